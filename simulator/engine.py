@@ -33,8 +33,10 @@ from poplite.graph.host.streams import StreamCallback
 from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.replicas import tiles_text
+from poplite.program import Program
 from poplite.simulator.accounts.accounts import Accounts
-from poplite.simulator.engine_arguments import checked_seed, options_of, source_of
+from poplite.simulator.carrying import carry_memory, carry_written
+from poplite.simulator.engine_arguments import checked_seed, no_engine, options_of, source_of
 from poplite.simulator.host.actions import Host
 from poplite.simulator.host.tensors import HostTensors
 from poplite.simulator.progress import Announcer, Progress, shown
@@ -78,6 +80,9 @@ class Engine:
         seed: seed of stochastic rounding, from 0 to 2**63 - 1.
         options: more options by name, see docs/options.md; the environment variable
             POPLITE_ENGINE_OPTIONS, a JSON object, overrides all.
+        state: an engine of the same graph, whose variables and rows of remote buffers this one
+            begins with; variables that it does not know, and constants, have their initial values.
+            What it has connected to streams is not taken over.
 
     Raises:
         PopliteError: for every fault that can be found before running.
@@ -103,6 +108,7 @@ class Engine:
         progress: bool = False,
         seed: int = 0,
         options: Mapping[str, object] | None = None,
+        state: Engine | None = None,
     ) -> None:
         arguments = {"checks": checks, "interpret": interpret, "progress": progress, "seed": seed}
         asked = options_of(options, **arguments)
@@ -110,12 +116,22 @@ class Engine:
         with no_collection(), bar_of as bar:
             bar.note("checking and lowering")
             seed = checked_seed(asked.seed)
-            self._executable, known = source_of(graph, program, asked, options)
+            self._source = source_of(graph, program, asked, options)
+            self._executable = self._source.executable
             self.checks: Checks = self._executable.checks
             self.interpret: Interpret = asked.interpret or False
             self._arena = Arena(self._executable.layout, Floats(self._executable.float_modes, seed))
-            self._tensors = HostTensors(self._executable, known, self._arena)
+            self._tensors = HostTensors(self._executable, self._source.graph, self._arena)
             self._make(bar, works_ahead=asked.prefetch is not False)
+        # What another engine of the same programs and one more is made with.
+        self._arguments: dict[str, Any] = {
+            **arguments,
+            "checks": self.checks,
+            "seed": seed,
+            "options": options,
+        }
+        if state is not None:
+            self._continue_from(state)
 
     def _make(self, progress: Progress, *, works_ahead: bool) -> None:
         """Make the parts that run programs."""
@@ -143,6 +159,54 @@ class Engine:
             self._host.cycles = self._accounts.cycles
             if any(isinstance(action, Stamp) for action in executable.actions):
                 self._accounts.cycles()  # vertices are priced now, not in the middle of a run
+
+    def _continue_from(self, other: Engine) -> None:
+        """Take over what memory and remote buffers of another engine hold."""
+        if not isinstance(other, Engine):
+            raise no_engine(other)
+        other._runs.check_idle("Engine: state")
+        other._runs.check_sound("Engine: state")
+        size = carry_memory(other._arena, self._arena)
+        if self._strict is not None:
+            carry_written(other._strict, self._strict, size)
+        self._host.links.continue_from(other._host.links)
+
+    def add_program(self, program: Program, name: str | None = None) -> None:
+        """Add a program, which may use what was added to the graph since the engine was made.
+
+        Memory, remote buffers and connections remain, but streams begin with the first block of
+        their arrays. All programs are compiled again, vertex classes only if they are new; the
+        report begins anew.
+
+        Args:
+            program: of the engine's graph.
+            name: for `run`; by default its position.
+
+        Raises:
+            ControlProgramError: when the engine was made from an executable, has a program of that
+                name, or is running.
+            PopliteError: for every fault of the program that is found before running; the engine
+                remains as it was.
+
+        >>> from poplite.graph import Graph
+        >>> from poplite.program import Copy
+        >>> graph = Graph()
+        >>> a = graph.add_variable("int32", (2,), "a", mapping=0, initial_value=[1, 2])
+        >>> b = graph.add_variable("int32", (2,), "b", mapping=0)
+        >>> engine = Engine(graph, Copy(a, b))
+        >>> engine.run()
+        >>> c = graph.add_variable("int32", (2,), "c", mapping=0)
+        >>> engine.add_program(Copy(b, c), "on")
+        >>> engine.run("on")
+        >>> engine.read(c)
+        array([1, 2], dtype=int32)
+        """
+        self._runs.check_idle("engine.add_program")
+        graph, programs = self._source.with_program(program, name)
+        grown = Engine(graph, programs, state=self, **self._arguments)
+        grown.print_stream = self.print_stream
+        grown._host.links.connect_as(self._host.links)
+        vars(self).update(vars(grown))
 
     @property
     def executable(self) -> Executable:

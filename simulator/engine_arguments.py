@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from poplite.compile.compiler import Programs, compile_graph
+from poplite.compile.compiler import Programs, compile_graph, named_programs
 from poplite.compile.interpreting import classes_of_steps, interpret_text
 from poplite.compile.options import EngineOptions, engine_options
 from poplite.errors import ControlProgramError, InvalidOption
 from poplite.executable.executable import Executable
 from poplite.executable.step import ComputeStep
 from poplite.graph.graph import Graph
+from poplite.program import Program
 from poplite.source import here
 from poplite.text import clipped, of_type
 
@@ -51,20 +53,54 @@ def checked_seed(seed: object) -> int:
     return int(seed)  # type: ignore[call-overload, no-any-return]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """What an engine is made of.
+
+    Attributes:
+        executable: what it runs.
+        graph: the graph behind it; None where it is not known.
+        programs: the programs behind it, by name.
+    """
+
+    executable: Executable
+    graph: Graph | None = None
+    programs: Mapping[str, Program] = field(default_factory=dict)
+
+    def with_program(self, program: Program, name: str | None) -> tuple[Graph, dict[str, Program]]:
+        """Return the graph, and the programs with one more, as `Engine.add_program` takes it."""
+        call, name = "engine.add_program", str(len(self.programs)) if name is None else name
+        if self.graph is None:
+            raise ControlProgramError(
+                f"{call}: an executable has its programs, and no graph to compile others",
+                at=here(),
+                found="programs: " + ", ".join(map(repr, self.executable.programs)),
+                fix="pl.Engine(graph, program), whose engine grows",
+            )
+        if name in self.programs:
+            raise ControlProgramError(
+                f"{call}: there is a program {clipped(name)} already",
+                at=here(),
+                found="programs: " + ", ".join(map(repr, self.programs)),
+                fix=f"{call}(program, '{name} {len(self.programs)}')",
+            )
+        return self.graph, {**self.programs, name: program}
+
+
 def source_of(
     graph: Graph | Executable,
     program: Programs | None,
     asked: EngineOptions,
     options: Mapping[str, object] | None,
-) -> tuple[Executable, Graph | None]:
-    """Return the executable of an engine, and its graph where that is known.
+) -> Source:
+    """Return what an engine is made of.
 
     Refuses programs beside an executable, a graph without programs, and options that were decided
     otherwise when the executable was compiled.
     """
     if isinstance(graph, Executable):
         _check_executable(graph, program, asked)
-        return graph, None
+        return Source(graph)
     if not isinstance(graph, Graph):
         raise ControlProgramError(
             f"Engine: {graph!r:.60} is not a graph",
@@ -78,7 +114,19 @@ def source_of(
         )
     top = graph.top_level_graph  # programs belong to it, whichever graph made their tensors
     interpret = asked.interpret or False
-    return compile_graph(top, program, asked.checks, interpret=interpret, options=options), top
+    programs = named_programs(program)
+    executable = compile_graph(top, programs, asked.checks, interpret=interpret, options=options)
+    return Source(executable, top, programs)
+
+
+def no_engine(state: object) -> ControlProgramError:
+    """Return the error for a state that is no engine."""
+    return ControlProgramError(
+        f"Engine: state {clipped(state)} is no engine",
+        at=here(),
+        found=of_type(state),
+        fix="pl.Engine(graph, program, state=engine); engine.write(x, values) writes values",
+    )
 
 
 def _check_executable(

@@ -105,7 +105,7 @@ class Runs:
                     else "called from its own print stream, or from a second thread",
                     fix="wait for the first run, or make a second engine",
                 )
-            self._check_sound(program)
+            self.check_sound(f"engine.run({program!r})")
             self._host.links.check_connected(name)
             if self._recording is not None:
                 self._recording.begin(name)
@@ -137,11 +137,12 @@ class Runs:
         if self._steps is not None:
             self._steps.spoiled = None
 
-    def _check_sound(self, program: object) -> None:
+    def check_sound(self, call: str) -> None:
+        """Refuse the user's `call` while memory is undefined."""
         if self._steps is None or self._steps.spoiled is None:
             return
         raise ControlProgramError(
-            f"engine.run({program!r}): memory is undefined since a vertex stopped",
+            f"{call}: memory is undefined since a vertex stopped",
             at=here(),
             found=f"{self._steps.spoiled}; fast checks save nothing",
             fix='engine.load() begins anew; with checks="strict" an engine can go on',

@@ -91,7 +91,7 @@ def compile_graph(
         )
     graph = graph.top_level_graph  # programs are of it, whatever made their tensors
     asked = engine_options(options, checks=checks, interpret=interpret)
-    named = _named(programs)
+    named = named_programs(programs)
     edges_of = cache(edge_table)
     check_program(graph, named, edges_of)
 
@@ -220,7 +220,8 @@ def _balance(graph: Graph) -> tuple[int, int]:
     return int(elements.min()), int(elements.max())
 
 
-def _named(programs: object) -> dict[str, Program]:
+def named_programs(programs: object) -> dict[str, Program]:
+    """Return programs by name, or refuse them; those without a name are "0", "1", ..."""
     if isinstance(programs, Program):
         programs = (programs,)
     if not isinstance(programs, Iterable):

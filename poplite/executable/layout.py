@@ -128,6 +128,20 @@ class ArenaLayout:
             yield at, values
             at += _aligned(values.nbytes)
 
+    def constants(self, replica: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+        """Yield first byte and values of the constants of a replica."""
+        for number in self._initialised:
+            variable = self.variables[number]
+            values = variable.replica_values.get(replica, variable.initial_value)
+            if variable.constant and values is not None:
+                yield int(self._offsets[number]), np.ascontiguousarray(values)
+
+    def end_of_variables(self, count: int) -> int:
+        """Return the byte behind the first `count` variables."""
+        if not count:
+            return 0
+        return int(self._offsets[count - 1]) + int(_aligned(self.variables[count - 1].size_bytes))
+
     def byte_positions(self, addresses: Integers) -> Integers:
         """Return the byte position of each element address."""
         if not len(addresses):

@@ -116,25 +116,34 @@ def _common_type(operation: Operation, operands: tuple[Expr, ...]) -> ElementCla
                 f"{_shown(other)} is {other.element_type!r}",
                 at=here(),
                 found="tensors of different types are not mixed",
-                fix=f"ops.cast({clipped_text(formula(other), _SHOWN)}, {element!r})",
+                fix=f"ops.cast({_text(other)}, {element!r})",
             )
-    kind = kind_of(element)
     if operation.text_for(element) is None:
-        fix = operation.fix or f"ops.cast(x, {'INT' if 'int' in operation.text else 'FLOAT'}) first"
         accepted = {"float": "FLOAT and HALF", "int": "integers", "bool": "BOOL"}
         raise ElementTypeError(
             f"{_called(operation)}: {_shown(strong[0])} is {element!r}",
             at=here(),
             found=f"it takes {' and '.join(accepted[k] for k in operation.text if k in accepted)}",
-            fix=_QUARTER if kind is None else fix,
+            fix=_QUARTER
+            if kind_of(element) is None
+            else operation.fix or f"ops.cast({_text(strong[0])}, {_castable(operation)}) first",
         )
     return element
 
 
+def _castable(operation: Operation) -> str:
+    """Return an element type that an operation takes."""
+    return "FLOAT" if "float" in operation.text else "INT" if "int" in operation.text else "BOOL"
+
+
 def _shown(expr: Expr) -> str:
     """Return an operand as a message shows it."""
-    text = clipped_text(formula(expr), _SHOWN)
-    return f"'{text}'" if isinstance(expr, Leaf) else text
+    return f"'{_text(expr)}'" if isinstance(expr, Leaf) else _text(expr)
+
+
+def _text(expr: Expr) -> str:
+    """Return an operand as code has it."""
+    return clipped_text(formula(expr), _SHOWN)
 
 
 def _type_text(expr: Expr) -> str:
@@ -221,6 +230,8 @@ def _power(base: Expr, exponent: bool | int | float) -> Expr | None:
         )
     if isinstance(exponent, bool) or kind_of(base.element_type) not in ("float", "int"):
         return None
+    if not is_float and isinstance(exponent, float):
+        return None  # which no integer takes beside it
     if is_float and exponent in (0.5, -0.5, -1):
         return apply({0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}[float(exponent)], base)
     whole = int(exponent) if float(exponent).is_integer() else 0
@@ -303,21 +314,28 @@ def iota(shape: int | Iterable[int], to: object = INT, start: int = 0) -> Expr:
     """Return whole numbers by position; see `poplite.ops.iota`."""
     try:
         listed = shape if isinstance(shape, Iterable) else (shape,)
-        sizes, first = tuple(operator.index(size) for size in listed), operator.index(start)
+        sizes = tuple([operator.index(size) for size in listed])
+        start = operator.index(start)
     except TypeError:
-        sizes, first = (-1,), 0
-    element = element_type(to)  # type: ignore[arg-type]
-    if min(sizes, default=0) < 0 or kind_of(element) is None:
         raise TensorCreationError(
-            f"ops.iota: {clipped(shape)} of {element!r} from {clipped(start)}",
+            f"ops.iota({clipped(shape)}, start={clipped(start)}): these are whole numbers",
             at=here(),
-            found="sizes are whole numbers from 0, and the start is a whole number, too",
-            fix="ops.iota((2, 3), INT, start=1)",
+            found=f"{of_type(shape)} and {of_type(start)}",
+            fix="ops.iota((2, 3), start=1); ops.cast(..., FLOAT) * 0.5 makes steps of 0.5",
+        ) from None
+    if any(size < 0 for size in sizes):
+        raise TensorCreationError(
+            f"ops.iota({clipped(shape)}): a size is below 0", at=here(), fix="sizes from 0"
         )
-    last = first + max(math.prod(sizes) - 1, 0)
-    for each in (first, last):
+    element = element_type(to)  # type: ignore[arg-type]
+    if kind_of(element) is None:
+        raise ElementTypeError(
+            f"ops.iota: whole numbers of {element!r}", at=here(), fix="ops.iota((2, 3), INT)"
+        )
+    last = start + max(math.prod(sizes) - 1, 0)
+    for each in (start, last):
         number(each, element, "ops.iota")
-    return Iota(sizes, element, first)
+    return Iota(sizes, element, start)
 
 
 def argument(index: int) -> Expr:
@@ -336,14 +354,9 @@ def bind(expr: Expr, values: Sequence[object], what: str) -> Expr:
     """Return an expression with tensors in the places of its arguments."""
     made: dict[Expr, Expr] = {}
 
-    def bound(node: Expr) -> Expr:
+    def made_of(node: Expr) -> Expr:
         if not node.is_open or isinstance(node, Weak):
             return node
-        if node not in made:
-            made[node] = made_of(node)
-        return made[node]
-
-    def made_of(node: Expr) -> Expr:
         if isinstance(node, Argument):
             if node.number >= len(values):
                 raise TensorIndexError(
@@ -353,26 +366,54 @@ def bind(expr: Expr, values: Sequence[object], what: str) -> Expr:
                     fix=f"a list of at least {node.number + 1} tensors behind the expression",
                 )
             return as_expr(values[node.number], what)
-        operands = [bound(each) for each in node.operands]
+        operands = [made[each] for each in node.operands]
         if isinstance(node, Reduction):
-            return reduction(node.how, operands[0], node.dims or None, node.keepdims)
+            return reduction(node.how, operands[0], node.dims, node.keepdims)
         assert isinstance(node, Applied)
         if node.operation is CAST:
             return cast(operands[0], node.element_type)
         plain = [each.value if isinstance(each, Weak) else each for each in operands]
         return apply(node.operation.name, *plain)
 
-    return bound(expr)
+    waiting: list[tuple[Expr, bool]] = [(expr, False)]
+    while waiting:
+        node, is_done = waiting.pop()
+        if is_done:
+            made[node] = made_of(node)
+        elif node not in made:
+            waiting.append((node, True))
+            if node.is_open:
+                waiting += [(each, False) for each in reversed(node.operands)]
+    return made[expr]
+
+
+def number_of_arguments(expr: Expr) -> int:
+    """Return how many tensors stand for the arguments of an expression."""
+    found, seen, waiting = 0, {expr}, [expr]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Argument):
+            found = max(found, node.number + 1)
+        new = [each for each in node.operands if each.is_open and each not in seen]
+        seen.update(new)
+        waiting += new
+    return found
 
 
 def reduction(how: str, value: object, dims: object, keepdims: bool, called: str = "") -> Expr:
     """Return a reduction; `dims` is a dimension, several, or None for all."""
     called = called or f"ops.{REDUCTIONS.get(how, how)}"
-    operand, listed = as_expr(value, called), _dims(dims, called)
-    if operand.is_open and listed == ():
-        return operand
+    operand = as_expr(value, called)
+    if isinstance(operand, Weak):
+        raise ElementTypeError(
+            f"{called}: {clipped(value)} is one number",
+            at=here(),
+            found=of_type(value),
+            fix="a tensor or an expression",
+        )
+    listed = _dims(dims, called)
     if operand.is_open:
-        return Reduction(how, operand, listed or (), keepdims, None, None)
+        return Reduction(how, operand, listed, keepdims, None, None)
     rank = operand.rank
     chosen = list(range(rank)) if listed is None else [d + rank if d < 0 else d for d in listed]
     for d, given in zip(chosen, listed or (), strict=False):
@@ -391,6 +432,15 @@ def reduction(how: str, value: object, dims: object, keepdims: bool, called: str
             fix="each dimension once",
         )
     _check_reducible(how, operand, called)
+    if how in ("min", "max") and any(operand.shape[d] == 0 for d in chosen):
+        kept = math.prod(size for d, size in enumerate(operand.shape) if d not in chosen)
+        if kept:
+            raise TensorCreationError(
+                f"{called} of no elements of {_shown(operand)}",
+                at=here(),
+                found=repr(operand),
+                fix=f"dimensions of at least one element; ops.{how} of nothing has no value",
+            )
     sizes = enumerate(operand.shape)
     if keepdims:
         shape = tuple(1 if d in chosen else size for d, size in sizes)

@@ -25,10 +25,10 @@ _PRECEDENCE = {
 """Of Python's operators: which binds closer."""
 
 REDUCTIONS = {"add": "sum", "mul": "prod", "logical_and": "all", "logical_or": "any"}
-"""The names of reductions in `poplite.ops`, where they differ."""
+"""Names of reductions in `poplite.ops`, where they differ."""
 
-MOST_NODES = 200
-"""Nodes that are written; formulas that share parts can be very long."""
+MOST_NODES, MOST_LEVELS = 200, 60
+"""What is written; formulas that share parts can be very long, and others very deep."""
 
 
 def formula(expr: Expr) -> str:
@@ -39,13 +39,15 @@ def formula(expr: Expr) -> str:
     >>> formula(-(x + 1) * pl.ops.exp(x))
     '-(x + 1.0) * exp(x)'
     """
-    left = [MOST_NODES]
+    left, levels = [MOST_NODES], [MOST_LEVELS]
 
     def written(node: Expr, above: int, is_right: bool = False) -> str:
         left[0] -= 1
-        if left[0] < 0:
+        if left[0] < 0 or not levels[0]:
             return "..."
+        levels[0] -= 1
         text, precedence = _with_precedence(node, written)
+        levels[0] += 1
         return f"({text})" if precedence < above + is_right else text
 
     return written(expr, 0)
@@ -72,7 +74,7 @@ def _with_precedence(node: Expr, written: Writer) -> tuple[str, int]:
         case Iota():
             return f"iota({list(node.shape)})", name
         case Reduction():
-            dims = "".join(f", {d}" for d in node.dims)
+            dims = "".join(f", {d}" for d in node.dims or ())
             return f"{operation_name(node)}({written(node.operands[0], 0)}{dims})", name
         case Applied():
             return _operation(node, written)

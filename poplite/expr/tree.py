@@ -7,6 +7,7 @@ ops.sum(x, [0])     Reduction(add, Leaf(x), dims 0)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from poplite.errors import ElementTypeError
@@ -68,23 +69,34 @@ class Expr(Operand):
     @property
     def rank(self) -> int:
         """Number of dimensions."""
-        return len(self.shape)
+        return len(self._known_shape())
 
     @property
     def num_elements(self) -> int:
         """Number of elements."""
         product = 1
-        for size in self.shape:
+        for size in self._known_shape():
             product *= size
         return product
+
+    def _known_shape(self) -> Shape:
+        if self._shape is None:
+            raise _refused(
+                self, "an expression with arguments has no shape yet", "ops.map(e, [tensors])"
+            )
+        return self._shape
 
     @property
     def leaves(self) -> tuple[Operand, ...]:
         """The tensors that it reads, each once, in the order of the formula."""
         found: dict[int, Operand] = {}
+        seen: set[Expr] = set()  # parts may be shared, and shared parts have parts that are
         waiting: list[Expr] = [self]
         while waiting:
             node = waiting.pop()
+            if node in seen:
+                continue
+            seen.add(node)
             if isinstance(node, Leaf):
                 found.setdefault(id(node.tensor), node.tensor)
             waiting += reversed(node.operands)
@@ -161,6 +173,20 @@ class Expr(Operand):
 
 _STORE = "store it first: t = ops.map(expression)"
 
+_REFUSED = {
+    "matmul rmatmul": ("'@' of an expression", "ops.sum(a * b, 1), or ops.matmul of tensors"),
+    "divmod rdivmod": ("divmod of an expression", "x // y and x % y"),
+    "pos": ("unary '+' of an expression", "the expression itself"),
+    "round": ("round of an expression", "ops.round(x)"),
+    "floor": ("math.floor of an expression", "ops.floor(x)"),
+    "ceil": ("math.ceil of an expression", "ops.ceil(x)"),
+    "trunc": ("math.trunc of an expression", "ops.trunc(x)"),
+    "float int complex index": (
+        "an expression holds no values",
+        f"{_STORE}; engine.read(t) returns them after a run",
+    ),
+}
+
 
 def stored_first(value: object, otherwise: str) -> str:
     """Return the remedy where a tensor is needed: for an expression, to store it."""
@@ -169,6 +195,19 @@ def stored_first(value: object, otherwise: str) -> str:
 
 def _refused(expr: Expr, what: str, fix: str) -> ElementTypeError:
     return ElementTypeError(what, at=here(), found=repr(expr), fix=fix)
+
+
+def _refusing(what: str, fix: str) -> Callable[..., NoReturn]:
+    def method(self: Expr, *_: object) -> NoReturn:
+        raise _refused(self, what, fix)
+
+    return method
+
+
+# Not written in the class, so that a type checker refuses them without running anything.
+for _names, (_what, _fix) in _REFUSED.items():
+    for _name in _names.split():
+        setattr(Expr, f"__{_name}__", _refusing(_what, _fix))
 
 
 class Leaf(Expr):
@@ -242,7 +281,8 @@ class Reduction(Expr):
 
     Attributes:
         how: "add", "mul", "min", "max", "logical_and" or "logical_or".
-        dims: the dimensions of the operand that are reduced, rising.
+        dims: the dimensions of the operand that are reduced, rising; while it has arguments, as
+            they were given, None for all.
         keepdims: whether they stay with size 1.
     """
 
@@ -252,10 +292,11 @@ class Reduction(Expr):
         self,
         how: str,
         operand: Expr,
-        dims: tuple[int, ...],
+        dims: tuple[int, ...] | None,
         keepdims: bool,
         shape: Shape | None,
         element_type: ElementClass | None,
     ) -> None:
         super().__init__((operand,), shape, element_type)
-        self.how, self.dims, self.keepdims = how, dims, keepdims
+        self.how, self.keepdims = how, keepdims
+        self.dims: tuple[int, ...] = dims  # type: ignore[assignment]

@@ -10,10 +10,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
-    from poplite.graph.graph import Graph
-    from poplite.graph.variables import MappingLike
-    from poplite.graph.virtual import VirtualGraph
+    from poplite.graph.compute_sets.compute_set import (
+        ComputeSet as ComputeSet,
+        FieldRef as FieldRef,
+        VertexInstance as VertexInstance,
+    )
+    from poplite.graph.graph import Graph as Graph
+    from poplite.graph.variables import MappingLike as MappingLike
+    from poplite.graph.virtual import VirtualGraph as VirtualGraph
 
 _HOME = {
     "ComputeSet": "compute_sets.compute_set",
@@ -24,14 +28,7 @@ _HOME = {
     "VirtualGraph": "virtual",
 }
 
-__all__ = [
-    "ComputeSet",
-    "FieldRef",
-    "Graph",
-    "MappingLike",
-    "VertexInstance",
-    "VirtualGraph",
-]
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> object:

@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from poplite.errors import ControlProgramError
+from poplite.errors import ControlProgramError, ElementTypeError
 from poplite.expr.operand import Operand
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.loop import LoopIndex
 from poplite.ops.record import map
 from poplite.program import If, Program, RepeatWhileTrue, Sequence, Switch
-from poplite.program.recording import TOGETHER, Steps, Together, innermost
+from poplite.program.recording import Steps, Together, innermost
 from poplite.source import here
 from poplite.text import clipped, of_type
 
@@ -84,7 +84,7 @@ def while_(condition: Predicate) -> Iterator[None]:
     1
     """
     outer = innermost("ops.while_(condition)")
-    test, scalar = _decided(outer.graph, condition)
+    test, scalar = _decided(outer.graph, condition, "ops.while_")
     body = Steps(outer.graph, "while")
     with body:
         yield
@@ -108,20 +108,25 @@ class Branch:
         """Record the steps that run where the predicate is false, right behind the branch.
 
         Raises:
-            ControlProgramError: when the branch is open, has one already, or something else was
-                recorded in between.
+            ControlProgramError: when the branch is open, has one already, something else was
+                recorded in between, or a block within the one of the branch is open.
         """
+        if innermost("else_()") is not self._steps:
+            raise self._misplaced()
         body = Steps(self._steps.graph, "else")
         with body:
             yield
         made = None if self._made is None else If(self._predicate, self._body, body)
         if made is None or not self._steps.replace_last(self._made or made, made):
-            raise ControlProgramError(
-                "else_: it does not stand right behind its ops.if_",
-                at=here(),
-                fix="with ops.if_(p) as branch: ...; with branch.else_(): ...",
-            )
+            raise self._misplaced()
         self._made = None
+
+    def _misplaced(self) -> ControlProgramError:
+        return ControlProgramError(
+            "else_: it does not stand right behind its ops.if_",
+            at=here(),
+            fix="with ops.if_(p) as branch: ...; with branch.else_(): ...",
+        )
 
 
 @contextmanager
@@ -151,7 +156,7 @@ def if_(predicate: Predicate) -> Iterator[Branch]:
     3
     """
     outer = innermost("ops.if_(predicate)")
-    test, scalar = _decided(outer.graph, predicate)
+    test, scalar = _decided(outer.graph, predicate, "ops.if_")
     body = Steps(outer.graph, "if")
     branch = Branch(outer, scalar, body)
     with body:
@@ -163,8 +168,8 @@ def if_(predicate: Predicate) -> Iterator[Branch]:
 class Cases:
     """The cases of a switch, while its block is open."""
 
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
+    def __init__(self, outside: Steps) -> None:
+        self._places = [outside]  # blocks in which a case may stand
         self.programs: dict[int, Steps] = {}
         self.otherwise: Steps | None = None
 
@@ -173,8 +178,10 @@ class Cases:
         """Record the steps that run for a value.
 
         Raises:
-            ControlProgramError: for no whole number, or one that has a case.
+            ControlProgramError: for no whole number, one that has a case, or elsewhere than
+                directly in the block of the switch.
         """
+        self._check_place(f"cases.case({clipped(value)})")
         if isinstance(value, bool) or not isinstance(value, int) or value in self.programs:
             has = "has a case already" if value in self.programs else "is no whole number"
             raise ControlProgramError(
@@ -183,7 +190,7 @@ class Cases:
                 found=of_type(value),
                 fix="with cases.case(0): ...; with cases.case(1): ...",
             )
-        body = Steps(self._graph, f"case {value}")
+        body = self._body(f"case {value}")
         with body:
             yield
         self.programs[value] = body
@@ -193,14 +200,29 @@ class Cases:
         """Record the steps that run for any other value.
 
         Raises:
-            ControlProgramError: when there is a default.
+            ControlProgramError: when there is a default, or elsewhere than directly in the block
+                of the switch.
         """
+        self._check_place("cases.default()")
         if self.otherwise is not None:
             raise ControlProgramError("ops.switch: it has a default already", at=here())
-        body = Steps(self._graph, "default")
+        body = self._body("default")
         with body:
             yield
         self.otherwise = body
+
+    def _body(self, name: str) -> Steps:
+        self._places.append(Steps(self._places[0].graph, name))
+        return self._places[-1]
+
+    def _check_place(self, usage: str) -> None:
+        if innermost(usage) not in self._places:
+            raise ControlProgramError(
+                f"ops.switch: {usage} does not stand directly in the block of its switch",
+                at=here(),
+                found="its steps would be part of no program, or of another block",
+                fix="with ops.switch(x) as cases: with cases.case(0): ...",
+            )
 
 
 @contextmanager
@@ -231,8 +253,9 @@ def switch(control: Operand | Callable[[], Operand]) -> Iterator[Cases]:
     70
     """
     outer = innermost("ops.switch(control)")
-    test, scalar = _decided(outer.graph, control)
-    cases, outside = Cases(outer.graph), Steps(outer.graph, "switch")
+    test, scalar = _decided(outer.graph, control, "ops.switch")
+    outside = Steps(outer.graph, "switch")
+    cases = Cases(outside)
     with outside:
         yield cases
     if outside.programs:
@@ -252,12 +275,13 @@ def together() -> Iterator[None]:
     """Record operations that do not depend on each other: they share compute sets.
 
     The first step of all of them is one compute set, the second another one, and so on: one
-    synchronisation serves all. When an engine is made, operations that do depend on each other are
-    refused, as vertices that race for an element. Operations with another `program=` take no part.
+    synchronisation serves all. Loops, branches, calls and programs made by hand run where they are
+    recorded, by themselves; the operations behind them share compute sets of their own.
 
     Raises:
-        ControlProgramError: outside of all blocks of `graph.steps()`; and, in the block, for a
-            loop, a branch, a call or another program, which do not run together with others.
+        ControlProgramError: outside of all blocks of `graph.steps()`.
+        GraphCycleError: in the block, for an operation that reads or writes what another one
+            writes, or writes what another one reads.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2))
@@ -268,23 +292,24 @@ def together() -> Iterator[None]:
     <Sequence 1 step>
     """
     outer = innermost("ops.together()")
-    block, around = Together(outer), TOGETHER.get()
-    token = TOGETHER.set(block)
-    try:
+    block = Together(outer.graph)
+    with block:
         yield
-    finally:
-        TOGETHER.reset(token)
-    if around is not None and around.steps is outer:
-        around.join(block)
-        return
-    for program in block.programs():
+    for program in block.programs:
         outer.add(program)
 
 
-def _decided(graph: Graph, value: Predicate) -> tuple[Steps, Tensor]:
+def _decided(graph: Graph, value: Predicate, usage: str) -> tuple[Steps, Tensor]:
     """Return the steps that compute what decides, and the tensor that holds it."""
     steps = Steps(graph, "condition")
     with steps:
-        found = value() if callable(value) else value
+        found: object = value() if callable(value) else value
+        if not isinstance(found, Operand):
+            raise ElementTypeError(
+                f"{usage}: {clipped(found)} decides nothing while the program runs",
+                at=here(),
+                found=of_type(found),
+                fix="a tensor or an expression of one element, or a function that returns one",
+            )
         scalar = found if isinstance(found, Tensor) else map(found, name="condition")
     return steps, scalar

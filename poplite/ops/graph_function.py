@@ -60,7 +60,8 @@ class GraphFunction(Generic[P, R]):
 
         Raises:
             ControlProgramError: outside of any steps, when no argument is a tensor, an argument
-                is not hashable, or something other than tensors is returned.
+                is not hashable, something other than tensors is returned, or two that are copied
+                back share elements.
             ElementTypeError: when an argument or a result is an expression.
             GraphRecursionError: when the function calls itself.
             PopliteError: for tensors of several graphs, and as the body.
@@ -84,6 +85,7 @@ class GraphFunction(Generic[P, R]):
                 found=", ".join(f"{n}={clipped(v)}" for n, v in arguments.items()),
                 fix="pass the tensors that it works on",
             )
+        self._check_inout(tensors)
         graph = next(iter(tensors.values())).graph
         steps = target(graph, None, f"{self.__name__}(...)")
         recorded = self._recorded(graph, bound, tensors)
@@ -95,6 +97,19 @@ class GraphFunction(Generic[P, R]):
                 steps.add(Copy(recorded.parameters[name], tensors[name]))
         results: R = _copied(graph, steps, recorded.results)
         return results
+
+    def _check_inout(self, tensors: dict[str, Tensor]) -> None:
+        changed = [(name, tensors[name]) for name in self._inout if name in tensors]
+        for n, (name, tensor) in enumerate(changed):
+            for other, second in changed[:n]:
+                if tensor.intersects_with(second):
+                    raise ControlProgramError(
+                        f"graph_function '{self.__name__}': '{other}' and '{name}' share elements, "
+                        "and both are copied back",
+                        at=here(),
+                        found=f"{other}={second!r}, {name}={tensor!r}",
+                        fix="tensors that share no element: what one copies, the other overwrites",
+                    )
 
     def _recorded(
         self, graph: Graph, bound: inspect.BoundArguments, tensors: dict[str, Tensor]

@@ -128,6 +128,7 @@ class LoopIndex(Operand):
     def __init__(self, graph: Graph, count: int) -> None:
         self._graph, self._count = graph, Repeat(count, Program()).count
         self._tensor: Tensor | None = None
+        self._is_recorded = False
 
     def __repr__(self) -> str:
         return f"<index of ops.repeat({self._count})>"
@@ -160,16 +161,29 @@ class LoopIndex(Operand):
     @property
     def tensor(self) -> Tensor:
         """The index as a tensor, which steps of the loop may read."""
+        if self._tensor is None and self._is_recorded:
+            raise self._outside()
         if self._tensor is None:
             self._tensor = self._graph.add_variable(UNSIGNED_INT, (), "repeat/index", mapping=0)
         return self._tensor
 
     def read_as(self) -> Operand:
-        """Return the tensor."""
+        """Return the tensor; refused behind the loop, where it is no index."""
+        if self._is_recorded:
+            raise self._outside()
         return self.tensor
 
+    def _outside(self) -> ControlProgramError:
+        return ControlProgramError(
+            "the index of ops.repeat is read outside of its loop",
+            at=here(),
+            found=f"a loop of {self._count:,} times, whose block has ended",
+            fix="keep it in the loop: ops.assign(last, i), where last is of UNSIGNED_INT",
+        )
+
     def loop(self, body: Program) -> Program:
-        """Return the loop around its steps."""
+        """Return the loop around its steps, which are all."""
+        self._is_recorded = True
         if self._tensor is None:
             return Repeat(self._count, body)
         with self._graph.scope("repeat"):

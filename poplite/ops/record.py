@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from poplite.errors import (
@@ -10,7 +11,7 @@ from poplite.errors import (
     GraphConnectionError,
     TensorCreationError,
 )
-from poplite.expr.build import as_expr, bind, number
+from poplite.expr.build import as_expr, bind, number, number_of_arguments
 from poplite.expr.formula import formula, operation_name
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr, Leaf, Weak
@@ -25,12 +26,12 @@ from poplite.program import Sequence as Steps
 from poplite.program.recording import innermost, recorder, target as append_to
 from poplite.program.sequence import check_graph
 from poplite.source import here
-from poplite.text import clipped, clipped_text, of_type
+from poplite.text import amount, clipped, clipped_text, of_type
 
 
 def map(  # noqa: A001  (the name that PopLibs has)
     expr: Operand | float,
-    tensors: Sequence[Tensor] = (),
+    tensors: Sequence[Operand] = (),
     *,
     out: Tensor | None = None,
     mapping: Any = None,
@@ -78,8 +79,7 @@ def map(  # noqa: A001  (the name that PopLibs has)
     >>> engine.read(y)
     array([ 1.,  0.,  1.,  4.,  9., 16.], dtype=float32)
     """
-    node = _typed(_bound(expr, tensors, "ops.map"), out, "ops.map")
-    root = Root(node, out, mapping, name, here())
+    root = Root(_bound(expr, tensors, "ops.map"), out, mapping, name, here())
     (made,) = _lower([root], program, "ops.map(expression)")
     return made
 
@@ -125,7 +125,7 @@ def store(
             found=of_type(target),
             fix="ops.map(expression) stores one in a new tensor",
         )
-    node = _typed(as_expr(expr, what), target, what)
+    node = as_expr(expr, what)
     (made,) = _lower([Root(node, target, None, name, here())], program, f"{what}(x, expression)")
     return made
 
@@ -150,7 +150,9 @@ def lower(
     """
     check_graph("lower(graph, roots, program)", graph)
     made = [
-        _root(each) if isinstance(each, Root) else Root(as_expr(each, "ops.lower"), at=here())
+        replace(each, expr=as_expr(each.expr, "ops.lower"), at=each.at or here())
+        if isinstance(each, Root)
+        else Root(as_expr(each, "ops.lower"), at=here())
         for each in roots
     ]
     return _lower(made, program, "ops.lower(graph, roots, program)", graph, may_overlap=True)
@@ -170,7 +172,7 @@ def explain(result: Tensor) -> str:
         TensorCreationError: for a tensor that is no result.
     """
     if not isinstance(result, Tensor):
-        raise no_tensor("ops.explain", result)
+        raise no_tensor("ops.explain", result, "the tensor that ops.map returned")
     notes = NOTES.get(result.graph, {}).get((result.name, result.shape))
     if notes is None:
         raise TensorCreationError(
@@ -189,6 +191,7 @@ def _lower(
     *,
     may_overlap: bool = False,
 ) -> list[Tensor]:
+    roots = [_typed(root, usage) for root in roots]
     graph = graph or _graph(roots, program, usage)
     mappings = Mappings(graph)
     for root in roots:
@@ -199,11 +202,23 @@ def _lower(
         if root.out is not None and not may_overlap:
             _check_overlap(root, root.out, usage)
     work = Lowering(recorder(graph, target), mappings)
+    name = roots[0].name if roots else ""
+    outs = [root.out for root in roots if root.out is not None]
+    work.recorder.uses(name, [leaf for root in roots for leaf in _tensors(root.expr)], outs)
     made = work.lower(roots)
-    work.recorder.finish(target, roots[0].name if roots else "")
+    work.recorder.uses(name, [], made)
+    work.recorder.finish(target, name)
     for each in made:
         NOTES.setdefault(graph, {})[each.name, each.shape] = work.notes
     return made
+
+
+def _typed(root: Root, usage: str) -> Root:
+    """Give a number that is stored the element type of the tensor that takes it."""
+    if not isinstance(root.expr, Weak) or not isinstance(root.out, Tensor):
+        return root
+    called = usage.partition("(")[0]
+    return replace(root, expr=number(root.expr.value, root.out.element_type, called))
 
 
 def _graph(roots: Sequence[Root], program: Steps | None, usage: str) -> Graph:
@@ -230,17 +245,17 @@ def _check(mappings: Mappings, root: Root, usage: str) -> None:
         mappings.of(tensor)  # raises where an element has no tile
     if isinstance(root.expr, Weak):
         raise ElementTypeError(
-            f"{usage}: {root.expr.value!r} alone has no element type",
+            f"{usage}: {clipped(root.expr.value)} alone has no element type",
             at=here(),
-            found="nothing beside it has one",
-            fix="out=tensor, or ops.cast(number, FLOAT)",
+            found=of_type(root.expr.value),
+            fix="out=tensor, or graph.add_constant(element_type, (), value)",
         )
     if root.expr.is_open:
         raise ElementTypeError(
             f"{usage}: arguments of the expression are not given",
             at=here(),
             found=formula(root.expr),
-            fix="ops.map(expression, [tensors])",
+            fix="ops.map(expression, [tensors]), with out= for one that is there",
         )
     out = root.out
     if out is None:
@@ -271,6 +286,10 @@ def _check(mappings: Mappings, root: Root, usage: str) -> None:
         )
 
 
+def _tensors(expr: Expr) -> list[Tensor]:
+    return [leaf for leaf in expr.leaves if isinstance(leaf, Tensor)]
+
+
 def _fits(shape: tuple[int, ...], out: tuple[int, ...]) -> bool:
     if len(shape) > len(out):
         return False
@@ -292,24 +311,11 @@ def _check_overlap(root: Root, out: Tensor, usage: str) -> None:
             )
 
 
-def _root(root: Root) -> Root:
-    """Return a root of `ops.lower` with its tensor or number as a node."""
-    node = _typed(as_expr(root.expr, "ops.lower"), root.out, "ops.lower")
-    return Root(node, root.out, root.mapping, root.name, root.at or here())
-
-
 def _view(tensor: Tensor) -> str:
     return clipped_text(expression(tensor), 120)
 
 
-def _typed(node: Expr, out: object, what: str) -> Expr:
-    """Return an expression in which a number alone has the type of where it is stored."""
-    if isinstance(node, Weak) and isinstance(out, Tensor):
-        return number(node.value, out.element_type, what)
-    return node
-
-
-def _bound(expr: Operand | float, tensors: Sequence[Tensor] | Tensor, what: str) -> Expr:
+def _bound(expr: Operand | float, tensors: Sequence[Operand] | Tensor, what: str) -> Expr:
     node = as_expr(expr, what)
     if isinstance(tensors, Tensor):
         raise ElementTypeError(
@@ -317,6 +323,14 @@ def _bound(expr: Operand | float, tensors: Sequence[Tensor] | Tensor, what: str)
             at=here(),
             found=formula(node),
             fix=f"{what}(expression, [{tensors.name}])",
+        )
+    count = number_of_arguments(node)
+    if len(tensors) > count:
+        raise ElementTypeError(
+            f"{what}: {amount(len(tensors), 'tensor')} for {amount(count, 'argument')}",
+            at=here(),
+            found=formula(node),
+            fix="one for ops.arg(0), one for ops.arg(1), ...",
         )
     return bind(node, tensors, what) if node.is_open else node
 

@@ -55,7 +55,7 @@ def prod(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
 def mean(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
     """Return the mean of floats along dimensions: the sum, divided by the number of elements.
 
-    That of HALF is made in FLOAT, and rounded once.
+    That of HALF is made in FLOAT and rounded once, so that the sum may be larger than HALF holds.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 8), "x")

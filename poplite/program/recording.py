@@ -11,18 +11,20 @@ thread, or the asynchronous task, that entered them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
-from poplite.errors import ControlProgramError
+from poplite.errors import ControlProgramError, GraphCycleError
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
 from poplite.program.base import Program, checked
 from poplite.program.execute import Execute
 from poplite.program.sequence import Sequence, check_appended
 from poplite.source import SourceLocation, here
-from poplite.text import clipped
+from poplite.view import Storage
 
 _OPEN: ContextVar[tuple[Steps, ...]] = ContextVar("open steps", default=())
 """The blocks that are open, the innermost last."""
@@ -79,18 +81,7 @@ class Steps(Sequence):
                 super().add(program)
 
     def add(self, program: Program) -> Self:
-        """Add a program behind the others; in an open block it is one of its steps.
-
-        Refused in a block of `ops.together()`, whose operations are joined step by step.
-        """
-        together = TOGETHER.get()
-        if together is not None and together.steps is self:
-            raise ControlProgramError(
-                f"{self}: {clipped(program, 60)} is added in a block of ops.together()",
-                at=here(),
-                found="operations run together; loops, calls and programs made by hand do not",
-                fix="add it in front of the block, or behind it",
-            )
+        """Add a program behind the others; in an open block it is one of its steps."""
         if not self._blocks:
             super().add(program)
             return self
@@ -137,6 +128,9 @@ class Recorder:
         """Add another step."""
         self.steps.append(program)
 
+    def uses(self, name: str, reads: Iterable[Tensor], writes: Iterable[Tensor]) -> None:
+        """Note what the operation reads and writes, which matters to those beside it alone."""
+
     def finish(self, target: Sequence, name: str) -> None:
         """Append the steps to a program: as they are where there is one, else as a Sequence."""
         if len(self.steps) == 1:
@@ -145,18 +139,38 @@ class Recorder:
             target.add(Sequence(*self.steps, name=name))
 
 
-class Together:
+class Together(Steps):
     """Steps of operations that do not depend on each other: the first ones of all, the second ...
 
     Operations of one block share compute sets, so that one synchronisation serves all of them.
+    Other programs run where they are recorded: behind the operations before them, which share
+    nothing with those behind.
 
     Args:
-        steps: where they go. Operations that append to another program take no part.
+        graph: their graph.
     """
 
-    def __init__(self, steps: Steps) -> None:
-        self.steps = steps
-        self._levels: list[tuple[list[ComputeSet], list[Program]]] = []
+    _levels: list[tuple[list[ComputeSet], list[Program]]]
+    _uses: dict[object, list[_Use]]
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph, "together")
+        object.__setattr__(self, "_levels", [])
+        object.__setattr__(self, "_uses", {})
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._close_levels()
+        super().__exit__(kind, error, trace)
+
+    def add(self, program: Program) -> Self:
+        """Add a program that is no operation behind the operations before it."""
+        self._close_levels()
+        return super().add(program)
 
     def at(self, level: int) -> tuple[list[ComputeSet], list[Program]]:
         """Return the compute set of a level, if it has one, and its other programs."""
@@ -164,27 +178,55 @@ class Together:
             self._levels.append(([], []))
         return self._levels[level]
 
-    def join(self, inner: Together) -> None:
-        """Run the steps of a block that stood in this one with those of the same level."""
-        for level, (compute_sets, others) in enumerate(inner._levels):
-            own_sets, own_others = self.at(level)
-            own_sets += compute_sets
-            own_others += others
+    def use(self, use: _Use) -> None:
+        """Note what an operation reads or writes; refused where another one depends on it.
 
-    def programs(self) -> list[Program]:
-        """Return the steps of all operations."""
-        found: list[Program] = []
-        for compute_sets, others in self._levels:
-            found += [Execute(each) for each in compute_sets]
-            found += others
-        return found
+        Raises:
+            GraphCycleError: for elements that one operation writes and another one reads or writes.
+        """
+        space = use.tensor.view.space
+        own = space if isinstance(space, Storage) else None
+        near = self._uses if own is None else [own, None]
+        for other in [each for key in near for each in self._uses.get(key, ())]:
+            if other.by is use.by or not (other.is_write or use.is_write):
+                continue
+            if other.tensor.intersects_with(use.tensor):
+                raise _dependent(use, other)
+        self._uses.setdefault(own, []).append(use)
+
+    def _close_levels(self) -> None:
+        levels, self._levels[:] = [*self._levels], []
+        self._uses.clear()
+        for compute_sets, others in levels:
+            for program in (*map(Execute, compute_sets), *others):
+                super().add(program)
+
+
+class _Use(NamedTuple):
+    """That an operation reads or writes a tensor."""
+
+    by: Recorder
+    name: str
+    tensor: Tensor
+    is_write: bool
+
+
+def _dependent(use: _Use, other: _Use) -> GraphCycleError:
+    verb, others = ("writes" if each.is_write else "reads" for each in (use, other))
+    return GraphCycleError(
+        f"ops.together(): '{use.name}' {verb} '{use.tensor.name}', "
+        f"and '{other.name}' before it {others} the same elements",
+        at=here(),
+        found=f"{use.tensor!r} and {other.tensor!r}; the operations of a block run at once",
+        fix=f"record '{use.name}' behind the block of ops.together()",
+    )
 
 
 class TogetherRecorder(Recorder):
     """The steps of one operation among others that run together."""
 
     def __init__(self, together: Together) -> None:
-        super().__init__(together.steps.graph)
+        super().__init__(together.graph)
         self._together, self._level = together, 0
 
     def compute_set(self, name: str) -> ComputeSet:
@@ -200,20 +242,19 @@ class TogetherRecorder(Recorder):
         self._together.at(self._level)[1].append(program)
         self._level += 1
 
+    def uses(self, name: str, reads: Iterable[Tensor], writes: Iterable[Tensor]) -> None:
+        """Note what the operation reads and writes; refused where it depends on another one."""
+        for is_write, tensors in enumerate((reads, writes)):
+            for tensor in tensors:
+                self._together.use(_Use(self, name, tensor, bool(is_write)))
+
     def finish(self, target: Sequence, name: str) -> None:
         """Leave it to the block, which appends the steps of all."""
 
 
-TOGETHER: ContextVar[Together | None] = ContextVar("together", default=None)
-"""The innermost block of operations that run together."""
-
-
 def recorder(graph: Graph, target: Sequence) -> Recorder:
     """Return what takes the steps of an operation that appends to a program."""
-    together = TOGETHER.get()
-    if together is not None and together.steps is target:
-        return TogetherRecorder(together)
-    return Recorder(graph)
+    return TogetherRecorder(target) if isinstance(target, Together) else Recorder(graph)
 
 
 def target(graph: Graph, program: object, usage: str) -> Sequence:
@@ -230,10 +271,13 @@ def open_steps(graph: Graph, usage: str) -> Steps:
     for steps in reversed(_OPEN.get()):
         if steps.graph is graph.top_level_graph:
             return steps
+    found = "no block of graph.steps() is open"
+    if _OPEN.get():
+        found = f"it works on {graph!r}, the open block on {_OPEN.get()[-1].graph!r}"
     raise ControlProgramError(
         f"{usage}: no program takes its steps",
         at=here(),
-        found="no block of graph.steps() is open",
+        found=found,
         fix="with graph.steps() as step: ...; or program=pl.Sequence()",
     )
 

@@ -20,23 +20,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from poplite.testing.addressed import AddressedTensor, appended, concatenated, variables
+    from poplite.testing.addressed import (
+        AddressedTensor as AddressedTensor,
+        appended as appended,
+        concatenated as concatenated,
+        variables as variables,
+    )
     from poplite.testing.check import (
-        check_intersection,
-        check_sorted_regions,
-        check_tensor,
-        check_tile_mapping,
-        tiles_of,
+        check_intersection as check_intersection,
+        check_sorted_regions as check_sorted_regions,
+        check_tensor as check_tensor,
+        check_tile_mapping as check_tile_mapping,
+        tiles_of as tiles_of,
     )
     from poplite.testing.random_tensors import (
-        random_mapping,
-        random_shape,
-        random_step,
-        random_tensor,
-        random_variables,
+        random_mapping as random_mapping,
+        random_shape as random_shape,
+        random_step as random_step,
+        random_tensor as random_tensor,
+        random_variables as random_variables,
     )
-    from poplite.testing.strategies import graphs_with_variables, tensors, tile_mappings
-    from poplite.testing.vertices import assert_vertex
+    from poplite.testing.strategies import (
+        graphs_with_variables as graphs_with_variables,
+        tensors as tensors,
+        tile_mappings as tile_mappings,
+    )
+    from poplite.testing.vertices import assert_vertex as assert_vertex
 
 _HOMES = {
     "addressed": "AddressedTensor appended concatenated variables",
@@ -50,26 +59,7 @@ nothing more is imported before it is asked for."""
 
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
-__all__ = [
-    "AddressedTensor",
-    "appended",
-    "assert_vertex",
-    "check_intersection",
-    "check_sorted_regions",
-    "check_tensor",
-    "check_tile_mapping",
-    "concatenated",
-    "graphs_with_variables",
-    "random_mapping",
-    "random_shape",
-    "random_step",
-    "random_tensor",
-    "random_variables",
-    "tensors",
-    "tile_mappings",
-    "tiles_of",
-    "variables",
-]
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> object:

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from poplite import ops
 from poplite.compile.compiler import compile_graph
 from poplite.errors import FileLoadError, StreamConnectionError
 from poplite.executable.executable import Executable
@@ -152,7 +153,11 @@ def program() -> tuple[Graph, dict[str, Program]]:
     graph.create_host_write("h", h)
     twice = graph.add_function(Repeat(2, Execute(blend)))
     there = graph.add_variable(INT, (7,), "there", mapping=1, initial_value={1: 5})
+    operations = Steps()
+    ops.map(ops.cast((x - y.T) * 0.5, HALF), name="difference", program=operations)
+    ops.map(ops.sum((x - 1) ** 2, 1), name="loss", program=operations)
     main = Steps(
+        operations,
         Copy(fifo, x[3]),
         Call(twice),
         Execute(total),

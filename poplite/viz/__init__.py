@@ -40,20 +40,3 @@ from poplite.viz.pictures import (
     tiles_svg as tiles_svg,
     tiles_text as tiles_text,
 )
-
-__all__ = [
-    "SvgText",
-    "graph_dot",
-    "graph_svg",
-    "graph_text",
-    "program_svg",
-    "program_text",
-    "summary_svg",
-    "summary_text",
-    "tensor_html",
-    "tensor_svg",
-    "tensor_text",
-    "tiles_html",
-    "tiles_svg",
-    "tiles_text",
-]

@@ -23,9 +23,10 @@ from llvmlite import ir
 
 from poplite.executable.descriptor import RowForm
 from poplite.machine.floating_point import STOCHASTIC
-from poplite.simulator.codegen import codecs
+from poplite.simulator.codegen import codecs, mathematics
 from poplite.simulator.codegen.rounding import half_by_mode, quarter_by_mode, random_bits
 from poplite.types import BOOL, FLOAT, HALF, QUARTER, ElementType
+from poplite.vertex.compute.mathematics.functions import PAIRS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -45,7 +46,7 @@ INSIDE, ROW, EVEN, LOAD, STORE, STATE = (
 """Names of accessors; the number of the field follows."""
 
 NUMBER = "number."
-"""Name of a function of floats, which follows: `half`, or one of the C library."""
+"""Name of a function of float32, which follows: `half`, or one of `math`."""
 
 ABOUT_FAULTS, ABOUT_VERTEX, ABOUT_RANDOM, ABOUT_WORDS = 0, 1, 2, 4
 """Words of a vertex record: address of the fault record, number of the vertex, random bits."""
@@ -69,7 +70,8 @@ class Access:
 
     Attributes:
         own: name of the field, for its alias scope; None where code is to be priced.
-        others: names of the class's other fields, none of which overlaps it.
+        others: names of the class's other fields, none of which overlaps it: all where it is
+            written, else those that are written.
         mode: how stores behave (`poplite.machine.floating_point`).
         half_in_hardware: whether the processor converts halves.
     """
@@ -158,8 +160,15 @@ def access_of(
 ) -> Access:
     """Return how elements of a field are loaded and stored, in code that is run or `priced`."""
     rounds = field.writes and field.element in (HALF, QUARTER)
-    own = None if priced else field.name
-    others = () if priced else tuple(name for name in cls.fields if name != field.name)
+    if priced:
+        return Access(field.element, None, (), mode if rounds else 0, half_in_hardware)
+    # Loads move past loads anyway: only stores matter, and hundreds of numbers are only loaded.
+    others = tuple(
+        name
+        for name, other in cls.fields.items()
+        if other is not field and (field.writes or other.writes)
+    )
+    own = field.name
     return Access(field.element, own, others, mode if rounds else 0, half_in_hardware)
 
 
@@ -212,9 +221,9 @@ def accessors(
 
 
 def _define_number(module: ir.Module, name: str, *, priced: bool, half_in_hardware: bool) -> None:
-    """Define a function of floats: in double where it runs, in float32 where it is priced."""
-    of, single, double = name.removeprefix(NUMBER), ir.FloatType(), ir.DoubleType()
-    count = 2 if of in ("atan2", "pow") else 1
+    """Define a function of float32: poplite's own where it runs, a name where it is priced."""
+    of, single = name.removeprefix(NUMBER), ir.FloatType()
+    count = 2 if of in PAIRS else 1
     function = ir.Function(module, ir.FunctionType(single, [single] * count), name)
     function.attributes.add("alwaysinline")
     builder = ir.IRBuilder(function.append_basic_block())
@@ -227,13 +236,11 @@ def _define_number(module: ir.Module, name: str, *, priced: bool, half_in_hardwa
         code = codecs.encode_half(builder, value, hardware=half_in_hardware)
         builder.ret(codecs.decode_half(builder, code, hardware=half_in_hardware))
         return
-    kind = single if priced else double
-    called = ir.Function(module, ir.FunctionType(kind, [kind] * count), f"{of}f" if priced else of)
     if priced:
+        called = ir.Function(module, ir.FunctionType(single, [single] * count), f"{of}f")
         builder.ret(builder.call(called, function.args))
         return
-    wide = [builder.fpext(value, double) for value in function.args]
-    builder.ret(builder.fptrunc(builder.call(called, wide), single))
+    builder.ret(mathematics.define(builder, of, function.args))
 
 
 class _Accessors:

@@ -23,7 +23,8 @@ from numba.core.typing.templates import AbstractTemplate, signature
 from poplite.jit.numba_context import lowerings, overrides, replacements, typing_rules
 from poplite.simulator.codegen.accessors import INDEX, NUMBER, storage_type
 from poplite.types import BOOL, FLOAT, HALF, UNSIGNED_LONGLONG, ElementType
-from poplite.vertex.compute.parse.dialect import LIBRARY, STORED
+from poplite.vertex.compute.mathematics.functions import KERNELS, PAIRS
+from poplite.vertex.compute.parse.dialect import STORED
 
 Emit = Callable[[Any, ir.IRBuilder, Any, Sequence[Any]], Any]
 
@@ -131,7 +132,7 @@ def _emit_int(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]
     return _saturated(builder, args[0])
 
 
-# -- element types, and functions of the C library -----------------------------------------------
+# -- element types, and functions of `math` -----------------------------------------------
 
 
 def _of_kind(kind: Any) -> Callable[[Any, Sequence[Any]], Any]:
@@ -158,8 +159,8 @@ def _emit_half(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any
     return _number_call(builder, "half", args)
 
 
-def _emit_library(name: str) -> Emit:
-    """Return what emits a function that the C library computes in double."""
+def _emit_function(name: str) -> Emit:
+    """Return what emits a function: of float32 poplite's own, of double the C library's."""
 
     def emit(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
         if sig.return_type == types.float32:
@@ -171,7 +172,7 @@ def _emit_library(name: str) -> Emit:
 
 
 def _number_call(builder: ir.IRBuilder, name: str, args: Sequence[Any]) -> Any:
-    """Emit a call of a function of floats that each use of `compute` defines."""
+    """Emit a call of a function of float32 that each use of `compute` defines."""
     kind = ir.FunctionType(ir.FloatType(), [arg.type for arg in args])
     function = cgutils.get_or_insert_function(builder.module, kind, f"{NUMBER}{name}")
     return builder.call(function, args)
@@ -214,9 +215,9 @@ for _element in STORED:
         _define(_element, _of_kind(_kind), casts=False)(_emit_stored(_element))
 _define(FLOAT, _of_kind(types.float32), casts=True)(_emit_float)
 _define(HALF, _of_kind(types.float32), casts=True)(_emit_half)
-for _name in LIBRARY:
-    _count = 2 if _name in ("atan2", "pow") else 1
-    _define(getattr(math, _name), _at_least_double(_count), casts=True)(_emit_library(_name))
+for _name in KERNELS:
+    _count = 2 if _name in PAIRS else 1
+    _define(getattr(math, _name), _at_least_double(_count), casts=True)(_emit_function(_name))
 for _function, _intrinsic in (
     (np.floor, "llvm.floor"),
     (np.ceil, "llvm.ceil"),

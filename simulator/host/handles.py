@@ -67,6 +67,7 @@ class HostLinks:
         self._connections: dict[tuple[str, str], Connection] = {}
         self._remote: dict[str, RemoteRows] = {}
         self._loaded: set[str] = set()
+        self._connected: dict[tuple[object, ...], tuple[Callable[..., None], tuple[Any, ...]]] = {}
         needs: dict[int, Missing] = {}
         for number, action in enumerate(actions):
             match action:
@@ -118,6 +119,7 @@ class HostLinks:
         call = f"connect_stream({clipped(handle)})"
         connection, stream = self._stream(handle, call, metadata)
         self._connect(connection, ring_of(array, stream, call), None, metadata)
+        self._note(HostLinks.connect_stream, handle, array, metadata)
 
     def connect_stream_to_callback(
         self,
@@ -133,6 +135,7 @@ class HostLinks:
         looking = Looking(stream, self._where, is_strict=self._is_strict and stream.to_device)
         taker = taker_of(callback, stream, call, looking, works_ahead=self._works_ahead)
         self._connect(connection, taker, number, metadata)
+        self._note(HostLinks.connect_stream_to_callback, handle, callback, replica, metadata)
 
     def connect_host_function(self, handle: object, callback: object, replica: object) -> None:
         """Connect a host function, as `Engine.connect_host_function`."""
@@ -147,6 +150,25 @@ class HostLinks:
                 fix="a function that takes (inputs, outputs)",
             )
         self._connect(connection, callback, number)
+        self._note(HostLinks.connect_host_function, handle, callback, replica)
+
+    def _note(self, connect: Callable[..., None], handle: object, *arguments: object) -> None:
+        """Remember what the user connected: the last for each handle and replica, in order."""
+        replica = arguments[1] if connect is not HostLinks.connect_stream else None
+        is_function = connect is HostLinks.connect_host_function
+        self._connected.pop((is_function, handle, replica), None)
+        self._connected[is_function, handle, replica] = connect, (handle, *arguments)
+
+    def continue_from(self, other: HostLinks) -> None:
+        """Take over the rows of remote buffers, and which code is loaded."""
+        for handle in self._remote.keys() & other._remote.keys():
+            self._remote[handle].continue_from(other._remote[handle])
+        self._loaded |= other._loaded
+
+    def connect_as(self, other: HostLinks) -> None:
+        """Connect what another engine of the same streams and host functions has connected."""
+        for connect, arguments in other._connected.values():
+            connect(self, *arguments)
 
     def copy_to_remote_buffer(
         self, array: npt.ArrayLike, handle: object, row: object, replica: object

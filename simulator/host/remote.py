@@ -46,6 +46,11 @@ class RemoteRows:
         for rows in self.rows:
             rows[...] = 0
 
+    def continue_from(self, other: RemoteRows) -> None:
+        """Take over the rows of the same buffer in another engine."""
+        for mine, theirs in zip(self.rows, other.rows, strict=True):
+            mine[...] = theirs
+
     def store(self, array: npt.ArrayLike, row: object, replica: object, call: str) -> None:
         """Store a row of one replica, or of all (None); errors name `call`."""
         number = self._number(row, call)

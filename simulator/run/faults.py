@@ -142,7 +142,7 @@ def _only_compiled(
 ) -> PopliteError:
     """Return the error of a vertex that does not stop as plain Python.
 
-    `exp` and its like may differ in the last place between the forms, and so may a branch.
+    Both forms have the same bits, so it read what another vertex had written meanwhile.
     """
     number = code.ops[row, 1]
     step, vertex = executable.steps[number], executable.origins[number][record.vertex]
@@ -163,7 +163,7 @@ def _only_compiled(
         at=cls.location,
         where=_step(executable, code, row),
         found="\n".join(found),
-        fix=f"look for {cause} that depends on the last digit of exp, log, sin, cos or tanh",
+        fix=f"look for {cause} that depends on what another vertex writes: checks='strict'",
     )
 
 

@@ -33,6 +33,12 @@ class Floats:
         """Go back to the mode that programs begin in."""
         self.words[op.FLOAT_MODE], self.words[op.FLOAT_EXECUTIONS] = self._modes[0], 0
 
+    def continue_from(self, other: Floats) -> None:
+        """Go on where another engine is: in its mode, if programs here know it."""
+        if other.mode in self._modes:
+            self.words[op.FLOAT_MODE] = other.mode
+        self.words[op.FLOAT_EXECUTIONS] = other.words[op.FLOAT_EXECUTIONS]
+
     @property
     def address(self) -> int:
         """Address of the words in the process."""

@@ -53,6 +53,9 @@ SHELL_COMMANDS = {
     ".venv/bin/python benchmarks/startup.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/pictures.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/ops.py": "tests/examples/test_benchmarks.py",
+    ".venv/bin/python -m poplite.testing.mathematics --function sin tanh --step 1009": (
+        "tests/unit/vertex/test_mathematics.py"
+    ),
     ".venv/bin/python benchmarks/fidelity.py": "tests/examples/test_fidelity.py",
     ".venv/bin/python benchmarks/views.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python -m poplite.testing.fuzz --states 2000 --seed 1": (

@@ -18,8 +18,8 @@ from helpers.source_tree import ROOT, imports_of, modules, tree_of
 
 LAYERS = (
     "source errors text files display types | jit | arrays | machine | view | vertex | expr"
-    " | graph | vertices | program | report | cost | ops | executable | compile | simulator | viz"
-    " | testing | tools"
+    " | graph | vertices | program | report | cost | ops | executable | compile | simulator"
+    " | compat | viz | testing | tools"
 )
 """A module imports only from its own layer, and from what stands before it."""
 
@@ -27,7 +27,7 @@ ROOMS = {
     "graph": "mapping | storage | tensor | compute_sets host clone variables | connect | graph"
     " | virtual partition",
     "simulator": "progress stopping | codegen | pricing | counting | compiled_parts | run | host"
-    " | strict | compiled_program interpreted_program | run_control | accounts"
+    " | strict | carrying compiled_program interpreted_program | run_control | accounts"
     " | engine_arguments | engine",
     "viz": "draw | tiles | tensor program | dataflow | summary | forms | notebook pictures",
 }
@@ -46,7 +46,7 @@ EXCEPTIONS = {
 """Imports against the order, each with its reason."""
 
 LARGEST_ROOM = 16
-MOST_ENTRIES = 26
+MOST_ENTRIES = 27
 LONGEST_FILE = 550
 LONGEST_CODE = 450
 """Lines without docstrings, comments and blank lines, of any file."""

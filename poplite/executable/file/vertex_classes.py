@@ -3,7 +3,8 @@
 A file names a class as Python does within its module, a template with its element types
 (`Add[HALF]`), and says what its code is (`poplite.vertex.compute.identity`).  Classes are looked up
 among those that the user passes, those that are defined already, and those of `poplite.vertices`.
-Nothing that a file names is ever imported.
+Nothing that a file names is ever imported.  Of a class that operations generated the file holds the
+recipe, from which it is made anew (`poplite.ops.fuse.recipe`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from poplite.errors import (
     VertexDefinitionError,
     listed,
 )
+from poplite.executable.file.archive import Malformed
+from poplite.ops.fuse.classes import class_of, recipe_of
+from poplite.ops.fuse.recipe import MapRecipe, ReductionRecipe, fault_of
 from poplite.source import here
 from poplite.text import LINE, amount, clipped, shortened
 from poplite.types import ElementType
@@ -46,11 +50,13 @@ class NamedClass:
         name: within its module, or within the function that defines it.
         elements: element types of a template.
         code: what it computes.
+        recipe: what it was generated from; None for a class that somebody wrote.
     """
 
     name: str
     elements: tuple[type[ElementType[Any]], ...]
     code: ClassCode
+    recipe: MapRecipe | ReductionRecipe | None = None
 
     def __str__(self) -> str:
         elements = f"[{', '.join(map(repr, self.elements))}]" if self.elements else ""
@@ -79,7 +85,7 @@ def named_class(cls: type[Vertex]) -> NamedClass:
         for arguments, made in vars(base).get("_specialised", {}).items():
             if made is cls:
                 template, elements = base, arguments
-    return NamedClass(_name(template), elements, code)
+    return NamedClass(_name(template), elements, code, recipe_of(cls))
 
 
 def _name(cls: type[Vertex]) -> str:
@@ -94,7 +100,7 @@ def found_classes(
     Classes that are missing, or have other code, are refused together; `path` is for messages.
     """
     by_name: dict[str, list[type[Vertex]]] = {}
-    for cls in chain(_of_user(sources), _defined(Vertex)):
+    for cls in chain(_generated(named), _of_user(sources), _defined(Vertex)):
         by_name.setdefault(_name(cls), []).append(cls)
     if any(each.name not in by_name for each in named):
         for cls in _library():
@@ -149,6 +155,19 @@ def _alike(
 
 
 # -- where classes are looked for --------------------------------------------------------------
+
+
+def _generated(named: Sequence[NamedClass]) -> Iterator[type[Vertex]]:
+    for each in named:
+        if each.recipe is None:
+            continue
+        fault = fault_of(each.recipe)
+        if fault is not None:
+            raise Malformed(f"vertex class {each}: {fault}")
+        cls = class_of(each.recipe)
+        if _name(cls) != each.name:
+            raise Malformed(f"vertex class {each}: this poplite generates {_name(cls)} instead")
+        yield cls
 
 
 def _of_user(sources: Iterable[VertexSource]) -> Iterator[type[Vertex]]:

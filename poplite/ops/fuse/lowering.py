@@ -21,7 +21,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.maps import add_map
 from poplite.ops.fuse.placement import Mappings, complete, like, place
 from poplite.ops.fuse.recipe import Body
-from poplite.ops.fuse.storing import decide, interned
+from poplite.ops.fuse.storing import MOST_FIELDS, cut, decide, interned
 from poplite.ops.fuse.straight import Straight, in_order, straight, written
 from poplite.ops.reduce.fused import reduce_fused
 from poplite.ops.reduce.reduce import reduce_into
@@ -111,20 +111,23 @@ class Lowering:
         kept: set[Expr] = {node for node in parts if isinstance(node, Reduction | Iota)}
         groups = [each for each in exprs if each not in kept]
         groups += [node.operands[0] for node in parts if isinstance(node, Reduction)]
-        for decision in decide(groups, kept):
+        decisions = decide(groups, kept)
+        for decision in decisions:
             what: Literal["stored", "computed again"]
             what = "stored" if decision.is_stored else "computed again"
             why = str(decision).partition(": ")[2]
             self.notes.append(Note(what, formula(decision.expr), why))
+        for part in cut([*groups, *[each.expr for each in decisions if each.is_stored]], kept):
+            why = f"a vertex has at most {MOST_FIELDS} tensors and numbers"
+            self.notes.append(Note("stored", formula(part), why))
         made = []
-        for number, (root, expr) in enumerate(zip(roots, exprs, strict=True)):
-            later = exprs[number:]
+        for root, expr in zip(roots, exprs, strict=True):
             made.append(self._root(root, expr, kept))
             if root.out is not None:
-                self._overwritten(root.out, later)
+                self._overwritten(root.out)
         return made
 
-    def _overwritten(self, out: Tensor, roots: Sequence[Expr]) -> None:
+    def _overwritten(self, out: Tensor) -> None:
         """Forget stored parts whose tensors have changed since."""
         for node in [*self.stored]:
             leaves = [each for each in _all(node) if isinstance(each, Leaf)]
@@ -165,7 +168,8 @@ class Lowering:
             out = self.graph.add_variable(expr.element_type, shape, root.name, **options)
         where = "mapping="
         if root.out is not None:
-            where = complete(self.mappings, out, body.tensors) or "out"
+            where = "out"
+            complete(self.mappings, out, body.tensors)
         elif root.mapping is None:
             where = place(self.mappings, out, shape, body.tensors)
         if out.num_elements:
@@ -175,33 +179,43 @@ class Lowering:
         return out
 
     def _reduced(self, expr: Reduction, root: Root) -> Tensor:
+        if root.out is None and root.mapping is not None:
+            element, shape = expr.element_type, expr.shape
+            out = self.graph.add_variable(element, shape, root.name, mapping=root.mapping)
+            root = Root(expr, out, name=root.name)
         operand = expr.operands[0]
+        made = None
         if isinstance(operand, Leaf):
             source = _tensor(operand)
         elif operand in self.stored:
             source = self.stored[operand]
         else:
-            fused = self._reduced_in_one(expr, root)
-            if fused is not None:
-                return fused
-            source = self._store(operand, Root(operand, name=f"{root.name}/operand"))
-        kept = tuple(size for d, size in enumerate(source.shape) if d not in expr.dims)
-        out = root.out
-        if out is not None:
-            complete(self.mappings, out, [])
-        is_direct = out is not None and out.shape == expr.shape and not out.intersects_with(source)
-        target = out.reshape(kept) if is_direct and out is not None else None
-        made = reduce_into(self.recorder, source, expr.dims, expr.how, target, root.name)
-        self._note("reduced", expr, "a reduction", "", made)
+            made = self._reduced_in_one(expr, root)
+            if made is None:
+                source = self._store(operand, Root(operand, name=f"{root.name}/operand"))
+        if made is None:
+            target = self._target(expr, root.out, [source])
+            made = reduce_into(self.recorder, source, expr.dims, expr.how, target, root.name)
+            self._note("reduced", expr, "a reduction", "", made)
         made = made.reshape(expr.shape)
-        if out is not None and not is_direct:
-            return self._copied(root, made)
-        return made
+        return made if root.out in (None, made) else self._copied(root, made)
+
+    def _target(
+        self, expr: Reduction, out: Tensor | None, sources: Sequence[Tensor]
+    ) -> Tensor | None:
+        """Return the `out` of a reduction without its kept dimensions; None to make a new one."""
+        if out is None or out.shape != expr.shape:
+            return None
+        if any(out.intersects_with(each) for each in sources):
+            return None
+        complete(self.mappings, out, [])
+        sizes = enumerate(expr.operands[0].shape)
+        return out.reshape(tuple(size for d, size in sizes if d not in expr.dims))
 
     def _reduced_in_one(self, expr: Reduction, root: Root) -> Tensor | None:
         """Reduce an expression that is not stored; None where it lies as none of its tensors."""
         operand = expr.operands[0]
-        if root.out is not None or not operand.num_elements:
+        if operand.num_elements < 2:
             return None
         body = straight(operand, self.stored)
         main = like(self.mappings, operand.shape, body.tensors)
@@ -219,10 +233,11 @@ class Lowering:
             operands,
             expr.dims,
             expr.how,
+            self._target(expr, root.out, body.tensors),
             root.name,
         )
         self._note("reduced", expr, "with its operand, which is not stored", "", made, body)
-        return made.reshape(expr.shape)
+        return made
 
     def _copied(self, root: Root, source: Tensor, why: str = "as it is") -> Tensor:
         out = root.out
@@ -233,6 +248,8 @@ class Lowering:
                 place(self.mappings, out, source.shape, [source])
         else:
             complete(self.mappings, out, [source])
+            if out != source and out.intersects_with(source):
+                source = self._copied(Root(root.expr, name=f"{root.name}/temporary"), source)
         if out.num_elements and out != source:
             self.recorder.add(Copy(broadcast_to(source, out.shape), out))
         self._note("copied", Leaf(source), why, "", out)
@@ -275,7 +292,9 @@ def _positions(expr: Iota) -> npt.NDArray[Any]:
     dtype: np.dtype[Any] = expr.element_type.dtype
     if dtype.kind == "f":
         return (np.arange(expr.num_elements) + float(expr.start)).astype(dtype)
-    return np.arange(expr.num_elements).astype(dtype) + dtype.type(expr.start)
+    numbers: npt.NDArray[Any] = np.arange(expr.num_elements).astype(dtype)
+    numbers += dtype.type(expr.start)
+    return numbers
 
 
 def _all(root: Expr) -> list[Expr]:

@@ -67,10 +67,13 @@ def _add_vectors(
     grid: Grid,
     found: Cuts,
 ) -> str:
-    first = np.flatnonzero(np.diff(found.vertex, prepend=-1))
+    parts = grid.parts
+    if Part.ELEMENTS in parts:
+        first = np.flatnonzero(np.diff(found.vertex, prepend=-1))
+    else:  # no list of rows says how long those of the result are: a vertex for each range
+        first = np.arange(len(found.vertex))
     tile, count = found.tile[first], len(first)
     is_listed = count < len(found.vertex)  # some vertices have several ranges
-    parts = grid.parts
     if is_listed:
         parts = [Part.ROWS if each is Part.ELEMENTS else each for each in parts]
     cls = class_of(MapRecipe(body.body, tuple(parts), out.element_type, in_place))

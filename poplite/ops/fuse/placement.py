@@ -19,6 +19,7 @@ from poplite.expr.tree import ElementClass, Shape
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.partition import map_linearly
+from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 
 VECTOR_BYTES = 8
@@ -54,7 +55,7 @@ def grain_of(element: ElementClass) -> int:
 
 
 def place(mappings: Mappings, out: Tensor, shape: Shape, operands: Sequence[Tensor]) -> str:
-    """Put a new tensor, or the elements of one without tiles, on tiles; return where they are."""
+    """Put a tensor without tiles on tiles; return where it is."""
     graph, chosen = mappings.graph, _chosen(mappings, shape, operands, out.element_type)
     if chosen is None:
         grain = grain_of(out.element_type)
@@ -65,19 +66,24 @@ def place(mappings: Mappings, out: Tensor, shape: Shape, operands: Sequence[Tens
     return f"like {chosen.name}"
 
 
-def complete(mappings: Mappings, out: Tensor, operands: Sequence[Tensor]) -> str:
-    """Put the elements of a tensor that have no tile on tiles, and return where they are.
-
-    Those that have one stay there; empty where all have.
-    """
+def complete(mappings: Mappings, out: Tensor, operands: Sequence[Tensor]) -> None:
+    """Put elements that have no tile where `place` would put them; the others stay."""
     if mappings.is_complete(out):
-        return ""
-    before = mappings.graph.tile_mapping(out, require_complete=False)
-    where, elements = place(mappings, out, out.shape, operands), out.flatten()
-    for tile in before.tiles.tolist():
-        for begin, end in before[tile]:
-            mappings.graph.set_tile_mapping(elements[begin:end], tile)
-    return where
+        return
+    graph = mappings.graph
+    bare = [tuple(part) for part in graph.tile_mapping(out, require_complete=False).unmapped]
+    if bare == [(0, out.num_elements)]:
+        place(mappings, out, out.shape, operands)
+        return
+    chosen = like(mappings, out.shape, operands)
+    views = [
+        concat([tensor.flatten()[begin:end] for begin, end in bare])
+        for tensor in (out, out if chosen is None else chosen)
+    ]
+    if chosen is None:
+        map_linearly(graph, views[0], grain=grain_of(out.element_type))
+    else:
+        graph.set_tile_mapping(views[0], graph.tile_mapping(views[1]))
 
 
 def _chosen(

@@ -16,7 +16,7 @@ from typing import Any
 from poplite.expr.operations import OPERATIONS, Operation, kind_of
 from poplite.types import BOOL, ElementType
 
-MOST_LINES = 1 << 16
+MOST_LINES = 1 << 14
 """Lines of a recipe that a file may hold."""
 
 

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from poplite.expr.tree import Applied, ElementClass, Expr, Leaf, Number, Reduction
 from poplite.machine.library_facts import BINARY, UNARY, Loop
+from poplite.ops.fuse.straight import in_order
 
 _NAMES = {
     "absolute": "abs",
@@ -97,55 +98,117 @@ def decide(groups: Sequence[Expr], stored: set[Expr]) -> list[Decision]:
     """
     made: list[Decision] = []
     decided: set[Expr] = set()
-    while True:
-        shared = _next(groups, stored, decided)
-        if shared is None:
-            return made
-        part, readers, growth = shared
-        slots = _slots(part, stored)
-        is_stored = readers * growth * slots > slots + 2 + readers
-        decided.add(part)
-        if is_stored:
-            stored.add(part)
-            groups = [*groups, part]
-        made.append(Decision(part, is_stored, readers, growth, slots))
-
-
-def _next(
-    groups: Sequence[Expr], stored: set[Expr], decided: set[Expr]
-) -> tuple[Expr, int, float] | None:
-    """Return the largest part that is left to decide, its readers, and how much they grow."""
-    readers: dict[Expr, list[int]] = {}
-    growth: dict[Expr, float] = {}
-    for number, root in enumerate(groups):
-        for node in _below(root, stored):
-            found = readers.setdefault(node, [])
-            if number not in found:
-                found.append(number)
-            if node.num_elements > 1:
-                times = root.num_elements / node.num_elements
-                growth[node] = max(growth.get(node, 1.0), times)
-    # Outer parts come first: what is stored takes its own parts along.
-    for root in groups:
-        for node in _below(root, stored):
+    found = _Groups(groups, stored)
+    # Outer parts come first: what is stored takes its own parts along, as a group of its own.
+    for number, root in enumerate(found.roots):
+        for node in [*found.parts[number]]:
             if node in decided or node is root or not isinstance(node, Applied):
                 continue
-            if len(readers[node]) > 1 or growth.get(node, 1.0) > 1:
-                return node, len(readers[node]), growth.get(node, 1.0)
-    return None
+            if node not in found.parts[number]:  # it is below a part that is stored by now
+                continue
+            readers, growth = len(found.readers[node]), found.growth(node)
+            if readers == 1 and growth == 1:
+                continue
+            slots = _slots(node, stored)
+            is_stored = readers * growth * slots > slots + 2 + readers
+            decided.add(node)
+            made.append(Decision(node, is_stored, readers, growth, slots))
+            if is_stored:
+                stored.add(node)
+                found.store(node)
+    return made
 
 
-def _below(root: Expr, stored: set[Expr]) -> list[Expr]:
-    """Return the nodes of a group from its root downwards, each once, none below a stored one."""
-    found: dict[Expr, None] = {root: None}
+class _Groups:
+    """Which groups compute which parts, while parts become groups of their own.
+
+    Attributes:
+        roots: of the groups.
+        parts: of each group, from the root downwards: how many parts of the group read each.
+        readers: of each part, the numbers of the groups that compute it.
+    """
+
+    def __init__(self, groups: Sequence[Expr], stored: set[Expr]) -> None:
+        self.roots: list[Expr] = []
+        self.parts: list[dict[Expr, int]] = []
+        self.readers: dict[Expr, set[int]] = {}
+        self._stored = stored
+        for root in groups:
+            self._add(root)
+
+    def growth(self, node: Expr) -> float:
+        """Return how many times more elements than a part its readers have."""
+        if node.num_elements <= 1:
+            return 1.0
+        most = max(self.roots[number].num_elements for number in self.readers[node])
+        return max(1.0, most / node.num_elements)
+
+    def store(self, node: Expr) -> None:
+        """Take a part, and what nothing else reads, out of its groups; it becomes one itself."""
+        for number in self.readers.pop(node):
+            if self.roots[number] is node:
+                continue
+            parts, waiting = self.parts[number], [node]
+            del parts[node]
+            while waiting:
+                for each in waiting.pop().operands:
+                    if each not in parts:
+                        continue
+                    parts[each] -= 1
+                    if not parts[each]:
+                        del parts[each]
+                        self.readers[each].discard(number)
+                        waiting.append(each)
+        self._add(node)
+
+    def _add(self, root: Expr) -> None:
+        parts = _below(root, self._stored)
+        for node in parts:
+            self.readers.setdefault(node, set()).add(len(self.roots))
+        self.roots.append(root)
+        self.parts.append(parts)
+
+
+def _below(root: Expr, stored: set[Expr]) -> dict[Expr, int]:
+    """Return the nodes of a group from its root downwards, none below a stored one.
+
+    With each, how often others of the group read it.
+    """
+    found = {root: 0}
     waiting = [root]
     while waiting:
-        node = waiting.pop()
-        for each in node.operands:
-            if each not in stored and not isinstance(each, Reduction) and each not in found:
-                found[each] = None
+        for each in waiting.pop().operands:
+            if each in stored or isinstance(each, Reduction):
+                continue
+            if each not in found:
+                found[each] = 0
                 waiting.append(each)
-    return list(found)
+            found[each] += 1
+    return found
+
+
+MOST_FIELDS = 128
+"""Tensors and numbers of a vertex of a map: the time to compile it grows with their square."""
+
+
+def cut(groups: Sequence[Expr], stored: set[Expr]) -> list[Expr]:
+    """Add to `stored` the parts of groups that read too much for one vertex, and return them."""
+    made: list[Expr] = []
+    for root in groups:
+        fields: dict[Expr, set[Expr]] = {}
+        for node in in_order(root, stored):
+            if not isinstance(node, Applied) or (node in stored and node is not root):
+                fields[node] = {node}
+                continue
+            own = set().union(*[fields[each] for each in node.operands])
+            while len(own) > MOST_FIELDS:
+                largest = max(node.operands, key=lambda each: len(fields[each]))
+                stored.add(largest)
+                made.append(largest)
+                fields[largest] = {largest}
+                own = set().union(*[fields[each] for each in node.operands])
+            fields[node] = own
+    return made
 
 
 def _slots(part: Expr, stored: set[Expr]) -> float:

@@ -10,7 +10,7 @@ numbers `k0`, `k1`, ..., which are fields of the vertex. So another learning rat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import NamedTuple
 
 from poplite.expr.operations import CAST, HELPERS, OPERATIONS, cast_text
@@ -74,7 +74,7 @@ def straight(root: Expr, stored: Mapping[Expr, Tensor]) -> Straight:
     return Straight(Body(tuple(known), names[root], types, kinds), list(leaves), numbers)
 
 
-def in_order(root: Expr, stored: Mapping[Expr, Tensor]) -> list[Expr]:
+def in_order(root: Expr, stored: Container[Expr]) -> list[Expr]:
     """Return the nodes of a tree, each once, behind its operands; none below a stored one."""
     found: list[Expr] = []
     seen: set[Expr] = set()

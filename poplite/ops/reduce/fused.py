@@ -74,17 +74,19 @@ def reduce_fused(
     operands: list[Tensor],
     dims: Collection[int],
     how: str,
+    output: Tensor | None,
     name: str,
 ) -> Tensor:
-    """Reduce an expression, and return the result.
+    """Reduce an expression, and return the result: `output`, or a new tensor.
 
     The elements lie as `main`, a tensor of its shape; `operands` are as `Fused` takes them.
     """
-    kept = tuple(size for d, size in enumerate(main.shape) if d not in dims)
-    graph = recorder.graph
-    result = graph.add_variable(element_type, kept, name)
+    graph, result = recorder.graph, output
+    if result is None:
+        kept = tuple(size for d, size in enumerate(main.shape) if d not in dims)
+        result = graph.add_variable(element_type, kept, name)
     with graph.scope(name):
         order = ordered(main, dims, result)
         fused = Fused(body, element_type, how, order, operands)
-        Builder(graph, OPERATIONS[how], order, False, recorder, fused).build()
+        Builder(graph, OPERATIONS[how], order, output is not None, recorder, fused).build()
     return result

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from poplite.vertex.compute.mathematics.functions import EVALUATOR, KERNELS
 from poplite.vertex.compute.typing.kinds import Kind
 
 Number = bool | int | np.uint64 | float | np.float32
@@ -352,33 +353,34 @@ def _function(
 
 
 sqrt = _function(math.sqrt, lambda value: math.nan)
-exp = _function(math.exp, lambda value: math.inf)
-log = _function(math.log, lambda value: math.nan if value else -math.inf)
-sin = _function(math.sin, lambda value: math.nan)
-cos = _function(math.cos, lambda value: math.nan)
-tanh = _function(math.tanh, lambda value: math.nan)
 fabs = _function(math.fabs, lambda value: math.nan)
 
 
-# -- functions of the C library ------------------------------------------------------------------
+# -- functions of `math` -------------------------------------------------------------------------
 
 _ODD = 2**53
 """From here on all doubles are even."""
 
 
-def _library(
-    exact: Callable[..., float], undefined: Callable[..., float] = lambda *_: math.nan
+def _of_math(
+    name: str, undefined: Callable[..., float] = lambda *_: math.nan
 ) -> Callable[..., Number]:
-    """Make a function of one float or two, computed in double and rounded once for float32."""
+    """Make a function of one number or two: of float32 poplite's own, of double the C library's.
+
+    Where C returns inf or nan, that of `math` raises, and the result is that of `undefined`.
+    """
+    kernel, exact = KERNELS[name], getattr(math, name)
 
     def operation(*values: Number) -> Number:
         kind = max(Kind.FLOAT, *map(kind_of, values))
-        floats = [float(cast(value, kind)) for value in values]
+        if kind is Kind.F32:
+            result: np.float32 = kernel(EVALUATOR, *map(as_f32, values))
+            return result
+        floats = [float(value) for value in values]
         try:
-            result = exact(*floats)
+            return float(exact(*floats))
         except (ValueError, OverflowError):
-            result = undefined(*floats)
-        return _rounded(result) if kind is Kind.F32 else result
+            return undefined(*floats)
 
     return operation
 
@@ -396,16 +398,16 @@ def _power_outside(base: float, exponent: float) -> float:
     return math.copysign(math.inf, base) if is_odd else math.inf
 
 
-acos, asin, atan, tan = (_library(f) for f in (math.acos, math.asin, math.atan, math.tan))
-atan2, cbrt = _library(math.atan2), _library(math.cbrt)
-erf, erfc = _library(math.erf), _library(math.erfc)
-exp2, expm1, cosh = (
-    _library(f, lambda value: math.inf) for f in (math.exp2, math.expm1, math.cosh)
+acos, asin, atan, atan2 = (_of_math(name) for name in ("acos", "asin", "atan", "atan2"))
+cbrt, erf, erfc, tanh = (_of_math(name) for name in ("cbrt", "erf", "erfc", "tanh"))
+cos, sin, tan = (_of_math(name) for name in ("cos", "sin", "tan"))
+cosh, exp, exp2, expm1 = (
+    _of_math(name, lambda value: math.inf) for name in ("cosh", "exp", "exp2", "expm1")
 )
-sinh = _library(math.sinh, lambda value: math.copysign(math.inf, value))
-log2, log10 = _library(math.log2, _at_pole(0.0)), _library(math.log10, _at_pole(0.0))
-log1p = _library(math.log1p, _at_pole(-1.0))
-pow = _library(math.pow, _power_outside)  # noqa: A001  (the name in `math`)
+sinh = _of_math("sinh", lambda value: math.copysign(math.inf, value))
+log, log2, log10 = (_of_math(name, _at_pole(0.0)) for name in ("log", "log2", "log10"))
+log1p = _of_math("log1p", _at_pole(-1.0))
+pow = _of_math("pow", _power_outside)  # noqa: A001  (the name in `math`)
 
 
 # -- rounding to whole floats, and the larger of two -------------------------------------------

@@ -223,44 +223,89 @@ def test_together_shares_compute_sets(graph: pl.Graph) -> None:
 
 
 def test_what_depends_on_each_other_does_not_run_together(graph: pl.Graph) -> None:
+    """Also where the steps of the two share no compute set, so that nothing races."""
     x, y = scalar(graph, "x", 1), scalar(graph, "y", 1)
-    with graph.steps() as step, ops.together():
+    rows = graph.add_variable(pl.INT, (20, 20), "rows", mapping="linear", initial_value=1)
+    written = pytest.raises(pl.GraphCycleError, match="'assign' reads 'x', and 'assign'.*writes")
+    with written, graph.steps(), ops.together():
         ops.assign(x, x + 1)
         ops.assign(y, x * 2)
-    with pytest.raises(pl.GraphCycleError, match="'x'"):
-        pl.Engine(graph, step)
+    read = pytest.raises(pl.GraphCycleError, match="'assign' writes 'x', and 'add'.*reads")
+    with read, graph.steps(), ops.together():
+        ops.map(x + y)
+        ops.assign(x, y)
+    later = pytest.raises(pl.GraphCycleError, match="'assign' reads 'total', and 'total'")
+    with later, graph.steps(), ops.together():
+        total = ops.map(ops.sum(rows), name="total")  # several steps
+        ops.assign(y, y + total)
+    copied = pytest.raises(pl.GraphCycleError, match="'multiply' reads 'rows', and 'copy'")
+    with copied, graph.steps(), ops.together():
+        ops.copy(x, rows[3])
+        ops.map(rows[:, 1] * 2)
 
 
-def test_together_takes_the_operations_of_its_program_only(graph: pl.Graph) -> None:
+def test_what_is_no_operation_runs_where_it_is_recorded_together(graph: pl.Graph) -> None:
     x, y, z = (scalar(graph, name, 1) for name in "xyz")
-    other = pl.Sequence()
-    with graph.steps() as step, ops.together():
-        ops.assign(x, x + 1)
-        ops.assign(y, y * 2, program=other)
-        with ops.together():
-            ops.assign(z, z - 1)
-    assert (kinds(step), kinds(other)) == (["Execute", "Execute"], ["Execute"])
-    assert values(graph, pl.Sequence(step, other), x, y, z) == [2, 2, 0]
-
-
-def test_what_does_not_run_together_is_refused(graph: pl.Graph) -> None:
-    x = scalar(graph, "x", 1)
 
     @pl.graph_function
-    def twice(t: pl.Tensor) -> pl.Tensor:
+    def doubled(t: pl.Tensor) -> pl.Tensor:
         return ops.map(t * 2)
 
-    def repeated() -> None:
+    by_name = pl.Sequence()
+    with graph.steps() as step, ops.together():
+        ops.assign(x, x + 1)
         with ops.repeat(3):
-            ops.assign(x, x + 1)
+            ops.assign(x, x * 10)
+        ops.assign(y, x + 5)
+        with ops.if_(y > 0):
+            ops.assign(z, y)
+        result = doubled(z)
+        ops.assign(z, z + 1)
+        ops.assign(y, y + 1, program=by_name)
+    with graph.steps() as calls:
+        once_more = doubled(z)
+    assert by_name.num_steps == 1
+    both = pl.Sequence(step, calls)
+    assert values(graph, both, x, y, z, result, once_more) == [2000, 2005, 2006, 4010, 4012]
 
-    def branched() -> None:
-        with ops.if_(x > 0):
-            ops.assign(x, x + 1)
 
+def test_what_stands_elsewhere_than_its_switch_or_branch_is_refused(graph: pl.Graph) -> None:
+    x = scalar(graph, "x", 1)
+    with graph.steps():
+        with ops.switch(x) as cases, cases.case(0):
+            ops.zero(x)
+        late = pytest.raises(pl.ControlProgramError, match=r"case\(1\) does not stand directly")
+        with late, cases.case(1):
+            ops.fill(x, 7)
+        late = pytest.raises(pl.ControlProgramError, match=r"default\(\) does not stand directly")
+        with late, cases.default():
+            ops.fill(x, 7)
+        with ops.if_(x > 0) as branch:
+            ops.zero(x)
+        within = pytest.raises(pl.ControlProgramError, match="right behind its ops.if_")
+        with within, ops.repeat(3), branch.else_():
+            ops.fill(x, 7)
+
+
+def test_an_index_is_read_in_its_loop(graph: pl.Graph) -> None:
+    x = scalar(graph, "x", 0, "uint32")
+    with graph.steps():
+        for is_used in (False, True):
+            with ops.repeat(3) as i:
+                if is_used:
+                    ops.assign(x, x + i)
+            with pytest.raises(pl.ControlProgramError, match="outside of its loop"):
+                ops.assign(x, x + i)
+
+
+def test_what_decides_is_computed_by_the_program(graph: pl.Graph) -> None:
+    other = pl.Graph().add_variable(pl.INT, (), "other", mapping=0)
     with graph.steps() as step:
-        for use in (repeated, branched, lambda: twice(x), lambda: step.add(pl.WriteUndef(x))):
-            refused = pytest.raises(pl.ControlProgramError, match="in a block of ops.together")
-            with refused, ops.together():
-                use()
+        for block in (ops.while_, ops.if_, ops.switch):
+            called = f"ops.{block.__name__}: True decides nothing"
+            with pytest.raises(pl.ElementTypeError, match=called), block(True):  # type: ignore
+                pass
+            elsewhere = pytest.raises(pl.ControlProgramError, match="the open block on <Graph 2")
+            with elsewhere, block(other > 0):
+                pass
     assert step.is_empty

@@ -126,3 +126,19 @@ def test_wrong_uses_are_refused(graph: pl.Graph) -> None:
     assert step.programs == ()
     with pytest.raises(pl.ControlProgramError, match="inout names no parameter 'z'"):
         pl.graph_function(inout=("z",))(f)
+
+
+def test_what_is_copied_back_shares_no_elements(graph: pl.Graph) -> None:
+    @pl.graph_function(inout=("a", "b"))
+    def both(a: pl.Tensor, b: pl.Tensor) -> None:
+        pl.ops.assign(a, a + 1)
+        pl.ops.assign(b, b * 2)
+
+    x = graph.add_variable(pl.INT, (4,), "x", mapping=0, initial_value=[1, 2, 3, 4])
+    with graph.steps() as step:
+        with pytest.raises(pl.ControlProgramError, match="'a' and 'b' share elements"):
+            both(x[:3], x[2:])
+        both(x[:2], x[2:])
+    engine = pl.Engine(graph, step)
+    engine.run()
+    assert engine.read(x).tolist() == [2, 3, 6, 8]

@@ -443,7 +443,7 @@ def test_interpreted_faults_leave_memory_whatever_the_checks() -> None:
 
 
 class Threshold(pl.Vertex):
-    """Faults where `exp` exceeds a limit that lies between its two forms' results."""
+    """Faults where e^x exceeds a limit."""
 
     LIMIT = 0.0
     x: pl.Input[pl.FLOAT]
@@ -462,7 +462,7 @@ def test_fault_that_only_the_compiled_form_has(monkeypatch: pytest.MonkeyPatch) 
     compute_set = graph.add_compute_set()
     graph.add_vertex(compute_set, Threshold, tile=0, x=x, y=y)
     engine = pl.Engine(graph, pl.Execute(compute_set))
-    # Stands for a difference in the last place.
+    # Stands for a number that another vertex writes meanwhile.
     monkeypatch.setitem(engine._runs.computes, Threshold, lambda vertex: None)
     with pytest.raises(pl.TensorIndexError, match="'Threshold.y': index 2 of 2 elements") as caught:
         engine.run()

@@ -317,7 +317,7 @@ def test_the_first_of_many_threads_is_reported() -> None:
 
 
 class Threshold(pl.Vertex):
-    """Stops where `exp` exceeds a limit that lies between its two forms' results."""
+    """Stops where e^x exceeds a limit."""
 
     x: pl.InOut[pl.FLOAT]
 
@@ -333,7 +333,7 @@ def test_an_exception_that_only_the_compiled_form_raises(monkeypatch: pytest.Mon
     work = graph.add_compute_set()
     graph.add_vertex(work, Threshold, tile=0, x=x)
     engine = pl.Engine(graph, pl.Execute(work), checks="fast")
-    # Stands for a difference in the last place.
+    # Stands for a number that another vertex writes meanwhile.
     monkeypatch.setitem(engine._runs.computes, Threshold, lambda vertex: None)
     with pytest.raises(
         pl.ApplicationRuntimeError, match="Threshold 0 on tile 0: compute raised an exception"

@@ -22,7 +22,7 @@ from poplite.machine.floating_point import DIVIDE_BY_ZERO, INVALID, OVERFLOW, TR
 from poplite.source import here
 from poplite.vertex.compute import arithmetic
 from poplite.vertex.compute.arithmetic import Number, as_f32, kind_of
-from poplite.vertex.compute.parse.dialect import LIBRARY
+from poplite.vertex.compute.mathematics.functions import KERNELS
 from poplite.vertex.compute.typing.kinds import Kind
 
 SYMBOLS = {
@@ -50,7 +50,7 @@ COMPARISONS = frozenset(
 )
 """Operations that are invalid when an operand is NaN, whatever the result."""
 
-FUNCTIONS = frozenset({"sqrt", "exp", "log", "sin", "cos", "tanh", *LIBRARY})
+FUNCTIONS = frozenset({"sqrt", *KERNELS})
 """Functions of one float, or of two."""
 
 POLES = frozenset({"log", "log2", "log10", "log1p"})

@@ -46,6 +46,7 @@ from poplite.types import (
     ElementType,
 )
 from poplite.vertex.compute.arithmetic import INT_MAX, INT_MIN
+from poplite.vertex.compute.mathematics.functions import KERNELS
 from poplite.vertex.compute.parse.source_text import SourceText
 from poplite.vertex.vertex import Vertex
 
@@ -54,12 +55,6 @@ LIMITS = {"**": 64, "<<": 63, ">>": 63}
 
 SQUARE = 2
 """The largest power of a float32; a higher one could be rounded once or several times."""
-
-LIBRARY = (
-    *("acos", "asin", "atan", "atan2", "cbrt", "cosh", "erf", "erfc", "exp2", "expm1"),
-    *("log10", "log1p", "log2", "pow", "sinh", "tan"),
-)
-"""Functions of `math` that the C library computes, in double."""
 
 STORED: tuple[type[ElementType[Any]], ...] = (
     *(BOOL, CHAR, SIGNED_CHAR, UNSIGNED_CHAR, SHORT, UNSIGNED_SHORT, INT, UNSIGNED_INT),
@@ -75,15 +70,10 @@ FUNCTIONS: Mapping[object, str] = {
     max: "maximum",
     min: "minimum",
     math.ceil: "ceil",
-    math.cos: "cos",
-    math.exp: "exp",
     math.fabs: "fabs",
     math.floor: "floor",
-    math.log: "log",
-    math.sin: "sin",
     math.sqrt: "sqrt",
-    math.tanh: "tanh",
-    **{getattr(math, name): name for name in LIBRARY},
+    **{getattr(math, name): name for name in KERNELS},
     np.ceil: "round_up",
     np.floor: "round_down",
     np.maximum: "larger",

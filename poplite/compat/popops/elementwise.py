@@ -1,0 +1,212 @@
+"""Elementwise functions of popops, each in three forms, and maps of expressions.
+
+    add(graph, a, b, prog)                  a new tensor
+    addInPlace(graph, a, b, prog)           replaces a
+    addWithOutput(graph, a, b, out, prog)   a tensor that is there
+
+`debug_context` is the name of the steps, and of the new tensor. One operand of two or three may be
+a number, which takes the type of the other; in place it is not the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from poplite import ops
+from poplite.compat.popops.expr import Any as Expr
+from poplite.compat.popops.meanings import BINARY, TERNARY, UNARY, Meaning
+from poplite.compat.popops.options import Options, check_options, completed
+from poplite.errors import ElementTypeError
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.program import Sequence as Steps
+from poplite.source import here
+from poplite.text import clipped, of_type
+
+Forms = tuple[Callable[..., Tensor], Callable[..., None], Callable[..., None]]
+
+_KNOWN = (
+    *("enableGenerateCodelet", "forceGenerateCodelet", "enableVectorBroadcastOptimisations"),
+    *("enableExpressionOptimizations", "scalarMultiplyFloatToHalfTolerance"),
+)
+
+
+def map(  # noqa: A001  (PopLibs' name)
+    graph: Graph,
+    expr: Expr,
+    tensors: Sequence[Tensor],
+    prog: Steps,
+    debug_context: str = "",
+    options: Options = None,
+) -> Tensor:
+    """Record an expression of tensors, `popops::map`.
+
+    Args:
+        graph: of the tensors.
+        expr: over the placeholders `expr._1`, `expr._2`, ...
+        tensors: what they stand for.
+        prog: where the steps go.
+        debug_context: name of the result.
+        options: PopLibs' options, which change nothing here.
+
+    Returns:
+        A new tensor.
+
+    Raises:
+        the errors of `poplite.ops.map`.
+
+    >>> import poplite as pl
+    >>> from poplite.compat.popops.expr import Const, _1, _2
+    >>> graph, prog = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> a = graph.add_variable(pl.INT, (3,), "a", mapping=0, initial_value=[-7, 0, 7])
+    >>> b = map(graph, _1 / Const(2), [a], prog, "halves")
+    >>> engine = pl.Engine(graph, prog)
+    >>> engine.run()
+    >>> engine.read(b)
+    array([-3,  0,  3], dtype=int32)
+    """
+    node = _node("map", expr, tensors, options)
+    return ops.map(node, name=debug_context, program=prog)
+
+
+def mapInPlace(
+    graph: Graph,
+    expr: Expr,
+    tensors: Sequence[Tensor],
+    prog: Steps,
+    debug_context: str = "",
+    options: Options = None,
+) -> None:
+    """Record an expression whose result replaces the first tensor, `popops::mapInPlace`."""
+    mapWithOutput(graph, expr, tensors, tensors[0], prog, debug_context, options)
+
+
+def mapWithOutput(
+    graph: Graph,
+    expr: Expr,
+    tensors: Sequence[Tensor],
+    out: Tensor,
+    prog: Steps,
+    debug_context: str = "",
+    options: Options = None,
+) -> None:
+    """Record an expression whose result goes to a tensor, `popops::mapWithOutput`."""
+    node = _node("mapWithOutput", expr, tensors, options)
+    ops.lower(graph, [ops.Root(node, out=out, name=debug_context)], prog)
+
+
+def _node(what: str, expr: object, tensors: Sequence[Tensor], options: Options) -> Any:
+    if not isinstance(expr, Expr):
+        raise ElementTypeError(
+            f"popops.{what}: {clipped(expr)} is no expression of popops.expr",
+            at=here(),
+            found=of_type(expr),
+            fix=f"popops.{what}(graph, expr._1 + expr._2, [a, b], prog)",
+        )
+    check_options(what, options, _KNOWN)
+    return expr.of(tensors)
+
+
+def _forms(name: str, meaning: Meaning, count: int) -> Forms:
+    """Return the three forms of an operation of so many operands."""
+    operands = ", ".join("abc"[:count])
+    end = "prog, debug_context, options)"
+
+    def new(graph: Graph, *arguments: Any) -> Tensor:
+        given = completed(f"{name}(graph, {operands}, {end}", arguments, count + 3)
+        prog, debug_context, options = given[count:]
+        check_options(name, options, _KNOWN)
+        return ops.map(meaning(*given[:count]), name=debug_context or name, program=prog)
+
+    def in_place(graph: Graph, *arguments: Any) -> None:
+        given = completed(f"{name}InPlace(graph, {operands}, {end}", arguments, count + 3)
+        into(graph, given[:count], given[0], given[count:])
+
+    def with_output(graph: Graph, *arguments: Any) -> None:
+        given = completed(f"{name}WithOutput(graph, {operands}, out, {end}", arguments, count + 4)
+        into(graph, given[:count], given[count], given[count + 1 :])
+
+    def into(graph: Graph, values: Any, out: Tensor, rest: tuple[Any, ...]) -> None:
+        prog, debug_context, options = rest
+        check_options(name, options, _KNOWN)
+        ops.lower(graph, [ops.Root(meaning(*values), out=out, name=debug_context or name)], prog)
+
+    new.__name__, in_place.__name__ = name, f"{name}InPlace"
+    with_output.__name__ = f"{name}WithOutput"
+    for form in (new, in_place, with_output):
+        form.__doc__ = f"Record `popops::{form.__name__}`, see the module."
+    return new, in_place, with_output
+
+
+_U, _B, _T = UNARY, BINARY, TERNARY
+abs, absInPlace, absWithOutput = _forms("abs", _U["ABSOLUTE"], 1)  # noqa: A001
+asin, asinInPlace, asinWithOutput = _forms("asin", _U["ASIN"], 1)
+bitwiseNot, bitwiseNotInPlace, bitwiseNotWithOutput = _forms("bitwiseNot", _U["BITWISE_NOT"], 1)
+cbrt, cbrtInPlace, cbrtWithOutput = _forms("cbrt", _U["CBRT"], 1)
+ceil, ceilInPlace, ceilWithOutput = _forms("ceil", _U["CEIL"], 1)
+cos, cosInPlace, cosWithOutput = _forms("cos", _U["COS"], 1)
+countLeadingZeros, countLeadingZerosInPlace, countLeadingZerosWithOutput = _forms(
+    "countLeadingZeros", _U["COUNT_LEADING_ZEROS"], 1
+)
+erf, erfInPlace, erfWithOutput = _forms("erf", _U["ERF"], 1)
+exp, expInPlace, expWithOutput = _forms("exp", _U["EXPONENT"], 1)
+exp2, exp2InPlace, exp2WithOutput = _forms("exp2", _U["EXPONENT2"], 1)
+expm1, expm1InPlace, expm1WithOutput = _forms("expm1", _U["EXPONENT_MINUS_ONE"], 1)
+floor, floorInPlace, floorWithOutput = _forms("floor", _U["FLOOR"], 1)
+geluErf, geluErfInPlace, geluErfWithOutput = _forms("geluErf", _U["GELU_ERF"], 1)
+inv, invInPlace, invWithOutput = _forms("inv", _U["INVERSE"], 1)
+log, logInPlace, logWithOutput = _forms("log", _U["LOGARITHM"], 1)
+log1p, log1pInPlace, log1pWithOutput = _forms("log1p", _U["LOGARITHM_ONE_PLUS"], 1)
+logicalNot, logicalNotInPlace, logicalNotWithOutput = _forms("logicalNot", _U["LOGICAL_NOT"], 1)
+nearbyint, nearbyintInPlace, nearbyintWithOutput = _forms("nearbyint", _U["NEARBY_INT"], 1)
+neg, negInPlace, negWithOutput = _forms("neg", _U["NEGATE"], 1)
+popcount, popcountInPlace, popcountWithOutput = _forms("popcount", _U["POPCOUNT"], 1)
+round, roundInPlace, roundWithOutput = _forms("round", _U["ROUND"], 1)  # noqa: A001
+rsqrt, rsqrtInPlace, rsqrtWithOutput = _forms("rsqrt", _U["RSQRT"], 1)
+sigmoid, sigmoidInPlace, sigmoidWithOutput = _forms("sigmoid", _U["SIGMOID"], 1)
+signum, signumInPlace, signumWithOutput = _forms("signum", _U["SIGNUM"], 1)
+sin, sinInPlace, sinWithOutput = _forms("sin", _U["SIN"], 1)
+sqrt, sqrtInPlace, sqrtWithOutput = _forms("sqrt", _U["SQRT"], 1)
+square, squareInPlace, squareWithOutput = _forms("square", _U["SQUARE"], 1)
+tan, tanInPlace, tanWithOutput = _forms("tan", _U["TAN"], 1)
+tanh, tanhInPlace, tanhWithOutput = _forms("tanh", _U["TANH"], 1)
+isFinite, _, isFiniteWithOutput = _forms("isFinite", _U["IS_FINITE"], 1)
+
+add, addInPlace, addWithOutput = _forms("add", _B["ADD"], 2)
+atan2, atan2InPlace, atan2WithOutput = _forms("atan2", _B["ATAN2"], 2)
+bitwiseAnd, bitwiseAndInPlace, bitwiseAndWithOutput = _forms("bitwiseAnd", _B["BITWISE_AND"], 2)
+bitwiseOr, bitwiseOrInPlace, bitwiseOrWithOutput = _forms("bitwiseOr", _B["BITWISE_OR"], 2)
+bitwiseXor, bitwiseXorInPlace, bitwiseXorWithOutput = _forms("bitwiseXor", _B["BITWISE_XOR"], 2)
+bitwiseXnor, bitwiseXnorInPlace, bitwiseXnorWithOutput = _forms(
+    "bitwiseXnor", _B["BITWISE_XNOR"], 2
+)
+div, divInPlace, divWithOutput = _forms("div", _B["DIVIDE"], 2)
+eq, eqInPlace, eqWithOutput = _forms("eq", _B["EQUAL"], 2)
+gt, gtInPlace, gtWithOutput = _forms("gt", _B["GREATER_THAN"], 2)
+gteq, gteqInPlace, gteqWithOutput = _forms("gteq", _B["GREATER_THAN_EQUAL"], 2)
+invStdDevToVariance, invStdDevToVarianceInPlace, invStdDevToVarianceWithOutput = _forms(
+    "invStdDevToVariance", _B["INV_STD_DEV_TO_VARIANCE"], 2
+)
+logicalAnd, logicalAndInPlace, logicalAndWithOutput = _forms("logicalAnd", _B["LOGICAL_AND"], 2)
+logicalOr, logicalOrInPlace, logicalOrWithOutput = _forms("logicalOr", _B["LOGICAL_OR"], 2)
+lt, ltInPlace, ltWithOutput = _forms("lt", _B["LESS_THAN"], 2)
+lteq, lteqInPlace, lteqWithOutput = _forms("lteq", _B["LESS_THAN_EQUAL"], 2)
+max, maxInPlace, maxWithOutput = _forms("max", _B["MAXIMUM"], 2)  # noqa: A001
+min, minInPlace, minWithOutput = _forms("min", _B["MINIMUM"], 2)  # noqa: A001
+mul, mulInPlace, mulWithOutput = _forms("mul", _B["MULTIPLY"], 2)
+neq, neqInPlace, neqWithOutput = _forms("neq", _B["NOT_EQUAL"], 2)
+pow, powInPlace, powWithOutput = _forms("pow", _B["POWER"], 2)  # noqa: A001
+rem, remInPlace, remWithOutput = _forms("rem", _B["REMAINDER"], 2)
+shiftLeft, shiftLeftInPlace, shiftLeftWithOutput = _forms("shiftLeft", _B["SHIFT_LEFT"], 2)
+shiftRight, shiftRightInPlace, shiftRightWithOutput = _forms("shiftRight", _B["SHIFT_RIGHT"], 2)
+shiftRightSignExtend, shiftRightSignExtendInPlace, shiftRightSignExtendWithOutput = _forms(
+    "shiftRightSignExtend", _B["SHIFT_RIGHT_SIGN_EXTEND"], 2
+)
+sub, subInPlace, subWithOutput = _forms("sub", _B["SUBTRACT"], 2)
+varianceToInvStdDev, varianceToInvStdDevInPlace, varianceToInvStdDevWithOutput = _forms(
+    "varianceToInvStdDev", _B["VARIANCE_TO_INV_STD_DEV"], 2
+)
+
+clamp, clampInPlace, clampWithOutput = _forms("clamp", _T["CLAMP"], 3)
+select, selectInPlace, selectWithOutput = _forms("select", _T["SELECT"], 3)

@@ -1,0 +1,253 @@
+"""`popops::expr`: placeholders, constants, operators and functions of expressions.
+
+    _1 * Const(2) + _2        pe::Add(pe::Mul(pe::_1, pe::Const(2)), pe::_2)
+
+An expression here is a tree of names; `popops.map` makes it one of `poplite.ops`, in the meanings
+of PopLibs: `/` and `%` of integers round towards zero, `>>` brings in zeros, `==` and `!=` compare
+elements. `And`, `Or` and `Not` stand for `&&`, `||` and `!`.
+
+Source: PopLibs, `popops/Expr.hpp`.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Sequence
+
+from poplite import ops
+from poplite.compat.popops.meanings import BINARY, TERNARY, UNARY
+from poplite.errors import ElementTypeError
+from poplite.expr.operand import Operand
+from poplite.source import here
+from poplite.text import clipped, of_type
+from poplite.types import HALF, ElementTypeLike
+
+Number = bool | int | float
+
+
+class Any:
+    """An expression over placeholders.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> a, b = (graph.add_variable(pl.INT, (4,), name) for name in "ab")
+    >>> (_1 % _2 + Const(1)).of([a, b])
+    <Expr remainder_trunc(a, b) + 1 int32[4]>
+    """
+
+    __hash__ = object.__hash__
+
+    def of(self, tensors: Sequence[Operand]) -> typing.Any:
+        """Return the expression of tensors in the places of `_1`, `_2`, ..."""
+        raise NotImplementedError
+
+    def __add__(self, other: Any) -> Any:
+        return BinaryOp("ADD", self, other)
+
+    def __sub__(self, other: Any) -> Any:
+        return BinaryOp("SUBTRACT", self, other)
+
+    def __mul__(self, other: Any) -> Any:
+        return BinaryOp("MULTIPLY", self, other)
+
+    def __truediv__(self, other: Any) -> Any:
+        return BinaryOp("DIVIDE", self, other)
+
+    def __mod__(self, other: Any) -> Any:
+        return BinaryOp("REMAINDER", self, other)
+
+    def __and__(self, other: Any) -> Any:
+        return BinaryOp("BITWISE_AND", self, other)
+
+    def __or__(self, other: Any) -> Any:
+        return BinaryOp("BITWISE_OR", self, other)
+
+    def __xor__(self, other: Any) -> Any:
+        return BinaryOp("BITWISE_XOR", self, other)
+
+    def __lshift__(self, other: Any) -> Any:
+        return BinaryOp("SHIFT_LEFT", self, other)
+
+    def __rshift__(self, other: Any) -> Any:
+        return BinaryOp("SHIFT_RIGHT", self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return BinaryOp("LESS_THAN", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return BinaryOp("LESS_THAN_EQUAL", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return BinaryOp("GREATER_THAN", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return BinaryOp("GREATER_THAN_EQUAL", self, other)
+
+    def __eq__(self, other: object) -> Any:  # type: ignore[override]
+        return BinaryOp("EQUAL", self, other)
+
+    def __ne__(self, other: object) -> Any:  # type: ignore[override]
+        return BinaryOp("NOT_EQUAL", self, other)
+
+    def __neg__(self) -> Any:
+        return UnaryOp("NEGATE", self)
+
+    def __invert__(self) -> Any:
+        return UnaryOp("BITWISE_NOT", self)
+
+    def __bool__(self) -> bool:
+        raise ElementTypeError(
+            "popops.expr: an expression has no truth value",
+            at=here(),
+            fix="And(a, b), Or(a, b) and Not(a) join truth values of elements",
+        )
+
+
+class PlaceHolder(Any):
+    """The tensor at a position of the list that `popops.map` takes, from 1."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+    def of(self, tensors: Sequence[Operand]) -> Operand:
+        """Return that tensor; refuse a list that is too short."""
+        if self.index > len(tensors):
+            raise ElementTypeError(
+                f"popops.map: _{self.index} of {len(tensors)} tensors",
+                at=here(),
+                fix=f"a list of {self.index} tensors",
+            )
+        return tensors[self.index - 1]
+
+
+class Const(Any):
+    """A number, of the type of what stands beside it."""
+
+    def __init__(self, value: Number) -> None:
+        if not isinstance(value, Number):
+            raise ElementTypeError(
+                f"popops.expr.Const: {clipped(value)} is no number", at=here(), found=of_type(value)
+            )
+        self.value = value
+
+    def of(self, tensors: Sequence[Operand]) -> Number:
+        """Return the number."""
+        return self.value
+
+
+class ConstHalf(Const):
+    """A number of HALF."""
+
+    def of(self, tensors: Sequence[Operand]) -> typing.Any:
+        """Return the number, beside which only HALF may stand."""
+        return ops.cast(self.value, HALF)
+
+
+class Cast(Any):
+    """An expression in another element type."""
+
+    def __init__(self, expr: Any, element_type: ElementTypeLike) -> None:
+        self.expr, self.element_type = _checked(expr), element_type
+
+    def of(self, tensors: Sequence[Operand]) -> Operand:
+        """Return the cast."""
+        return ops.cast(self.expr.of(tensors), self.element_type)
+
+
+class _Op(Any):
+    """An operation by its name in popops."""
+
+    MEANINGS: typing.ClassVar[typing.Mapping[str, Callable[..., Operand]]]
+
+    def __init__(self, operation: str, *operands: object) -> None:
+        self.operation, self.operands = operation, [_checked(each) for each in operands]
+
+    def of(self, tensors: Sequence[Operand]) -> Operand:
+        """Return the operation in its meaning of PopLibs."""
+        return self.MEANINGS[self.operation](*(each.of(tensors) for each in self.operands))
+
+
+class UnaryOp(_Op):
+    """An operation of one operand, by the name of its `UnaryOpType`."""
+
+    MEANINGS = UNARY
+
+
+class BinaryOp(_Op):
+    """An operation of two, by the name of its `BinaryOpType`."""
+
+    MEANINGS = BINARY
+
+
+class TernaryOp(_Op):
+    """An operation of three, by the name of its `TernaryOpType`."""
+
+    MEANINGS = TERNARY
+
+
+def _checked(value: object) -> Any:
+    if isinstance(value, Any):
+        return value
+    fix = "expr._1, expr._2, ... stand for the tensors of popops.map"
+    if isinstance(value, Number):
+        fix = f"expr.Const({value!r})"
+    raise ElementTypeError(
+        f"popops.expr: {clipped(value)} is no expression", at=here(), found=of_type(value), fix=fix
+    )
+
+
+def _unary(operation: str) -> Callable[[Any], Any]:
+    return lambda a: UnaryOp(operation, a)
+
+
+def _binary(operation: str) -> Callable[[Any, Any], Any]:
+    return lambda a, b: BinaryOp(operation, a, b)
+
+
+def Select(a: Any, b: Any, predicate: Any) -> Any:
+    """Return `a` where the predicate is true, else `b`."""
+    return TernaryOp("SELECT", a, b, predicate)
+
+
+def Clamp(a: Any, lower: Any, upper: Any) -> Any:
+    """Return `a`, raised to `lower`, then lowered to `upper`."""
+    return TernaryOp("CLAMP", a, lower, upper)
+
+
+_1, _2, _3, _4, _5, _6, _7, _8, _9, _10 = map(PlaceHolder, range(1, 11))
+_11, _12, _13, _14, _15, _16, _17, _18, _19, _20 = map(PlaceHolder, range(11, 21))
+
+Abs, Asin, BitwiseNot = _unary("ABSOLUTE"), _unary("ASIN"), _unary("BITWISE_NOT")
+Cbrt, Ceil, Cos, Erf = _unary("CBRT"), _unary("CEIL"), _unary("COS"), _unary("ERF")
+Exp, Exp2, Expm1 = _unary("EXPONENT"), _unary("EXPONENT2"), _unary("EXPONENT_MINUS_ONE")
+Floor, GeluErf, Inv = _unary("FLOOR"), _unary("GELU_ERF"), _unary("INVERSE")
+IsFinite, IsInf, IsNaN = _unary("IS_FINITE"), _unary("IS_INF"), _unary("IS_NAN")
+Log, Log1p, Not, Neg = (
+    *(_unary("LOGARITHM"), _unary("LOGARITHM_ONE_PLUS")),
+    *(_unary("LOGICAL_NOT"), _unary("NEGATE")),
+)
+NearbyInt, Round, Trunc = _unary("NEARBY_INT"), _unary("ROUND"), _unary("TRUNC")
+Relu, Rsqrt, Sigmoid, Signum = (
+    *(_unary("RELU"), _unary("RSQRT")),
+    *(_unary("SIGMOID"), _unary("SIGNUM")),
+)
+Sin, Sqrt, Square, Tan, Tanh = map(_unary, ("SIN", "SQRT", "SQUARE", "TAN", "TANH"))
+
+Add, Sub, Mul, Divide = map(_binary, ("ADD", "SUBTRACT", "MULTIPLY", "DIVIDE"))
+And, Or, Atan2, Pow, Rem = map(
+    _binary, ("LOGICAL_AND", "LOGICAL_OR", "ATAN2", "POWER", "REMAINDER")
+)
+BitwiseAnd, BitwiseOr, BitwiseXor, BitwiseXnor = map(
+    _binary, ("BITWISE_AND", "BITWISE_OR", "BITWISE_XOR", "BITWISE_XNOR")
+)
+Equal, NotEqual, Gt, Gte, Lt, Lte = map(
+    _binary,
+    (
+        *("EQUAL", "NOT_EQUAL", "GREATER_THAN", "GREATER_THAN_EQUAL"),
+        *("LESS_THAN", "LESS_THAN_EQUAL"),
+    ),
+)
+Max, Min = _binary("MAXIMUM"), _binary("MINIMUM")
+Shl, Shr, ShrSE = map(_binary, ("SHIFT_LEFT", "SHIFT_RIGHT", "SHIFT_RIGHT_SIGN_EXTEND"))
+VarianceToInvStdDev = _binary("VARIANCE_TO_INV_STD_DEV")
+InvStdDevToVariance = _binary("INV_STD_DEV_TO_VARIANCE")

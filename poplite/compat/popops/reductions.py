@@ -1,0 +1,231 @@
+"""Reductions of popops.
+
+Source: PopLibs, `popops/Reduce.hpp`, `popops/OperationDef.hpp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple
+
+from poplite import ops
+from poplite.compat.popops.options import Options, check_options, completed
+from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.expr.tree import Expr
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.program import Sequence as Steps
+from poplite.source import here
+from poplite.types import ElementTypeLike
+
+_KNOWN = ("accumType.interTile", "accumType.inVertex")
+
+_LEAST = -65504.0
+"""What LOG_ADD begins with: the least number of HALF."""
+
+
+class Operation(Enum):
+    """How elements are joined, `popops::Operation`."""
+
+    ADD = "add"
+    SQUARE_ADD = "square add"
+    MUL = "mul"
+    MIN = "min"
+    MAX = "max"
+    LOGICAL_AND = "logical and"
+    LOGICAL_OR = "logical or"
+    LOG_ADD = "log add"
+
+
+_SCALED = (Operation.ADD, Operation.SQUARE_ADD, Operation.LOG_ADD)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReduceParams:
+    """An operation, and what is done with its result, `popops::ReduceParams`.
+
+    Attributes:
+        op: the operation.
+        update: whether the result is joined to what the output holds: ADD, SQUARE_ADD, LOG_ADD.
+        scale: a FLOAT tensor of one element that multiplies the result, or for LOG_ADD is added.
+    """
+
+    op: Operation
+    update: bool = False
+    scale: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        if (self.update or self.scale is not None) and self.op not in _SCALED:
+            raise ElementTypeError(
+                f"popops.ReduceParams: {self.op.name} takes neither scale nor update",
+                at=here(),
+                fix="ADD, SQUARE_ADD and LOG_ADD do",
+            )
+
+
+class SingleReduceOp(NamedTuple):
+    """One reduction of `reduceMany`, `popops::SingleReduceOp`.
+
+    Attributes:
+        in_: the tensor.
+        dims: its dimensions that are reduced.
+        params: how.
+        output_type: of the result; None for that of the tensor.
+    """
+
+    in_: Tensor
+    dims: Collection[int]
+    params: ReduceParams | Operation
+    output_type: ElementTypeLike | None = None
+
+
+def reduce(
+    graph: Graph,
+    in_: Tensor,
+    *arguments: Any,
+) -> Tensor:
+    """Record a reduction, `popops::reduce`.
+
+    Args:
+        graph: of the tensor.
+        in_: the tensor.
+        *arguments: `[outType,] dims, params, prog, debug_context="", options=None`, as in C++.
+
+    Returns:
+        A new tensor; the dimensions are left out.
+
+    Raises:
+        ElementTypeError: for `update`, which needs an output, and as `poplite.ops.sum`.
+        TensorIndexError: for a dimension that the tensor does not have.
+
+    >>> import poplite as pl
+    >>> graph, prog = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> a = graph.add_variable(pl.FLOAT, (2, 3), "a", mapping=0, initial_value=[[1, 2, 3]] * 2)
+    >>> total = reduce(graph, a, [1], Operation.ADD, prog, "total")
+    >>> engine = pl.Engine(graph, prog)
+    >>> engine.run()
+    >>> engine.read(total)
+    array([6., 6.], dtype=float32)
+    """
+    element_type = None
+    if arguments and (isinstance(arguments[0], str) or not isinstance(arguments[0], Collection)):
+        element_type, *rest = arguments
+        arguments = tuple(rest)
+    form = "reduce(graph, in_, dims, params, prog, debug_context, options)"
+    dims, params, prog, name, options = completed(form, arguments, 5)
+    check_options("reduce", options, _KNOWN)
+    params = _params(params)
+    if params.update:
+        raise ElementTypeError(
+            "popops.reduce: update=True without an output",
+            at=here(),
+            fix="popops.reduceWithOutput(graph, in_, out, dims, params, prog)",
+        )
+    reduced = _reduced(SingleReduceOp(in_, dims, params, element_type))
+    return ops.map(reduced, name=name or "reduce", program=prog)
+
+
+def reduceWithOutput(
+    graph: Graph,
+    in_: Tensor,
+    out: Tensor,
+    dims: Collection[int],
+    params: ReduceParams | Operation,
+    prog: Steps,
+    debug_context: str = "",
+    options: Options = None,
+) -> None:
+    """Record a reduction to a tensor, `popops::reduceWithOutput`; its shape may have ones more."""
+    check_options("reduceWithOutput", options, _KNOWN)
+    _into(graph, [(SingleReduceOp(in_, dims, params), out)], prog, debug_context or "reduce")
+
+
+def reduceMany(
+    graph: Graph,
+    reductions: Sequence[SingleReduceOp],
+    outputs: list[Tensor],
+    prog: Steps,
+    debug_context: str = "",
+    options: Options = None,
+) -> None:
+    """Record several reductions, `popops::reduceMany`.
+
+    Args:
+        graph: of the tensors.
+        reductions: what is reduced.
+        outputs: a tensor for each of them; an empty list is filled with new ones.
+        prog: where the steps go.
+        debug_context: name of the results.
+        options: PopLibs' options, which change nothing here.
+
+    Raises:
+        TensorCreationError: for another number of outputs, or `update` without any.
+    """
+    check_options("reduceMany", options, _KNOWN)
+    name = debug_context or "reduce"
+    wants_output = any(_params(each.params).update for each in reductions)
+    if len(outputs) not in (0, len(reductions)) or (wants_output and not outputs):
+        raise TensorCreationError(
+            f"popops.reduceMany: {len(outputs)} outputs for {len(reductions)} reductions",
+            at=here(),
+            fix="an output for each, or an empty list where none updates",
+        )
+    if outputs:
+        _into(graph, list(zip(reductions, outputs, strict=True)), prog, name)
+    else:
+        outputs += ops.lower(graph, [ops.Root(_reduced(r), name=name) for r in reductions], prog)
+
+
+def _params(params: ReduceParams | Operation) -> ReduceParams:
+    return params if isinstance(params, ReduceParams) else ReduceParams(params)
+
+
+def _into(
+    graph: Graph, pairs: Sequence[tuple[SingleReduceOp, Tensor]], prog: Steps, name: str
+) -> None:
+    roots = []
+    for reduction, out in pairs:
+        params = _params(reduction.params)
+        result = _reduced(reduction._replace(output_type=out.element_type))
+        target = out.reshape(tuple(result.shape)) if out.shape != result.shape else out
+        if params.update and params.op is Operation.LOG_ADD:
+            most = ops.maximum(result, target)
+            result = most + ops.log1p(ops.exp(ops.minimum(result, target) - most))
+        elif params.update:
+            result = target + result
+        roots.append(ops.Root(result, out=target, name=name))
+    ops.lower(graph, roots, prog)
+
+
+def _reduced(reduction: SingleReduceOp) -> Expr:
+    """Return a reduction as an expression."""
+    x, dims = reduction.in_, sorted({*reduction.dims})
+    params = _params(reduction.params)
+    result: Expr
+    match params.op:
+        case Operation.ADD:
+            result = ops.sum(x, dims)
+        case Operation.SQUARE_ADD:
+            result = ops.sum(ops.square(x), dims)
+        case Operation.MUL:
+            result = ops.prod(x, dims)
+        case Operation.MIN:
+            result = ops.min(x, dims)
+        case Operation.MAX:
+            result = ops.max(x, dims)
+        case Operation.LOGICAL_AND:
+            result = ops.all(x, dims)
+        case Operation.LOGICAL_OR:
+            result = ops.any(x, dims)
+        case Operation.LOG_ADD:
+            most = ops.maximum(ops.max(x, dims, keepdims=True), _LEAST)
+            powers = ops.sum(ops.exp(x - most), dims)
+            result = ops.log(powers) + ops.maximum(ops.max(x, dims), _LEAST)
+    if reduction.output_type is not None:
+        result = ops.cast(result, reduction.output_type)
+    if params.scale is None:
+        return result
+    scale = ops.cast(params.scale.reshape(()), result.element_type)
+    return result + scale if params.op is Operation.LOG_ADD else result * scale

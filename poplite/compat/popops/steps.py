@@ -1,0 +1,91 @@
+"""Casts, fills and scaled additions of popops.
+
+Source: PopLibs, `popops/Cast.hpp`, `popops/Fill.hpp`, `popops/Zero.hpp`, `popops/ScaledAdd.hpp`,
+`popops/ElementWiseUtil.hpp`, `popops/AllTrue.hpp`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from poplite import ops
+from poplite.compat.popops.options import check_options, completed
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.program import Sequence as Steps
+from poplite.types import ElementTypeLike
+
+_SCALED_ADD = ("optimizeForSpeed", "scaleFloatToHalfTolerance")
+
+
+def cast(
+    graph: Graph, src: Tensor, element_type: ElementTypeLike, prog: Steps, debug_context: str = ""
+) -> Tensor:
+    """Record a cast to a new tensor, `popops::cast`."""
+    return ops.map(ops.cast(src, element_type), name=debug_context or "cast", program=prog)
+
+
+def castWithOutput(
+    graph: Graph, src: Tensor, out: Tensor, prog: Steps, debug_context: str = ""
+) -> None:
+    """Record a cast to the element type of a tensor, `popops::castWithOutput`."""
+    root = ops.Root(ops.cast(src, out.element_type), out=out, name=debug_context or "cast")
+    ops.lower(graph, [root], prog)
+
+
+def fill(graph: Graph, t: Tensor, prog: Steps, value: float, debug_context: str = "") -> None:
+    """Record a number for all elements, `popops::fill`."""
+    ops.fill(t, value, name=debug_context or "fill", program=prog)
+
+
+def zero(graph: Graph, t: Tensor, prog: Steps, debug_context: str = "") -> None:
+    """Record zero for all elements, `popops::zero`."""
+    ops.zero(t, name=debug_context or "zero", program=prog)
+
+
+def iota(graph: Graph, t: Tensor, start_integer: int, prog: Steps, debug_context: str = "") -> None:
+    """Record whole numbers from a first one on, `popops::iota`."""
+    numbers = ops.iota(t.shape, t.element_type, start=start_integer)
+    ops.assign(t, numbers, name=debug_context or "iota", program=prog)
+
+
+def allTrue(graph: Graph, a: Tensor, prog: Steps, debug_context: str = "") -> Tensor:
+    """Record whether all elements of a BOOL tensor are true, `popops::allTrue`."""
+    return ops.map(ops.all(a), name=debug_context or "allTrue", program=prog)
+
+
+def scaledAddTo(graph: Graph, a: Tensor, *arguments: Any) -> None:
+    """Record `a += k * b`, or `a = j * a + k * b`, `popops::scaledAddTo`.
+
+    Args:
+        graph: of the tensors.
+        a: what is changed.
+        *arguments: `b, k, prog, debug_context="", options=None`, or
+            `j, b, k, prog, debug_context="", options=None`, as in C++; `j` and `k` are numbers, or
+            tensors of one element.
+    """
+    _scaled(graph, a, arguments, 1, "scaledAddTo")
+
+
+def scaledSubtractFrom(graph: Graph, a: Tensor, *arguments: Any) -> None:
+    """Record `a -= k * b`, or `a = j * a - k * b`; arguments as of `scaledAddTo`."""
+    _scaled(graph, a, arguments, -1, "scaledSubtractFrom")
+
+
+def _scaled(graph: Graph, a: Tensor, arguments: tuple[Any, ...], sign: int, name: str) -> None:
+    own: Any = a
+    if len(arguments) > 2 and not isinstance(arguments[2], Steps):  # a has a factor of its own
+        own = a * _scale(arguments[0], a)
+        arguments = arguments[1:]
+    form = f"{name}(graph, a, b, k, prog, debug_context, options)"
+    b, k, prog, debug_context, options = completed(form, arguments, 5)
+    check_options(name, options, _SCALED_ADD)
+    part = ops.cast(b, a.element_type) * _scale(k, a)
+    changed = own + part if sign > 0 else own - part
+    ops.lower(graph, [ops.Root(changed, out=a, name=debug_context or name)], prog)
+
+
+def _scale(value: Any, a: Tensor) -> Any:
+    if isinstance(value, Tensor):
+        return ops.cast(value.reshape(()), a.element_type)
+    return value

@@ -1,0 +1,161 @@
+"""Errors of the functions of `math` in `compute`, on all numbers that float32 has.
+
+    python -m poplite.testing.mathematics                       all functions of one number: hours
+    python -m poplite.testing.mathematics --function exp sin    these
+    python -m poplite.testing.mathematics --step 1009           every 1,009th number: seconds
+
+A compiled vertex computes every function; what it gives is compared with the C library's in double,
+rounded to float32. An error is said in units in the last place, those of the true value: correct
+rounding is 0.5. The exit code is 1 when an error is above its limit, or a result has a wrong sign.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite import ops
+from poplite.graph.graph import Graph
+from poplite.machine.target import Target
+from poplite.program import Sequence as Steps
+from poplite.simulator.engine import Engine
+from poplite.types import FLOAT
+
+Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
+
+CHUNK = 1 << 22
+"""Numbers in a run."""
+
+LIMITS = {"exp": 1.0, "atan": 0.51, "atan2": 0.51, "expm1": 0.51}
+"""Errors that are promised, in units in the last place; `USUAL` for the others."""
+
+USUAL = 0.505
+
+_NUMPY = {"acos": "arccos", "asin": "arcsin", "atan": "arctan", "atan2": "arctan2", "pow": "power"}
+
+_BY_NUMBA = ("erf", "erfc")
+"""Functions that NumPy does not have."""
+
+FUNCTIONS = (
+    *("acos", "asin", "atan", "cbrt", "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1"),
+    *("log", "log10", "log1p", "log2", "sin", "sinh", "tan", "tanh"),
+)
+"""Functions of one number."""
+
+
+def in_double(name: str) -> Callable[..., Doubles]:
+    """Return a function of `math` for arrays of doubles, by the C library.
+
+    >>> in_double("exp")(np.array([0.0, 1.0])).tolist()
+    [1.0, 2.718281828459045]
+    """
+    if name not in _BY_NUMBA:
+        found: Callable[..., Doubles] = getattr(np, _NUMPY.get(name, name))
+        return found
+    import numba
+
+    function = getattr(math, name)
+
+    def of_one(value: float) -> Any:
+        return function(value)
+
+    compiled: Callable[..., Doubles] = numba.vectorize(["float64(float64)"])(of_one)
+    return compiled
+
+
+def errors(found: Floats, true: Doubles) -> Doubles:
+    """Return how far results are from true values, in units in the last place of those.
+
+    A result that should be NaN and is none, or the other way round, an infinity too many or too
+    few, and a wrong sign are infinitely wrong.
+
+    >>> errors(np.array([1, 1], np.float32), np.array([1.0, 1.0 + 2.0**-24])).tolist()
+    [0.0, 0.5]
+    """
+    with np.errstate(all="ignore"):
+        rounded = true.astype(np.float32)
+        exponent = np.frexp(true)[1]
+        unit = np.ldexp(1.0, np.maximum(exponent - 24, -149))
+        error = np.abs(found - true) / unit
+        is_alike = (found == rounded) & (np.signbit(found) == np.signbit(rounded))
+        error = np.where(is_alike & np.isinf(found), np.where(np.isinf(true), 0.0, 0.5), error)
+        has_wrong_sign = (np.signbit(found) != np.signbit(rounded)) & (found == found)
+        error = np.where(has_wrong_sign | np.isnan(error), np.inf, error)
+    return np.where(np.isnan(found) & np.isnan(true), 0.0, error)
+
+
+class Worst(NamedTuple):
+    """The largest error of a function.
+
+    Attributes:
+        name: of the function.
+        error: in units in the last place.
+        at: the number that it was found at.
+        tried: how many numbers were tried.
+    """
+
+    name: str
+    error: float
+    at: float
+    tried: int
+
+    @property
+    def limit(self) -> float:
+        """What is promised."""
+        return LIMITS.get(self.name, USUAL)
+
+    def __str__(self) -> str:
+        verdict = "ok" if self.error <= self.limit else "WRONG"
+        return (
+            f"{self.name:<6} {self.error:.4f} <= {self.limit} units in the last place, "
+            f"at {self.at!r}, of {self.tried:,} numbers  {verdict}"
+        )
+
+
+def worst(name: str, step: int) -> Worst:
+    """Return the largest error of a function over every `step`-th number."""
+    graph, program = Graph(Target(tiles=64)), Steps()
+    x = graph.add_variable(FLOAT, (CHUNK,), "x", mapping="linear")
+    y = ops.map(getattr(ops, name)(x), name="y", program=program)
+    engine = Engine(graph, program, checks="fast", options={"debug.allowOutOfMemory": True})
+    reference = in_double(name)
+    found = Worst(name, 0.0, 0.0, 0)
+    for first in range(0, 1 << 32, CHUNK * step):
+        bits = np.arange(first, min(first + CHUNK * step, 1 << 32), step, dtype=np.uint32)
+        numbers = np.zeros(CHUNK, np.float32)
+        numbers[: len(bits)] = bits.view(np.float32)
+        engine.write(x, numbers)
+        engine.run()
+        numbers = numbers[: len(bits)]
+        with np.errstate(all="ignore"):
+            error = errors(engine.read(y)[: len(bits)], reference(numbers.astype(np.float64)))
+        at = int(error.argmax())
+        found = found._replace(tried=found.tried + len(bits))
+        if error[at] > found.error:
+            found = found._replace(error=float(error[at]), at=float(numbers[at]))
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print a line for each function; return the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--function", nargs="+", choices=FUNCTIONS, default=FUNCTIONS)
+    parser.add_argument("--step", type=int, default=1, help="try every STEP-th number")
+    asked: Any = parser.parse_args(arguments)
+    is_right = True
+    for name in asked.function:
+        found = worst(name, asked.step)
+        is_right &= found.error <= found.limit
+        print(found, flush=True)
+    return 0 if is_right else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,166 @@
+"""Kernels of `poplite.vertex.compute.mathematics` as LLVM instructions.
+
+A kernel is called once, with values that emit an instruction for each of its operations, and so
+becomes a function of them::
+
+    x * 0.5 + 1.0       %1 = fmul float %x, 0.5
+                        %2 = fadd float %1, 1.0
+
+There are no flags that let LLVM contract or reorder. Importing this module imports llvmlite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from poplite.vertex.compute.mathematics.functions import KERNELS
+
+FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
+_INTEGERS = {FLOAT: ir.IntType(32), DOUBLE: ir.IntType(64)}
+_FLOATS = {32: FLOAT, 64: DOUBLE}
+
+
+def define(builder: ir.IRBuilder, name: str, arguments: Sequence[Any]) -> Any:
+    """Emit a function of float32 values, and return its result."""
+    evaluator = _Evaluator(builder)
+    return KERNELS[name](evaluator, *(_Value(builder, each) for each in arguments)).emitted
+
+
+class _Value:
+    """A value of emitted code, with the operators of numbers."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, builder: ir.IRBuilder, emitted: Any) -> None:
+        self.builder, self.emitted = builder, emitted
+
+    def made(self, emitted: Any) -> _Value:
+        """Return another value of the same code."""
+        return _Value(self.builder, emitted)
+
+    def beside(self, other: Any) -> Any:
+        """Return what stands beside this value: a plain number is of its type."""
+        if isinstance(other, _Value):
+            return other.emitted
+        return self.emitted.type(float(other) if self.emitted.type in _INTEGERS else int(other))
+
+    def _operation(self, floats: str, integers: str, other: Any) -> _Value:
+        name = floats if self.emitted.type in _INTEGERS else integers
+        return self.made(getattr(self.builder, name)(self.emitted, self.beside(other)))
+
+    def __add__(self, other: Any) -> _Value:
+        return self._operation("fadd", "add", other)
+
+    def __sub__(self, other: Any) -> _Value:
+        return self._operation("fsub", "sub", other)
+
+    def __mul__(self, other: Any) -> _Value:
+        return self._operation("fmul", "mul", other)
+
+    def __truediv__(self, other: Any) -> _Value:
+        return self._operation("fdiv", "", other)
+
+    def __radd__(self, other: Any) -> _Value:
+        return self.made(self.beside(other)) + self
+
+    def __rsub__(self, other: Any) -> _Value:
+        return self.made(self.beside(other)) - self
+
+    def __rmul__(self, other: Any) -> _Value:
+        return self.made(self.beside(other)) * self
+
+    def __rtruediv__(self, other: Any) -> _Value:
+        return self.made(self.beside(other)) / self
+
+    def __lshift__(self, other: int) -> _Value:
+        return self._operation("", "shl", other)
+
+    def __rshift__(self, other: int) -> _Value:
+        return self._operation("", "ashr", other)
+
+    def __and__(self, other: Any) -> _Value:
+        return self._operation("", "and_", other)
+
+    def __or__(self, other: Any) -> _Value:
+        return self._operation("", "or_", other)
+
+    def __xor__(self, other: Any) -> _Value:
+        return self._operation("", "xor", other)
+
+    def __neg__(self) -> _Value:
+        return self.made(self.builder.fneg(self.emitted))
+
+    def __abs__(self) -> _Value:
+        intrinsic = self.builder.module.declare_intrinsic("llvm.fabs", [self.emitted.type])
+        return self.made(self.builder.call(intrinsic, [self.emitted]))
+
+    def _compared(self, sign: str, other: Any) -> _Value:
+        operands = self.emitted, self.beside(other)
+        if self.emitted.type not in _INTEGERS:
+            return self.made(self.builder.icmp_signed(sign, *operands))
+        compare = self.builder.fcmp_unordered if sign == "!=" else self.builder.fcmp_ordered
+        return self.made(compare(sign, *operands))
+
+    def __lt__(self, other: Any) -> _Value:
+        return self._compared("<", other)
+
+    def __gt__(self, other: Any) -> _Value:
+        return self._compared(">", other)
+
+    def __eq__(self, other: object) -> Any:
+        return self._compared("==", other)
+
+    def __ne__(self, other: object) -> Any:
+        return self._compared("!=", other)
+
+
+class _Evaluator:
+    """Emits what kernels call; see `poplite.vertex.compute.mathematics.evaluator`."""
+
+    def __init__(self, builder: ir.IRBuilder) -> None:
+        self._builder = builder
+
+    def choose(self, condition: _Value, one: Any, other: Any) -> _Value:
+        strong = one if isinstance(one, _Value) else other
+        return strong.made(
+            self._builder.select(condition.emitted, strong.beside(one), strong.beside(other))
+        )
+
+    def bits(self, value: _Value) -> _Value:
+        kind = _INTEGERS[value.emitted.type]
+        return value.made(self._builder.bitcast(value.emitted, kind))
+
+    def floats(self, bits: _Value) -> _Value:
+        kind = _FLOATS[bits.emitted.type.width]
+        return bits.made(self._builder.bitcast(bits.emitted, kind))
+
+    def double(self, value: _Value) -> _Value:
+        is_float = value.emitted.type == FLOAT
+        convert = self._builder.fpext if is_float else self._builder.sitofp
+        return value.made(convert(value.emitted, DOUBLE))
+
+    def single(self, value: _Value) -> _Value:
+        return value.made(self._builder.fptrunc(value.emitted, FLOAT))
+
+    def sqrt(self, value: _Value) -> _Value:
+        return self._intrinsic("llvm.sqrt", value)
+
+    def rint(self, value: _Value) -> _Value:
+        return self._intrinsic("llvm.rint", value)
+
+    def _intrinsic(self, name: str, value: _Value) -> _Value:
+        intrinsic = self._builder.module.declare_intrinsic(name, [value.emitted.type])
+        return value.made(self._builder.call(intrinsic, [value.emitted]))
+
+    def lookup(self, table: Sequence[int], index: _Value) -> _Value:
+        module, word = self._builder.module, ir.IntType(64)
+        kind = ir.ArrayType(word, len(table))
+        name = f"table.{len(module.globals)}"
+        constant = ir.GlobalVariable(module, kind, name)
+        constant.global_constant, constant.linkage = True, "private"
+        constant.initializer = ir.Constant(kind, list(table))
+        place = self._builder.gep(constant, [word(0), index.emitted], inbounds=True)
+        return index.made(self._builder.load(place))

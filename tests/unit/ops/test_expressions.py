@@ -1,0 +1,106 @@
+"""Expressions by themselves: their leaves, arguments and numbers, and what they refuse."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from poplite import ops
+
+
+@pytest.fixture
+def graph() -> pl.Graph:
+    return pl.Graph(pl.Target(tiles=2))
+
+
+@pytest.fixture
+def x(graph: pl.Graph) -> pl.Tensor:
+    return graph.add_variable(pl.INT, (2, 3), "x", mapping="linear", initial_value=[[1, 2, 3]] * 2)
+
+
+def test_parts_that_share_parts_are_gone_through_once(graph: pl.Graph, x: pl.Tensor) -> None:
+    doubled: pl.Tensor | pl.Expr = x
+    for _ in range(60):  # 2 ** 60 paths to x
+        doubled = doubled + doubled
+    assert isinstance(doubled, pl.Expr)
+    assert doubled.leaves == (x,)
+    with graph.steps():
+        assert ops.map(doubled).shape == x.shape
+
+
+@pytest.mark.parametrize("is_right", [False, True])
+def test_deep_expressions(graph: pl.Graph, x: pl.Tensor, is_right: bool) -> None:
+    deep: pl.Expr = ops.arg(0) + 1
+    for _ in range(1500):
+        deep = 1 - deep if is_right else deep - 1
+    assert "..." in repr(deep)
+    with graph.steps() as step:
+        results = [ops.map(deep, [x]), ops.map(deep, [x * 2])]
+    engine = pl.Engine(graph, step, interpret=True)
+    engine.run()
+    for times, result in zip((1, 2), results, strict=True):
+        want = np.array([[1, 2, 3]] * 2) * times + 1
+        np.testing.assert_array_equal(engine.read(result), want if is_right else want - 1500)
+
+
+def test_reductions_of_arguments_keep_their_dimensions(graph: pl.Graph, x: pl.Tensor) -> None:
+    first = ops.arg(0)
+    with graph.steps() as step:
+        all_of_them, none, one = (ops.map(ops.sum(first, d), [x]) for d in (None, [], [0]))
+    assert (all_of_them.shape, none.shape, one.shape) == ((), (2, 3), (3,))
+    engine = pl.Engine(graph, step)
+    engine.run()
+    assert engine.read(all_of_them) == 12
+    assert engine.read(none).tolist() == [[1, 2, 3]] * 2
+    assert engine.read(one).tolist() == [2, 4, 6]
+
+
+REFUSED: dict[str, tuple[Callable[[pl.Tensor], object], str]] = {
+    "a power that integers do not take": (lambda x: x**2.0, "'**': 2.0 beside INT"),
+    "no integers": (lambda x: ~ops.cast(x, pl.FLOAT), "INT) first"),
+    "a mean of integers": (lambda x: ops.mean(x), "ops.cast(x, FLOAT)"),
+    "a tensor in the place of a list": (lambda x: ops.map(ops.arg(0) + 1, x), "[x])"),  # type: ignore
+    "tensors for no argument": (lambda x: ops.map(x + 1, [x]), "1 tensor for 0 arguments"),
+    "a number of an expression": (lambda x: float(ops.sum(x)), "engine.read(t)"),  # type: ignore
+    "a matrix product": (lambda x: (x + 1) @ x, "'@' of an expression"),  # type: ignore
+    "rounding": (lambda x: round(x + 1), "ops.round(x)"),  # type: ignore
+    "the rank of an argument": (lambda _: ops.arg(0).rank, "has no shape yet"),
+    "what was done for an expression": (lambda x: ops.explain(x + 1), "ops.explain"),  # type: ignore
+    "no tensor filled": (lambda _: ops.zero([1]), "[1] is no tensor"),  # type: ignore
+    "the name of a reduction": (lambda x: ops.sum(x, 5), "ops.sum: dimension 5 of 'x'"),
+    "the name of another one": (lambda x: ops.all(x), "ops.all: 'x' is INT"),
+    "a number reduced": (lambda _: ops.sum(3.0), "ops.sum: 3.0 is one number"),  # type: ignore[arg-type]
+    "the greatest of nothing": (lambda x: ops.max(x[2:] + 1, 0), "ops.max of no elements"),
+    "positions of no shape": (lambda _: ops.iota(3.5), "ops.iota(3.5, start=0)"),  # type: ignore
+    "a size below 0": (lambda _: ops.iota((2, -1)), "a size is below 0"),
+    "no whole number to start": (lambda _: ops.iota(3, start=0.5), "start=0.5"),  # type: ignore
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_is_named(x: pl.Tensor, name: str) -> None:
+    make, message = REFUSED[name]
+    with pytest.raises(pl.PopliteError, match=re.escape(message)) as caught:
+        make(x)
+    assert caught.value.at is not None
+    assert caught.value.at.file == __file__
+
+
+def test_an_expression_is_not_changed_in_place(x: pl.Tensor) -> None:
+    with pytest.raises(pl.ElementTypeError, match=re.escape("e = e + 1 is another expression")):
+        exec("e += 1", {"e": x * 2})
+
+
+def test_the_mean_of_half_is_made_in_float(graph: pl.Graph) -> None:
+    h = graph.add_variable(pl.HALF, (3, 1000), "h", mapping="linear", initial_value=100)
+    with graph.steps() as step:
+        means, rest = ops.map(ops.mean(h, 1)), ops.map(h - ops.mean(h, keepdims=True))
+    assert means.element_type is pl.HALF
+    engine = pl.Engine(graph, step)
+    engine.run()
+    assert engine.read(means).tolist() == [100] * 3  # whose sum is no HALF
+    assert not engine.read(rest).any()
