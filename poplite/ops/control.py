@@ -16,7 +16,6 @@ from contextlib import contextmanager
 
 from poplite.errors import ControlProgramError, ElementTypeError
 from poplite.expr.operand import Operand
-from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.loop import LoopIndex
 from poplite.ops.record import map
@@ -55,7 +54,7 @@ def repeat(count: int) -> Iterator[LoopIndex]:
     """
     outer = innermost("ops.repeat(n)")
     index = LoopIndex(outer.graph, count)
-    body = Steps(outer.graph, "repeat")
+    body = Steps(outer.graph, "repeat", outer)
     with body:
         yield index
     outer.add(index.loop(body))
@@ -84,8 +83,8 @@ def while_(condition: Predicate) -> Iterator[None]:
     1
     """
     outer = innermost("ops.while_(condition)")
-    test, scalar = _decided(outer.graph, condition, "ops.while_")
-    body = Steps(outer.graph, "while")
+    test, scalar = _decided(outer, condition, "ops.while_")
+    body = Steps(outer.graph, "while", outer)
     with body:
         yield
     outer.add(RepeatWhileTrue(test, scalar, body))
@@ -113,7 +112,7 @@ class Branch:
         """
         if innermost("else_()") is not self._steps:
             raise self._misplaced()
-        body = Steps(self._steps.graph, "else")
+        body = Steps(self._steps.graph, "else", self._steps)
         with body:
             yield
         made = None if self._made is None else If(self._predicate, self._body, body)
@@ -156,8 +155,8 @@ def if_(predicate: Predicate) -> Iterator[Branch]:
     3
     """
     outer = innermost("ops.if_(predicate)")
-    test, scalar = _decided(outer.graph, predicate, "ops.if_")
-    body = Steps(outer.graph, "if")
+    test, scalar = _decided(outer, predicate, "ops.if_")
+    body = Steps(outer.graph, "if", outer)
     branch = Branch(outer, scalar, body)
     with body:
         yield branch
@@ -212,7 +211,7 @@ class Cases:
         self.otherwise = body
 
     def _body(self, name: str) -> Steps:
-        self._places.append(Steps(self._places[0].graph, name))
+        self._places.append(Steps(self._places[0].graph, name, self._places[0]))
         return self._places[-1]
 
     def _check_place(self, usage: str) -> None:
@@ -253,8 +252,8 @@ def switch(control: Operand | Callable[[], Operand]) -> Iterator[Cases]:
     70
     """
     outer = innermost("ops.switch(control)")
-    test, scalar = _decided(outer.graph, control, "ops.switch")
-    outside = Steps(outer.graph, "switch")
+    test, scalar = _decided(outer, control, "ops.switch")
+    outside = Steps(outer.graph, "switch", outer)
     cases = Cases(outside)
     with outside:
         yield cases
@@ -292,16 +291,16 @@ def together() -> Iterator[None]:
     <Sequence 1 step>
     """
     outer = innermost("ops.together()")
-    block = Together(outer.graph)
+    block = Together(outer)
     with block:
         yield
     for program in block.programs:
         outer.add(program)
 
 
-def _decided(graph: Graph, value: Predicate, usage: str) -> tuple[Steps, Tensor]:
+def _decided(outer: Steps, value: Predicate, usage: str) -> tuple[Steps, Tensor]:
     """Return the steps that compute what decides, and the tensor that holds it."""
-    steps = Steps(graph, "condition")
+    steps = Steps(outer.graph, "condition", outer)
     with steps:
         found: object = value() if callable(value) else value
         if not isinstance(found, Operand):

@@ -35,8 +35,11 @@ class Steps(Sequence):
 
     `graph.steps(name)` makes one. A block may be entered again: more steps follow those before.
 
-    Attributes:
+    Args:
         graph: the graph whose operations append to it.
+        name: shown in messages.
+        around: the block that a loop or a branch stands in; what is added to that one goes here,
+            as long as this one is the innermost.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2))
@@ -49,10 +52,12 @@ class Steps(Sequence):
 
     graph: Graph
     _blocks: list[list[Program]]
+    _around: Steps | None
 
-    def __init__(self, graph: Graph, name: str = "") -> None:
+    def __init__(self, graph: Graph, name: str = "", around: Steps | None = None) -> None:
         super().__init__(name=name)
         object.__setattr__(self, "graph", graph.top_level_graph)
+        object.__setattr__(self, "_around", around)
         object.__setattr__(self, "_blocks", [])
 
     def __enter__(self) -> Self:
@@ -81,12 +86,26 @@ class Steps(Sequence):
                 super().add(program)
 
     def add(self, program: Program) -> Self:
-        """Add a program behind the others; in an open block it is one of its steps."""
+        """Add a program behind the others; in an open block it is one of its steps.
+
+        Within a loop or a branch of the block, it is one of the steps of that.
+        """
         if not self._blocks:
             super().add(program)
             return self
+        innermost = _OPEN.get()[-1] if _OPEN.get() else self
+        if innermost is not self and innermost._stands_in(self):
+            innermost.add(program)
+            return self
         self._blocks[-1].append(checked(program, f"Sequence, program {len(self._blocks[-1])}"))
         return self
+
+    def _stands_in(self, block: Steps) -> bool:
+        """Tell whether it is a loop or a branch of a block, or of one of these."""
+        around = self._around
+        while around is not None and around is not block:
+            around = around._around
+        return around is block
 
     def mark_used(self, at: SourceLocation) -> None:
         """Note that it became part of something; refused while its block is open."""
@@ -147,14 +166,14 @@ class Together(Steps):
     nothing with those behind.
 
     Args:
-        graph: their graph.
+        around: the block that it stands in.
     """
 
     _levels: list[tuple[list[ComputeSet], list[Program]]]
     _uses: dict[object, list[_Use]]
 
-    def __init__(self, graph: Graph) -> None:
-        super().__init__(graph, "together")
+    def __init__(self, around: Steps) -> None:
+        super().__init__(around.graph, "together", around)
         object.__setattr__(self, "_levels", [])
         object.__setattr__(self, "_uses", {})
 

@@ -49,6 +49,22 @@ def test_a_block_takes_operations_and_programs_in_order(graph: pl.Graph) -> None
     assert values(graph, pl.Repeat(2, step), x, y) == [410, 41]
 
 
+def test_what_is_added_within_a_loop_or_a_branch_is_a_step_of_that(graph: pl.Graph) -> None:
+    x, y, z = (scalar(graph, name, 0) for name in "xyz")
+    with graph.steps() as step:
+        with ops.repeat(3), ops.together():
+            ops.assign(x, x + 1)
+            step.add(pl.Copy(x, y))
+        with ops.if_(x > 2) as branch:
+            with graph.steps() as own:
+                ops.assign(z, z + 1)
+            step.add(own)
+        with branch.else_():
+            ops.assign(z, 100, program=step)
+    assert [each for each in kinds(step) if each != "Steps"] == ["Repeat", "If"]
+    assert values(graph, step, x, y, z) == [3, 3, 1]
+
+
 def test_an_exception_appends_nothing(graph: pl.Graph) -> None:
     x = scalar(graph, "x", 3)
     with graph.steps() as outer:
