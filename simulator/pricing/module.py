@@ -58,6 +58,8 @@ def priced_text(cls: type[Vertex], forms: Forms = ()) -> str:
     builder.ret(builder.or_(failed, returned) if has_result else failed)
     linked = llvm.parse_assembly(str(module))
     linked.link_in(linked_compute(cls, COMPUTE, forms, priced=True))
+    # However long it is: a call has no price.
+    linked.get_function(COMPUTE).add_function_attribute("alwaysinline")
     hide(linked, PRICED)
     return str(linked)
 

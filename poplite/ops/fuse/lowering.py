@@ -34,6 +34,10 @@ MOST_LINES = 40
 """Lines of a vertex that a note shows."""
 
 
+MOST_REDUCED = 64
+"""Lines of what is reduced without being stored: its class writes each of them some 25 times."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Root:
     """An expression that is stored, and where.
@@ -213,11 +217,16 @@ class Lowering:
         return out.reshape(tuple(size for d, size in sizes if d not in expr.dims))
 
     def _reduced_in_one(self, expr: Reduction, root: Root) -> Tensor | None:
-        """Reduce an expression that is not stored; None where it lies as none of its tensors."""
+        """Reduce an expression that is not stored.
+
+        None where it lies as none of its tensors, or is long: storing it costs little then.
+        """
         operand = expr.operands[0]
         if operand.num_elements < 2:
             return None
         body = straight(operand, self.stored)
+        if len(body.body.lines) > MOST_REDUCED:
+            return None
         main = like(self.mappings, operand.shape, body.tensors)
         if main is None:
             return None

@@ -445,3 +445,16 @@ def test_iota_counts_in_every_type(graph: pl.Graph) -> None:
         exact = [first + k for k in range(result.num_elements)]
         expected = np.array(exact, kind.dtype).reshape(shape)
         np.testing.assert_array_equal(engine.read(result), expected)
+
+
+def test_long_expressions_are_stored_before_they_are_reduced(graph: pl.Graph) -> None:
+    x = variable(graph, "x", (6, 5), initial_value=np.arange(30).reshape(6, 5))
+    y = variable(graph, "y", (6, 5))
+    e = x + y
+    for _ in range(299):
+        e = e + y
+    with graph.steps() as step:
+        rows, columns = ops.map(ops.sum(e, 1)), ops.map(ops.sum(e, 0))
+    assert all("(a reduction)" in ops.explain(each) for each in (rows, columns))
+    values = np.arange(30).reshape(6, 5) + 300
+    assert stored(graph, step, rows, columns) == [values.sum(1).tolist(), values.sum(0).tolist()]

@@ -13,6 +13,8 @@ import pytest
 
 import poplite as pl
 from helpers.pricing import MK2, Dot, Sort, slots
+from poplite.ops.fuse.classes import class_of
+from poplite.ops.fuse.recipe import Body, Line, ReductionRecipe
 from poplite.simulator.pricing import is_data_dependent, slots_of
 
 
@@ -260,3 +262,13 @@ def test_a_second_process_prices_alike_and_without_numba(tmp_path: Path) -> None
 
     assert run() == "[40, 310] estimated 10 + 3 len(x) True"
     assert run() == "[40, 310] estimated 10 + 3 len(x) False"
+
+
+def test_a_long_compute_has_a_price() -> None:
+    """LLVM would call it, and not put it into the function that is priced."""
+    lines = [Line("multiply", pl.FLOAT, ("a0", "a1"))]
+    lines += [Line("multiply", pl.FLOAT, (f"v{n}", "a1")) for n in range(255)]
+    body = Body(tuple(lines), "v255", (pl.FLOAT, pl.FLOAT), ())
+    cls = class_of(ReductionRecipe(body, (), "add", pl.FLOAT, is_columns=False))
+    few, many = (slots(cls, out=1, x0=n, x1=n) for n in (100, 200))
+    assert many - few > 100 * 256
