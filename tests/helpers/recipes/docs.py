@@ -11,11 +11,13 @@ from helpers.recipes.shared import (
     Recipe,
     Values,
     axpy,
+    diffuse,
     dot,
     floats,
     in_order,
     slice_,
     sum_,
+    update,
 )
 from helpers.vertex_classes import Key
 
@@ -179,7 +181,10 @@ RECIPES: dict[Key, Recipe] = {
     ("docs/guide.md", "Halve"): halve,
     ("docs/guide.md", "Settle"): settle,
     ("docs/guide.md", "Total"): sum_("x", "total"),
+    ("docs/operations.md", "Diffuse"): diffuse,
+    ("docs/operations.md", "Dot"): dot("row", "x", "partial"),
     ("docs/operations.md", "Scale"): scale_rows,
+    ("docs/operations.md", "Update"): update,
     ("docs/testing.md", "Axpy"): axpy("a"),
     ("docs/vertices.md", "Attend"): attend,
     ("docs/vertices.md", "Axpy"): axpy("factor"),

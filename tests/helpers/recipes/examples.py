@@ -15,6 +15,7 @@ from helpers.recipes.shared import (
     of_two,
     slice_,
     sum_,
+    update,
 )
 from helpers.vertex_classes import Key
 
@@ -65,15 +66,6 @@ def expand(rng: np.random.Generator) -> tuple[Values, Expected]:
     hit = np.asarray((block & frontier).any(axis=1))
     matrix: Values = {"starts": starts, "columns": columns.astype(np.uint16)}
     return {**matrix, "frontier": frontier, "hit": np.logical_not(hit)}, {"hit": hit}
-
-
-def update(rng: np.random.Generator) -> tuple[Values, Expected]:
-    n, far = int(rng.integers(0, 20)), 2**31 - 1
-    reached = rng.random(n) < 0.5
-    distance = np.where(rng.random(n) < 0.5, far, 3).astype(np.uint32)
-    new = reached & (distance == far)
-    values = {"reached": reached, "level": np.uint32(4), "distance": distance, "frontier": ~new}
-    return values, {"distance": np.where(new, 4, distance).astype(np.uint32), "frontier": new}
 
 
 RECIPES: dict[Key, Recipe] = {
