@@ -68,6 +68,7 @@ VIEWS = [
                 *["sums of rows", "sums of columns", "sums of short rows", "sums of few columns"],
                 *["1 six", "2 six", "3 (x - b)", "4 the same", "5 a new", "6 another", "9 sum"],
                 *["10 the same", "11 value", "16 graph", "17 graph", "10 small operations"],
+                *["exp of", "sin of", "softmax of rows"],
             ],
             marks=deep,
         ),
