@@ -5,14 +5,14 @@ The elements of an output lie in the memory of a tile in one of two ways::
     Rows       x   0 0 0 0 1 1 1 1 2 2 2 2       one output after the other
     Columns    x   0 1 2 . . 0 1 2 . . 0 1 2     row after row, `stride` apart, outputs 0 to 2
 
-`SumRows` and `SumColumns` have the loops; the other classes replace `join`, which makes one number
-from two.  Inputs and outputs may be of different types: HALF is added up in FLOAT.
+`SumRows` and `SumColumns` have the loops; the other classes replace `join`, which makes lanes from
+two, and `fold`, which makes a number from lanes.  Inputs and outputs may be of different types:
+HALF is added up in FLOAT.
 
-Order matters to float sums.  `Columns` joins an output's elements from the first to the last,
-as NumPy does along axis 0.  `Rows` of 16 elements or more keeps eight running results, number k
-for elements k, k + 8, ..., joins them in pairs, then takes the remaining elements, at most seven;
-so a processor joins eight numbers at a time.  NaN is the least and the greatest number, as in
-NumPy.
+Order matters to float sums. `Columns` joins an output's elements from the first to the last, as
+NumPy does along axis 0. `Rows` keeps 64 running results in lanes (`poplite.vertex.compute.lanes`),
+number k for elements k, k + 64, ... of the row, as far as there are such, and then joins the second
+half of them to the first, 32, 16, ... 1. NaN is the least and the greatest number, as in NumPy.
 """
 
 from __future__ import annotations
@@ -34,9 +34,6 @@ U = TypeVar("U", bound=ElementType[Any])
 
 Array = npt.NDArray[Any]
 
-LANES = 8
-"""Running results of `Rows`, and columns that `Columns` takes at a time."""
-
 
 class SumRows(Vertex, Generic[T, U]):
     """`out[i]` is the sum of the i-th of equally long parts of x, of at least one element each."""
@@ -45,37 +42,28 @@ class SumRows(Vertex, Generic[T, U]):
     out: Output[Vector[U]]
 
     def join(self, a: Any, b: Any) -> Any:
-        """Make one number of two."""
+        """Make lanes of two."""
         return a + b
+
+    def fold(self, a: Any) -> Any:
+        """Make a number of lanes."""
+        return a.sum()
 
     def compute(self) -> None:
         """Reduce part by part."""
         length = len(self.x) // len(self.out)
         for row in range(len(self.out)):
             first = row * length
-            end = first + length
-            total = self.x[first]
-            if length >= 16:
-                b, c, d = self.x[first + 1], self.x[first + 2], self.x[first + 3]
-                e, f, g = self.x[first + 4], self.x[first + 5], self.x[first + 6]
-                h = self.x[first + 7]
-                for i in range(first + 8, end - 7, 8):
-                    total = self.join(total, self.x[i])
-                    b = self.join(b, self.x[i + 1])
-                    c = self.join(c, self.x[i + 2])
-                    d = self.join(d, self.x[i + 3])
-                    e = self.join(e, self.x[i + 4])
-                    f = self.join(f, self.x[i + 5])
-                    g = self.join(g, self.x[i + 6])
-                    h = self.join(h, self.x[i + 7])
-                total = self.join(self.join(total, b), self.join(c, d))
-                total = self.join(total, self.join(self.join(e, f), self.join(g, h)))
-                for i in range(end - length % 8, end):
-                    total = self.join(total, self.x[i])
+            if length < 64:
+                total = self.x.lanes(first, length)
             else:
-                for i in range(first + 1, end):
-                    total = self.join(total, self.x[i])
-            self.out[row] = total
+                end = first + length
+                rest = length % 64
+                total = self.x.lanes(first, 64)
+                for i in range(first + 64, end - 63, 64):
+                    total = self.join(total, self.x.lanes(i, 64))
+                total = self.join(total, self.x.lanes(end - rest, rest))
+            self.out[row] = self.fold(total)
 
     def cycles(self, target: Target) -> VertexPerfEstimate:
         """Return the slots of PopLibs' `Reduce` of one vector, or of continuous regions."""
@@ -97,40 +85,25 @@ class SumColumns(Vertex, Generic[T, U]):
     ADDS = True
 
     def join(self, a: Any, b: Any) -> Any:
-        """Make one number of two."""
+        """Make lanes of two."""
         return a + b
 
     def compute(self) -> None:
-        """Reduce eight columns at a time, then what is left."""
-        stride = self.stride
-        rows = (len(self.x) - len(self.out)) // stride + 1
-        whole = len(self.out) // 8 * 8
-        for i in range(0, whole, 8):
-            a, b, c, d = self.x[i], self.x[i + 1], self.x[i + 2], self.x[i + 3]
-            e, f, g, h = self.x[i + 4], self.x[i + 5], self.x[i + 6], self.x[i + 7]
+        """Reduce 64 columns at a time, then what is left."""
+        stride, columns = self.stride, len(self.out)
+        rows = (len(self.x) - columns) // stride + 1
+        rest = columns % 64
+        for i in range(0, columns - 63, 64):
+            total = self.x.lanes(i, 64)
             for row in range(1, rows):
-                at = row * stride + i
-                a = self.join(a, self.x[at])
-                b = self.join(b, self.x[at + 1])
-                c = self.join(c, self.x[at + 2])
-                d = self.join(d, self.x[at + 3])
-                e = self.join(e, self.x[at + 4])
-                f = self.join(f, self.x[at + 5])
-                g = self.join(g, self.x[at + 6])
-                h = self.join(h, self.x[at + 7])
-            self.out[i] = a
-            self.out[i + 1] = b
-            self.out[i + 2] = c
-            self.out[i + 3] = d
-            self.out[i + 4] = e
-            self.out[i + 5] = f
-            self.out[i + 6] = g
-            self.out[i + 7] = h
-        for i in range(whole, len(self.out)):
-            total = self.x[i]
+                total = self.join(total, self.x.lanes(row * stride + i, 64))
+            self.out.set_lanes(i, total)
+        if rest > 0:
+            last = columns - rest
+            total = self.x.lanes(last, rest)
             for row in range(1, rows):
-                total = self.join(total, self.x[row * stride + i])
-            self.out[i] = total
+                total = self.join(total, self.x.lanes(row * stride + last, rest))
+            self.out.set_lanes(last, total)
 
     def cycles(self, target: Target) -> VertexPerfEstimate:
         """Return the slots of PopLibs' `StridedReduce`."""
@@ -145,8 +118,12 @@ class ProductRows(SumRows[T, U]):
     """`SumRows` with products."""
 
     def join(self, a: Any, b: Any) -> Any:
-        """Make one number of two."""
+        """Make lanes of two."""
         return a * b
+
+    def fold(self, a: Any) -> Any:
+        """Make a number of lanes."""
+        return a.prod()
 
 
 class ProductColumns(SumColumns[T, U]):
@@ -155,7 +132,7 @@ class ProductColumns(SumColumns[T, U]):
     ADDS = False
 
     def join(self, a: Any, b: Any) -> Any:
-        """Make one number of two."""
+        """Make lanes of two."""
         return a * b
 
 
@@ -163,8 +140,12 @@ class LeastRows(SumRows[T, U]):
     """`SumRows` with the least element."""
 
     def join(self, a: Any, b: Any) -> Any:
-        """Make one number of two; only NaN differs from itself."""
-        return a if a < b or a != a else b
+        """Make lanes of two."""
+        return np.minimum(a, b)
+
+    def fold(self, a: Any) -> Any:
+        """Make a number of lanes."""
+        return a.min()
 
 
 class LeastColumns(SumColumns[T, U]):
@@ -173,16 +154,20 @@ class LeastColumns(SumColumns[T, U]):
     ADDS = False
 
     def join(self, a: Any, b: Any) -> Any:
-        """Make one number of two; only NaN differs from itself."""
-        return a if a < b or a != a else b
+        """Make lanes of two."""
+        return np.minimum(a, b)
 
 
 class GreatestRows(SumRows[T, U]):
     """`SumRows` with the greatest element."""
 
     def join(self, a: Any, b: Any) -> Any:
-        """Make one number of two; only NaN differs from itself."""
-        return a if a > b or a != a else b
+        """Make lanes of two."""
+        return np.maximum(a, b)
+
+    def fold(self, a: Any) -> Any:
+        """Make a number of lanes."""
+        return a.max()
 
 
 class GreatestColumns(SumColumns[T, U]):
@@ -191,16 +176,20 @@ class GreatestColumns(SumColumns[T, U]):
     ADDS = False
 
     def join(self, a: Any, b: Any) -> Any:
-        """Make one number of two; only NaN differs from itself."""
-        return a if a > b or a != a else b
+        """Make lanes of two."""
+        return np.maximum(a, b)
 
 
 class AllRows(SumRows[BOOL, BOOL]):
     """`SumRows` with whether all elements are true."""
 
-    def join(self, a: bool, b: bool) -> bool:
-        """Make one truth value of two."""
+    def join(self, a: Any, b: Any) -> Any:
+        """Make lanes of two."""
         return a & b
+
+    def fold(self, a: Any) -> Any:
+        """Make a number of lanes."""
+        return a.all()
 
 
 class AllColumns(SumColumns[BOOL, BOOL]):
@@ -208,17 +197,21 @@ class AllColumns(SumColumns[BOOL, BOOL]):
 
     ADDS = False
 
-    def join(self, a: bool, b: bool) -> bool:
-        """Make one truth value of two."""
+    def join(self, a: Any, b: Any) -> Any:
+        """Make lanes of two."""
         return a & b
 
 
 class AnyRows(SumRows[BOOL, BOOL]):
     """`SumRows` with whether any element is true."""
 
-    def join(self, a: bool, b: bool) -> bool:
-        """Make one truth value of two."""
+    def join(self, a: Any, b: Any) -> Any:
+        """Make lanes of two."""
         return a | b
+
+    def fold(self, a: Any) -> Any:
+        """Make a number of lanes."""
+        return a.any()
 
 
 class AnyColumns(SumColumns[BOOL, BOOL]):
@@ -226,8 +219,8 @@ class AnyColumns(SumColumns[BOOL, BOOL]):
 
     ADDS = False
 
-    def join(self, a: bool, b: bool) -> bool:
-        """Make one truth value of two."""
+    def join(self, a: Any, b: Any) -> Any:
+        """Make lanes of two."""
         return a | b
 
 
@@ -257,11 +250,13 @@ def rows_reference(join: Join, x: Array) -> Array:
     >>> rows_reference(np.add, np.float32([[1, 2, 3], [4, 5, 6]]))
     array([ 6., 15.], dtype=float32)
     """
-    length = x.shape[1]
-    if length < 2 * LANES:
-        return columns_reference(join, x.T)
-    lanes = x[:, : length - length % LANES].reshape(len(x), -1, LANES)
-    total = columns_reference(join, lanes.transpose(1, 2, 0))
-    while len(total) > 1:
-        total = join(total[::2], total[1::2])
-    return columns_reference(join, np.concatenate([total, x[:, length - length % LANES :].T]))
+    lanes = x[:, :64].T.copy()
+    for i in range(64, x.shape[1], 64):
+        more = x[:, i : i + 64].T
+        lanes[: len(more)] = join(lanes[: len(more)], more)
+    for half in (32, 16, 8, 4, 2, 1):
+        above = lanes[half:]
+        lanes[: len(above)] = join(lanes[: len(above)], above)
+        lanes = lanes[:half]
+    total: Array = lanes[0]
+    return total

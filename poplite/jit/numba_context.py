@@ -125,6 +125,9 @@ class WeakNumberContext(typing.Context):
     forms: dict[Any, Any]
     """Functions that are compiled in place of others."""
 
+    harmless: frozenset[Any] = frozenset()
+    """Functions that stop no vertex, and come to an end, whatever their arguments are."""
+
     watch: Watch | None = None
     """What inspects the operations of the function that is being compiled."""
 

@@ -21,12 +21,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field as attribute
 from types import MappingProxyType
-from typing import Any, Generic, Literal, Never, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Never, TypeVar, overload
 
 from poplite.errors import VertexDefinitionError
 from poplite.source import here
 from poplite.types import QUARTER_METADATA, ElementType, FieldKind, metadata_edge
 from poplite.vertex.layouts import PLAIN, Layout
+
+if TYPE_CHECKING:
+    from poplite.vertex.compute.lanes import Lanes
 
 K = TypeVar("K")
 K_co = TypeVar("K_co", covariant=True)
@@ -53,6 +56,14 @@ class Elements(Generic[K_co]):
         raise NotImplementedError
 
     def __len__(self) -> int:
+        raise NotImplementedError
+
+    def lanes(self, first: int, count: int = 64) -> Lanes:
+        """Return elements from `first` on; without `count`, 64 or as many as there are."""
+        raise NotImplementedError
+
+    def set_lanes(self, first: int, value: Lanes) -> None:
+        """Store lanes in elements from `first` on."""
         raise NotImplementedError
 
     @overload

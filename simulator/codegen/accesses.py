@@ -53,13 +53,16 @@ _UNKNOWN = TRUTH(0)
 # -- calls of accessors ----------------------------------------------------------------------
 
 
-def _call(builder: ir.IRBuilder, name: str, result: ir.Type, arguments: Sequence[Any]) -> Any:
+def call_accessor(
+    builder: ir.IRBuilder, name: str, result: ir.Type, arguments: Sequence[Any]
+) -> Any:
+    """Emit the call of a function that each use of a class defines."""
     kind = ir.FunctionType(result, [argument.type for argument in arguments])
     function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
     return builder.call(function, arguments)
 
 
-def _companions(vector: VectorType, proxy: Any) -> list[Any]:
+def companions(vector: VectorType, proxy: Any) -> list[Any]:
     """Return what loads and stores need beside the address of the element."""
     return [proxy.metadata] if vector.element.requires_metadata else []
 
@@ -80,7 +83,7 @@ def _check_range(
     """
     name = f"{INSIDE}{vector.number}"
     with builder.if_then(builder.not_(is_inside)):
-        inside = _call(builder, name, TRUTH, [index, length, proxy.about])
+        inside = call_accessor(builder, name, TRUTH, [index, length, proxy.about])
         with builder.if_then(builder.not_(inside), likely=False):
             context.call_conv._return_errcode_raw(builder, RETCODE_EXC)
 
@@ -88,14 +91,14 @@ def _check_range(
 def _load(context: Any, builder: ir.IRBuilder, vector: VectorType, proxy: Any, at: Any) -> Any:
     kind = context.get_value_type(vector.value)
     name = f"{LOAD}{vector.number}"
-    return _call(builder, name, kind, [at, *_companions(vector, proxy)])
+    return call_accessor(builder, name, kind, [at, *companions(vector, proxy)])
 
 
 def _store(
     context: Any, builder: ir.IRBuilder, vector: VectorType, proxy: Any, at: Any, value: Any
 ) -> None:
-    arguments = [at, value, proxy.about, *_companions(vector, proxy)]
-    found = _call(builder, f"{STORE}{vector.number}", ir.IntType(32), arguments)
+    arguments = [at, value, proxy.about, *companions(vector, proxy)]
+    found = call_accessor(builder, f"{STORE}{vector.number}", ir.IntType(32), arguments)
     watch = context.typing_context.watch
     if watch is not None and vector.element in (HALF, QUARTER):
         watch.stored(context, builder, found)
@@ -152,7 +155,7 @@ def _row(
 def _place_of_row(builder: ir.IRBuilder, kind: RowsType, proxy: Any, index: Any) -> tuple[Any, Any]:
     """Emit where a row of a list begins, and its length."""
     name, place = f"{ROW}{kind.vector.number}", ir.LiteralStructType([INDEX, INDEX])
-    row = _call(builder, name, place, [proxy.stride, proxy.length, proxy.table, index])
+    row = call_accessor(builder, name, place, [proxy.stride, proxy.length, proxy.table, index])
     return builder.extract_value(row, 0), builder.extract_value(row, 1)
 
 
@@ -314,7 +317,7 @@ def _lower_row_fits(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 @lowerings.lower(guards.rows_fit, RowsType, types.Integer, types.Integer)
 def _lower_all_rows_fit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     owner = cgutils.create_struct_proxy(sig.args[0])(context, builder, value=args[0])
-    even = _call(builder, f"{EVEN}{sig.args[0].vector.number}", INDEX, [owner.length])
+    even = call_accessor(builder, f"{EVEN}{sig.args[0].vector.number}", INDEX, [owner.length])
     return _is_between(builder, args[1], args[2], even)
 
 
@@ -383,7 +386,7 @@ def _lower_getattr(context: Any, builder: Any, kind: SelfType, value: Any, name:
     scalar = cgutils.create_struct_proxy(member)(context, builder, value=held)
     if member.is_state:
         name = f"{STATE}{member.vector.number}"
-        return _call(builder, name, scalar.value.type, [scalar.value, scalar.data])
+        return call_accessor(builder, name, scalar.value.type, [scalar.value, scalar.data])
     return _load(context, builder, member.vector, scalar, scalar.data)
 
 

@@ -45,6 +45,9 @@ INSIDE, ROW, EVEN, LOAD, STORE, STATE = (
 )
 """Names of accessors; the number of the field follows."""
 
+SPAN, LANES, SET_LANES = "field.span.", "field.lanes.", "field.set_lanes."
+"""Names of accessors of lanes, as above (`poplite.simulator.codegen.lanes.accessors`)."""
+
 NUMBER = "number."
 """Name of a function of float32, which follows: `half`, or one of `math`."""
 
@@ -85,7 +88,7 @@ class Access:
     def load(self, builder: ir.IRBuilder, address: Any, metadata: Any = None) -> Any:
         """Emit a load of one element, widened to what `compute` sees; `metadata` is an i8."""
         element = self.element
-        stored = self._mark(builder, builder.load(address, align=element.size_bytes))
+        stored = self.mark(builder, builder.load(address, align=element.size_bytes))
         if element is FLOAT:
             return stored
         if self.own is None and element in (HALF, QUARTER):
@@ -115,7 +118,7 @@ class Access:
             value = builder.zext(value, ir.IntType(8))
         elif element is not FLOAT:
             value = builder.trunc(value, storage_type(element))
-        self._mark(builder, builder.store(value, address, align=element.size_bytes))
+        self.mark(builder, builder.store(value, address, align=element.size_bytes))
         return found
 
     def _encoded(
@@ -135,7 +138,8 @@ class Access:
             return code, NARROW(0)
         return by_mode(builder, code, value, self.mode)
 
-    def _mark(self, builder: ir.IRBuilder, access: Any) -> Any:
+    def mark(self, builder: ir.IRBuilder, access: Any) -> Any:
+        """Mark an instruction as one that accesses this field, and none of the others."""
         if self.own is None:
             return access
         module = builder.module

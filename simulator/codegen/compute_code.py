@@ -76,7 +76,8 @@ def linked_compute(
     """
     import llvmlite.binding as llvm
 
-    from poplite.simulator.codegen.accessors import COMPUTE, accessors
+    from poplite.jit.llvm_modules import processor
+    from poplite.simulator.codegen.accessors import COMPUTE, LANES, SET_LANES, accessors
 
     module = llvm.parse_assembly(compute_code(cls, mode))
     declared = {each.name for each in module.functions if each.is_declaration}
@@ -90,6 +91,19 @@ def linked_compute(
         half_in_hardware=converts_halves(),
     )
     module.link_in(llvm.parse_assembly(text))
+    if any(each.startswith((LANES, SET_LANES)) for each in declared):
+        from poplite.simulator.codegen.lanes.accessors import lane_accessors, masks_in_hardware
+
+        text = lane_accessors(
+            declared,
+            cls,
+            mode,
+            checked=checked,
+            priced=priced,
+            half_in_hardware=converts_halves(),
+            masked=masks_in_hardware(processor().features),
+        )
+        module.link_in(llvm.parse_assembly(text))
     for each in module.functions:
         if each.name == COMPUTE:
             each.name = name

@@ -25,6 +25,7 @@ from poplite.simulator.codegen import accesses, functions  # noqa: F401  (this r
 from poplite.simulator.codegen.accessors import COMPUTE
 from poplite.simulator.codegen.arguments import RESULT, arguments_of
 from poplite.simulator.codegen.field_types import SelfType
+from poplite.simulator.codegen.lanes import fields, operations  # noqa: F401  (and these)
 from poplite.simulator.codegen.traps import Traps
 from poplite.vertex.compute import check, compiled_form
 from poplite.vertex.vertex import MultiVertex, Vertex
@@ -55,11 +56,14 @@ def _emit_call(
     worker = [types.int64] if issubclass(cls, MultiVertex) else []
     result = types.none if checked.result is None else types.boolean
     typing.forms = {each.function: compiled_form(each) for each in checked.functions()}
+    typing.harmless = frozenset(
+        each.function for each in checked.functions() if not each.raises and not each.may_not_end
+    )
     typing.watch = _traps(checked, mode)
     try:
         compute = compile_inlined(context, cls.compute, [kind, *worker], result)
     finally:
-        typing.watch = None
+        typing.watch, typing.harmless = None, frozenset()
     values = [_self(context, builder, kind, operands), *(operands["self.worker"] for _ in worker)]
     status, returned = context.call_internal_no_propagate(
         builder, compute, signature(result, kind, *worker), values

@@ -27,6 +27,7 @@ from poplite.jit.numba_context import replacements
 from poplite.machine.floating_point import DIVIDE_BY_ZERO, INVALID, OVERFLOW
 from poplite.simulator.codegen import functions  # noqa: F401  (importing it fills the replacements)
 from poplite.simulator.codegen.arguments import TRAPPED_STATUS
+from poplite.simulator.codegen.lanes.values import LanesType
 from poplite.simulator.codegen.rounding import appears, exceeds
 from poplite.vertex.compute.interpreted.trapping import (
     COMPARISONS,
@@ -91,8 +92,8 @@ class Traps:
     ) -> Callable[..., Any]:
         """Return what emits an operation and its test; Numba knows the operation by `key`."""
         name = _NAMES.get(key)
-        if name is None or self._is_inside:
-            return call
+        if name is None or self._is_inside or any(isinstance(each, LanesType) for each in sig.args):
+            return call  # operations on lanes are made of those on numbers
 
         def tested(builder: ir.IRBuilder, args: Sequence[Any], loc: Any = None) -> Any:
             self._is_inside = True  # the parts of an operation are not tested by themselves

@@ -25,6 +25,7 @@ Cost = Callable[[str], float]
 _FREE = frozenset(
     ("phi", "getelementptr", "zext", "sext", "trunc", "bitcast", "inttoptr", "ptrtoint")
     + ("freeze", "alloca", "unreachable", "ret")
+    + ("insertelement", "extractelement", "shufflevector")
 )
 """Also `ret`: the cost of beginning and ending a vertex is a number of its own."""
 _FREE_CALLS = ("llvm.lifetime", "llvm.assume", "llvm.experimental", "llvm.dbg")
@@ -81,6 +82,16 @@ _CALLS = frozenset(
 
 _FLOATS = ("half", "float", "double")
 _NARROW = ("i8", "i16", "half")
+_LANES = re.compile(r"<([3-9]|\d\d+) x (float|half|i\d+)>")
+"""Lanes; of two floats the machine has instructions, which LLVM found."""
+
+_TYPE = re.compile(r"(v\d+)?[fip]\d+")
+"""The part of an intrinsic's name that says of which type it is."""
+
+_SIZES = {"float": 4, "half": 2, "i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
+_PAIR = 8
+"""Bytes of two floats, which one load or store moves."""
+
 _DOUBLE = re.compile(r"\bdouble\b|\.f64\b")
 
 
@@ -90,6 +101,7 @@ def prices_of(blocks: Sequence[Block], free: Container[str], cost: Cost) -> dict
     Raises `VertexCompileError` for an instruction or a call without a price.
     """
     extremes = _compares_of_extremes(blocks)
+    in_registers = _arrays(blocks)
     checks = checks_of(blocks)
     checking = {compare.name for compare in checks.values()}
     prices: dict[str, list[Price]] = {}
@@ -102,6 +114,10 @@ def prices_of(blocks: Sequence[Block], free: Container[str], cost: Cost) -> dict
             elif instruction.opcode == "br":
                 jumps = len(block.successors) > 1 and block.name not in checks
                 own.append(_price("main", cost("slot_branch"), ends=True) if jumps else FREE)
+            elif (
+                instruction.opcode in ("load", "store") and instruction.operands[-1] in in_registers
+            ):
+                own.append(FREE)
             elif instruction.opcode == "select" and instruction.operands[0] in extremes:
                 own.append(_price("aux", cost("slot_float")))
             else:
@@ -118,11 +134,23 @@ def _price_of(instruction: Instruction, cost: Cost) -> Price:
     opcode, callee = instruction.opcode, instruction.callee
     if opcode in _FREE or callee.startswith(_FREE_CALLS):
         return FREE
+    lanes = _LANES.search(instruction.text)
+    if lanes is not None:
+        return _of_lanes(instruction, int(lanes[1]), lanes[2], cost)
     if opcode in ("load", "store"):
         return _access(instruction, cost)
     if opcode == "select":
         is_float = instruction.kind in _FLOATS
         return _price("aux" if is_float else "main", cost("slot_select"))
+    pipe, name = _pipe_of(instruction)
+    if pipe == "aux" and _DOUBLE.search(instruction.text):
+        return _price(pipe, max(cost(name), cost("slot_double")), calls=True)
+    return _price(pipe, cost(name), ends=opcode == "switch", calls=name in _CALLS)
+
+
+def _pipe_of(instruction: Instruction) -> tuple[Pipe, str]:
+    """Return where an instruction runs, and the name of what it costs."""
+    opcode, callee = instruction.opcode, instruction.callee
     found = _BY_OPCODE.get(opcode) or _BY_CALL.get(_function(callee))
     if found is None:
         raise VertexCompileError(
@@ -130,10 +158,36 @@ def _price_of(instruction: Instruction, cost: Cost) -> Price:
             found=instruction.text,
             fix="give the class a cycles method, or the vertex a perf estimate",
         )
-    pipe, name = found
-    if pipe == "aux" and _DOUBLE.search(instruction.text):
-        return _price(pipe, max(cost(name), cost("slot_double")), calls=True)
-    return _price(pipe, cost(name), ends=opcode == "switch", calls=name in _CALLS)
+    return found
+
+
+def _of_lanes(instruction: Instruction, count: int, element: str, cost: Cost) -> Price:
+    """Return the price of an instruction on lanes: of floats the machine computes two at a time.
+
+    Which lanes are present the machine knows from where its loop ends, so masks cost nothing.
+    """
+    opcode = instruction.opcode
+    if opcode in ("load", "store"):
+        return _price("main", -(-count * _SIZES[element] // _PAIR) * cost("slot_memory"))
+    is_mask = element in ("i1", "i8") or (opcode == "fcmp" and "fcmp uno" in instruction.text)
+    if opcode == "select" or is_mask:
+        return FREE
+    pipe, name = _pipe_of(instruction)
+    if opcode == "fcmp":  # the machine has instructions for the smaller and the larger
+        name = "slot_float"
+    together = 2 if element in ("float", "half") else 1
+    return _price(pipe, -(-count // together) * cost(name))
+
+
+def _arrays(blocks: Sequence[Block]) -> set[str]:
+    """Return the addresses of numbers on the stack: lanes on their way to a function and back."""
+    found: set[str] = set()
+    for block in blocks:
+        for each in block.instructions:
+            derives = each.opcode in ("getelementptr", "bitcast") and each.operands[0] in found
+            if each.opcode == "alloca" or derives:
+                found.add(each.name)
+    return found
 
 
 def _access(instruction: Instruction, cost: Cost) -> Price:
@@ -149,7 +203,7 @@ def _function(callee: str) -> str:
     """Return the function that a callee computes: exp for llvm.exp.f32 and expf, fptosi.sat."""
     if callee.startswith("llvm."):
         parts = callee.removeprefix("llvm.").split(".")
-        return ".".join(part for part in parts if not part[1:].isdigit())
+        return ".".join(part for part in parts if not _TYPE.fullmatch(part))
     return callee if callee in _BY_CALL else callee.removesuffix("f")
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from poplite.ops.fuse.recipe import JOINS, Body, MapRecipe, Part, Recipe, ReductionRecipe
@@ -116,7 +116,13 @@ def _indented(lines: Sequence[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def _module(prefix: str, fields: list[str], compute: list[str], body: Written) -> ClassText:
+def _module(
+    prefix: str,
+    fields: list[str],
+    compute: list[str],
+    body: Written,
+    methods: Sequence[str] = (),
+) -> ClassText:
     """Return the text of a module; its name says what it computes, so that equal ones are one."""
     elements = {name for line in fields for name in re.findall(r"[A-Z][A-Z_]+", line)} | body.types
     roles = sorted({line.split(": ")[1].split("[")[0] for line in fields})
@@ -129,12 +135,14 @@ def _module(prefix: str, fields: list[str], compute: list[str], body: Written) -
         "",
         f"from poplite.types import {', '.join(sorted(elements | {'FLOAT'}))}",
         f"from poplite.vertex import {', '.join([*roles, *vector, 'Vertex'])}",
+        *["from poplite.vertex.compute import lanes"][: len(methods)],
         "",
         'INFINITY = float("inf")',
     ]
     for helper in helper_texts(body.helpers):
         text += ["", "", helper]
-    inner = [*fields, "", "def compute(self) -> None:", *_indented(compute)]
+    before = [*methods, ""] if methods else []
+    inner = [*fields, "", *before, "def compute(self) -> None:", *_indented(compute)]
     lines = [line if not line else f"    {line}" for line in inner]
     digest = hashlib.sha256("\n".join([*text, *lines]).encode()).hexdigest()[:8]
     name = f"{prefix}_{digest}"
@@ -143,12 +151,22 @@ def _module(prefix: str, fields: list[str], compute: list[str], body: Written) -
 
 # -- reductions ----------------------------------------------------------------------------------
 
-LANES = "abcdefgh"
-"""Running results, as those vertices have."""
+FOLDS = {
+    "add": "sum",
+    "mul": "prod",
+    "min": "min",
+    "max": "max",
+    "logical_and": "all",
+    "logical_or": "any",
+}
+"""A number of lanes, as the vertices of `poplite.vertices.reduce` make it."""
 
 
 def _reduction(recipe: ReductionRecipe, lines: Written) -> ClassText:
-    """Return the class that joins elements in the order of `poplite.vertices.reduce`."""
+    """Return the class that joins elements in the order of `poplite.vertices.reduce`.
+
+    What an element is stands in a function of its own, which is called for each lane.
+    """
     body, scalars = recipe.body, recipe.scalars
     fields = [f"out: Output[Vector[{recipe.out.__name__}]]"]
     for n, element in enumerate(body.tensors):
@@ -158,83 +176,72 @@ def _reduction(recipe: ReductionRecipe, lines: Written) -> ClassText:
     fields += numbers
     if recipe.is_columns:
         fields.append("stride: State[UNSIGNED_INT]")
-    vectors = [n for n in range(len(body.tensors)) if n not in scalars]
-    writer = _Elements(lines.lines, body.result, vectors, JOINS[recipe.how])
-    loops = _columns_reduced(writer) if recipe.is_columns else _rows_reduced(writer)
+    tensors = range(len(body.tensors))
+    names = ", ".join([*(f"a{n}" for n in tensors), *(f"k{n}" for n in range(len(body.numbers)))])
+    returned = [*lines.lines, f"return {body.result}"]
+    method = ["@staticmethod", f"def element({names}):", *_indented(returned)]
+    vectors = [n for n in tensors if n not in scalars]
+
+    def lanes(first: str, count: str) -> str:
+        """Return the call that makes lanes of elements."""
+        passed = [
+            f"a{n}" if n in scalars else f"self.x{n}.lanes({first}, {count})" for n in tensors
+        ]
+        passed += [f"k{n}" for n in range(len(body.numbers))]
+        return f"lanes.map(self.element, {', '.join(passed)})"
+
+    length = f"len(self.x{vectors[0]})"
+    loops = (_columns_reduced if recipe.is_columns else _rows_reduced)(
+        lanes, length, JOINS[recipe.how], FOLDS[recipe.how]
+    )
     kind = {"add": "Sum", "mul": "Product"}.get(recipe.how, recipe.how.title().replace("_", ""))
     name = f"{kind}{'Columns' if recipe.is_columns else 'Rows'}"
-    return _module(name, fields, [f"a{n} = self.x{n}" for n in scalars] + reads + loops, lines)
+    scalars_read = [f"a{n} = self.x{n}" for n in scalars]
+    return _module(name, fields, scalars_read + reads + loops, lines, method)
 
 
-class _Elements:
-    """Writes the element at an index, and joins it to a running result."""
-
-    def __init__(
-        self, lines: Sequence[str], result: str, vectors: Sequence[int], join: str
-    ) -> None:
-        self._lines, self._result, self._join = lines, result, join
-        self.vectors = vectors
-
-    def first(self, into: str, index: str) -> list[str]:
-        """Return the lines that set a running result."""
-        return [*self._loads(index), f"{into} = {self._result}"]
-
-    def joined(self, into: str, index: str) -> list[str]:
-        """Return the lines that join an element to a running result."""
-        return [
-            *self._loads(index),
-            f"{into} = {self._join.format(into, self._result)}",
-        ]
-
-    def both(self, into: str, other: str) -> str:
-        """Return the line that joins two running results."""
-        return f"{into} = {self._join.format(into, other)}"
-
-    def _loads(self, index: str) -> list[str]:
-        return [*(f"a{n} = self.x{n}[{index}]" for n in self.vectors), *self._lines]
+Lanes = Callable[[str, str], str]
+"""Writes the lanes of so many elements from the first on."""
 
 
-def _rows_reduced(write: _Elements) -> list[str]:
-    a, others = LANES[0], LANES[1:]
-    lanes = [line for k, lane in enumerate(others, 1) for line in write.first(lane, f"first + {k}")]
-    each = [line for k, lane in enumerate(LANES) for line in write.joined(lane, f"i + {k}")]
-    tree = [write.both(*pair) for pair in ("ab", "cd", "ac", "ef", "gh", "eg", "ae")]
+def _rows_reduced(lanes: Lanes, length: str, join: str, fold: str) -> list[str]:
     return [
-        f"length = len(self.x{write.vectors[0]}) // len(self.out)",
+        f"length = {length} // len(self.out)",
         "for row in range(len(self.out)):",
         "    first = row * length",
-        "    end = first + length",
-        *_indented(write.first(a, "first")),
-        "    if length >= 16:",
-        *_indented(_indented(lanes)),
-        "        for i in range(first + 8, end - 7, 8):",
-        *_indented(_indented(_indented(each))),
-        *_indented(_indented(tree)),
-        "        for i in range(end - length % 8, end):",
-        *_indented(_indented(_indented(write.joined(a, "i")))),
+        "    if length < 64:",
+        f"        total = {lanes('first', 'length')}",
         "    else:",
-        "        for i in range(first + 1, end):",
-        *_indented(_indented(_indented(write.joined(a, "i")))),
-        f"    self.out[row] = {a}",
+        "        end = first + length",
+        "        rest = length % 64",
+        f"        total = {lanes('first', '64')}",
+        "        for i in range(first + 64, end - 63, 64):",
+        f"            more = {lanes('i', '64')}",
+        f"            total = {join.format('total', 'more')}",
+        f"        more = {lanes('end - rest', 'rest')}",
+        f"        total = {join.format('total', 'more')}",
+        f"    self.out[row] = total.{fold}()",
     ]
 
 
-def _columns_reduced(write: _Elements) -> list[str]:
-    first = [line for k, lane in enumerate(LANES) for line in write.first(lane, f"i + {k}")]
-    each = [line for k, lane in enumerate(LANES) for line in write.joined(lane, f"at + {k}")]
+def _columns_reduced(lanes: Lanes, length: str, join: str, _: str) -> list[str]:
+    def columns(first: str, count: str) -> list[str]:
+        return [
+            f"total = {lanes(first, count)}",
+            "for row in range(1, rows):",
+            f"    more = {lanes(f'row * stride + {first}', count)}",
+            f"    total = {join.format('total', 'more')}",
+            f"self.out.set_lanes({first}, total)",
+        ]
+
     return [
         "stride = self.stride",
-        f"rows = (len(self.x{write.vectors[0]}) - len(self.out)) // stride + 1",
-        "whole = len(self.out) // 8 * 8",
-        "for i in range(0, whole, 8):",
-        *_indented(first),
-        "    for row in range(1, rows):",
-        "        at = row * stride + i",
-        *_indented(_indented(each)),
-        *(f"    self.out[i + {k}] = {lane}" for k, lane in enumerate(LANES)),
-        "for i in range(whole, len(self.out)):",
-        *_indented(write.first("a", "i")),
-        "    for row in range(1, rows):",
-        *_indented(_indented(write.joined("a", "row * stride + i"))),
-        "    self.out[i] = a",
+        "columns = len(self.out)",
+        f"rows = ({length} - columns) // stride + 1",
+        "rest = columns % 64",
+        "for i in range(0, columns - 63, 64):",
+        *_indented(columns("i", "64")),
+        "if rest > 0:",
+        "    last = columns - rest",
+        *_indented(columns("last", "rest")),
     ]

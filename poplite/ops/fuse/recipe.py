@@ -109,12 +109,12 @@ Recipe = MapRecipe | ReductionRecipe
 JOINS = {
     "add": "{0} + {1}",
     "mul": "{0} * {1}",
-    "min": "{0} if {0} < {1} or {0} != {0} else {1}",
-    "max": "{0} if {0} > {1} or {0} != {0} else {1}",
+    "min": "np.minimum({0}, {1})",
+    "max": "np.maximum({0}, {1})",
     "logical_and": "{0} & {1}",
     "logical_or": "{0} | {1}",
 }
-"""One number of two, as the vertices of `poplite.vertices.reduce` join them."""
+"""Lanes of two, as the vertices of `poplite.vertices.reduce` join them."""
 
 
 def fault_of(recipe: Recipe) -> str | None:

@@ -280,6 +280,8 @@ def conditions(checked: Checked) -> list[ast.expr] | None:
     `self.name`; None where indices are not known before the vertex runs.
     """
     own, *helpers = checked.functions()
+    if own.facts.lane_accesses or any(helper.facts.lane_accesses for helper in helpers):
+        return None  # one check for 64 elements costs nothing
     for helper in helpers:
         if Guards(helper).conditions() != []:
             return None

@@ -37,6 +37,7 @@ from poplite.types import (
 )
 from poplite.vertex.compute.arithmetic import Number, as_f32, wrap
 from poplite.vertex.compute.interpreted.stores import Stores
+from poplite.vertex.compute.lanes import WIDTH, Lanes, lanes_dtype
 from poplite.vertex.vertex import Field, Vertex, field_of
 
 Memory = npt.NDArray[Any]
@@ -96,6 +97,22 @@ class FieldVector:
 
     def __iter__(self) -> Iterator[Number]:
         return map(self.__getitem__, range(self._length))
+
+    def lanes(self, first: int, count: int | None = None) -> Lanes:
+        """Return elements from `first` on: `count`, or 64, or as many as there are."""
+        if count is None:
+            count = min(WIDTH, self._length - first)
+        if not 0 <= count <= WIDTH and 0 <= first <= self._length:
+            _refuse(self._label, count, WIDTH + 1, "lanes")
+        if first < 0 or first + count > self._length:
+            _refuse(self._label, first if first < 0 else first + max(count, 1) - 1, self._length)
+        dtype = lanes_dtype(self._element)
+        return Lanes(np.array([self[i] for i in range(first, first + count)], dtype))
+
+    def set_lanes(self, first: int, value: Lanes) -> None:
+        """Store lanes, those that are present, in elements from `first` on."""
+        for i, number in enumerate(value.numbers(), first):
+            self[i] = number
 
     def __repr__(self) -> str:
         values = self._memory if self._metadata is None else decode(self._memory, self._metadata)
@@ -172,6 +189,10 @@ class _Marked(FieldVector):
 
     def __iter__(self) -> Iterator[Number]:
         return iter(self._vector)
+
+    def lanes(self, first: int, count: int | None = None) -> Lanes:
+        """Return lanes of the vector."""
+        return self._vector.lanes(first, count)
 
     def __repr__(self) -> str:
         return repr(self._vector)

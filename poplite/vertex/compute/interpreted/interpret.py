@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from poplite.source import SourceLocation
-from poplite.vertex.compute import arithmetic
+from poplite.vertex.compute import arithmetic, lanes
 from poplite.vertex.compute.identity import remembered
 from poplite.vertex.compute.interpreted.native import native, native_unary
 from poplite.vertex.compute.interpreted.trapping import trapping
@@ -36,6 +36,7 @@ from poplite.vertex.compute.typing.kinds import Kind
 from poplite.vertex.vertex import Vertex
 
 _ARITHMETIC = "@arithmetic"  # no identifier, so no name of the user's can hide it
+_LANES = "@lanes"
 
 _BUILTINS = (abs, bool, float, max, min, range)
 """Built-ins that serve as operations; in the text `@` comes before their names as well."""
@@ -144,6 +145,7 @@ class _Compiler:
         code = compile(module, checked.text.code.co_filename, "exec", dont_inherit=True)
         inner = next(const for const in code.co_consts if isinstance(const, CodeType))
         visible: dict[str, Any] = {"__name__": function.__module__, _ARITHMETIC: self._arithmetic}
+        visible[_LANES] = lanes
         visible |= {names[callee]: self.compiled(callee) for callee in callees}
         visible |= {name: cls for cls, name in exceptions.items()}
         visible |= numbers | {f"@{known.__name__}": known for known in _BUILTINS}
@@ -267,6 +269,9 @@ class _Instrument(ast.NodeTransformer):
         if isinstance(target, ast.Subscript):  # it may call a helper: evaluate it once
             old.value, target.value = self._kept(target.value)
             old.slice, target.slice = self._kept(target.slice)
+        if node in self._facts.lanes:
+            joined = self._joined(node, node.op, old, self.visit(node.value))
+            return ast.copy_location(ast.Assign([target], joined), node)
         left = self._widened(node.target, old), self._kind(node.target)
         right = self.visit(node.value), self._kind(node.value)
         new = self._operation(node, node.op, left, right)
@@ -275,9 +280,19 @@ class _Instrument(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         kinds = self._kind(node.left), self._kind(node.right)
         left, right = self.visit(node.left), self.visit(node.right)
+        if node in self._facts.lanes:
+            return self._joined(node, node.op, left, right)
         return self._operation(node, node.op, (left, kinds[0]), (right, kinds[1]))
 
+    def _joined(self, node: ast.AST, op: ast.operator, *operands: ast.expr) -> ast.expr:
+        """Return an operation on lanes."""
+        function = _arithmetic(_OPERATIONS[type(op)])
+        return ast.copy_location(_of_lanes("joined", function, *operands), node)
+
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        if node in self._facts.lanes:
+            negative = _of_lanes("each", _arithmetic("negative"), self.visit(node.operand))
+            return ast.copy_location(negative, node)
         is_not, kind = isinstance(node.op, ast.Not), self._kind(node.operand)
         if is_not:
             self._tested.add(node.operand)
@@ -340,7 +355,32 @@ class _Instrument(ast.NodeTransformer):
             return _builtin(node, "range", *node.args)
         return _call(node, name, *node.args)
 
+    def _lanes_call(self, node: ast.Call) -> ast.expr:
+        """Return a call that makes lanes, or a number of lanes."""
+        facts, fold = self._facts, self._facts.folds.get(node)
+        if fold is not None:
+            assert isinstance(node.func, ast.Attribute)
+            owner, join = self.visit(node.func.value), _arithmetic(lanes.JOINS[fold])
+            return _of_lanes("folded", ast.Constant(fold), owner, join)
+        name, called = facts.calls[node], facts.mapped.get(node)
+        arguments = [self.visit(each) for each in (called or node).args]
+        if called is not None:
+            helper = facts.helpers.get(called)
+            function: ast.expr = (
+                ast.Name(self._names[helper], ast.Load())
+                if helper
+                else (_arithmetic(facts.calls[called]))
+            )
+            made = _of_lanes("each", function, *arguments)
+            made.keywords = [ast.keyword("kind", ast.Constant(int(facts.lanes[node])))]
+            return made
+        if name == "full":
+            return _of_lanes("full", *arguments)
+        return _of_lanes("each" if len(arguments) == 1 else "joined", _arithmetic(name), *arguments)
+
     def visit_Call(self, node: ast.Call) -> ast.expr:
+        if node in self._facts.lanes or node in self._facts.folds:
+            return ast.copy_location(self._lanes_call(node), node)
         helper, name = self._facts.helpers.get(node), self._facts.calls.get(node)
         kinds = [self._kind(arg) for arg in node.args]
         node.args = [self.visit(arg) for arg in node.args]
@@ -366,9 +406,17 @@ class _Instrument(ast.NodeTransformer):
         return node
 
 
+def _arithmetic(operation: str) -> ast.expr:
+    return ast.Attribute(ast.Name(_ARITHMETIC, ast.Load()), operation, ast.Load())
+
+
 def _call(node: ast.AST, operation: str, *args: ast.expr) -> ast.Call:
-    function = ast.Attribute(ast.Name(_ARITHMETIC, ast.Load()), operation, ast.Load())
-    return ast.copy_location(ast.Call(function, list(args), []), node)
+    return ast.copy_location(ast.Call(_arithmetic(operation), list(args), []), node)
+
+
+def _of_lanes(operation: str, *args: ast.expr) -> ast.Call:
+    function = ast.Attribute(ast.Name(_LANES, ast.Load()), operation, ast.Load())
+    return ast.Call(function, list(args), [])
 
 
 def _builtin(node: ast.AST, name: str, *args: ast.expr) -> ast.Call:

@@ -24,6 +24,7 @@ from types import FunctionType
 from typing import NoReturn
 
 from poplite.errors import did_you_mean
+from poplite.vertex.compute import lanes
 from poplite.vertex.compute.parse.dialect import Scope, check_range, is_self, scope_of
 from poplite.vertex.compute.parse.source_text import read, why_no_text
 
@@ -54,7 +55,8 @@ def helper_of(scope: Scope, node: ast.Call) -> Helper | None:
     if isinstance(node.func, ast.Attribute) and is_self(node.func.value):
         return _method(scope, node.func)
     function = None if scope.is_local(node.func) else scope.global_of(node.func)
-    return Helper(function) if isinstance(function, FunctionType) else None
+    is_own = function is lanes.full or function is lanes.map
+    return Helper(function) if isinstance(function, FunctionType) and not is_own else None
 
 
 def _method(scope: Scope, node: ast.Attribute) -> Helper:

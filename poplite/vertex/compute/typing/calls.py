@@ -26,11 +26,13 @@ from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 from poplite.types import BOOL, LONGLONG, UNSIGNED_LONGLONG, ElementType
+from poplite.vertex.compute import lanes
 from poplite.vertex.compute.parse.dialect import FUNCTIONS, STORED, Scope
 from poplite.vertex.compute.parse.helpers import Helper, helper_of
 from poplite.vertex.compute.typing.facts import Checked, Facts
 from poplite.vertex.compute.typing.kinds import Kind
-from poplite.vertex.compute.typing.values import Elements, Number, Value
+from poplite.vertex.compute.typing.lanes import LanesTyping
+from poplite.vertex.compute.typing.values import Elements, LanesOf, Number, Result, Value
 
 TypeHelper = Callable[[Scope, ast.Call, Helper, "dict[ast.expr, Value]"], Checked]
 """Types the helper that a call refers to, for the values of the arguments."""
@@ -58,7 +60,10 @@ _CALLS: tuple[tuple[object, str], ...] = (
 
 
 class Calls:
-    """Types calls; `value` and `number` type the arguments, `type_helper` called functions."""
+    """Types calls; `value` types the arguments, `type_helper` called functions.
+
+    `as_number` returns the value of an argument that has to be a number.
+    """
 
     def __init__(
         self,
@@ -66,16 +71,20 @@ class Calls:
         facts: Facts,
         type_helper: TypeHelper,
         value: Callable[[ast.expr], Value],
-        number: Callable[[ast.expr], Number],
+        as_number: Callable[[ast.expr, Value], Number],
     ) -> None:
+        self.lanes = LanesTyping(scope, facts, value, as_number)
         self._scope = scope
         self._facts = facts
         self._type_helper = type_helper
         self._value = value
-        self._number = number
+        self._as_number = as_number
 
-    def result(self, node: ast.Call) -> Number:
+    def result(self, node: ast.Call) -> Number | LanesOf:
         """Type a call whose result is used."""
+        found = self.lanes.method(node)
+        if found is not None:
+            return found
         helper = helper_of(self._scope, node)
         if helper is None:
             return self._number_function(node)
@@ -90,6 +99,8 @@ class Calls:
 
     def alone(self, node: ast.Call) -> None:
         """Type a call that is a statement."""
+        if self.lanes.stores(node):
+            return
         helper = helper_of(self._scope, node)
         if helper is not None:
             self._helper(node, helper)
@@ -104,9 +115,12 @@ class Calls:
         elif node.args or node.keywords:
             self._scope.refuse(node, "breakpoint takes no arguments", "breakpoint()")
 
-    def _helper(self, node: ast.Call, helper: Helper) -> Number | None:
-        passed = [*node.args, *(keyword.value for keyword in node.keywords)]
-        arguments = {arg: self._value(arg) for arg in passed}
+    def _helper(
+        self, node: ast.Call, helper: Helper, arguments: dict[ast.expr, Value] | None = None
+    ) -> Result:
+        if arguments is None:
+            passed = [*node.args, *(keyword.value for keyword in node.keywords)]
+            arguments = {arg: self._value(arg) for arg in passed}
         checked = self._facts.helpers[node] = self._type_helper(
             self._scope, node, helper, arguments
         )
@@ -139,21 +153,55 @@ class Calls:
     def _function_of(self, node: ast.Call) -> object:
         return None if self._scope.is_local(node.func) else self._scope.global_of(node.func)
 
-    def _number_function(self, node: ast.Call) -> Number:
+    def _mapped(self, node: ast.Call) -> LanesOf:
+        """Type `pl.lanes.map(f, ...)`."""
+        called, arguments = self.lanes.call_for_a_lane(node)
+        helper = helper_of(self._scope, called)
+        if helper is None:
+            numbers = [value for value in arguments.values() if isinstance(value, Number)]
+            if len(numbers) < len(arguments):
+                self._scope.refuse(node, "map takes lanes and numbers", "read elements one by one")
+            return self.lanes.mapped(node, self._of_numbers(called, self._name(called), numbers))
+        if helper.takes_self:
+            self._scope.refuse(
+                node,
+                f"{ast.unparse(called.func)} is called for each lane, and takes self",
+                "make it a @staticmethod, and pass the numbers it needs",
+            )
+        return self.lanes.mapped(node, self._helper(called, helper, arguments))
+
+    def _number_function(self, node: ast.Call) -> Number | LanesOf:
         function = self._function_of(node)
+        if function is lanes.full:
+            return self.lanes.full(node)
+        if function is lanes.map:
+            return self._mapped(node)
         if function is len and len(node.args) == 1 and not node.keywords:
             return self._len(node.args[0])
-        name = next((name for known, name in FUNCTIONS.items() if known is function), None)
-        if name is None or node.keywords:
-            self._refuse_call(node, function)
-        self._facts.calls[node] = name
+        name = self._name(node)
         if name in ("minimum", "maximum") and len(node.args) < 2:
             self._scope.refuse(
                 node,
                 f"{ast.unparse(node.func)} takes at least 2 numbers, not {len(node.args)}",
                 "loop over the elements of a vector: best = max(best, self.x[i])",
             )
-        values = [self._number(arg) for arg in node.args]
+        values = [self._value(arg) for arg in node.args]
+        if any(isinstance(value, LanesOf) for value in values):
+            self._facts.calls[node] = name
+            return self.lanes.function(node, name, values)
+        numbers = list(map(self._as_number, node.args, values))
+        return self._of_numbers(node, name, numbers)
+
+    def _name(self, node: ast.Call) -> str:
+        """Return the name in the arithmetic of the function that is called."""
+        function = self._function_of(node)
+        name = next((name for known, name in FUNCTIONS.items() if known is function), None)
+        if name is None or node.keywords:
+            self._refuse_call(node, function)
+        return name
+
+    def _of_numbers(self, node: ast.Call, name: str, values: list[Number]) -> Number:
+        self._facts.calls[node] = name
         if name in _OF_TWO and len(values) == 2:
             return self._of_two(name, *values)
         if name in _OF_TWO:
@@ -269,7 +317,7 @@ class Calls:
         ):
             self._printed(node)
         else:
-            self._number(node)
+            self._as_number(node, self._value(node))
 
 
 def _called_before(node: ast.Call) -> Iterator[ast.Call]:

@@ -33,7 +33,15 @@ from poplite.vertex.compute.typing.kinds import (
     literal_kind,
     unary_kind,
 )
-from poplite.vertex.compute.typing.values import Elements, Mixed, Number, Path, Value, meet_numbers
+from poplite.vertex.compute.typing.values import (
+    Elements,
+    LanesOf,
+    Mixed,
+    Number,
+    Path,
+    Value,
+    meet_numbers,
+)
 from poplite.vertex.vertex import RESERVED_NAMES, Field
 
 
@@ -46,7 +54,7 @@ class Expressions:
     """
 
     def __init__(self, scope: Scope, facts: Facts, path: Path, type_helper: TypeHelper) -> None:
-        self.calls = Calls(scope, facts, type_helper, self.value, self.number)
+        self.calls = Calls(scope, facts, type_helper, self.value, self.as_number)
         self.constants = Constants(scope)
         self._scope = scope
         self._facts = facts
@@ -67,11 +75,17 @@ class Expressions:
 
     def number(self, node: ast.expr) -> Number:
         """Type an expression that has to be a number."""
-        value = self.value(node)
+        return self.as_number(node, self.value(node))
+
+    def as_number(self, node: ast.expr, value: Value) -> Number:
+        """Return a value that has to be a number."""
         if not isinstance(value, Number):
-            self._scope.refuse(
-                node, f"{value} is used as a number", f"index it: {ast.unparse(node)}[i]"
+            text = ast.unparse(node)
+            fix = (
+                f"fold them: {text}.sum()" if isinstance(value, LanesOf) else f"index it: {text}[i]"
             )
+            noun = "are" if isinstance(value, LanesOf) else "is"
+            self._scope.refuse(node, f"{value} {noun} used as a number", fix)
         return value
 
     def _Constant(self, node: ast.Constant) -> Number:
@@ -155,7 +169,7 @@ class Expressions:
             )
         return Number(element_kind(source.element), long=source.element.size_bytes == 8)
 
-    def _Call(self, node: ast.Call) -> Number:
+    def _Call(self, node: ast.Call) -> Number | LanesOf:
         return self.calls.result(node)
 
     def _Subscript(self, node: ast.Subscript) -> Value:
@@ -199,12 +213,18 @@ class Expressions:
             found=f"declared: {owner.field}",
         )
 
-    def _BinOp(self, node: ast.BinOp) -> Number:
-        return self.binary(node, node.op, self.number(node.left), node.right)
+    def _BinOp(self, node: ast.BinOp) -> Number | LanesOf:
+        return self.binary(node, node.op, node.left, node.right)
 
-    def binary(self, node: ast.AST, op: ast.operator, one: Number, right: ast.expr) -> Number:
-        """Type an operation on a number and an expression."""
-        symbol, other = BINARY[type(op)], self.number(right)
+    def binary(
+        self, node: ast.AST, op: ast.operator, left: ast.expr, right: ast.expr
+    ) -> Number | LanesOf:
+        """Type an operation on two expressions."""
+        values = self.value(left), self.value(right)
+        if any(isinstance(value, LanesOf) for value in values):
+            return self.calls.lanes.binary(node, op, *values)
+        one, other = map(self.as_number, (left, right), values)
+        symbol = BINARY[type(op)]
         if symbol == "@":
             self._scope.refuse(node, "'@' multiplies no numbers", "write loops over the elements")
         if symbol in LIMITS:
@@ -242,8 +262,11 @@ class Expressions:
             what = f"{base} to the power of {ast.unparse(exponent)}" if wide else "'**='"
             self._scope.refuse(node, f"{what} is not available", "multiply: x * x * x")
 
-    def _UnaryOp(self, node: ast.UnaryOp) -> Number:
-        symbol, operand = UNARY[type(node.op)], self.number(node.operand)
+    def _UnaryOp(self, node: ast.UnaryOp) -> Number | LanesOf:
+        value = self.value(node.operand)
+        if isinstance(value, LanesOf):
+            return self.calls.lanes.unary(node, value)
+        symbol, operand = UNARY[type(node.op)], self.as_number(node.operand, value)
         kind = unary_kind(symbol, operand.kind)
         if kind is None:
             fix = "write not ..." if operand.kind is Kind.BOOL else "write int(...)"

@@ -20,7 +20,7 @@ from poplite.vertex.compute.parse.constants import Constant
 from poplite.vertex.compute.parse.dialect import Scope
 from poplite.vertex.compute.parse.source_text import SourceText
 from poplite.vertex.compute.typing.kinds import Kind
-from poplite.vertex.compute.typing.values import Number, Value
+from poplite.vertex.compute.typing.values import Result, Value
 from poplite.vertex.vertex import Vertex
 
 N = TypeVar("N", bound=ast.expr)
@@ -37,6 +37,10 @@ class Facts:
         constants: names of numbers that are fixed at compile time.
         calls: calls of number functions, by the name in `poplite.vertex.compute.arithmetic`.
         helpers: calls of the user's own functions.
+        lanes: the kind of every expression that makes lanes of numbers or other lanes.
+        lane_accesses: calls that load or store lanes of a vector.
+        mapped: the call for one lane that a call of `pl.lanes.map` stands for.
+        folds: calls of methods that make a number of lanes, by name.
         debugging: calls of `print` and `breakpoint`, by that name.
         exceptions: the classes that are raised, by the node that names them.
         raises: whether it may stop its vertex, by `raise` or `assert`.
@@ -47,6 +51,10 @@ class Facts:
     constants: dict[ast.expr, Constant] = field(default_factory=dict)
     calls: dict[ast.Call, str] = field(default_factory=dict)
     helpers: dict[ast.Call, Checked] = field(default_factory=dict)
+    lanes: dict[ast.expr | ast.AugAssign, Kind] = field(default_factory=dict)
+    lane_accesses: set[ast.Call] = field(default_factory=set)
+    mapped: dict[ast.Call, ast.Call] = field(default_factory=dict)
+    folds: dict[ast.Call, str] = field(default_factory=dict)
     debugging: dict[ast.Call, str] = field(default_factory=dict)
     exceptions: dict[ast.expr, type[Exception]] = field(default_factory=dict)
     raises: bool = False
@@ -58,13 +66,13 @@ class Checked:
 
     Attributes:
         arguments: those of the call, without `self`.
-        result: the number that it returns, or None.
+        result: the number that it returns, or the lanes, or None.
     """
 
     scope: Scope
     arguments: tuple[Value, ...]
     facts: Facts
-    result: Number | None
+    result: Result
 
     @property
     def vertex(self) -> type[Vertex]:

@@ -28,9 +28,11 @@ from poplite.vertex.compute.typing.facts import Facts
 from poplite.vertex.compute.typing.kinds import Kind, element_kind
 from poplite.vertex.compute.typing.values import (
     Elements,
+    LanesOf,
     Local,
     Number,
     Path,
+    Result,
     State,
     Value,
     kinds_of,
@@ -60,9 +62,9 @@ class Statements:
         self._path = Path({name: Local(value) for name, value in parameters})
         self._expressions = Expressions(scope, self.facts, self._path, type_helper)
         self._loops: list[_Loop] = []
-        self._results: list[tuple[ast.AST, Number | None]] = []
+        self._results: list[tuple[ast.AST, Result]] = []
 
-    def run(self) -> Number | None:
+    def run(self) -> Result:
         """Type all statements and return what the function returns."""
         tree = self._scope.text.tree
         self._block(tree.body[_is_docstring(tree.body[0]) :])
@@ -90,6 +92,10 @@ class Statements:
                 "return one number, and store the others in fields",
             )
         result = None if value is None or _is_none(value) else self._expressions.value(value)
+        if isinstance(result, LanesOf) and self._scope.callers:
+            self._returns(node, result)
+            self._path.locals = None
+            return
         if result is not None and not isinstance(result, Number):
             self._scope.refuse(node, f"{result} is returned", "return one of its elements")
         if result is not None and not self._scope.callers:
@@ -114,19 +120,30 @@ class Statements:
                 "return a comparison, or bool(...)",
             )
 
-    def _returns(self, node: ast.AST, result: Number | None) -> None:
+    def _returns(self, node: ast.AST, result: Result) -> None:
         """Record what one path returns, once the kinds of all locals are final."""
         if self._path.settled:
             self._results.append((node, result))
 
-    def _result(self) -> Number | None:
+    def _result(self) -> Result:
         """Return the number in which all paths meet; each path widens what it returns by itself."""
-        numbers = [result for _, result in self._results if result is not None]
+        lanes = {result for _, result in self._results if isinstance(result, LanesOf)}
+        if lanes:
+            for node, result in self._results:
+                if {result} != lanes:
+                    first = min(map(str, lanes - {result}))
+                    self._scope.refuse(
+                        node,
+                        f"{result or 'nothing'} is returned on this path, {first} on another",
+                        "end every path with return and lanes of one kind",
+                    )
+            return lanes.pop()
+        numbers = [result for _, result in self._results if isinstance(result, Number)]
         if not numbers:
             return None
         kind = max(number.kind for number in numbers)
         for node, result in self._results:
-            if result is None:
+            if not isinstance(result, Number):
                 self._scope.refuse(
                     node,
                     "nothing is returned on this path, and a number on another",
@@ -177,8 +194,8 @@ class Statements:
                 self._store(part, item)
 
     def _AugAssign(self, node: ast.AugAssign) -> None:
-        old = self._expressions.number(node.target)
-        self._store(node.target, self._expressions.binary(node, node.op, old, node.value))
+        made = self._expressions.binary(node, node.op, node.target, node.value)
+        self._store(node.target, made)
 
     def _Raise(self, node: ast.Raise) -> None:
         self._expressions.calls.raised(node)
@@ -311,6 +328,10 @@ class Statements:
                 f"declare {stored.name}: InOut[...] to change it in place",
                 found=f"declared: {stored}",
             )
+        if isinstance(value, LanesOf):
+            what = f"{value} are stored as one number"
+            fix = "fold them, with .sum() say, or store them with set_lanes(i, ...)"
+            self._scope.refuse(target, what, fix)
         if not isinstance(value, Number):
             self._scope.refuse(target, f"{value} is stored as one number", "index it: [i]")
         if element_kind(stored.element) < Kind.FLOAT <= value.kind:

@@ -52,6 +52,15 @@ class Elements(NamedTuple):
         return f"a {'vector' if self.depth == 1 else 'list of vectors'} of '{self.field.name}'"
 
 
+class LanesOf(NamedTuple):
+    """Up to 64 numbers of a kind, as `poplite.vertex.compute.lanes` makes them."""
+
+    kind: Kind
+
+    def __str__(self) -> str:
+        return f"lanes of {str(self.kind).removeprefix('a ').removeprefix('an ')}s"
+
+
 class Mixed(NamedTuple):
     """The value of a variable that is of two incompatible types on two paths."""
 
@@ -59,7 +68,10 @@ class Mixed(NamedTuple):
     other: str
 
 
-Value = Number | Elements | Mixed
+Value = Number | Elements | LanesOf | Mixed
+
+Result = Number | LanesOf | None
+"""What a function returns."""
 
 
 class Local(NamedTuple):

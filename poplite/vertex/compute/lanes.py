@@ -1,0 +1,276 @@
+"""Lanes: up to 64 numbers on which `compute` works at a time, as a processor's vectors do.
+
+    def compute(self) -> None:
+        total = pl.lanes.full(0.0)
+        for i in range(0, len(self.x), 64):
+            total += self.x.lanes(i) * self.y.lanes(i)
+        self.out = total.sum()
+
+A vector has `lanes(first)`: its elements from `first` on, 64 or as many as are left; and
+`lanes(first, count)`: so many, which must be there. `set_lanes(first, lanes)` stores them. Lane j
+of the values above takes part in lane j of the sum only, and `sum` joins lanes in a fixed order:
+the second half to the first, 32, 16, ... 1. So the bits of the result follow from the text alone,
+however wide the vectors of a processor are.
+
+A lane that is absent takes no part::
+
+    lanes     1  2  3  4   joined with   5  6       gives   6  8  3  4
+
+Numbers are those of `compute` (docs/arithmetic.md): float32 for elements of FLOAT and HALF, ints of
+64 bits, truth values. Outside of `compute` the functions here work as well, to try them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.types import ElementType
+from poplite.vertex.compute import arithmetic
+from poplite.vertex.compute.arithmetic import Number
+from poplite.vertex.compute.typing.kinds import Kind, element_kind
+
+WIDTH = 64
+"""The most lanes of a value."""
+
+_DTYPES = {
+    Kind.BOOL: np.dtype(np.bool_),
+    Kind.INT: np.dtype(np.int64),
+    Kind.UINT: np.dtype(np.uint64),
+    Kind.F32: np.dtype(np.float32),
+}
+
+_READ: dict[np.dtype[Any], Callable[[Any], Number]] = {
+    np.dtype(np.bool_): bool,
+    np.dtype(np.int64): int,
+    np.dtype(np.uint64): np.uint64,
+    np.dtype(np.float32): np.float32,
+}
+"""What makes an element of an array a value of the arithmetic."""
+
+_AT_ONCE: dict[Callable[..., Number], tuple[Callable[..., Any], str]] = {
+    arithmetic.add: (np.add, "iuf"),
+    arithmetic.subtract: (np.subtract, "iuf"),
+    arithmetic.multiply: (np.multiply, "iuf"),
+    arithmetic.divide: (np.divide, "f"),
+    arithmetic.negative: (np.negative, "iuf"),
+    arithmetic.absolute: (np.abs, "if"),
+}
+"""NumPy's functions with the same bits, and the kinds of arrays on which they have them."""
+
+
+class Lanes:
+    """The value of lanes in Python; `lanes` of a vector, `full` and `map` make it.
+
+    >>> import poplite as pl
+    >>> pl.lanes.full(2.0) * 3
+    <Lanes float32: [6. 6. 6. ... 6. 6. 6.]>
+    """
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: npt.NDArray[Any]) -> None:
+        self._values = values
+
+    @property
+    def count(self) -> int:
+        """How many lanes are present."""
+        return len(self._values)
+
+    def to_numpy(self) -> npt.NDArray[Any]:
+        """Return a copy of the numbers, of the lanes that are present."""
+        return self._values.copy()
+
+    def numbers(self) -> list[Number]:
+        """Return the numbers, of the lanes that are present, as values of `compute`."""
+        read = _READ[self._values.dtype]
+        return [read(value) for value in self._values]
+
+    def __add__(self, other: Lanes | Number) -> Lanes:
+        return joined(arithmetic.add, self, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Lanes | Number) -> Lanes:
+        return joined(arithmetic.subtract, self, other)
+
+    def __rsub__(self, other: Number) -> Lanes:
+        return joined(arithmetic.subtract, other, self)
+
+    def __mul__(self, other: Lanes | Number) -> Lanes:
+        return joined(arithmetic.multiply, self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Lanes | Number) -> Lanes:
+        return joined(arithmetic.divide, self, other)
+
+    def __rtruediv__(self, other: Number) -> Lanes:
+        return joined(arithmetic.divide, other, self)
+
+    def __and__(self, other: Lanes | Number) -> Lanes:
+        return joined(arithmetic.bit_and, self, other)
+
+    def __or__(self, other: Lanes | Number) -> Lanes:
+        return joined(arithmetic.bit_or, self, other)
+
+    def __xor__(self, other: Lanes | Number) -> Lanes:
+        return joined(arithmetic.bit_xor, self, other)
+
+    def __neg__(self) -> Lanes:
+        return each(arithmetic.negative, self)
+
+    def __abs__(self) -> Lanes:
+        return each(arithmetic.absolute, self)
+
+    def sum(self) -> Any:
+        """Return the sum; 0 of no lanes.
+
+        >>> import poplite as pl
+        >>> pl.lanes.full(1.5).sum()
+        np.float32(96.0)
+        """
+        return folded("sum", self)
+
+    def prod(self) -> Any:
+        """Return the product; 1 of no lanes."""
+        return folded("prod", self)
+
+    def min(self) -> Any:
+        """Return the least number, NaN if there is one; of no lanes the greatest there is."""
+        return folded("min", self)
+
+    def max(self) -> Any:
+        """Return the greatest number, NaN if there is one; of no lanes the least there is."""
+        return folded("max", self)
+
+    def all(self) -> Any:
+        """Return whether all truth values are true."""
+        return folded("all", self)
+
+    def any(self) -> Any:
+        """Return whether any truth value is true."""
+        return folded("any", self)
+
+    def __repr__(self) -> str:
+        shown = np.array2string(self._values, threshold=8)
+        return f"<Lanes {self._values.dtype}: {shown}>"
+
+
+def full(number: Number) -> Lanes:
+    """Return 64 lanes of the same number; a Python float becomes a float32.
+
+    >>> import poplite as pl
+    >>> pl.lanes.full(0.1).max()
+    np.float32(0.1)
+    """
+    kind = arithmetic.kind_of(number)
+    kind = Kind.F32 if kind is Kind.FLOAT else kind
+    return Lanes(np.full(WIDTH, arithmetic.cast(number, kind), _DTYPES[kind]))
+
+
+def map(function: Callable[..., Any], *arguments: Lanes | Number) -> Lanes:  # noqa: A001
+    """Call a function of numbers for each lane; numbers among the arguments are the same for all.
+
+    In `compute` it is a function of `math` or of docs/arithmetic.md, a function of the module or a
+    static method. The result has the lanes that all arguments have.
+
+    >>> import math
+    >>> import poplite as pl
+    >>> pl.lanes.map(math.sqrt, pl.lanes.full(9.0)).min()
+    np.float32(3.0)
+    """
+    return each(function, *arguments)
+
+
+IDENTITIES: dict[str, dict[Kind, Number]] = {
+    "sum": {Kind.INT: 0, Kind.UINT: np.uint64(0), Kind.F32: np.float32(0)},
+    "prod": {Kind.INT: 1, Kind.UINT: np.uint64(1), Kind.F32: np.float32(1)},
+    "min": {
+        Kind.INT: arithmetic.INT_MAX,
+        Kind.UINT: np.uint64(2**64 - 1),
+        Kind.F32: np.float32("inf"),
+    },
+    "max": {Kind.INT: arithmetic.INT_MIN, Kind.UINT: np.uint64(0), Kind.F32: np.float32("-inf")},
+    "all": {Kind.BOOL: True},
+    "any": {Kind.BOOL: False},
+}
+"""What a fold of no lanes gives, by its name and the kind of the lanes."""
+
+JOINS = {
+    "sum": "add",
+    "prod": "multiply",
+    "min": "smaller",
+    "max": "larger",
+    "all": "bit_and",
+    "any": "bit_or",
+}
+"""What folds join two numbers with: names in `poplite.vertex.compute.arithmetic`."""
+
+
+# -- operations, which the interpreted form calls with the arithmetic that it works in -----------
+
+
+def joined(function: Callable[..., Number], one: Lanes | Number, other: Lanes | Number) -> Lanes:
+    """Join lanes with lanes or a number; a lane that only one has stays as it is."""
+    if not isinstance(one, Lanes) or not isinstance(other, Lanes):
+        return each(function, one, other)
+    a, b = one._values, other._values
+    both = min(len(a), len(b))
+    result = np.array(a if len(a) > both else b)
+    result[:both] = each(function, Lanes(a[:both]), Lanes(b[:both]))._values
+    return Lanes(result)
+
+
+def each(
+    function: Callable[..., Any], *arguments: Lanes | Number, kind: Kind | None = None
+) -> Lanes:
+    """Apply a function lane by lane; some argument is of lanes. The result is of this kind."""
+    own = [each._values for each in arguments if isinstance(each, Lanes)]
+    count, dtype = min(len(values) for values in own), own[0].dtype
+    with np.errstate(all="ignore"):
+        quick, kinds = _AT_ONCE.get(function, (None, ""))
+        if quick is not None and dtype.kind in kinds:
+            columns = [_column(argument, count, dtype) for argument in arguments]
+            return Lanes(quick(*columns))
+        rows = zip(*(_numbers(argument, count) for argument in arguments), strict=True)
+        made = [function(*row) for row in rows]
+    if kind is None:
+        found = [arithmetic.kind_of(number) for number in made]
+        kind = max(found, default=next(k for k, known in _DTYPES.items() if known == dtype))
+    kind = Kind.F32 if kind is Kind.FLOAT else kind
+    return Lanes(np.array([arithmetic.cast(number, kind) for number in made], _DTYPES[kind]))
+
+
+def _column(argument: Lanes | Number, count: int, dtype: np.dtype[Any]) -> Any:
+    if isinstance(argument, Lanes):
+        return argument._values[:count]
+    kind = next(kind for kind, found in _DTYPES.items() if found == dtype)
+    return np.full(count, arithmetic.cast(argument, kind), dtype)
+
+
+def _numbers(argument: Lanes | Number, count: int) -> list[Number]:
+    return argument.numbers()[:count] if isinstance(argument, Lanes) else [argument] * count
+
+
+def lanes_dtype(element: type[ElementType[Any]]) -> np.dtype[Any]:
+    """Return the type of the numbers in lanes of elements of a field."""
+    return _DTYPES[element_kind(element)]
+
+
+def folded(name: str, lanes: Lanes, join: Callable[..., Number] | None = None) -> Number:
+    """Join all lanes: the second half to the first, until one is left."""
+    join = join or getattr(arithmetic, JOINS[name])
+    half, left = WIDTH // 2, lanes
+    while half:
+        low, high = left._values[:half], left._values[half:]
+        left = joined(join, Lanes(low), Lanes(high))
+        half //= 2
+    values = left._values
+    if len(values):
+        return _READ[values.dtype](values[0])
+    kind = next(kind for kind, found in _DTYPES.items() if found == values.dtype)
+    return IDENTITIES[name][kind]

@@ -1,0 +1,236 @@
+"""Types lanes: `self.x.lanes(i)`, arithmetic on them, folds, and calls for each lane.
+
+    self.x.lanes(i)                  lanes of what elements of x are, such as float32
+    a + b, a * 0.5, -a               lanes of that kind; weak numbers become of it
+    a.sum(), a.max()                 a number of that kind
+    pl.lanes.map(math.exp, a, 2.0)   lanes of what the function returns
+
+Lanes are float32, ints, unsigned ints or truth values; a Python float beside them is a float32.
+What they mean: `poplite.vertex.compute.lanes`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from poplite.types import QUARTER
+from poplite.vertex.compute import lanes
+from poplite.vertex.compute.parse.dialect import BINARY, UNARY, Scope
+from poplite.vertex.compute.typing.facts import Facts
+from poplite.vertex.compute.typing.kinds import Kind, element_kind
+from poplite.vertex.compute.typing.values import Elements, LanesOf, Number, Value
+
+_OPERATIONS = {
+    "+": (Kind.INT, Kind.UINT, Kind.F32),
+    "-": (Kind.INT, Kind.UINT, Kind.F32),
+    "*": (Kind.INT, Kind.UINT, Kind.F32),
+    "/": (Kind.F32,),
+    "&": (Kind.BOOL, Kind.INT, Kind.UINT),
+    "|": (Kind.BOOL, Kind.INT, Kind.UINT),
+    "^": (Kind.BOOL, Kind.INT, Kind.UINT),
+}
+"""Operators, and the kinds of lanes that they take."""
+
+FUNCTIONS = ("larger", "smaller", "absolute")
+"""Functions of `poplite.vertex.compute.arithmetic` that take lanes."""
+
+_LOADS, _STORES = "lanes", "set_lanes"
+
+
+class LanesTyping:
+    """Types expressions with lanes; `value` types the parts of an expression.
+
+    `as_number` returns the value of a part that has to be a number.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        facts: Facts,
+        value: Callable[[ast.expr], Value],
+        as_number: Callable[[ast.expr, Value], Number],
+    ) -> None:
+        self._scope, self._facts = scope, facts
+        self._value, self._as_number = value, as_number
+
+    def method(self, node: ast.Call) -> Number | LanesOf | None:
+        """Type a call of a method of a vector or of lanes; None for other calls."""
+        called = node.func
+        if not isinstance(called, ast.Attribute):
+            return None
+        if called.attr == _LOADS and self._scope.is_local(called):
+            return self._load(node, called)
+        if called.attr not in lanes.JOINS or not self._scope.is_local(called):
+            return None
+        owner = self._value(called.value)
+        if not isinstance(owner, LanesOf):
+            return None
+        if node.args or node.keywords:
+            self._scope.refuse(node, f"{called.attr} of lanes takes no arguments", "leave them out")
+        if owner.kind not in lanes.IDENTITIES[called.attr]:
+            self._scope.refuse(
+                node,
+                f"{called.attr} of {owner}",
+                "all and any take truth values, the others numbers",
+            )
+        self._facts.folds[node] = called.attr
+        return Number(owner.kind, long=owner.kind in (Kind.INT, Kind.UINT))
+
+    def _load(self, node: ast.Call, called: ast.Attribute) -> LanesOf:
+        field = self._vector(called).field
+        if field.role == "output":
+            self._scope.refuse(
+                node,
+                f"output '{field.name}' is read",
+                f"declare {field.name}: InOut[...] to read what it holds",
+                found=f"declared: {field}",
+            )
+        if node.keywords or not 1 <= len(node.args) <= 2:
+            self._scope.refuse(
+                node,
+                "lanes takes the first index, and how many",
+                f"{ast.unparse(called)}(i) or {ast.unparse(called)}(i, count)",
+            )
+        for each in node.args:
+            self._index(each)
+        self._facts.lane_accesses.add(node)
+        return LanesOf(element_kind(field.element))
+
+    def _vector(self, called: ast.Attribute) -> Elements:
+        owner = self._value(called.value)
+        if not isinstance(owner, Elements) or owner.depth != 1:
+            self._scope.refuse(
+                called, f"{owner} has no {called.attr}", "vectors have: self.x, or self.rows[r]"
+            )
+        if owner.field.element is QUARTER:
+            self._scope.refuse(
+                called, "lanes of QUARTER", "read its elements one by one: self.x[i]"
+            )
+        return owner
+
+    def _index(self, node: ast.expr) -> None:
+        index = self._value(node)
+        if not isinstance(index, Number) or index.kind is not Kind.INT:
+            self._scope.refuse(node, f"an index is an int; this is {index}", "write int(...)")
+
+    def stores(self, node: ast.Call) -> bool:
+        """Type `self.y.set_lanes(i, value)`, a statement; False for other calls."""
+        called = node.func
+        is_store = isinstance(called, ast.Attribute) and called.attr == _STORES
+        if not is_store or not self._scope.is_local(called):
+            return False
+        assert isinstance(called, ast.Attribute)
+        field = self._vector(called).field
+        if not field.writes:
+            self._scope.refuse(
+                node,
+                f"field '{field.name}' is read only",
+                f"declare {field.name}: InOut[...] to change it in place",
+                found=f"declared: {field}",
+            )
+        if node.keywords or len(node.args) != 2:
+            self._scope.refuse(
+                node,
+                "set_lanes takes the first index and the lanes",
+                f"{ast.unparse(called)}(i, value)",
+            )
+        self._index(node.args[0])
+        value = self._value(node.args[1])
+        if not isinstance(value, LanesOf) or value.kind is not element_kind(field.element):
+            self._scope.refuse(
+                node.args[1],
+                f"{value} is stored in lanes of '{field.name}', a field of {field.element!r}",
+                str(LanesOf(element_kind(field.element))),
+            )
+        self._facts.lane_accesses.add(node)
+        return True
+
+    def binary(self, node: ast.AST, op: ast.operator, one: Value, other: Value) -> LanesOf:
+        """Type an operation of which one operand, or both, are lanes."""
+        symbol = BINARY[type(op)]
+        kind = self._together(node, one, other)
+        if kind not in _OPERATIONS.get(symbol, ()):
+            self._scope.refuse(
+                node,
+                f"'{symbol}' of {LanesOf(kind)}",
+                "pl.lanes.map(f, a, b), with f(a, b) for one",
+            )
+        return self._made(node, LanesOf(kind))
+
+    def _together(self, node: ast.AST, *values: Value) -> Kind:
+        """Return the kind of lanes beside other lanes or numbers."""
+        kind = next(value.kind for value in values if isinstance(value, LanesOf))
+        for value in values:
+            weak = isinstance(value, Number) and value.kind is Kind.FLOAT and kind is Kind.F32
+            fits = isinstance(value, Number) and value.kind <= kind and kind is not Kind.BOOL
+            if not (value == LanesOf(kind) or weak or fits or _is_truth(value, kind)):
+                self._scope.refuse(
+                    node,
+                    f"{LanesOf(kind)} meet {value}",
+                    "lanes of one kind, and numbers that fit it",
+                )
+        return kind
+
+    def unary(self, node: ast.UnaryOp, operand: LanesOf) -> LanesOf:
+        """Type `-` of lanes."""
+        symbol = UNARY[type(node.op)]
+        if symbol != "-" or operand.kind is Kind.BOOL:
+            self._scope.refuse(
+                node, f"'{symbol}' of {operand}", "pl.lanes.map(f, a), with f(a) for one"
+            )
+        return self._made(node, operand)
+
+    def function(self, node: ast.Call, name: str, values: list[Value]) -> LanesOf:
+        """Type a function of numbers that is called with lanes."""
+        called = ast.unparse(node.func)
+        if name not in FUNCTIONS:
+            arguments = ", ".join(map(ast.unparse, node.args))
+            self._scope.refuse(node, f"{called} of lanes", f"pl.lanes.map({called}, {arguments})")
+        wanted = 1 if name == "absolute" else 2
+        if len(values) != wanted:
+            self._scope.refuse(node, f"{called} takes {wanted}, not {len(values)}", "write as many")
+        kind = self._together(node, *values)
+        if kind is Kind.BOOL:
+            self._scope.refuse(node, f"{called} of {LanesOf(kind)}", "use & and | of truth values")
+        return self._made(node, LanesOf(kind))
+
+    def full(self, node: ast.Call) -> LanesOf:
+        """Type `pl.lanes.full(number)`."""
+        if len(node.args) != 1 or node.keywords:
+            self._scope.refuse(node, "full takes one number", f"{ast.unparse(node.func)}(0.0)")
+        kind = self._as_number(node.args[0], self._value(node.args[0])).kind
+        self._facts.calls[node] = "full"
+        return self._made(node, LanesOf(Kind.F32 if kind is Kind.FLOAT else kind))
+
+    def call_for_a_lane(self, node: ast.Call) -> tuple[ast.Call, dict[ast.expr, Value]]:
+        """Return the call of `f` that `pl.lanes.map(f, ...)` makes for a lane, and what it gets."""
+        if node.keywords or len(node.args) < 2:
+            self._scope.refuse(
+                node, "map takes a function and its arguments", "pl.lanes.map(f, self.x.lanes(i))"
+            )
+        values = {each: self._value(each) for each in node.args[1:]}
+        if not any(isinstance(value, LanesOf) for value in values.values()):
+            self._scope.refuse(node, "map without lanes", "call the function itself")
+        numbers: dict[ast.expr, Value] = {}
+        for each, value in values.items():
+            numbers[each] = Number(value.kind) if isinstance(value, LanesOf) else value
+        called = ast.copy_location(ast.Call(node.args[0], node.args[1:], []), node)
+        self._facts.mapped[node] = called
+        self._facts.calls[node] = "map"
+        return called, numbers
+
+    def mapped(self, node: ast.Call, result: Value | None) -> LanesOf:
+        """Type `pl.lanes.map(f, ...)`, with what `f` returns for a lane."""
+        if not isinstance(result, Number):
+            self._scope.refuse(node, f"{ast.unparse(node.args[0])} returns no number", "return one")
+        return self._made(node, LanesOf(Kind.F32 if result.kind is Kind.FLOAT else result.kind))
+
+    def _made(self, node: ast.AST, value: LanesOf) -> LanesOf:
+        assert isinstance(node, ast.expr | ast.AugAssign)
+        self._facts.lanes[node] = value.kind
+        return value
+
+
+def _is_truth(value: Value, kind: Kind) -> bool:
+    return kind is Kind.BOOL and isinstance(value, Number) and value.kind is Kind.BOOL

@@ -1,0 +1,196 @@
+"""The functions through which `compute` loads and stores lanes, defined for one use.
+
+FLOAT lies in memory as lanes do: it is loaded and stored by one instruction for all lanes, which
+leaves out those that are absent where the processor can do that. All else is converted element by
+element, in a loop that LLVM makes vector instructions of. Code that is priced loads and stores all
+64 lanes at once, and converts them at once.
+
+Importing this module imports llvmlite.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llvmlite import ir
+
+from poplite.simulator.codegen.accessors import (
+    ABOUT_FAULTS,
+    ABOUT_VERTEX,
+    INDEX,
+    LANES,
+    NARROW,
+    SET_LANES,
+    SPAN,
+    TRUTH,
+    Access,
+    access_of,
+    record_fault,
+    seen_type,
+    storage_type,
+)
+from poplite.simulator.codegen.lanes.vectors import array_of, loop, present, vector_of
+from poplite.types import BOOL, FLOAT, HALF
+from poplite.vertex.compute.lanes import WIDTH
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from poplite.vertex.vertex import Vertex
+
+
+def masks_in_hardware(features: str) -> bool:
+    """Tell whether a processor with these LLVM features loads and stores some lanes of a vector.
+
+    >>> masks_in_hardware("+sse4.2,+avx"), masks_in_hardware("+neon")
+    (True, False)
+    """
+    return "+avx" in features.split(",")
+
+
+def lane_accessors(
+    declared: Collection[str],
+    cls: type[Vertex],
+    mode: int,
+    *,
+    checked: bool,
+    priced: bool,
+    half_in_hardware: bool,
+    masked: bool,
+) -> str:
+    """Return the text of a module that defines the `declared` accessors of lanes of a class."""
+    module = ir.Module()
+    for number, field in enumerate(cls.fields.values()):
+        access = access_of(cls, field, mode, priced=priced, half_in_hardware=half_in_hardware)
+        lanes = LaneAccess(access, masked=masked)
+        at, about = storage_type(field.element).as_pointer(), INDEX.as_pointer()
+        kinds = {
+            SPAN: (TRUTH, [INDEX, INDEX, INDEX, about]),
+            LANES: (lanes.seen, [at, INDEX]),
+            SET_LANES: (NARROW, [at, lanes.seen, INDEX, about]),
+        }
+        for prefix, (result, arguments) in kinds.items():
+            if f"{prefix}{number}" not in declared:
+                continue
+            kind = ir.FunctionType(result, arguments)
+            function = ir.Function(module, kind, f"{prefix}{number}")
+            function.attributes.add("alwaysinline")
+            builder = ir.IRBuilder(function.append_basic_block())
+            if prefix == SPAN:
+                define_span(builder, number, checked=checked)
+            elif prefix == LANES:
+                lanes.define_load(builder)
+            else:
+                lanes.define_store(builder)
+    return str(module)
+
+
+def define_span(builder: ir.IRBuilder, number: int, *, checked: bool) -> None:
+    """Define whether elements are there: of first, count, length and the vertex record."""
+    if not checked:
+        builder.ret(TRUTH(1))
+        return
+    first, count, length, about = builder.function.args
+    is_count = builder.icmp_unsigned("<=", count, INDEX(WIDTH))
+    left = builder.sub(length, first)
+    begins = builder.icmp_unsigned("<=", first, length)
+    ends = builder.icmp_signed("<=", count, left)
+    is_inside = builder.and_(is_count, builder.and_(begins, ends))
+    with builder.if_then(builder.not_(is_inside), likely=False):
+        place = builder.load(builder.gep(about, [INDEX(ABOUT_FAULTS)]))
+        vertex = builder.load(builder.gep(about, [INDEX(ABOUT_VERTEX)]))
+        last = builder.sub(builder.add(first, count), INDEX(1))
+        index = builder.select(builder.icmp_unsigned("<", first, length), last, first)
+        faults = builder.inttoptr(place, INDEX.as_pointer())
+        record_fault(builder, faults, vertex, INDEX(number), index, length)
+    builder.ret(is_inside)
+
+
+class LaneAccess:
+    """Loads and stores lanes of one field, of which each element is accessed by `access`.
+
+    Attributes:
+        seen: LLVM type of the lanes in `compute`.
+    """
+
+    def __init__(self, access: Access, *, masked: bool) -> None:
+        self._access, self._masked = access, masked
+        self._stored = ir.VectorType(storage_type(access.element), WIDTH)
+        self.seen = ir.VectorType(seen_type(access.element), WIDTH)
+
+    def define_load(self, builder: ir.IRBuilder) -> None:
+        """Define the load of lanes at an address, `count` of them."""
+        at, count = builder.function.args
+        access = self._access
+        if access.own is None:
+            builder.ret(self._widened(builder, self._whole(builder, at)))
+        elif access.element is FLOAT and self._masked:
+            zeros = ir.Constant(self._stored, None)
+            arguments = [self._vector(builder, at), NARROW(4), present(builder, count), zeros]
+            builder.ret(access.mark(builder, self._call(builder, "load", self._stored, arguments)))
+        else:
+            array = array_of(builder, ir.Constant(self.seen, None))
+            with loop(builder, count) as place:
+                number = access.load(builder, builder.gep(at, [place], inbounds=True))
+                if access.element is BOOL:
+                    number = builder.zext(number, ir.IntType(8))
+                builder.store(number, builder.gep(array, [INDEX(0), place], inbounds=True))
+            builder.ret(vector_of(builder, array, self.seen))
+
+    def define_store(self, builder: ir.IRBuilder) -> None:
+        """Define the store of `count` lanes; it returns what stores of elements return."""
+        at, values, count, about = builder.function.args
+        access = self._access
+        if access.own is None:
+            builder.store(self._narrowed(builder, values), self._vector(builder, at), align=4)
+            builder.ret(NARROW(0))
+            return
+        if access.element is FLOAT and self._masked:
+            arguments = [values, self._vector(builder, at), NARROW(4), present(builder, count)]
+            access.mark(builder, self._call(builder, "store", ir.VoidType(), arguments))
+            builder.ret(NARROW(0))
+            return
+        array, place = array_of(builder, values), builder.alloca(NARROW)
+        builder.store(NARROW(0), place)
+        with loop(builder, count) as turn:
+            number = builder.load(builder.gep(array, [INDEX(0), turn], inbounds=True))
+            if access.element is BOOL:
+                number = builder.trunc(number, TRUTH)
+            target = builder.gep(at, [turn], inbounds=True)
+            found = access.store(builder, target, number, about)
+            builder.store(builder.or_(builder.load(place), found), place)
+        builder.ret(builder.load(place))
+
+    def _vector(self, builder: ir.IRBuilder, at: Any) -> Any:
+        return builder.bitcast(at, self._stored.as_pointer())
+
+    def _whole(self, builder: ir.IRBuilder, at: Any) -> Any:
+        return builder.load(self._vector(builder, at), align=4)
+
+    def _call(self, builder: ir.IRBuilder, what: str, result: ir.Type, arguments: list[Any]) -> Any:
+        """Emit a masked load or store of floats."""
+        name = f"llvm.masked.{what}.v{WIDTH}f32.p0"
+        kind = ir.FunctionType(result, [each.type for each in arguments])
+        return builder.call(builder.module.declare_intrinsic(name, (), kind), arguments)
+
+    def _widened(self, builder: ir.IRBuilder, values: Any) -> Any:
+        element = self._access.element
+        if element is FLOAT:
+            return values
+        if element is HALF:
+            halves = builder.bitcast(values, ir.VectorType(ir.HalfType(), WIDTH))
+            return builder.fpext(halves, self.seen)
+        if element is BOOL:
+            return builder.trunc(values, self.seen)
+        widen = builder.zext if element.dtype.kind == "u" else builder.sext
+        return values if self._stored == self.seen else widen(values, self.seen)
+
+    def _narrowed(self, builder: ir.IRBuilder, values: Any) -> Any:
+        element = self._access.element
+        if element is FLOAT or self._stored == self.seen:
+            return values
+        if element is HALF:
+            halves = builder.fptrunc(values, ir.VectorType(ir.HalfType(), WIDTH))
+            return builder.bitcast(halves, self._stored)
+        convert = builder.zext if element is BOOL else builder.trunc
+        return convert(values, self._stored)

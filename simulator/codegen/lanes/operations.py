@@ -1,0 +1,315 @@
+"""Operations on lanes, as Numba types and emits them.
+
+    a + b, a * 0.5, -a, abs(a), np.maximum(a, b)     instructions on vectors
+    a.sum()                                          six of them, on half as many lanes each time
+    pl.lanes.map(f, a, 2.0)                          a loop over the lanes
+
+Where floating-point exceptions stop a vertex, operations are tested lane by lane, on those that are
+present. Importing this module imports Numba, and registers the rules with
+`poplite.jit.numba_context`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.core.typing.templates import (
+    AbstractTemplate,
+    AttributeTemplate,
+    bound_function,
+    signature,
+)
+
+from poplite.jit.numba_context import lowerings, replacements, typing_rules
+from poplite.simulator.codegen import functions  # noqa: F401  (importing it fills replacements)
+from poplite.simulator.codegen.lanes.values import LanesType, each_lane, lane_type, made, parts
+from poplite.simulator.codegen.lanes.vectors import INDEX, present, smaller_of, splat
+from poplite.vertex.compute import lanes
+from poplite.vertex.compute.lanes import IDENTITIES, JOINS, WIDTH
+from poplite.vertex.compute.typing.kinds import Kind
+
+Emit = Callable[[ir.IRBuilder, Any, Any, Any], Any]
+"""Emits an operation on two vectors of lanes of a type."""
+
+_KINDS = {
+    types.boolean: Kind.BOOL,
+    types.int64: Kind.INT,
+    types.uint64: Kind.UINT,
+    types.float32: Kind.F32,
+}
+
+
+def _instruction(floats: str, integers: str) -> Emit:
+    def emit(builder: ir.IRBuilder, lane: Any, a: Any, b: Any) -> Any:
+        return getattr(builder, floats if lane == types.float32 else integers)(a, b)
+
+    return emit
+
+
+def _extreme(sign: str) -> Emit:
+    """Return what emits the smaller or larger of two numbers, or NaN if one is."""
+
+    def emit(builder: ir.IRBuilder, lane: Any, a: Any, b: Any) -> Any:
+        if lane == types.float32:
+            is_first = builder.fcmp_ordered(sign, a, b)
+            is_first = builder.or_(is_first, builder.fcmp_unordered("uno", a, a))
+        else:
+            compare = builder.icmp_unsigned if lane == types.uint64 else builder.icmp_signed
+            is_first = compare(sign, a, b)
+        return builder.select(is_first, a, b)
+
+    return emit
+
+
+_OPERATIONS: dict[str, tuple[Emit, tuple[Any, ...]]] = {
+    "add": (_instruction("fadd", "add"), (operator.add, operator.iadd)),
+    "subtract": (_instruction("fsub", "sub"), (operator.sub, operator.isub)),
+    "multiply": (_instruction("fmul", "mul"), (operator.mul, operator.imul)),
+    "divide": (_instruction("fdiv", ""), (operator.truediv, operator.itruediv)),
+    "bit_and": (_instruction("", "and_"), (operator.and_, operator.iand)),
+    "bit_or": (_instruction("", "or_"), (operator.or_, operator.ior)),
+    "bit_xor": (_instruction("", "xor"), (operator.xor, operator.ixor)),
+    "larger": (_extreme(">"), (replacements[np.maximum],)),
+    "smaller": (_extreme("<"), (replacements[np.minimum],)),
+}
+"""By name in `poplite.vertex.compute.arithmetic`: what emits it, and Numba's keys of it."""
+
+
+def _emit(
+    context: Any, builder: ir.IRBuilder, lane: Any, name: str, a: Any, b: Any, count: Any
+) -> Any:
+    """Emit an operation on two vectors of which `count` lanes matter."""
+    emit, keys = _OPERATIONS[name]
+    if context.typing_context.watch is None:
+        return emit(builder, lane, a, b)
+    tested = context.get_function(keys[0], signature(lane, lane, lane))
+    arguments = [(lane, a), (lane, b)]
+    return each_lane(builder, lane, lambda pair: tested(builder, pair), arguments, count)
+
+
+def _joined(
+    context: Any, builder: ir.IRBuilder, lane: Any, name: str, one: Any, other: Any
+) -> tuple[Any, Any]:
+    """Emit an operation on lanes, each given as values and count; the count of a number is None."""
+    (a, m), (b, n) = one, other
+    if m is None or n is None or m is n:
+        count = n if m is None else m
+        return _emit(context, builder, lane, name, a, b, count), count
+    both = smaller_of(builder, m, n)
+    result = _emit(context, builder, lane, name, a, b, both)
+    has_more = builder.icmp_signed(">", m, n)
+    longer = builder.select(has_more, a, b)
+    count = builder.select(has_more, m, n)
+    return builder.select(present(builder, both), result, longer), count
+
+
+def _operand(context: Any, builder: ir.IRBuilder, kind: Any, value: Any) -> tuple[Any, Any]:
+    if isinstance(kind, LanesType):
+        return parts(context, builder, kind, value)
+    return splat(builder, value), None
+
+
+def _register(name: str, key: Any) -> None:
+    class _Call(AbstractTemplate):
+        def generic(self, args: Any, kws: Any) -> Any:
+            kind = next((arg for arg in args if isinstance(arg, LanesType)), None)
+            if kind is None or len(args) != 2:
+                return None
+            return signature(kind, *(a if isinstance(a, LanesType) else kind.lane for a in args))
+
+    _Call.key = key
+    typing_rules.register_global(key, types.Function(_Call))
+
+    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kind = sig.return_type
+        operands = [_operand(context, builder, *each) for each in zip(sig.args, args, strict=True)]
+        values, count = _joined(context, builder, kind.lane, name, *operands)
+        return made(context, builder, kind, values, count)
+
+    for pair in ((LanesType, LanesType), (LanesType, types.Any), (types.Any, LanesType)):
+        lowerings.lower(key, *pair)(lower)
+
+
+for _name, (_, _keys) in _OPERATIONS.items():
+    for _key in _keys:
+        _register(_name, _key)
+
+
+def _register_unary(key: Any, emit: Callable[[ir.IRBuilder, Any, Any], Any]) -> None:
+    class _Call(AbstractTemplate):
+        def generic(self, args: Any, kws: Any) -> Any:
+            is_lanes = len(args) == 1 and isinstance(args[0], LanesType)
+            return signature(args[0], args[0]) if is_lanes else None
+
+    _Call.key = key
+    typing_rules.register_global(key, types.Function(_Call))
+
+    @lowerings.lower(key, LanesType)
+    def _lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        values, count = parts(context, builder, sig.args[0], args[0])
+        return made(
+            context, builder, sig.return_type, emit(builder, sig.args[0].lane, values), count
+        )
+
+
+def _emit_negative(builder: ir.IRBuilder, lane: Any, values: Any) -> Any:
+    return builder.fneg(values) if lane == types.float32 else builder.neg(values)
+
+
+def _emit_absolute(builder: ir.IRBuilder, lane: Any, values: Any) -> Any:
+    if lane == types.float32:
+        name = f"llvm.fabs.v{values.type.count}f32"
+        kind = ir.FunctionType(values.type, [values.type])
+        return builder.call(builder.module.declare_intrinsic(name, (), kind), [values])
+    if lane == types.uint64:
+        return values
+    is_negative = builder.icmp_signed("<", values, values.type(None))
+    return builder.select(is_negative, builder.neg(values), values)
+
+
+_register_unary(operator.neg, _emit_negative)
+_register_unary(replacements[abs], _emit_absolute)
+
+# -- folds ---------------------------------------------------------------------------------------
+
+
+def _fold(context: Any, builder: ir.IRBuilder, name: str, kind: LanesType, value: Any) -> Any:
+    """Emit the join of all lanes that are present: the second half to the first, ... 1."""
+    values, count = parts(context, builder, kind, value)
+    half = WIDTH // 2
+    while half:
+        low, high = (_half(builder, values, begin, half) for begin in (0, half))
+        above = builder.sub(count, INDEX(half))
+        above = builder.select(builder.icmp_signed(">", above, INDEX(0)), above, INDEX(0))
+        result = _emit(context, builder, kind.lane, JOINS[name], low, high, above)
+        values = builder.select(present(builder, above, half), result, low)
+        half //= 2
+    number = builder.extract_element(values, INDEX(0))
+    none = lane_type(kind.lane)(_plain(IDENTITIES[name][_KINDS[kind.lane]]))
+    return builder.select(builder.icmp_signed(">", count, INDEX(0)), number, none)
+
+
+def _plain(number: Any) -> Any:
+    """Return a number as llvmlite writes it."""
+    return number if isinstance(number, bool | int) else number.item()
+
+
+def _half(builder: ir.IRBuilder, values: Any, begin: int, count: int) -> Any:
+    places = ir.Constant(ir.VectorType(ir.IntType(32), count), list(range(begin, begin + count)))
+    return builder.shuffle_vector(values, ir.Constant(values.type, ir.Undefined), places)
+
+
+@typing_rules.register_attr
+class _LanesAttributes(AttributeTemplate):
+    key = LanesType
+
+
+def _register_fold(name: str) -> None:
+    key = f"lanes.{name}"
+
+    @bound_function(key)
+    def resolve(self: Any, kind: Any, args: Any, kws: Any) -> Any:
+        return signature(kind.lane, recvr=kind) if not args else None
+
+    setattr(_LanesAttributes, f"resolve_{name}", resolve)
+
+    @lowerings.lower(key, LanesType)
+    def _lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return _fold(context, builder, name, sig.args[0], args[0])
+
+
+for _name in JOINS:
+    _register_fold(_name)
+
+# -- functions -----------------------------------------------------------------------------------
+
+
+class _Full(AbstractTemplate):
+    key = lanes.full
+
+    def generic(self, args: Any, kws: Any) -> Any:
+        number = types.unliteral(args[0])
+        lane = types.float32 if isinstance(number, types.Float) else number
+        if isinstance(number, types.Integer) and number != types.uint64:
+            lane = types.int64
+        return signature(LanesType(lane), lane)
+
+
+typing_rules.register_global(lanes.full, types.Function(_Full))
+
+
+@lowerings.lower(lanes.full, types.Any)
+def _lower_full(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return made(context, builder, sig.return_type, splat(builder, args[0]), INDEX(WIDTH))
+
+
+class _Map(AbstractTemplate):
+    key = lanes.map
+
+    def generic(self, args: Any, kws: Any) -> Any:
+        function, *passed = args
+        numbers = tuple(a.lane if isinstance(a, LanesType) else types.unliteral(a) for a in passed)
+        called = self.context.resolve_function_type(function, numbers, {})
+        if called is None:
+            return None
+        result = types.float32 if called.return_type == types.float64 else called.return_type
+        casts = [
+            a if isinstance(a, LanesType) else number
+            for a, number in zip(passed, called.args, strict=False)
+        ]
+        return signature(LanesType(result), function, *casts)
+
+
+typing_rules.register_global(lanes.map, types.Function(_Map))
+
+
+@lowerings.lower(lanes.map, types.VarArg(types.Any))
+def _lower_map(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    function, kinds = sig.args[0], sig.args[1:]
+    numbers = tuple(each.lane if isinstance(each, LanesType) else each for each in kinds)
+    called = context.typing_context.resolve_function_type(function, numbers, {})
+    call = context.get_function(function, called)
+    arguments, counts = [], []
+    for kind, value in zip(kinds, args[1:], strict=True):
+        if isinstance(kind, LanesType):
+            values, count = parts(context, builder, kind, value)
+            arguments.append((kind.lane, values))
+            counts.append(count)
+        else:
+            arguments.append((None, value))
+    count = counts[0]
+    for other in counts[1:]:
+        count = smaller_of(builder, count, other)
+    lane = sig.return_type.lane
+
+    left_out = list(called.pysig.parameters.values())[len(numbers) :] if called.pysig else []
+    defaults = [
+        context.get_constant_generic(builder, own, parameter.default)
+        for own, parameter in zip(called.args[len(numbers) :], left_out, strict=True)
+    ]
+
+    def emit(values: Sequence[Any]) -> Any:
+        casts = zip(values, numbers, called.args, strict=False)
+        given = [context.cast(builder, value, own, to) for value, own, to in casts]
+        given += defaults
+        return context.cast(builder, call(builder, given), called.return_type, lane)
+
+    turns = INDEX(WIDTH) if _is_harmless(context, function) else count
+    return made(
+        context, builder, sig.return_type, each_lane(builder, lane, emit, arguments, turns), count
+    )
+
+
+def _is_harmless(context: Any, function: Any) -> bool:
+    """Whether a function may be called for lanes that are absent: it neither stops nor stays."""
+    typing = context.typing_context
+    if typing.watch is not None:
+        return False
+    key = function.typing_key
+    own = getattr(key, "function", None)
+    return own is None or own() in typing.harmless

@@ -1,0 +1,420 @@
+"""Lanes in `compute`: the same bits compiled, interpreted and as NumPy says; what is refused."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import poplite as pl
+from helpers.running import words_of
+from helpers.scripts import load
+from poplite.errors import FloatingPointTrap, TensorIndexError, VertexCompileError
+from poplite.vertex.compute import check
+
+T = TypeVar("T", bound=pl.ElementType[Any])
+
+SIZES = (0, 1, 2, 31, 63, 64, 65, 127, 128, 200)
+
+Numbers = npt.NDArray[Any]
+
+
+class Dot(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.Input[pl.Vector[pl.FLOAT]]
+    out: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        total = pl.lanes.full(0.0)
+        for i in range(0, len(self.x), 64):
+            total += self.x.lanes(i) * self.y.lanes(i)
+        self.out = total.sum()
+
+
+def halved(lanes: Numbers, join: Any) -> Any:
+    """Join the second half of 64 lanes to the first, until one is left."""
+    for half in (32, 16, 8, 4, 2, 1):
+        above = lanes[half:]
+        lanes = lanes[:half].copy()
+        lanes[: len(above)] = join(lanes[: len(above)], above)
+    return lanes[0]
+
+
+def drawn(count: int, dtype: Any = np.float32) -> Numbers:
+    rng = np.random.default_rng(count)
+    if dtype == np.bool_:
+        return rng.random(count) < 0.5
+    if np.dtype(dtype).kind in "iu":
+        info = np.iinfo(dtype)
+        return rng.integers(info.min, info.max, count, dtype, endpoint=True)
+    return (rng.standard_normal(count) * 10.0 ** rng.integers(-3, 4, count)).astype(dtype)
+
+
+def run(
+    cls: type[pl.Vertex], *, interpret: bool = False, checks: Any = "strict", **fields: Any
+) -> dict[str, Numbers]:
+    graph = pl.Graph(pl.Target(tiles=1))
+    work, tensors = graph.add_compute_set("work"), {}
+    for name, value in fields.items():
+        if cls.fields[name].is_edge:
+            array = np.asarray(value)
+            tensors[name] = graph.add_variable(
+                cls.fields[name].element, array.shape, name, mapping=0, initial_value=array
+            )
+    graph.add_vertex(work, cls, tile=0, **{**fields, **tensors})
+    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, checks=checks)
+    engine.run()
+    return {n: engine.read(t) for n, t in tensors.items() if cls.fields[n].writes}
+
+
+def both(cls: type[pl.Vertex], **fields: Any) -> dict[str, Numbers]:
+    """Run both forms, which give the same bits."""
+    made = run(cls, **fields)
+    for name, value in run(cls, interpret=True, **fields).items():
+        assert made[name].tobytes() == value.tobytes(), name
+    return made
+
+
+@pytest.mark.parametrize("count", SIZES)
+def test_a_sum_of_products_is_what_numpy_says_lane_by_lane(count: int) -> None:
+    x, y = drawn(count), drawn(count)[::-1].copy()
+    lanes = np.zeros(64, np.float32)
+    for i in range(0, count, 64):
+        product = x[i : i + 64] * y[i : i + 64]
+        lanes[: len(product)] += product
+    assert both(Dot, x=x, y=y, out=0.0)["out"] == halved(lanes, np.add)
+
+
+class Fold(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    out: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        lanes = self.x.lanes(0)
+        self.out[0] = lanes.sum()
+        self.out[1] = lanes.prod()
+        self.out[2] = lanes.min()
+        self.out[3] = lanes.max()
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 33, 63, 64])
+def test_lanes_that_are_absent_take_no_part_in_folds(count: int) -> None:
+    x = drawn(count)
+    none = np.array([0, 1, np.inf, -np.inf], np.float32)
+    expected = (
+        none
+        if not count
+        else np.array([halved(x, join) for join in (np.add, np.multiply, np.minimum, np.maximum)])
+    )
+    assert both(Fold, x=x, out=np.zeros(4))["out"].tolist() == expected.tolist()
+
+
+def test_nan_and_negative_zero_pass_through_folds() -> None:
+    assert np.signbit(both(Fold, x=[-0.0] * 3, out=np.zeros(4))["out"][0])
+    assert np.isnan(both(Fold, x=[1, np.nan, 2], out=np.zeros(4))["out"]).all()
+
+
+class Kinds(pl.Vertex, Generic[T]):
+    x: pl.Input[pl.Vector[T]]
+    y: pl.InOut[pl.Vector[T]]
+    most: pl.Output[pl.Vector[T]]
+
+    def compute(self) -> None:
+        for i in range(0, len(self.x), 64):
+            x: Any = self.x.lanes(i)
+            y: Any = self.y.lanes(i)
+            self.y.set_lanes(i, abs(-x) - y * x + 3)
+            self.most[0] = np.maximum(x, y).max()
+            self.most[1] = np.minimum(x, y).min()
+            self.most[2] = (x + y).sum()
+
+
+@pytest.mark.parametrize(
+    "element",
+    [pl.FLOAT, pl.HALF, pl.INT, pl.UNSIGNED_INT, pl.SHORT, pl.UNSIGNED_CHAR]
+    + [pl.LONGLONG, pl.UNSIGNED_LONGLONG],
+)
+@pytest.mark.parametrize("count", [1, 63, 65, 130])
+def test_all_types_have_lanes(element: type[pl.ElementType[Any]], count: int) -> None:
+    x, y = drawn(count, element.dtype), drawn(count, element.dtype)[::-1].copy()
+    template: Any = Kinds
+    made = both(template[element], x=x, y=y, most=np.zeros(3, element.dtype))
+    wide = {"f": np.float32, "i": np.int64, "u": np.int64}[element.dtype.kind]
+    wide = np.uint64 if element is pl.UNSIGNED_LONGLONG else wide
+    a, b = x.astype(wide), y.astype(wide)
+    with np.errstate(all="ignore"):
+        magnitude = -a if wide == np.uint64 else abs(-a)
+        expected = magnitude - b * a + wide(3)
+        if wide == np.float32:
+            np.testing.assert_array_equal(made["y"], expected.astype(element.dtype))
+        else:
+            assert made["y"].tobytes() == expected.astype(element.dtype).tobytes()
+
+
+class Truths(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.BOOL]]
+    y: pl.Input[pl.Vector[pl.BOOL]]
+    z: pl.Output[pl.Vector[pl.BOOL]]
+    out: pl.Output[pl.Vector[pl.BOOL]]
+
+    def compute(self) -> None:
+        every, some = pl.lanes.full(True), pl.lanes.full(False)
+        for i in range(0, len(self.x), 64):
+            x = self.x.lanes(i)
+            every &= x | self.y.lanes(i)
+            some |= x & self.y.lanes(i)
+            self.z.set_lanes(i, x ^ self.y.lanes(i))
+        self.out[0] = every.all()
+        self.out[1] = some.any()
+
+
+@pytest.mark.parametrize("count", [0, 1, 65, 128])
+def test_truth_values_have_lanes(count: int) -> None:
+    x, y = drawn(count, np.bool_), drawn(count, np.bool_)[::-1].copy()
+    made = both(Truths, x=x, y=y, z=np.zeros(count, np.bool_), out=np.zeros(2, np.bool_))
+    assert made["z"].tolist() == (x ^ y).tolist()
+    assert made["out"].tolist() == [(x | y).all(), (x & y).any()]
+
+
+def steep(x: float, at: float) -> float:
+    if x < at:
+        return 2.0 * x
+    return math.exp(x - at)
+
+
+class Mapped(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    n: pl.Input[pl.Vector[pl.INT]]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+    z: pl.Output[pl.Vector[pl.INT]]
+    above: pl.Output[pl.Vector[pl.BOOL]]
+
+    @staticmethod
+    def share(x: float, n: int) -> int:
+        return n // int(x) if x != 0 else 7
+
+    @staticmethod
+    def is_above(x: float, low: float = 0.5) -> bool:
+        return x > low
+
+    def twice(self, lanes: Any) -> Any:
+        return lanes + lanes
+
+    def compute(self) -> None:
+        for i in range(0, len(self.x), 64):
+            x = self.twice(self.x.lanes(i))
+            self.y.set_lanes(i, pl.lanes.map(steep, x, 0.25) + pl.lanes.map(math.sqrt, abs(x)))
+            self.z.set_lanes(i, pl.lanes.map(self.share, x, self.n.lanes(i)))
+            self.above.set_lanes(i, pl.lanes.map(self.is_above, x))
+
+
+@pytest.mark.parametrize("count", [1, 64, 70])
+def test_functions_are_called_lane_by_lane_and_lanes_are_passed_to_methods(count: int) -> None:
+    x, n = drawn(count), drawn(count, np.int32)
+    outputs = {"y": np.zeros(count), "z": np.zeros(count, np.int32), "above": x > 0}
+    made = both(Mapped, x=x, n=n, **outputs)
+    twice = x + x
+    low = twice < np.float32(0.25)
+    with np.errstate(over="ignore"):
+        steeper = np.exp(twice - np.float32(0.25))
+    expected = np.where(low, 2 * twice, steeper) + np.sqrt(abs(twice))
+    np.testing.assert_allclose(made["y"], expected, rtol=3e-7)
+    assert made["above"].tolist() == (twice > 0.5).tolist()
+
+
+class Rows(pl.Vertex):
+    rows: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
+    out: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for r in range(len(self.rows)):
+            self.out[r] = self.rows[r].lanes(1, 3).sum()
+
+
+def test_rows_have_lanes_and_a_count_says_how_many() -> None:
+    rows = np.arange(15, dtype=np.float32).reshape(3, 5)
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (3, 5), "x", mapping=0, initial_value=rows)
+    out = graph.add_variable(pl.FLOAT, (3,), "out", mapping=0)
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, Rows, tile=0, rows=x, out=out)
+    engine = pl.Engine(graph, pl.Execute(work))
+    engine.run()
+    assert engine.read(out).tolist() == rows[:, 1:4].sum(axis=1).tolist()
+
+
+class Reach(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    first: pl.Input[pl.INT]
+    count: pl.Input[pl.INT]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        self.y.set_lanes(0, self.x.lanes(self.first, self.count))
+
+
+@pytest.mark.parametrize("interpret", [True, False])
+@pytest.mark.parametrize(
+    ("first", "count", "found"),
+    [
+        (-1, 2, "'Reach.x': index -1 of 9 elements"),
+        (8, 2, "'Reach.x': index 9 of 9 elements"),
+        (10, 0, "'Reach.x': index 10 of 9 elements"),
+        (0, 65, "'Reach.x': index 65 of 65 lanes"),
+        (0, 5, "'Reach.y': index 4 of 4 elements"),
+        (0, -1, "'Reach.x': index -1 of 65 lanes"),
+    ],
+)
+def test_lanes_outside_a_field_stop_the_vertex(
+    first: int, count: int, found: str, interpret: bool
+) -> None:
+    with pytest.raises(TensorIndexError) as caught:
+        run(Reach, interpret=interpret, x=np.zeros(9), first=first, count=count, y=np.zeros(4))
+    assert found in str(caught.value)
+
+
+def test_lanes_outside_a_field_stop_a_vertex_with_fast_checks() -> None:
+    with pytest.raises(TensorIndexError, match="index 9 of 9 elements"):
+        run(Reach, checks="fast", x=np.zeros(9), first=8, count=2, y=np.zeros(4))
+
+
+class Inverse(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        self.y.set_lanes(0, 1 / self.x.lanes(0))
+
+
+@pytest.mark.parametrize("interpret", [True, False])
+def test_a_trap_stops_lanes_that_are_present_only(interpret: bool) -> None:
+    def invert(x: list[float]) -> list[float]:
+        graph = pl.Graph(pl.Target(tiles=1))
+        a = graph.add_variable(pl.FLOAT, (len(x),), "a", mapping=0, initial_value=x)
+        b = graph.add_variable(pl.FLOAT, (len(x),), "b", mapping=0)
+        work = graph.add_compute_set("work")
+        graph.add_vertex(work, Inverse, tile=0, x=a, y=b)
+        behaviour = pl.FloatingPointBehaviour(
+            inv=True, div0=True, oflo=True, esr=False, nanoo=False
+        )
+        program = pl.Sequence(pl.SetFloatingPointBehaviour(behaviour), pl.Execute(work))
+        engine = pl.Engine(graph, program, interpret=interpret)
+        engine.run()
+        numbers: list[float] = engine.read(b).tolist()
+        return numbers
+
+    assert invert([1, 2, 4]) == [1, 0.5, 0.25]
+    with pytest.raises(FloatingPointTrap, match="DIVIDE_BY_ZERO"):
+        invert([1, 0, 4])
+
+
+def test_lanes_have_the_same_bits_on_a_plain_processor(root: Path, tmp_path: Path) -> None:
+    places = [str(root / "tests"), str(root / "tests" / "unit" / "vertex")]
+    script = (
+        f"import sys; sys.path[:0] = {places!r}\n"
+        "import numpy as np, test_lanes as t\n"
+        "x, halves = t.drawn(170), t.drawn(170).astype('e')\n"
+        "kinds = t.Kinds[t.pl.HALF]\n"
+        "print(t.run(t.Dot, x=x, y=x, out=0.0)['out'].tobytes().hex())\n"
+        "print(t.run(kinds, x=halves, y=halves, most=np.zeros(3))['y'].tobytes().hex())\n"
+        "print(t.run(t.Fold, x=x[:47], out=np.zeros(4))['out'].tobytes().hex())\n"
+    )
+    plain = words_of(tmp_path, script, NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="")
+    assert plain == words_of(tmp_path, script)
+    assert [len(word) // 2 for word in plain] == [4, 340, 16]
+
+
+def test_lanes_cost_two_floats_a_cycle_and_less_than_elements_one_by_one() -> None:
+    class Loop(pl.Vertex):
+        x: pl.Input[pl.Vector[pl.FLOAT]]
+        y: pl.Input[pl.Vector[pl.FLOAT]]
+        out: pl.Output[pl.FLOAT]
+
+        def compute(self) -> None:
+            total = 0.0
+            for i in range(len(self.x)):
+                total += self.x[i] * self.y[i]
+            self.out = total
+
+    def cycles(cls: type[pl.Vertex], count: int) -> int:
+        graph = pl.Graph(pl.Target(tiles=1))
+        x, y = (graph.add_variable(pl.FLOAT, (count,), n, mapping=0, initial_value=1) for n in "xy")
+        out = graph.add_variable(pl.FLOAT, (), "out", mapping=0)
+        work = graph.add_compute_set("work")
+        graph.add_vertex(work, cls, tile=0, x=x, y=y, out=out)
+        engine = pl.Engine(graph, pl.Execute(work), checks="fast")
+        engine.run()
+        return engine.report().cycles or 0
+
+    for_lanes = cycles(Dot, 64 * 40) - cycles(Dot, 64 * 20)
+    assert 20 * 64 * 6 < for_lanes < cycles(Loop, 64 * 40) - cycles(Loop, 64 * 20)
+
+
+HEAD = """
+import math
+import poplite as pl
+
+
+def near(x, y):
+    return x < y
+
+
+class V(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    n: pl.Input[pl.Vector[pl.INT]]
+    q: pl.Input[pl.Vector[pl.QUARTER]]
+    flag: pl.Input[pl.Vector[pl.BOOL]]
+    rows: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+    out: pl.Output[pl.FLOAT]
+
+    def own(self, x):
+        return x
+
+    def compute(self):
+        x = self.x.lanes(0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "what", "fix"),
+    [
+        ("self.out = x", "lanes of float32s are stored as one number", "set_lanes"),
+        ("self.out = x + 1", "lanes of float32s are stored as one number", ".sum()"),
+        ("self.y[0] = x[0]", "lanes of float32s is indexed", ""),
+        ("z = x + self.n.lanes(0)", "lanes of float32s meet lanes of ints", "of one kind"),
+        ("z = self.n.lanes(0) * 0.5", "lanes of ints meet a Python float", "of one kind"),
+        ("z = self.n.lanes(0) / 2", "'/' of lanes of ints", "pl.lanes.map"),
+        ("z = x % 2", "'%' of lanes of float32s", "pl.lanes.map"),
+        ("z = self.flag.lanes(0) + 1", "lanes of truth values meet an int", "of one kind"),
+        ("z = ~x", "'~' of lanes of float32s", "pl.lanes.map"),
+        ("z = math.exp(x)", "math.exp of lanes", "pl.lanes.map(math.exp, x)"),
+        ("z = x < 1", "lanes of float32s are used as a number", "x.sum()"),
+        ("z = self.rows.lanes(0)", "a list of vectors of 'rows' has no lanes", "self.rows[r]"),
+        ("z = self.q.lanes(0)", "lanes of QUARTER", "self.x[i]"),
+        ("z = self.x.lanes(0.5)", "an index is an int", "int(...)"),
+        ("z = self.x.lanes()", "lanes takes the first index", "self.x.lanes(i)"),
+        ("z = self.y.lanes(0)", "output 'y' is read", "InOut"),
+        ("self.x.set_lanes(0, x)", "field 'x' is read only", "InOut"),
+        ("self.y.set_lanes(0, self.n.lanes(0))", "lanes of ints is stored", "lanes of float32s"),
+        ("self.y.set_lanes(0)", "set_lanes takes the first index and the lanes", "(i, value)"),
+        ("z = pl.lanes.map(near, 1.0, 2.0)", "map without lanes", "itself"),
+        ("z = pl.lanes.map(near)", "map takes a function", "pl.lanes.map(f"),
+        ("z = pl.lanes.map(self.own, x)", "takes self", "@staticmethod"),
+        ("z = x.any()", "any of lanes of float32s", "truth values"),
+        ("z = x.sum(0)", "sum of lanes takes no arguments", "leave them out"),
+        ("z = pl.lanes.full()", "full takes one number", "(0.0)"),
+        ("if x.max() > 1:\n            x = 1.0\n        self.out = x", "lanes of float32s", ""),
+    ],
+)
+def test_what_lanes_cannot_do_is_refused(line: str, what: str, fix: str, tmp_path: Path) -> None:
+    file = tmp_path / "lanes_refused.py"
+    file.write_text(HEAD + f"        {line}\n")
+    with pytest.raises(VertexCompileError) as caught:
+        check(load(file).V)
+    assert what in caught.value.what
+    assert fix in (caught.value.fix or "")
