@@ -20,12 +20,21 @@ from helpers.recipes.shared import (
     update,
 )
 from helpers.vertex_classes import Key
+from poplite.vertices.reduce import rows_reference
 
 
 def total(rng: np.random.Generator) -> tuple[Values, Expected]:
     x = floats(rng, int(rng.integers(0, 40)))
     y = in_order(np.float32(0.1), x) * np.float32(3)
     return {"x": x, "y": floats(rng, 1)}, {"y": y}
+
+
+def dot_in_lanes(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x, y = floats(rng, int(rng.integers(0, 200))), floats(rng, 200)
+    y = y[: len(x)]
+    products = np.zeros((1, -(-len(x) // 64) * 64 + 64), np.float32)
+    products[0, 64 : 64 + len(x)] = x * y
+    return {"x": x, "y": y, "out": floats(rng, 1)}, {"out": rows_reference(np.add, products)}
 
 
 def weighted_sum(rng: np.random.Generator) -> tuple[Values, Expected]:
@@ -189,6 +198,7 @@ RECIPES: dict[Key, Recipe] = {
     ("docs/vertices.md", "Attend"): attend,
     ("docs/vertices.md", "Axpy"): axpy("factor"),
     ("docs/vertices.md", "Dot"): dot("a", "b", "y"),
+    ("docs/vertices.md", "DotInLanes"): dot_in_lanes,
     ("docs/vertices.md", "Double"): doubled,
     ("docs/vertices.md", "First"): end(0),
     ("docs/vertices.md", "Half"): scaled(0.5),
