@@ -121,15 +121,23 @@ from poplite.ops.record import (
     lower as lower,
     map as map,
 )
-from poplite.ops.reduce.reduce import reduce as reduce
+from poplite.ops.reduce_many import reduce_many as reduce_many
 from poplite.ops.reductions import (
     all as all,
     any as any,
+    log_sum_exp as log_sum_exp,
     max as max,
     mean as mean,
     min as min,
     prod as prod,
+    reduce as reduce,
     sum as sum,
+)
+from poplite.ops.statistics import (
+    argmax as argmax,
+    argmin as argmin,
+    norm as norm,
+    variance as variance,
 )
 from poplite.ops.steps import (
     copy as copy,

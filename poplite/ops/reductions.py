@@ -2,6 +2,7 @@
 
     ops.sum((x - y) ** 2)                         one number; nothing of the size of x is stored
     x - ops.mean(x, 1, keepdims=True)             each row less its mean
+    ops.reduce(x, 0, "add", scale=rate)           by name, with what popops can do beside it
 
 `dims` is a dimension, a list of them, or left out for all; negative ones count from the last. A
 dimension that is reduced disappears, or stays with size 1 with `keepdims`. Sums and products of
@@ -19,15 +20,178 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from poplite.errors import ElementTypeError
+from poplite.errors import ElementTypeError, TensorCreationError, did_you_mean
 from poplite.expr.build import apply, as_expr, cast, reduction
 from poplite.expr.operand import Operand
 from poplite.expr.operations import kind_of
 from poplite.expr.tree import Expr, Reduction
 from poplite.source import here
-from poplite.types import FLOAT
+from poplite.text import clipped
+from poplite.types import FLOAT, HALF
 
 Dims = int | Sequence[int] | None
+
+OPERATIONS = ("add", "square_add", "mul", "min", "max", "logical_and", "logical_or", "log_add")
+"""The operations of `reduce`, by the names that popops has."""
+
+_SCALED = ("add", "square_add", "log_add")
+
+
+def reduce(
+    x: Operand,
+    dims: Dims,
+    op: str,
+    *,
+    keepdims: bool = False,
+    scale: Operand | float | None = None,
+    update: Operand | None = None,
+) -> Expr:
+    """Return a reduction along dimensions, by name; the result is `scale * reduced + update`.
+
+    Sums, products, and what is done with them, are made in FLOAT where x is HALF, and rounded
+    once.
+
+    Args:
+        x: a tensor or an expression.
+        dims: a dimension, several, or None for all.
+        op: "add", "square_add" (the sum of squares), "mul", "min", "max", "logical_and",
+            "logical_or", or "log_add", which is log(sum(exp(x))) and does not overflow.
+        keepdims: whether the dimensions stay, with size 1.
+        scale: one number that multiplies the result of "add" and "square_add", and is added to that
+            of "log_add".
+        update: of the result's shape; it is added to the result of "add" and "square_add", behind
+            `scale`, and joined by another log_add to that of "log_add". An `out` of `ops.map` that
+            is also `update` is updated in place.
+
+    Raises:
+        TensorCreationError: for an unknown operation, `scale` or `update` with another operation,
+            a scale of several elements, an update of another shape, and the "min", "max" or
+            "log_add" of no elements.
+        TensorIndexError: for a dimension that does not exist, or is listed twice.
+        ElementTypeError: for elements that cannot be reduced so.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (2, 3), "x", mapping=0, initial_value=[[1, 2, 3]] * 2)
+    >>> total = pl.ops.map(reduce(x, 1, "square_add", scale=0.5), name="total", program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(total)
+    array([7., 7.], dtype=float32)
+    """
+    if not isinstance(op, str) or op not in OPERATIONS:
+        near = did_you_mean(op, OPERATIONS) if isinstance(op, str) else ""
+        raise TensorCreationError(
+            f"ops.reduce: {clipped(op)} is no operation{near}",
+            at=here(),
+            found=f"operations are {', '.join([repr(each) for each in OPERATIONS])}",
+            fix='ops.reduce(x, dims, "add")',
+        )
+    called = f"ops.reduce, '{op}'"
+    if op not in _SCALED and (scale is not None or update is not None):
+        raise TensorCreationError(
+            f"ops.reduce: '{op}' takes neither scale nor update",
+            at=here(),
+            fix=f"{', '.join([repr(each) for each in _SCALED])} do",
+        )
+    if op not in ("square_add", "log_add") and scale is None and update is None:
+        return reduction(op, x, dims, keepdims, called)
+    operand = closed(x, called)
+    if kind_of(operand.element_type) == "bool":
+        return reduction("add", operand, dims, keepdims, called)  # which refuses it
+    wide = cast(operand, FLOAT) if operand.element_type is HALF else operand
+    if op == "log_add":
+        result = _log_sum_exp(wide, dims, keepdims, called)
+    elif op == "square_add":
+        result = reduction("add", apply("square", wide), dims, keepdims, called)
+    else:
+        result = reduction("add", wide, dims, keepdims, called)
+    joins = "add" if op == "log_add" else "multiply"
+    if scale is not None:
+        result = apply(joins, result, _one_element(scale, result))
+    if update is not None:
+        old = _of_shape(update, result)
+        result = _log_add(result, old) if op == "log_add" else apply("add", old, result)
+    return cast(result, operand.element_type)
+
+
+def closed(x: object, called: str) -> Expr:
+    """Return an operand as an expression without arguments."""
+    operand = as_expr(x, called)
+    if operand.is_open:
+        raise ElementTypeError(
+            f"{called} of an expression with arguments: its type and shape are not known",
+            at=here(),
+            found=repr(operand),
+            fix="tensors in place of the arguments",
+        )
+    return operand
+
+
+def _one_element(scale: Operand | float, result: Expr) -> Expr | float:
+    if isinstance(scale, int | float):
+        return scale
+    factor = closed(scale, "ops.reduce, scale")
+    if factor.num_elements != 1 or factor.rank:
+        raise TensorCreationError(
+            f"ops.reduce: scale has shape {factor.shape}",
+            at=here(),
+            found=repr(factor),
+            fix="one element of shape (), such as scale[0], or a number",
+        )
+    return cast(factor, result.element_type)
+
+
+def _of_shape(update: Operand, result: Expr) -> Expr:
+    old = closed(update, "ops.reduce, update")
+    if old.shape != result.shape:
+        raise TensorCreationError(
+            f"ops.reduce: update has shape {old.shape}, and the result {result.shape}",
+            at=here(),
+            found=repr(old),
+            fix="an update of the result's shape",
+        )
+    return cast(old, result.element_type)
+
+
+def _log_sum_exp(x: Expr, dims: Dims, keepdims: bool, called: str) -> Expr:
+    """Return log(sum(exp(x))): the greatest element is taken out, so that nothing overflows."""
+    if kind_of(x.element_type) != "float":
+        raise ElementTypeError(
+            f"{called}: its operand is {x.element_type!r}",
+            at=here(),
+            found=repr(x),
+            fix="ops.cast(x, FLOAT) first",
+        )
+
+    def finite(most: Expr) -> Expr:
+        """Where it is infinite or NaN, nothing is taken out: the sum of powers is right."""
+        return apply("select", most, 0.0, apply("is_finite", most))
+
+    most = finite(reduction("max", x, dims, True, called))
+    powers = apply("exp", apply("subtract", x, most))
+    total = reduction("add", powers, dims, keepdims, called)
+    return apply("add", apply("log", total), finite(reduction("max", x, dims, keepdims, called)))
+
+
+def _log_add(a: Expr, b: Expr) -> Expr:
+    """Return log(exp(a) + exp(b))."""
+    most, least = apply("maximum", a, b), apply("minimum", a, b)
+    distance = apply("subtract", least, most)
+    tail = apply("log1p", apply("exp", distance))
+    is_apart = apply("is_finite", most)  # the distance of equal infinities is NaN
+    return apply("select", apply("add", most, tail), most, is_apart)
+
+
+def log_sum_exp(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
+    """Return log(sum(exp(x))) of floats along dimensions, which does not overflow.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
+    >>> log_sum_exp(x, 1).shape
+    (4,)
+    """
+    return reduce(x, dims, "log_add", keepdims=keepdims)
 
 
 def sum(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # noqa: A001
@@ -62,14 +226,7 @@ def mean(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
     >>> mean(x, 1, keepdims=True)
     <Expr sum(x, 1) / 8.0 float32[4, 1]>
     """
-    operand = as_expr(x, "ops.mean")
-    if operand.is_open:
-        raise ElementTypeError(
-            "ops.mean of an expression with arguments: its number of elements is not known",
-            at=here(),
-            found=repr(operand),
-            fix="ops.sum(...) times a number",
-        )
+    operand = closed(x, "ops.mean")
     if kind_of(operand.element_type) != "float":
         raise ElementTypeError(
             f"ops.mean: its operand is {operand.element_type!r}",

@@ -22,9 +22,6 @@ from poplite.types import ElementTypeLike
 
 _KNOWN = ("accumType.interTile", "accumType.inVertex")
 
-_LEAST = -65504.0
-"""What LOG_ADD begins with: the least number of HALF."""
-
 
 class Operation(Enum):
     """How elements are joined, `popops::Operation`."""
@@ -187,45 +184,22 @@ def _into(
 ) -> None:
     roots = []
     for reduction, out in pairs:
-        params = _params(reduction.params)
-        result = _reduced(reduction._replace(output_type=out.element_type))
-        target = out.reshape(tuple(result.shape)) if out.shape != result.shape else out
-        if params.update and params.op is Operation.LOG_ADD:
-            most = ops.maximum(result, target)
-            result = most + ops.log1p(ops.exp(ops.minimum(result, target) - most))
-        elif params.update:
-            result = target + result
+        kept = [size for d, size in enumerate(reduction.in_.shape) if d not in {*reduction.dims}]
+        target = out if out.rank == len(kept) else out.reshape(kept)
+        result = _reduced(reduction._replace(output_type=out.element_type), target)
         roots.append(ops.Root(result, out=target, name=name))
     ops.lower(graph, roots, prog)
 
 
-def _reduced(reduction: SingleReduceOp) -> Expr:
-    """Return a reduction as an expression."""
-    x, dims = reduction.in_, sorted({*reduction.dims})
+def _reduced(reduction: SingleReduceOp, out: Tensor | None = None) -> Expr:
+    """Return a reduction as an expression; with `update` it is joined to what `out` holds."""
     params = _params(reduction.params)
-    result: Expr
-    match params.op:
-        case Operation.ADD:
-            result = ops.sum(x, dims)
-        case Operation.SQUARE_ADD:
-            result = ops.sum(ops.square(x), dims)
-        case Operation.MUL:
-            result = ops.prod(x, dims)
-        case Operation.MIN:
-            result = ops.min(x, dims)
-        case Operation.MAX:
-            result = ops.max(x, dims)
-        case Operation.LOGICAL_AND:
-            result = ops.all(x, dims)
-        case Operation.LOGICAL_OR:
-            result = ops.any(x, dims)
-        case Operation.LOG_ADD:
-            most = ops.maximum(ops.max(x, dims, keepdims=True), _LEAST)
-            powers = ops.sum(ops.exp(x - most), dims)
-            result = ops.log(powers) + ops.maximum(ops.max(x, dims), _LEAST)
-    if reduction.output_type is not None:
-        result = ops.cast(result, reduction.output_type)
-    if params.scale is None:
-        return result
-    scale = ops.cast(params.scale.reshape(()), result.element_type)
-    return result + scale if params.op is Operation.LOG_ADD else result * scale
+    scale = None if params.scale is None else params.scale.reshape(())
+    result = ops.reduce(
+        reduction.in_,
+        sorted({*reduction.dims}),
+        params.op.name.lower(),
+        scale=scale,
+        update=out if params.update else None,
+    )
+    return result if reduction.output_type is None else ops.cast(result, reduction.output_type)

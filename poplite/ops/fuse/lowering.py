@@ -114,7 +114,8 @@ class Lowering:
         parts = dict.fromkeys(node for root in exprs for node in _all(root))
         kept: set[Expr] = {node for node in parts if isinstance(node, Reduction | Iota)}
         groups = [each for each in exprs if each not in kept]
-        groups += [node.operands[0] for node in parts if isinstance(node, Reduction)]
+        reductions = {_what(node): node for node in parts if isinstance(node, Reduction)}
+        groups += [node.operands[0] for node in reductions.values()]
         decisions = decide(groups, kept)
         for decision in decisions:
             what: Literal["stored", "computed again"]
@@ -140,8 +141,16 @@ class Lowering:
 
     def _root(self, root: Root, expr: Expr, kept: set[Expr]) -> Tensor:
         for node in in_order(expr, {}):
-            if node is not expr and node in kept and node not in self.stored:
-                self._store(node, Root(node, name=f"{root.name}/{operation_name(node) or 'value'}"))
+            if node is expr or node not in kept or node in self.stored:
+                continue
+            name = f"{root.name}/{operation_name(node) or 'value'}"
+            twin = next((each for each in self.stored if _what(each) == _what(node)), None)
+            if twin is not None:
+                self.stored[node] = self.stored[twin].reshape(node.shape)
+            elif isinstance(node, Iota):
+                self.stored[node] = self._constant(node, name)
+            else:
+                self._store(node, Root(node, name=name))
         if expr in self.stored:
             return self._copied(root, self.stored[expr])
         return self._store(expr, root)
@@ -267,16 +276,18 @@ class Lowering:
     def _filled(self, expr: Number | Iota, root: Root) -> Tensor:
         """Store numbers that no tensor takes part in."""
         shape = expr.shape if root.out is None else root.out.shape
-        values = [expr.value] if isinstance(expr, Number) else _positions(expr)
-        constant = self.graph.add_constant(
-            expr.element_type, expr.shape, values, f"{root.name}/value"
-        )
-        place(self.mappings, constant, expr.shape, [])
+        constant = self._constant(expr, f"{root.name}/value")
         if root.out is None and root.mapping is None:
             out = self.graph.add_variable(expr.element_type, shape, root.name)
             place(self.mappings, out, shape, [constant])
             root = Root(expr, out, name=root.name)
         return self._copied(root, constant)
+
+    def _constant(self, expr: Number | Iota, name: str) -> Tensor:
+        values = [expr.value] if isinstance(expr, Number) else _positions(expr)
+        constant = self.graph.add_constant(expr.element_type, expr.shape, values, name)
+        place(self.mappings, constant, expr.shape, [])
+        return constant
 
     def _note(
         self,
@@ -315,6 +326,13 @@ def _all(root: Expr) -> list[Expr]:
                 found[each] = None
                 waiting.append(each)
     return list(found)
+
+
+def _what(node: Expr) -> object:
+    """Return what tells a node from others; reductions are alike if they differ in keepdims."""
+    if not isinstance(node, Reduction):
+        return id(node)
+    return id(node.operands[0]), node.how, node.dims
 
 
 def _tensor(leaf: Leaf) -> Tensor:

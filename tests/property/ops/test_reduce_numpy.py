@@ -127,7 +127,8 @@ def test_any_view_on_any_tiles(
         output = graph.add_variable(dtype, want.shape[::-1], "output")
         put_on_tiles(graph, output, "scattered", rng)
         output = output.T
-    result = pl.ops.reduce(graph, tensor, dims, operation, program, output=output)
+    reduction = pl.ops.reduce(tensor, dims, operation)
+    result = pl.ops.map(reduction, out=output, program=program)
     assert graph.tile_mapping(result).is_complete
     engine = pl.Engine(graph, program, interpret=interpret)
     engine.run()
@@ -154,7 +155,7 @@ def test_many_elements_take_several_stages(
     x = graph.add_variable(pl.INT, sizes, "x", initial_value=array)
     put_on_tiles(graph, x, how, rng)
     results = {
-        d: pl.ops.reduce(graph, x, [d], "add", program, name=f"along {d}")
+        d: pl.ops.map(pl.ops.sum(x, d), name=f"along {d}", program=program)
         for d in range(len(sizes))
     }
     engine = pl.Engine(graph, program)
@@ -179,7 +180,7 @@ def test_float_sums_have_the_same_bits_in_both_forms_and_every_run(
         array = (rng.standard_normal(shape) * 10.0 ** rng.integers(-6, 7, shape)).astype(np.float32)
         x = graph.add_variable(pl.FLOAT, shape, "x", initial_value=array)
         put_on_tiles(graph, x, how, rng)
-        total = pl.ops.reduce(graph, x, range(len(shape)), "add", program)
+        total = pl.ops.map(pl.ops.sum(x), program=program)
         engine = pl.Engine(graph, program, interpret=interpret)
         engine.run()
         exact = array.sum(dtype=np.float64)
