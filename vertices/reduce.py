@@ -34,6 +34,9 @@ U = TypeVar("U", bound=ElementType[Any])
 
 Array = npt.NDArray[Any]
 
+FEW = 3
+"""Columns for which lanes do not pay: to load some lanes takes as long as to load all."""
+
 
 class SumRows(Vertex, Generic[T, U]):
     """`out[i]` is the sum of the i-th of equally long parts of x, of at least one element each."""
@@ -85,7 +88,7 @@ class SumColumns(Vertex, Generic[T, U]):
     ADDS = True
 
     def join(self, a: Any, b: Any) -> Any:
-        """Make lanes of two."""
+        """Make lanes of two, or a number."""
         return a + b
 
     def compute(self) -> None:
@@ -98,8 +101,14 @@ class SumColumns(Vertex, Generic[T, U]):
             for row in range(1, rows):
                 total = self.join(total, self.x.lanes(row * stride + i, 64))
             self.out.set_lanes(i, total)
-        if rest > 0:
-            last = columns - rest
+        last = columns - rest
+        if rest <= FEW:
+            for i in range(last, columns):
+                number = self.x[i]
+                for row in range(1, rows):
+                    number = self.join(number, self.x[row * stride + i])
+                self.out[i] = number
+        else:
             total = self.x.lanes(last, rest)
             for row in range(1, rows):
                 total = self.join(total, self.x.lanes(row * stride + last, rest))

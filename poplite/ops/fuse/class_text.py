@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from poplite.ops.fuse.recipe import JOINS, Body, MapRecipe, Part, Recipe, ReductionRecipe
 from poplite.ops.fuse.straight import Written, helper_texts, written
+from poplite.vertices.reduce import FEW
 
 
 class ClassText(NamedTuple):
@@ -190,10 +191,17 @@ def _reduction(recipe: ReductionRecipe, lines: Written) -> ClassText:
         passed += [f"k{n}" for n in range(len(body.numbers))]
         return f"lanes.map(self.element, {', '.join(passed)})"
 
-    length = f"len(self.x{vectors[0]})"
-    loops = (_columns_reduced if recipe.is_columns else _rows_reduced)(
-        lanes, length, JOINS[recipe.how], FOLDS[recipe.how]
-    )
+    def numbers_at(index: str) -> str:
+        """Return the call that makes one element."""
+        passed = [f"a{n}" if n in scalars else f"self.x{n}[{index}]" for n in tensors]
+        passed += [f"k{n}" for n in range(len(body.numbers))]
+        return f"self.element({', '.join(passed)})"
+
+    length, join = f"len(self.x{vectors[0]})", JOINS[recipe.how]
+    if recipe.is_columns:
+        loops = _columns_reduced(lanes, numbers_at, length, join)
+    else:
+        loops = _rows_reduced(lanes, length, join, FOLDS[recipe.how])
     kind = {"add": "Sum", "mul": "Product"}.get(recipe.how, recipe.how.title().replace("_", ""))
     name = f"{kind}{'Columns' if recipe.is_columns else 'Rows'}"
     scalars_read = [f"a{n} = self.x{n}" for n in scalars]
@@ -224,7 +232,9 @@ def _rows_reduced(lanes: Lanes, length: str, join: str, fold: str) -> list[str]:
     ]
 
 
-def _columns_reduced(lanes: Lanes, length: str, join: str, _: str) -> list[str]:
+def _columns_reduced(
+    lanes: Lanes, numbers: Callable[[str], str], length: str, join: str
+) -> list[str]:
     def columns(first: str, count: str) -> list[str]:
         return [
             f"total = {lanes(first, count)}",
@@ -239,9 +249,16 @@ def _columns_reduced(lanes: Lanes, length: str, join: str, _: str) -> list[str]:
         "columns = len(self.out)",
         f"rows = ({length} - columns) // stride + 1",
         "rest = columns % 64",
+        "last = columns - rest",
         "for i in range(0, columns - 63, 64):",
         *_indented(columns("i", "64")),
-        "if rest > 0:",
-        "    last = columns - rest",
+        f"if rest <= {FEW}:",
+        "    for i in range(last, columns):",
+        f"        total = {numbers('i')}",
+        "        for row in range(1, rows):",
+        f"            more = {numbers('row * stride + i')}",
+        f"            total = {join.format('total', 'more')}",
+        "        self.out[i] = total",
+        "else:",
         *_indented(columns("last", "rest")),
     ]

@@ -25,7 +25,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.reduce.order import Order
 from poplite.ops.reduce.pieces import Pieces, distinct, joined, pieces_of, repeated
 from poplite.ops.reduce.ranges import Mask
-from poplite.ops.reduce.stage import Work, plan_contiguous_outputs, stage
+from poplite.ops.reduce.stage import Work, plan_contiguous_outputs, stage, together
 from poplite.program.recording import Recorder
 from poplite.types import FLOAT, HALF
 from poplite.vertex.vertex import Vertex
@@ -102,10 +102,10 @@ class Builder:
         self._recorder = recorder
         self.graph, self.way, self.order, self.has_tiles = graph, way, order, has_tiles
         self._fused = fused
-        self._open: ComputeSet | None = None
         self._source = order.tensor
         self._homes: list[Int64] = []
         element = order.tensor.element_type if fused is None else fused.element_type
+        self._loaded = int(graph.target.cost("load_bytes_per_cycle"))
         self._partial_type = FLOAT if element is HALF and way.widens else element
 
     def build(self) -> None:
@@ -113,9 +113,11 @@ class Builder:
         order, graph, workers = self.order, self.graph, self.graph.target.workers
         mapping = graph.tile_mapping(order.tensor)
         held = np.stack([repeated(np.diff(mapping.ptr))[0], mapping.begin, mapping.end])
+        works = []
         if order.inner == 1:
             work, homes, held = plan_contiguous_outputs(held, order.reduced, workers)
-            self._add("tiles", work, homes, None)
+            self._homes.append(homes)
+            works.append(work)
         tile, begin, end = held
         pieces = pieces_of(tile, begin, end, order.reduced, order.inner)
         name, group, wanted = "tiles", pieces.tile, None
@@ -127,17 +129,21 @@ class Builder:
                 group,
                 inner=order.inner,
                 workers=workers,
+                grain=max(1, self._loaded // self._source.element_type.size_bytes),
                 straight=self._lie_together,
                 may_keep=may_keep,
                 wanted=wanted,
             )
             partials = self._partials(name, outcome.partials)
-            self._add(name, outcome.work, outcome.homes, partials)
+            self._homes.append(outcome.homes)
+            self._add(name, together([*works, outcome.work]), partials)
+            works = []
             pieces = joined([outcome.kept, self._reached(partials, outcome.partials, may_keep)])
             if len(pieces.tile):
                 name, group = _next(pieces, outcome.has_shares)
                 wanted = self._wanted() if name == "final" and self.has_tiles else None
-            self._open = None
+        if works:
+            self._add(name, together(works), None)
         if not self.has_tiles:
             tile, low, high = np.concatenate(self._homes, axis=1)
             first = np.argsort(low)
@@ -184,41 +190,63 @@ class Builder:
         self._source = concat(self._source, partials)
         return made._replace(begin=begin)
 
-    def _add(self, name: str, work: Work, homes: Int64, partials: Tensor | None) -> None:
-        """Add the vertices of a stage to the compute set that is open."""
-        self._homes.append(homes)
+    def _add(self, name: str, work: Work, partials: Tensor | None) -> None:
+        """Add the compute set of a stage."""
+        if not len(work.tile):
+            return
+        compute_set = self._recorder.compute_set(name)
         is_row = (work.stride == 1) & (work.high - work.low == 1) | work.is_rows
-        for target, is_target in ((self.order.result, work.is_final), (partials, ~work.is_final)):
+        for target, is_target in self._targets(work, partials):
             for vertex, is_kind in ((self.way.rows, is_row), (self.way.columns, ~is_row)):
                 chosen = np.flatnonzero(is_target & is_kind)
-                if not len(chosen):
-                    continue
-                assert target is not None, "vertices that write partial results have some"
-                if self._open is None:
-                    self._open = self._recorder.compute_set(name)
-                source, copy = repeated(np.diff(work.ptr)[chosen])
-                reads = work.ptr[chosen][source] + copy
-                first = np.searchsorted(source, np.arange(len(chosen) + 1))
-                begin, end = work.begin[reads], work.end[reads]
-                one_each = len(reads) == len(chosen)
-                fields: dict[str, Any] = {}
-                if vertex is self.way.columns:
-                    fields["stride"] = work.stride[chosen]
-                inputs = {"x": self._source}
-                if self._fused is not None and self._source is self.order.tensor:
-                    is_columns = vertex is self.way.columns
-                    vertex = self._fused.vertex(target.element_type, is_columns=is_columns)
-                    inputs = self._fused.tensors
-                    fields |= self._fused.numbers(len(chosen))
-                for name, tensor in inputs.items():
-                    fields[name] = Slices(tensor, 0, begin, end, None if one_each else first)
-                self.graph.add_vertices(
-                    self._open,
-                    vertex,
-                    tile=work.tile[chosen],
-                    out=Slices(target, 0, work.low[chosen], work.high[chosen]),
-                    **fields,
-                )
+                if len(chosen):
+                    self._add_vertices(compute_set, vertex, target, work, chosen)
+
+    def _targets(self, work: Work, partials: Tensor | None) -> list[tuple[Tensor, Mask]]:
+        """Return what vertices write, and which: all at once where the types are equal."""
+        result, final = self.order.result, work.is_final
+        if partials is None or final.all():
+            return [(result, final)]
+        if not final.any():
+            return [(partials, ~final)]
+        if partials.element_type is not result.element_type:
+            return [(result, final), (partials, ~final)]
+        for column in (work.low, work.high):
+            column[~final] += result.num_elements
+        return [(concat(result, partials), np.ones_like(final))]
+
+    def _add_vertices(
+        self,
+        compute_set: ComputeSet,
+        vertex: type[Vertex],
+        target: Tensor,
+        work: Work,
+        chosen: Int64,
+    ) -> None:
+        """Add those vertices of a stage that are of one class and write one tensor."""
+        source, copy = repeated(np.diff(work.ptr)[chosen])
+        reads = work.ptr[chosen][source] + copy
+        first = np.searchsorted(source, np.arange(len(chosen) + 1))
+        begin, end = work.begin[reads], work.end[reads]
+        one_each = len(reads) == len(chosen)
+        fields: dict[str, Any] = {}
+        if vertex is self.way.columns:
+            fields["stride"] = work.stride[chosen]
+        inputs = {"x": self._source}
+        if self._fused is not None and self._source is self.order.tensor:
+            is_columns = vertex is self.way.columns
+            vertex = self._fused.vertex(target.element_type, is_columns=is_columns)
+            inputs = self._fused.tensors
+            fields |= self._fused.numbers(len(chosen))
+        for name, tensor in inputs.items():
+            fields[name] = Slices(tensor, 0, begin, end, None if one_each else first)
+        self.graph.add_vertices(
+            compute_set,
+            vertex,
+            tile=work.tile[chosen],
+            out=Slices(target, 0, work.low[chosen], work.high[chosen]),
+            **fields,
+        )
 
 
 def _next(pieces: Pieces, has_shares: bool) -> tuple[str, Int64]:

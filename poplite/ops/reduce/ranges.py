@@ -99,17 +99,28 @@ class Parts(NamedTuple):
     is_here: Mask
 
 
-def dealt(found: Ranges, chosen: Int64, least: int, home: Int64 | None) -> Parts:
+def cut(width: Int64, part: Int64, parts: Int64, grain: int) -> Int64:
+    """Return where parts of outputs begin that are cut evenly, at multiples of the grain.
+
+    >>> cut(np.array([26] * 4), np.arange(4), np.array([3] * 4), 4).tolist()
+    [0, 8, 16, 26]
+    """
+    found: Int64 = np.minimum(-(-width // grain) * part // parts * grain, width)
+    return found
+
+
+def dealt(found: Ranges, chosen: Int64, least: int, grain: int, home: Int64 | None) -> Parts:
     """Deal ranges out to tiles.
 
     Args:
         found: the ranges.
         chosen: int64[k], the numbers of those that are dealt out.
         least: elements for which it is worth to take one more tile.
+        grain: outputs that stay together, where there are so many.
         home: int64[ranges], the tile of each; left out, the tiles of its pieces get equal parts.
 
     >>> two = Pieces(*(np.array(k) for k in ([4, 7], [0, 0], [6, 6], [0, 6], [1, 1])))
-    >>> parts = dealt(ranges_of(two, np.array([0, 0]))[0], np.array([0]), 6, None)
+    >>> parts = dealt(ranges_of(two, np.array([0, 0]))[0], np.array([0]), 6, 1, None)
     >>> parts.tile.tolist(), parts.low.tolist(), parts.high.tolist()
     ([4, 7], [0, 3], [3, 6])
     """
@@ -122,13 +133,13 @@ def dealt(found: Ranges, chosen: Int64, least: int, home: Int64 | None) -> Parts
     tiles, width = np.diff(first)[chosen], (found.high - found.low)[chosen]
     count = np.ones_like(tiles)
     if home is None:
-        count = np.clip(found.rows[chosen] * width // least, 1, np.minimum(tiles, width))
+        count = found.rows[chosen] * width // least
+        count = np.clip(count, 1, np.minimum(tiles, -(-width // grain)))
     source, copy = repeated(count)
     number, parts, width = chosen[source], count[source], width[source]
     # Where there are fewer outputs than tiles, ranges begin with different ones.
     turn = (found.low[number] + copy) % tiles[source]
     to = tile[first[number] + turn] if home is None else home[number]
-    low = found.low[number] - copy * width // -parts
-    high = found.low[number] - (copy + 1) * width // -parts
+    low, high = (found.low[number] + cut(width, copy + k, parts, grain) for k in (0, 1))
     is_here = (tiles[source] == 1) & (tile[first[number]] == to)
     return Parts(number, to, low, high, is_here)

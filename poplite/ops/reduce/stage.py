@@ -11,14 +11,14 @@ stage has to join what they come to::
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.ops.reduce.pieces import Pieces, repeated
-from poplite.ops.reduce.ranges import Mask, Parts, Ranges, dealt, ranges_of
+from poplite.ops.reduce.ranges import Mask, Parts, Ranges, cut, dealt, ranges_of
 
 LEAST_WORK = 128
 """Elements of a vertex, where there are as many: to start it takes as long as to add dozens."""
@@ -56,6 +56,33 @@ class Work(NamedTuple):
     end: Int64
 
 
+def together(works: Sequence[Work]) -> Work:
+    """Return the vertices of several plans, by tile and by what they read first.
+
+    Vertices run in this order, and what they read lies in the order of tiles as a rule: memory is
+    read from one end to the other.
+    """
+    counts = np.concatenate([np.diff(each.ptr) for each in works])
+    begins = np.concatenate([each.ptr[:-1] for each in works])
+    shifts = np.cumsum([0, *(len(each.begin) for each in works)])[:-1]
+    begins += np.repeat(shifts, [len(each.tile) for each in works])
+    joined = Work(*(np.concatenate(columns) for columns in zip(*works, strict=True)))
+    order = np.lexsort((joined.begin[begins], joined.tile))
+    source, copy = repeated(counts[order])
+    reads = begins[order][source] + copy
+    return Work(
+        joined.tile[order],
+        joined.is_final[order],
+        joined.low[order],
+        joined.high[order],
+        joined.is_rows[order],
+        joined.stride[order],
+        np.append(0, np.cumsum(counts[order])),
+        joined.begin[reads],
+        joined.end[reads],
+    )
+
+
 class Outcome(NamedTuple):
     """What a stage does, and what it leaves to be done.
 
@@ -80,6 +107,7 @@ def stage(
     *,
     inner: int,
     workers: int,
+    grain: int,
     straight: Straight,
     may_keep: bool,
     wanted: tuple[Int64, Int64] | None = None,
@@ -91,6 +119,7 @@ def stage(
         group: int64[pieces], which of them are joined now.
         inner: elements from row to row of a piece.
         workers: of each tile.
+        grain: outputs that a load brings at once: where there are more, they are not parted.
         straight: tells what lies together in memory.
         may_keep: whether single rows may stay as they are, for a later stage.
         wanted: where outputs are wanted, `(end, tile)` of intervals from 0; left out, on the
@@ -107,18 +136,18 @@ def stage(
     if wanted is not None:
         home = wanted[1][np.searchsorted(wanted[0], found.low, "right")]
     is_kept = (found.rows == 1) & ~is_whole & may_keep
-    parts = dealt(found, np.flatnonzero(~is_kept), LEAST_WORK, home)
+    parts = dealt(found, np.flatnonzero(~is_kept), LEAST_WORK, grain, home)
 
     rows, width = found.rows[parts.range], parts.high - parts.low
     needed = _shares(rows * width, parts.tile, workers)
-    columns = np.minimum(needed, width)
+    columns = np.minimum(needed, -(-width // grain))
     shares = np.clip(rows // LEAST_ROWS, 1, np.where(parts.is_here, -(-needed // width), 1))
     is_final = is_whole[parts.range] & (shares == 1)
     partials, place, first = _placed(parts, np.where(is_final, 0, shares))
 
     part, copy = repeated(columns * shares)
     column, share = copy % columns[part], copy // columns[part]
-    left, right = ((column + k) * width[part] // columns[part] for k in (0, 1))
+    left, right = (cut(width[part], column + k, columns[part], grain) for k in (0, 1))
     top, bottom = ((share + k) * rows[part] // shares[part] for k in (0, 1))
     target, final = parts.low[part], is_final[part]
     target[~final] = place[(first[part] + share)[~final]]
