@@ -4,13 +4,12 @@ Each makes fewer elements of those that are left: `pieces` of the tensor, then o
 
     tiles       joins what each tile holds of an output
     workers     joins what the workers of a tile came to, where they share an output
-    groups      joins the results of some dozens of tiles, where an output has more than 64
+    groups      joins the results of some tiles, where that is cheaper (`levels`)
     final       joins what is left
 """
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.reduce.levels import Partials, cheapest_groups
 from poplite.ops.reduce.order import Order
 from poplite.ops.reduce.pieces import Pieces, distinct, joined, pieces_of, repeated
 from poplite.ops.reduce.ranges import Mask
@@ -46,9 +46,6 @@ from poplite.vertices.reduce import (
 
 if TYPE_CHECKING:
     from poplite.ops.reduce.fused import Fused
-
-MOST_AT_ONCE = 64
-"""Partial results of an output that are joined in one step."""
 
 
 class Operation(NamedTuple):
@@ -140,7 +137,7 @@ class Builder:
             works = []
             pieces = joined([outcome.kept, self._reached(partials, outcome.partials, may_keep)])
             if len(pieces.tile):
-                name, group = _next(pieces, outcome.has_shares)
+                name, group = self._next(pieces, outcome.has_shares)
                 wanted = self._wanted() if name == "final" and self.has_tiles else None
         if works:
             self._add(name, together(works), None)
@@ -149,6 +146,19 @@ class Builder:
             first = np.argsort(low)
             found = TileMapping(graph.target.tiles, tile[first], (high - low)[first])
             graph.set_tile_mapping(order.result, found)
+
+    def _next(self, pieces: Pieces, has_shares: bool) -> tuple[str, Int64]:
+        """Return which pieces are joined next, and what that step is called."""
+        if has_shares:
+            return "workers", pieces.tile
+        at, elements = pieces.elements_by_output()
+        outputs = int(np.diff(at)[elements[:-1] > 0].sum())
+        tiles = distinct(pieces.tile)
+        left = Partials(int(elements.max()), outputs, len(tiles), self._partial_type)
+        groups = cheapest_groups(left, self.graph.target)
+        if groups == 1:
+            return "final", np.zeros_like(pieces.tile)
+        return "groups", np.searchsorted(tiles, pieces.tile) * groups // len(tiles)
 
     def _wanted(self) -> tuple[Int64, Int64]:
         """Return where the elements of the result are, as `(end, tile)` of intervals from 0."""
@@ -247,15 +257,3 @@ class Builder:
             out=Slices(target, 0, work.low[chosen], work.high[chosen]),
             **fields,
         )
-
-
-def _next(pieces: Pieces, has_shares: bool) -> tuple[str, Int64]:
-    """Return which pieces are joined next, and what that step is called."""
-    if has_shares:
-        return "workers", pieces.tile
-    most = int(pieces.elements_by_output()[1].max())
-    if most <= MOST_AT_ONCE:
-        return "final", np.zeros_like(pieces.tile)
-    tiles = distinct(pieces.tile)
-    groups = math.isqrt(most - 1) + 1
-    return "groups", np.searchsorted(tiles, pieces.tile) * groups // len(tiles)

@@ -10,7 +10,7 @@ import pytest
 
 import poplite as pl
 from poplite.graph.partition import map_linearly
-from poplite.ops.reduce.build import MOST_AT_ONCE
+from poplite.ops.reduce.levels import Partials, cheapest_groups, cycles
 from poplite.ops.reduce.pieces import pieces_of
 
 
@@ -353,8 +353,33 @@ def test_an_output_of_many_tiles_is_joined_in_steps() -> None:
         for vertex in compute_set.vertices:
             read = vertex.connections["x"]
             assert isinstance(read, pl.Tensor)
-            assert read.num_elements <= MOST_AT_ONCE
+            assert read.num_elements <= 40
     assert value(graph, program, total) == 499 * 250
+
+
+@pytest.mark.parametrize(
+    "partials",
+    [
+        Partials(1472, 1, 1472, pl.FLOAT),
+        Partials(1472, 1000, 1472, pl.FLOAT),
+        Partials(100, 5, 100, pl.FLOAT),
+        Partials(40, 1, 40, pl.FLOAT),
+        Partials(3, 1000, 1472, pl.FLOAT),
+        Partials(1, 7, 3, pl.FLOAT),
+    ],
+)
+def test_the_cheapest_number_of_steps_is_taken(partials: Partials) -> None:
+    target = pl.Target()
+    groups = cheapest_groups(partials, target)
+    best = min(cycles(partials, each, target) for each in range(1, max(2, partials.most // 2)))
+    assert cycles(partials, groups, target) <= 1.05 * best
+    assert (groups == 1) == (partials.most < 64)
+
+
+def test_a_machine_that_synchronises_slowly_joins_in_one_step() -> None:
+    partials = Partials(200, 1, 200, pl.FLOAT)
+    assert cheapest_groups(partials, pl.Target()) > 1
+    assert cheapest_groups(partials, pl.Target(costs={"sync_cycles": 5000})) == 1
 
 
 def test_many_outputs_of_many_tiles_are_spread() -> None:
