@@ -184,7 +184,7 @@ def _fold(context: Any, builder: ir.IRBuilder, name: str, kind: LanesType, value
     half = WIDTH // 2
     while half:
         low, high = (_half(builder, values, begin, half) for begin in (0, half))
-        above = builder.sub(count, INDEX(half))
+        above = smaller_of(builder, builder.sub(count, INDEX(half)), INDEX(half))
         above = builder.select(builder.icmp_signed(">", above, INDEX(0)), above, INDEX(0))
         result = _emit(context, builder, kind.lane, JOINS[name], low, high, above)
         values = builder.select(present(builder, above, half), result, low)

@@ -292,12 +292,12 @@ class Inverse(pl.Vertex):
 
 @pytest.mark.parametrize("interpret", [True, False])
 def test_a_trap_stops_lanes_that_are_present_only(interpret: bool) -> None:
-    def invert(x: list[float]) -> list[float]:
+    def trapped(cls: type[pl.Vertex], field: str, x: list[float], size: int) -> list[float]:
         graph = pl.Graph(pl.Target(tiles=1))
         a = graph.add_variable(pl.FLOAT, (len(x),), "a", mapping=0, initial_value=x)
-        b = graph.add_variable(pl.FLOAT, (len(x),), "b", mapping=0)
+        b = graph.add_variable(pl.FLOAT, (size,), "b", mapping=0)
         work = graph.add_compute_set("work")
-        graph.add_vertex(work, Inverse, tile=0, x=a, y=b)
+        graph.add_vertex(work, cls, tile=0, x=a, **{field: b})
         behaviour = pl.FloatingPointBehaviour(
             inv=True, div0=True, oflo=True, esr=False, nanoo=False
         )
@@ -307,9 +307,15 @@ def test_a_trap_stops_lanes_that_are_present_only(interpret: bool) -> None:
         numbers: list[float] = engine.read(b).tolist()
         return numbers
 
-    assert invert([1, 2, 4]) == [1, 0.5, 0.25]
+    assert trapped(Inverse, "y", [1, 2, 4], 3) == [1, 0.5, 0.25]
     with pytest.raises(FloatingPointTrap, match="DIVIDE_BY_ZERO"):
-        invert([1, 0, 4])
+        trapped(Inverse, "y", [1, 0, 4], 3)
+    for count in (1, 40, 63, 64):
+        assert trapped(Fold, "out", [1.0] * count, 4) == [count, 1, 1, 1]
+    with pytest.raises(FloatingPointTrap, match="OVERFLOW"):
+        trapped(Fold, "out", [1.0] * 33 + [3e38] * 2, 4)
+    with pytest.raises(FloatingPointTrap, match="INVALID"):
+        trapped(Fold, "out", [1.0] * 50 + [math.inf, -math.inf], 4)
 
 
 def test_lanes_have_the_same_bits_on_a_plain_processor(root: Path, tmp_path: Path) -> None:
