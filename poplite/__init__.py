@@ -178,6 +178,7 @@ if TYPE_CHECKING:
         QuarterFormat as QuarterFormat,
         QuarterMetadata as QuarterMetadata,
     )
+    from poplite.vertex.faster import faster as faster
     from poplite.vertex.from_source import vertex_from_source as vertex_from_source
     from poplite.vertex.layouts import (
         Layout as Layout,
@@ -238,6 +239,7 @@ _HOMES = {
     "types": "BOOL CHAR FLOAT HALF INT LONGLONG QUARTER QUARTER_METADATA SHORT SIGNED_CHAR "
     "UNSIGNED_CHAR UNSIGNED_INT UNSIGNED_LONGLONG UNSIGNED_SHORT ElementType QuarterFormat "
     "QuarterMetadata",
+    "vertex.faster": "faster",
     "vertex.layouts": "Layout VectorLayout VectorListLayout",
     "vertex.from_source": "vertex_from_source",
     "vertex.vertex": "InOut Input MultiVertex Output State Vector Vertex",
