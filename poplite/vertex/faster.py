@@ -96,8 +96,9 @@ def _promise(bits: object, rtol: object) -> Promise:
 
 def promise_of(method: object) -> Promise | None:
     """Return what a method promises as a faster form; None where it is none."""
-    function = getattr(method, "__wrapped__", method)  # that of a staticmethod
-    found: Promise | None = getattr(function, "__dict__", {}).get(_MARK)
+    if isinstance(method, staticmethod | classmethod):
+        method = method.__func__
+    found: Promise | None = vars(method).get(_MARK) if isinstance(method, FunctionType) else None
     return found
 
 

@@ -76,7 +76,7 @@ def raise_fault(
     step = executable.steps[code.ops[row, 1]]
     assert isinstance(step, ComputeStep)
     vertex = executable.origins[code.ops[row, 1]][record.vertex]
-    form = forms.get(vertex.vertex_class)
+    form = forms.get(vertex.vertex_class) if code.ops[row, 2] == op.COMPUTE else None
     if not step.may_fault:
         raise _outside(executable, code, row, record, arena, form)
     interpreted_vertices.move(step.restore, arena)

@@ -134,6 +134,7 @@ def test_interpreted_vertices_run_compute() -> None:
     assert result_of(Broken, checks="fast", interpret=True) == {DEFINED}
     assert result_of(Broken, checks="fast", interpret=[Broken]) == {DEFINED}
     assert result_of(Broken, checks="strict", interpret=True) == {DEFINED}
+    assert result_of(Broken, checks="strict", interpret=[Broken], times=2) == {DEFINED}
 
 
 def test_the_option_is_one_of_the_environment() -> None:
@@ -256,6 +257,32 @@ def test_vertices_that_are_counted_run_compute() -> None:
     assert engine.report().cycles == _cycles(engine_of(Counted, checks="fast", faster=False))
     uncounted = {"debug.instrument": False}
     assert result_of(Counted, checks="fast", options=uncounted) == {FASTER}
+
+
+class Search(pl.Vertex):
+    """Takes as long as data say, and returns something, so that a driver of its own counts."""
+
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> bool:
+        for i in range(len(self.x)):
+            if self.x[i] > 3.0:
+                return True
+        return len(self.x) > 1000
+
+    @pl.faster(bits="equal")
+    def all_elements(self) -> bool:
+        found = 0.0
+        for i in range(len(self.x)):
+            found = max(found, self.x[i])
+        return found > 3.0 or len(self.x) > 1000
+
+
+def test_vertices_that_are_counted_beside_their_run_take_what_compute_takes() -> None:
+    engines = [engine_of(Search, checks="fast", faster=each) for each in (True, False)]
+    cycles = [_cycles(each) for each in engines]
+    assert cycles[0] == cycles[1]
+    assert engines[0].report().instrumentation.faster == ("Search.all_elements",)
 
 
 def _cycles(engine: Engine) -> int | None:
