@@ -17,6 +17,7 @@ import engine_axpy
 import engine_bounds
 import engine_bulk
 import engine_copies
+import engine_faster
 import engine_floats
 import engine_heat
 import engine_matmul
@@ -57,6 +58,7 @@ def rows(small: bool, samples: int) -> list[Row]:
         engine_bulk,
         engine_heat,
         engine_matmul,
+        engine_faster,
         engine_reduction,
         engine_steps,
         engine_copies,

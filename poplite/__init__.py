@@ -179,6 +179,7 @@ if TYPE_CHECKING:
         QuarterMetadata as QuarterMetadata,
     )
     from poplite.vertex.compute import lanes as lanes
+    from poplite.vertex.faster import faster as faster
     from poplite.vertex.from_source import vertex_from_source as vertex_from_source
     from poplite.vertex.layouts import (
         Layout as Layout,
@@ -240,6 +241,7 @@ _HOMES = {
     "UNSIGNED_CHAR UNSIGNED_INT UNSIGNED_LONGLONG UNSIGNED_SHORT ElementType QuarterFormat "
     "QuarterMetadata",
     "vertex.compute": "lanes",
+    "vertex.faster": "faster",
     "vertex.layouts": "Layout VectorLayout VectorListLayout",
     "vertex.from_source": "vertex_from_source",
     "vertex.vertex": "InOut Input MultiVertex Output State Vector Vertex",

@@ -134,7 +134,7 @@ class InvalidMachineModel(PopliteError, ValueError):
 
 
 class VertexDefinitionError(PopliteError, TypeError):
-    """A vertex class declares its fields or its `compute` wrongly."""
+    """A vertex class declares its fields, its `compute` or a faster form wrongly."""
 
     poplar = "graph_program_compilation_error"
 

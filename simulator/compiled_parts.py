@@ -21,7 +21,7 @@ from poplite.jit.native import kernel_job
 from poplite.simulator import progress
 from poplite.simulator.codegen.variant import Variant
 from poplite.source import SourceLocation
-from poplite.vertex.compute import code_identity
+from poplite.vertex.compute import FasterForm, code_identity
 from poplite.vertex.vertex import Vertex
 
 DRIVER = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 4, ctypes.c_void_p)
@@ -33,11 +33,21 @@ DRIVER = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 4, c
 
 @dataclass(frozen=True, eq=False)
 class Driver:
-    """Which driver: of a class, for rows of these columns, in one variant."""
+    """Which driver: of a class, for rows of these columns, in one variant.
+
+    Attributes:
+        form: what it runs in place of `compute`, if anything.
+    """
 
     cls: type[Vertex]
     columns: Columns
     variant: Variant
+    form: FasterForm | None = None
+
+    @property
+    def vertex(self) -> type[Vertex]:
+        """The class whose `compute` it runs."""
+        return self.cls if self.form is None else self.form.vertex
 
     def job(self) -> Job:
         """Return the job that makes it; only now its class is typed and lowered."""
@@ -48,12 +58,12 @@ class Driver:
             return counting_driver_job(name, self.cls, self.columns, self.variant.counting)
         from poplite.simulator.codegen.driver import driver_job
 
-        return driver_job(name, self.cls, self.columns, self.variant)
+        return driver_job(name, self.vertex, self.columns, self.variant)
 
     @cached_property
     def name(self) -> str:
-        """Name of its code."""
-        identity = code_identity(self.cls)
+        """Name of its code; that of a faster form is compiled anew when `compute` changes."""
+        identity = [code_identity(cls) for cls in dict.fromkeys((self.cls, self.vertex))]
         return digest([__name__], "driver", identity, self.columns, self.variant)
 
     def address(self) -> int:
@@ -61,7 +71,7 @@ class Driver:
 
         Raises `VertexCompileError` when `compute` cannot be compiled.
         """
-        with compile_errors(self.cls):
+        with compile_errors(self.vertex):
             return built(self.name, self.job).address
 
     def add_to(self, builds: Builds) -> None:
@@ -69,7 +79,7 @@ class Driver:
 
         Raises `VertexCompileError` when `compute` cannot be compiled.
         """
-        with compile_errors(self.cls):
+        with compile_errors(self.vertex):
             builds.add(self.name, self.job)
 
 
@@ -91,7 +101,7 @@ def _compile_error(cls: type[Vertex], error: Exception) -> VertexCompileError:
     place = getattr(error, "loc", None)
     at = SourceLocation(place.filename, place.line, "compute") if place else cls.location
     return VertexCompileError(
-        f"{cls.__name__}.compute cannot be compiled: {cause}",
+        f"{cls.__name__}.{cls.compute.__name__} cannot be compiled: {cause}",
         at=at,
         found="the compiler's whole message is this error's __cause__",
         fix="docs/vertices.md lists what compute may use",

@@ -88,7 +88,7 @@ class CompiledProgram:
         if not steps:
             return []
         kinds, number, phase = code.ops[:, :3].T
-        vertices = (kinds == op.LAUNCH) & ((phase == op.COMPUTE) | (phase == op.FALLING))
+        vertices = (kinds == op.LAUNCH) & np.isin(phase, (op.COMPUTE, op.FALLING, op.DEFINED))
         asked = vertices | (kinds == op.EXPECT) | (kinds == op.COLLECT)
         return np.flatnonzero(asked & np.isin(number, steps)).tolist()
 
@@ -253,9 +253,8 @@ class CompiledProgram:
 
     def returned(self, step: int) -> list[bool]:
         """Tell for each replica whether no vertex of a compute set returned false."""
-        launch = self._steps.table.launches[self._steps.launches[step, op.COMPUTE]]
         false: set[int] = set()
-        for chunks in (launch.chunks, launch.shares):
+        for chunks in self._steps.chunks_of_vertices(step):
             if np.count_nonzero(chunks[:, op.CHUNK_FALSE]):
                 false.update(chunks[chunks[:, op.CHUNK_FALSE] != 0, op.CHUNK_ARENA].tolist())
         compiled = [address not in false for address in self._addresses]
@@ -265,8 +264,7 @@ class CompiledProgram:
     def set_returned(self, step: int, returned: Sequence[bool]) -> None:
         """Set what the vertices of a compute set returned, for each replica."""
         self._steps.interpreted.set_returned(step, returned)
-        launch = self._steps.table.launches[self._steps.launches[step, op.COMPUTE]]
-        for chunks in (launch.chunks, launch.shares):
+        for chunks in self._steps.chunks_of_vertices(step):
             chunks[:, op.CHUNK_FALSE] = 0
             for address, own in zip(self._addresses, returned, strict=True):
                 if not own:
@@ -298,7 +296,9 @@ class CompiledProgram:
         if before is not None and before.place < (record.replica, record.vertex):
             raise_interpreted_fault(steps.executable, code, row, before, steps.arena)
         try:
-            raise_fault(steps.executable, code, row, record, steps.arena, steps.computes)
+            raise_fault(
+                steps.executable, code, row, record, steps.arena, steps.computes, steps.forms
+            )
         except TensorIndexError as error:
             if not is_undone(steps.executable, code, row):
                 steps.spoiled = error.what

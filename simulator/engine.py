@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from poplite.compile.compiler import Programs
 from poplite.compile.garbage import no_collection
 from poplite.compile.interpreting import Interpret, interpret_text
+from poplite.compile.options import EngineOptions, Faster
 from poplite.executable.actions import Stamp
 from poplite.executable.executable import Checks, Executable
 from poplite.graph.graph import Graph
@@ -41,6 +42,7 @@ from poplite.simulator.host.actions import Host
 from poplite.simulator.host.tensors import HostTensors
 from poplite.simulator.progress import Announcer, Progress, shown
 from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.faster_forms import faster_forms
 from poplite.simulator.run.float_modes import Floats
 from poplite.simulator.run_control import Runs
 from poplite.simulator.strict.checks import StrictChecks
@@ -75,6 +77,8 @@ class Engine:
             compute sets, by name or the classes themselves, whose vertices run so, while the
             others are compiled. Cycles that depend on data are counted by compiled code, unless
             the option debug.instrument is False.
+        faster: run the faster forms of vertex classes, see `pl.faster`, whose results have equal
+            bits; with "tolerant" those of other bits as well, with False none.
         progress: show on standard error what is being done. Without it only compiling is
             shown, when it takes longer than a second.
         seed: seed of stochastic rounding, from 0 to 2**63 - 1.
@@ -105,12 +109,14 @@ class Engine:
         *,
         checks: Checks | None = None,
         interpret: bool | Collection[str | type[Vertex]] = False,
+        faster: Faster = True,
         progress: bool = False,
         seed: int = 0,
         options: Mapping[str, object] | None = None,
         state: Engine | None = None,
     ) -> None:
-        arguments = {"checks": checks, "interpret": interpret, "progress": progress, "seed": seed}
+        arguments: dict[str, Any] = {"checks": checks, "interpret": interpret, "faster": faster}
+        arguments |= {"progress": progress, "seed": seed}
         asked = options_of(options, **arguments)
         bar_of = shown("engine", "vertex classes", wanted=bool(asked.progress))
         with no_collection(), bar_of as bar:
@@ -122,7 +128,7 @@ class Engine:
             self.interpret: Interpret = asked.interpret or False
             self._arena = Arena(self._executable.layout, Floats(self._executable.float_modes, seed))
             self._tensors = HostTensors(self._executable, self._source.graph, self._arena)
-            self._make(bar, works_ahead=asked.prefetch is not False)
+            self._make(bar, asked)
         # What another engine of the same programs and one more is made with.
         self._arguments: dict[str, Any] = {
             **arguments,
@@ -133,19 +139,20 @@ class Engine:
         if state is not None:
             self._continue_from(state)
 
-    def _make(self, progress: Progress, *, works_ahead: bool) -> None:
+    def _make(self, progress: Progress, asked: EngineOptions) -> None:
         """Make the parts that run programs."""
         executable, arena = self._executable, self._arena
+        forms = faster_forms(executable, asked.faster, self.interpret)
         self._host = Host(
             executable.actions,
             arena,
             executable.programs,
-            works_ahead=works_ahead,
+            works_ahead=asked.prefetch is not False,
             is_strict=self.checks == "strict",
         )
         self._strict: StrictChecks | None = None
         if self.checks == "strict":
-            self._strict = StrictChecks(executable, arena, interpret=self.interpret)
+            self._strict = StrictChecks(executable, arena, interpret=self.interpret, forms=forms)
         with Announcer(progress):
             self._runs = Runs(
                 executable,
@@ -153,6 +160,7 @@ class Engine:
                 self._host,
                 self._strict,
                 interpret=self.interpret,
+                forms=forms,
                 progress=progress,
             )
             self._accounts = Accounts(executable, self._runs.counts, self._runs.slot_totals)
@@ -245,6 +253,8 @@ class Engine:
         form = "interpreted" if self.interpret is True else "compiled"
         if isinstance(self.interpret, tuple):
             form = f"{interpret_text(self.interpret)} and the others compiled"
+        if self._runs.forms:
+            form += f" with faster forms {', '.join(map(str, self._runs.forms.values()))}"
         tiles = tiles_text(self._executable.target.tiles, self._executable.layout.replicas)
         checks = "no" if self.checks == "none" else self.checks
         return f"<Engine {programs} on {tiles}, {form}, {checks} checks>"
@@ -541,6 +551,7 @@ class Engine:
             runs=self._runs.ended,
             runs_again=runs_again,
             interpret=self.interpret is True,
+            faster=tuple(map(str, self._runs.forms.values())),
         )
 
     @contextmanager

@@ -23,6 +23,7 @@ from poplite.simulator.host.actions import Host
 from poplite.simulator.progress import Progress, shown
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.binding import CompiledSteps
+from poplite.simulator.run.faster_forms import Forms
 from poplite.simulator.run.interpreted_steps import InterpretedSteps
 from poplite.simulator.run.interpreted_vertices import Compute
 from poplite.simulator.run.recording import Recording
@@ -45,6 +46,7 @@ class Runs:
         counts: int64[rows] of each program, how often each row ran.
         slot_totals: returns what counted vertices took, as `Accounts` takes it.
         ended: how many runs reached their end, or were stopped.
+        forms: the faster forms that run.
     """
 
     def __init__(
@@ -55,10 +57,12 @@ class Runs:
         checks: StrictChecks | None,
         *,
         interpret: Interpret,
+        forms: Forms,
         progress: Progress,
     ) -> None:
         self._host, self._codes = host, executable.programs
         self.ended = 0
+        self.forms: Forms = {}
         self._now: dict[str, Running] = {}
         self._recording: Recording | None = None
         self._steps: CompiledSteps | None = None
@@ -82,8 +86,8 @@ class Runs:
                 for name, code in self._codes.items()
             }
         else:
-            steps = CompiledSteps(executable, arena, self.computes, interpreted, progress)
-            self._steps, slot_counts = steps, steps.slot_counts
+            steps = CompiledSteps(executable, arena, self.computes, interpreted, forms, progress)
+            self._steps, self.forms, slot_counts = steps, steps.forms, steps.slot_counts
             self.programs = {
                 name: CompiledProgram(steps, code, self.counts[name], checks)
                 for name, code in self._codes.items()

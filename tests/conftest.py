@@ -1,8 +1,9 @@
-"""What all tests share: their depth, a cache of their own, examples as modules."""
+"""What all tests share: their depth, a cache of their own, examples and vertices as modules."""
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import os
 import shutil
@@ -17,9 +18,11 @@ from hypothesis import settings
 
 from helpers.depth import USUAL
 from helpers.scripts import script
+from helpers.vertex_classes import Key, all_classes
 from poplite.jit import object_cache
 from poplite.jit.build import Builds
 from poplite.simulator import compiled_parts
+from poplite.vertex.vertex import Vertex
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -116,3 +119,10 @@ streams = of_script("examples/streams.py")
 photo = of_script("examples/photo.py")
 rows = of_script("benchmarks/rows.py")
 fidelity_rows = of_script("benchmarks/fidelity_rows.py")
+
+
+@pytest.fixture(scope="session")
+def classes(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Key, type[Vertex]]:
+    """All vertex classes of the repository by file and name."""
+    with contextlib.chdir(tmp_path_factory.mktemp("pages")):
+        return all_classes(root)

@@ -23,12 +23,16 @@ from poplite.text import clipped, of_type
 
 ENVIRONMENT = "POPLITE_ENGINE_OPTIONS"
 
-Kind = Literal["truth", "interpret", "checks", "seed"]
+Faster = bool | Literal["tolerant"]
+"""Whether faster forms of vertices run, with "tolerant" also those of other bits."""
+
+Kind = Literal["truth", "interpret", "checks", "faster", "seed"]
 
 _KINDS: Mapping[Kind, str] = {
     "truth": "true or false",
     "interpret": "true or false, or a list of classes and names of steps",
     "checks": '"strict", "fast" or "none"',
+    "faster": 'true, false or "tolerant"',
     "seed": "a whole number from 0 to 2**63 - 1",
 }
 
@@ -50,6 +54,7 @@ class Option:
 
 OPTIONS: Mapping[str, Option] = {
     "checks": Option("checks", "checks", is_argument=True),
+    "faster": Option("faster", "faster", is_argument=True),
     "interpret": Option("interpret", "interpret", is_argument=True),
     "progress": Option("truth", "progress", is_argument=True),
     "seed": Option("seed", "seed", is_argument=True),
@@ -93,6 +98,7 @@ class EngineOptions:
     """Options that were asked for; None where nothing was.
 
     Attributes:
+        faster: whether faster forms of vertices run.
         interpret: whether vertices run as plain Python, or which classes and steps do.
         progress: whether progress is shown.
         seed: the seed of stochastic rounding.
@@ -104,6 +110,7 @@ class EngineOptions:
     """
 
     checks: Literal["strict", "fast", "none"] | None = None
+    faster: Faster | None = None
     interpret: Interpret | None = None
     progress: bool | None = None
     seed: int | None = None
@@ -136,6 +143,14 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
             f"checks={checks!r:.60}, but it is 'strict', 'fast' or 'none'",
             at=here(),
             fix="leave checks out for the default",
+        )
+    faster = arguments.get("faster")
+    if faster is not None and not isinstance(faster, bool) and str(faster) != "tolerant":
+        raise InvalidOption(
+            f"faster={clipped(faster)}, but it is {_KINDS['faster']}",
+            at=here(),
+            found=of_type(faster),
+            fix="leave faster out for the forms whose results have equal bits",
         )
     found = {name: value for name, value in arguments.items() if value is not None}
     if "interpret" in found:
@@ -231,13 +246,13 @@ def _fits(name: object, pattern: str) -> bool:
 
 def _value(name: str, option: Option, value: object, source: str) -> Any:
     match option.kind, value:
-        case "truth" | "interpret", bool():
+        case "truth" | "interpret" | "faster", bool():
             return value
-        case "truth" | "interpret", "true" | "false":  # as Poplar spells it
+        case "truth" | "interpret" | "faster", "true" | "false":  # as Poplar spells it
             return value == "true"
         case "interpret", list() if all(isinstance(each, str) for each in value):
             return tuple(value)
-        case "checks", "strict" | "fast" | "none":
+        case ("checks", "strict" | "fast" | "none") | ("faster", "tolerant"):
             return value
         case "seed", int() if not isinstance(value, bool) and 0 <= value < 1 << 63:
             return value
@@ -253,5 +268,6 @@ _EXAMPLES: Mapping[Kind, str] = {
     "truth": "true",
     "interpret": '["Align"]',
     "checks": '"strict"',
+    "faster": "false",
     "seed": "0",
 }

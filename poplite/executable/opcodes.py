@@ -52,8 +52,9 @@ GATHER, SAVE, COUNT, COMPUTE, SCATTER, SUM_SLOTS = range(6)
 decide what vertices take: the first counts those that cannot count while they run, the second
 writes down what all of them took."""
 
-FALLING = 6
-"""The phase that strict checks run again: COMPUTE with workers in falling order."""
+FALLING, DEFINED = 6, 7
+"""Phases that strict checks run: COMPUTE with workers in falling order, and by the definition of
+each vertex class, where COMPUTE runs faster forms."""
 
 (
     LAUNCH_CHUNKS, LAUNCH_COUNT, LAUNCH_SHARES, LAUNCH_SHARE_COUNT, LAUNCH_CHECKED,

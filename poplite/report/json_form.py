@@ -154,6 +154,8 @@ def _decoded_object(cls: Any, data: Mapping[str, Any], known: Mapping[str, Any])
     for field in dataclasses.fields(cls):
         if not field.metadata.get("saved", True):
             values[field.name] = known[field.name]
+        elif field.name not in data and field.default is not dataclasses.MISSING:
+            values[field.name] = field.default  # it is younger than the report
         elif field.name not in data:
             raise _Malformed(f"a {cls.__name__} has no {field.name!r}")
         else:

@@ -31,11 +31,13 @@ class Instrumentation:
         is_modelled: whether cycles and memory of the machine are modelled.
         checks: what was looked at: "strict", "fast" (indices) or "none".
         interpreted: whether all vertices ran as plain Python.
+        faster: names of the faster forms that ran in place of the `compute` of their classes.
     """
 
     is_modelled: bool
     checks: Literal["strict", "fast", "none"]
     interpreted: bool
+    faster: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -271,6 +271,8 @@ def _bar_width(least: float, most: float) -> int:
 def _execution(report: Report) -> list[str]:
     execution, on = report.execution, report.instrumentation
     checks = f"{on.checks}, {'interpreted' if on.interpreted else 'compiled'}"
+    if on.faster:
+        checks += f", with faster forms {', '.join(on.faster)}"
     if execution.runs_again:
         checks += f"; {amount(execution.runs_again, 'compute set')} run again"
     ran = {

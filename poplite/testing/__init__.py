@@ -8,10 +8,11 @@
         reversed_twice = my_reverse(my_reverse(t.tensor))
         check_tensor(reversed_twice, t.addresses)
 
-`vertices` runs one vertex in both forms on elements laid out in drawn ways (`regions`); `plugin`
-has fixtures for pytest. `addressed` pairs a tensor with the addresses of its elements, `draw` makes
-random ones from a seed, `check` asks everything, `strategies` are for Hypothesis, which only they
-need, and `python -m poplite.testing.fuzz` checks as many tensors as there is time for.
+`vertices` runs one vertex in both forms on elements laid out in drawn ways (`regions`),
+`faster_forms` a faster form beside `compute`; `plugin` has fixtures for pytest. `addressed` pairs
+a tensor with the addresses of its elements, `draw` makes random ones from a seed, `check` asks
+everything, `strategies` are for Hypothesis, which only they need, and `python -m
+poplite.testing.fuzz` checks as many tensors as there is time for.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         check_tile_mapping as check_tile_mapping,
         tiles_of as tiles_of,
     )
+    from poplite.testing.faster_forms import check_faster as check_faster
     from poplite.testing.random_tensors import (
         random_mapping as random_mapping,
         random_shape as random_shape,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "addressed": "AddressedTensor appended concatenated variables",
     "check": "check_intersection check_sorted_regions check_tensor check_tile_mapping tiles_of",
+    "faster_forms": "check_faster",
     "random_tensors": "random_mapping random_shape random_step random_tensor random_variables",
     "strategies": "graphs_with_variables tensors tile_mappings",
     "vertices": "assert_vertex",

@@ -133,7 +133,7 @@ def specialise(cls: type[Vertex], arguments: Sequence[Any]) -> Any:
 
 def example(cls: type[Vertex]) -> str:
     """Return how a class of a template is spelled, such as `Add[FLOAT]`."""
-    allowed = (_allowed(variable)[0] for variable in cls.type_variables)
+    allowed = (allowed_elements(variable)[0] for variable in cls.type_variables)
     return f"{cls.__name__}[{', '.join(map(repr, allowed))}]"
 
 
@@ -146,7 +146,7 @@ def refusal(variable: TypeVar, element: ElementClass) -> str:
     """
     if _admits(variable, element):
         return ""
-    return f"{variable.__name__} is one of {', '.join(map(repr, _allowed(variable)))}"
+    return f"{variable.__name__} is one of {', '.join(map(repr, allowed_elements(variable)))}"
 
 
 def _list(arguments: Sequence[Any]) -> str:
@@ -198,7 +198,7 @@ def _argument(cls: type[Vertex], variable: TypeVar, argument: Any) -> ElementCla
 
 def _check_bounds(cls: type[Vertex], variable: TypeVar) -> None:
     try:
-        if all(map(element_type, variable.__constraints__)) and _allowed(variable):
+        if all(map(element_type, variable.__constraints__)) and allowed_elements(variable):
             return
     except (ElementTypeError, TypeError):
         pass
@@ -211,7 +211,8 @@ def _check_bounds(cls: type[Vertex], variable: TypeVar) -> None:
     )
 
 
-def _allowed(variable: TypeVar) -> list[ElementClass]:
+def allowed_elements(variable: TypeVar) -> list[ElementClass]:
+    """Return the element types that a type variable can be."""
     return [element for element in ELEMENT_TYPES if _admits(variable, element)]
 
 

@@ -51,6 +51,7 @@ from poplite.text import clipped
 from poplite.types import INT, ElementType, FieldKind, element_type, spelled
 from poplite.vertex.annotations import annotations_of
 from poplite.vertex.constraints import Constraint, parsed_constraints
+from poplite.vertex.faster import check_faster_methods
 from poplite.vertex.fields import (
     ROLE_NAMES,
     ROLES,
@@ -194,6 +195,7 @@ class Vertex(metaclass=VertexType):
         cls.memory_constraints = parsed_constraints(cls.__name__, cls.constraints, cls.fields)
         _check_compute(cls)
         _check_cycles(cls)
+        check_faster_methods(cls, cls._arguments, has_compute)
 
     def __new__(cls, *args: object, **kwargs: object) -> Vertex:
         """Refuse: vertices are added to a graph."""

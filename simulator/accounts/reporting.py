@@ -47,7 +47,13 @@ LAUNCHES = op.SUM_SLOTS + 1
 
 
 def report_of(
-    executable: Executable, accounts: Accounts, *, runs: int, runs_again: int, interpret: bool
+    executable: Executable,
+    accounts: Accounts,
+    *,
+    runs: int,
+    runs_again: int,
+    interpret: bool,
+    faster: tuple[str, ...],
 ) -> Report:
     """Return the report of an engine at this moment; `runs` counts those that reached their end."""
     work, compilation = accounts.work(), compilation_of(executable)
@@ -63,7 +69,7 @@ def report_of(
         cycles=sum(each.cycles for each in totals) if accounts.are_kept else None,
         target=executable.target,
     )
-    looked = Instrumentation(accounts.are_kept, executable.checks, interpret)
+    looked = Instrumentation(accounts.are_kept, executable.checks, interpret, faster)
     return Report(compilation, execution, looked)
 
 

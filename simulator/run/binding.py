@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from poplite.simulator.counting.data_dependent import counting_candidates
 from poplite.simulator.progress import Progress, announcer
 from poplite.simulator.run import threads
 from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.faster_forms import Forms
 from poplite.simulator.run.faults import Record
 from poplite.simulator.run.interpreted_steps import InterpretedSteps
 from poplite.simulator.run.interpreted_vertices import Compute
@@ -41,6 +43,7 @@ class CompiledSteps:
 
     Attributes:
         table: the launches; phase p of step s is in `launches[s, p]`.
+        forms: the faster forms that run.
         slot_counts: what counts vertices.
         spoiled: what stopped a vertex and left memory undefined; None where nothing did.
     """
@@ -51,6 +54,7 @@ class CompiledSteps:
         arena: Arena,
         computes: Mapping[type[Vertex], Compute],
         interpreted: InterpretedSteps,
+        forms: Forms,
         progress: Progress,
     ) -> None:
         self.executable, self.arena, self.computes = executable, arena, computes
@@ -59,28 +63,34 @@ class CompiledSteps:
         phases = [phases_of(step) for step in executable.steps]
         from poplite.simulator.run.checked_classes import checked_classes  # needs `bounds`
 
-        checked = checked_classes(executable, arena)
+        checked = checked_classes(executable, arena, forms)
+        kinds = _Kinds(executable, interpreted, forms, checked)
         with Builds() as builds:
-            _add_first(executable, interpreted, checked, builds)
+            _add_first(executable, kinds, builds)
             in_python = interpreted.classes
             self.slot_counts = SlotCounts(executable, arena.addresses, in_python, checked)
-            drivers = _drivers(executable, self.slot_counts, interpreted, checked, builds, progress)
+            drivers = _drivers(kinds, self.slot_counts, builds, progress)
+        ran = {kind[0] for kind in drivers if kind[-1]}
+        self.forms = {cls: form for cls, form in forms.items() if cls in ran}
 
         has_workers = [n for n, step in enumerate(executable.steps) if _may_race(executable, step)]
-        falling = False
+        defined = [n for n, step in enumerate(executable.steps) if self._is_looked_at(step)]
+        falling, faster = False, True
         counting: Mapping[type[Vertex], Counting] = {}
 
         def driver(group: Vertices) -> int:
-            is_falling = falling and issubclass(group.cls, MultiVertex)
-            return drivers[group.cls, group.columns, is_falling, counting.get(group.cls)]
+            cls, counts = group.cls, counting.get(group.cls)
+            is_falling = falling and issubclass(cls, MultiVertex)
+            is_faster = faster and counts is None and cls in self.forms
+            return drivers[cls, group.columns, is_falling, counts, is_faster]
 
-        rows = sum(map(len, phases)) + len(has_workers) + len(self.slot_counts)
+        rows = sum(map(len, phases)) + len(has_workers) + len(defined) + len(self.slot_counts)
         floats = arena.floats.address
         self.table = LaunchTable(rows, arena.addresses, driver, compiled_parts.mover, floats)
-        self.launches = np.zeros((len(executable.steps), op.FALLING + 1), np.int64)
+        self.launches = np.zeros((len(executable.steps), op.DEFINED + 1), np.int64)
         for number, step in enumerate(executable.steps):
             may_fault = isinstance(step, ComputeStep) and (
-                step.may_fault or any(group.cls in checked for group in step.groups)
+                step.may_fault or any(self._checks(group.cls, checked) for group in step.groups)
             )
             for phase, parts in enumerate(phases[number]):
                 looks = may_fault and phase == op.COMPUTE
@@ -100,6 +110,11 @@ class CompiledSteps:
                 launch = self.table.add(parts, checked=looks, replica_map=to, slots=slots)
                 self.launches[number, phase] = launch
                 counting = {}
+        faster = False
+        self.launches[:, op.DEFINED] = self.launches[:, op.COMPUTE]
+        for number in defined:
+            parts = interpreted.others(number, phases[number][op.COMPUTE])
+            self.launches[number, op.DEFINED] = self.table.add(parts, checked=True)
         falling = True
         for number in has_workers:
             parts = interpreted.others(number, phases[number][op.COMPUTE])
@@ -109,6 +124,22 @@ class CompiledSteps:
         self._may_share = np.ones(len(self.table.launches), np.bool_)
         guesses = np.array([launch.work for launch in self.table.launches]) / ELEMENTS_PER_NS
         self._share(guesses)
+
+    def _checks(self, cls: type[Vertex], checked: frozenset[type[Vertex]]) -> bool:
+        """Tell whether the code that runs for a class checks indices."""
+        return (self.forms[cls].vertex if cls in self.forms else cls) in checked
+
+    def _is_looked_at(self, step: ComputeStep | CopyStep) -> bool:
+        """Tell whether strict checks run the definitions of a step, which has faster forms."""
+        if self.executable.checks != "strict" or not isinstance(step, ComputeStep):
+            return False
+        return any(group.cls in self.forms for group in step.groups)
+
+    def chunks_of_vertices(self, step: int) -> Iterator[npt.NDArray[np.int64]]:
+        """Yield the chunks that know what the vertices of a compute set returned."""
+        for number in np.unique(self.launches[step, [op.COMPUTE, op.DEFINED]]).tolist():
+            launch = self.table.launches[number]
+            yield from (launch.chunks, launch.shares)
 
     def launch_of(self, code: Code, row: int) -> int:
         """Return the launch of a LAUNCH row; each row that sums slots has its own."""
@@ -150,7 +181,7 @@ class CompiledSteps:
         self.table.take_faults(number)
         self.table.words[self.launch_of(code, row), op.LAUNCH_SPENT] = 0
         if isinstance(lowered, ComputeStep) and phase >= op.COMPUTE:
-            is_undone = phase in (op.COMPUTE, op.FALLING) and lowered.may_fault
+            is_undone = phase in (op.COMPUTE, op.FALLING, op.DEFINED) and lowered.may_fault
             self._move(lowered.restore if is_undone else lowered.scatter)
             if phase in (op.SCATTER, op.SUM_SLOTS):
                 self.slot_counts.finish(code, row)
@@ -168,26 +199,63 @@ def _may_race(executable: Executable, step: ComputeStep | CopyStep) -> bool:
     return any(issubclass(group.cls, MultiVertex) for group in step.groups)
 
 
-_Kind = tuple[type[Vertex], Columns, bool, Counting | None]
-"""Vertex class, columns, whether workers run in falling order, and how vertices are counted."""
+_Kind = tuple[type[Vertex], Columns, bool, Counting | None, bool]
+"""Vertex class, columns, whether workers run in falling order, how vertices are counted, and
+whether they run the faster form of the class."""
 
 
-def _add_first(
-    executable: Executable,
-    interpreted: InterpretedSteps,
-    checked: frozenset[type[Vertex]],
-    builds: Builds,
-) -> None:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kinds:
+    """Which drivers an executable needs; `checked` are the classes whose code checks indices."""
+
+    executable: Executable
+    interpreted: InterpretedSteps
+    forms: Forms
+    checked: frozenset[type[Vertex]]
+
+    def needed(self, counting_of: Callable[[int], Mapping[type[Vertex], Counting]]) -> list[_Kind]:
+        """Return the drivers that are needed, each once."""
+        kinds: dict[_Kind, None] = {}
+        for number, step in enumerate(self.executable.steps):
+            for group in step.groups if isinstance(step, ComputeStep) else ():
+                cls, columns = group.cls, group.columns
+                counting = counting_of(number).get(cls)
+                if counting is not None:
+                    kinds[cls, columns, False, counting, False] = None
+                if cls in self.interpreted.classes[number]:
+                    continue
+                if counting is None or counting.on_copies:
+                    is_faster = cls in self.forms
+                    kinds[cls, columns, False, None, is_faster] = None
+                    if self.executable.checks == "strict":  # which look at the definition
+                        kinds[cls, columns, False, None, False] = None
+                if _may_race(self.executable, step) and issubclass(cls, MultiVertex):
+                    kinds[cls, columns, True, None, False] = None
+        return list(kinds)
+
+    def driver(self, kind: _Kind) -> Driver:
+        """Return a driver that is needed."""
+        cls, columns, falling, counting, is_faster = kind
+        if counting is not None:
+            return Driver(cls, columns, Variant(counting=counting))
+        form = self.forms[cls] if is_faster else None
+        is_checked = (cls if form is None else form.vertex) in self.checked
+        modes = modes_of(cls, self.executable.float_modes)
+        return Driver(cls, columns, Variant(is_checked, falling, modes), form)
+
+
+def _add_first(executable: Executable, kinds: _Kinds, builds: Builds) -> None:
     """Compile what is needed in any case, and what decides which vertices are counted."""
     candidates = set(counting_candidates(executable))
     drivers: dict[type[Vertex], list[Driver]] = {}
-    for kind in _kinds(executable, interpreted, lambda number: {}):
+    for kind in kinds.needed(lambda number: {}):
         own = drivers.setdefault(kind[0], [])
         # A class that is counted may need no driver beside the one that counts.
         if kind[0] not in candidates or executable.checks == "strict":
-            own.append(_driver(executable, kind, checked))
+            own.append(kinds.driver(kind))
     if (announcing := announcer()) is not None:
-        announcing.expect(cls for cls in drivers if not _is_lowered(executable, cls))
+        classes = (each for cls, own in drivers.items() for each in _compiled(cls, own))
+        announcing.expect(cls for cls in classes if not _is_lowered(executable, cls))
     phases = (parts for step in executable.steps for parts in phases_of(step))
     moves = any(isinstance(part, Moves) and len(part.records) for parts in phases for part in parts)
     compiled_parts.add_own(builds, moves=moves, counts=bool(candidates))
@@ -202,53 +270,24 @@ def _add_first(
     builds.finish()
 
 
+def _compiled(cls: type[Vertex], drivers: Sequence[Driver]) -> list[type[Vertex]]:
+    """Return the classes that are compiled for a class: its faster form, if that is one."""
+    return list(dict.fromkeys(driver.vertex for driver in drivers)) or [cls]
+
+
 def _is_lowered(executable: Executable, cls: type[Vertex]) -> bool:
     modes = modes_of(cls, executable.float_modes) or (0,)
     return all(is_lowered(cls, mode) for mode in modes)
 
 
 def _drivers(
-    executable: Executable,
-    slot_counts: SlotCounts,
-    interpreted: InterpretedSteps,
-    checked: frozenset[type[Vertex]],
-    builds: Builds,
-    progress: Progress,
+    kinds: _Kinds, slot_counts: SlotCounts, builds: Builds, progress: Progress
 ) -> dict[_Kind, int]:
     """Return the addresses of the drivers that an executable needs, and compile missing ones."""
-    kinds = _kinds(executable, interpreted, slot_counts.counting)
-    drivers = {kind: _driver(executable, kind, checked) for kind in kinds}
+    drivers = {kind: kinds.driver(kind) for kind in kinds.needed(slot_counts.counting)}
     for driver in drivers.values():
         driver.add_to(builds)
     builds.finish()
-    progress.total = len(vertex_classes(executable.steps))
+    progress.total = len(vertex_classes(kinds.executable.steps))
     progress.update(lambda: progress.total or 0)
     return {kind: driver.address() for kind, driver in drivers.items()}
-
-
-def _kinds(
-    executable: Executable,
-    interpreted: InterpretedSteps,
-    counting_of: Callable[[int], Mapping[type[Vertex], Counting]],
-) -> list[_Kind]:
-    """Return the drivers that an executable needs, each once."""
-    kinds: dict[_Kind, None] = {}
-    for number, step in enumerate(executable.steps):
-        for group in step.groups if isinstance(step, ComputeStep) else ():
-            counting = counting_of(number).get(group.cls)
-            is_compiled = group.cls not in interpreted.classes[number]
-            if is_compiled and (counting is None or counting.on_copies):
-                kinds[group.cls, group.columns, False, None] = None
-            if counting is not None:
-                kinds[group.cls, group.columns, False, counting] = None
-            if is_compiled and _may_race(executable, step) and issubclass(group.cls, MultiVertex):
-                kinds[group.cls, group.columns, True, None] = None
-    return list(kinds)
-
-
-def _driver(executable: Executable, kind: _Kind, checked: frozenset[type[Vertex]]) -> Driver:
-    cls, columns, falling, counting = kind
-    if counting is not None:
-        return Driver(cls, columns, Variant(counting=counting))
-    modes = modes_of(cls, executable.float_modes)
-    return Driver(cls, columns, Variant(cls in checked, falling, modes))

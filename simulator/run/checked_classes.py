@@ -18,20 +18,26 @@ from poplite.executable.descriptor import COUNT, Column, positions
 from poplite.executable.executable import Executable
 from poplite.executable.step import ComputeStep, Vertices
 from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.faster_forms import Forms
 from poplite.vertex.compute import remembered
 from poplite.vertex.compute.bounds import conditions
 from poplite.vertex.compute.bounds.functions import NUMBER_BITS
 from poplite.vertex.vertex import Vertex
 
 
-def checked_classes(executable: Executable, arena: Arena) -> frozenset[type[Vertex]]:
-    """Return the classes whose code checks indices, as they are not known to be inside."""
+def checked_classes(executable: Executable, arena: Arena, forms: Forms) -> frozenset[type[Vertex]]:
+    """Return the classes whose code checks indices, as they are not known to be inside.
+
+    Those of faster forms are among them.
+    """
     if executable.checks == "none":
         return frozenset()
     groups: dict[type[Vertex], list[Vertices]] = defaultdict(list)
     for step in executable.steps:
         for group in step.groups if isinstance(step, ComputeStep) else ():
             groups[group.cls].append(group)
+            if group.cls in forms:
+                groups[forms[group.cls].vertex].append(group)
     return frozenset(cls for cls, found in groups.items() if not _is_proved(cls, found, arena))
 
 

@@ -36,8 +36,9 @@ from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep
 from poplite.simulator.run import interpreted_vertices
 from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.faster_forms import Forms
 from poplite.simulator.run.field_elements import behind_field
-from poplite.vertex.compute import OutsideField, calls_in
+from poplite.vertex.compute import FasterForm, OutsideField, calls_in
 from poplite.vertex.vertex import Vertex
 
 
@@ -66,13 +67,18 @@ def raise_fault(
     record: Record,
     arena: Arena,
     computes: Mapping[type[Vertex], interpreted_vertices.Compute],
+    forms: Forms,
 ) -> NoReturn:
-    """Restore memory and raise what a vertex of the launch in `row` raises as plain Python."""
+    """Restore memory and raise what a vertex of the launch in `row` raises as plain Python.
+
+    `forms` are the faster forms that classes run.
+    """
     step = executable.steps[code.ops[row, 1]]
     assert isinstance(step, ComputeStep)
     vertex = executable.origins[code.ops[row, 1]][record.vertex]
+    form = forms.get(vertex.vertex_class) if code.ops[row, 2] == op.COMPUTE else None
     if not step.may_fault:
-        raise _outside(executable, code, row, record, arena)
+        raise _outside(executable, code, row, record, arena, form)
     interpreted_vertices.move(step.restore, arena)
     interpreted_vertices.move(step.gather, arena)
     try:
@@ -88,7 +94,7 @@ def raise_fault(
         raise_interpreted_fault(executable, code, row, fault, arena)
     finally:
         interpreted_vertices.move(step.restore, arena)
-    raise _only_compiled(executable, code, row, record, arena)
+    raise _only_compiled(executable, code, row, record, arena, form)
 
 
 def _of_replica(replica: int, arena: Arena) -> str:
@@ -103,7 +109,12 @@ def is_undone(executable: Executable, code: Code, row: int) -> bool:
 
 
 def _outside(
-    executable: Executable, code: Code, row: int, record: Record, arena: Arena
+    executable: Executable,
+    code: Code,
+    row: int,
+    record: Record,
+    arena: Arena,
+    form: FasterForm | None,
 ) -> TensorIndexError:
     """Return the error of an index out of range, where nothing was saved to replay it."""
     number = code.ops[row, 1]
@@ -112,6 +123,7 @@ def _outside(
     cls = vertex.vertex_class
     found = _behind(executable, step, cls, record, arena)
     found.append(f"the vertex was added at {vertex.location}")
+    found += [f"its faster form {form} ran, of {form.location}"] if form else []
     found.append("memory is undefined now, as fast checks save nothing")
     return TensorIndexError(
         f"{vertex}{_of_replica(record.replica, arena)}: {_index_text(cls, record)}",
@@ -138,11 +150,17 @@ def _index_text(cls: type[Vertex], record: Record) -> str:
 
 
 def _only_compiled(
-    executable: Executable, code: Code, row: int, record: Record, arena: Arena
+    executable: Executable,
+    code: Code,
+    row: int,
+    record: Record,
+    arena: Arena,
+    form: FasterForm | None,
 ) -> PopliteError:
     """Return the error of a vertex that does not stop as plain Python.
 
-    Both forms have the same bits, so it read what another vertex had written meanwhile.
+    Both forms have the same bits, so it read what another vertex had written meanwhile, unless a
+    faster form breaks its promise.
     """
     number = code.ops[row, 1]
     step, vertex = executable.steps[number], executable.origins[number][record.vertex]
@@ -158,12 +176,16 @@ def _only_compiled(
         what = _index_text(cls, record)
         found = _behind(executable, step, cls, record, arena)
     found.append(f"the vertex was added at {vertex.location}; as plain Python it does not fault")
+    fix = f"look for {cause} that depends on what another vertex writes: checks='strict'"
+    if form is not None:
+        found.append(f"its faster form {form} ran, of {form.location}")
+        fix = f"poplite.testing.check_faster({cls.__name__}), or Engine(..., faster=False)"
     return kind(
         f"{vertex}{_of_replica(record.replica, arena)}: {what}",
         at=cls.location,
         where=_step(executable, code, row),
         found="\n".join(found),
-        fix=f"look for {cause} that depends on what another vertex writes: checks='strict'",
+        fix=fix,
     )
 
 

@@ -24,6 +24,7 @@ from poplite.executable.step import ComputeStep, CopyStep, vertex_classes
 from poplite.jit.kernels.written import INCOMPLETE, LOSSY
 from poplite.simulator.host.tensors import HostAccess
 from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.faster_forms import Forms
 from poplite.simulator.strict.host import look_at_action, uninitialized
 from poplite.simulator.strict.kernel_forms import KernelForms
 from poplite.simulator.strict.messages import Place
@@ -43,7 +44,9 @@ MOST_KEPT = 1 << 22
 
 
 class StrictChecks:
-    """The strict checks of an engine; `interpret` says which vertices run as plain Python.
+    """The strict checks of an engine.
+
+    `interpret` says which vertices run as plain Python, `forms` which have a faster form.
 
     Attributes:
         shadow: which bytes of the memory are written.
@@ -51,8 +54,10 @@ class StrictChecks:
         on_armed: called when all steps are armed again.
     """
 
-    def __init__(self, executable: Executable, arena: Arena, *, interpret: Interpret) -> None:
-        self._executable, self._arena = executable, arena
+    def __init__(
+        self, executable: Executable, arena: Arena, *, interpret: Interpret, forms: Forms
+    ) -> None:
+        self._executable, self._arena, self._forms = executable, arena, forms
         classes = vertex_classes(executable.steps) if interpret else ()
         self._shown = frozenset(cls for cls in classes if check(cls).shows)
         self.shadow = Shadow(executable.layout, KernelForms(interpret=interpret is True))
@@ -163,7 +168,7 @@ class StrictChecks:
         if is_trusted:
             replay.trust()
         if is_trusted or (
-            replay.is_complete and not replay.has_workers and not (is_first and replay.has_outputs)
+            replay.is_complete and not replay.has_workers and not (is_first and replay.looks_first)
         ):
             self._disarm(number, replay)
             return False
@@ -184,7 +189,7 @@ class StrictChecks:
         if number not in self._replays:
             # Vertices that print run only once, as a second run would be seen.
             shows = any(group.cls in self._shown for group in step.groups)
-            replay = Replay(step, self._arena, self.shadow, runs_once=shows)
+            replay = Replay(step, self._arena, self.shadow, self._forms, runs_once=shows)
             self._replays[number] = replay
             self._kept += replay.size
         return self._replays[number]

@@ -12,6 +12,7 @@ from poplite.errors import (
     PopliteError,
     UninitializedReadError,
     UnwrittenOutputWarning,
+    VertexDefinitionError,
     WorkerRaceError,
 )
 from poplite.executable import opcodes as op
@@ -26,6 +27,7 @@ from poplite.simulator.run.touched import Touched
 from poplite.simulator.strict.patterns import Mask
 from poplite.source import SourceLocation
 from poplite.text import amount
+from poplite.vertex.compute import FasterForm
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +167,45 @@ class Place:
     def falling_fault(self, error: PopliteError) -> WorkerRaceError:
         """Return the error of workers that stop in falling order only."""
         return self._race(f"in falling order, and in no other: {error.what}", error.at)
+
+    def other_form(
+        self,
+        form: FasterForm,
+        field: Touched,
+        number: int,
+        replica: int,
+        count: int,
+        defined: str,
+        faster: str,
+    ) -> VertexDefinitionError:
+        """Return the error of a faster form that differs from its definition.
+
+        `count` results of the field differ; the values are those of one of them.
+        """
+        name, _ = self._element(field, number)
+        vertex = self._vertex(field, number)
+        more = f"; {amount(count - 1, 'more element')} of that field" if count > 1 else ""
+        more += " differ" if count > 2 else " differs" if count == 2 else ""
+        return self._unequal(
+            form,
+            f"{vertex}{self._of_replica(replica)}: {field.name(number)} is {defined} by compute, "
+            f"and {faster} by the faster form {form}",
+            f"the vertex was added at {vertex.location}; the element is {name}{more}",
+        )
+
+    def faster_fault(self, form: FasterForm, error: PopliteError) -> VertexDefinitionError:
+        """Return the error of a step whose faster form ends otherwise than its definition."""
+        return self._unequal(form, f"in the faster form {form} only: {error.what}", error.found)
+
+    def _unequal(self, form: FasterForm, what: str, found: str) -> VertexDefinitionError:
+        return VertexDefinitionError(
+            what,
+            at=form.location,
+            where=str(self),
+            found=found,
+            fix=f"poplite.testing.check_faster({form.vertex.__name__}) finds the smallest fields "
+            "that differ; Engine(..., faster=False) runs compute",
+        )
 
     def _race(self, what: str, at: SourceLocation | None, found: str = "") -> WorkerRaceError:
         return WorkerRaceError(

@@ -4,11 +4,14 @@
     vertices               the result that counts
     vertices, again        with other values where nothing was written      -> are they needed?
     vertices, again        with other values in Outputs, the first time     -> who keeps them?
+    vertices, again        in their faster forms, the first time            -> the same results?
     vertices, again        workers in falling order, of MultiVertex classes -> who races?
     scatter                memory is then what it is after the first run
 
 Connected elements that were not written change nothing as long as no result depends on them: a
 vertex may be connected to them, and may pass them on, which leaves them unwritten.
+
+All of them run `compute`, except for that of faster forms.
 
 Between the runs kernels save, change and compare elements.  Python looks at single ones only when
 something is wrong.
@@ -28,6 +31,7 @@ from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep
 from poplite.jit.kernels.written import DEPENDENT, INCOMPLETE, LOSSY
 from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.faster_forms import Forms, differing
 from poplite.simulator.run.touched import Touched, touched
 from poplite.simulator.strict.element_table import ElementTable
 from poplite.simulator.strict.messages import Place
@@ -56,7 +60,8 @@ class Replay:
     Attributes:
         size: how many elements it touches, in all replicas.
         has_workers: whether the order of workers is looked at, each time.
-        has_outputs: whether it has Outputs, which are looked at in the first execution.
+        looks_first: whether its first execution is looked at in any case: it has Outputs, or faster
+            forms.
         runs_again: how often its vertices ran again, in the last execution.
         is_complete: whether all elements that it touches are written: at first before it runs,
             then afterwards.
@@ -64,7 +69,9 @@ class Replay:
         warnings: to be shown.
     """
 
-    def __init__(self, step: ComputeStep, arena: Arena, shadow: Shadow, *, runs_once: bool) -> None:
+    def __init__(
+        self, step: ComputeStep, arena: Arena, shadow: Shadow, forms: Forms, *, runs_once: bool
+    ) -> None:
         self._looks = not runs_once
         self._fields = touched(step)
         self._table = ElementTable(self._fields, arena, shadow)
@@ -73,7 +80,10 @@ class Replay:
         self._outputs = [n for n in self._writing if not self._fields[n].field.reads]
         classes = {group.cls for group in step.groups}
         self.has_workers = self._looks and any(issubclass(cls, MultiVertex) for cls in classes)
-        self.has_outputs = self._looks and any(not each.field.reads for each in self._fields)
+        self._forms = {cls: forms[cls] for cls in classes if cls in forms}
+        self._vertices = op.DEFINED if self._forms else op.COMPUTE
+        has_outputs = any(not each.field.reads for each in self._fields)
+        self.looks_first = self._looks and (has_outputs or bool(self._forms))
         # Most vertices return nothing, so that there is nothing to restore.
         self._returns = any(check(cls).result is not None for cls in classes)
         self._returned = self._all_true = [True] * len(arena.parts)
@@ -104,7 +114,7 @@ class Replay:
         self._set_returned(self._all_true)
         table.expect_written()
         try:
-            self._launch(op.SAVE, op.COUNT, op.COMPUTE)
+            self._launch(op.SAVE, op.COUNT, self._vertices)
             table.take_result()
             if self._returns:
                 self._returned = self._runner.returned(self._number)
@@ -112,6 +122,7 @@ class Replay:
                 self._look_at_holes()
             if self._looks and is_first:
                 self._look_at_outputs()
+                self._look_at_forms()
             if self.has_workers:
                 self._look_at_workers()
         except BaseException:
@@ -142,7 +153,7 @@ class Replay:
             self._runner.set_returned(self._number, returned)
 
     def _again(
-        self, number: int, put_other: Callable[[], object] | None, phase: int = op.COMPUTE
+        self, number: int, put_other: Callable[[], object] | None, phase: int | None = None
     ) -> PopliteError | None:
         """Run the vertices after a change of their memory; return what they raise.
 
@@ -155,8 +166,8 @@ class Replay:
             put_other()
         try:
             self._set_returned(self._all_true)
-            self._launch(phase)
-            is_asked = self._returns and phase == op.COMPUTE
+            self._launch(self._vertices if phase is None else phase)
+            is_asked = self._returns and phase != op.FALLING
             if is_asked and self._runner.returned(self._number) != self._returned:
                 return PopliteError("compute returns another value")
         except PopliteError as error:
@@ -260,6 +271,28 @@ class Replay:
             kept = np.asarray((chosen[:, part] & is_kept).any(axis=0))
             if kept.any():
                 self.warnings.append(self._place.kept_output(self._fields[n], kept))
+
+    def _look_at_forms(self) -> None:
+        """Compare the faster forms with the definitions."""
+        if not self._forms:
+            return
+        table = self._table
+        error = self._again(0, None, op.COMPUTE)
+        if error is not None:
+            raise self._place.faster_fault(next(iter(self._forms.values())), error)
+        for n in self._writing:
+            field, part = self._fields[n], table.parts[n]
+            if (form := self._forms.get(field.cls)) is None:
+                continue
+            results = table.result[:, part], table.others[0][:, part]
+            kind, dtype = f"u{field.size}", field.field.element.dtype
+            defined, faster = (each.astype(kind).view(dtype) for each in results)
+            differs = differing(defined, faster, form.rtol)
+            if differs.any():
+                replica, number = np.argwhere(differs)[0].tolist()
+                texts = (self._value(n, each[replica, number]) for each in results)
+                count = int(differs.any(axis=0).sum())
+                raise self._place.other_form(form, field, number, replica, count, *texts)
 
     def _look_at_workers(self) -> None:
         table = self._table

@@ -8,7 +8,6 @@ without a class.
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ import poplite as pl
 from helpers.depth import deep, examples
 from helpers.recipes import RECIPES
 from helpers.recipes.shared import METADATA, Values
-from helpers.vertex_classes import Key, all_classes, vertex_classes
+from helpers.vertex_classes import Key, vertex_classes
 
 INTERPRETED = frozenset({("docs/vertices.md", "Running")})
 """Classes that print, and so cannot be compiled."""
@@ -30,13 +29,6 @@ KEYS = [
     for key in sorted(RECIPES)
 ]
 """Classes that users are shown, and at full depth those of benchmarks."""
-
-
-@pytest.fixture(scope="session")
-def classes(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Key, type[pl.Vertex]]:
-    """All vertex classes of the repository by file and name."""
-    with contextlib.chdir(tmp_path_factory.mktemp("pages")):
-        return all_classes(root)
 
 
 def run(vertex: type[pl.Vertex], values: Values, *, interpret: bool) -> dict[str, Any]:

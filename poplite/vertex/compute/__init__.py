@@ -9,6 +9,10 @@ Both forms compute the same bits; docs/arithmetic.md is the table.
 from poplite.vertex.compute.compiled import (
     compiled_form as compiled_form,
 )
+from poplite.vertex.compute.faster_form import (
+    FasterForm as FasterForm,
+    faster_form as faster_form,
+)
 from poplite.vertex.compute.identity import (
     ClassCode as ClassCode,
     check as check,

@@ -69,6 +69,15 @@ def dot(a: str, b: str, out: str) -> Recipe:
     return recipe
 
 
+def add_product(rng: np.random.Generator) -> tuple[Values, Expected]:
+    rows, inner, columns = (int(v) for v in rng.integers(1, 9, 3))
+    a, b, c = floats(rng, rows, inner), floats(rng, inner, columns), floats(rng, rows, columns)
+    total = c
+    for k in range(inner):
+        total = total + a[:, k : k + 1] * b[k]
+    return {"a": a, "b": b, "c": c}, {"c": total}
+
+
 def axpy(factor: str) -> Recipe:
     """Return the recipe of `y = factor * x + y`, whose state has this name."""
 

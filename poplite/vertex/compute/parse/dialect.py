@@ -48,6 +48,7 @@ from poplite.types import (
 from poplite.vertex.compute.arithmetic import INT_MAX, INT_MIN
 from poplite.vertex.compute.mathematics.functions import KERNELS
 from poplite.vertex.compute.parse.source_text import SourceText
+from poplite.vertex.faster import promise_of
 from poplite.vertex.vertex import Vertex
 
 LIMITS = {"**": 64, "<<": 63, ">>": 63}
@@ -280,8 +281,10 @@ def scope_of(
         takes_self,
         callers,
     )
+    is_faster = promise_of(text.function) is not None
     for decorator in text.tree.decorator_list:
-        if ast.unparse(decorator) != "staticmethod":
+        is_allowed = is_faster and isinstance(decorator, ast.Call)
+        if ast.unparse(decorator) != "staticmethod" and not is_allowed:
             scope.refuse(decorator, "a decorator", f"write {name} without one")
     _check_depth(scope)
     docstring = ast.get_docstring(text.tree, clean=False) is not None

@@ -1,0 +1,410 @@
+"""A faster form of a vertex class beside its `compute`, on drawn fields.
+
+check_faster(Total)                                          any lengths, any values
+check_faster(Product, lambda n: {"a": (3, n), ...})          lengths that fit each other
+check_faster(Shift, values={"places": range(8)})             values that make sense
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.errors import PopliteError, TensorIndexError, VertexCompileError
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.machine.target import Target
+from poplite.program import Execute
+from poplite.simulator.engine import Engine
+from poplite.simulator.run.faster_forms import differing
+from poplite.text import amount
+from poplite.types import BOOL, HALF, QUARTER, UNSIGNED_CHAR, ElementType, QuarterMetadata
+from poplite.vertex.compute import FasterForm, check, faster_form
+from poplite.vertex.fields import Field, definition_error
+from poplite.vertex.templates import allowed_elements
+from poplite.vertex.vertex import MultiVertex, Vertex
+
+Array = npt.NDArray[Any]
+Rows = list[Array]
+"""The elements of a field, one array for each of its edges."""
+
+Shapes = Callable[[int], Mapping[str, int | tuple[int, ...]]]
+"""What fits a size: lengths of vectors, and rows and columns of lists, by field."""
+
+SIZES = (0, 1, 2, 3, 7, 8, 9, 31, 32, 33, 63, 64, 65)
+"""Elements of vectors: nothing, and what is just below and above the lanes of machines."""
+
+METADATA = QuarterMetadata("F143", scale=1)
+"""Of all QUARTER fields."""
+
+RESULT = "what is returned"
+
+MOST_SHOWN = 70
+"""Elements of a field that a message shows, before it leaves some out."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fields:
+    """What one vertex is connected to: edges, by name, and values of State."""
+
+    cls: type[Vertex]
+    edges: Mapping[str, Rows]
+    state: Mapping[str, Any]
+
+    @property
+    def size(self) -> int:
+        """All elements."""
+        lists = (value for value in self.state.values() if isinstance(value, list))
+        rows = (row for rows in self.edges.values() for row in rows)
+        return sum(map(len, lists)) + sum(map(len, rows))
+
+
+def check_faster(
+    vertex: type[Vertex],
+    shapes: Shapes | None = None,
+    *,
+    values: Mapping[str, Sequence[Any]] | None = None,
+    examples: int = 150,
+    seed: int = 0,
+) -> None:
+    """Check that the faster form of a vertex class does what its `compute` does.
+
+    Both run compiled, on the same drawn fields: of no, one, few and many elements, with NaN,
+    infinities, the smallest numbers, zeros of both signs and the ends of integers among them. Those
+    for which `compute` indexes outside of a field are left out. A template is checked for all
+    element types that its `compute` can have.
+
+    Args:
+        vertex: the class.
+        shapes: returns for a size the length of each vector, and rows and columns of each list of
+            vectors, by field; by default they are drawn.
+        values: what some fields are drawn from, by name. By default numbers of State are small, if
+            they are integers.
+        examples: how many vertices are tried, for each element type.
+        seed: chooses the fields; the same seed gives the same ones.
+
+    Raises:
+        AssertionError: for results that differ in a bit, or by more than the form's `rtol`, with
+            the smallest fields that were found; and when `compute` stops for all drawn fields.
+        VertexDefinitionError: when the class has no faster form.
+        VertexCompileError: when one of them cannot be compiled.
+
+    >>> import poplite as pl
+    >>> class Last(pl.Vertex):
+    ...     x: pl.Input[pl.Vector[pl.FLOAT]]
+    ...     y: pl.Output[pl.FLOAT]
+    ...     def compute(self) -> None:
+    ...         for i in range(len(self.x)):
+    ...             self.y = self.x[i]
+    ...     @pl.faster(bits="equal")
+    ...     def only_last(self) -> None:
+    ...         if len(self.x) > 0:
+    ...             self.y = self.x[len(self.x) - 1]
+    >>> check_faster(Last)
+    """
+    __tracebackhide__ = True
+    for cls in _classes(vertex):
+        form = faster_form(cls)
+        if form is None:
+            fix = 'mark a method of it with @pl.faster(bits="equal")'
+            raise definition_error(cls, "it has no faster form", fix)
+        rng = np.random.default_rng(seed)
+        drawn = [_drawn(cls, rng, shapes, values or {}) for _ in range(examples)]
+        drawn.sort(key=lambda each: each.size)
+        _compare(form, cls, drawn, f"of {examples} vertices, seed {seed}")
+
+
+def _classes(vertex: type[Vertex]) -> list[type[Vertex]]:
+    """Return a class, or those that a template can be made to."""
+    if not vertex.type_variables:
+        return [vertex]
+    found: list[type[Vertex]] = []
+    template: Any = vertex
+    refused: VertexCompileError | None = None
+    for elements in product(*map(allowed_elements, vertex.type_variables)):
+        try:
+            cls = template[elements]
+            check(cls)
+            found.append(cls)
+        except VertexCompileError as error:  # compute has no meaning for these
+            refused = error
+    if not found and refused is not None:
+        raise refused
+    return found
+
+
+# -- fields ----------------------------------------------------------------------------------
+
+
+def _drawn(
+    cls: type[Vertex],
+    rng: np.random.Generator,
+    shapes: Shapes | None,
+    values: Mapping[str, Sequence[Any]],
+) -> _Fields:
+    size = int(rng.choice(SIZES))
+    others = [size, size, int(rng.choice(SIZES)), *rng.integers(0, 6, 2).tolist()]
+    fitting = shapes(size) if shapes is not None else {}
+    is_even = rng.random() < 0.7
+    special = float(rng.choice([0.0, 0.05, 1.0]))
+    edges: dict[str, Rows] = {}
+    state: dict[str, Any] = {}
+    for name, field in cls.fields.items():
+        if field.is_implicit or (name == "num_workers" and issubclass(cls, MultiVertex)):
+            continue
+        shape = fitting.get(name)
+        lengths = _lengths(field, rng, shape, others, is_even=is_even)
+        rows = [_elements(field, length, rng, special, values.get(name)) for length in lengths]
+        if field.is_edge:
+            edges[name] = rows
+        else:
+            state[name] = rows[0].tolist() if field.depth else rows[0].tolist()[0]
+    return _Fields(cls, edges, state)
+
+
+def _lengths(
+    field: Field,
+    rng: np.random.Generator,
+    shape: int | tuple[int, ...] | None,
+    sizes: Sequence[int],
+    *,
+    is_even: bool,
+) -> list[int]:
+    """Return the elements of each edge of a field; `is_even` fields are of one size."""
+    if field.depth == 0:
+        return [1]
+    if shape is not None:
+        *rows, length = (shape,) if isinstance(shape, int) else shape
+        return [length] * (rows[0] if rows else 1)
+    length = sizes[0] if is_even else int(rng.choice(sizes))
+    if field.depth == 1:
+        return [length]
+    rows = [sizes[0] if is_even else int(rng.choice(sizes))]
+    is_ragged = not is_even and rng.random() < 0.3
+    return [int(rng.choice(sizes)) if is_ragged else length for _ in range(rows[0])]
+
+
+def _elements(
+    field: Field,
+    length: int,
+    rng: np.random.Generator,
+    special: float,
+    values: Sequence[Any] | None,
+) -> Array:
+    """Return elements of a field, of which a share is `special`."""
+    dtype = field.element.dtype
+    if values is not None:
+        return np.asarray([values[k] for k in rng.integers(0, len(values), length)], dtype)
+    if field.role == "state" and dtype.kind in "iu":
+        return rng.integers(0, 10, length).astype(dtype)
+    usual = _usual(field.element, length, rng)
+    return np.where(
+        rng.random(length) < special, rng.choice(_special(field.element), length), usual
+    )
+
+
+def _usual(element: type[ElementType[Any]], length: int, rng: np.random.Generator) -> Array:
+    dtype = element.dtype
+    if dtype.kind == "b":
+        return rng.random(length) < 0.5
+    if dtype.kind == "f":
+        powers = rng.integers(-2, 3, length) if element is HALF else rng.integers(-5, 6, length)
+        return (rng.standard_normal(length) * 10.0**powers).astype(dtype)
+    if element is QUARTER or rng.random() < 0.5:
+        return rng.integers(0, 256, length * dtype.itemsize, np.uint8).view(dtype)
+    return rng.integers(0, 100, length).astype(dtype)
+
+
+def _special(element: type[ElementType[Any]]) -> Array:
+    dtype = element.dtype
+    if dtype.kind == "b":
+        return np.array([False, True])
+    if dtype.kind == "f":
+        limits: Any = np.finfo(dtype)
+        small = [limits.smallest_subnormal, limits.smallest_normal]
+        positive = np.array([0.0, *small, 1.0, limits.max, np.inf, np.nan], dtype)
+        return np.concatenate([positive, -positive])
+    if element is QUARTER:
+        return np.array([0, 1, 0x7F, 0x80, 0x81, 0xFF], dtype)
+    ends: Any = np.iinfo(dtype.name)
+    return np.array([ends.min, ends.min + 1, 0, 1, ends.max - 1, ends.max], dtype)
+
+
+# -- both forms ------------------------------------------------------------------------------
+
+
+class _Vertices:
+    """Vertices of one class, each in a compute set and a program of its own."""
+
+    def __init__(self, cls: type[Vertex], drawn: Sequence[_Fields]) -> None:
+        self._cls = cls
+        self._graph = Graph(Target(tiles=1))
+        self._written: list[dict[str, Sequence[Tensor]]] = []
+        self._programs: dict[str, Execute] = {}
+        for number, fields in enumerate(drawn):
+            self._add(number, fields)
+
+    def _add(self, number: int, fields: _Fields) -> None:
+        compute_set = self._graph.add_compute_set(f"vertex {number}")
+        declared, written, connected = self._cls.fields, {}, {}
+        for name, rows in fields.edges.items():
+            tensors = self._tensors(declared[name], rows)
+            connected[name] = tensors if declared[name].depth == 2 else tensors[0]
+            if declared[name].writes:
+                written[name] = tensors
+        self._graph.add_vertex(compute_set, self._cls, tile=0, **fields.state, **connected)
+        result = None
+        if check(self._cls).result is not None:
+            result = self._graph.add_variable(BOOL, (), RESULT, mapping=0)
+            written[RESULT] = [result]
+        self._written.append(written)
+        self._programs[str(number)] = Execute(compute_set, result)
+
+    def _tensors(self, field: Field, rows: Rows) -> Sequence[Tensor]:
+        """Return the edges of a field; rows of one length are those of a matrix."""
+        is_matrix = field.depth == 2 and len({len(row) for row in rows}) < 2
+        arrays = [np.array(rows).reshape(len(rows), -1 if rows else 1)] if is_matrix else rows
+        tensors = []
+        for array in arrays:
+            shape = () if field.depth == 0 else array.shape
+            metadata = METADATA if field.element is QUARTER else None
+            tensor = self._graph.add_variable(
+                field.element, shape, field.name, mapping=0, metadata=metadata
+            )
+            self._graph.set_initial_value(_codes(tensor), array.reshape(shape))
+            tensors.append(tensor)
+        return list(tensors[0]) if is_matrix else tensors
+
+    def engine(self, *, is_faster: bool) -> Engine:
+        """Return an engine that runs one of the forms."""
+        options = {"debug.instrument": False, "debug.allowOutOfMemory": True}
+        return Engine(
+            self._graph,
+            self._programs,
+            checks="fast",
+            faster="tolerant" if is_faster else False,
+            options=options,
+        )
+
+    def run(self, engine: Engine, number: int) -> dict[str, Rows] | PopliteError:
+        """Run a vertex; return what its writable fields hold, or what stopped it."""
+        try:
+            engine.run(number)
+        except PopliteError as error:
+            engine.load()
+            return error
+        return {
+            name: [engine.read(_codes(each)).reshape(-1) for each in tensors]
+            for name, tensors in self._written[number].items()
+        }
+
+
+def _codes(tensor: Tensor) -> Tensor:
+    return tensor.reinterpret(UNSIGNED_CHAR) if tensor.element_type is QUARTER else tensor
+
+
+def _compare(form: FasterForm, cls: type[Vertex], drawn: Sequence[_Fields], which: str) -> None:
+    __tracebackhide__ = True
+    compared, found = _first_difference(form, cls, drawn)
+    if not compared and found is None:
+        raise AssertionError(
+            f"{form}: compute indexes outside of the fields {which}, so nothing was compared\n"
+            f"  try: check_faster({cls.__name__}, lambda n: {{...}}), the lengths that fit a size, "
+            "or values={...}"
+        )
+    if found is None:
+        return
+    smallest = found
+    while found is not None:
+        smallest = found
+        parts = (each for each in _parts_of(smallest[0]) if each.size < smallest[0].size)
+        smaller = sorted(parts, key=lambda each: each.size)
+        _, found = _first_difference(form, cls, smaller)
+    fields, why = smallest
+    raise AssertionError(f"{form} is not {cls.__name__}.compute: {why}\n{_shown(fields)}")
+
+
+def _first_difference(
+    form: FasterForm, cls: type[Vertex], drawn: Sequence[_Fields]
+) -> tuple[int, tuple[_Fields, str] | None]:
+    """Return how many vertices did not differ, and the fields and difference of the first that did.
+
+    Those that index outside of their fields by their definition do not count.
+    """
+    if not drawn:
+        return 0, None
+    vertices = _Vertices(cls, drawn)
+    definition, faster = (vertices.engine(is_faster=each) for each in (False, True))
+    compared = 0
+    for number, fields in enumerate(drawn):
+        defined = vertices.run(definition, number)
+        if isinstance(defined, TensorIndexError):
+            continue
+        if why := _difference(form, cls, defined, vertices.run(faster, number)):
+            return compared, (fields, why)
+        compared += 1
+    return compared, None
+
+
+def _parts_of(fields: _Fields) -> Iterator[_Fields]:
+    """Yield fields with fewer elements, the same ones of all vectors of a length."""
+    declared, rows_of = fields.cls.fields, list(fields.edges.values())
+    sizes = {len(row) for rows in rows_of for row in rows} | {len(rows) for rows in rows_of}
+    for size in sorted(sizes - {0}):
+        ends = [(0, size // 2), (size // 2, size), *((k, k + 1) for k in range(size))]
+        for begin, end in dict.fromkeys(each for each in ends if each != (0, size)) or [(0, 0)]:
+            kept = slice(begin, end)
+            edges = {name: _part(rows, kept, size) for name, rows in fields.edges.items()}
+            edges |= {name: fields.edges[name] for name in edges if not declared[name].depth}
+            lists = (name for name in edges if declared[name].depth == 2)
+            edges |= {name: edges[name][kept] for name in lists if len(edges[name]) == size}
+            state = {
+                name: value[kept] if isinstance(value, list) and len(value) == size else value
+                for name, value in fields.state.items()
+            }
+            yield _Fields(fields.cls, edges, state)
+
+
+def _part(rows: Rows, kept: slice, size: int) -> Rows:
+    return [row[kept] if len(row) == size else row for row in rows]
+
+
+def _difference(
+    form: FasterForm,
+    cls: type[Vertex],
+    defined: dict[str, Rows] | PopliteError,
+    faster: dict[str, Rows] | PopliteError,
+) -> str:
+    """Return in which way results differ; empty where they do not."""
+    if isinstance(defined, PopliteError) or isinstance(faster, PopliteError):
+        if isinstance(defined, PopliteError) and isinstance(faster, PopliteError):
+            return ""  # what compute raises is raised for both
+        if isinstance(faster, PopliteError):
+            return f"only the faster form stops, {faster.what}"
+        return f"only compute stops, {defined.what}" if isinstance(defined, PopliteError) else ""
+    for name, rows in defined.items():
+        for row, (want, got) in enumerate(zip(rows, faster[name], strict=True)):
+            wrong = np.flatnonzero(differing(want, got, form.rtol))
+            if len(wrong):
+                at = int(wrong[0])
+                depth = cls.fields[name].depth if name in cls.fields else 0
+                field = f"{name}[{row}]" if depth == 2 else name
+                index = f"[{at}]" if depth else ""
+                more = f" ({amount(len(wrong), 'element')} of {len(want):,})" if index else ""
+                return f"'{field}'{index} is {want[at]!s} by compute, and {got[at]!s}{more}"
+    return ""
+
+
+def _shown(fields: _Fields) -> str:
+    lines = [f"  {name} = {value!r}" for name, value in fields.state.items()]
+    for name, rows in fields.edges.items():
+        for number, row in enumerate(rows):
+            at = f"{name}[{number}]" if len(rows) > 1 else name
+            text = np.array2string(row, threshold=MOST_SHOWN, separator=", ", max_line_width=100)
+            lines.append(f"  {at} = {text}".replace("\n", "\n    "))
+    return "\n".join(lines)

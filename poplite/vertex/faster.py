@@ -1,0 +1,160 @@
+"""A faster form of a vertex: a second method that does what `compute` does, in less time here.
+
+class Total(Vertex):
+    def compute(self) -> None: ...          the definition, and all that cycles depend on
+
+    @faster(bits="equal")
+    def blocked(self) -> None: ...          what compiled engines run in its place
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, Literal, TypeVar
+
+from poplite.errors import VertexDefinitionError
+from poplite.source import here
+from poplite.text import clipped
+from poplite.vertex.fields import definition_error
+
+Method = TypeVar("Method", bound=Callable[..., bool | None])
+
+_MARK = "_poplite_faster"
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """How close the results of a faster form are to those of `compute`: 0 for equal bits."""
+
+    rtol: float
+
+    def __str__(self) -> str:
+        return f"rtol={self.rtol!r}" if self.rtol else 'bits="equal"'
+
+
+def faster(
+    *, bits: Literal["equal"] | None = None, rtol: float | None = None
+) -> Callable[[Method], Method]:
+    """Declare a method of a vertex class as a faster form of its `compute`.
+
+    Compiled engines run it in place of `compute`, with the same fields and arguments. All else is
+    that of `compute`: cycles, memory of code, interpreted vertices, strict checks, errors. A
+    subclass that overrides `compute`, or a method or number of its bases, does not inherit it.
+
+    Args:
+        bits: "equal" where no result differs in any bit, except for the bits of NaN.
+        rtol: largest relative difference of results otherwise; such a form runs only in
+            `Engine(..., faster="tolerant")`.
+
+    Raises:
+        VertexDefinitionError: unless either `bits` or `rtol` is given, and for what is no method.
+
+    >>> from poplite.vertex.vertex import InOut, Vertex
+    >>> from poplite.types import FLOAT
+    >>> class Half(Vertex):
+    ...     x: InOut[FLOAT]
+    ...     def compute(self) -> None:
+    ...         self.x = self.x / 2.0
+    ...     @faster(bits="equal")
+    ...     def multiplied(self) -> None:
+    ...         self.x = self.x * 0.5
+    """
+    promise = _promise(bits, rtol)
+
+    def mark(method: Method) -> Method:
+        is_method = isinstance(method, FunctionType) and "." in method.__qualname__
+        if not is_method or method.__qualname__.endswith("<locals>." + method.__name__):
+            raise VertexDefinitionError(
+                f"faster: {clipped(method)} is no method of a vertex class",
+                at=here(),
+                fix=f"class V(pl.Vertex): ... @pl.faster({promise}) def blocked(self) -> None: ...",
+            )
+        setattr(method, _MARK, promise)
+        return method
+
+    return mark
+
+
+def _promise(bits: object, rtol: object) -> Promise:
+    fix = 'pl.faster(bits="equal"), or pl.faster(rtol=1e-6)'
+    if (bits is None) == (rtol is None):
+        given = "neither bits nor rtol" if bits is None else "bits and rtol"
+        raise VertexDefinitionError(f"faster: {given} given", at=here(), fix=fix)
+    if bits is not None and bits != "equal":
+        what = f'faster: bits={clipped(bits)}, but it is "equal"'
+        raise VertexDefinitionError(what, at=here(), fix=fix)
+    is_number = isinstance(rtol, int | float) and not isinstance(rtol, bool)
+    if rtol is not None and not (is_number and 0 < rtol < math.inf):  # type: ignore[operator]
+        what = f"faster: rtol={clipped(rtol)} is no number above 0"
+        raise VertexDefinitionError(what, at=here(), fix=fix)
+    return Promise(0.0 if rtol is None else float(rtol))  # type: ignore[arg-type]
+
+
+def promise_of(method: object) -> Promise | None:
+    """Return what a method promises as a faster form; None where it is none."""
+    if isinstance(method, staticmethod | classmethod):
+        method = method.__func__
+    found: Promise | None = vars(method).get(_MARK) if isinstance(method, FunctionType) else None
+    return found
+
+
+def faster_method(cls: type) -> FunctionType | None:
+    """Return the faster form of a vertex class, its own or one that it may inherit."""
+    for position, owner in enumerate(cls.__mro__):
+        for method in _declared(owner).values():
+            before = cls.__mro__[:position]
+            changed = {each for base in before for each in vars(base) if _is_used(each)}
+            return None if any(hasattr(owner, each) for each in changed) else method
+    return None
+
+
+_NOT_USED = frozenset(
+    {"constraints", "cycles", "fields", "location", "memory_constraints", "type_variables"}
+    | {"_specialised"}
+)
+"""Attributes of vertex classes that no `compute` can use."""
+
+
+def _is_used(name: str) -> bool:
+    """Tell whether a class that has such an attribute may compute something else than its base."""
+    return name not in _NOT_USED and not name.startswith(("__", "@"))
+
+
+def check_faster_methods(
+    cls: type, arguments: tuple[str, ...], has_compute: Callable[[Any], bool]
+) -> None:
+    """Refuse what a class declares as faster forms, unless it is one, with compute's `arguments`.
+
+    Raises `VertexDefinitionError`.
+    """
+    declared = _declared(cls)
+    if len(declared) > 1:
+        raise definition_error(
+            cls,
+            f"it has {len(declared)} faster forms: {', '.join(declared)}",
+            "keep the fastest one",
+        )
+    for name, method in declared.items():
+        parameters = ", ".join(arguments)
+        fix = f"def {name}({parameters}) -> None: ..., as compute does"
+        if not isinstance(method, FunctionType) or inspect.iscoroutinefunction(method):
+            kind = "async" if isinstance(method, FunctionType) else type(method).__name__
+            raise definition_error(cls, f"its faster form {name} is {kind}, no method", fix)
+        if name == "compute":
+            what = "compute is the definition, and no faster form"
+            raise definition_error(cls, what, "write a second method, with pl.faster above it")
+        if tuple(inspect.signature(method).parameters) != arguments:
+            found = f"its faster form {name}{inspect.signature(method)} takes other arguments"
+            raise definition_error(cls, f"{found} than {' and '.join(arguments)}", fix)
+        if not has_compute(cls):
+            what = f"it has the faster form {name}, but no compute"
+            raise definition_error(cls, what, "def compute says what both compute")
+
+
+def _declared(owner: type) -> dict[str, Any]:
+    """Return the faster forms that a class itself declares, by name."""
+    return {name: each for name, each in vars(owner).items() if promise_of(each) is not None}

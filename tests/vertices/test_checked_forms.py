@@ -1,0 +1,39 @@
+"""Every faster form of the repository does what the `compute` of its class does, on drawn fields.
+
+A class with a faster form that is not in `CHECKED` fails the first test, and so does a key without
+one: nobody can forget to check a form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+import poplite as pl
+from helpers.vertex_classes import Key
+from poplite.testing import check_faster
+from poplite.vertex.faster import faster_method
+
+PRODUCT: Mapping[str, Any] = {"shapes": lambda n: {"a": (3, n), "b": (n, 65), "c": (3, 65)}}
+"""Matrices that fit each other."""
+
+CHECKED: Mapping[Key, Mapping[str, Any]] = {
+    ("benchmarks/engine_faster.py", "AddProduct"): PRODUCT,
+    ("docs/vertices.md", "AddProduct"): PRODUCT,
+}
+"""The arguments of `check_faster` for each class, by file and name, beside those by default."""
+
+
+def test_every_faster_form_is_checked(classes: dict[Key, type[pl.Vertex]]) -> None:
+    with_form = [key for key, cls in classes.items() if faster_method(cls) is not None]
+    assert sorted(with_form) == sorted(CHECKED)
+
+
+@pytest.mark.parametrize("key", sorted(CHECKED), ids=":".join)
+def test_a_faster_form_does_what_compute_does(
+    classes: dict[Key, type[pl.Vertex]], key: Key
+) -> None:
+    check_faster(classes[key])
+    check_faster(classes[key], **CHECKED[key])
