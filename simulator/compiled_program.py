@@ -295,10 +295,9 @@ class CompiledProgram:
         code, before = self._called(), self._fault
         if before is not None and before.place < (record.replica, record.vertex):
             raise_interpreted_fault(steps.executable, code, row, before, steps.arena)
+        forms = steps.forms_of(*self._code.ops[row, 1:3].tolist())
         try:
-            raise_fault(
-                steps.executable, code, row, record, steps.arena, steps.computes, steps.forms
-            )
+            raise_fault(steps.executable, code, row, record, steps.arena, steps.computes, forms)
         except TensorIndexError as error:
             if not is_undone(steps.executable, code, row):
                 steps.spoiled = error.what

@@ -145,7 +145,8 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
             fix="leave checks out for the default",
         )
     faster = arguments.get("faster")
-    if faster is not None and not isinstance(faster, bool) and str(faster) != "tolerant":
+    is_tolerant = isinstance(faster, str) and faster == "tolerant"
+    if not isinstance(faster, bool | None) and not is_tolerant:
         raise InvalidOption(
             f"faster={clipped(faster)}, but it is {_KINDS['faster']}",
             at=here(),

@@ -126,14 +126,21 @@ class CompiledSteps:
         self._share(guesses)
 
     def _checks(self, cls: type[Vertex], checked: frozenset[type[Vertex]]) -> bool:
-        """Tell whether the code that runs for a class checks indices."""
-        return (self.forms[cls].vertex if cls in self.forms else cls) in checked
+        """Tell whether the code of a class, or of the faster form that runs, checks indices."""
+        return cls in checked or (cls in self.forms and self.forms[cls].vertex in checked)
 
     def _is_looked_at(self, step: ComputeStep | CopyStep) -> bool:
         """Tell whether strict checks run the definitions of a step, which has faster forms."""
         if self.executable.checks != "strict" or not isinstance(step, ComputeStep):
             return False
         return any(group.cls in self.forms for group in step.groups)
+
+    def forms_of(self, step: int, phase: int) -> Forms:
+        """Return the faster forms that a launch runs; vertices that count themselves run none."""
+        counting = self.slot_counts.counting(step)
+        counts = {cls for cls, each in counting.items() if not each.on_copies}
+        is_faster = phase == op.COMPUTE
+        return {cls: form for cls, form in self.forms.items() if is_faster and cls not in counts}
 
     def chunks_of_vertices(self, step: int) -> Iterator[npt.NDArray[np.int64]]:
         """Yield the chunks that know what the vertices of a compute set returned."""

@@ -71,12 +71,12 @@ def raise_fault(
 ) -> NoReturn:
     """Restore memory and raise what a vertex of the launch in `row` raises as plain Python.
 
-    `forms` are the faster forms that classes run.
+    `forms` are the faster forms that ran.
     """
     step = executable.steps[code.ops[row, 1]]
     assert isinstance(step, ComputeStep)
     vertex = executable.origins[code.ops[row, 1]][record.vertex]
-    form = forms.get(vertex.vertex_class) if code.ops[row, 2] == op.COMPUTE else None
+    form = forms.get(vertex.vertex_class)
     if not step.may_fault:
         raise _outside(executable, code, row, record, arena, form)
     interpreted_vertices.move(step.restore, arena)

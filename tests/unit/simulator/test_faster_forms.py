@@ -550,6 +550,37 @@ def test_an_index_outside_of_the_form_alone_names_it() -> None:
     assert "its faster form BeyondAlone.by_four ran" in index.value.found
 
 
+class Follow(pl.Vertex):
+    """Takes as long as data say, and may index outside; the form stays inside."""
+
+    x: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        i = 0
+        while self.x[i] > 0.0:
+            i += 1
+
+    @pl.faster(bits="equal")
+    def nothing(self) -> None:
+        for i in range(len(self.x)):
+            self.x[i] = self.x[i]
+
+
+def test_an_index_outside_is_found_where_compute_runs_beside_forms() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    v = graph.add_variable(pl.FLOAT, (4,), "v", mapping=0, initial_value=1)
+    estimated, counted = (graph.add_compute_set(name) for name in ("estimated", "counted"))
+    graph.set_perf_estimate(graph.add_vertex(estimated, Follow, tile=0, x=v), 10)
+    graph.add_vertex(counted, Follow, tile=0, x=v)
+    program = pl.Sequence(pl.Execute(estimated), pl.Execute(counted))
+    engine = pl.Engine(graph, program, checks="fast")
+    assert engine.report().instrumentation.faster == ("Follow.nothing",)
+    with pytest.raises(pl.TensorIndexError, match="index 4 of 4") as caught:
+        engine.run()
+    assert "Execute 'counted'" in str(caught.value)
+    assert "faster form" not in str(caught.value)
+
+
 def test_what_compute_raises_is_raised_where_the_form_stops() -> None:
     options = {"debug.instrument": False}
     engine = engine_of(Below, checks="fast", options=options)
