@@ -180,7 +180,7 @@ def build(
     graph.add_vertex(expand, Count, tile=0, number=level)
     one_pass = pl.Sequence(pl.Execute(expand))
     by_row = hit.dim_shuffle((0, 2, 1))
-    pl.ops.reduce(graph, by_row, [2], "logical_or", one_pass, output=reached, name="reach")
+    pl.ops.map(pl.ops.any(by_row, 2), out=reached, name="reach", program=one_pass)
     update = graph.add_compute_set("update")
     graph.add_vertices(
         update,
@@ -194,7 +194,7 @@ def build(
     one_pass.add(pl.Execute(update))
 
     look = pl.Sequence()
-    go_on = pl.ops.reduce(graph, frontier, [0], "logical_or", look, name="go on")
+    go_on = pl.ops.map(pl.ops.any(frontier), name="go on", program=look)
     return graph, pl.RepeatWhileTrue(look, go_on, one_pass), distance, level
 
 

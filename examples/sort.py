@@ -135,7 +135,7 @@ def build() -> tuple[pl.Graph, pl.Program, pl.Tensor, pl.Tensor]:
     graph.add_vertex(even, Count, tile=0, number=passes)
 
     one_pass = pl.Sequence(pl.Execute(even), pl.Execute(odd))
-    go_on = pl.ops.reduce(graph, flags, [0], "logical_or", one_pass, name="go on")
+    go_on = pl.ops.map(pl.ops.any(flags), name="go on", program=one_pass)
     passes_until_quiet = pl.RepeatWhileTrue(one_pass, go_on, pl.Sequence())
     return graph, pl.Sequence(pl.Execute(sort), passes_until_quiet), numbers, passes
 

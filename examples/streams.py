@@ -81,7 +81,7 @@ def build() -> tuple[pl.Graph, dict[str, pl.Program]]:
 
     reduce = pl.Sequence()
     columns = pl.concat([x.reshape((4, 1)), y.reshape((4, 1))], 1)
-    pl.ops.reduce(graph, columns, [1], "add", reduce, output=z)
+    pl.ops.map(pl.ops.sum(columns, 1), out=z, name="reduce", program=reduce)
 
     read = pl.Copy(z, graph.add_device_to_host_fifo("z out", pl.FLOAT, 4))
     return graph, {"write": write, "custom": pl.Execute(add), "reduce": reduce, "read": read}

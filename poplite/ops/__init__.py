@@ -121,7 +121,7 @@ from poplite.ops.record import (
     lower as lower,
     map as map,
 )
-from poplite.ops.reduce.reduce import reduce as reduce
+from poplite.ops.reduce_by_name import log_sum_exp as log_sum_exp, reduce as reduce
 from poplite.ops.reductions import (
     all as all,
     any as any,

@@ -23,8 +23,9 @@ from poplite.errors import ElementTypeError
 from poplite.expr.build import apply, as_expr, cast, reduction
 from poplite.expr.operand import Operand
 from poplite.expr.operations import kind_of
-from poplite.expr.tree import Expr, Reduction
+from poplite.expr.tree import Expr, Reduction, Weak
 from poplite.source import here
+from poplite.text import of_type
 from poplite.types import FLOAT
 
 Dims = int | Sequence[int] | None
@@ -62,14 +63,7 @@ def mean(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
     >>> mean(x, 1, keepdims=True)
     <Expr sum(x, 1) / 8.0 float32[4, 1]>
     """
-    operand = as_expr(x, "ops.mean")
-    if operand.is_open:
-        raise ElementTypeError(
-            "ops.mean of an expression with arguments: its number of elements is not known",
-            at=here(),
-            found=repr(operand),
-            fix="ops.sum(...) times a number",
-        )
+    operand = known_operand(x, "ops.mean")
     if kind_of(operand.element_type) != "float":
         raise ElementTypeError(
             f"ops.mean: its operand is {operand.element_type!r}",
@@ -125,3 +119,23 @@ def any(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # no
     <Expr any(x > 0.0, 1) bool[4]>
     """
     return reduction("logical_or", x, dims, keepdims)
+
+
+def known_operand(x: Operand, called: str) -> Expr:
+    """Return an operand whose shape and type are known."""
+    operand = as_expr(x, called)
+    if isinstance(operand, Weak):
+        raise ElementTypeError(
+            f"{called}: {operand.value!r} is one number",
+            at=here(),
+            found=of_type(x),
+            fix="a tensor or an expression",
+        )
+    if operand.is_open:
+        raise ElementTypeError(
+            f"{called} of an expression with arguments: its shape and type are not known",
+            at=here(),
+            found=repr(operand),
+            fix="ops.sum(...) of it, or tensors in the places of its arguments",
+        )
+    return operand

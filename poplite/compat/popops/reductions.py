@@ -13,30 +13,28 @@ from typing import Any, NamedTuple
 from poplite import ops
 from poplite.compat.popops.options import Options, check_options, completed
 from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Sequence as Steps
 from poplite.source import here
-from poplite.types import ElementTypeLike
+from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
 
 _KNOWN = ("accumType.interTile", "accumType.inVertex")
-
-_LEAST = -65504.0
-"""What LOG_ADD begins with: the least number of HALF."""
 
 
 class Operation(Enum):
     """How elements are joined, `popops::Operation`."""
 
     ADD = "add"
-    SQUARE_ADD = "square add"
+    SQUARE_ADD = "square_add"
     MUL = "mul"
     MIN = "min"
     MAX = "max"
-    LOGICAL_AND = "logical and"
-    LOGICAL_OR = "logical or"
-    LOG_ADD = "log add"
+    LOGICAL_AND = "logical_and"
+    LOGICAL_OR = "logical_or"
+    LOG_ADD = "log_add"
 
 
 _SCALED = (Operation.ADD, Operation.SQUARE_ADD, Operation.LOG_ADD)
@@ -109,9 +107,9 @@ def reduce(
     >>> engine.read(total)
     array([6., 6.], dtype=float32)
     """
-    element_type = None
+    output_type = None
     if arguments and (isinstance(arguments[0], str) or not isinstance(arguments[0], Collection)):
-        element_type, *rest = arguments
+        output_type, *rest = arguments
         arguments = tuple(rest)
     form = "reduce(graph, in_, dims, params, prog, debug_context, options)"
     dims, params, prog, name, options = completed(form, arguments, 5)
@@ -123,7 +121,7 @@ def reduce(
             at=here(),
             fix="popops.reduceWithOutput(graph, in_, out, dims, params, prog)",
         )
-    reduced = _reduced(SingleReduceOp(in_, dims, params, element_type))
+    reduced = _reduced(SingleReduceOp(in_, dims, params, output_type))
     return ops.map(reduced, name=name or "reduce", program=prog)
 
 
@@ -188,44 +186,23 @@ def _into(
     roots = []
     for reduction, out in pairs:
         params = _params(reduction.params)
-        result = _reduced(reduction._replace(output_type=out.element_type))
-        target = out.reshape(tuple(result.shape)) if out.shape != result.shape else out
-        if params.update and params.op is Operation.LOG_ADD:
-            most = ops.maximum(result, target)
-            result = most + ops.log1p(ops.exp(ops.minimum(result, target) - most))
-        elif params.update:
-            result = target + result
+        kept = [n for d, n in enumerate(reduction.in_.shape) if d not in reduction.dims]
+        target = out.reshape(kept) if out.shape != tuple(kept) else out
+        result = _reduced(
+            reduction._replace(output_type=out.element_type), target if params.update else None
+        )
         roots.append(ops.Root(result, out=target, name=name))
     ops.lower(graph, roots, prog)
 
 
-def _reduced(reduction: SingleReduceOp) -> Expr:
-    """Return a reduction as an expression."""
-    x, dims = reduction.in_, sorted({*reduction.dims})
-    params = _params(reduction.params)
-    result: Expr
-    match params.op:
-        case Operation.ADD:
-            result = ops.sum(x, dims)
-        case Operation.SQUARE_ADD:
-            result = ops.sum(ops.square(x), dims)
-        case Operation.MUL:
-            result = ops.prod(x, dims)
-        case Operation.MIN:
-            result = ops.min(x, dims)
-        case Operation.MAX:
-            result = ops.max(x, dims)
-        case Operation.LOGICAL_AND:
-            result = ops.all(x, dims)
-        case Operation.LOGICAL_OR:
-            result = ops.any(x, dims)
-        case Operation.LOG_ADD:
-            most = ops.maximum(ops.max(x, dims, keepdims=True), _LEAST)
-            powers = ops.sum(ops.exp(x - most), dims)
-            result = ops.log(powers) + ops.maximum(ops.max(x, dims), _LEAST)
-    if reduction.output_type is not None:
-        result = ops.cast(result, reduction.output_type)
-    if params.scale is None:
-        return result
-    scale = ops.cast(params.scale.reshape(()), result.element_type)
-    return result + scale if params.op is Operation.LOG_ADD else result * scale
+def _reduced(reduction: SingleReduceOp, update: Tensor | None = None) -> Expr:
+    """Return a reduction as an expression; HALF is not rounded on its way to FLOAT."""
+    params, x = _params(reduction.params), reduction.in_
+    source, kept = x.element_type, element_type(reduction.output_type or x.element_type)
+    operand = ops.cast(x, FLOAT) if (source, kept) == (HALF, FLOAT) else x
+    scale: Operand | None = None
+    if params.scale is not None:
+        scale = params.scale.reshape(())
+        scale = scale if source.is_floating_point else ops.cast(scale, source)
+    dims = sorted({*reduction.dims})
+    return ops.cast(ops.reduce(operand, dims, params.op.value, scale=scale, update=update), kept)

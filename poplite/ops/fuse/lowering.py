@@ -140,11 +140,24 @@ class Lowering:
 
     def _root(self, root: Root, expr: Expr, kept: set[Expr]) -> Tensor:
         for node in in_order(expr, {}):
-            if node is not expr and node in kept and node not in self.stored:
+            if node is expr or node not in kept or node in self.stored:
+                continue
+            same = self._with_other_dims(node)
+            if same is not None:
+                self.stored[node] = same
+            else:
                 self._store(node, Root(node, name=f"{root.name}/{operation_name(node) or 'value'}"))
         if expr in self.stored:
             return self._copied(root, self.stored[expr])
         return self._store(expr, root)
+
+    def _with_other_dims(self, expr: Expr) -> Tensor | None:
+        """Return a reduction that was stored with or without the dimensions of size 1."""
+        if isinstance(expr, Reduction):
+            for node, tensor in self.stored.items():
+                if isinstance(node, Reduction) and _is_same(node, expr):
+                    return tensor.reshape(expr.shape)
+        return None
 
     def _store(self, expr: Expr, root: Root) -> Tensor:
         """Store a node whose parts are stored, as far as they are to be."""
@@ -315,6 +328,11 @@ def _all(root: Expr) -> list[Expr]:
                 found[each] = None
                 waiting.append(each)
     return list(found)
+
+
+def _is_same(a: Reduction, b: Reduction) -> bool:
+    """Tell whether two reductions have the same elements; their shapes may differ by ones."""
+    return a.operands[0] is b.operands[0] and (a.how, a.dims) == (b.how, b.dims)
 
 
 def _tensor(leaf: Leaf) -> Tensor:

@@ -57,21 +57,21 @@ class Operation(NamedTuple):
     Attributes:
         rows: the vertex for elements that lie together.
         columns: the vertex for elements that lie apart.
-        identity: what it makes of no elements; None where there is no such number.
+        identity: what it makes of no elements; of integers an infinity is the limit of the type.
         widens: whether HALF is joined in FLOAT.
     """
 
     rows: type[Vertex]
     columns: type[Vertex]
-    identity: float | None
+    identity: float
     widens: bool = False
 
 
 OPERATIONS = {
     "add": Operation(SumRows, SumColumns, 0, widens=True),
     "mul": Operation(ProductRows, ProductColumns, 1, widens=True),
-    "min": Operation(LeastRows, LeastColumns, None),
-    "max": Operation(GreatestRows, GreatestColumns, None),
+    "min": Operation(LeastRows, LeastColumns, math.inf),
+    "max": Operation(GreatestRows, GreatestColumns, -math.inf),
     "logical_and": Operation(AllRows, AllColumns, True),
     "logical_or": Operation(AnyRows, AnyColumns, False),
 }

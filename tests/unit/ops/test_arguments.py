@@ -22,15 +22,12 @@ GRAPHS: dict[str, Call] = {
     "create_matmul_input_lhs": lambda graph: pl.ops.create_matmul_input_lhs(graph, PLAN),
     "create_matmul_input_rhs": lambda graph: pl.ops.create_matmul_input_rhs(graph, PLAN),
     "matmul": lambda graph: pl.ops.matmul(graph, X, X, STEPS),
-    "reduce": lambda graph: pl.ops.reduce(graph, X, [0], "add", STEPS),
 }
 TENSORS: dict[str, Call] = {
     "matmul": lambda tensor: pl.ops.matmul(GRAPH, tensor, X, STEPS),
-    "reduce": lambda tensor: pl.ops.reduce(GRAPH, tensor, [0], "add", STEPS),
 }
 SEQUENCES: dict[str, Call] = {
     "matmul": lambda program: pl.ops.matmul(GRAPH, X, X, program),
-    "reduce": lambda program: pl.ops.reduce(GRAPH, X, [0], "add", program),
 }
 
 

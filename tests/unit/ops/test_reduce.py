@@ -1,4 +1,4 @@
-"""poplite.ops.reduce: what it refuses, what it makes, where its vertices are."""
+"""pl.ops.reduce of tensors: what it refuses, what it makes, where its vertices are."""
 
 from __future__ import annotations
 
@@ -35,41 +35,55 @@ def value(graph: pl.Graph, program: pl.Program, tensor: pl.Tensor) -> Any:
     return engine.read(tensor).tolist()
 
 
+def reduced(
+    x: pl.Tensor,
+    dims: int | list[int],
+    op: str,
+    program: pl.Sequence,
+    output: pl.Tensor | None = None,
+    name: str = "reduce",
+) -> pl.Tensor:
+    return pl.ops.map(pl.ops.reduce(x, dims, op), out=output, name=name, program=program)
+
+
 # What is refused
 
 
 @pytest.mark.parametrize(
     ("dims", "message"),
     [
-        ([2], "dimension 2 of a tensor of rank 2"),
-        ([-1], "dim.* is -1, but the least is 0"),
-        ([0, 1, 0], "dimension 0 is listed 2 times"),
-        (0, "dims is 0, not a list of whole numbers"),
-        (["rows"], r"dims\[0\] is 'rows'"),
+        ([2], "ops.reduce 'add': dimension 2 of 'x', which has 2"),
+        (-3, "ops.reduce 'add': dimension -3 of 'x', which has 2"),
+        ([0, 1, 0], "ops.reduce 'add': a dimension is listed twice"),
+        (["rows"], "are no dimensions"),
     ],
 )
 def test_dimensions_are_checked(dims: Any, message: str) -> None:
-    graph, x, program = graph_of((2, 3))
+    _, x, _ = graph_of((2, 3))
     with pytest.raises(pl.TensorIndexError, match=message):
-        pl.ops.reduce(graph, x, dims, "add", program)
-    assert program.is_empty
+        pl.ops.reduce(x, dims, "add")
 
 
-@pytest.mark.parametrize("operation", ["sum", "ADD", 3, None, ["add"]])
-def test_operations_are_known_by_name(operation: Any) -> None:
-    graph, x, program = graph_of((2, 3))
+@pytest.mark.parametrize(
+    ("operation", "near"), [("ad", "'add'"), ("log_or", "'logical_or'"), (3, ""), (["add"], "")]
+)
+def test_operations_are_known_by_name(operation: Any, near: str) -> None:
+    _, x, _ = graph_of((2, 3))
     with pytest.raises(pl.TensorCreationError, match="is no operation") as caught:
-        pl.ops.reduce(graph, x, [0], operation, program)
-    assert "'add', 'mul', 'min', 'max', 'logical_and', 'logical_or'" in caught.value.found
+        pl.ops.reduce(x, [0], operation)
+    assert (f"did you mean {near}" in caught.value.what) == bool(near)
+    assert "'add', 'square_add', 'mul', 'min', 'max', 'logical_and'" in caught.value.found
 
 
 @pytest.mark.parametrize(
     ("element", "operation", "fix"),
     [
-        (pl.BOOL, "add", "'logical_and' and 'logical_or' take BOOL"),
-        (pl.INT, "logical_or", "'logical_and' and 'logical_or' take BOOL"),
-        (pl.QUARTER, "max", "numbers other than QUARTER"),
-        (pl.QUARTER_METADATA, "min", "numbers other than QUARTER"),
+        (pl.BOOL, "add", "ops.cast(x, FLOAT) first"),
+        (pl.BOOL, "log_add", "ops.cast(x, FLOAT) first"),
+        (pl.INT, "log_add", "ops.cast(x, FLOAT) first"),
+        (pl.INT, "logical_or", "a comparison, such as x > 0"),
+        (pl.QUARTER, "max", "a vertex reads QUARTER"),
+        (pl.QUARTER_METADATA, "min", "a vertex reads QUARTER"),
     ],
 )
 def test_element_types_that_do_not_fit(
@@ -78,75 +92,42 @@ def test_element_types_that_do_not_fit(
     graph = pl.Graph(pl.Target(tiles=1))
     metadata = pl.QuarterMetadata("F143", scale=0) if element is pl.QUARTER else None
     x = graph.add_variable(element, (4,), "x", mapping=0, metadata=metadata)
-    with pytest.raises(
-        pl.ElementTypeError, match=f"'{operation}' of 'x', which is {element!r} "
-    ) as e:
-        pl.ops.reduce(graph, x, [0], operation, pl.Sequence())
-    assert fix in e.value.fix
+    with pytest.raises(pl.ElementTypeError, match=f"is {element!r}") as caught:
+        pl.ops.reduce(x, [0], operation)
+    assert fix in caught.value.fix
 
 
-def test_a_tensor_is_needed_of_this_graph() -> None:
-    graph, x, program = graph_of((2, 3))
-    with pytest.raises(pl.ElementTypeError, match="reduce: list is not a tensor"):
-        pl.ops.reduce(graph, [1, 2], [0], "add", program)  # type: ignore[arg-type]
-    with pytest.raises(pl.GraphConnectionError, match="'x' belongs to another graph"):
-        pl.ops.reduce(pl.Graph(), x, [0], "add", program)
+def test_a_tensor_or_an_expression_is_needed() -> None:
+    with pytest.raises(pl.ElementTypeError, match=r"ops.reduce 'add': \[1, 2\] is no operand"):
+        pl.ops.reduce([1, 2], 0, "add")  # type: ignore[arg-type]
+    with pytest.raises(pl.ElementTypeError, match="ops.reduce 'add': 2.0 is one number"):
+        pl.ops.reduce(2.0, 0, "add", scale=2)  # type: ignore[arg-type]
+    with pytest.raises(pl.ElementTypeError, match="'square_add' of an expression with arguments"):
+        pl.ops.reduce(pl.ops.arg(0), 0, "square_add")
 
 
-def test_a_sequence_is_needed_that_takes_steps() -> None:
-    graph, x, program = graph_of((2, 3))
-    with pytest.raises(pl.ControlProgramError, match="reduce: <Repeat .* is no sequence"):
-        pl.ops.reduce(graph, x, [0], "add", pl.Repeat(2, program))  # type: ignore[arg-type]
-    with pytest.raises(pl.ControlProgramError, match="became part of a program"):
-        pl.ops.reduce(graph, x, [0], "add", program)  # the Repeat has it
-    assert (len(graph.variables), len(graph.compute_sets)) == (1, 0)
+@pytest.mark.parametrize("operation", ["mul", "min", "max", "logical_and", "logical_or"])
+@pytest.mark.parametrize("option", ["scale", "update"])
+def test_scale_and_update_are_of_sums(operation: str, option: str) -> None:
+    _, x, _ = graph_of((2, 3))
+    options: dict[str, Any] = {option: 2}
+    with pytest.raises(pl.ElementTypeError, match=f"'{operation}' takes no {option}") as caught:
+        pl.ops.reduce(x, 0, operation, **options)
+    assert caught.value.fix == "'add', 'square_add', 'log_add' do"
 
 
-@pytest.mark.parametrize("name", ["", 3, None])
-def test_a_name_is_needed(name: Any) -> None:
-    graph, x, program = graph_of((2, 3))
-    with pytest.raises(pl.TensorCreationError, match="is no name"):
-        pl.ops.reduce(graph, x, [0], "add", program, name=name)
-    assert len(graph.variables) == 1
-
-
-def test_every_element_needs_a_tile() -> None:
-    graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
-    x = graph.add_variable(pl.INT, (2, 3), "x")
-    graph.set_tile_mapping(x[0], 0)
-    with pytest.raises(pl.InvalidTileMapping, match=r"'x'.*3"):
-        pl.ops.reduce(graph, x, [0], "add", program)
-    output = graph.add_variable(pl.INT, (3,), "output")
-    with pytest.raises(pl.InvalidTileMapping, match=r"'output'.*3"):
-        pl.ops.reduce(graph, x[:1], [0], "add", program, output=output)
-
-
-def test_an_output_fits() -> None:
-    graph, x, program = graph_of((2, 3))
-    wide = graph.add_variable(pl.INT, (1, 3), "wide", mapping=0)
-    with pytest.raises(
-        pl.TensorCreationError, match=r"'wide' has shape \(1, 3\), but \(3,\) is needed"
-    ) as caught:
-        pl.ops.reduce(graph, x, [0], "add", program, output=wide)
-    assert caught.value.fix == "output.reshape((3,))"
-    with pytest.raises(pl.TensorCreationError, match=r"\(1, 3\), but \(2,\)") as caught:
-        pl.ops.reduce(graph, x, [1], "add", program, output=wide)
-    assert caught.value.fix == "graph.add_variable(INT, (2,), mapping=...)"
-    half = graph.add_variable(pl.HALF, (3,), "half", mapping=0)
-    with pytest.raises(pl.ElementTypeError, match="'half' is HALF, 'x' is INT"):
-        pl.ops.reduce(graph, x, [0], "add", program, output=half)
-    with pytest.raises(pl.TensorCreationError, match="'x' holds elements that are reduced"):
-        pl.ops.reduce(graph, x, [0], "add", program, output=x[0])
-    other = pl.Graph().add_variable(pl.INT, (3,), "other", mapping=0)
-    with pytest.raises(pl.GraphConnectionError, match="'other' belongs to another graph"):
-        pl.ops.reduce(graph, x, [0], "add", program, output=other)
-    fixed = graph.add_constant(pl.INT, (3,), 0, "fixed", mapping=0)
-    with pytest.raises(pl.GraphConnectionError, match="'fixed'"):
-        pl.ops.reduce(graph, x, [0], "add", program, output=fixed)
-    twice = graph.add_variable(pl.INT, (1,), "twice", mapping=0).broadcast(3, 0)
-    with pytest.raises(pl.GraphConnectionError, match="'twice'"):
-        pl.ops.reduce(graph, x, [0], "add", program, output=twice)
-    assert program.is_empty
+def test_a_scale_is_one_number_and_an_update_does_not_stretch_the_result() -> None:
+    graph, x, _ = graph_of((2, 3), element=pl.FLOAT)
+    row = graph.add_variable(pl.FLOAT, (3,), "row", mapping=0)
+    whole = graph.add_variable(pl.INT, (), "whole", mapping=0)
+    with pytest.raises(pl.TensorCreationError, match=r"'add', scale: it has shape \(3,\)"):
+        pl.ops.reduce(x, 0, "add", scale=row)
+    with pytest.raises(pl.TensorCreationError, match=r"update: it has shape \(3,\), the result"):
+        pl.ops.reduce(x, 1, "add", update=row)
+    with pytest.raises(pl.TensorCreationError, match=r"update: it has shape \(2, 3\), the result"):
+        pl.ops.reduce(x, 0, "add", update=x)
+    with pytest.raises(pl.ElementTypeError, match="INT"):
+        pl.ops.reduce(x, 0, "add", scale=whole)
 
 
 # Values at the edges
@@ -156,29 +137,34 @@ def test_of_no_elements() -> None:
     graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
     numbers = graph.add_variable(pl.HALF, (0, 3), "numbers", mapping=0)
     truths = graph.add_variable(pl.BOOL, (2, 0), "truths", mapping=0)
+    wholes = graph.add_variable(pl.SHORT, (0, 1), "wholes", mapping=0)
     results = [
-        pl.ops.reduce(graph, numbers, [0], "add", program),
-        pl.ops.reduce(graph, numbers, [0], "mul", program),
-        pl.ops.reduce(graph, truths, [1], "logical_and", program),
-        pl.ops.reduce(graph, truths, [1], "logical_or", program),
-        pl.ops.reduce(graph, numbers, [1], "max", program),
+        reduced(numbers, [0], "add", program),
+        reduced(numbers, [0], "mul", program),
+        reduced(truths, [1], "logical_and", program),
+        reduced(truths, [1], "logical_or", program),
+        reduced(numbers, [1], "max", program),
+        reduced(numbers, [0], "min", program),
+        reduced(numbers, [0], "max", program),
+        reduced(wholes, [0], "min", program),
+        reduced(wholes, [0], "max", program),
     ]
     engine = pl.Engine(graph, program)
     engine.run()
     got = [engine.read(result).tolist() for result in results]
-    assert got == [[0, 0, 0], [1, 1, 1], [True, True], [False, False], []]
-    for operation in ("min", "max"):
-        with pytest.raises(
-            pl.TensorCreationError, match=f"'{operation}' of no elements, for 3 outputs"
-        ):
-            pl.ops.reduce(graph, numbers, [0], operation, pl.Sequence())
+    assert got[:5] == [[0, 0, 0], [1, 1, 1], [True, True], [False, False], []]
+    assert got[5:] == [[np.inf] * 3, [-np.inf] * 3, [2**15 - 1], [-(2**15)]]
+    for refused in (pl.ops.min, pl.ops.max, pl.ops.log_sum_exp):
+        with pytest.raises(pl.TensorCreationError, match=f"{refused.__name__} of no elements"):
+            refused(numbers, 0)
+    assert pl.ops.log_sum_exp(numbers, 1).shape == (0,)
 
 
 def test_no_dimension_is_a_copy_and_all_are_one_element() -> None:
     graph, x, program = graph_of((2, 3), values=[[1, 2, 3], [4, 5, 6]])
-    same = pl.ops.reduce(graph, x, [], "add", program)
-    total = pl.ops.reduce(graph, x, [1, 0], "add", program)
-    scalar = pl.ops.reduce(graph, x[0, 0], [], "max", program)
+    same = reduced(x, [], "add", program)
+    total = reduced(x, [1, 0], "add", program)
+    scalar = reduced(x[0, 0], [], "max", program)
     assert not same.intersects_with(x)
     assert (total.shape, scalar.shape) == ((), ())
     engine = pl.Engine(graph, program)
@@ -194,8 +180,8 @@ def test_nan_is_the_least_and_the_greatest(operation: str, length: int) -> None:
     values = np.arange(3 * length, dtype=np.float32).reshape(3, length)
     values[1, length // 2] = np.nan
     graph, x, program = graph_of((3, length), element=pl.FLOAT, values=values)
-    rows = pl.ops.reduce(graph, x, [1], operation, program)
-    columns = pl.ops.reduce(graph, x, [0], operation, program)
+    rows = reduced(x, [1], operation, program)
+    columns = reduced(x, [0], operation, program)
     engine = pl.Engine(graph, program)
     engine.run()
     assert np.isnan(engine.read(rows)).tolist() == [False, True, False]
@@ -205,7 +191,7 @@ def test_nan_is_the_least_and_the_greatest(operation: str, length: int) -> None:
 @pytest.mark.parametrize("shape", [(4097,), (4097, 3)])
 def test_sums_of_half_are_made_in_float_and_rounded_once(shape: tuple[int, ...]) -> None:
     graph, x, program = graph_of(shape, element=pl.HALF, values=np.ones(shape))
-    total = pl.ops.reduce(graph, x, [0], "add", program)
+    total = reduced(x, [0], "add", program)
     assert total.element_type is pl.HALF
     # In steps of HALF the sum would end at 2,048, as 2,049 cannot be told from it.
     assert np.all(np.array(value(graph, program, total)) == np.float16(4097))
@@ -216,7 +202,7 @@ def test_sums_of_half_are_made_in_float_and_rounded_once(shape: tuple[int, ...])
 
 def test_least_of_half_needs_no_float() -> None:
     graph, x, program = graph_of((500,), element=pl.HALF, values=np.arange(500) - 250)
-    assert value(graph, program, pl.ops.reduce(graph, x, [0], "min", program)) == -250
+    assert value(graph, program, reduced(x, [0], "min", program)) == -250
     assert {v.element_type for v in graph.variables} == {pl.HALF}
 
 
@@ -224,7 +210,7 @@ def test_constants_and_repeated_elements_are_reduced_too() -> None:
     graph, x, program = graph_of((2, 3), values=[[1, 2, 3], [4, 5, 6]])
     fixed = graph.add_constant(pl.INT, (2, 1), [[10], [20]], "fixed", mapping=3)
     both = pl.concat([x.broadcast(2, 1), fixed], 1)
-    total = pl.ops.reduce(graph, both, [1], "add", program)
+    total = reduced(both, [1], "add", program)
     assert value(graph, program, total) == [22, 50]
 
 
@@ -234,8 +220,8 @@ def test_constants_and_repeated_elements_are_reduced_too() -> None:
 def test_names_begin_with_the_name_given() -> None:
     graph, x, program = graph_of((4, 1000))
     with graph.scope("model"):
-        total = pl.ops.reduce(graph, x, [1], "add", program, name="total")
-    again = pl.ops.reduce(graph, x, [0, 1], "add", program)
+        total = reduced(x, [1], "add", program, name="total")
+    again = reduced(x, [0, 1], "add", program)
     assert (total.name, again.name) == ("model/total", "reduce")
     names = {v.name for v in graph.variables} | set(compute_sets(graph))
     assert {"model/total/tiles", "model/total/workers", "reduce/final"} <= names
@@ -250,15 +236,15 @@ def test_steps_go_behind_those_that_are_there() -> None:
     graph, x, program = graph_of((3,), values=[1, 2, 3])
     other = graph.add_variable(pl.INT, (3,), "other", mapping=0, initial_value=[5, 6, 7])
     program.add(pl.Copy(other, x))
-    total = pl.ops.reduce(graph, x, [0], "add", program)
+    total = reduced(x, [0], "add", program)
     assert value(graph, program, total) == 18
 
 
 def test_a_result_is_where_its_elements_are() -> None:
     graph, x, program = graph_of((8, 100))
-    total = pl.ops.reduce(graph, x, [1], "add", program)
+    total = reduced(x, [1], "add", program)
     assert graph.tile_mapping(total) == [[(0, 2)], [(2, 4)], [(4, 6)], [(6, 8)]]
-    columns = pl.ops.reduce(graph, x, [0], "add", program)
+    columns = reduced(x, [0], "add", program)
     assert graph.tile_mapping(columns).elements_per_tile.tolist() == [34, 33, 33, 0]
 
 
@@ -267,9 +253,7 @@ def test_an_output_stays_where_it_is_and_its_tiles_do_the_work() -> None:
     output = graph.add_variable(pl.INT, (2, 3), "output", initial_value=7)
     graph.set_tile_mapping(output[:, :2], 1)
     graph.set_tile_mapping(output[:, 2:], 3)
-    result = pl.ops.reduce(
-        graph, x.reshape((400, 3, 2)), [0], "add", program, output=output.T, name="sums"
-    )
+    result = reduced(x.reshape((400, 3, 2)), [0], "add", program, output=output.T, name="sums")
     assert result is not None
     assert result == output.T
     (final,) = (cs for cs in graph.compute_sets if cs.name == "sums/final")
@@ -285,7 +269,7 @@ def test_the_first_stage_reads_only_what_its_tile_holds(dims: list[int], transpo
     graph = pl.Graph(pl.Target(tiles=7))
     x = graph.add_variable(pl.INT, (90, 70), "x")
     map_linearly(graph, x.T if transposed else x)
-    pl.ops.reduce(graph, x, dims, "add", pl.Sequence())
+    reduced(x, dims, "add", pl.Sequence())
     first = graph.compute_sets[0]
     assert first.name == "reduce/tiles"
     for vertex in first.vertices:
@@ -296,7 +280,7 @@ def test_the_first_stage_reads_only_what_its_tile_holds(dims: list[int], transpo
 
 def test_workers_share_one_output_evenly() -> None:
     graph, x, program = graph_of((6000,), tiles=1)
-    pl.ops.reduce(graph, x, [0], "add", program)
+    reduced(x, [0], "add", program)
     assert compute_sets(graph) == ["reduce/tiles", "reduce/workers"]
     lengths = [v.connections["x"].num_elements for v in graph.compute_sets[0].vertices]  # type: ignore[union-attr]
     assert lengths == [1000] * 6
@@ -305,7 +289,7 @@ def test_workers_share_one_output_evenly() -> None:
 def test_workers_share_rows_and_columns_evenly() -> None:
     for dims in ([0], [1]):
         graph, x, program = graph_of((60, 60), tiles=1)
-        pl.ops.reduce(graph, x, dims, "add", program)
+        reduced(x, dims, "add", program)
         assert compute_sets(graph) == ["reduce/tiles"]
         lengths = [v.connections["out"].num_elements for v in graph.compute_sets[0].vertices]  # type: ignore[union-attr]
         assert lengths == [10] * 6
@@ -314,13 +298,13 @@ def test_workers_share_rows_and_columns_evenly() -> None:
 def test_regular_tensors_take_few_vertices() -> None:
     for dims in ([0], [1]):
         graph, x, program = graph_of((10_000, 10), tiles=4)
-        pl.ops.reduce(graph, x, dims, "add", program)
+        reduced(x, dims, "add", program)
         assert graph.num_vertices <= 4 * 6 + 10 + 4 * 3
 
 
 def test_transposed_tensors_are_read_in_the_order_of_memory() -> None:
     graph, x, program = graph_of((40, 30), tiles=1)
-    pl.ops.reduce(graph, x.T[::-1], [0], "add", program)
+    reduced(x.T[::-1], [0], "add", program)
     for vertex in graph.compute_sets[0].vertices:
         read = vertex.connections["x"]
         assert isinstance(read, pl.Tensor)
@@ -329,7 +313,7 @@ def test_transposed_tensors_are_read_in_the_order_of_memory() -> None:
 
 def test_an_output_of_many_tiles_is_joined_in_steps() -> None:
     graph, x, program = graph_of((500,), tiles=500, values=np.arange(500))
-    total = pl.ops.reduce(graph, x, [0], "add", program)
+    total = reduced(x, [0], "add", program)
     assert compute_sets(graph) == ["reduce/groups", "reduce/final"]  # a tile alone has no work
     for compute_set in graph.compute_sets:
         for vertex in compute_set.vertices:
@@ -341,7 +325,7 @@ def test_an_output_of_many_tiles_is_joined_in_steps() -> None:
 
 def test_many_outputs_of_many_tiles_are_spread() -> None:
     graph, x, program = graph_of((300, 80), tiles=300, values=np.arange(24_000).reshape(300, 80))
-    total = pl.ops.reduce(graph, x, [0], "add", program)
+    total = reduced(x, [0], "add", program)
     assert len(graph.tile_mapping(total).tiles) > 4
     assert value(graph, program, total) == np.arange(24_000).reshape(300, 80).sum(0).tolist()
 
@@ -353,7 +337,7 @@ def test_on_a_virtual_graph() -> None:
     x = high.add_variable(
         pl.INT, (500, 3), "x", mapping="linear", initial_value=np.arange(1500).reshape(500, 3)
     )
-    total = pl.ops.reduce(high, x, [0], "add", program)
+    total = reduced(x, [0], "add", program)
     assert set(graph.tile_mapping(total).tiles.tolist()) <= {4, 5, 6, 7}
     tiles = {v.tile for compute_set in graph.compute_sets for v in compute_set.vertices}
     assert tiles == {4, 5, 6, 7}
@@ -363,7 +347,7 @@ def test_on_a_virtual_graph() -> None:
 def test_equal_calls_make_equal_graphs() -> None:
     def made() -> list[str]:
         graph, x, program = graph_of((97, 31), tiles=11)
-        pl.ops.reduce(graph, x, [0], "add", program)
+        reduced(x, [0], "add", program)
         return [f"{cs.name} {v} {v.connections}" for cs in graph.compute_sets for v in cs.vertices]
 
     assert made() == made()

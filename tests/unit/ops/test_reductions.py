@@ -81,3 +81,71 @@ for _ in range(2):
 """
     found = [words_of(tmp_path, script, NUMBA_NUM_THREADS=threads) for threads in ("1", "3")]
     assert len({word for words in found for word in words}) == 1
+
+
+# -- logarithms of sums ------------------------------------------------------------------------
+
+
+def test_log_sum_exp_at_the_edges() -> None:
+    inf, nan = np.inf, np.nan
+    values = np.array(
+        [
+            [-inf, -inf, -inf],
+            [-inf, 2.5, -inf],
+            [inf, 0, -inf],
+            [inf, inf, 1],
+            [nan, 1, 2],
+            [nan, inf, -inf],
+            [1e30, -1e30, 1e30],
+            [-1e30, -1e30, -3e38],
+            [88, 89, 90],
+            [-0.0, 0, 0],
+        ],
+        np.float32,
+    )
+    graph = pl.Graph(pl.Target(tiles=3))
+    x = graph.add_variable(pl.FLOAT, values.shape, "x", mapping="linear", initial_value=values)
+    with graph.steps() as step:
+        found = [
+            ops.map(ops.log_sum_exp(x, 1)),
+            ops.map(ops.reduce(x, 1, "log_add")),
+            ops.map(ops.log_sum_exp(x, 1, keepdims=True)),
+        ]
+        both = ops.map(ops.reduce(x, 1, "log_add", scale=1.5, update=x[:, 0]))
+    engine = pl.Engine(graph, step)
+    engine.run()
+    with np.errstate(invalid="ignore"):
+        expected = np.logaddexp.reduce(values.astype(np.float64), 1)
+        joined = np.logaddexp(expected + 1.5, values[:, 0])
+    for each in found:
+        np.testing.assert_allclose(engine.read(each).ravel(), expected, rtol=2e-7)
+    np.testing.assert_allclose(engine.read(both), joined, rtol=2e-7)
+
+
+@pytest.mark.parametrize("spread", [0.1, 3, 40, 1000])
+@pytest.mark.parametrize("length", [1, 7, 500])
+def test_the_error_of_log_sum_exp(spread: float, length: int) -> None:
+    values = np.random.default_rng(length).normal(0, spread, (200, length)).astype(np.float32)
+    graph = pl.Graph(pl.Target(tiles=16))
+    x = graph.add_variable(pl.FLOAT, values.shape, "x", mapping="linear", initial_value=values)
+    found = computed(ops.log_sum_exp(x, 1), graph)
+    expected = np.logaddexp.reduce(values.astype(np.float64), 1)
+    size = np.maximum(np.abs(expected), np.abs(values).max(1)).astype(np.float32)
+    assert (np.abs(found - expected) <= 2 * np.spacing(np.maximum(size, 1))).all()
+
+
+def test_log_sum_exp_of_half_is_made_in_float() -> None:
+    values = np.full((2, 3000), -3, np.float16)
+    graph = pl.Graph(pl.Target(tiles=3))
+    x = graph.add_variable(pl.HALF, values.shape, "x", mapping="linear", initial_value=values)
+    assert computed(ops.log_sum_exp(x, 1), graph).tolist() == [np.float16(np.log(3000) - 3)] * 2
+
+
+def test_log_sum_exp_stores_nothing_of_the_size_of_its_operand_and_one_greatest() -> None:
+    graph = pl.Graph(pl.Target(tiles=3))
+    x = graph.add_variable(pl.FLOAT, (30, 40), "x", mapping="linear")
+    with graph.steps():
+        ops.map(ops.log_sum_exp(x * 2, 1), name="y")
+    assert max(v.num_elements for v in graph.variables if v.name != "x") < 200
+    assert sum(cs.name == "y/max/tiles" for cs in graph.compute_sets) == 1
+    assert not [cs.name for cs in graph.compute_sets if "max_1" in cs.name]
