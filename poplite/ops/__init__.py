@@ -125,11 +125,15 @@ from poplite.ops.reduce_by_name import log_sum_exp as log_sum_exp, reduce as red
 from poplite.ops.reductions import (
     all as all,
     any as any,
+    argmax as argmax,
+    argmin as argmin,
     max as max,
     mean as mean,
     min as min,
+    norm as norm,
     prod as prod,
     sum as sum,
+    variance as variance,
 )
 from poplite.ops.steps import (
     copy as copy,

@@ -13,7 +13,7 @@ from poplite.expr.build import apply, as_expr, cast, reduction
 from poplite.expr.operand import Operand
 from poplite.expr.operations import kind_of
 from poplite.expr.tree import Expr, Weak
-from poplite.ops.reductions import Dims, known_operand
+from poplite.ops.reductions import Dims, float_operand, known_operand
 from poplite.source import here
 from poplite.text import clipped
 from poplite.types import FLOAT, HALF
@@ -114,14 +114,7 @@ def log_sum_exp(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Exp
     (4,)
     """
     called = "ops.log_sum_exp"
-    operand = known_operand(x, called)
-    if kind_of(operand.element_type) != "float":
-        raise ElementTypeError(
-            f"{called}: its operand is {operand.element_type!r}",
-            at=here(),
-            found=repr(operand),
-            fix="ops.cast(x, FLOAT) first",
-        )
+    operand = float_operand(x, called)
     wide = cast(operand, FLOAT)
     most, kept = (
         _finite_or_0(reduction("max", wide, dims, keep, called)) for keep in (keepdims, True)

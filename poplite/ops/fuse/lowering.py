@@ -20,6 +20,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.maps import add_map
 from poplite.ops.fuse.placement import Mappings, complete, like, place
+from poplite.ops.fuse.positions import split_positions
 from poplite.ops.fuse.recipe import Body
 from poplite.ops.fuse.storing import MOST_FIELDS, cut, decide, interned
 from poplite.ops.fuse.straight import Straight, in_order, straight, written
@@ -110,7 +111,7 @@ class Lowering:
 
     def lower(self, roots: Sequence[Root]) -> list[Tensor]:
         """Store the roots, one after the other: each sees what those before it stored."""
-        exprs = interned([root.expr for root in roots])
+        exprs = interned(split_positions(self.mappings, [root.expr for root in roots]))
         parts = dict.fromkeys(node for root in exprs for node in _all(root))
         kept: set[Expr] = {node for node in parts if isinstance(node, Reduction | Iota)}
         groups = [each for each in exprs if each not in kept]

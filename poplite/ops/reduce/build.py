@@ -153,13 +153,22 @@ class Builder:
     def _lie_together(self, begin: Int64, end: Int64) -> Mask:
         """Tell which ranges of the flattened tensor are one range of the memory of one tile.
 
-        Partial results of a tile are, as they are laid out by tile.
+        Partial results of a tile are, as they are laid out by tile. Of an expression all tensors
+        have to: of others each vertex would get a copy, with what lies between its rows.
         """
-        tensor = self.order.tensor
-        if not len(begin) or tensor.num_regions() > tensor.num_elements // self.order.inner:
-            return np.zeros(len(begin), np.bool_)
-        ends = distinct(np.r_[tensor.contiguous_regions().end, self.graph.tile_mapping(tensor).end])
-        together: Mask = np.searchsorted(ends, begin, "right") == np.searchsorted(ends, end)
+        tensor, graph = self.order.tensor, self.graph
+        mapping = graph.tile_mapping(tensor)
+        together = np.ones(len(begin), np.bool_)
+        tensors = [tensor]
+        if self._fused is not None and self._source is tensor:
+            tensors = [*self._fused.tensors.values()]
+            if any(graph.tile_mapping(each) != mapping for each in tensors):
+                return ~together
+        for each in tensors:
+            if not len(begin) or each.num_regions() > each.num_elements // self.order.inner:
+                return ~together
+            ends = distinct(np.r_[each.contiguous_regions().end, mapping.end])
+            together &= np.searchsorted(ends, begin, "right") == np.searchsorted(ends, end)
         return together
 
     def _partials(self, name: str, made: Pieces) -> Tensor | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -149,3 +150,76 @@ def test_log_sum_exp_stores_nothing_of_the_size_of_its_operand_and_one_greatest(
     assert max(v.num_elements for v in graph.variables if v.name != "x") < 200
     assert sum(cs.name == "y/max/tiles" for cs in graph.compute_sets) == 1
     assert not [cs.name for cs in graph.compute_sets if "max_1" in cs.name]
+
+
+# -- variances, norms, positions ---------------------------------------------------------------
+
+
+def test_nothing_of_the_size_of_an_operand_is_stored() -> None:
+    graph = pl.Graph(pl.Target(tiles=6))
+    x, y = (graph.add_variable(pl.FLOAT, (120, 70), n, mapping="linear") for n in "xy")
+    with graph.steps():
+        for operand in (x, x - y):
+            for expr in (
+                ops.variance(operand),
+                ops.variance(operand, 1),
+                ops.norm(operand, 0),
+                ops.norm(operand, ord=math.inf),
+                ops.argmax(operand),
+                ops.argmin(operand, 1),
+                ops.argmax(operand.reshape((8400,)) if isinstance(operand, pl.Tensor) else operand),
+            ):
+                ops.map(expr)
+    held = {v.name: v.num_elements for v in graph.variables if v.name not in ("x", "y")}
+    assert max(held.values()) < 8400 / 4, held
+
+
+def test_positions_by_themselves_are_reduced() -> None:
+    graph = pl.Graph(pl.Target(tiles=3))
+    x = graph.add_variable(pl.INT, (), "x", mapping=0, initial_value=0)
+    last = 2**64 - 1
+    assert computed(ops.sum(ops.iota(1000, start=5)) + x, graph) == sum(range(5, 1005))
+    far = ops.iota((20, 20), pl.UNSIGNED_LONGLONG, start=last - 399)
+    y = graph.add_variable(pl.UNSIGNED_LONGLONG, (), "y", mapping=0, initial_value=0)
+    assert computed(ops.max(far) + y, graph) == last
+
+
+def test_rows_between_those_of_a_worker_are_not_copied_of_operands_elsewhere() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (5, 600), "x", mapping="linear")
+    row = graph.add_variable(pl.FLOAT, (600,), "row", mapping="linear")
+    with graph.steps():
+        ops.map(ops.sum(x * row, 0), name="y")
+    (tiles,) = (cs for cs in graph.compute_sets if cs.name == "y/tiles")
+    for name in ("x0", "x1"):
+        fields = [vertex.connections[name] for vertex in tiles.vertices]
+        assert sum(f.num_elements for f in fields if isinstance(f, pl.Tensor)) == 5 * 600
+
+
+def test_a_variance_of_less_than_its_ddof_is_nan() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (1, 2), "x", mapping="linear", initial_value=3)
+    assert np.isnan(computed(ops.variance(x, 0, ddof=1), graph)).all()
+
+
+def test_what_positions_variances_and_norms_refuse() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    i = graph.add_variable(pl.INT, (3,), "i", mapping=0)
+    none = graph.add_variable(pl.FLOAT, (2, 0), "none", mapping=0)
+    flags = graph.add_variable(pl.BOOL, (3,), "flags", mapping=0)
+    with pytest.raises(pl.ElementTypeError, match=r"ops.variance: its operand is INT"):
+        ops.variance(i)
+    with pytest.raises(pl.ElementTypeError, match="ops.variance: ddof is 'one'"):
+        ops.variance(none, ddof="one")  # type: ignore[arg-type]
+    with pytest.raises(pl.ElementTypeError, match="ops.norm: its operand is INT"):
+        ops.norm(i)
+    with pytest.raises(pl.TensorCreationError, match="ops.norm: ord is 3"):
+        ops.norm(none, ord=3)
+    with pytest.raises(pl.TensorCreationError, match="ops.argmax of no elements"):
+        ops.argmax(none, 1)
+    with pytest.raises(pl.TensorIndexError, match=r"ops.argmin: \[0\] is no dimension"):
+        ops.argmin(i, [0])  # type: ignore[arg-type]
+    with pytest.raises(pl.TensorIndexError, match="ops.argmin: dimension 1 of 'i'"):
+        ops.argmin(i, 1)
+    with pytest.raises(pl.ElementTypeError, match="ops.argmax: 'flags' is BOOL"):
+        ops.argmax(flags)
