@@ -73,6 +73,7 @@ from poplite.ops.control import (
     while_ as while_,
 )
 from poplite.ops.fuse.lowering import Note as Note, Root as Root
+from poplite.ops.many_reductions import reduce_many as reduce_many
 from poplite.ops.mathematics import (
     acos as acos,
     asin as asin,

@@ -137,7 +137,8 @@ def reduceWithOutput(
 ) -> None:
     """Record a reduction to a tensor, `popops::reduceWithOutput`; its shape may have ones more."""
     check_options("reduceWithOutput", options, _KNOWN)
-    _into(graph, [(SingleReduceOp(in_, dims, params), out)], prog, debug_context or "reduce")
+    expr, target = _to(SingleReduceOp(in_, dims, params), out)
+    ops.lower(graph, [ops.Root(expr, out=target, name=debug_context or "reduce")], prog)
 
 
 def reduceMany(
@@ -170,29 +171,25 @@ def reduceMany(
             at=here(),
             fix="an output for each, or an empty list where none updates",
         )
-    if outputs:
-        _into(graph, list(zip(reductions, outputs, strict=True)), prog, name)
-    else:
-        outputs += ops.lower(graph, [ops.Root(_reduced(r), name=name) for r in reductions], prog)
+    outs: Sequence[Tensor | None] = outputs or (None,) * len(reductions)
+    pairs = [_to(each, out) for each, out in zip(reductions, outs, strict=True)]
+    targets = [target for _, target in pairs if target is not None]
+    made = ops.reduce_many([expr for expr, _ in pairs], targets, name=name, program=prog)
+    outputs[:] = outputs or made
 
 
 def _params(params: ReduceParams | Operation) -> ReduceParams:
     return params if isinstance(params, ReduceParams) else ReduceParams(params)
 
 
-def _into(
-    graph: Graph, pairs: Sequence[tuple[SingleReduceOp, Tensor]], prog: Steps, name: str
-) -> None:
-    roots = []
-    for reduction, out in pairs:
-        params = _params(reduction.params)
-        kept = [n for d, n in enumerate(reduction.in_.shape) if d not in reduction.dims]
-        target = out.reshape(kept) if out.shape != tuple(kept) else out
-        result = _reduced(
-            reduction._replace(output_type=out.element_type), target if params.update else None
-        )
-        roots.append(ops.Root(result, out=target, name=name))
-    ops.lower(graph, roots, prog)
+def _to(reduction: SingleReduceOp, out: Tensor | None) -> tuple[Expr, Tensor | None]:
+    """Return a reduction, and the output that takes it in its shape."""
+    if out is None:
+        return _reduced(reduction), None
+    kept = [n for d, n in enumerate(reduction.in_.shape) if d not in reduction.dims]
+    target = out.reshape(kept) if out.shape != tuple(kept) else out
+    update = target if _params(reduction.params).update else None
+    return _reduced(reduction._replace(output_type=out.element_type), update), target
 
 
 def _reduced(reduction: SingleReduceOp, update: Tensor | None = None) -> Expr:
