@@ -4,7 +4,7 @@ Each makes fewer elements of those that are left: `pieces` of the tensor, then o
 
     tiles       joins what each tile holds of an output
     workers     joins what the workers of a tile came to, where they share an output
-    groups      joins the results of some dozens of tiles, where an output has more than 64
+    groups      joins the results of groups of tiles, in as many steps as `levels` finds cheapest
     final       joins what is left
 """
 
@@ -22,6 +22,7 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.reduce.levels import Spread, cheapest_levels
 from poplite.ops.reduce.order import Order
 from poplite.ops.reduce.pieces import Pieces, distinct, joined, pieces_of, repeated
 from poplite.ops.reduce.ranges import Mask
@@ -46,9 +47,6 @@ from poplite.vertices.reduce import (
 
 if TYPE_CHECKING:
     from poplite.ops.reduce.fused import Fused
-
-MOST_AT_ONCE = 64
-"""Partial results of an output that are joined in one step."""
 
 
 class Operation(NamedTuple):
@@ -105,6 +103,7 @@ class Builder:
         self._open: ComputeSet | None = None
         self._source = order.tensor
         self._homes: list[Int64] = []
+        self._groups: list[int] | None = None
         element = order.tensor.element_type if fused is None else fused.element_type
         self._partial_type = FLOAT if element is HALF and way.widens else element
 
@@ -135,7 +134,7 @@ class Builder:
             self._add(name, outcome.work, outcome.homes, partials)
             pieces = joined([outcome.kept, self._reached(partials, outcome.partials, may_keep)])
             if len(pieces.tile):
-                name, group = _next(pieces, outcome.has_shares)
+                name, group = self._next(pieces, outcome.has_shares)
                 wanted = self._wanted() if name == "final" and self.has_tiles else None
             self._open = None
         if not self.has_tiles:
@@ -143,6 +142,24 @@ class Builder:
             first = np.argsort(low)
             found = TileMapping(graph.target.tiles, tile[first], (high - low)[first])
             graph.set_tile_mapping(order.result, found)
+
+    def _next(self, pieces: Pieces, has_shares: bool) -> tuple[str, Int64]:
+        """Return which pieces are joined next, and what that step is called."""
+        if has_shares:
+            return "workers", pieces.tile
+        tiles = distinct(pieces.tile)
+        if self._groups is None:
+            self._groups = [*cheapest_levels(self.graph.target, self._spread(pieces, len(tiles)))]
+        if not self._groups:
+            return "final", np.zeros_like(pieces.tile)
+        return "groups", np.searchsorted(tiles, pieces.tile) * self._groups.pop(0) // len(tiles)
+
+    def _spread(self, pieces: Pieces, tiles: int) -> Spread:
+        """Return how partial results lie that are on several tiles."""
+        rows = int(pieces.elements_by_output()[1].max())
+        elements = int(((pieces.high - pieces.low) * pieces.rows).sum())
+        final = len(distinct(self._wanted()[1])) if self.has_tiles else 0
+        return Spread(self._partial_type, rows, elements, tiles, final)
 
     def _wanted(self) -> tuple[Int64, Int64]:
         """Return where the elements of the result are, as `(end, tile)` of intervals from 0."""
@@ -228,15 +245,3 @@ class Builder:
                     out=Slices(target, 0, work.low[chosen], work.high[chosen]),
                     **fields,
                 )
-
-
-def _next(pieces: Pieces, has_shares: bool) -> tuple[str, Int64]:
-    """Return which pieces are joined next, and what that step is called."""
-    if has_shares:
-        return "workers", pieces.tile
-    most = int(pieces.elements_by_output()[1].max())
-    if most <= MOST_AT_ONCE:
-        return "final", np.zeros_like(pieces.tile)
-    tiles = distinct(pieces.tile)
-    groups = math.isqrt(most - 1) + 1
-    return "groups", np.searchsorted(tiles, pieces.tile) * groups // len(tiles)

@@ -1,8 +1,8 @@
 """Reductions of tensors: sums, products, extremes, and truth along dimensions.
 
 Elements stay where they are as long as that helps.  First each tile joins what it holds of every
-output; then what tiles came to is joined on one of them, in two steps or more where an output
-has elements on many tiles::
+output; then what tiles came to is joined on one of them, in as many steps as are cheapest where an
+output has elements on many tiles (`levels`)::
 
     tile 0   0 0 0 0 1 1    ->   p0 p1
     tile 1   1 1 1 1 1 1    ->      p1     ->   p0, and p1 + p1 + p1

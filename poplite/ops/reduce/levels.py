@@ -1,0 +1,122 @@
+"""In how many levels partial results are joined across tiles: the cheapest of some ways by a model.
+
+    one level       a tile reads the partial results of an output from all tiles that have one
+    two levels      the tiles are cut into groups: a tile joins what its group has of an output,
+                    and another one what the groups came to
+    three levels    groups of groups
+
+    cycles of a level = start of an exchange + fragments and bytes that a tile receives
+                      + the vertices of a tile
+
+All tiles do the same in this model: each output has as many partial results, on as many tiles.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from poplite.expr.tree import ElementClass
+from poplite.machine.target import Target
+from poplite.ops.reduce.stage import LEAST_WORK
+from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one
+
+MOST_OF_TWO, MOST_OF_THREE = 60, 6
+"""Numbers of groups that are tried for two levels, and for each but the last of three."""
+
+
+Levels = tuple[int, ...]
+"""Into how many groups the tiles are cut, in each level but the last, falling."""
+
+
+class Spread(NamedTuple):
+    """Partial results that are left.
+
+    Attributes:
+        element: their type.
+        rows: of an output, where it has most.
+        elements: of all outputs together.
+        tiles: where they are.
+        final_tiles: where outputs are wanted; 0 for anywhere.
+    """
+
+    element: ElementClass
+    rows: int
+    elements: int
+    tiles: int
+    final_tiles: int = 0
+
+
+@lru_cache(maxsize=1 << 10)
+def cheapest_levels(target: Target, spread: Spread) -> Levels:
+    """Return the way of the fewest modelled cycles; of equal ones that with the fewest levels.
+
+    >>> from poplite.types import FLOAT
+    >>> cheapest_levels(Target(), Spread(FLOAT, rows=3, elements=3, tiles=3))
+    ()
+    """
+    ways = levels_to_try(spread)
+    return min(ways, key=lambda way: (cycles_of(target, spread, way), len(way), way))
+
+
+def levels_to_try(spread: Spread) -> list[Levels]:
+    """Return the ways that are tried: one level, two, and three."""
+    most = min(spread.rows, spread.tiles) // 2
+    few = MOST_OF_THREE
+    two = [(size,) for size in _sizes(most, MOST_OF_TWO)]
+    three = [(a, b) for a in _sizes(most, few) for b in _sizes(a // 2, few)]
+    return [(), *two, *three]
+
+
+def cycles_of(target: Target, spread: Spread, way: Levels) -> int:
+    """Return the modelled cycles of joining partial results in some levels."""
+    rows, places = spread.rows, spread.tiles
+    width, cycles = -(-spread.elements // spread.tiles), 0
+    for groups in way:
+        joined = min(rows, -(-places // groups))
+        tiles = _tiles(joined, width)
+        width = -(-width // tiles)
+        cycles += _level(target, spread.element, joined, width)
+        rows, places = -(-rows // joined), groups
+    if spread.final_tiles:
+        width = -(-spread.elements // (spread.rows * spread.final_tiles))
+    else:
+        width = -(-width // _tiles(rows, width))
+    return cycles + _level(target, spread.element, rows, width)
+
+
+def _tiles(rows: int, width: int) -> int:
+    """Return how many tiles share the outputs of a group, as `stage` deals them out."""
+    return min(max(rows * width // LEAST_WORK, 1), rows, width)
+
+
+def _level(target: Target, element: ElementClass, rows: int, width: int) -> int:
+    """Return the cycles of a tile that joins rows of partial results, with what it receives."""
+    cost = target.cost
+    vertices = min(target.workers, width, -(-rows * width // LEAST_WORK))
+    columns = -(-width // vertices)
+    start = cost("sync_cycles") + cost("latency_cycles")
+    fragments = rows * vertices * cost("receive_controls")
+    received = rows * width * element.size_bytes / target.exchange_bytes_per_cycle
+    slots = (
+        reduce_one(element, element, rows, target)
+        if columns == 1
+        else reduce_columns(element, element, columns, rows, columns, target, adds=True)
+    )
+    return math.ceil(start + fragments + received) + slots * target.workers
+
+
+def _sizes(most: int, count: int) -> Iterator[int]:
+    """Yield some numbers from 2 up to one, each a certain factor above the one before.
+
+    >>> list(_sizes(50, 5)), list(_sizes(1, 5))
+    ([2, 4, 10, 22, 50], [])
+    """
+    last = 1
+    for k in range(count):
+        size = round(2 * (most / 2) ** (k / (count - 1)))
+        if last < size <= most:
+            last = size
+            yield size
