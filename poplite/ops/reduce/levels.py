@@ -5,7 +5,7 @@
                     and another one what the groups came to
     three levels    groups of groups
 
-    cycles of a level = start of an exchange + fragments and bytes that a tile receives
+    cycles of a level = start of an exchange + bytes that a tile receives, at its rate
                       + the vertices of a tile
 
 All tiles do the same in this model: each output has as many partial results, on as many tiles.
@@ -98,14 +98,13 @@ def _level(target: Target, element: ElementClass, rows: int, width: int) -> int:
     vertices = min(target.workers, width, -(-rows * width // LEAST_WORK))
     columns = -(-width // vertices)
     start = cost("sync_cycles") + cost("latency_cycles")
-    fragments = rows * vertices * cost("receive_controls")
     received = rows * width * element.size_bytes / target.exchange_bytes_per_cycle
     slots = (
         reduce_one(element, element, rows, target)
         if columns == 1
         else reduce_columns(element, element, columns, rows, columns, target, adds=True)
     )
-    return math.ceil(start + fragments + received) + slots * target.workers
+    return math.ceil(start + received) + slots * target.workers
 
 
 def _sizes(most: int, count: int) -> Iterator[int]:
