@@ -37,7 +37,7 @@ def engine_of(x: npt.NDArray[Any], dim: int, tiles: int) -> tuple[pl.Engine, pl.
     """Return the engine that sums along a dimension, and the tensor of its sums."""
     graph, program = pl.Graph(pl.Target(tiles=tiles)), pl.Sequence()
     tensor = graph.add_variable(pl.FLOAT, x.shape, "x", mapping="linear", initial_value=x)
-    sums = pl.ops.map(pl.ops.sum(tensor, dim), program=program)
+    sums = pl.ops.map(pl.ops.sum(tensor, dim), name="reduce", program=program)
     return pl.Engine(graph, program, checks="fast"), sums
 
 

@@ -22,7 +22,7 @@ from poplite.errors import (
 from poplite.expr.formula import REDUCTIONS, formula
 from poplite.expr.operand import Operand
 from poplite.expr.operations import CAST, OPERATIONS, ElementClass, Kind, Operation, kind_of
-from poplite.expr.tree import Applied, Argument, Expr, Iota, Leaf, Number, Reduction, Shape, Weak
+from poplite.expr.tree import Applied, Expr, Iota, Leaf, Number, Reduction, Shape, Weak
 from poplite.source import here
 from poplite.text import clipped, clipped_text, of_type
 from poplite.types import BOOL, INT, element_type
@@ -338,70 +338,19 @@ def iota(shape: int | Iterable[int], to: object = INT, start: int = 0) -> Expr:
     return Iota(sizes, element, start)
 
 
-def argument(index: int) -> Expr:
-    """Return a place for a tensor; see `poplite.ops.arg`."""
-    if isinstance(index, bool) or not isinstance(index, int) or index < 0:
-        raise TensorIndexError(
-            f"ops.arg({clipped(index)}): arguments are counted from 0",
-            at=here(),
-            found=of_type(index),
-            fix="ops.arg(0), ops.arg(1), ...",
-        )
-    return Argument(index)
+def reduction(
+    how: str,
+    value: object,
+    dims: object,
+    keepdims: bool,
+    called: str = "",
+    *,
+    may_be_empty: bool = False,
+) -> Expr:
+    """Return a reduction; `dims` is a dimension, several, or None for all.
 
-
-def bind(expr: Expr, values: Sequence[object], what: str) -> Expr:
-    """Return an expression with tensors in the places of its arguments."""
-    made: dict[Expr, Expr] = {}
-
-    def made_of(node: Expr) -> Expr:
-        if not node.is_open or isinstance(node, Weak):
-            return node
-        if isinstance(node, Argument):
-            if node.number >= len(values):
-                raise TensorIndexError(
-                    f"{what}: ops.arg({node.number}), but {len(values)} are given",
-                    at=here(),
-                    found=formula(expr),
-                    fix=f"a list of at least {node.number + 1} tensors behind the expression",
-                )
-            return as_expr(values[node.number], what)
-        operands = [made[each] for each in node.operands]
-        if isinstance(node, Reduction):
-            return reduction(node.how, operands[0], node.dims, node.keepdims)
-        assert isinstance(node, Applied)
-        if node.operation is CAST:
-            return cast(operands[0], node.element_type)
-        plain = [each.value if isinstance(each, Weak) else each for each in operands]
-        return apply(node.operation.name, *plain)
-
-    waiting: list[tuple[Expr, bool]] = [(expr, False)]
-    while waiting:
-        node, is_done = waiting.pop()
-        if is_done:
-            made[node] = made_of(node)
-        elif node not in made:
-            waiting.append((node, True))
-            if node.is_open:
-                waiting += [(each, False) for each in reversed(node.operands)]
-    return made[expr]
-
-
-def number_of_arguments(expr: Expr) -> int:
-    """Return how many tensors stand for the arguments of an expression."""
-    found, seen, waiting = 0, {expr}, [expr]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Argument):
-            found = max(found, node.number + 1)
-        new = [each for each in node.operands if each.is_open and each not in seen]
-        seen.update(new)
-        waiting += new
-    return found
-
-
-def reduction(how: str, value: object, dims: object, keepdims: bool, called: str = "") -> Expr:
-    """Return a reduction; `dims` is a dimension, several, or None for all."""
+    "min" and "max" of no elements are refused, unless they may be the limits of the type.
+    """
     called = called or f"ops.{REDUCTIONS.get(how, how)}"
     operand = as_expr(value, called)
     if isinstance(operand, Weak):
@@ -432,14 +381,14 @@ def reduction(how: str, value: object, dims: object, keepdims: bool, called: str
             fix="each dimension once",
         )
     _check_reducible(how, operand, called)
-    if how in ("min", "max") and any(operand.shape[d] == 0 for d in chosen):
+    if how in ("min", "max") and not may_be_empty and any(operand.shape[d] == 0 for d in chosen):
         kept = math.prod(size for d, size in enumerate(operand.shape) if d not in chosen)
         if kept:
             raise TensorCreationError(
                 f"{called} of no elements of {_shown(operand)}",
                 at=here(),
                 found=repr(operand),
-                fix=f"dimensions of at least one element; ops.{how} of nothing has no value",
+                fix=f"dimensions of at least one element; {called} of nothing has no value",
             )
     sizes = enumerate(operand.shape)
     if keepdims:

@@ -73,6 +73,7 @@ from poplite.ops.control import (
     while_ as while_,
 )
 from poplite.ops.fuse.lowering import Note as Note, Root as Root
+from poplite.ops.many_reductions import reduce_many as reduce_many
 from poplite.ops.mathematics import (
     acos as acos,
     asin as asin,
@@ -121,17 +122,20 @@ from poplite.ops.record import (
     lower as lower,
     map as map,
 )
-from poplite.ops.reduce_many import reduce_many as reduce_many
+from poplite.ops.reduce_by_name import log_sum_exp as log_sum_exp, reduce as reduce
 from poplite.ops.reductions import (
     all as all,
     any as any,
-    log_sum_exp as log_sum_exp,
+    argmax as argmax,
+    argmin as argmin,
     max as max,
     mean as mean,
     min as min,
+    norm as norm,
     prod as prod,
     reduce as reduce,
     sum as sum,
+    variance as variance,
 )
 from poplite.ops.statistics import (
     argmax as argmax,

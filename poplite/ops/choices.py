@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from poplite.expr.build import apply, argument as _argument, cast as _cast, iota as _iota
+from poplite.expr.arguments import argument as _argument
+from poplite.expr.build import apply, cast as _cast, iota as _iota
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.types import INT, ElementTypeLike

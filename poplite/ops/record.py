@@ -11,7 +11,8 @@ from poplite.errors import (
     GraphConnectionError,
     TensorCreationError,
 )
-from poplite.expr.build import as_expr, bind, number, number_of_arguments
+from poplite.expr.arguments import bind, number_of_arguments
+from poplite.expr.build import as_expr, number
 from poplite.expr.formula import formula, operation_name
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr, Leaf, Weak

@@ -20,14 +20,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from poplite.errors import ElementTypeError, TensorCreationError, did_you_mean
-from poplite.expr.build import apply, as_expr, cast, reduction
+from poplite.errors import ElementTypeError, TensorCreationError, TensorIndexError
+from poplite.expr.build import apply, as_expr, cast, iota, reduction
 from poplite.expr.operand import Operand
 from poplite.expr.operations import kind_of
-from poplite.expr.tree import Expr, Reduction
+from poplite.expr.tree import Expr, Reduction, Weak
 from poplite.source import here
-from poplite.text import clipped
-from poplite.types import FLOAT, HALF
+from poplite.text import clipped, integer_or_none, of_type
+from poplite.types import FLOAT, UNSIGNED_INT
 
 Dims = int | Sequence[int] | None
 
@@ -226,18 +226,123 @@ def mean(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
     >>> mean(x, 1, keepdims=True)
     <Expr sum(x, 1) / 8.0 float32[4, 1]>
     """
-    operand = closed(x, "ops.mean")
-    if kind_of(operand.element_type) != "float":
+    operand = float_operand(x, "ops.mean")
+    return cast(_mean(cast(operand, FLOAT), dims, keepdims, "ops.mean"), operand.element_type)
+
+
+def variance(x: Operand, dims: Dims = None, *, ddof: float = 0, keepdims: bool = False) -> Expr:
+    """Return the variance of floats along dimensions: the mean of squared distances to the mean.
+
+    The mean is made first, and the elements are read again, so that no digits cancel. That of
+    HALF is made in FLOAT and rounded once.
+
+    Args:
+        x: a tensor or an expression.
+        dims: as of all reductions.
+        ddof: what is subtracted from the number of elements that divides: 1 for samples. Where
+            nothing remains, the result is NaN.
+        keepdims: whether the dimensions stay, with size 1.
+
+    Raises:
+        ElementTypeError: for elements that are no floats, and a `ddof` that is no number.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 8), "x")
+    >>> variance(x, 1)
+    <Expr sum((x - sum(x, 1) / 8.0) ** 2, 1) / 8.0 float32[4]>
+    """
+    called = "ops.variance"
+    operand = float_operand(x, called)
+    if isinstance(ddof, bool) or not isinstance(ddof, int | float):
         raise ElementTypeError(
-            f"ops.mean: its operand is {operand.element_type!r}",
-            at=here(),
-            found=repr(operand),
-            fix="ops.cast(x, FLOAT) first",
+            f"{called}: ddof is {clipped(ddof)}", at=here(), found=of_type(ddof), fix="ddof=1"
         )
-    total = reduction("add", cast(operand, FLOAT), dims, keepdims, "ops.mean")
-    assert isinstance(total, Reduction)
-    count = math.prod(operand.shape[d] for d in total.dims)
-    return cast(apply("divide", total, count), operand.element_type)
+    wide = cast(operand, FLOAT)
+    distances = apply("subtract", wide, _mean(wide, dims, True, called))
+    total, count = _sum_and_count(apply("square", distances), dims, keepdims, called)
+    divisor = count - ddof if count > ddof else 0
+    return cast(apply("divide", total, divisor), operand.element_type)
+
+
+def norm(x: Operand, dims: Dims = None, *, ord: float = 2, keepdims: bool = False) -> Expr:  # noqa: A002
+    """Return the norm of floats along dimensions, all of them as one vector.
+
+    That of HALF is made in FLOAT and rounded once. Squares that FLOAT does not hold make the norm
+    infinite, as in NumPy.
+
+    Args:
+        x: a tensor or an expression.
+        dims: as of all reductions.
+        ord: 1, the sum of absolute values; 2, the root of the sum of squares; or `math.inf`, the
+            greatest absolute value.
+        keepdims: whether the dimensions stay, with size 1.
+
+    Raises:
+        ElementTypeError: for elements that are no floats.
+        TensorCreationError: for another `ord`, and the greatest of no elements.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 8), "x")
+    >>> norm(x, 1)
+    <Expr sqrt(sum(x ** 2, 1)) float32[4]>
+    """
+    called = "ops.norm"
+    operand = float_operand(x, called)
+    if ord not in (1, 2, math.inf):
+        raise TensorCreationError(
+            f"{called}: ord is {clipped(ord)}",
+            at=here(),
+            found=of_type(ord),
+            fix="1, 2 or math.inf",
+        )
+    wide = cast(operand, FLOAT)
+    if ord == 2:
+        found = apply("sqrt", reduction("add", apply("square", wide), dims, keepdims, called))
+    else:
+        how = "add" if ord == 1 else "max"
+        found = reduction(how, apply("absolute", wide), dims, keepdims, called)
+    return cast(found, operand.element_type)
+
+
+def argmin(x: Operand, dim: int | None = None, *, keepdims: bool = False) -> Expr:
+    """Return the position of the least element, as UNSIGNED_INT: see `argmax`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
+    >>> argmin(x, 1).shape
+    (4,)
+    """
+    return _first_position("min", x, dim, keepdims, "ops.argmin")
+
+
+def argmax(x: Operand, dim: int | None = None, *, keepdims: bool = False) -> Expr:
+    """Return the position of the greatest element, as UNSIGNED_INT.
+
+    It is the first of equal ones, and the first NaN if there is any. Two passes over the elements
+    find it; nothing of their size is stored.
+
+    Args:
+        x: a tensor or an expression of numbers.
+        dim: the dimension along which positions are counted, from 0; left out, all elements in
+            row-major order.
+        keepdims: whether the dimensions stay, with size 1.
+
+    Raises:
+        TensorIndexError: for anything but a dimension of x.
+        TensorCreationError: for the position in no elements.
+        SizeOverflowError: for positions past 2^32.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.INT, (2, 3), "x", mapping=0, initial_value=[[1, 7, 7], [9, 2, 4]])
+    >>> rows = pl.ops.map(argmax(x, 1), program=program)
+    >>> best = pl.ops.map(argmax(x), program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(rows), int(engine.read(best))
+    (array([1, 0], dtype=uint32), 3)
+    """
+    return _first_position("max", x, dim, keepdims, "ops.argmax")
 
 
 def min(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # noqa: A001
@@ -282,3 +387,68 @@ def any(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # no
     <Expr any(x > 0.0, 1) bool[4]>
     """
     return reduction("logical_or", x, dims, keepdims)
+
+
+def _mean(wide: Expr, dims: Dims, keepdims: bool, called: str) -> Expr:
+    return apply("divide", *_sum_and_count(wide, dims, keepdims, called))
+
+
+def _sum_and_count(wide: Expr, dims: Dims, keepdims: bool, called: str) -> tuple[Expr, int]:
+    """Return the sum along dimensions, and of how many elements it is."""
+    total = reduction("add", wide, dims, keepdims, called)
+    assert isinstance(total, Reduction)
+    return total, math.prod(wide.shape[d] for d in total.dims)
+
+
+def _first_position(how: str, x: Operand, dim: int | None, keepdims: bool, called: str) -> Expr:
+    """Return where the first element is that is the extreme one, or NaN."""
+    operand = known_operand(x, called)
+    if dim is not None and integer_or_none(dim) is None:
+        raise TensorIndexError(
+            f"{called}: {clipped(dim)} is no dimension",
+            at=here(),
+            found=of_type(dim),
+            fix="one dimension, or None for the position among all elements",
+        )
+    best = reduction(how, operand, dim, True, called)
+    assert isinstance(best, Reduction)
+    is_best = apply("equal", operand, best)
+    if kind_of(operand.element_type) == "float":
+        is_best = apply("logical_or", is_best, apply("is_nan", operand))
+    sizes = enumerate(operand.shape)
+    shape = [size if d in best.dims else 1 for d, size in sizes]
+    positions = apply("select", iota(shape, UNSIGNED_INT), math.prod(shape), is_best)
+    return reduction("min", positions, dim, keepdims, called)
+
+
+def float_operand(x: Operand, called: str) -> Expr:
+    """Return an operand of floats, whose shape is known."""
+    operand = known_operand(x, called)
+    if kind_of(operand.element_type) != "float":
+        raise ElementTypeError(
+            f"{called}: its operand is {operand.element_type!r}",
+            at=here(),
+            found=repr(operand),
+            fix="ops.cast(x, FLOAT) first",
+        )
+    return operand
+
+
+def known_operand(x: Operand, called: str) -> Expr:
+    """Return an operand whose shape and type are known."""
+    operand = as_expr(x, called)
+    if isinstance(operand, Weak):
+        raise ElementTypeError(
+            f"{called}: {operand.value!r} is one number",
+            at=here(),
+            found=of_type(x),
+            fix="a tensor or an expression",
+        )
+    if operand.is_open:
+        raise ElementTypeError(
+            f"{called} of an expression with arguments: its shape and type are not known",
+            at=here(),
+            found=repr(operand),
+            fix="ops.sum(...) of it, or tensors in the places of its arguments",
+        )
+    return operand

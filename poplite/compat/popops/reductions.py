@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 from poplite import ops
 from poplite.compat.popops.options import Options, check_options, completed
 from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Sequence as Steps
 from poplite.source import here
-from poplite.types import ElementTypeLike
+from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
 
 _KNOWN = ("accumType.interTile", "accumType.inVertex")
 
@@ -27,13 +28,13 @@ class Operation(Enum):
     """How elements are joined, `popops::Operation`."""
 
     ADD = "add"
-    SQUARE_ADD = "square add"
+    SQUARE_ADD = "square_add"
     MUL = "mul"
     MIN = "min"
     MAX = "max"
-    LOGICAL_AND = "logical and"
-    LOGICAL_OR = "logical or"
-    LOG_ADD = "log add"
+    LOGICAL_AND = "logical_and"
+    LOGICAL_OR = "logical_or"
+    LOG_ADD = "log_add"
 
 
 _SCALED = (Operation.ADD, Operation.SQUARE_ADD, Operation.LOG_ADD)
@@ -106,9 +107,9 @@ def reduce(
     >>> engine.read(total)
     array([6., 6.], dtype=float32)
     """
-    element_type = None
+    output_type = None
     if arguments and (isinstance(arguments[0], str) or not isinstance(arguments[0], Collection)):
-        element_type, *rest = arguments
+        output_type, *rest = arguments
         arguments = tuple(rest)
     form = "reduce(graph, in_, dims, params, prog, debug_context, options)"
     dims, params, prog, name, options = completed(form, arguments, 5)
@@ -120,7 +121,7 @@ def reduce(
             at=here(),
             fix="popops.reduceWithOutput(graph, in_, out, dims, params, prog)",
         )
-    reduced = _reduced(SingleReduceOp(in_, dims, params, element_type))
+    reduced = _reduced(SingleReduceOp(in_, dims, params, output_type))
     return ops.map(reduced, name=name or "reduce", program=prog)
 
 
@@ -136,7 +137,8 @@ def reduceWithOutput(
 ) -> None:
     """Record a reduction to a tensor, `popops::reduceWithOutput`; its shape may have ones more."""
     check_options("reduceWithOutput", options, _KNOWN)
-    _into(graph, [(SingleReduceOp(in_, dims, params), out)], prog, debug_context or "reduce")
+    expr, target = _to(SingleReduceOp(in_, dims, params), out)
+    ops.lower(graph, [ops.Root(expr, out=target, name=debug_context or "reduce")], prog)
 
 
 def reduceMany(
@@ -169,37 +171,35 @@ def reduceMany(
             at=here(),
             fix="an output for each, or an empty list where none updates",
         )
-    if outputs:
-        _into(graph, list(zip(reductions, outputs, strict=True)), prog, name)
-    else:
-        outputs += ops.lower(graph, [ops.Root(_reduced(r), name=name) for r in reductions], prog)
+    outs: Sequence[Tensor | None] = outputs or (None,) * len(reductions)
+    pairs = [_to(each, out) for each, out in zip(reductions, outs, strict=True)]
+    targets = [target for _, target in pairs if target is not None]
+    made = ops.reduce_many([expr for expr, _ in pairs], targets, name=name, program=prog)
+    outputs[:] = outputs or made
 
 
 def _params(params: ReduceParams | Operation) -> ReduceParams:
     return params if isinstance(params, ReduceParams) else ReduceParams(params)
 
 
-def _into(
-    graph: Graph, pairs: Sequence[tuple[SingleReduceOp, Tensor]], prog: Steps, name: str
-) -> None:
-    roots = []
-    for reduction, out in pairs:
-        kept = [size for d, size in enumerate(reduction.in_.shape) if d not in {*reduction.dims}]
-        target = out if out.rank == len(kept) else out.reshape(kept)
-        result = _reduced(reduction._replace(output_type=out.element_type), target)
-        roots.append(ops.Root(result, out=target, name=name))
-    ops.lower(graph, roots, prog)
+def _to(reduction: SingleReduceOp, out: Tensor | None) -> tuple[Expr, Tensor | None]:
+    """Return a reduction, and the output that takes it in its shape."""
+    if out is None:
+        return _reduced(reduction), None
+    kept = [n for d, n in enumerate(reduction.in_.shape) if d not in reduction.dims]
+    target = out.reshape(kept) if out.shape != tuple(kept) else out
+    update = target if _params(reduction.params).update else None
+    return _reduced(reduction._replace(output_type=out.element_type), update), target
 
 
-def _reduced(reduction: SingleReduceOp, out: Tensor | None = None) -> Expr:
-    """Return a reduction as an expression; with `update` it is joined to what `out` holds."""
-    params = _params(reduction.params)
-    scale = None if params.scale is None else params.scale.reshape(())
-    result = ops.reduce(
-        reduction.in_,
-        sorted({*reduction.dims}),
-        params.op.name.lower(),
-        scale=scale,
-        update=out if params.update else None,
-    )
-    return result if reduction.output_type is None else ops.cast(result, reduction.output_type)
+def _reduced(reduction: SingleReduceOp, update: Tensor | None = None) -> Expr:
+    """Return a reduction as an expression; HALF is not rounded on its way to FLOAT."""
+    params, x = _params(reduction.params), reduction.in_
+    source, kept = x.element_type, element_type(reduction.output_type or x.element_type)
+    operand = ops.cast(x, FLOAT) if (source, kept) == (HALF, FLOAT) else x
+    scale: Operand | None = None
+    if params.scale is not None:
+        scale = params.scale.reshape(())
+        scale = scale if source.is_floating_point else ops.cast(scale, source)
+    dims = sorted({*reduction.dims})
+    return ops.cast(ops.reduce(operand, dims, params.op.value, scale=scale, update=update), kept)

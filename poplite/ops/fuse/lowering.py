@@ -20,6 +20,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.maps import add_map
 from poplite.ops.fuse.placement import Mappings, complete, like, place
+from poplite.ops.fuse.positions import split_positions
 from poplite.ops.fuse.recipe import Body
 from poplite.ops.fuse.storing import MOST_FIELDS, cut, decide, interned
 from poplite.ops.fuse.straight import Straight, in_order, straight, written
@@ -110,7 +111,7 @@ class Lowering:
 
     def lower(self, roots: Sequence[Root]) -> list[Tensor]:
         """Store the roots, one after the other: each sees what those before it stored."""
-        exprs = interned([root.expr for root in roots])
+        exprs = interned(split_positions(self.mappings, [root.expr for root in roots]))
         parts = dict.fromkeys(node for root in exprs for node in _all(root))
         kept: set[Expr] = {node for node in parts if isinstance(node, Reduction | Iota)}
         groups = [each for each in exprs if each not in kept]
@@ -143,17 +144,22 @@ class Lowering:
         for node in in_order(expr, {}):
             if node is expr or node not in kept or node in self.stored:
                 continue
-            name = f"{root.name}/{operation_name(node) or 'value'}"
-            twin = next((each for each in self.stored if _what(each) == _what(node)), None)
-            if twin is not None:
-                self.stored[node] = self.stored[twin].reshape(node.shape)
-            elif isinstance(node, Iota):
-                self.stored[node] = self._constant(node, name)
+            same = self._with_other_dims(node)
+            if same is not None:
+                self.stored[node] = same
             else:
-                self._store(node, Root(node, name=name))
+                self._store(node, Root(node, name=f"{root.name}/{operation_name(node) or 'value'}"))
         if expr in self.stored:
             return self._copied(root, self.stored[expr])
         return self._store(expr, root)
+
+    def _with_other_dims(self, expr: Expr) -> Tensor | None:
+        """Return a reduction that was stored with or without the dimensions of size 1."""
+        if isinstance(expr, Reduction):
+            for node, tensor in self.stored.items():
+                if isinstance(node, Reduction) and _is_same(node, expr):
+                    return tensor.reshape(expr.shape)
+        return None
 
     def _store(self, expr: Expr, root: Root) -> Tensor:
         """Store a node whose parts are stored, as far as they are to be."""
@@ -328,11 +334,9 @@ def _all(root: Expr) -> list[Expr]:
     return list(found)
 
 
-def _what(node: Expr) -> object:
-    """Return what tells a node from others; reductions are alike if they differ in keepdims."""
-    if not isinstance(node, Reduction):
-        return id(node)
-    return id(node.operands[0]), node.how, node.dims
+def _is_same(a: Reduction, b: Reduction) -> bool:
+    """Tell whether two reductions have the same elements; their shapes may differ by ones."""
+    return a.operands[0] is b.operands[0] and (a.how, a.dims) == (b.how, b.dims)
 
 
 def _tensor(leaf: Leaf) -> Tensor:

@@ -241,7 +241,7 @@ def interned(roots: Sequence[Expr]) -> list[Expr]:
         operands = tuple(made[each] for each in node.operands)
         key = (*_identity(node), *map(_operand_key, operands))
         if key not in known:
-            known[key] = node if operands == () or _same(operands, node) else _with(node, operands)
+            known[key] = with_operands(node, operands)
         made[node] = known[key]
     return [made[root] for root in roots]
 
@@ -256,10 +256,6 @@ def _operand_key(node: Expr) -> object:
     return id(node)
 
 
-def _same(operands: tuple[Expr, ...], node: Expr) -> bool:
-    return all(a is b for a, b in zip(operands, node.operands, strict=True))
-
-
 def _identity(node: Expr) -> tuple[object, ...]:
     """Return what makes two nodes of the same operands equal."""
     if isinstance(node, Leaf):
@@ -271,8 +267,10 @@ def _identity(node: Expr) -> tuple[object, ...]:
     return type(node), id(node)
 
 
-def _with(node: Expr, operands: tuple[Expr, ...]) -> Expr:
-    """Return a node with other operands."""
+def with_operands(node: Expr, operands: tuple[Expr, ...]) -> Expr:
+    """Return a node with other operands: itself, where they are the same."""
+    if all(a is b for a, b in zip(operands, node.operands, strict=True)):
+        return node
     if isinstance(node, Reduction):
         made: Expr = Reduction(
             node.how, operands[0], node.dims, node.keepdims, node.shape, node.element_type

@@ -4,7 +4,7 @@ Each makes fewer elements of those that are left: `pieces` of the tensor, then o
 
     tiles       joins what each tile holds of an output
     workers     joins what the workers of a tile came to, where they share an output
-    groups      joins the results of some tiles, where that is cheaper (`levels`)
+    groups      joins the results of groups of tiles, in as many steps as `levels` finds cheapest
     final       joins what is left
 """
 
@@ -21,7 +21,7 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.reduce.levels import Partials, cheapest_groups
+from poplite.ops.reduce.levels import Spread, cheapest_levels
 from poplite.ops.reduce.order import Order
 from poplite.ops.reduce.pieces import Pieces, distinct, joined, pieces_of, repeated
 from poplite.ops.reduce.ranges import Mask
@@ -54,21 +54,21 @@ class Operation(NamedTuple):
     Attributes:
         rows: the vertex for elements that lie together.
         columns: the vertex for elements that lie apart.
-        identity: what it makes of no elements; None where there is no such number.
+        identity: what it makes of no elements; of integers an infinity is the limit of the type.
         widens: whether HALF is joined in FLOAT.
     """
 
     rows: type[Vertex]
     columns: type[Vertex]
-    identity: float | None
+    identity: float
     widens: bool = False
 
 
 OPERATIONS = {
     "add": Operation(SumRows, SumColumns, 0, widens=True),
     "mul": Operation(ProductRows, ProductColumns, 1, widens=True),
-    "min": Operation(LeastRows, LeastColumns, None),
-    "max": Operation(GreatestRows, GreatestColumns, None),
+    "min": Operation(LeastRows, LeastColumns, math.inf),
+    "max": Operation(GreatestRows, GreatestColumns, -math.inf),
     "logical_and": Operation(AllRows, AllColumns, True),
     "logical_or": Operation(AnyRows, AnyColumns, False),
 }
@@ -101,6 +101,7 @@ class Builder:
         self._fused = fused
         self._source = order.tensor
         self._homes: list[Int64] = []
+        self._groups: list[int] | None = None
         element = order.tensor.element_type if fused is None else fused.element_type
         self._loaded = int(graph.target.cost("load_bytes_per_cycle"))
         self._partial_type = FLOAT if element is HALF and way.widens else element
@@ -151,14 +152,19 @@ class Builder:
         """Return which pieces are joined next, and what that step is called."""
         if has_shares:
             return "workers", pieces.tile
-        at, elements = pieces.elements_by_output()
-        outputs = int(np.diff(at)[elements[:-1] > 0].sum())
         tiles = distinct(pieces.tile)
-        left = Partials(int(elements.max()), outputs, len(tiles), self._partial_type)
-        groups = cheapest_groups(left, self.graph.target)
-        if groups == 1:
+        if self._groups is None:
+            self._groups = [*cheapest_levels(self.graph.target, self._spread(pieces, len(tiles)))]
+        if not self._groups:
             return "final", np.zeros_like(pieces.tile)
-        return "groups", np.searchsorted(tiles, pieces.tile) * groups // len(tiles)
+        return "groups", np.searchsorted(tiles, pieces.tile) * self._groups.pop(0) // len(tiles)
+
+    def _spread(self, pieces: Pieces, tiles: int) -> Spread:
+        """Return how partial results lie that are on several tiles."""
+        rows = int(pieces.elements_by_output()[1].max())
+        elements = int(((pieces.high - pieces.low) * pieces.rows).sum())
+        final = len(distinct(self._wanted()[1])) if self.has_tiles else 0
+        return Spread(self._partial_type, rows, elements, tiles, final)
 
     def _wanted(self) -> tuple[Int64, Int64]:
         """Return where the elements of the result are, as `(end, tile)` of intervals from 0."""
@@ -169,13 +175,22 @@ class Builder:
     def _lie_together(self, begin: Int64, end: Int64) -> Mask:
         """Tell which ranges of the flattened tensor are one range of the memory of one tile.
 
-        Partial results of a tile are, as they are laid out by tile.
+        Partial results of a tile are, as they are laid out by tile. Of an expression all tensors
+        have to: of others each vertex would get a copy, with what lies between its rows.
         """
-        tensor = self.order.tensor
-        if not len(begin) or tensor.num_regions() > tensor.num_elements // self.order.inner:
-            return np.zeros(len(begin), np.bool_)
-        ends = distinct(np.r_[tensor.contiguous_regions().end, self.graph.tile_mapping(tensor).end])
-        together: Mask = np.searchsorted(ends, begin, "right") == np.searchsorted(ends, end)
+        tensor, graph = self.order.tensor, self.graph
+        mapping = graph.tile_mapping(tensor)
+        together = np.ones(len(begin), np.bool_)
+        tensors = [tensor]
+        if self._fused is not None and self._source is tensor:
+            tensors = [*self._fused.tensors.values()]
+            if any(graph.tile_mapping(each) != mapping for each in tensors):
+                return ~together
+        for each in tensors:
+            if not len(begin) or each.num_regions() > each.num_elements // self.order.inner:
+                return ~together
+            ends = distinct(np.r_[each.contiguous_regions().end, mapping.end])
+            together &= np.searchsorted(ends, begin, "right") == np.searchsorted(ends, end)
         return together
 
     def _partials(self, name: str, made: Pieces) -> Tensor | None:
@@ -209,51 +224,31 @@ class Builder:
         for target, is_target in self._targets(work, partials):
             for vertex, is_kind in ((self.way.rows, is_row), (self.way.columns, ~is_row)):
                 chosen = np.flatnonzero(is_target & is_kind)
-                if len(chosen):
-                    self._add_vertices(compute_set, vertex, target, work, chosen)
-
-    def _targets(self, work: Work, partials: Tensor | None) -> list[tuple[Tensor, Mask]]:
-        """Return what vertices write, and which: all at once where the types are equal."""
-        result, final = self.order.result, work.is_final
-        if partials is None or final.all():
-            return [(result, final)]
-        if not final.any():
-            return [(partials, ~final)]
-        if partials.element_type is not result.element_type:
-            return [(result, final), (partials, ~final)]
-        for column in (work.low, work.high):
-            column[~final] += result.num_elements
-        return [(concat(result, partials), np.ones_like(final))]
-
-    def _add_vertices(
-        self,
-        compute_set: ComputeSet,
-        vertex: type[Vertex],
-        target: Tensor,
-        work: Work,
-        chosen: Int64,
-    ) -> None:
-        """Add those vertices of a stage that are of one class and write one tensor."""
-        source, copy = repeated(np.diff(work.ptr)[chosen])
-        reads = work.ptr[chosen][source] + copy
-        first = np.searchsorted(source, np.arange(len(chosen) + 1))
-        begin, end = work.begin[reads], work.end[reads]
-        one_each = len(reads) == len(chosen)
-        fields: dict[str, Any] = {}
-        if vertex is self.way.columns:
-            fields["stride"] = work.stride[chosen]
-        inputs = {"x": self._source}
-        if self._fused is not None and self._source is self.order.tensor:
-            is_columns = vertex is self.way.columns
-            vertex = self._fused.vertex(target.element_type, is_columns=is_columns)
-            inputs = self._fused.tensors
-            fields |= self._fused.numbers(len(chosen))
-        for name, tensor in inputs.items():
-            fields[name] = Slices(tensor, 0, begin, end, None if one_each else first)
-        self.graph.add_vertices(
-            compute_set,
-            vertex,
-            tile=work.tile[chosen],
-            out=Slices(target, 0, work.low[chosen], work.high[chosen]),
-            **fields,
-        )
+                if not len(chosen):
+                    continue
+                assert target is not None, "vertices that write partial results have some"
+                if self._open is None:
+                    self._open = self._recorder.compute_set(name)
+                source, copy = repeated(np.diff(work.ptr)[chosen])
+                reads = work.ptr[chosen][source] + copy
+                first = np.searchsorted(source, np.arange(len(chosen) + 1))
+                begin, end = work.begin[reads], work.end[reads]
+                one_each = len(reads) == len(chosen)
+                fields: dict[str, Any] = {}
+                if vertex is self.way.columns:
+                    fields["stride"] = work.stride[chosen]
+                inputs = {"x": self._source}
+                if self._fused is not None and self._source is self.order.tensor:
+                    is_columns = vertex is self.way.columns
+                    vertex = self._fused.vertex(target.element_type, is_columns=is_columns)
+                    inputs = self._fused.tensors
+                    fields |= self._fused.numbers(len(chosen))
+                for name, tensor in inputs.items():
+                    fields[name] = Slices(tensor, 0, begin, end, None if one_each else first)
+                self.graph.add_vertices(
+                    self._open,
+                    vertex,
+                    tile=work.tile[chosen],
+                    out=Slices(target, 0, work.low[chosen], work.high[chosen]),
+                    **fields,
+                )

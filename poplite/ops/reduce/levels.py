@@ -1,78 +1,121 @@
-"""How many compute sets join what tiles came to: one for all, or one for groups of tiles before.
+"""In how many levels partial results are joined across tiles: the cheapest of some ways by a model.
 
-    1,472 partial results of 1 output    one step     1,472 on one tile
-                                         two steps    44 on each of 34 tiles, then 34 on one
+    one level       a tile reads the partial results of an output from all tiles that have one
+    two levels      the tiles are cut into groups: a tile joins what its group has of an output,
+                    and another one what the groups came to
+    three levels    groups of groups
 
-What a step takes is a synchronisation, the bytes that its fullest tile gets, and what its vertices
-take (`reduce_columns` of PopLibs). The cheapest of some dozens of group numbers is taken.
+    cycles of a level = start of an exchange + bytes that a tile receives, at its rate
+                      + the vertices of a tile
+
+All tiles do the same in this model: each output has as many partial results, on as many tiles.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from poplite.expr.tree import ElementClass
 from poplite.machine.target import Target
-from poplite.vertices.estimators.poplibs import reduce_columns
+from poplite.ops.reduce.stage import LEAST_WORK
+from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one
 
-MOST_TRIED = 24
-"""Group numbers that are tried."""
+MOST_OF_TWO, MOST_OF_THREE = 60, 6
+"""Numbers of groups that are tried for two levels, and for each but the last of three."""
 
 
-class Partials(NamedTuple):
-    """Partial results that are to be joined.
+Levels = tuple[int, ...]
+"""Into how many groups the tiles are cut, in each level but the last, falling."""
+
+
+class Spread(NamedTuple):
+    """Partial results that are left.
 
     Attributes:
-        most: of an output, at most.
-        outputs: how many outputs there are.
-        tiles: that hold some.
         element: their type.
+        rows: of an output, where it has most.
+        elements: of all outputs together.
+        tiles: where they are.
+        final_tiles: where outputs are wanted; 0 for anywhere.
     """
 
-    most: int
-    outputs: int
-    tiles: int
     element: ElementClass
+    rows: int
+    elements: int
+    tiles: int
+    final_tiles: int = 0
 
 
-def cheapest_groups(partials: Partials, target: Target) -> int:
-    """Return into how many groups tiles are best divided for a step before the last; 1 for none.
+@lru_cache(maxsize=1 << 10)
+def cheapest_levels(target: Target, spread: Spread) -> Levels:
+    """Return the way of the fewest modelled cycles; of equal ones that with the fewest levels.
 
     >>> from poplite.types import FLOAT
-    >>> cheapest_groups(Partials(1472, 1, 1472, FLOAT), Target())
-    34
-    >>> cheapest_groups(Partials(20, 1, 20, FLOAT), Target())
-    1
+    >>> cheapest_levels(Target(), Spread(FLOAT, rows=3, elements=3, tiles=3))
+    ()
     """
-    return min(_tried(partials.most), key=lambda groups: (cycles(partials, groups, target), groups))
+    ways = levels_to_try(spread)
+    return min(ways, key=lambda way: (cycles_of(target, spread, way), len(way), way))
 
 
-def cycles(partials: Partials, groups: int, target: Target) -> int:
-    """Return what joining takes where tiles are divided into so many groups before the last."""
-    most, outputs, tiles, element = partials
-    if groups == 1:
-        return _step(most, outputs, tiles, element, target)
-    each = -(-most // groups)
-    first = _step(each, outputs, -(-tiles // groups), element, target)
-    return first + _step(groups, outputs, tiles, element, target)
+def levels_to_try(spread: Spread) -> list[Levels]:
+    """Return the ways that are tried: one level, two, and three."""
+    most = min(spread.rows, spread.tiles) // 2
+    few = MOST_OF_THREE
+    two = [(size,) for size in _sizes(most, MOST_OF_TWO)]
+    three = [(a, b) for a in _sizes(most, few) for b in _sizes(a // 2, few)]
+    return [(), *two, *three]
 
 
-def _tried(most: int) -> Iterable[int]:
-    """Yield 1, and numbers between 2 and half of the partial results of an output."""
-    found = {1}
-    for k in range(MOST_TRIED if most >= 4 else 0):
-        found.add(round(2 * (most / 4) ** (k / (MOST_TRIED - 1))))
-    return sorted(found)
+def cycles_of(target: Target, spread: Spread, way: Levels) -> int:
+    """Return the modelled cycles of joining partial results in some levels."""
+    rows, places = spread.rows, spread.tiles
+    width, cycles = -(-spread.elements // spread.tiles), 0
+    for groups in way:
+        joined = min(rows, -(-places // groups))
+        tiles = _tiles(joined, width)
+        width = -(-width // tiles)
+        cycles += _level(target, spread.element, joined, width)
+        rows, places = -(-rows // joined), groups
+    if spread.final_tiles:
+        width = -(-spread.elements // (spread.rows * spread.final_tiles))
+    else:
+        width = -(-width // _tiles(rows, width))
+    return cycles + _level(target, spread.element, rows, width)
 
 
-def _step(rows: int, outputs: int, tiles: int, element: ElementClass, target: Target) -> int:
-    """Return the cycles of joining `rows` partial results of outputs that are spread over tiles."""
-    on_tile = -(-outputs // tiles)
-    received = on_tile * rows * element.size_bytes / target.cost("exchange_bytes_per_cycle")
-    width = max(1, int(target.cost("load_bytes_per_cycle")) // element.size_bytes)
-    own = min(on_tile, -(-on_tile // (width * target.workers)) * width)
-    slots = reduce_columns(element, element, own, rows, own, target, adds=True)
-    sync = target.cost("sync_cycles") + target.cost("sync_stagger_cycles")
-    return math.ceil(sync + received) + slots * target.workers
+def _tiles(rows: int, width: int) -> int:
+    """Return how many tiles share the outputs of a group, as `stage` deals them out."""
+    return min(max(rows * width // LEAST_WORK, 1), rows, width)
+
+
+def _level(target: Target, element: ElementClass, rows: int, width: int) -> int:
+    """Return the cycles of a tile that joins rows of partial results, with what it receives."""
+    cost = target.cost
+    vertices = min(target.workers, width, -(-rows * width // LEAST_WORK))
+    columns = -(-width // vertices)
+    start = cost("sync_cycles") + cost("latency_cycles")
+    received = rows * width * element.size_bytes / target.exchange_bytes_per_cycle
+    slots = (
+        reduce_one(element, element, rows, target)
+        if columns == 1
+        else reduce_columns(element, element, columns, rows, columns, target, adds=True)
+    )
+    return math.ceil(start + received) + slots * target.workers
+
+
+def _sizes(most: int, count: int) -> Iterator[int]:
+    """Yield some numbers from 2 up to one, each a certain factor above the one before.
+
+    >>> list(_sizes(50, 5)), list(_sizes(1, 5))
+    ([2, 4, 10, 22, 50], [])
+    """
+    last = 1
+    for k in range(count):
+        size = round(2 * (most / 2) ** (k / (count - 1)))
+        if last < size <= most:
+            last = size
+            yield size

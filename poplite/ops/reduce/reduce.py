@@ -1,8 +1,8 @@
-"""The steps of a reduction of a tensor.
+"""Reductions of tensors: sums, products, extremes, and truth along dimensions.
 
 Elements stay where they are as long as that helps.  First each tile joins what it holds of every
-output; then what tiles came to is joined on one of them, in two steps or more where an output
-has elements on many tiles::
+output; then what tiles came to is joined on one of them, in as many steps as are cheapest where an
+output has elements on many tiles (`levels`)::
 
     tile 0   0 0 0 0 1 1    ->   p0 p1
     tile 1   1 1 1 1 1 1    ->      p1     ->   p0, and p1 + p1 + p1
@@ -19,6 +19,9 @@ poplibs does with its grouping of regions; the plan is made by `pieces`, `ranges
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from poplite.graph.graph import Graph
 from poplite.graph.partition import map_linearly
@@ -27,6 +30,7 @@ from poplite.ops.reduce.build import OPERATIONS, Builder, Operation
 from poplite.ops.reduce.order import ordered
 from poplite.program import Copy, Program
 from poplite.program.recording import Recorder
+from poplite.types import ElementType
 
 
 def reduce_into(
@@ -60,6 +64,14 @@ def _of_nothing(graph: Graph, way: Operation, result: Tensor, has_tiles: bool) -
         return []
     if not has_tiles:
         map_linearly(graph, result)
-    assert way.identity is not None, "checked before"
-    one = graph.add_constant(result.element_type, (1,), [way.identity], "identity", mapping=0)
+    value = _in_range(way.identity, result.element_type)
+    one = graph.add_constant(result.element_type, (1,), [value], "identity", mapping=0)
     return [Copy(one.broadcast(result.num_elements, 0), result)]
+
+
+def _in_range(value: float, element: type[ElementType[Any]]) -> float:
+    """Return a number, or for an infinity that integers have not their least or greatest."""
+    if math.isfinite(value) or element.is_floating_point:
+        return value
+    limits: Any = np.iinfo(element.dtype)
+    return int(limits.max if value > 0 else limits.min)

@@ -1,4 +1,4 @@
-"""poplite.ops.reduce against NumPy: shapes, dimensions, types, mappings, views, both forms."""
+"""pl.ops.reduce against NumPy: shapes, dimensions, types, mappings, views, both forms."""
 
 from __future__ import annotations
 
@@ -84,7 +84,8 @@ def reduced(operation: str, a: Array, dims: tuple[int, ...]) -> Array:
     if a.dtype == bool:
         return np.asarray(UFUNCS[operation].reduce(a, axis=dims))
     wide = np.float32 if a.dtype == np.float16 else a.dtype
-    return np.asarray(UFUNCS[operation].reduce(a, axis=dims, dtype=wide)).astype(a.dtype)
+    with np.errstate(over="ignore"):
+        return np.asarray(UFUNCS[operation].reduce(a, axis=dims, dtype=wide)).astype(a.dtype)
 
 
 CASES = [
@@ -127,8 +128,7 @@ def test_any_view_on_any_tiles(
         output = graph.add_variable(dtype, want.shape[::-1], "output")
         put_on_tiles(graph, output, "scattered", rng)
         output = output.T
-    reduction = pl.ops.reduce(tensor, dims, operation)
-    result = pl.ops.map(reduction, out=output, program=program)
+    result = pl.ops.map(pl.ops.reduce(tensor, dims, operation), out=output, program=program)
     assert graph.tile_mapping(result).is_complete
     engine = pl.Engine(graph, program, interpret=interpret)
     engine.run()
@@ -137,6 +137,65 @@ def test_any_view_on_any_tiles(
         got, want = (np.clip(each, -65504, 65504) for each in (got, want))
     assert got.dtype == want.dtype
     assert np.array_equal(got, want)
+
+
+@examples(40)
+@given(
+    operation=st.sampled_from(["add", "square_add"]),
+    dtype=st.sampled_from(["float32", "float16", "int32", "uint16"]),
+    scale=st.sampled_from([None, 3, "tensor", "row", "expression"]),
+    update=st.sampled_from([None, 1, "tensor", "row", "expression"]),
+    keepdims=st.booleans(),
+    dims=st.sampled_from([None, 0, -1, [0, 1], []]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_scaled_and_updated_sums(
+    operation: str,
+    dtype: str,
+    scale: int | str | None,
+    update: int | str | None,
+    keepdims: bool,
+    dims: int | list[int] | None,
+    seed: int,
+) -> None:
+    rng = np.random.default_rng(seed)
+    graph, program = pl.Graph(pl.Target(tiles=TILES)), pl.Sequence()
+    tensors: dict[str, tuple[pl.Tensor, Array]] = {}
+
+    def drawn(name: str, shape: tuple[int, ...]) -> pl.Tensor:
+        array = rng.integers(0, 5, shape).astype(dtype)
+        tensor = graph.add_variable(dtype, shape, name, initial_value=array)
+        put_on_tiles(graph, tensor, str(rng.choice(MAPPINGS)), rng)
+        tensors[name] = tensor, array
+        return tensor
+
+    x = drawn("x", (6, 9))
+    axes = tuple(dims) if isinstance(dims, list) else dims
+    wide = np.dtype(np.float32 if dtype == "float16" else dtype)
+    array = tensors["x"][1].astype(wide)
+    terms = array * array if operation == "square_add" else array
+    want = np.asarray(terms.sum(axes, dtype=wide, keepdims=keepdims))
+    by: Any = scale
+    if isinstance(scale, str):
+        tensor = drawn("scale", (1, 1, 1) if scale == "row" else ())
+        by = tensor + 1 if scale == "expression" else tensor
+        want = want * (tensors["scale"][1].reshape(()) + wide.type(scale == "expression"))
+    elif scale is not None:
+        want = want * wide.type(scale)
+    old: Any = update
+    if isinstance(update, str):
+        tensor = drawn("update", want.shape[-1:] if update == "row" else want.shape)
+        old = tensor * 2 if update == "expression" else tensor
+        want = want + tensors["update"][1] * wide.type(1 + (update == "expression"))
+    elif update is not None:
+        want = want + wide.type(update)
+    expr = pl.ops.reduce(x, dims, operation, keepdims=keepdims, scale=by, update=old)
+    result = pl.ops.map(expr, program=program)
+    engine = pl.Engine(graph, program)
+    engine.run()
+    got = engine.read(result)
+    assert got.dtype == dtype
+    assert np.array_equal(got, np.asarray(want).astype(dtype))
 
 
 @examples(25)
@@ -155,7 +214,7 @@ def test_many_elements_take_several_stages(
     x = graph.add_variable(pl.INT, sizes, "x", initial_value=array)
     put_on_tiles(graph, x, how, rng)
     results = {
-        d: pl.ops.map(pl.ops.sum(x, d), name=f"along {d}", program=program)
+        d: pl.ops.map(pl.ops.reduce(x, d, "add"), name=f"along {d}", program=program)
         for d in range(len(sizes))
     }
     engine = pl.Engine(graph, program)
@@ -180,7 +239,7 @@ def test_float_sums_have_the_same_bits_in_both_forms_and_every_run(
         array = (rng.standard_normal(shape) * 10.0 ** rng.integers(-6, 7, shape)).astype(np.float32)
         x = graph.add_variable(pl.FLOAT, shape, "x", initial_value=array)
         put_on_tiles(graph, x, how, rng)
-        total = pl.ops.map(pl.ops.sum(x), program=program)
+        total = pl.ops.map(pl.ops.reduce(x, None, "add"), program=program)
         engine = pl.Engine(graph, program, interpret=interpret)
         engine.run()
         exact = array.sum(dtype=np.float64)

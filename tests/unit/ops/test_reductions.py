@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -81,3 +82,144 @@ for _ in range(2):
 """
     found = [words_of(tmp_path, script, NUMBA_NUM_THREADS=threads) for threads in ("1", "3")]
     assert len({word for words in found for word in words}) == 1
+
+
+# -- logarithms of sums ------------------------------------------------------------------------
+
+
+def test_log_sum_exp_at_the_edges() -> None:
+    inf, nan = np.inf, np.nan
+    values = np.array(
+        [
+            [-inf, -inf, -inf],
+            [-inf, 2.5, -inf],
+            [inf, 0, -inf],
+            [inf, inf, 1],
+            [nan, 1, 2],
+            [nan, inf, -inf],
+            [1e30, -1e30, 1e30],
+            [-1e30, -1e30, -3e38],
+            [88, 89, 90],
+            [-0.0, 0, 0],
+        ],
+        np.float32,
+    )
+    graph = pl.Graph(pl.Target(tiles=3))
+    x = graph.add_variable(pl.FLOAT, values.shape, "x", mapping="linear", initial_value=values)
+    with graph.steps() as step:
+        found = [
+            ops.map(ops.log_sum_exp(x, 1)),
+            ops.map(ops.reduce(x, 1, "log_add")),
+            ops.map(ops.log_sum_exp(x, 1, keepdims=True)),
+        ]
+        both = ops.map(ops.reduce(x, 1, "log_add", scale=1.5, update=x[:, 0]))
+    engine = pl.Engine(graph, step)
+    engine.run()
+    with np.errstate(invalid="ignore"):
+        expected = np.logaddexp.reduce(values.astype(np.float64), 1)
+        joined = np.logaddexp(expected + 1.5, values[:, 0])
+    for each in found:
+        np.testing.assert_allclose(engine.read(each).ravel(), expected, rtol=2e-7)
+    np.testing.assert_allclose(engine.read(both), joined, rtol=2e-7)
+
+
+@pytest.mark.parametrize("spread", [0.1, 3, 40, 1000])
+@pytest.mark.parametrize("length", [1, 7, 500])
+def test_the_error_of_log_sum_exp(spread: float, length: int) -> None:
+    values = np.random.default_rng(length).normal(0, spread, (200, length)).astype(np.float32)
+    graph = pl.Graph(pl.Target(tiles=16))
+    x = graph.add_variable(pl.FLOAT, values.shape, "x", mapping="linear", initial_value=values)
+    found = computed(ops.log_sum_exp(x, 1), graph)
+    expected = np.logaddexp.reduce(values.astype(np.float64), 1)
+    size = np.maximum(np.abs(expected), np.abs(values).max(1)).astype(np.float32)
+    assert (np.abs(found - expected) <= 2 * np.spacing(np.maximum(size, 1))).all()
+
+
+def test_log_sum_exp_of_half_is_made_in_float() -> None:
+    values = np.full((2, 3000), -3, np.float16)
+    graph = pl.Graph(pl.Target(tiles=3))
+    x = graph.add_variable(pl.HALF, values.shape, "x", mapping="linear", initial_value=values)
+    assert computed(ops.log_sum_exp(x, 1), graph).tolist() == [np.float16(np.log(3000) - 3)] * 2
+
+
+def test_log_sum_exp_stores_nothing_of_the_size_of_its_operand_and_one_greatest() -> None:
+    graph = pl.Graph(pl.Target(tiles=3))
+    x = graph.add_variable(pl.FLOAT, (30, 40), "x", mapping="linear")
+    with graph.steps():
+        ops.map(ops.log_sum_exp(x * 2, 1), name="y")
+    assert max(v.num_elements for v in graph.variables if v.name != "x") < 200
+    assert sum(cs.name == "y/max/tiles" for cs in graph.compute_sets) == 1
+    assert not [cs.name for cs in graph.compute_sets if "max_1" in cs.name]
+
+
+# -- variances, norms, positions ---------------------------------------------------------------
+
+
+def test_nothing_of_the_size_of_an_operand_is_stored() -> None:
+    graph = pl.Graph(pl.Target(tiles=6))
+    x, y = (graph.add_variable(pl.FLOAT, (120, 70), n, mapping="linear") for n in "xy")
+    with graph.steps():
+        for operand in (x, x - y):
+            for expr in (
+                ops.variance(operand),
+                ops.variance(operand, 1),
+                ops.norm(operand, 0),
+                ops.norm(operand, ord=math.inf),
+                ops.argmax(operand),
+                ops.argmin(operand, 1),
+                ops.argmax(operand.reshape((8400,)) if isinstance(operand, pl.Tensor) else operand),
+            ):
+                ops.map(expr)
+    held = {v.name: v.num_elements for v in graph.variables if v.name not in ("x", "y")}
+    assert max(held.values()) < 8400 / 4, held
+
+
+def test_positions_by_themselves_are_reduced() -> None:
+    graph = pl.Graph(pl.Target(tiles=3))
+    x = graph.add_variable(pl.INT, (), "x", mapping=0, initial_value=0)
+    last = 2**64 - 1
+    assert computed(ops.sum(ops.iota(1000, start=5)) + x, graph) == sum(range(5, 1005))
+    far = ops.iota((20, 20), pl.UNSIGNED_LONGLONG, start=last - 399)
+    y = graph.add_variable(pl.UNSIGNED_LONGLONG, (), "y", mapping=0, initial_value=0)
+    assert computed(ops.max(far) + y, graph) == last
+
+
+def test_rows_between_those_of_a_worker_are_not_copied_of_operands_elsewhere() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (5, 600), "x", mapping="linear")
+    row = graph.add_variable(pl.FLOAT, (600,), "row", mapping="linear")
+    with graph.steps():
+        ops.map(ops.sum(x * row, 0), name="y")
+    (tiles,) = (cs for cs in graph.compute_sets if cs.name == "y/tiles")
+    for name in ("x0", "x1"):
+        fields = [vertex.connections[name] for vertex in tiles.vertices]
+        assert sum(f.num_elements for f in fields if isinstance(f, pl.Tensor)) == 5 * 600
+
+
+def test_a_variance_of_less_than_its_ddof_is_nan() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (1, 2), "x", mapping="linear", initial_value=3)
+    assert np.isnan(computed(ops.variance(x, 0, ddof=1), graph)).all()
+
+
+def test_what_positions_variances_and_norms_refuse() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    i = graph.add_variable(pl.INT, (3,), "i", mapping=0)
+    none = graph.add_variable(pl.FLOAT, (2, 0), "none", mapping=0)
+    flags = graph.add_variable(pl.BOOL, (3,), "flags", mapping=0)
+    with pytest.raises(pl.ElementTypeError, match=r"ops.variance: its operand is INT"):
+        ops.variance(i)
+    with pytest.raises(pl.ElementTypeError, match="ops.variance: ddof is 'one'"):
+        ops.variance(none, ddof="one")  # type: ignore[arg-type]
+    with pytest.raises(pl.ElementTypeError, match="ops.norm: its operand is INT"):
+        ops.norm(i)
+    with pytest.raises(pl.TensorCreationError, match="ops.norm: ord is 3"):
+        ops.norm(none, ord=3)
+    with pytest.raises(pl.TensorCreationError, match="ops.argmax of no elements"):
+        ops.argmax(none, 1)
+    with pytest.raises(pl.TensorIndexError, match=r"ops.argmin: \[0\] is no dimension"):
+        ops.argmin(i, [0])  # type: ignore[arg-type]
+    with pytest.raises(pl.TensorIndexError, match="ops.argmin: dimension 1 of 'i'"):
+        ops.argmin(i, 1)
+    with pytest.raises(pl.ElementTypeError, match="ops.argmax: 'flags' is BOOL"):
+        ops.argmax(flags)

@@ -1,0 +1,67 @@
+"""Positions in what is reduced, as two short tensors instead of one of its size.
+
+iota(10,000,000)     high: 0, 3163, 6326, ...    each repeated 3163 times, as a view
+low:  0, 1, ... 3162        repeated 3162 times, as a view
+high + low, computed where it is read
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from poplite.expr.build import apply
+from poplite.expr.operations import kind_of
+from poplite.expr.tree import Expr, Iota, Leaf, Reduction
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.fuse.placement import Mappings, place
+from poplite.ops.fuse.storing import with_operands
+
+MOST_STORED = 256
+"""Positions that are stored one by one."""
+
+
+def split_positions(mappings: Mappings, roots: Sequence[Expr]) -> list[Expr]:
+    """Return expressions whose reductions read long integer positions as two short tensors."""
+    made: dict[tuple[Expr, bool], Expr] = {}
+    waiting = [(root, False, False) for root in reversed(roots)]
+    while waiting:
+        node, is_reduced, is_done = waiting.pop()
+        if (node, is_reduced) in made:
+            continue
+        below = is_reduced or isinstance(node, Reduction)
+        if not is_done:
+            waiting.append((node, is_reduced, True))
+            waiting += [(each, below, False) for each in reversed(node.operands)]
+            continue
+        operands = tuple(made[each, below] for each in node.operands)
+        if is_reduced and isinstance(node, Iota) and _is_long(node):
+            made[node, is_reduced] = _split(mappings, node)
+        else:
+            made[node, is_reduced] = with_operands(node, operands)
+    return [made[root, False] for root in roots]
+
+
+def _is_long(positions: Iota) -> bool:
+    return positions.num_elements > MOST_STORED and kind_of(positions.element_type) == "int"
+
+
+def _split(mappings: Mappings, positions: Iota) -> Expr:
+    size, dtype = positions.num_elements, positions.element_type.dtype
+    columns = math.isqrt(size - 1) + 1
+    rows = -(-size // columns)
+
+    def stored(name: str, length: int, start: int, step: int) -> Tensor:
+        values = (step * np.arange(length)).astype(dtype) + dtype.type(start)
+        made = mappings.graph.add_constant(positions.element_type, (length,), values, name)
+        place(mappings, made, (length,), [])
+        return made
+
+    high = stored("positions/high", rows, 0, columns).reshape((rows, 1)).broadcast(columns, 1)
+    low = stored("positions/low", columns, positions.start, 1).reshape((1, columns))
+    parts = [
+        each.flatten()[:size].reshape(positions.shape) for each in (high, low.broadcast(rows, 0))
+    ]
+    return apply("add", *map(Leaf, parts))

@@ -1,0 +1,204 @@
+"""Reductions by the name of their operation, with a scale and an update, as popops has them.
+
+    ops.reduce(x, 0, "square_add", scale=0.5)            0.5 * sum(x ** 2, 0)
+    ops.reduce(x, 0, "add", scale=rate, update=old)      rate * sum(x, 0) + old
+
+Source: PopLibs, `popops/Reduce.hpp` and `popops/OperationDef.hpp`.
+"""
+
+from __future__ import annotations
+
+from poplite.errors import ElementTypeError, TensorCreationError, did_you_mean
+from poplite.expr.build import apply, as_expr, cast, reduction
+from poplite.expr.operand import Operand
+from poplite.expr.operations import kind_of
+from poplite.expr.tree import Expr, Weak
+from poplite.ops.reductions import Dims, float_operand, known_operand
+from poplite.source import here
+from poplite.text import clipped
+from poplite.types import FLOAT, HALF
+
+OPERATIONS = (
+    "add",
+    "square_add",
+    "mul",
+    "min",
+    "max",
+    "logical_and",
+    "logical_or",
+    "log_add",
+)
+"""By the names of `popops::Operation`."""
+
+SCALED = ("add", "square_add", "log_add")
+"""Those that take a scale and an update."""
+
+
+def reduce(
+    x: Operand,
+    dims: Dims,
+    op: str,
+    *,
+    keepdims: bool = False,
+    scale: Operand | float | None = None,
+    update: Operand | float | None = None,
+) -> Expr:
+    """Return the elements along dimensions, joined by an operation.
+
+    HALF is joined in FLOAT, squares and the scale and the update included, and rounded once.
+    Integers wrap.
+
+    Args:
+        x: a tensor or an expression. "logical_and" and "logical_or" take BOOL, "log_add" floats,
+            the others all numbers but QUARTER.
+        dims: a dimension, a list of them, or None for all; negative ones count from the last.
+        op: "add", "square_add" (the sum of squares), "mul", "min", "max", "logical_and",
+            "logical_or", or "log_add": `ops.log_sum_exp`. Of no elements "add" and "square_add"
+            make 0, "mul" 1, "min" the greatest number of the type or infinity, "max" the least,
+            "logical_and" true and "logical_or" false; "log_add" is refused.
+        keepdims: whether the dimensions stay, with size 1.
+        scale: of "add" and "square_add": what the result is multiplied by, a number, or a tensor
+            or expression of one element; of "log_add": what is added to it.
+        update: of the same operations: what is added to the scaled result, of its shape or one
+            that is broadcast to it; for "log_add" `log(exp(result) + exp(update))`.
+
+    Raises:
+        TensorCreationError: for an unknown operation, a scale or an update of another shape, and
+            "log_add" of no elements.
+        TensorIndexError: for a dimension that does not exist or is listed twice.
+        ElementTypeError: for elements that cannot be reduced so, and a scale or an update of an
+            operation that takes none, or of another type.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
+    >>> reduce(x, 0, "square_add", scale=0.5)
+    <Expr sum(x ** 2, 0) * 0.5 float32[6]>
+    """
+    called = _checked_name(op)
+    if op not in SCALED:
+        _check_unscaled(op, scale, update)
+        return reduction(op, x, dims, keepdims, called, may_be_empty=True)
+    if op == "add" and scale is None and update is None:
+        return reduction(op, x, dims, keepdims, called)
+    operand = known_operand(x, called)
+    element = operand.element_type
+    wide = FLOAT if element is HALF else element
+    if op == "log_add":
+        result = log_sum_exp(cast(operand, wide), dims, keepdims=keepdims)
+        scaled = "add"
+    else:
+        operand = cast(operand, wide)
+        terms = apply("square", operand) if op == "square_add" else operand
+        result = reduction("add", terms, dims, keepdims, called)
+        scaled = "multiply"
+    if scale is not None:
+        result = apply(scaled, result, _one(scale, result, f"{called}, scale"))
+    if update is not None:
+        old = _fitting(update, result, f"{called}, update")
+        is_log = op == "log_add"
+        result = _logarithms_added(result, old) if is_log else apply("add", result, old)
+    return cast(result, element)
+
+
+def log_sum_exp(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
+    """Return the logarithm of the sum of exponentials of floats along dimensions.
+
+    The greatest element is subtracted first, so that nothing overflows: of FLOAT the result is
+    within a few units in the last place of itself or of the greatest element, whichever is
+    larger. Of nothing but -inf it is -inf, with an inf it is inf, and with a NaN NaN. That of
+    HALF is made in FLOAT and rounded once. PopLibs: `LOG_ADD`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
+    >>> log_sum_exp(x, 1).shape
+    (4,)
+    """
+    called = "ops.log_sum_exp"
+    operand = float_operand(x, called)
+    wide = cast(operand, FLOAT)
+    most, kept = (
+        _finite_or_0(reduction("max", wide, dims, keep, called)) for keep in (keepdims, True)
+    )
+    powers = reduction("add", apply("exp", apply("subtract", wide, kept)), dims, keepdims)
+    return cast(apply("add", apply("log", powers), most), operand.element_type)
+
+
+def _checked_name(op: str) -> str:
+    if not isinstance(op, str) or op not in OPERATIONS:
+        near = did_you_mean(op, OPERATIONS) if isinstance(op, str) else ""
+        raise TensorCreationError(
+            f"ops.reduce: {clipped(op)} is no operation{near}",
+            at=here(),
+            found=f"operations are {', '.join(map(repr, OPERATIONS))}",
+            fix='ops.reduce(x, 0, "add")',
+        )
+    return f"ops.reduce {op!r}"
+
+
+def _check_unscaled(op: str, scale: object, update: object) -> None:
+    for name, value in (("scale", scale), ("update", update)):
+        if value is not None:
+            raise ElementTypeError(
+                f"ops.reduce: {op!r} takes no {name}",
+                at=here(),
+                found=f"{name}={clipped(value)}",
+                fix=f"{', '.join(map(repr, SCALED))} do",
+            )
+
+
+def _one(scale: Operand | float, result: Expr, called: str) -> Expr:
+    """Return a scale as an operand that does not stretch the result."""
+    made = _of_type(as_expr(scale, called), result)
+    if isinstance(made, Weak):
+        return made
+    if made.num_elements != 1:
+        raise TensorCreationError(
+            f"{called}: it has shape {made.shape}",
+            at=here(),
+            found=repr(made),
+            fix="a number, or a tensor of one element; ops.sum(x, 0) * y scales by element",
+        )
+    return made if made.rank <= result.rank else reduction("add", made, None, False)
+
+
+def _fitting(update: Operand | float, result: Expr, called: str) -> Expr:
+    """Return an update as an operand of the result's shape, or one broadcast to it."""
+    made = _of_type(as_expr(update, called), result)
+    if isinstance(made, Weak):
+        return made
+    sizes = zip(made.shape[::-1], result.shape[::-1], strict=False)
+    if made.rank > result.rank or any(a not in (1, b) for a, b in sizes):
+        raise TensorCreationError(
+            f"{called}: it has shape {made.shape}, the result {result.shape}",
+            at=here(),
+            found=repr(made),
+            fix=f"one of shape {result.shape}",
+        )
+    return made
+
+
+def _of_type(value: Expr, result: Expr) -> Expr:
+    """Return floats in the type in which a result is made; the others as they are."""
+    if isinstance(value, Weak):
+        return value
+    if value.is_open:
+        raise ElementTypeError(
+            "ops.reduce: a scale or an update has no arguments (ops.arg)",
+            at=here(),
+            found=repr(value),
+            fix="a tensor or an expression of tensors",
+        )
+    is_float = all(kind_of(each.element_type) == "float" for each in (value, result))
+    return cast(value, result.element_type) if is_float else value
+
+
+def _logarithms_added(a: Expr, b: Expr) -> Expr:
+    """Return `log(exp(a) + exp(b))`, right where one of them is infinite."""
+    most = apply("maximum", a, b)
+    least = apply("minimum", a, b)
+    both = apply("add", most, apply("log1p", apply("exp", apply("subtract", least, most))))
+    return apply("select", both, most, apply("is_finite", most))
+
+
+def _finite_or_0(x: Expr) -> Expr:
+    return apply("select", x, 0, apply("is_finite", x))
