@@ -133,14 +133,7 @@ from poplite.ops.reductions import (
     min as min,
     norm as norm,
     prod as prod,
-    reduce as reduce,
     sum as sum,
-    variance as variance,
-)
-from poplite.ops.statistics import (
-    argmax as argmax,
-    argmin as argmin,
-    norm as norm,
     variance as variance,
 )
 from poplite.ops.steps import (

@@ -115,8 +115,7 @@ class Lowering:
         parts = dict.fromkeys(node for root in exprs for node in _all(root))
         kept: set[Expr] = {node for node in parts if isinstance(node, Reduction | Iota)}
         groups = [each for each in exprs if each not in kept]
-        reductions = {_what(node): node for node in parts if isinstance(node, Reduction)}
-        groups += [node.operands[0] for node in reductions.values()]
+        groups += [node.operands[0] for node in parts if isinstance(node, Reduction)]
         decisions = decide(groups, kept)
         for decision in decisions:
             what: Literal["stored", "computed again"]
@@ -282,18 +281,16 @@ class Lowering:
     def _filled(self, expr: Number | Iota, root: Root) -> Tensor:
         """Store numbers that no tensor takes part in."""
         shape = expr.shape if root.out is None else root.out.shape
-        constant = self._constant(expr, f"{root.name}/value")
+        values = [expr.value] if isinstance(expr, Number) else _positions(expr)
+        constant = self.graph.add_constant(
+            expr.element_type, expr.shape, values, f"{root.name}/value"
+        )
+        place(self.mappings, constant, expr.shape, [])
         if root.out is None and root.mapping is None:
             out = self.graph.add_variable(expr.element_type, shape, root.name)
             place(self.mappings, out, shape, [constant])
             root = Root(expr, out, name=root.name)
         return self._copied(root, constant)
-
-    def _constant(self, expr: Number | Iota, name: str) -> Tensor:
-        values = [expr.value] if isinstance(expr, Number) else _positions(expr)
-        constant = self.graph.add_constant(expr.element_type, expr.shape, values, name)
-        place(self.mappings, constant, expr.shape, [])
-        return constant
 
     def _note(
         self,

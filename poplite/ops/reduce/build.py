@@ -10,6 +10,7 @@ Each makes fewer elements of those that are left: `pieces` of the tensor, then o
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -224,31 +225,51 @@ class Builder:
         for target, is_target in self._targets(work, partials):
             for vertex, is_kind in ((self.way.rows, is_row), (self.way.columns, ~is_row)):
                 chosen = np.flatnonzero(is_target & is_kind)
-                if not len(chosen):
-                    continue
-                assert target is not None, "vertices that write partial results have some"
-                if self._open is None:
-                    self._open = self._recorder.compute_set(name)
-                source, copy = repeated(np.diff(work.ptr)[chosen])
-                reads = work.ptr[chosen][source] + copy
-                first = np.searchsorted(source, np.arange(len(chosen) + 1))
-                begin, end = work.begin[reads], work.end[reads]
-                one_each = len(reads) == len(chosen)
-                fields: dict[str, Any] = {}
-                if vertex is self.way.columns:
-                    fields["stride"] = work.stride[chosen]
-                inputs = {"x": self._source}
-                if self._fused is not None and self._source is self.order.tensor:
-                    is_columns = vertex is self.way.columns
-                    vertex = self._fused.vertex(target.element_type, is_columns=is_columns)
-                    inputs = self._fused.tensors
-                    fields |= self._fused.numbers(len(chosen))
-                for name, tensor in inputs.items():
-                    fields[name] = Slices(tensor, 0, begin, end, None if one_each else first)
-                self.graph.add_vertices(
-                    self._open,
-                    vertex,
-                    tile=work.tile[chosen],
-                    out=Slices(target, 0, work.low[chosen], work.high[chosen]),
-                    **fields,
-                )
+                if len(chosen):
+                    self._add_vertices(compute_set, vertex, target, work, chosen)
+
+    def _targets(self, work: Work, partials: Tensor | None) -> list[tuple[Tensor, Mask]]:
+        """Return what vertices write, and which: all at once where the types are equal."""
+        result, final = self.order.result, work.is_final
+        if partials is None or final.all():
+            return [(result, final)]
+        if not final.any():
+            return [(partials, ~final)]
+        if partials.element_type is not result.element_type:
+            return [(result, final), (partials, ~final)]
+        for column in (work.low, work.high):
+            column[~final] += result.num_elements
+        return [(concat(result, partials), np.ones_like(final))]
+
+    def _add_vertices(
+        self,
+        compute_set: ComputeSet,
+        vertex: type[Vertex],
+        target: Tensor,
+        work: Work,
+        chosen: Int64,
+    ) -> None:
+        """Add those vertices of a stage that are of one class and write one tensor."""
+        source, copy = repeated(np.diff(work.ptr)[chosen])
+        reads = work.ptr[chosen][source] + copy
+        first = np.searchsorted(source, np.arange(len(chosen) + 1))
+        begin, end = work.begin[reads], work.end[reads]
+        one_each = len(reads) == len(chosen)
+        fields: dict[str, Any] = {}
+        if vertex is self.way.columns:
+            fields["stride"] = work.stride[chosen]
+        inputs = {"x": self._source}
+        if self._fused is not None and self._source is self.order.tensor:
+            is_columns = vertex is self.way.columns
+            vertex = self._fused.vertex(target.element_type, is_columns=is_columns)
+            inputs = self._fused.tensors
+            fields |= self._fused.numbers(len(chosen))
+        for name, tensor in inputs.items():
+            fields[name] = Slices(tensor, 0, begin, end, None if one_each else first)
+        self.graph.add_vertices(
+            compute_set,
+            vertex,
+            tile=work.tile[chosen],
+            out=Slices(target, 0, work.low[chosen], work.high[chosen]),
+            **fields,
+        )

@@ -18,6 +18,7 @@ poplibs does with its grouping of regions; the plan is made by `pieces`, `ranges
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
