@@ -69,12 +69,13 @@ import numpy as np
 import poplite as pl
 from poplite import ops
 
-graph = pl.Graph(pl.Target(tiles=64))
+graph = pl.Graph(pl.Target(tiles=400))
 rng = np.random.default_rng(0)
 values = rng.standard_normal((1000, 500)) * 10.0 ** rng.integers(-6, 7, (1000, 500))
 x = graph.add_variable(pl.FLOAT, values.shape, "x", mapping="linear", initial_value=values)
 with graph.steps() as step:
     found = [ops.map(e) for e in (ops.sum(x), ops.sum(x * x, 0), ops.mean(abs(x), 1), ops.prod(x))]
+    found += ops.reduce_many([ops.variance(x, 0), ("log_add", x, 0), ops.norm(x, ord=1)])
 engine = pl.Engine(graph, step)
 for _ in range(2):
     engine.run()
@@ -82,6 +83,23 @@ for _ in range(2):
 """
     found = [words_of(tmp_path, script, NUMBA_NUM_THREADS=threads) for threads in ("1", "3")]
     assert len({word for words in found for word in words}) == 1
+
+
+@pytest.mark.parametrize("shape", [(900,), (450, 40), (450, 3)])
+def test_bits_over_two_levels_are_those_of_the_interpreted_form(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal(shape) * 10.0 ** rng.integers(-6, 7, shape)
+    bits = set()
+    for interpret in (False, True, False):
+        graph, program = pl.Graph(pl.Target(tiles=450)), pl.Sequence()
+        x = graph.add_variable(pl.FLOAT, shape, "x", mapping="linear", initial_value=values)
+        total = ops.map(ops.sum(x, 0), program=program)
+        names = [compute_set.name for compute_set in graph.compute_sets]
+        assert {"sum/groups", "sum/final"} <= {*names}
+        engine = pl.Engine(graph, program, interpret=interpret)
+        engine.run()
+        bits.add(engine.read(total).tobytes())
+    assert len(bits) == 1
 
 
 # -- logarithms of sums ------------------------------------------------------------------------
