@@ -106,8 +106,7 @@ class FieldVector:
             _refuse(self._label, count, WIDTH + 1, "lanes")
         if first < 0 or first + count > self._length:
             _refuse(self._label, first if first < 0 else first + max(count, 1) - 1, self._length)
-        dtype = lanes_dtype(self._element)
-        return Lanes(np.array([self[i] for i in range(first, first + count)], dtype))
+        return Lanes(self._memory[first : first + count].astype(lanes_dtype(self._element)))
 
     def set_lanes(self, first: int, value: Lanes) -> None:
         """Store lanes, those that are present, in elements from `first` on."""
