@@ -70,7 +70,7 @@ VIEWS = [
                 *["7 sum", "8 sums of rows", "8 sums of columns"],
                 *["1 six", "2 six", "3 (x - b)", "4 the same", "5 a new", "6 another", "9 sum"],
                 *["10 the same", "11 value", "16 graph", "17 graph", "10 small operations"],
-                *["exp of", "sin of", "softmax of rows"],
+                *["exp of", "sin of", "softmax of rows", "uniform numbers", "normal numbers"],
             ],
             marks=deep,
         ),

@@ -1,0 +1,25 @@
+"""Random numbers, the same on any tiles: `poplite.ops.random`.
+
+    key = ops.random.key(graph, seed=7)
+    with graph.steps() as step, ops.repeat(3):
+        x = ops.random.uniform(key, (1000,))          other numbers each time
+        y, counter = ops.random.dropout(key, x, 0.1)
+
+A key is a tensor of four words: the seed, and the number of the next draw. Every draw takes that
+number and increments it, when the program runs: so a repeated draw gives other numbers, and
+programs that draw in the same order from equal keys have the same ones. Element i of a draw, in
+row-major order, depends on the key and on i alone, not on tiles, shapes or element types.
+"""
+
+from poplite.ops.random.dropouts import (
+    Dropped as Dropped,
+    dropout as dropout,
+    dropout_gradient as dropout_gradient,
+)
+from poplite.ops.random.keys import key as key
+from poplite.ops.random.normals import normal as normal, truncated_normal as truncated_normal
+from poplite.ops.random.numbers import (
+    bernoulli as bernoulli,
+    integers as integers,
+    uniform as uniform,
+)

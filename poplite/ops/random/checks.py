@@ -1,0 +1,115 @@
+"""What the arguments of draws have to be."""
+
+from __future__ import annotations
+
+from operator import index as whole_number
+from typing import Any
+
+import numpy as np
+
+from poplite.errors import ElementTypeError, InvalidOption, SizeOverflowError
+from poplite.expr.tree import ElementClass
+from poplite.graph.tensor.refused import no_tensor
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.random.drawing import Drawing
+from poplite.program import Sequence
+from poplite.source import here
+from poplite.text import clipped, of_type
+from poplite.types import (
+    FLOAT,
+    HALF,
+    ElementTypeLike,
+    element_type as type_of,
+)
+
+TWO_32 = 1 << 32
+"""Words there are."""
+
+
+LARGEST = float(np.finfo(np.float32).max)
+
+
+FLOATS: tuple[ElementClass, ...] = (FLOAT, HALF)
+
+
+INTEGERS: tuple[ElementClass, ...] = tuple(
+    type_of(name)
+    for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+)
+"""Integer types, without CHAR, which arithmetic does not know."""
+
+
+def begin(
+    what: str,
+    key: Tensor,
+    shape: Any,
+    element_type: ElementTypeLike,
+    types: tuple[ElementClass, ...],
+    out: Tensor | None,
+    mapping: Any,
+    name: str,
+    program: Sequence | None,
+) -> tuple[Drawing, Tensor]:
+    """Return the draw, and what takes its numbers."""
+    if (shape is None) == (out is None):
+        raise InvalidOption(
+            f"{what}: {'no shape, and no out' if out is None else 'a shape beside out'}",
+            at=here(),
+            fix=f"{what}(key, shape), or {what}(key, out=tensor)",
+        )
+    if out is not None and not isinstance(out, Tensor):
+        raise no_tensor(f"{what}, out", out)
+    found = type_of(element_type) if out is None else out.element_type
+    if found not in types:
+        raise ElementTypeError(
+            f"{what}: numbers of {found!r} are not drawn",
+            at=here(),
+            fix="one of " + ", ".join(repr(each) for each in types),
+        )
+    draw = Drawing(what, key, name, program)
+    return draw, draw.out(shape, found, out, mapping)
+
+
+def beside(what: str, name: str, value: object, asked: str) -> InvalidOption:
+    """Return the error for an argument that is not what is asked."""
+    return InvalidOption(
+        f"{what}: {name} is {clipped(value)}", at=here(), found=of_type(value), fix=asked
+    )
+
+
+def integer_of(what: str, name: str, value: object, low: int, high: int) -> int:
+    """Return a whole number from `low` to before `high`."""
+    try:
+        number = whole_number(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise beside(what, name, value, f"a whole number, such as {name}=1") from None
+    if not low <= number < high:
+        raise SizeOverflowError(
+            f"{what}: {name} is {number}", at=here(), fix=f"from {low} to {high - 1}"
+        )
+    return number
+
+
+def number_of(what: str, name: str, value: object) -> float:
+    """Return a number as a Python float."""
+    if isinstance(value, (int, float, np.floating, np.integer)):
+        return float(value)
+    raise beside(what, name, value, f"a number, such as {name}=0.5")
+
+
+def rounded(what: str, name: str, value: object, dtype: np.dtype[Any]) -> Any:
+    """Return a finite number of a dtype."""
+    number = number_of(what, name, value)
+    with np.errstate(over="ignore"):
+        rounded = dtype.type(number)
+    if not np.isfinite(rounded):
+        raise beside(what, name, value, f"a number that {dtype} has")
+    return rounded
+
+
+def threshold(what: str, name: str, value: object) -> int:
+    """Return 2^32 times a probability."""
+    number = number_of(what, name, value)
+    if not 0 <= number <= 1:
+        raise beside(what, name, value, "from 0 to 1")
+    return round(number * TWO_32)

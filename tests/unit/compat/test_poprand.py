@@ -1,0 +1,94 @@
+"""PopLibs' random numbers: their argument orders, seeds and ranges."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from poplite.compat import poprand
+from poplite.vertices.random import words_reference
+
+
+class Bench:
+    """A graph, its program and a seed."""
+
+    def __init__(self) -> None:
+        self.graph, self.prog = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+        self.seed = self.graph.add_variable(
+            pl.UNSIGNED_INT, (2,), "seed", mapping=1, initial_value=[5, 6]
+        )
+        self.reference = self.graph.add_variable(pl.FLOAT, (9, 7), "reference", mapping="linear")
+
+    def after(self, *tensors: pl.Tensor) -> list[np.ndarray]:
+        engine = pl.Engine(self.graph, self.prog)
+        engine.run()
+        return [engine.read(tensor) for tensor in tensors]
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def test_equal_seeds_and_modifiers_give_equal_numbers(bench: Bench) -> None:
+    made = [
+        poprand.uniform(bench.graph, bench.seed, k, bench.reference, pl.FLOAT, -1, 3, bench.prog)
+        for k in (1, 1, 2)
+    ]
+    first, second, other = bench.after(*made)
+    np.testing.assert_array_equal(first, second)
+    assert (first != other).mean() > 0.9
+    assert first.min() >= -1
+    assert first.max() <= 3
+    units = (words_reference(63, [5, 6, 0, 1]) >> 8).astype(np.float32) * np.float32(2**-24)
+    np.testing.assert_array_equal(first.ravel(), units * np.float32(4) - np.float32(1))
+
+
+def test_without_a_seed_every_draw_differs_until_the_state_is_set(bench: Bench) -> None:
+    graph, prog, reference = bench.graph, bench.prog, bench.reference
+
+    def draw() -> pl.Tensor:
+        return poprand.normal(graph, None, 9, reference, pl.FLOAT, 1, 2, prog)
+
+    poprand.setSeed(graph, bench.seed, 3, prog)
+    first, second = draw(), draw()
+    poprand.setSeed(graph, bench.seed, 3, prog)
+    third = draw()
+    a, b, c = bench.after(first, second, third)
+    assert (a != b).mean() > 0.9
+    np.testing.assert_array_equal(a, c)
+
+
+def test_integers_include_both_ends(bench: Bench) -> None:
+    made = poprand.uniform(
+        bench.graph, bench.seed, 0, bench.reference, pl.INT, -1, 1, bench.prog, "few"
+    )
+    assert "few" in made.name
+    assert set(bench.after(made)[0].ravel().tolist()) == {-1, 0, 1}
+
+
+def test_other_draws_lie_as_their_reference(bench: Bench) -> None:
+    graph, prog, reference = bench.graph, bench.prog, bench.reference
+    heads = poprand.bernoulli(graph, bench.seed, 0, reference, pl.HALF, 0.5, prog)
+    near = poprand.truncatedNormal(graph, bench.seed, 0, reference, pl.FLOAT, 10, 1, 0.5, prog)
+    assert graph.tile_mapping(heads) == graph.tile_mapping(near) == graph.tile_mapping(reference)
+    some, close = bench.after(heads, near)
+    assert some.dtype == np.float16
+    assert set(some.ravel().tolist()) == {0, 1}
+    assert abs(close - 10).max() <= 0.5
+
+
+def test_dropout_scales_what_it_keeps(bench: Bench) -> None:
+    x = bench.graph.add_variable(pl.FLOAT, (9, 7), "x", mapping=3, initial_value=2)
+    y = poprand.dropout(bench.graph, bench.seed, 1, x, bench.reference, 0.75, 1.5, bench.prog)
+    kept = words_reference(63, [5, 6, 0, 1]) < 0.75 * 2**32
+    np.testing.assert_array_equal(bench.after(y)[0].ravel(), np.where(kept, 3, 0))
+    assert bench.graph.tile_mapping(y) == bench.graph.tile_mapping(bench.reference)
+
+
+def test_another_seed_is_refused(bench: Bench) -> None:
+    with pytest.raises(
+        pl.ElementTypeError, match=r"two words of UNSIGNED_INT[\s\S]*float32\[9, 7\]"
+    ):
+        poprand.setSeed(bench.graph, bench.reference, 0, bench.prog)
