@@ -1,0 +1,37 @@
+"""Parts of networks, as functions of tensors: `poplite.ops.nn`.
+
+    logits = ops.map(hidden @ weights + bias)
+    loss = ops.map(ops.mean(ops.nn.cross_entropy(logits, labels)))
+    gradient = ops.map(ops.nn.cross_entropy_gradient(logits, labels) / len(labels))
+    ops.nn.sgd(weights, hidden.T @ gradient, rate=0.1)
+
+Functions return expressions, which fuse with those around them; `sgd` and `adam` record the steps
+of an update. HALF is computed in FLOAT and rounded once. A gradient is that of the sum of the
+results, each times an element of `gradient`.
+"""
+
+from poplite.ops.nn.losses import (
+    binary_cross_entropy as binary_cross_entropy,
+    binary_cross_entropy_gradient as binary_cross_entropy_gradient,
+    cross_entropy as cross_entropy,
+    cross_entropy_gradient as cross_entropy_gradient,
+    squared_error as squared_error,
+    squared_error_gradient as squared_error_gradient,
+)
+from poplite.ops.nn.normalisation import (
+    LayerNormGradient as LayerNormGradient,
+    layer_norm as layer_norm,
+    layer_norm_gradient as layer_norm_gradient,
+)
+from poplite.ops.nn.optimizers import (
+    AdamState as AdamState,
+    adam as adam,
+    adam_state as adam_state,
+    sgd as sgd,
+)
+from poplite.ops.nn.softmax import (
+    log_softmax as log_softmax,
+    log_softmax_gradient as log_softmax_gradient,
+    softmax as softmax,
+    softmax_gradient as softmax_gradient,
+)

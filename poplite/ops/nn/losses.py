@@ -1,0 +1,174 @@
+"""What is lost between predictions and what they should be, and its gradients.
+
+Source: PopLibs, `popnn/Loss.hpp`; cross entropy there takes probabilities, and here logits.
+"""
+
+from __future__ import annotations
+
+from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.expr.build import cast, iota
+from poplite.expr.operand import Operand
+from poplite.expr.operations import kind_of
+from poplite.expr.tree import Expr
+from poplite.graph.tensor.refused import no_tensor
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import type_and_shape
+from poplite.ops.arithmetic import absolute, maximum
+from poplite.ops.choices import where
+from poplite.ops.comparisons import equal
+from poplite.ops.mathematics import exp, log1p, sigmoid
+from poplite.ops.nn.softmax import log_softmax, softmax
+from poplite.ops.reductions import float_operand, max
+from poplite.source import here
+from poplite.types import FLOAT
+
+
+def cross_entropy(logits: Operand, labels: Tensor, *, ignored: int | None = None) -> Expr:
+    """Return the negative logarithm of the softmax of each label: one number for each row.
+
+    Args:
+        logits: FLOAT or HALF; classes along the last dimension.
+        labels: the class of each row, of an integer type and the shape of the other dimensions. A
+            class that is not there makes the loss infinite.
+        ignored: a label of rows whose loss is 0.
+
+    Returns:
+        FLOAT, of the shape of the labels.
+
+    Raises:
+        ElementTypeError: for logits that are no floats, or labels that are no integers.
+        TensorCreationError: for labels of another shape.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> logits = graph.add_variable(pl.FLOAT, (2, 3), "logits", mapping="linear", initial_value=0)
+    >>> labels = graph.add_variable(pl.INT, (2,), "labels", mapping=0, initial_value=[2, -1])
+    >>> loss = pl.ops.map(cross_entropy(logits, labels, ignored=-1), program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(loss)
+    array([1.0986123, 0.       ], dtype=float32)
+    """
+    operand, is_label = _labelled(logits, labels, "ops.nn.cross_entropy")
+    likely = log_softmax(cast(operand, FLOAT))
+    loss = -max(where(is_label, likely, -float("inf")), -1)
+    return loss if ignored is None else where(equal(labels, ignored), 0, loss)
+
+
+def cross_entropy_gradient(logits: Operand, labels: Tensor, *, ignored: int | None = None) -> Expr:
+    """Return the gradient of the sum of `cross_entropy` by the logits: softmax less 1 at the label.
+
+    Args:
+        logits: as in `cross_entropy`.
+        labels: as in `cross_entropy`. A class that is not there makes its row NaN.
+        ignored: a label of rows whose gradient is 0.
+
+    Returns:
+        Of the shape and type of the logits.
+
+    Raises:
+        the errors of `cross_entropy`.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> logits = graph.add_variable(pl.FLOAT, (2, 4), "logits", mapping="linear", initial_value=0)
+    >>> labels = graph.add_variable(pl.INT, (2,), "labels", mapping=0, initial_value=[2, 0])
+    >>> gradient = pl.ops.map(cross_entropy_gradient(logits, labels), program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(gradient)
+    array([[ 0.25,  0.25, -0.75,  0.25],
+           [-0.75,  0.25,  0.25,  0.25]], dtype=float32)
+    """
+    operand, is_label = _labelled(logits, labels, "ops.nn.cross_entropy_gradient")
+    classes, column = operand.shape[-1], labels.reshape((*labels.shape, 1))
+    gradient = softmax(cast(operand, FLOAT)) - cast(is_label, FLOAT)
+    gradient = where((column >= 0) & (column < classes), gradient, float("nan"))
+    if ignored is not None:
+        gradient = where(equal(column, ignored), 0, gradient)
+    return cast(gradient, operand.element_type)
+
+
+def binary_cross_entropy(logits: Operand, targets: Operand) -> Expr:
+    """Return `log(1 + exp(x)) - x * t` for logits x and probabilities t, in FLOAT.
+
+    It is the cross entropy of t and sigmoid(x), in a form that no x makes overflow.
+
+    Args:
+        logits: FLOAT or HALF.
+        targets: from 0 to 1, of a shape that is broadcast with that of the logits, and their type.
+
+    Raises:
+        ElementTypeError: for elements that are no floats, or of two types.
+        TensorCreationError: for shapes that do not fit.
+
+    >>> import poplite as pl
+    >>> x, t = (pl.Graph().add_variable(pl.FLOAT, (4,), name) for name in "xt")
+    >>> binary_cross_entropy(x, t)
+    <Expr maximum(x, 0.0) - x * t + log1p(exp(-absolute(x))) float32[4]>
+    """
+    x = cast(float_operand(logits, "ops.nn.binary_cross_entropy"), FLOAT)
+    t = cast(float_operand(targets, "ops.nn.binary_cross_entropy"), FLOAT)
+    return maximum(x, 0) - x * t + log1p(exp(-absolute(x)))
+
+
+def binary_cross_entropy_gradient(logits: Operand, targets: Operand) -> Expr:
+    """Return the gradient of `binary_cross_entropy` by the logits: `sigmoid(x) - t`.
+
+    Raises:
+        the errors of `binary_cross_entropy`.
+
+    >>> import poplite as pl
+    >>> x, t = (pl.Graph().add_variable(pl.FLOAT, (4,), name) for name in "xt")
+    >>> binary_cross_entropy_gradient(x, t)
+    <Expr sigmoid(x) - t float32[4]>
+    """
+    return sigmoid(float_operand(logits, "ops.nn.binary_cross_entropy_gradient")) - targets
+
+
+def squared_error(predictions: Operand, targets: Operand) -> Expr:
+    """Return half of the squared distance of predictions to targets, in FLOAT.
+
+    PopLibs: `SUM_SQUARED_LOSS`, whose sum along the last dimension it returns.
+
+    >>> import poplite as pl
+    >>> p, t = (pl.Graph().add_variable(pl.FLOAT, (4,), name) for name in "pt")
+    >>> squared_error(p, t)
+    <Expr (p - t) ** 2 * 0.5 float32[4]>
+    """
+    p = cast(float_operand(predictions, "ops.nn.squared_error"), FLOAT)
+    t = cast(float_operand(targets, "ops.nn.squared_error"), FLOAT)
+    return (p - t) ** 2 * 0.5
+
+
+def squared_error_gradient(predictions: Operand, targets: Operand) -> Expr:
+    """Return the gradient of `squared_error` by the predictions: `p - t`.
+
+    >>> import poplite as pl
+    >>> p, t = (pl.Graph().add_variable(pl.FLOAT, (4,), name) for name in "pt")
+    >>> squared_error_gradient(p, t)
+    <Expr p - t float32[4]>
+    """
+    return float_operand(predictions, "ops.nn.squared_error_gradient") - targets
+
+
+def _labelled(logits: Operand, labels: Tensor, called: str) -> tuple[Expr, Expr]:
+    """Return the logits, and which of them are those of labels."""
+    operand = float_operand(logits, called)
+    if not isinstance(labels, Tensor):
+        raise no_tensor(f"{called}, labels", labels, "ops.map(labels), a tensor")
+    if kind_of(labels.element_type) not in ("int", "uint"):
+        raise ElementTypeError(
+            f"{called}: labels '{labels.name}' are {labels.element_type!r}",
+            at=here(),
+            fix="pl.INT or pl.UNSIGNED_INT: the number of a class",
+        )
+    if operand.shape[:-1] != labels.shape or not operand.shape:
+        raise TensorCreationError(
+            f"{called}: labels of shape {labels.shape} for logits of shape {operand.shape}",
+            at=here(),
+            found=type_and_shape(labels),
+            fix=f"labels of shape {operand.shape[:-1]}: one for each row",
+        )
+    column = labels.reshape((*labels.shape, 1))
+    return operand, equal(iota((operand.shape[-1],), labels.element_type), column)

@@ -1,0 +1,221 @@
+"""Updates of parameters by their gradients: steps that are recorded.
+
+Source: D. Kingma, J. Ba, "Adam: a method for stochastic optimization" (2014), algorithm 1; I.
+Loshchilov, F. Hutter, "Decoupled weight decay regularization" (2017), for `decay`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.expr.build import as_expr, cast
+from poplite.expr.operand import Operand
+from poplite.graph.tensor.refused import no_tensor
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import type_and_shape
+from poplite.ops.fuse.lowering import Root
+from poplite.ops.mathematics import sqrt
+from poplite.ops.record import lower
+from poplite.program import Sequence
+from poplite.source import here
+from poplite.types import FLOAT
+
+
+def sgd(
+    parameter: Tensor,
+    gradient: Operand,
+    rate: Operand | float,
+    *,
+    velocity: Tensor | None = None,
+    momentum: Operand | float = 0.9,
+    decay: Operand | float = 0.0,
+    name: str = "sgd",
+    program: Sequence | None = None,
+) -> Tensor:
+    """Record a step of gradient descent: `w -= rate * (g + decay * w)`.
+
+    With a velocity it is `v = momentum * v + g + decay * w`, then `w -= rate * v`.
+
+    Args:
+        parameter: w, FLOAT or HALF.
+        gradient: g, of its shape.
+        rate: a number, or a scalar of FLOAT that the program or the host may change.
+        velocity: v, FLOAT of the shape of the parameter, which begins with 0; left out, there is
+            no momentum.
+        momentum: how much of the velocity stays.
+        decay: how much of the parameter is added to its gradient.
+        name: of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        The parameter.
+
+    Raises:
+        ElementTypeError: for a parameter that is no tensor of floats.
+        TensorCreationError: for a gradient or a velocity of another shape.
+        ControlProgramError: without `program=` outside of all steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> w = graph.add_variable(pl.FLOAT, (2,), "w", mapping="linear", initial_value=[1, -3])
+    >>> _ = sgd(w, 2 * w, rate=0.25, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(w)
+    array([ 0.5, -1.5], dtype=float32)
+    """
+    w, g = _operands(parameter, gradient, "ops.nn.sgd")
+    if not _is_zero(decay):
+        g = g + decay * w
+    roots = []
+    if velocity is not None:
+        _check_state(parameter, velocity, "velocity", "ops.nn.sgd")
+        roots.append(Root(momentum * velocity + g, velocity, name=f"{name}/velocity"))
+        g = as_expr(velocity, "ops.nn.sgd")
+    changed = cast(w - rate * g, parameter.element_type)
+    lower(parameter.graph, [*roots, Root(changed, parameter, name=name)], program)
+    return parameter
+
+
+class AdamState(NamedTuple):
+    """What Adam keeps of a parameter; all begins as `adam_state` makes it.
+
+    Attributes:
+        first: running mean of gradients: FLOAT of the shape of the parameter.
+        second: running mean of their squares: likewise.
+        shares: FLOAT[2], how much of each mean is gradients, and not the 0 that it began with.
+    """
+
+    first: Tensor
+    second: Tensor
+    shares: Tensor
+
+
+def adam_state(parameter: Tensor, name: str = "") -> AdamState:
+    """Make what Adam keeps of a parameter: variables that lie as it does.
+
+    Args:
+        parameter: a tensor of floats.
+        name: of the variables; left out, that of the parameter.
+
+    Raises:
+        ElementTypeError: for a parameter that is no tensor of floats.
+        InvalidTileMapping: when an element of it has no tile.
+
+    >>> import poplite as pl
+    >>> w = pl.Graph(pl.Target(tiles=2)).add_variable(pl.HALF, (6,), "w", mapping="linear")
+    >>> adam_state(w).second
+    <Tensor 'w/second' float32[6] on 2 tiles (0-1), 24 B>
+    """
+    _operands(parameter, parameter, "ops.nn.adam_state")
+    graph, name = parameter.graph, name or parameter.name
+    mapping = graph.tile_mapping(parameter)
+    first, second = (
+        graph.add_variable(
+            FLOAT, parameter.shape, f"{name}/{each}", mapping=mapping, initial_value=0
+        )
+        for each in ("first", "second")
+    )
+    tile = int(mapping.tiles[0]) if len(mapping.tiles) else 0
+    shares = graph.add_variable(FLOAT, (2,), f"{name}/shares", mapping=tile, initial_value=0)
+    return AdamState(first, second, shares)
+
+
+def adam(
+    parameter: Tensor,
+    gradient: Operand,
+    state: AdamState,
+    rate: Operand | float = 1e-3,
+    *,
+    betas: tuple[float, float] = (0.9, 0.999),
+    epsilon: float = 1e-8,
+    decay: Operand | float = 0.0,
+    name: str = "adam",
+    program: Sequence | None = None,
+) -> Tensor:
+    """Record a step of Adam: a gradient step of a size that depends on how gradients vary.
+
+    With means m and v of gradients and of their squares, without the zeros that they began with,
+    `w -= rate * (m / (sqrt(v) + epsilon) + decay * w)`.
+
+    Args:
+        parameter: w, FLOAT or HALF.
+        gradient: of its shape.
+        state: what `adam_state` made of the parameter.
+        rate: a number, or a scalar of FLOAT that the program or the host may change.
+        betas: how much of both means stays.
+        epsilon: what is added to the root.
+        decay: how much of the parameter is taken off it, times the rate.
+        name: of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        The parameter.
+
+    Raises:
+        the errors of `sgd`.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> w = graph.add_variable(pl.FLOAT, (2,), "w", mapping="linear", initial_value=[1, -3])
+    >>> _ = adam(w, 2 * w, adam_state(w), rate=0.25, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(w)
+    array([ 0.75, -2.75], dtype=float32)
+    """
+    w, g = _operands(parameter, gradient, "ops.nn.adam")
+    first, second, shares = state
+    for tensor, role in ((first, "state.first"), (second, "state.second")):
+        _check_state(parameter, tensor, role, "ops.nn.adam")
+    one, other = betas
+    change = first / shares[0] / (sqrt(second / shares[1]) + epsilon)
+    if not _is_zero(decay):
+        change = change + decay * w
+    roots = [
+        Root(one * shares[0] + (1 - one), shares[0], name=f"{name}/share"),
+        Root(other * shares[1] + (1 - other), shares[1], name=f"{name}/share"),
+        Root(one * first + (1 - one) * g, first, name=f"{name}/first"),
+        Root(other * second + (1 - other) * (g * g), second, name=f"{name}/second"),
+        Root(cast(w - rate * change, parameter.element_type), parameter, name=name),
+    ]
+    lower(parameter.graph, roots, program)
+    return parameter
+
+
+def _operands(parameter: Tensor, gradient: Operand, called: str) -> tuple[Operand, Operand]:
+    """Return a parameter and its gradient in FLOAT."""
+    if not isinstance(parameter, Tensor):
+        raise no_tensor(f"{called}, parameter", parameter)
+    if not parameter.element_type.is_floating_point:
+        raise ElementTypeError(
+            f"{called}: parameter '{parameter.name}' is {parameter.element_type!r}",
+            at=here(),
+            fix="a parameter of pl.FLOAT or pl.HALF",
+        )
+    operand = as_expr(gradient, f"{called}, gradient")
+    if operand.shape != parameter.shape:
+        raise TensorCreationError(
+            f"{called}: a gradient of shape {operand.shape} for '{parameter.name}' of shape "
+            f"{parameter.shape}",
+            at=here(),
+            found=repr(operand),
+            fix="ops.sum along the dimensions that the parameter was broadcast over",
+        )
+    return cast(parameter, FLOAT), cast(operand, FLOAT)
+
+
+def _check_state(parameter: Tensor, state: Tensor, role: str, called: str) -> None:
+    if not isinstance(state, Tensor):
+        raise no_tensor(f"{called}, {role}", state)
+    if state.element_type is not FLOAT or state.shape != parameter.shape:
+        raise TensorCreationError(
+            f"{called}: {role} '{state.name}' is {type_and_shape(state)}",
+            at=here(),
+            fix=f"FLOAT of shape {parameter.shape}, mapped as '{parameter.name}'",
+        )
+
+
+def _is_zero(value: Operand | float) -> bool:
+    return isinstance(value, int | float) and value == 0
