@@ -28,6 +28,7 @@ from poplite.cost.step_cost import StepCost, data_dependent_steps
 from poplite.errors import ControlProgramError, UnknownName
 from poplite.executable.executable import Checks, Executable
 from poplite.executable.layout import ArenaLayout
+from poplite.executable.operation import Operation
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.graph.graph import Graph
@@ -132,6 +133,7 @@ def compile_graph(
         costs=prices.steps,
         action_costs=prices.actions,
         memory=prices.memory,
+        operations=_operations(graph, parts.compute_sets),
     )
 
 
@@ -167,6 +169,20 @@ def _priced(
     may_overflow = asked.may_overflow is True
     memory = memory_of(graph, named, edges_of, cost_of, may_overflow=may_overflow)
     return _Prices(costs, action_costs, memory)
+
+
+def _operations(graph: Graph, compute_sets: Sequence[ComputeSet]) -> tuple[Operation, ...]:
+    """Return the operations of which programs execute something."""
+    numbers = {each: number for number, each in enumerate(compute_sets)} if graph.operations else {}
+    found = []
+    for each in graph.operations:
+        if steps := [numbers[one] for one in each.compute_sets if one in numbers]:
+            sizes = [
+                sum(one.num_elements * one.element_type.size_bytes for one in variables)
+                for variables in (each.results, each.temporaries)
+            ]
+            found.append(Operation(each.name, each.location, tuple(steps), *sizes))
+    return tuple(found)
 
 
 def _default_checks(compute_sets: Sequence[ComputeSet], edges_of: EdgesOf) -> Checks:

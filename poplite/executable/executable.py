@@ -18,6 +18,7 @@ from poplite.executable.actions import Action
 from poplite.executable.host_tensor import HostTensor
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.opcodes import Code
+from poplite.executable.operation import Operation
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.machine.target import Target
@@ -49,6 +50,7 @@ class Executable:
         costs: what one execution of each step costs; nothing where costs are not modelled.
         action_costs: what each action costs, in the same way; None for those that cost nothing.
         memory: what the memory of tiles holds; None where costs are not modelled.
+        operations: what functions of `poplite.ops` recorded, and which steps are theirs.
     """
 
     target: Target
@@ -65,6 +67,7 @@ class Executable:
     costs: tuple[StepCost, ...]
     action_costs: tuple[StepCost | None, ...]
     memory: MemoryPlan | None
+    operations: tuple[Operation, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.programs) > 1:

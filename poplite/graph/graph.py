@@ -36,6 +36,7 @@ from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
 from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
 from poplite.graph.compute_sets.cycles_method import checked_estimator, estimate_of
 from poplite.graph.compute_sets.field_sizes import largest_number, max_dim, size_of
+from poplite.graph.compute_sets.operations import Operation
 from poplite.graph.compute_sets.perf_estimates import Estimator, VertexPerfEstimate
 from poplite.graph.compute_sets.vertex_block import VertexBlock, set_estimate
 from poplite.graph.connect import connect
@@ -81,6 +82,7 @@ class Parts:
     Attributes:
         names: the names in use of variables, compute sets and functions.
         compute_sets: in the order in which they were made.
+        operations: in the order in which they were recorded.
         handles: what the host finds by name.
         recorded_functions: what `graph_function` made, by function and signature.
         function_buffers: by the name of their function.
@@ -89,6 +91,7 @@ class Parts:
     space: Space
     names: Names
     compute_sets: list[ComputeSet] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)
     handles: Handles = field(default_factory=Handles)
     recorded_functions: dict[object, object] = field(default_factory=dict)
     estimators: dict[type[Vertex], Estimator] = field(default_factory=dict)
@@ -138,6 +141,11 @@ class Graph(Displayed):
     def compute_sets(self) -> tuple[ComputeSet, ...]:
         """All compute sets, in the order in which they were made."""
         return tuple(self._parts.compute_sets)
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """What functions of `poplite.ops` recorded, in that order."""
+        return tuple(self._parts.operations)
 
     @property
     def num_vertices(self) -> int:

@@ -18,6 +18,7 @@ from typing import NamedTuple, Self
 
 from poplite.errors import ControlProgramError, GraphCycleError
 from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.compute_sets.operations import Operation
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program.base import Program, checked
@@ -28,6 +29,9 @@ from poplite.view import Storage
 
 _OPEN: ContextVar[tuple[Steps, ...]] = ContextVar("open steps", default=())
 """The blocks that are open, the innermost last."""
+
+_OPERATION = "operation"
+"""Kind of the names of operations, which are unique among them."""
 
 
 class Steps(Sequence):
@@ -126,6 +130,36 @@ class Steps(Sequence):
         return True
 
 
+class OperationRecord:
+    """Notes what a graph gets from now on, as one operation."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph.top_level_graph
+        parts = self._graph._parts
+        self._sets, self._variables = len(parts.compute_sets), len(parts.space.variables)
+        self._operations = len(parts.operations)
+
+    def close(self, name: str) -> None:
+        """Add the operation to its graph, in the place of those that it consists of."""
+        parts = self._graph._parts
+        compute_sets = parts.compute_sets[self._sets :]
+        if not compute_sets:
+            return
+        for inner in parts.operations[self._operations :]:
+            parts.names.release(_OPERATION, inner.name)
+        scope = f"{parts.names.full(name)}/"
+        made = parts.space.variables[self._variables :]
+        parts.operations[self._operations :] = [
+            Operation(
+                parts.names.unique(_OPERATION, name),
+                here(),
+                tuple(compute_sets),
+                tuple(each for each in made if not each.name.startswith(scope)),
+                tuple(each for each in made if each.name.startswith(scope)),
+            )
+        ]
+
+
 class Recorder:
     """The steps of one operation, one after the other.
 
@@ -136,6 +170,7 @@ class Recorder:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.steps: list[Program] = []
+        self._record = OperationRecord(graph)
 
     def compute_set(self, name: str) -> ComputeSet:
         """Return the compute set of the next step."""
@@ -152,6 +187,7 @@ class Recorder:
 
     def finish(self, target: Sequence, name: str) -> None:
         """Append the steps to a program: as they are where there is one, else as a Sequence."""
+        self._record.close(name)
         if len(self.steps) == 1:
             target.add(self.steps[0])
         elif self.steps:
@@ -171,11 +207,15 @@ class Together(Steps):
 
     _levels: list[tuple[list[ComputeSet], list[Program]]]
     _uses: dict[object, list[_Use]]
+    _names: list[str]
+    _record: OperationRecord
 
     def __init__(self, around: Steps) -> None:
         super().__init__(around.graph, "together", around)
         object.__setattr__(self, "_levels", [])
         object.__setattr__(self, "_uses", {})
+        object.__setattr__(self, "_names", [])
+        object.__setattr__(self, "_record", OperationRecord(around.graph))
 
     def __exit__(
         self,
@@ -213,9 +253,18 @@ class Together(Steps):
                 raise _dependent(use, other)
         self._uses.setdefault(own, []).append(use)
 
+    def finished(self, name: str) -> None:
+        """Note the name of an operation that left its steps to the block."""
+        if name not in self._names:
+            self._names.append(name)
+
     def _close_levels(self) -> None:
         levels, self._levels[:] = [*self._levels], []
         self._uses.clear()
+        if self._names:
+            self._record.close(" + ".join(self._names))
+            self._names.clear()
+        object.__setattr__(self, "_record", OperationRecord(self.graph))
         for compute_sets, others in levels:
             for program in (*map(Execute, compute_sets), *others):
                 super().add(program)
@@ -269,6 +318,7 @@ class TogetherRecorder(Recorder):
 
     def finish(self, target: Sequence, name: str) -> None:
         """Leave it to the block, which appends the steps of all."""
+        self._together.finished(name)
 
 
 def recorder(graph: Graph, target: Sequence) -> Recorder:

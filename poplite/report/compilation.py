@@ -72,6 +72,26 @@ class ComputeSet:
 
 
 @dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation of `poplite.ops`, and the memory of what it made.
+
+    Attributes:
+        name: with its scopes.
+        at: the user's line that recorded it.
+        compute_sets: numbers of its compute sets, in `Compilation.compute_sets`.
+        result_bytes: of the variables that it made for others to read, on all tiles.
+        temporary_bytes: of the other variables that it made; they share room with those of steps
+            that run at other times.
+    """
+
+    name: str
+    at: str
+    compute_sets: tuple[int, ...]
+    result_bytes: int
+    temporary_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Tile:
     """A tile.
 
@@ -111,6 +131,7 @@ class Compilation:
         compute_sets: its compute sets.
         programs: its programs by name, as trees.
         modelled: what the memory of tiles holds; None where it is not modelled.
+        operations: what functions of `poplite.ops` recorded, in that order.
     """
 
     target: Target
@@ -120,6 +141,7 @@ class Compilation:
     compute_sets: Sequence[ComputeSet]
     programs: Programs = field(repr=False)
     modelled: Memory | None = field(repr=False)
+    operations: tuple[Operation, ...] = ()
 
     @property
     def memory(self) -> Memory:

@@ -9,6 +9,7 @@ Each phase has a number for each tile as well.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -120,6 +121,7 @@ class ExecutionStep:
             tile starts the next one when it has finished its own part.
         phases: its phases, in order, with totals.
         vertex_types: what ran in it, with totals.
+        operation: the name of the operation that recorded it; empty for none.
         target: the machine.
         programs: where its program is found.
     """
@@ -135,6 +137,7 @@ class ExecutionStep:
     vertex_types: tuple[TypeCycles, ...]
     target: Target = field(repr=False, metadata={"saved": False})
     programs: Programs = field(repr=False, compare=False, metadata={"saved": False})
+    operation: str = ""
 
     @property
     def program(self) -> Program:
@@ -192,6 +195,25 @@ def _elapsed(phases: list[tuple[int, Int64]]) -> int:
             elapsed, busy = elapsed + int(busy.max()) + sync, np.zeros(1, np.int64)
         busy = busy + cycles
     return elapsed + int(busy.max())
+
+
+@dataclass(frozen=True, slots=True)
+class OperationCycles:
+    """What the steps of one operation took, over all their executions.
+
+    Attributes:
+        name: of the operation, with its scopes.
+        at: the user's line that its first step comes from.
+        steps: how many of its steps ran.
+        cycles: total of them.
+        bytes_received: total of bytes that tiles received in them.
+    """
+
+    name: str
+    at: str
+    steps: int
+    cycles: int
+    bytes_received: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +287,24 @@ class Execution:
                 key = each.name, each.source
                 found[key] = _added(found[key], each) if key in found else each
         return tuple(sorted(found.values(), key=lambda each: (-each.cycles, each.name)))
+
+    def operations(self) -> tuple[OperationCycles, ...]:
+        """Return what the operations of `poplite.ops` took, the most cycles first."""
+        found: dict[str, list[ExecutionStep]] = defaultdict(list)
+        for step in self.steps:
+            if step.operation:
+                found[step.operation].append(step)
+        totals = [
+            OperationCycles(
+                name,
+                steps[0].at,
+                len(steps),
+                sum(step.cycles for step in steps),
+                sum(phase.received.total for step in steps for phase in step.phases),
+            )
+            for name, steps in found.items()
+        ]
+        return tuple(sorted(totals, key=lambda each: -each.cycles))
 
     def _totals(self) -> dict[PhaseKind, int]:
         totals: dict[PhaseKind, int] = dict.fromkeys(PHASE_KINDS, 0)

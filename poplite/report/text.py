@@ -5,14 +5,14 @@
     Graph:               counts
     Memory Usage:        totals, by category, how many tiles hold how much
     Execution:           cycles, and how tiles spent them on average
-    Cycles by vertex type, Largest steps, Insights
+    Cycles by vertex type, Operations, Largest steps, Insights
 
 Numbers that are not modelled are replaced by a sentence that says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,6 +66,7 @@ def report_text(report: Report) -> str:
     if report.execution.steps:
         parts += [
             ("Cycles by vertex type", _types(report.execution)),
+            *_operations(report),
             ("Largest steps", _steps(report.execution)),
             ("Insights", insights_text(report.insights)),
         ]
@@ -318,6 +319,26 @@ def _types(execution: Execution) -> list[str]:
     return lines + _more(len(types) - MOST_TYPES)
 
 
+def _operations(report: Report) -> list[tuple[str, list[str]]]:
+    """Return the part about operations, where there are any."""
+    found, whole = report.execution.operations(), report.execution.cycles or 1
+    made = {each.name: each for each in report.compilation.operations}
+    rows = [
+        (
+            f"{each.cycles:,}",
+            _percent(each.cycles, whole),
+            f"{each.steps:,}",
+            f"{each.bytes_received:,}",
+            f"{made[each.name].result_bytes + made[each.name].temporary_bytes:,}",
+            shortened(each.name, NAME) + where(made[each.name].at),
+        )
+        for each in found[:MOST_STEPS]
+    ]
+    heading = ("cycles", "of total", "steps", "received B", "memory B", "operation")
+    lines = _table([heading, *rows]) + _more(len(found) - MOST_STEPS)
+    return [("Operations", lines)] if found else []
+
+
 def _steps(execution: Execution) -> list[str]:
     steps = sorted(execution.steps, key=lambda step: -step.cycles)
     whole = execution.cycles or 1
@@ -332,12 +353,17 @@ def _steps(execution: Execution) -> list[str]:
         )
         for step in steps[:MOST_STEPS]
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    return _table(rows) + _more(len(steps) - MOST_STEPS)
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return rows as lines; all columns but the last are numbers, aligned to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     lines = []
     for row in rows:
-        numbers = [f"{text:>{width}}" for text, width in zip(row[:4], widths, strict=True)]
-        lines.append("  ".join([*numbers, row[4]]))
-    return lines + _more(len(steps) - MOST_STEPS)
+        numbers = [f"{text:>{width}}" for text, width in zip(row, widths, strict=False)]
+        lines.append("  ".join([*numbers, row[-1]]))
+    return lines
 
 
 def _more(number: int) -> list[str]:

@@ -26,6 +26,7 @@ from poplite.report.compilation import (
     ComputeSet,
     ComputeSetVertices,
     GraphCounts,
+    Operation,
     VertexType,
 )
 from poplite.report.diff import steps_since
@@ -128,6 +129,16 @@ def compilation_of(executable: Executable) -> Compilation:
         ),
         programs=Programs(lambda: program_trees(executable)),
         modelled=None if executable.memory is None else memory_of_plan(executable.memory),
+        operations=tuple(
+            Operation(
+                each.name,
+                str(each.location),
+                each.steps,
+                each.result_bytes,
+                each.temporary_bytes,
+            )
+            for each in executable.operations
+        ),
     )
 
 
@@ -158,6 +169,7 @@ def execution_steps(
 ) -> tuple[ExecutionStep, ...]:
     """Return what the rows of programs took that ran at least once."""
     target, names = executable.target, _type_names(executable)
+    operations = {step: each.name for each in executable.operations for step in each.steps}
     return tuple(
         ExecutionStep(
             name=total.name,
@@ -180,6 +192,7 @@ def execution_steps(
             ),
             target=target,
             programs=programs,
+            operation=operations.get(total.number, "") if total.kind == "execute" else "",
         )
         for total in totals
         if total.executions

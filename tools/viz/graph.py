@@ -35,7 +35,9 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--hops", metavar="N", type=_hops, default=2, help="edges away from it (default 2)"
     )
-    parser.add_argument("--scope", metavar="A/B", help="what is in a scope, and its neighbours")
+    parser.add_argument(
+        "--scope", metavar="A/B", help="what is in a scope or an operation, and its neighbours"
+    )
     parser.add_argument(
         "--max-nodes",
         metavar="N",

@@ -42,13 +42,17 @@ class Names:
 
     def unique(self, kind: str, name: str) -> str:
         """Return a name with its scopes that no other object of its kind ("variable", ...) has."""
-        full = "/".join([*self._scopes, name]) if self._scopes else name
+        full = self.full(name)
         unique, taken = full, self._taken[kind]
         while unique in taken:
             taken[full] += 1
             unique = f"{full}_{taken[full]}"
         taken[unique] = 0
         return unique
+
+    def full(self, name: str) -> str:
+        """Return a name with the scopes that are open."""
+        return "/".join([*self._scopes, name])
 
     def local(self, name: str) -> str:
         """Return a full name without the scopes that are open.

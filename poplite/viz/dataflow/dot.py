@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from poplite.viz.dataflow.graph import Dataflow
-from poplite.viz.dataflow.nodes import Node
+from poplite.viz.dataflow.nodes import LOOKS_AS, Node
 from poplite.viz.draw.colors import CATEGORIES, CATEGORY_INK, KINDS, LIGHT
 
 FIRST_LINE = "// dataflow graph written by poplite-viz"
@@ -60,7 +60,7 @@ def _look(node: Node) -> dict[str, str]:
     look |= {"penwidth": "3"} if node.focus else {}
     if node.kind == "scope":
         return look | {"shape": "folder", "fillcolor": LIGHT["empty"]}
-    category = KINDS[node.kind]
+    category = KINDS[LOOKS_AS.get(node.kind, node.kind)]
     return look | {"fillcolor": CATEGORIES[category], "fontcolor": CATEGORY_INK[category]}
 
 

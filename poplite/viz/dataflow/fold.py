@@ -10,7 +10,8 @@ puts items together until they fit, in this order:
     model/conv1/w   model/conv1/apply   model/x0 to model/x999      1,002 items
     model/conv1/                        model/x0 ... model/x999     2 nodes
 
-A node is a tuple of items; the items that were asked for by name stay by themselves.
+What an operation of `poplite.ops` made is one node in any case, unless its scope is looked into. A
+node is a tuple of items; the items that were asked for by name stay by themselves.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ EDGES_A_NODE = 4
 
 DIGITS = re.compile(r"\d+")
 
-NodeKind: TypeAlias = Kind | Literal["scope"]
+NodeKind: TypeAlias = Kind | Literal["operation", "scope"]
 KIND_TITLES: dict[NodeKind, str] = {
     "variable": "variables",
     "constant": "constants",
@@ -48,6 +49,7 @@ KIND_TITLES: dict[NodeKind, str] = {
     "copy": "copies",
     "control": "decisions",
     "host": "host steps",
+    "operation": "operations",
     "scope": "scopes",
 }
 
@@ -146,23 +148,29 @@ def _in_scope(items: Sequence[Item], scope: str) -> Mask:
     )
 
 
-def folded(links: Links, kept: Int64, alone: frozenset[int], max_nodes: int) -> Fold:
+def folded(links: Links, kept: Int64, alone: frozenset[int], excerpt: Excerpt) -> Fold:
     """Put items together until at most `max_nodes` nodes, and four times as many edges, are left.
 
     `kept` (int64[n], rising) are the items to draw; those in `alone` stay by themselves.
     """
     chosen_items = kept.tolist()
     items = [None if k in alone else links.items[k] for k in chosen_items]
-    fits = _room(links, kept, max_nodes)
-    group, labels, how = np.arange(len(items)), Labels(), dict[str, None]()
+    operation, of_operations = _by_operation(items, excerpt.scope)
+    room = _room(links, kept, excerpt.max_nodes)
+
+    def fits(group: Int64) -> bool:
+        return room(group[operation])
+
+    group, labels, how = np.arange(len(items)), of_operations, dict[str, None]()
     # Each step joins groups that the step before left separate, so the first that fits can be
     # found by bisection.
     scopes = [item.scope for item in items if item]
     depths = range(max(map(len, scopes), default=0), len(shared(scopes)), -1)
     if depths and not fits(group):
         first = bisect_left(depths, True, key=lambda depth: fits(_by_scope(items, depth)[0]))
-        group, labels = _by_scope(items, depths[min(first, len(depths) - 1)])
-        how |= {"scope": None} if labels else {}
+        group, of_scopes = _by_scope(items, depths[min(first, len(depths) - 1)])
+        labels = of_operations | of_scopes
+        how |= {"scope": None} if of_scopes else {}
     if not fits(group):
         merges = _merges(items, group, labels)
         enough = bisect_left(
@@ -172,7 +180,7 @@ def folded(links: Links, kept: Int64, alone: frozenset[int], max_nodes: int) -> 
         labels |= {merge.groups[0]: merge.label for merge in merges[:enough]}
         how |= {merge.how: None for merge in merges[:enough]}
     members: dict[int, list[int]] = {}
-    for item, number in zip(chosen_items, group.tolist(), strict=True):
+    for item, number in zip(chosen_items, group[operation].tolist(), strict=True):
         members.setdefault(number, []).append(item)
     return Fold(
         tuple(tuple(node) for node in members.values()),
@@ -194,6 +202,34 @@ def _room(links: Links, kept: Int64, max_nodes: int) -> Callable[[Int64], bool]:
         return len(np.unique(group)) <= max_nodes and len(edges) <= EDGES_A_NODE * max_nodes
 
     return fits
+
+
+def _by_operation(items: list[Item | None], scope: str | None) -> tuple[Int64, Labels]:
+    """Put together what operations made; `items` keep one of each, in the scope of the operation.
+
+    An operation that `scope` is in is looked into.
+    """
+    group, labels = np.arange(len(items)), Labels()
+    parts: dict[str, list[int]] = defaultdict(list)
+    for k, item in enumerate(items):
+        if item and item.operation and not _is_within(scope, item.operation):
+            parts[item.operation].append(k)
+    for name, members in parts.items():
+        if len(members) > 1:
+            first, *others = members
+            item = items[first]
+            assert item is not None
+            items[first] = item._replace(name=name, scope=tuple(name.split("/")[:-1]))
+            labels[first] = "operation", name
+            group[others] = first
+            for other in others:
+                items[other] = None
+    return group, labels
+
+
+def _is_within(scope: str | None, operation: str) -> bool:
+    """Tell whether a scope is that of an operation, or within it."""
+    return scope is not None and f"{scope.strip('/')}/".startswith(f"{operation}/")
 
 
 def _by_scope(items: Sequence[Item | None], depth: int) -> tuple[Int64, Labels]:

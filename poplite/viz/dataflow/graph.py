@@ -132,7 +132,7 @@ def dataflow_of(
     links = links_of(graph, program)
     items = links.items
     kept, named = chosen(links, excerpt)
-    fold = folded(links, kept, named, excerpt.max_nodes)
+    fold = folded(links, kept, named, excerpt)
     nodes = tuple(
         node_of([items[k] for k in members], label, focus=bool(named & set(members)))
         for members, label in zip(fold.members, fold.labels, strict=True)

@@ -72,6 +72,7 @@ class Item(NamedTuple):
         scope: its scopes, the outermost first; for a copy, those that both ends share.
         thing: the variable, compute set or program; or the constants connected as numbers.
         step: where it first stands in the program, from 1; 0 for what is no step of it.
+        operation: the name of the operation that it is a part of; empty for none.
     """
 
     kind: Kind
@@ -79,6 +80,7 @@ class Item(NamedTuple):
     scope: Scope
     thing: Thing
     step: int
+    operation: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +115,8 @@ def links_of(graph: Graph, program: Program | None = None) -> Links:
     Raises ControlProgramError when the program is of another graph.
     """
     graph = graph.top_level_graph
-    variables, (owner, numbers) = graph.variables, _owners(graph)
+    operations = _operations(graph)
+    variables, (owner, numbers) = graph.variables, _owners(graph, operations)
     place: dict[int, int] = {}
     items: list[Item] = []
     flows: list[tuple[int, int, int]] = []
@@ -121,7 +124,8 @@ def links_of(graph: Graph, program: Program | None = None) -> Links:
     def place_of(key: int) -> int:
         if key not in place:
             place[key] = len(items)
-            items.append(numbers[key] if key in numbers else _data_item(variables[key]))
+            item = numbers[key] if key in numbers else _data_item(variables[key], operations)
+            items.append(item)
         return place[key]
 
     count, results = _VariableShares(), _results(program)
@@ -133,7 +137,7 @@ def links_of(graph: Graph, program: Program | None = None) -> Links:
         read, written = (_bytes(part, owner, variables) for part in touched)
         sources = [(place_of(key), size) for key, size in read]
         own = len(items)
-        items.append(action)
+        items.append(action._replace(operation=operations.get(action.thing, "")))
         flows += [(source, own, size) for source, size in sources]
         flows += [(own, place_of(key), size) for key, size in written]
     for key in dict.fromkeys(owner):
@@ -143,7 +147,16 @@ def links_of(graph: Graph, program: Program | None = None) -> Links:
     return Links(tuple(items), table[:, 0], table[:, 1], table[:, 2], steps)
 
 
-def _owners(graph: Graph) -> tuple[list[int], dict[int, Item]]:
+def _operations(graph: Graph) -> dict[Thing, str]:
+    """Return the operation of compute sets, and of variables that no other operation reads."""
+    found: dict[Thing, str] = {}
+    for each in graph.operations:
+        found |= dict.fromkeys(each.compute_sets, each.name)
+        found |= dict.fromkeys(each.temporaries, each.name)
+    return found
+
+
+def _owners(graph: Graph, operations: Mapping[Thing, str]) -> tuple[list[int], dict[int, Item]]:
     """Return what stands for each variable: itself, or all numbers of its compute set."""
     owner = [variable.storage.id for variable in graph.variables]
     numbers: dict[int, Item] = {}
@@ -159,7 +172,8 @@ def _owners(graph: Graph) -> tuple[list[int], dict[int, Item]]:
             for variable in constants:
                 owner[variable.storage.id] = first
             name = f"{compute_set.name} numbers"
-            numbers[first] = Item("constant", name, _scope(compute_set.name), tuple(constants), 0)
+            scope, operation = _scope(compute_set.name), operations.get(compute_set, "")
+            numbers[first] = Item("constant", name, scope, tuple(constants), 0, operation)
     return owner, numbers
 
 
@@ -172,9 +186,10 @@ def _results(program: Program | None) -> Mapping[Thing, Iterable[Tensor]]:
     return results
 
 
-def _data_item(variable: Variable) -> Item:
+def _data_item(variable: Variable, operations: Mapping[Thing, str]) -> Item:
     kind: Kind = "constant" if variable.constant else "variable"
-    return Item(kind, variable.name, _scope(variable.name), variable, 0)
+    operation = operations.get(variable, "")
+    return Item(kind, variable.name, _scope(variable.name), variable, 0, operation)
 
 
 def _scope(name: str) -> Scope:

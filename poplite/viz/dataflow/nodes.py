@@ -35,6 +35,10 @@ NOUNS: dict[Kind, tuple[str, str]] = {
 """What the kinds are called, in the order in which they are counted."""
 
 
+LOOKS_AS: Mapping[str, str] = {"operation": "compute"}
+"""Kinds of nodes that are drawn as others are."""
+
+
 def members_of(items: Iterable[Item]) -> Counter[Kind]:
     """Count things of each kind; vertices are counted one by one."""
     counts: Counter[Kind] = Counter()
@@ -58,7 +62,7 @@ class Node:
 
     Attributes:
         kind: what it is; "host" is a print or a call, "control" a program in which data decide,
-            "scope" what is in a scope.
+            "operation" what an operation of `poplite.ops` made, "scope" what is in a scope.
         name: with its scopes, verbatim; for several things, their common name.
         members: how many things of each kind it stands for; empty for one thing.
         type_name: element type of data, and of what is copied or printed.
@@ -143,7 +147,8 @@ def node_of(items: Sequence[Item], label: Label | None, *, focus: bool) -> Node:
     if label is not None:
         members = members_of(items)
         size = sum(_data_bytes(item.thing) for item in items)
-        return Node(*label, tuple(members.items()), size_bytes=size, focus=focus)
+        node = Node(*label, tuple(members.items()), size_bytes=size, focus=focus)
+        return _of_operation(node, items) if node.kind == "operation" else node
     (item,) = items
     node = Node(item.kind, item.name, step=item.step, focus=focus)
     match item.thing:
@@ -156,6 +161,19 @@ def node_of(items: Sequence[Item], label: Label | None, *, focus: bool) -> Node:
         case numbers:
             size = _data_bytes(numbers)
             return replace(node, members=tuple(members_of(items).items()), size_bytes=size)
+
+
+def _of_operation(node: Node, items: Sequence[Item]) -> Node:
+    """Add where the compute sets of an operation run, and the first step of them."""
+    compute_sets = [item.thing for item in items if isinstance(item.thing, ComputeSet)]
+    tiles = sorted(set().union(*(each.vertices.tiles() for each in compute_sets)))
+    return replace(
+        node,
+        tiles=_ranges(tiles),
+        num_tiles=len(tiles),
+        step=min((item.step for item in items if item.step), default=0),
+        location=str(compute_sets[0].location) if compute_sets else "",
+    )
 
 
 def _of_compute_set(node: Node, compute_set: ComputeSet) -> Node:

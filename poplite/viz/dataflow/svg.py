@@ -10,7 +10,7 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from poplite.viz.dataflow.graph import Dataflow, Edge
-from poplite.viz.dataflow.nodes import Node
+from poplite.viz.dataflow.nodes import LOOKS_AS, Node
 from poplite.viz.draw.colors import KINDS
 from poplite.viz.draw.columns import cut
 from poplite.viz.draw.layered_layout import GAP, Layout, Link, layered
@@ -36,6 +36,7 @@ LEGEND = {
     "copy": "copy",
     "control": "decision",
     "host": "print",
+    "operation": "operation",
     "scope": "scope",
 }
 
@@ -241,7 +242,8 @@ def _rounded(x: float, y: float, width: float, left: float, right: float) -> str
 
 
 def _color(kind: str) -> str:
-    return f"c{KINDS[kind]}" if kind in KINDS else "dots"
+    number = KINDS.get(LOOKS_AS.get(kind, kind))
+    return "dots" if number is None else f"c{number}"
 
 
 def _legend_width(kind: str) -> float:
