@@ -257,6 +257,16 @@ class Reach(pl.Vertex):
         self.y.set_lanes(0, self.x.lanes(self.first, self.count))
 
 
+class Place(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    first: pl.Input[pl.INT]
+    at: pl.Input[pl.INT]
+    y: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        self.y.set_lanes(self.at, self.x.lanes(self.first))
+
+
 @pytest.mark.parametrize("interpret", [True, False])
 @pytest.mark.parametrize(
     ("first", "count", "found"),
@@ -266,6 +276,7 @@ class Reach(pl.Vertex):
         (10, 0, "'Reach.x': index 10 of 9 elements"),
         (0, 65, "'Reach.x': index 65 of 65 lanes"),
         (0, 5, "'Reach.y': index 4 of 4 elements"),
+        (0, 6, "'Reach.y': index 5 of 4 elements"),
         (0, -1, "'Reach.x': index -1 of 65 lanes"),
     ],
 )
@@ -275,6 +286,27 @@ def test_lanes_outside_a_field_stop_the_vertex(
     with pytest.raises(TensorIndexError) as caught:
         run(Reach, interpret=interpret, x=np.zeros(9), first=first, count=count, y=np.zeros(4))
     assert found in str(caught.value)
+
+
+@pytest.mark.parametrize("checks", ["strict", "fast"])
+@pytest.mark.parametrize("interpret", [True, False])
+@pytest.mark.parametrize(
+    ("first", "at", "found"),
+    [
+        (10, 0, "'Place.x': index 10 of 9 elements"),
+        (9, 5, "'Place.y': index 5 of 4 elements"),
+        (9, -1, "'Place.y': index -1 of 4 elements"),
+    ],
+)
+def test_no_lanes_have_a_place_in_a_field_too(
+    first: int, at: int, found: str, interpret: bool, checks: str
+) -> None:
+    numbers = {"x": np.zeros(9), "y": np.zeros(4)}
+    with pytest.raises(TensorIndexError) as caught:
+        run(Place, interpret=interpret, checks=checks, first=first, at=at, **numbers)
+    assert found in str(caught.value)
+    assert checks == "fast" or "in compute" in str(caught.value)
+    both(Place, first=9, at=4, **numbers)
 
 
 def test_lanes_outside_a_field_stop_a_vertex_with_fast_checks() -> None:
