@@ -28,7 +28,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from poplite.simulator.pricing.blocks import Block, Instruction
+from poplite.simulator.pricing.blocks import SIZES, Block, Instruction
 
 OVER = -1
 """Returned instead of the cost, when that exceeds the budget."""
@@ -38,6 +38,10 @@ MOST_SLOTS = 1 << 27
 
 _PLAIN = re.compile(r"[-a-zA-Z._][-a-zA-Z._0-9]*")  # LLVM quotes all others, as %"$phi"
 _MARKS = re.compile(r"(, ![\w.]+ !\d+| #\d+)")
+_VECTOR = re.compile(r"<(\d+) x (.+)>")
+_MASK = re.compile(r"<(\d+) x i1> (%[-\w.]+|<[^<>]*>|[^,()]+(?:\([^()]*\))?)(?=[,)])")
+"""The argument of a load or store of lanes that says which are present."""
+
 _LABEL = re.compile(r'label (%"[^"]+"|%[^\s,\]]+)')
 
 
@@ -94,8 +98,10 @@ def slot_counting_text(
         sources = {**tails, name: name} if number in loops else tails  # it goes on from its end
         lines += [_from(_MARKS.sub("", phi.text), sources) for phi in phis]
         if not number:
-            places = ["%nowhere", "%taken", *(f"%times.{loop}" for loop in loops)]
+            places = ["%taken", *(f"%times.{loop}" for loop in loops)]
             lines += [f"{place} = alloca i64\nstore i64 0, ptr {place}" for place in places]
+            lines += ["%nowhere = alloca [64 x i64]"]  # as wide as the widest load
+            lines += ["store [64 x i64] zeroinitializer, ptr %nowhere"]
         if number in loops:
             before = [names[each.name] for each in blocks if block.name in each.successors]
             lines.append(_time(number, name, [sources.get(each, each) for each in before]))
@@ -189,15 +195,21 @@ def with_bounded_memory(instruction: Instruction, number: int) -> str:
     """
     if instruction.opcode not in ("load", "store"):
         return with_its_memory(instruction)
+    if "@llvm.masked." in instruction.text:
+        return _of_lanes_inside(instruction, number)
     is_store = instruction.opcode == "store"
     pointer = _named(instruction.operands[is_store])
     places = ["copy"] if is_store else ["copy", "arena"]
     lines = [f"%at.{number} = ptrtoint ptr {pointer} to i64"]
+    last = _bytes_of(instruction.kind) - 1
     for place in places:
         lines += [
             f"%{place}.begin.{number} = ptrtoint ptr %{place} to i64",
             f"%{place}.offset.{number} = sub i64 %at.{number}, %{place}.begin.{number}",
-            f"%{place}.holds.{number} = icmp ult i64 %{place}.offset.{number}, %{place}.bytes",
+            f"%{place}.begins.{number} = icmp ult i64 %{place}.offset.{number}, %{place}.bytes",
+            f"%{place}.last.{number} = add i64 %{place}.offset.{number}, {last}",
+            f"%{place}.ends.{number} = icmp ult i64 %{place}.last.{number}, %{place}.bytes",
+            f"%{place}.holds.{number} = and i1 %{place}.begins.{number}, %{place}.ends.{number}",
         ]
     held = f"%copy.holds.{number}"
     if not is_store:
@@ -207,6 +219,50 @@ def with_bounded_memory(instruction: Instruction, number: int) -> str:
     text = with_its_memory(instruction)
     before, _, behind = text.rpartition(f"ptr {pointer}")
     return "\n".join([*lines, f"{before}ptr %safe.{number}{behind}"])
+
+
+def _of_lanes_inside(instruction: Instruction, number: int) -> str:
+    """Return the text of a load or store of some lanes, less those outside known memory."""
+    is_store = instruction.opcode == "store"
+    pointer, text = _named(instruction.operands[is_store]), with_its_memory(instruction)
+    found = _MASK.search(text)
+    assert found is not None
+    count, size = int(found[1]), _bytes_of(instruction.kind) // int(found[1])
+    numbers, truths = f"<{count} x i64>", f"<{count} x i1>"
+    steps = ", ".join(f"i64 {size * lane}" for lane in range(count))
+    lines, held = [f"%at.{number} = ptrtoint ptr {pointer} to i64"], ""
+    for place in ["copy"] if is_store else ["copy", "arena"]:
+        own = f"%{place}.{{}}.{number}".format
+        lines += [
+            f"{own('begin')} = ptrtoint ptr %{place} to i64",
+            f"{own('offset')} = sub i64 %at.{number}, {own('begin')}",
+            *_splat(own("first"), own("offset"), count),
+            *_splat(own("size"), f"%{place}.bytes", count),
+            f"{own('each')} = add {numbers} {own('first')}, <{steps}>",
+            f"{own('holds')} = icmp ult {numbers} {own('each')}, {own('size')}",
+        ]
+        if held:
+            lines.append(f"%either.{number} = or {truths} {held}, {own('holds')}")
+        held = f"%either.{number}" if held else own("holds")
+    lines.append(f"%inside.{number} = and {truths} {held}, {found[2]}")
+    begin, end = found.span(2)
+    return "\n".join([*lines, f"{text[:begin]}%inside.{number}{text[end:]}"])
+
+
+def _splat(name: str, value: str, count: int) -> list[str]:
+    """Return the text that makes a vector of the same i64."""
+    kind = f"<{count} x i64>"
+    return [
+        f"{name}.one = insertelement {kind} poison, i64 {value}, i64 0",
+        f"{name} = shufflevector {kind} {name}.one, {kind} poison, <{count} x i32> zeroinitializer",
+    ]
+
+
+def _bytes_of(kind: str) -> int:
+    """Return the size of a number, or of a vector of them."""
+    found = _VECTOR.fullmatch(kind)
+    count, element = (int(found[1]), found[2]) if found else (1, kind)
+    return count * SIZES.get(element, 8)
 
 
 def _count(cost: BlockCost, number: str, times: str = "") -> list[str]:

@@ -392,6 +392,48 @@ def test_lanes_cost_two_floats_a_cycle_and_less_than_elements_one_by_one() -> No
     assert 20 * 64 * 6 < for_lanes < cycles(Loop, 64 * 40) - cycles(Loop, 64 * 20)
 
 
+class Until(pl.Vertex, Generic[T]):
+    """Stores one number of x after the other until it meets one in y that is positive."""
+
+    x: pl.Input[pl.Vector[T]]
+    y: pl.InOut[pl.Vector[T]]
+
+    def compute(self) -> None:
+        i = 0
+        while i < len(self.y) and self.y[i] < 1:
+            self.y.set_lanes(i, self.x.lanes(i, 1))
+            i += 1
+
+
+@pytest.mark.parametrize("element", [pl.FLOAT, pl.HALF, pl.INT, pl.SHORT, pl.BOOL])
+@pytest.mark.parametrize("checks", ["strict", "fast"])
+def test_where_data_decide_lanes_that_are_absent_are_neither_stored_nor_counted(
+    element: type[pl.ElementType[Any]], checks: str
+) -> None:
+    template: Any = Until
+
+    def cycles(end: int, interpret: bool) -> int:
+        graph = pl.Graph(pl.Target(tiles=1))
+        values = {"x": np.ones(80, element.dtype), "y": np.zeros(80, element.dtype)}
+        values["y"][end] = values["y"][end + 2] = 1
+        tensors = {
+            name: graph.add_variable(element, (80,), name, mapping=0, initial_value=value)
+            for name, value in values.items()
+        }
+        work = graph.add_compute_set("work")
+        graph.add_vertex(work, template[element], tile=0, **tensors)
+        mode: Any = checks
+        engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, checks=mode)
+        engine.run()
+        values["y"][:end] = 1
+        assert engine.read(tensors["y"]).tolist() == values["y"].tolist()
+        return engine.report().cycles or 0
+
+    spent = [cycles(end, False) for end in (10, 20, 60)]
+    assert spent == [cycles(end, True) for end in (10, 20, 60)]
+    assert 0 < 4 * (spent[1] - spent[0]) == spent[2] - spent[1]
+
+
 HEAD = """
 import math
 import poplite as pl
