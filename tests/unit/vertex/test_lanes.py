@@ -350,6 +350,47 @@ def test_a_trap_stops_lanes_that_are_present_only(interpret: bool) -> None:
         trapped(Fold, "out", [1.0] * 50 + [math.inf, -math.inf], 4)
 
 
+def huge(x: float) -> float:
+    return int(x) * 1e39
+
+
+class Doubles(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    way: pl.Input[pl.INT]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        x = self.x.lanes(0)
+        if self.way == 0:
+            x = pl.lanes.full(1e39)
+        elif self.way == 1:
+            x = np.minimum(x, 1e39)
+        elif self.way == 2:
+            x = self.x.lanes(0, 0) + self.way * 1e39
+        elif self.way == 3:
+            x += 1e39
+        elif self.way == 4:
+            x = pl.lanes.map(huge, x)
+        else:
+            self.y[0] = np.minimum(self.x[0], 1e39)
+        self.y.set_lanes(0, np.minimum(self.x.lanes(0), x))
+
+
+@pytest.mark.parametrize("interpret", [True, False])
+@pytest.mark.parametrize("way", range(6))
+def test_a_double_too_large_for_a_float32_traps_beside_lanes(way: int, interpret: bool) -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (3,), "x", mapping=0, initial_value=1)
+    y = graph.add_variable(pl.FLOAT, (3,), "y", mapping=0)
+    number = graph.add_variable(pl.INT, (), "way", mapping=0, initial_value=way)
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, Doubles, tile=0, x=x, y=y, way=number)
+    behaviour = pl.FloatingPointBehaviour(inv=True, div0=True, oflo=True, esr=False, nanoo=False)
+    program = pl.Sequence(pl.SetFloatingPointBehaviour(behaviour), pl.Execute(work))
+    with pytest.raises(FloatingPointTrap, match="OVERFLOW"):
+        pl.Engine(graph, program, interpret=interpret).run()
+
+
 def test_lanes_have_the_same_bits_on_a_plain_processor(root: Path, tmp_path: Path) -> None:
     places = [str(root / "tests"), str(root / "tests" / "unit" / "vertex")]
     script = (
