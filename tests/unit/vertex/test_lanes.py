@@ -360,7 +360,7 @@ class Doubles(pl.Vertex):
     y: pl.Output[pl.Vector[pl.FLOAT]]
 
     def compute(self) -> None:
-        x = self.x.lanes(0)
+        x: Any = self.x.lanes(0)
         if self.way == 0:
             x = pl.lanes.full(1e39)
         elif self.way == 1:
@@ -373,7 +373,7 @@ class Doubles(pl.Vertex):
             x = pl.lanes.map(huge, x)
         else:
             self.y[0] = np.minimum(self.x[0], 1e39)
-        self.y.set_lanes(0, np.minimum(self.x.lanes(0), x))
+        self.y.set_lanes(0, self.x.lanes(0) - self.x.lanes(0) * x)
 
 
 @pytest.mark.parametrize("interpret", [True, False])
@@ -506,7 +506,7 @@ class V(pl.Vertex):
     [
         ("self.out = x", "lanes of float32s are stored as one number", "set_lanes"),
         ("self.out = x + 1", "lanes of float32s are stored as one number", ".sum()"),
-        ("self.y[0] = x[0]", "lanes of float32s is indexed", ""),
+        ("self.y[0] = x[0]", "lanes of float32s are indexed", "self.x[i]"),
         ("z = x + self.n.lanes(0)", "lanes of float32s meet lanes of ints", "of one kind"),
         ("z = self.n.lanes(0) * 0.5", "lanes of ints meet a Python float", "of one kind"),
         ("z = self.n.lanes(0) / 2", "'/' of lanes of ints", "pl.lanes.map"),
@@ -529,6 +529,16 @@ class V(pl.Vertex):
         ("z = x.any()", "any of lanes of float32s", "truth values"),
         ("z = x.sum(0)", "sum of lanes takes no arguments", "leave them out"),
         ("z = pl.lanes.full()", "full takes one number", "(0.0)"),
+        ("z = x if x.max() > 1 else x + 1", "a conditional expression of lanes", "if and else"),
+        ("if x > 1:\n            self.out = 1.0", "used as a number", "pl.lanes.map(f, x)"),
+        ("z = len(x)", "len of lanes", "self.x.lanes(i, count)"),
+        ("for e in x:\n            self.out = e", "this is lanes of float32s", "pl.lanes.map(f"),
+        ("z = sum(x)", "sum of lanes of float32s", "x.sum()"),
+        ("z = max(x)", "max of lanes of float32s", "x.max()"),
+        ("z = x.mean()", "lanes of float32s have no mean", "lanes have: sum, prod"),
+        ("x.sum()", "a call alone on its line has no effect", "assign"),
+        ("self.x.lanes(0)", "a call alone on its line has no effect", "assign"),
+        ("z = self.y.set_lanes(0, x)", "set_lanes returns nothing", "a line of its own"),
         ("if x.max() > 1:\n            x = 1.0\n        self.out = x", "lanes of float32s", ""),
     ],
 )
