@@ -475,6 +475,42 @@ def test_where_data_decide_lanes_that_are_absent_are_neither_stored_nor_counted(
     assert 0 < 4 * (spent[1] - spent[0]) == spent[2] - spent[1]
 
 
+def halvings(x: float) -> int:
+    count = 0
+    while x > 1:
+        x = x / 2
+        count += 1
+    return count
+
+
+class Halvings(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.Vector[pl.INT]]
+
+    def compute(self) -> None:
+        self.y.set_lanes(0, pl.lanes.map(halvings, self.x.lanes(0)))
+
+
+def test_what_a_function_takes_for_each_lane_is_counted_by_its_numbers() -> None:
+    def cycles(number: float, checks: Any, interpret: bool) -> int:
+        graph = pl.Graph(pl.Target(tiles=1))
+        x = graph.add_variable(pl.FLOAT, (7,), "x", mapping=0, initial_value=number)
+        y = graph.add_variable(pl.INT, (7,), "y", mapping=0)
+        work = graph.add_compute_set("work")
+        graph.add_vertex(work, Halvings, tile=0, x=x, y=y)
+        engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, checks=checks)
+        engine.run()
+        assert engine.read(y).tolist() == [math.log2(number)] * 7
+        return engine.report().cycles or 0
+
+    for number in (1.0, 4.0, 1024.0):
+        spent = cycles(number, "fast", False)
+        assert cycles(number, "strict", False) == spent
+        assert cycles(number, "strict", True) == spent
+        assert cycles(number, "fast", True) == spent
+    assert cycles(1024.0, "strict", False) > cycles(4.0, "strict", False)
+
+
 HEAD = """
 import math
 import poplite as pl
