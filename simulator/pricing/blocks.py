@@ -14,14 +14,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+SIZES = {"float": 4, "half": 2, "i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
+"""Bytes of numbers in memory, by LLVM type."""
+
 _LABEL = re.compile(r'label %("[^"]+"|[^\s,\]]+)')
 _WRAPS_NOT = re.compile(r" n[us]w ")
+_MASKED = re.compile(r"llvm\.masked\.(load|store)\.")
 _CALLEE = re.compile(r'@("[^"]+"|[\w.$]+)\(')
 
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One instruction.
+    """One instruction; loads and stores of lanes that are present are loads and stores as well.
 
     Attributes:
         name: of its result; empty where it has none.
@@ -98,11 +102,14 @@ def blocks_of(function: Any) -> list[Block]:
 
 def _instruction(value: Any) -> Instruction:
     text, operands = str(value).strip(), list(value.operands)
-    called = _CALLEE.search(text) if value.opcode == "call" else None
-    kind = operands[0].type if value.opcode == "store" else value.type
+    called, opcode = _CALLEE.search(text) if value.opcode == "call" else None, value.opcode
+    if called is not None and (masked := _MASKED.match(called[1])) is not None:
+        called, opcode = None, masked[1]
+        operands = operands[: 2 if opcode == "store" else 1]
+    kind = operands[0].type if opcode == "store" else value.type
     return Instruction(
         value.name,
-        value.opcode,
+        opcode,
         tuple(operand.name for operand in operands),
         str(kind),
         called[1].strip('"') if called else "",

@@ -15,7 +15,7 @@ from collections.abc import Callable, Container, Sequence
 from itertools import chain
 
 from poplite.errors import VertexCompileError
-from poplite.simulator.pricing.blocks import Block, Instruction
+from poplite.simulator.pricing.blocks import SIZES, Block, Instruction
 from poplite.simulator.pricing.divisors import DIVISIONS, checks_of
 from poplite.simulator.pricing.schedule import FREE, Pipe, Price
 
@@ -88,7 +88,6 @@ _LANES = re.compile(r"<([3-9]|\d\d+) x (float|half|i\d+)>")
 _TYPE = re.compile(r"(v\d+)?[fip]\d+")
 """The part of an intrinsic's name that says of which type it is."""
 
-_SIZES = {"float": 4, "half": 2, "i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
 _PAIR = 8
 """Bytes of two floats, which one load or store moves."""
 
@@ -168,7 +167,7 @@ def _of_lanes(instruction: Instruction, count: int, element: str, cost: Cost) ->
     """
     opcode = instruction.opcode
     if opcode in ("load", "store"):
-        return _price("main", -(-count * _SIZES[element] // _PAIR) * cost("slot_memory"))
+        return _price("main", -(-count * SIZES[element] // _PAIR) * cost("slot_memory"))
     is_mask = element in ("i1", "i8") or (opcode == "fcmp" and "fcmp uno" in instruction.text)
     if opcode == "select" or is_mask:
         return FREE

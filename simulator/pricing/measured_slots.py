@@ -62,7 +62,8 @@ def measuring_object(
     if on_copies:
         arguments += ["i64 %budget", "ptr %arena", "i64 %arena.bytes"]
         arguments += ["ptr %copy", "i64 %copy.bytes"]
-    memory, declared = with_bounded_memory if on_copies else with_its_memory, declarations(module)
+    memory = with_bounded_memory(blocks) if on_copies else with_its_memory
+    declared = declarations(module)
     counted = slot_counting_text(COUNTED, arguments, blocks, block_cost, declared, memory)
     linked = llvm.parse_assembly(driver)
     linked.link_in(llvm.parse_assembly(counted))

@@ -27,8 +27,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from poplite.simulator.pricing.blocks import Block, Instruction
+from poplite.simulator.pricing.blocks import SIZES, Block, Instruction
 
 OVER = -1
 """Returned instead of the cost, when that exceeds the budget."""
@@ -38,6 +39,11 @@ MOST_SLOTS = 1 << 27
 
 _PLAIN = re.compile(r"[-a-zA-Z._][-a-zA-Z._0-9]*")  # LLVM quotes all others, as %"$phi"
 _MARKS = re.compile(r"(, ![\w.]+ !\d+| #\d+)")
+_ARRAY = re.compile(r"alloca [\[<](\d+) x (\w+)[\]>]")
+_VECTOR = re.compile(r"<(\d+) x (.+)>")
+_MASK = re.compile(r"<(\d+) x i1> (%[-\w.]+|<[^<>]*>|[^,()]+(?:\([^()]*\))?)(?=[,)])")
+"""The argument of a load or store of lanes that says which are present."""
+
 _LABEL = re.compile(r'label (%"[^"]+"|%[^\s,\]]+)')
 
 
@@ -94,8 +100,10 @@ def slot_counting_text(
         sources = {**tails, name: name} if number in loops else tails  # it goes on from its end
         lines += [_from(_MARKS.sub("", phi.text), sources) for phi in phis]
         if not number:
-            places = ["%nowhere", "%taken", *(f"%times.{loop}" for loop in loops)]
+            places = ["%taken", *(f"%times.{loop}" for loop in loops)]
             lines += [f"{place} = alloca i64\nstore i64 0, ptr {place}" for place in places]
+            lines += ["%nowhere = alloca [64 x i64]"]  # as wide as the widest load
+            lines += ["store [64 x i64] zeroinitializer, ptr %nowhere"]
         if number in loops:
             before = [names[each.name] for each in blocks if block.name in each.successors]
             lines.append(_time(number, name, [sources.get(each, each) for each in before]))
@@ -181,32 +189,103 @@ def without_memory(instruction: Instruction, number: int = 0) -> str:
     return with_its_memory(instruction)
 
 
-def with_bounded_memory(instruction: Instruction, number: int) -> str:
-    """Return the text of an instruction whose loads and stores stay inside known memory.
+def with_bounded_memory(blocks: Sequence[Block]) -> Memory:
+    """Return what gives the text of instructions whose accesses stay inside known memory.
 
-    It loads from %arena and from %copy, within their sizes, and stores to %copy only; all other
-    addresses are replaced by `%nowhere`.
+    They load from %arena and from %copy, within their sizes, and store to %copy only; what lies on
+    the stack they load and store there. All other addresses are replaced by `%nowhere`.
     """
+    return partial(_inside, _on_stack(blocks))
+
+
+def _on_stack(blocks: Sequence[Block]) -> dict[str, tuple[str, int]]:
+    """Return the array into which each address on the stack points, and its bytes, by name."""
+    found: dict[str, tuple[str, int]] = {}
+    for block in blocks:
+        for each in block.instructions:
+            if each.opcode == "alloca" and (kind := _ARRAY.search(each.text)) is not None:
+                found[each.name] = _named(each.name), int(kind[1]) * SIZES.get(kind[2], 8)
+            elif each.opcode in ("getelementptr", "bitcast") and each.operands[0] in found:
+                found[each.name] = found[each.operands[0]]
+    return found
+
+
+def _inside(on_stack: Mapping[str, tuple[str, int]], instruction: Instruction, number: int) -> str:
     if instruction.opcode not in ("load", "store"):
         return with_its_memory(instruction)
     is_store = instruction.opcode == "store"
-    pointer = _named(instruction.operands[is_store])
+    name = instruction.operands[is_store]
+    if "@llvm.masked." in instruction.text and name not in on_stack:
+        return _of_lanes_inside(instruction, number)
+    pointer = _named(name)
     places = ["copy"] if is_store else ["copy", "arena"]
+    begins = {place: f"%{place}" for place in places}
+    ends: dict[str, object] = {place: f"%{place}.bytes" for place in places}
+    if name in on_stack:
+        places, begins["copy"], ends["copy"] = ["copy"], *on_stack[name]
     lines = [f"%at.{number} = ptrtoint ptr {pointer} to i64"]
+    last = _bytes_of(instruction.kind) - 1
     for place in places:
         lines += [
-            f"%{place}.begin.{number} = ptrtoint ptr %{place} to i64",
+            f"%{place}.begin.{number} = ptrtoint ptr {begins[place]} to i64",
             f"%{place}.offset.{number} = sub i64 %at.{number}, %{place}.begin.{number}",
-            f"%{place}.holds.{number} = icmp ult i64 %{place}.offset.{number}, %{place}.bytes",
+            f"%{place}.begins.{number} = icmp ult i64 %{place}.offset.{number}, {ends[place]}",
+            f"%{place}.last.{number} = add i64 %{place}.offset.{number}, {last}",
+            f"%{place}.ends.{number} = icmp ult i64 %{place}.last.{number}, {ends[place]}",
+            f"%{place}.holds.{number} = and i1 %{place}.begins.{number}, %{place}.ends.{number}",
         ]
     held = f"%copy.holds.{number}"
-    if not is_store:
+    if len(places) > 1:
         lines.append(f"%holds.{number} = or i1 {held}, %arena.holds.{number}")
         held = f"%holds.{number}"
     lines.append(f"%safe.{number} = select i1 {held}, ptr {pointer}, ptr %nowhere")
     text = with_its_memory(instruction)
     before, _, behind = text.rpartition(f"ptr {pointer}")
     return "\n".join([*lines, f"{before}ptr %safe.{number}{behind}"])
+
+
+def _of_lanes_inside(instruction: Instruction, number: int) -> str:
+    """Return the text of a load or store of some lanes, less those outside known memory."""
+    is_store = instruction.opcode == "store"
+    pointer, text = _named(instruction.operands[is_store]), with_its_memory(instruction)
+    found = _MASK.search(text)
+    assert found is not None
+    count, size = int(found[1]), _bytes_of(instruction.kind) // int(found[1])
+    numbers, truths = f"<{count} x i64>", f"<{count} x i1>"
+    steps = ", ".join(f"i64 {size * lane}" for lane in range(count))
+    lines, held = [f"%at.{number} = ptrtoint ptr {pointer} to i64"], ""
+    for place in ["copy"] if is_store else ["copy", "arena"]:
+        own = f"%{place}.{{}}.{number}".format
+        lines += [
+            f"{own('begin')} = ptrtoint ptr %{place} to i64",
+            f"{own('offset')} = sub i64 %at.{number}, {own('begin')}",
+            *_splat(own("first"), own("offset"), count),
+            *_splat(own("size"), f"%{place}.bytes", count),
+            f"{own('each')} = add {numbers} {own('first')}, <{steps}>",
+            f"{own('holds')} = icmp ult {numbers} {own('each')}, {own('size')}",
+        ]
+        if held:
+            lines.append(f"%either.{number} = or {truths} {held}, {own('holds')}")
+        held = f"%either.{number}" if held else own("holds")
+    lines.append(f"%inside.{number} = and {truths} {held}, {found[2]}")
+    begin, end = found.span(2)
+    return "\n".join([*lines, f"{text[:begin]}%inside.{number}{text[end:]}"])
+
+
+def _splat(name: str, value: str, count: int) -> list[str]:
+    """Return the text that makes a vector of the same i64."""
+    kind = f"<{count} x i64>"
+    return [
+        f"{name}.one = insertelement {kind} poison, i64 {value}, i64 0",
+        f"{name} = shufflevector {kind} {name}.one, {kind} poison, <{count} x i32> zeroinitializer",
+    ]
+
+
+def _bytes_of(kind: str) -> int:
+    """Return the size of a number, or of a vector of them."""
+    found = _VECTOR.fullmatch(kind)
+    count, element = (int(found[1]), found[2]) if found else (1, kind)
+    return count * SIZES.get(element, 8)
 
 
 def _count(cost: BlockCost, number: str, times: str = "") -> list[str]:

@@ -226,9 +226,15 @@ def joined(function: Callable[..., Number], one: Lanes | Number, other: Lanes | 
 
 
 def each(
-    function: Callable[..., Any], *arguments: Lanes | Number, kind: Kind | None = None
+    function: Callable[..., Any],
+    *arguments: Lanes | Number,
+    kind: Kind | None = None,
+    rounded: Callable[[Number], Number] | None = None,
 ) -> Lanes:
-    """Apply a function lane by lane; some argument is of lanes. The result is of this kind."""
+    """Apply a function lane by lane; some argument is of lanes. The result is of this kind.
+
+    `rounded` makes a float32 of what the function returns, and may stop the vertex.
+    """
     own = [each._values for each in arguments if isinstance(each, Lanes)]
     count, dtype = min(len(values) for values in own), own[0].dtype
     with np.errstate(all="ignore"):
@@ -237,7 +243,7 @@ def each(
             columns = [_column(argument, count, dtype) for argument in arguments]
             return Lanes(quick(*columns))
         rows = zip(*(_numbers(argument, count) for argument in arguments), strict=True)
-        made = [function(*row) for row in rows]
+        made = [rounded(function(*row)) if rounded else function(*row) for row in rows]
     if kind is None:
         found = [arithmetic.kind_of(number) for number in made]
         kind = max(found, default=next(k for k, known in _DTYPES.items() if known == dtype))

@@ -2,8 +2,8 @@
 
 FLOAT lies in memory as lanes do: it is loaded and stored by one instruction for all lanes, which
 leaves out those that are absent where the processor can do that. All else is converted element by
-element, in a loop that LLVM makes vector instructions of. Code that is priced loads and stores all
-64 lanes at once, and converts them at once.
+element, in a loop that LLVM makes vector instructions of. Code that is priced loads, stores and
+converts all lanes at once, whatever they lie in memory as.
 
 Importing this module imports llvmlite.
 """
@@ -123,11 +123,9 @@ class LaneAccess:
         at, count = builder.function.args
         access = self._access
         if access.own is None:
-            builder.ret(self._widened(builder, self._whole(builder, at)))
+            builder.ret(self._widened(builder, self._loaded(builder, at, count)))
         elif access.element is FLOAT and self._masked:
-            zeros = ir.Constant(self._stored, None)
-            arguments = [self._vector(builder, at), NARROW(4), present(builder, count), zeros]
-            builder.ret(access.mark(builder, self._call(builder, "load", self._stored, arguments)))
+            builder.ret(access.mark(builder, self._loaded(builder, at, count)))
         else:
             array = array_of(builder, ir.Constant(self.seen, None))
             with loop(builder, count) as place:
@@ -142,12 +140,11 @@ class LaneAccess:
         at, values, count, about = builder.function.args
         access = self._access
         if access.own is None:
-            builder.store(self._narrowed(builder, values), self._vector(builder, at), align=4)
+            self._stores(builder, self._narrowed(builder, values), at, count)
             builder.ret(NARROW(0))
             return
         if access.element is FLOAT and self._masked:
-            arguments = [values, self._vector(builder, at), NARROW(4), present(builder, count)]
-            access.mark(builder, self._call(builder, "store", ir.VoidType(), arguments))
+            access.mark(builder, self._stores(builder, values, at, count))
             builder.ret(NARROW(0))
             return
         array, place = array_of(builder, values), builder.alloca(NARROW)
@@ -164,12 +161,21 @@ class LaneAccess:
     def _vector(self, builder: ir.IRBuilder, at: Any) -> Any:
         return builder.bitcast(at, self._stored.as_pointer())
 
-    def _whole(self, builder: ir.IRBuilder, at: Any) -> Any:
-        return builder.load(self._vector(builder, at), align=4)
+    def _loaded(self, builder: ir.IRBuilder, at: Any, count: Any) -> Any:
+        zeros = ir.Constant(self._stored, None)
+        arguments = [self._vector(builder, at), self._align(), present(builder, count), zeros]
+        return self._call(builder, "load", self._stored, arguments)
+
+    def _stores(self, builder: ir.IRBuilder, values: Any, at: Any, count: Any) -> Any:
+        arguments = [values, self._vector(builder, at), self._align(), present(builder, count)]
+        return self._call(builder, "store", ir.VoidType(), arguments)
+
+    def _align(self) -> Any:
+        return NARROW(self._access.element.size_bytes)
 
     def _call(self, builder: ir.IRBuilder, what: str, result: ir.Type, arguments: list[Any]) -> Any:
-        """Emit a masked load or store of floats."""
-        name = f"llvm.masked.{what}.v{WIDTH}f32.p0"
+        """Emit a load or store of lanes that are present."""
+        name = f"llvm.masked.{what}.v{WIDTH}{self._stored.element.intrinsic_name}.p0"
         kind = ir.FunctionType(result, [each.type for each in arguments])
         return builder.call(builder.module.declare_intrinsic(name, (), kind), arguments)
 

@@ -285,7 +285,7 @@ entry:
     arguments = ["ptr %x", "i64 %budget", "ptr %arena", "i64 %arena.bytes"]
     arguments += ["ptr %copy", "i64 %copy.bytes"]
     text = slot_counting_text(
-        "taken", arguments, blocks, {"entry": BlockCost(64)}, [], with_bounded_memory
+        "taken", arguments, blocks, {"entry": BlockCost(64)}, [], with_bounded_memory(blocks)
     )
     llvm.parse_assembly(text).verify()
     assert "%v = load i32, ptr %safe." in text

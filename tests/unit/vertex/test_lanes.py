@@ -257,6 +257,16 @@ class Reach(pl.Vertex):
         self.y.set_lanes(0, self.x.lanes(self.first, self.count))
 
 
+class Place(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    first: pl.Input[pl.INT]
+    at: pl.Input[pl.INT]
+    y: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        self.y.set_lanes(self.at, self.x.lanes(self.first))
+
+
 @pytest.mark.parametrize("interpret", [True, False])
 @pytest.mark.parametrize(
     ("first", "count", "found"),
@@ -266,6 +276,7 @@ class Reach(pl.Vertex):
         (10, 0, "'Reach.x': index 10 of 9 elements"),
         (0, 65, "'Reach.x': index 65 of 65 lanes"),
         (0, 5, "'Reach.y': index 4 of 4 elements"),
+        (0, 6, "'Reach.y': index 5 of 4 elements"),
         (0, -1, "'Reach.x': index -1 of 65 lanes"),
     ],
 )
@@ -275,6 +286,27 @@ def test_lanes_outside_a_field_stop_the_vertex(
     with pytest.raises(TensorIndexError) as caught:
         run(Reach, interpret=interpret, x=np.zeros(9), first=first, count=count, y=np.zeros(4))
     assert found in str(caught.value)
+
+
+@pytest.mark.parametrize("checks", ["strict", "fast"])
+@pytest.mark.parametrize("interpret", [True, False])
+@pytest.mark.parametrize(
+    ("first", "at", "found"),
+    [
+        (10, 0, "'Place.x': index 10 of 9 elements"),
+        (9, 5, "'Place.y': index 5 of 4 elements"),
+        (9, -1, "'Place.y': index -1 of 4 elements"),
+    ],
+)
+def test_no_lanes_have_a_place_in_a_field_too(
+    first: int, at: int, found: str, interpret: bool, checks: str
+) -> None:
+    numbers = {"x": np.zeros(9), "y": np.zeros(4)}
+    with pytest.raises(TensorIndexError) as caught:
+        run(Place, interpret=interpret, checks=checks, first=first, at=at, **numbers)
+    assert found in str(caught.value)
+    assert checks == "fast" or "in compute" in str(caught.value)
+    both(Place, first=9, at=4, **numbers)
 
 
 def test_lanes_outside_a_field_stop_a_vertex_with_fast_checks() -> None:
@@ -316,6 +348,47 @@ def test_a_trap_stops_lanes_that_are_present_only(interpret: bool) -> None:
         trapped(Fold, "out", [1.0] * 33 + [3e38] * 2, 4)
     with pytest.raises(FloatingPointTrap, match="INVALID"):
         trapped(Fold, "out", [1.0] * 50 + [math.inf, -math.inf], 4)
+
+
+def huge(x: float) -> float:
+    return int(x) * 1e39
+
+
+class Doubles(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    way: pl.Input[pl.INT]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        x: Any = self.x.lanes(0)
+        if self.way == 0:
+            x = pl.lanes.full(1e39)
+        elif self.way == 1:
+            x = np.minimum(x, 1e39)
+        elif self.way == 2:
+            x = self.x.lanes(0, 0) + self.way * 1e39
+        elif self.way == 3:
+            x += 1e39
+        elif self.way == 4:
+            x = pl.lanes.map(huge, x)
+        else:
+            self.y[0] = np.minimum(self.x[0], 1e39)
+        self.y.set_lanes(0, self.x.lanes(0) - self.x.lanes(0) * x)
+
+
+@pytest.mark.parametrize("interpret", [True, False])
+@pytest.mark.parametrize("way", range(6))
+def test_a_double_too_large_for_a_float32_traps_beside_lanes(way: int, interpret: bool) -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (3,), "x", mapping=0, initial_value=1)
+    y = graph.add_variable(pl.FLOAT, (3,), "y", mapping=0)
+    number = graph.add_variable(pl.INT, (), "way", mapping=0, initial_value=way)
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, Doubles, tile=0, x=x, y=y, way=number)
+    behaviour = pl.FloatingPointBehaviour(inv=True, div0=True, oflo=True, esr=False, nanoo=False)
+    program = pl.Sequence(pl.SetFloatingPointBehaviour(behaviour), pl.Execute(work))
+    with pytest.raises(FloatingPointTrap, match="OVERFLOW"):
+        pl.Engine(graph, program, interpret=interpret).run()
 
 
 def test_lanes_have_the_same_bits_on_a_plain_processor(root: Path, tmp_path: Path) -> None:
@@ -360,6 +433,84 @@ def test_lanes_cost_two_floats_a_cycle_and_less_than_elements_one_by_one() -> No
     assert 20 * 64 * 6 < for_lanes < cycles(Loop, 64 * 40) - cycles(Loop, 64 * 20)
 
 
+class Until(pl.Vertex, Generic[T]):
+    """Stores one number of x after the other until it meets one in y that is positive."""
+
+    x: pl.Input[pl.Vector[T]]
+    y: pl.InOut[pl.Vector[T]]
+
+    def compute(self) -> None:
+        i = 0
+        while i < len(self.y) and self.y[i] < 1:
+            self.y.set_lanes(i, self.x.lanes(i, 1))
+            i += 1
+
+
+@pytest.mark.parametrize("element", [pl.FLOAT, pl.HALF, pl.INT, pl.SHORT, pl.BOOL])
+@pytest.mark.parametrize("checks", ["strict", "fast"])
+def test_where_data_decide_lanes_that_are_absent_are_neither_stored_nor_counted(
+    element: type[pl.ElementType[Any]], checks: str
+) -> None:
+    template: Any = Until
+
+    def cycles(end: int, interpret: bool) -> int:
+        graph = pl.Graph(pl.Target(tiles=1))
+        values = {"x": np.ones(80, element.dtype), "y": np.zeros(80, element.dtype)}
+        values["y"][end] = values["y"][end + 2] = 1
+        tensors = {
+            name: graph.add_variable(element, (80,), name, mapping=0, initial_value=value)
+            for name, value in values.items()
+        }
+        work = graph.add_compute_set("work")
+        graph.add_vertex(work, template[element], tile=0, **tensors)
+        mode: Any = checks
+        engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, checks=mode)
+        engine.run()
+        values["y"][:end] = 1
+        assert engine.read(tensors["y"]).tolist() == values["y"].tolist()
+        return engine.report().cycles or 0
+
+    spent = [cycles(end, False) for end in (10, 20, 60)]
+    assert spent == [cycles(end, True) for end in (10, 20, 60)]
+    assert 0 < 4 * (spent[1] - spent[0]) == spent[2] - spent[1]
+
+
+def halvings(x: float) -> int:
+    count = 0
+    while x > 1:
+        x = x / 2
+        count += 1
+    return count
+
+
+class Halvings(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.Vector[pl.INT]]
+
+    def compute(self) -> None:
+        self.y.set_lanes(0, pl.lanes.map(halvings, self.x.lanes(0)))
+
+
+def test_what_a_function_takes_for_each_lane_is_counted_by_its_numbers() -> None:
+    def cycles(number: float, checks: Any, interpret: bool) -> int:
+        graph = pl.Graph(pl.Target(tiles=1))
+        x = graph.add_variable(pl.FLOAT, (7,), "x", mapping=0, initial_value=number)
+        y = graph.add_variable(pl.INT, (7,), "y", mapping=0)
+        work = graph.add_compute_set("work")
+        graph.add_vertex(work, Halvings, tile=0, x=x, y=y)
+        engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, checks=checks)
+        engine.run()
+        assert engine.read(y).tolist() == [math.log2(number)] * 7
+        return engine.report().cycles or 0
+
+    for number in (1.0, 4.0, 1024.0):
+        spent = cycles(number, "fast", False)
+        assert cycles(number, "strict", False) == spent
+        assert cycles(number, "strict", True) == spent
+        assert cycles(number, "fast", True) == spent
+    assert cycles(1024.0, "strict", False) > cycles(4.0, "strict", False)
+
+
 HEAD = """
 import math
 import poplite as pl
@@ -391,7 +542,7 @@ class V(pl.Vertex):
     [
         ("self.out = x", "lanes of float32s are stored as one number", "set_lanes"),
         ("self.out = x + 1", "lanes of float32s are stored as one number", ".sum()"),
-        ("self.y[0] = x[0]", "lanes of float32s is indexed", ""),
+        ("self.y[0] = x[0]", "lanes of float32s are indexed", "self.x[i]"),
         ("z = x + self.n.lanes(0)", "lanes of float32s meet lanes of ints", "of one kind"),
         ("z = self.n.lanes(0) * 0.5", "lanes of ints meet a Python float", "of one kind"),
         ("z = self.n.lanes(0) / 2", "'/' of lanes of ints", "pl.lanes.map"),
@@ -414,6 +565,16 @@ class V(pl.Vertex):
         ("z = x.any()", "any of lanes of float32s", "truth values"),
         ("z = x.sum(0)", "sum of lanes takes no arguments", "leave them out"),
         ("z = pl.lanes.full()", "full takes one number", "(0.0)"),
+        ("z = x if x.max() > 1 else x + 1", "a conditional expression of lanes", "if and else"),
+        ("if x > 1:\n            self.out = 1.0", "used as a number", "pl.lanes.map(f, x)"),
+        ("z = len(x)", "len of lanes", "self.x.lanes(i, count)"),
+        ("for e in x:\n            self.out = e", "this is lanes of float32s", "pl.lanes.map(f"),
+        ("z = sum(x)", "sum of lanes of float32s", "x.sum()"),
+        ("z = max(x)", "max of lanes of float32s", "x.max()"),
+        ("z = x.mean()", "lanes of float32s have no mean", "lanes have: sum, prod"),
+        ("x.sum()", "a call alone on its line has no effect", "assign"),
+        ("self.x.lanes(0)", "a call alone on its line has no effect", "assign"),
+        ("z = self.y.set_lanes(0, x)", "set_lanes returns nothing", "a line of its own"),
         ("if x.max() > 1:\n            x = 1.0\n        self.out = x", "lanes of float32s", ""),
     ],
 )

@@ -102,16 +102,24 @@ class FieldVector:
         """Return elements from `first` on: `count`, or 64, or as many as there are."""
         if count is None:
             count = min(WIDTH, self._length - first)
-        if not 0 <= count <= WIDTH and 0 <= first <= self._length:
-            _refuse(self._label, count, WIDTH + 1, "lanes")
-        if first < 0 or first + count > self._length:
-            _refuse(self._label, first if first < 0 else first + max(count, 1) - 1, self._length)
+        self._span(first, count)
         return Lanes(self._memory[first : first + count].astype(lanes_dtype(self._element)))
 
     def set_lanes(self, first: int, value: Lanes) -> None:
         """Store lanes, those that are present, in elements from `first` on."""
+        self._span(first, value.count)
         for i, number in enumerate(value.numbers(), first):
             self[i] = number
+
+    def _span(self, first: int, count: int) -> None:
+        """Refuse lanes of which some are not there; of the index itself where that is outside."""
+        if not 0 <= first <= self._length:
+            _refuse(self._label, first, self._length)
+        if not 0 <= count <= WIDTH:
+            _refuse(self._label, count, WIDTH + 1, "lanes")
+        if first + count > self._length:
+            last = first + count - 1 if first < self._length else first
+            _refuse(self._label, last, self._length)
 
     def __repr__(self) -> str:
         values = self._memory if self._metadata is None else decode(self._memory, self._metadata)
@@ -192,6 +200,9 @@ class _Marked(FieldVector):
     def lanes(self, first: int, count: int | None = None) -> Lanes:
         """Return lanes of the vector."""
         return self._vector.lanes(first, count)
+
+    def _span(self, first: int, count: int) -> None:
+        self._vector._span(first, count)
 
     def __repr__(self) -> str:
         return repr(self._vector)

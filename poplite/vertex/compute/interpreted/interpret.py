@@ -270,7 +270,7 @@ class _Instrument(ast.NodeTransformer):
             old.value, target.value = self._kept(target.value)
             old.slice, target.slice = self._kept(target.slice)
         if node in self._facts.lanes:
-            joined = self._joined(node, node.op, old, self.visit(node.value))
+            joined = self._joined(node, node.op, old, self._beside_lanes(node, node.value))
             return ast.copy_location(ast.Assign([target], joined), node)
         left = self._widened(node.target, old), self._kind(node.target)
         right = self.visit(node.value), self._kind(node.value)
@@ -279,10 +279,17 @@ class _Instrument(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         kinds = self._kind(node.left), self._kind(node.right)
-        left, right = self.visit(node.left), self.visit(node.right)
         if node in self._facts.lanes:
-            return self._joined(node, node.op, left, right)
+            operands = (self._beside_lanes(node, each) for each in (node.left, node.right))
+            return self._joined(node, node.op, *operands)
+        left, right = self.visit(node.left), self.visit(node.right)
         return self._operation(node, node.op, (left, kinds[0]), (right, kinds[1]))
+
+    def _beside_lanes(self, node: ast.expr | ast.AugAssign, operand: ast.expr) -> ast.expr:
+        """Visit an operand of lanes; a double is rounded once, however many lanes there are."""
+        is_double = self._facts.kinds.get(operand) is Kind.FLOAT
+        visited: ast.expr = self.visit(operand)
+        return _call(node, _CASTS[Kind.F32], visited) if is_double else visited
 
     def _joined(self, node: ast.AST, op: ast.operator, *operands: ast.expr) -> ast.expr:
         """Return an operation on lanes."""
@@ -363,8 +370,8 @@ class _Instrument(ast.NodeTransformer):
             owner, join = self.visit(node.func.value), _arithmetic(lanes.JOINS[fold])
             return _of_lanes("folded", ast.Constant(fold), owner, join)
         name, called = facts.calls[node], facts.mapped.get(node)
-        arguments = [self.visit(each) for each in (called or node).args]
         if called is not None:
+            arguments = [self.visit(each) for each in called.args]
             helper = facts.helpers.get(called)
             function: ast.expr = (
                 ast.Name(self._names[helper], ast.Load())
@@ -372,8 +379,12 @@ class _Instrument(ast.NodeTransformer):
                 else (_arithmetic(facts.calls[called]))
             )
             made = _of_lanes("each", function, *arguments)
-            made.keywords = [ast.keyword("kind", ast.Constant(int(facts.lanes[node])))]
+            kind = facts.lanes[node]
+            made.keywords = [ast.keyword("kind", ast.Constant(int(kind)))]
+            if kind is Kind.F32:
+                made.keywords.append(ast.keyword("rounded", _arithmetic(_CASTS[kind])))
             return made
+        arguments = [self._beside_lanes(node, each) for each in node.args]
         if name == "full":
             return _of_lanes("full", *arguments)
         return _of_lanes("each" if len(arguments) == 1 else "joined", _arithmetic(name), *arguments)

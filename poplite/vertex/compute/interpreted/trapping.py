@@ -50,6 +50,9 @@ COMPARISONS = frozenset(
 )
 """Operations that are invalid when an operand is NaN, whatever the result."""
 
+EXTREMES = frozenset({"larger", "smaller"})
+"""Operations in which NaN is no exception, but a double beside a float32 is rounded."""
+
 FUNCTIONS = frozenset({"sqrt", *KERNELS})
 """Functions of one float, or of two."""
 
@@ -59,7 +62,7 @@ POLES = frozenset({"log", "log2", "log10", "log1p"})
 WHOLE = frozenset({"truncate", "floor", "ceil"})
 """Conversions to int, invalid when the number does not fit 64 bits."""
 
-_CASTING = COMPARISONS | SYMBOLS.keys() - {"power"}
+_CASTING = COMPARISONS | EXTREMES | SYMBOLS.keys() - {"power"}
 """Operations that round a double to float32 if the other operand is a float32."""
 
 _CODES = {
@@ -94,7 +97,7 @@ def trapping(enabled: int) -> Any:
     """
     if not enabled & TRAPS:
         return arithmetic
-    names = {*SYMBOLS, *COMPARISONS, *FUNCTIONS, *WHOLE, "as_f32"}
+    names = {*SYMBOLS, *COMPARISONS, *EXTREMES, *FUNCTIONS, *WHOLE, "as_f32"}
     tested = {name: _tested(name, getattr(arithmetic, name), enabled) for name in names}
     return SimpleNamespace(**{**vars(arithmetic), **tested})
 
@@ -127,7 +130,7 @@ def happened(name: str, operands: tuple[Number, ...], result: Number) -> int:
         if any(math.isinf(as_f32(x)) for x in doubles):
             narrowed = OVERFLOW
             floats.append(math.inf)
-    if name == "as_f32":
+    if name == "as_f32" or name in EXTREMES:
         return narrowed
     if name in COMPARISONS:
         return narrowed | (INVALID if any(map(math.isnan, floats)) else 0)
@@ -148,4 +151,5 @@ def _text(name: str, operands: tuple[Number, ...]) -> str:
     if name == "as_f32":
         return f"{shown[0]} as a float32"
     known = {"truncate": "int", "minimum": "min", "maximum": "max"}
+    known |= {"smaller": "minimum", "larger": "maximum"}
     return f"{known.get(name, name)}({', '.join(shown)})"

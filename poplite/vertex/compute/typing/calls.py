@@ -40,6 +40,9 @@ TypeHelper = Callable[[Scope, ast.Call, Helper, "dict[ast.expr, Value]"], Checke
 _OF_TWO = frozenset({"atan2", "larger", "pow", "smaller"})
 """Functions of two numbers."""
 
+_FOLDS = (sum, min, max, all, any)
+"""Functions of Python that lanes have as methods."""
+
 _STORED_NAMES = frozenset(f"as_{each.__name__}" for each in STORED)
 
 _PRINT_OPTIONS = ("sep", "end", "flush")
@@ -85,6 +88,8 @@ class Calls:
         found = self.lanes.method(node)
         if found is not None:
             return found
+        if self.lanes.stores(node):
+            self._scope.refuse(node, "set_lanes returns nothing", "call it on a line of its own")
         helper = helper_of(self._scope, node)
         if helper is None:
             return self._number_function(node)
@@ -107,7 +112,7 @@ class Calls:
             return
         function = self._function_of(node)
         if function not in (print, breakpoint):
-            self._number_function(node)
+            self.result(node)
             self._scope.refuse(node, "a call alone on its line has no effect", "assign its value")
         self._facts.debugging[node] = "print" if function is print else "breakpoint"
         if function is print:
@@ -178,6 +183,11 @@ class Calls:
             return self._mapped(node)
         if function is len and len(node.args) == 1 and not node.keywords:
             return self._len(node.args[0])
+        if function in _FOLDS and len(node.args) == 1:
+            value = self._value(node.args[0])
+            if isinstance(value, LanesOf):
+                fold = f"{ast.unparse(node.args[0])}.{ast.unparse(node.func)}()"
+                self._scope.refuse(node, f"{ast.unparse(node.func)} of {value}", fold)
         name = self._name(node)
         if name in ("minimum", "maximum") and len(node.args) < 2:
             self._scope.refuse(
@@ -220,7 +230,13 @@ class Calls:
     def _len(self, node: ast.expr) -> Number:
         value = self._value(node)
         if not isinstance(value, Elements):
-            self._scope.refuse(node, f"len of {value}", "len takes a vector or list of vectors")
+            self._scope.refuse(
+                node,
+                f"len of {value}",
+                "pass the count that you need to know: self.x.lanes(i, count)"
+                if isinstance(value, LanesOf)
+                else "len takes a vector or list of vectors",
+            )
         return Number(Kind.INT)
 
     def _of_two(self, name: str, a: Number, b: Number) -> Number:

@@ -82,7 +82,9 @@ class Expressions:
         if not isinstance(value, Number):
             text = ast.unparse(node)
             fix = (
-                f"fold them: {text}.sum()" if isinstance(value, LanesOf) else f"index it: {text}[i]"
+                f"fold them: {text}.sum(), or ask each: pl.lanes.map(f, {text})"
+                if isinstance(value, LanesOf)
+                else f"index it: {text}[i]"
             )
             noun = "are" if isinstance(value, LanesOf) else "is"
             self._scope.refuse(node, f"{value} {noun} used as a number", fix)
@@ -180,7 +182,14 @@ class Expressions:
         """Type `vector[index]`: return its field, and the depth of the result."""
         owner = self.value(node.value)
         if not isinstance(owner, Elements):
-            self._scope.refuse(node, f"{owner} is indexed", "index vectors; use scalars as is")
+            is_of_lanes = isinstance(owner, LanesOf)
+            self._scope.refuse(
+                node,
+                f"{owner} {'are' if is_of_lanes else 'is'} indexed",
+                "index the vector: self.x[i]"
+                if is_of_lanes
+                else "index vectors; use scalars as is",
+            )
         if isinstance(node.slice, ast.Tuple):
             self._refuse_indices(node, owner, node.slice)
         index = self.value(node.slice)
@@ -307,7 +316,12 @@ class Expressions:
 
     def _IfExp(self, node: ast.IfExp) -> Number:
         self.test(node.test)
-        return self._meeting(node, [self.number(part) for part in (node.body, node.orelse)])
+        values = {part: self.value(part) for part in (node.body, node.orelse)}
+        if any(isinstance(value, LanesOf) for value in values.values()):
+            self._scope.refuse(
+                node, "a conditional expression of lanes", "write if and else, and assign in each"
+            )
+        return self._meeting(node, [self.as_number(*each) for each in values.items()])
 
     def _refuse_literal(self, node: ast.expr) -> None:
         """Refuse conditions whose dead branch Python's compiler leaves out.

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from poplite.types import QUARTER
 from poplite.vertex.compute import lanes
-from poplite.vertex.compute.parse.dialect import BINARY, UNARY, Scope
+from poplite.vertex.compute.parse.dialect import BINARY, UNARY, Scope, is_self
 from poplite.vertex.compute.typing.facts import Facts
 from poplite.vertex.compute.typing.kinds import Kind, element_kind
 from poplite.vertex.compute.typing.values import Elements, LanesOf, Number, Value
@@ -61,11 +61,16 @@ class LanesTyping:
             return None
         if called.attr == _LOADS and self._scope.is_local(called):
             return self._load(node, called)
-        if called.attr not in lanes.JOINS or not self._scope.is_local(called):
+        is_named = isinstance(called.value, ast.Name) and not is_self(called.value)
+        if not (called.attr in lanes.JOINS or is_named) or not self._scope.is_local(called):
             return None
         owner = self._value(called.value)
         if not isinstance(owner, LanesOf):
             return None
+        if called.attr not in lanes.JOINS:
+            self._scope.refuse(
+                node, f"{owner} have no {called.attr}", f"lanes have: {', '.join(lanes.JOINS)}"
+            )
         if node.args or node.keywords:
             self._scope.refuse(node, f"{called.attr} of lanes takes no arguments", "leave them out")
         if owner.kind not in lanes.IDENTITIES[called.attr]:

@@ -386,7 +386,9 @@ class Statements:
                 node,
                 f"a loop goes over range(...), a vector, enumerate or zip of vectors; "
                 f"this is {value}",
-                "for i in range(len(...))",
+                "fold them, with .sum() say, or call a function for each: pl.lanes.map(f, ...)"
+                if isinstance(value, LanesOf)
+                else "for i in range(len(...))",
             )
         return self._expressions.read(node, value.field)
 
