@@ -1,12 +1,14 @@
-"""Errors of the functions of `math` in `compute`, on all numbers that float32 has.
+"""Errors of the functions of `math` in `compute`.
 
     python -m poplite.testing.mathematics                       all functions of one number: hours
     python -m poplite.testing.mathematics --function exp sin    these
     python -m poplite.testing.mathematics --step 1009           every 1,009th number: seconds
+    python -m poplite.testing.mathematics --double              functions of Python floats: a minute
 
-A compiled vertex computes every function; what it gives is compared with the C library's in double,
-rounded to float32. An error is said in units in the last place, those of the true value: correct
-rounding is 0.5. The exit code is 1 when an error is above its limit, or a result has a wrong sign.
+A compiled vertex computes every function of all numbers that float32 has; what it gives is compared
+with the C library's in double, rounded to float32. For doubles see `double_functions`. An error is
+said in units in the last place, those of the true value: correct rounding is 0.5. The exit code is
+1 when an error is above its limit, or a result has a wrong sign.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import argparse
 import math
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +27,10 @@ from poplite.graph.graph import Graph
 from poplite.machine.target import Target
 from poplite.program import Sequence as Steps
 from poplite.simulator.engine import Engine
+from poplite.testing import double_functions
+from poplite.testing.worst_errors import Worst
 from poplite.types import FLOAT
+from poplite.vertex.compute.mathematics.functions import PAIRS
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
@@ -91,34 +96,6 @@ def errors(found: Floats, true: Doubles) -> Doubles:
     return np.where(np.isnan(found) & np.isnan(true), 0.0, error)
 
 
-class Worst(NamedTuple):
-    """The largest error of a function.
-
-    Attributes:
-        name: of the function.
-        error: in units in the last place.
-        at: the number that it was found at.
-        tried: how many numbers were tried.
-    """
-
-    name: str
-    error: float
-    at: float
-    tried: int
-
-    @property
-    def limit(self) -> float:
-        """What is promised."""
-        return LIMITS.get(self.name, USUAL)
-
-    def __str__(self) -> str:
-        verdict = "ok" if self.error <= self.limit else "WRONG"
-        return (
-            f"{self.name:<6} {self.error:.4f} <= {self.limit} units in the last place, "
-            f"at {self.at!r}, of {self.tried:,} numbers  {verdict}"
-        )
-
-
 def worst(name: str, step: int) -> Worst:
     """Return the largest error of a function over every `step`-th number."""
     graph, program = Graph(Target(tiles=64)), Steps()
@@ -126,7 +103,7 @@ def worst(name: str, step: int) -> Worst:
     y = ops.map(getattr(ops, name)(x), name="y", program=program)
     engine = Engine(graph, program, checks="fast", options={"debug.allowOutOfMemory": True})
     reference = in_double(name)
-    found = Worst(name, 0.0, 0.0, 0)
+    found = Worst(name, 0.0, 0.0, 0, LIMITS.get(name, USUAL))
     for first in range(0, 1 << 32, CHUNK * step):
         bits = np.arange(first, min(first + CHUNK * step, 1 << 32), step, dtype=np.uint32)
         numbers = np.zeros(CHUNK, np.float32)
@@ -146,13 +123,21 @@ def worst(name: str, step: int) -> Worst:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a line for each function; return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--function", nargs="+", choices=FUNCTIONS, default=FUNCTIONS)
-    parser.add_argument("--step", type=int, default=1, help="try every STEP-th number")
+    parser.add_argument("--function", nargs="+", choices=(*FUNCTIONS, *sorted(PAIRS)))
+    parser.add_argument("--step", type=int, default=1, help="of float32, try every STEP-th number")
+    parser.add_argument("--double", action="store_true", help="measure the functions of doubles")
+    parser.add_argument("--samples", type=int, default=20_000, help="of doubles, try so many")
     asked: Any = parser.parse_args(arguments)
+    names = asked.function or (*FUNCTIONS, *(sorted(PAIRS) if asked.double else ()))
+    if not asked.double and (pairs := PAIRS.intersection(names)):
+        parser.error(f"{min(pairs)} of float32 has too many operands to try all; see --double")
     is_right = True
-    for name in asked.function:
-        found = worst(name, asked.step)
-        is_right &= found.error <= found.limit
+    for name in names:
+        if asked.double:
+            found = double_functions.worst(name, asked.samples)
+        else:
+            found = worst(name, asked.step)
+        is_right &= found.is_right
         print(found, flush=True)
     return 0 if is_right else 1
 

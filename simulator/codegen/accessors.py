@@ -51,6 +51,9 @@ SPAN, LANES, SET_LANES = "field.span.", "field.lanes.", "field.set_lanes."
 NUMBER = "number."
 """Name of a function of float32, which follows: `half`, or one of `math`."""
 
+OF_DOUBLE = ".double"
+"""End of the name of a function of double."""
+
 ABOUT_FAULTS, ABOUT_VERTEX, ABOUT_RANDOM, ABOUT_WORDS = 0, 1, 2, 4
 """Words of a vertex record: address of the fault record, number of the vertex, random bits."""
 
@@ -225,11 +228,14 @@ def accessors(
 
 
 def _define_number(module: ir.Module, name: str, *, priced: bool, half_in_hardware: bool) -> None:
-    """Define a function of float32: poplite's own where it runs, a name where it is priced."""
-    of, single = name.removeprefix(NUMBER), ir.FloatType()
-    count = 2 if of in PAIRS else 1
-    function = ir.Function(module, ir.FunctionType(single, [single] * count), name)
-    function.attributes.add("alwaysinline")
+    """Define a function of floats: poplite's own where it runs, a name where it is priced."""
+    of = name.removeprefix(NUMBER).removesuffix(OF_DOUBLE)
+    is_double = name.endswith(OF_DOUBLE)
+    kind = ir.DoubleType() if is_double else ir.FloatType()
+    kind = ir.FunctionType(kind, [kind] * (2 if of in PAIRS else 1))
+    function = ir.Function(module, kind, name)
+    # Of float32 it becomes part of a loop with vector instructions; that of double is long.
+    function.attributes.add("noinline" if is_double and not priced else "alwaysinline")
     builder = ir.IRBuilder(function.append_basic_block())
     if of == "half":
         (value,) = function.args
@@ -241,7 +247,7 @@ def _define_number(module: ir.Module, name: str, *, priced: bool, half_in_hardwa
         builder.ret(codecs.decode_half(builder, code, hardware=half_in_hardware))
         return
     if priced:
-        called = ir.Function(module, ir.FunctionType(single, [single] * count), f"{of}f")
+        called = ir.Function(module, kind, of if is_double else f"{of}f")
         builder.ret(builder.call(called, function.args))
         return
     builder.ret(mathematics.define(builder, of, function.args))

@@ -21,7 +21,7 @@ from numba.core import cgutils, types
 from numba.core.typing.templates import AbstractTemplate, signature
 
 from poplite.jit.numba_context import lowerings, overrides, replacements, typing_rules
-from poplite.simulator.codegen.accessors import INDEX, NUMBER, storage_type
+from poplite.simulator.codegen.accessors import INDEX, NUMBER, OF_DOUBLE, storage_type
 from poplite.types import BOOL, FLOAT, HALF, UNSIGNED_LONGLONG, ElementType
 from poplite.vertex.compute.mathematics.functions import KERNELS, PAIRS
 from poplite.vertex.compute.parse.dialect import STORED
@@ -160,22 +160,20 @@ def _emit_half(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any
 
 
 def _emit_function(name: str) -> Emit:
-    """Return what emits a function: of float32 poplite's own, of double the C library's."""
+    """Return what emits a function of `math`."""
 
     def emit(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
-        if sig.return_type == types.float32:
-            return _number_call(builder, name, args)
-        kind = ir.FunctionType(ir.DoubleType(), [arg.type for arg in args])
-        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
+        return _number_call(builder, name, args)
 
     return emit
 
 
 def _number_call(builder: ir.IRBuilder, name: str, args: Sequence[Any]) -> Any:
-    """Emit a call of a function of float32 that each use of `compute` defines."""
-    kind = ir.FunctionType(ir.FloatType(), [arg.type for arg in args])
-    function = cgutils.get_or_insert_function(builder.module, kind, f"{NUMBER}{name}")
-    return builder.call(function, args)
+    """Emit a call of a function of floats that each use of `compute` defines."""
+    kind = args[0].type
+    name = f"{NUMBER}{name}{OF_DOUBLE if kind == ir.DoubleType() else ''}"
+    kind = ir.FunctionType(kind, [kind] * len(args))
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
 
 
 def _at_least_double(count: int) -> Callable[[Any, Sequence[Any]], Any]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from poplite.vertex.compute.mathematics.functions import KERNELS
+from poplite.vertex.compute.mathematics.functions import DOUBLES, KERNELS
 
 FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
 _INTEGERS = {FLOAT: ir.IntType(32), DOUBLE: ir.IntType(64)}
@@ -24,9 +24,10 @@ _FLOATS = {32: FLOAT, 64: DOUBLE}
 
 
 def define(builder: ir.IRBuilder, name: str, arguments: Sequence[Any]) -> Any:
-    """Emit a function of float32 values, and return its result."""
-    evaluator = _Evaluator(builder)
-    return KERNELS[name](evaluator, *(_Value(builder, each) for each in arguments)).emitted
+    """Emit a function of float32 or double values, and return its result."""
+    kernels = KERNELS if arguments[0].type == FLOAT else DOUBLES
+    values = (_Value(builder, each) for each in arguments)
+    return kernels[name](_Evaluator(builder), *values).emitted
 
 
 class _Value:
@@ -122,6 +123,7 @@ class _Evaluator:
 
     def __init__(self, builder: ir.IRBuilder) -> None:
         self._builder = builder
+        self._tables: dict[Sequence[int], Any] = {}
 
     def choose(self, condition: _Value, one: Any, other: Any) -> _Value:
         strong = one if isinstance(one, _Value) else other
@@ -156,11 +158,17 @@ class _Evaluator:
         return value.made(self._builder.call(intrinsic, [value.emitted]))
 
     def lookup(self, table: Sequence[int], index: _Value) -> _Value:
-        module, word = self._builder.module, ir.IntType(64)
-        kind = ir.ArrayType(word, len(table))
-        name = f"table.{len(module.globals)}"
-        constant = ir.GlobalVariable(module, kind, name)
-        constant.global_constant, constant.linkage = True, "private"
-        constant.initializer = ir.Constant(kind, list(table))
-        place = self._builder.gep(constant, [word(0), index.emitted], inbounds=True)
+        place = self._builder.gep(
+            self._table(table), [ir.IntType(64)(0), index.emitted], inbounds=True
+        )
         return index.made(self._builder.load(place))
+
+    def _table(self, table: Sequence[int]) -> Any:
+        if table not in self._tables:
+            module = self._builder.module
+            kind = ir.ArrayType(ir.IntType(64), len(table))
+            constant = ir.GlobalVariable(module, kind, f"table.{len(module.globals)}")
+            constant.global_constant, constant.linkage = True, "private"
+            constant.initializer = ir.Constant(kind, list(table))
+            self._tables[table] = constant
+        return self._tables[table]

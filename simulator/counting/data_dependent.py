@@ -21,6 +21,7 @@ from poplite.machine.target import Target
 from poplite.simulator.codegen.variant import Counting, modes_of
 from poplite.types import HALF, QUARTER
 from poplite.vertex.compute import check
+from poplite.vertex.compute.mathematics.functions import KERNELS
 from poplite.vertex.vertex import Vertex
 
 
@@ -81,9 +82,13 @@ def _has_half() -> bool:
 
 
 def _is_counted_separately(executable: Executable, cls: type[Vertex]) -> bool:
-    """Tell whether a driver of its own counts a class, since more runs than is priced."""
+    """Tell whether a driver of its own counts a class, since more runs than is priced.
+
+    A function of `math` is priced as a call of the C library, whose bits are others.
+    """
     checked = check(cls)
-    does_more = checked.raises or checked.result is not None
+    calls = {name for each in checked.functions() for name in each.facts.calls.values()}
+    does_more = checked.raises or checked.result is not None or not KERNELS.keys().isdisjoint(calls)
     modes = modes_of(cls, executable.float_modes)
     return executable.checks == "strict" or bool(modes) or does_more
 

@@ -56,6 +56,9 @@ SHELL_COMMANDS = {
     ".venv/bin/python -m poplite.testing.mathematics --function sin tanh --step 1009": (
         "tests/unit/vertex/test_mathematics.py"
     ),
+    ".venv/bin/python -m poplite.testing.mathematics --double": (
+        "tests/unit/vertex/test_mathematics_of_doubles.py"
+    ),
     ".venv/bin/python benchmarks/fidelity.py": "tests/examples/test_fidelity.py",
     ".venv/bin/python benchmarks/views.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python -m poplite.testing.fuzz --states 2000 --seed 1": (

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from poplite.vertex.compute.mathematics.functions import EVALUATOR, KERNELS
+from poplite.vertex.compute.mathematics.functions import DOUBLES, EVALUATOR, KERNELS
 from poplite.vertex.compute.typing.kinds import Kind
 
 Number = bool | int | np.uint64 | float | np.float32
@@ -358,56 +358,26 @@ fabs = _function(math.fabs, lambda value: math.nan)
 
 # -- functions of `math` -------------------------------------------------------------------------
 
-_ODD = 2**53
-"""From here on all doubles are even."""
 
-
-def _of_math(
-    name: str, undefined: Callable[..., float] = lambda *_: math.nan
-) -> Callable[..., Number]:
-    """Make a function of one number or two: of float32 poplite's own, of double the C library's.
-
-    Where C returns inf or nan, that of `math` raises, and the result is that of `undefined`.
-    """
-    kernel, exact = KERNELS[name], getattr(math, name)
+def _of_math(name: str) -> Callable[..., Number]:
+    """Make a function of one number or two."""
+    single, double = KERNELS[name], DOUBLES[name]
 
     def operation(*values: Number) -> Number:
-        kind = max(Kind.FLOAT, *map(kind_of, values))
-        if kind is Kind.F32:
-            result: np.float32 = kernel(EVALUATOR, *map(as_f32, values))
+        if max(map(kind_of, values)) is Kind.F32:
+            result: np.float32 = single(EVALUATOR, *map(as_f32, values))
             return result
-        floats = [float(value) for value in values]
-        try:
-            return float(exact(*floats))
-        except (ValueError, OverflowError):
-            return undefined(*floats)
+        return float(double(EVALUATOR, *(np.float64(float(value)) for value in values)))
 
     return operation
 
 
-def _at_pole(pole: float) -> Callable[[float], float]:
-    """Return what a logarithm is at its pole, and below."""
-    return lambda value: -math.inf if value == pole else math.nan
-
-
-def _power_outside(base: float, exponent: float) -> float:
-    """Return a power that is infinite or undefined, as C does."""
-    if base < 0 and not exponent.is_integer():
-        return math.nan
-    is_odd = exponent.is_integer() and abs(exponent) < _ODD and exponent % 2 == 1
-    return math.copysign(math.inf, base) if is_odd else math.inf
-
-
 acos, asin, atan, atan2 = (_of_math(name) for name in ("acos", "asin", "atan", "atan2"))
-cbrt, erf, erfc, tanh = (_of_math(name) for name in ("cbrt", "erf", "erfc", "tanh"))
+cbrt, erf, erfc, pow = (_of_math(name) for name in ("cbrt", "erf", "erfc", "pow"))  # noqa: A001
 cos, sin, tan = (_of_math(name) for name in ("cos", "sin", "tan"))
-cosh, exp, exp2, expm1 = (
-    _of_math(name, lambda value: math.inf) for name in ("cosh", "exp", "exp2", "expm1")
-)
-sinh = _of_math("sinh", lambda value: math.copysign(math.inf, value))
-log, log2, log10 = (_of_math(name, _at_pole(0.0)) for name in ("log", "log2", "log10"))
-log1p = _of_math("log1p", _at_pole(-1.0))
-pow = _of_math("pow", _power_outside)  # noqa: A001  (the name in `math`)
+cosh, sinh, tanh = (_of_math(name) for name in ("cosh", "sinh", "tanh"))
+exp, exp2, expm1 = (_of_math(name) for name in ("exp", "exp2", "expm1"))
+log, log10, log1p, log2 = (_of_math(name) for name in ("log", "log10", "log1p", "log2"))
 
 
 # -- rounding to whole floats, and the larger of two -------------------------------------------

@@ -148,6 +148,39 @@ def test_a_processor_without_vectors_has_equal_bits(tmp_path: Path) -> None:
     assert words_of(tmp_path, script, **generic) == [hashlib.sha256(expected.tobytes()).hexdigest()]
 
 
+class Waves(pl.Vertex):
+    """Sines whose cycles depend on data, so that they are counted where vertices run."""
+
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.x)):
+            wave = math.sin(self.x[i])
+            halves = 0
+            while wave < 0.5:
+                wave += 0.5
+                halves += 1
+            self.y[i] = wave - halves * 0.5
+
+
+def test_a_vertex_that_is_counted_has_equal_bits() -> None:
+    numbers = np.random.default_rng(4).standard_normal(3_000).astype(np.float32)
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_constant(pl.FLOAT, numbers.shape, numbers, "x", mapping=0)
+    y = graph.add_variable(pl.FLOAT, numbers.shape, "y", mapping=0)
+    work = graph.add_compute_set("waves")
+    graph.add_vertex(work, Waves, tile=0, x=x, y=y)
+    found = []
+    for engine in (
+        pl.Engine(graph, pl.Execute(work), checks="fast"),
+        pl.Engine(graph, pl.Execute(work), interpret=True),
+    ):
+        engine.run()
+        found.append(engine.read(y))
+    np.testing.assert_array_equal(bits(found[0]), bits(found[1]))
+
+
 def test_the_command_prints_errors(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--function", "exp", "--step", "1000003"]) == 0
     (line,) = capsys.readouterr().out.splitlines()

@@ -1,4 +1,4 @@
-"""Functions of `math` for float32, in poplite's own arithmetic: equal bits on every processor.
+"""Functions of `math` in poplite's own arithmetic: equal bits on every processor.
 
 A C library rounds in its own way, and calls other code on other processors. These kernels are
 straight lines of operations that IEEE 754 rounds once, without branches, so that LLVM turns loops

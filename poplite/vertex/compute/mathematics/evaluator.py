@@ -107,6 +107,21 @@ def polynomial(x: Value, coefficients: Sequence[Value]) -> Value:
     return result
 
 
+def within(on: Evaluator, x: Value, least: float, most: float) -> Value:
+    """Return the nearest number of an interval; NaN stays."""
+    x = on.choose(x < least, least, x)
+    return on.choose(x > most, most, x)
+
+
+def words(values: Sequence[float]) -> tuple[int, ...]:
+    """Return the bits of doubles, for a table.
+
+    >>> words([0.0, 1.0]) == (0, 1023 << 52)
+    True
+    """
+    return tuple(np.array(values, np.float64).view(np.int64).tolist())
+
+
 def with_sign(on: Evaluator, magnitude: Value, sign: Value) -> Value:
     """Return a magnitude, which is not negative, with the sign of another number of its type."""
     return on.floats(on.bits(magnitude) | (on.bits(sign) & SIGN))
@@ -120,3 +135,6 @@ MAGIC = 6755399441055744.0
 
 Source: D. Goldberg, "What Every Computer Scientist Should Know", for rounding by addition.
 """
+
+MAGIC_BITS = 0x4338000000000000
+"""The bits of `MAGIC`."""

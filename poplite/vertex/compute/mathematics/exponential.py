@@ -10,6 +10,7 @@ from poplite.vertex.compute.mathematics.evaluator import (
     Value,
     polynomial,
     with_sign,
+    within,
 )
 
 LOG2_E = 1.4426950408889634
@@ -74,16 +75,10 @@ def power_of_two(on: Evaluator, shifted: Value) -> Value:
     return on.floats(((on.bits(shifted) + 1023) & 0x7FF) << 52)
 
 
-def _within(on: Evaluator, x: Value, least: float, most: float) -> Value:
-    """Return the nearest of an interval; NaN stays."""
-    x = on.choose(x < least, least, x)
-    return on.choose(x > most, most, x)
-
-
 def expm1(on: Evaluator, x: Value) -> Value:
     """Return e^x - 1."""
     wide = on.double(x)
-    result, _ = expm1_parts(on, _within(on, wide, LEAST, 90.0))
+    result, _ = expm1_parts(on, within(on, wide, LEAST, 90.0))
     return on.single(with_sign(on, abs(result), wide))
 
 
@@ -96,7 +91,7 @@ _EXP2 = (
 
 def exp2_of(on: Evaluator, x: Value) -> Value:
     """Return 2^x for a double, as double; beyond float32 one that rounds to 0 or inf."""
-    x = _within(on, x, -151.0, 129.0)
+    x = within(on, x, -151.0, 129.0)
     shifted = x + MAGIC
     r = x - (shifted - MAGIC)
     return (polynomial(r, _EXP2) * r + 1.0) * power_of_two(on, shifted)
@@ -110,18 +105,18 @@ def exp2(on: Evaluator, x: Value) -> Value:
 def sinh(on: Evaluator, x: Value) -> Value:
     """Return the hyperbolic sine."""
     wide = on.double(x)
-    less, power = expm1_parts(on, _within(on, abs(wide), 0.0, 90.0))
+    less, power = expm1_parts(on, within(on, abs(wide), 0.0, 90.0))
     return on.single(with_sign(on, (less + less / power) * 0.5, wide))
 
 
 def cosh(on: Evaluator, x: Value) -> Value:
     """Return the hyperbolic cosine."""
-    _, power = expm1_parts(on, _within(on, abs(on.double(x)), 0.0, 90.0))
+    _, power = expm1_parts(on, within(on, abs(on.double(x)), 0.0, 90.0))
     return on.single((power + 1.0 / power) * 0.5)
 
 
 def tanh(on: Evaluator, x: Value) -> Value:
     """Return the hyperbolic tangent."""
     wide = on.double(x)
-    less, _ = expm1_parts(on, _within(on, abs(wide) * 2.0, 0.0, 90.0))
+    less, _ = expm1_parts(on, within(on, abs(wide) * 2.0, 0.0, 90.0))
     return on.single(with_sign(on, less / (less + 2.0), wide))

@@ -6,6 +6,7 @@ import math
 
 from poplite.vertex.compute.mathematics.evaluator import (
     MAGIC,
+    MAGIC_BITS,
     SIGN,
     Evaluator,
     Value,
@@ -26,8 +27,6 @@ s = f / (2 + f); error of the logarithm 2^-44.9."""
 _ROOT_BITS = 0x3FE6A09E667F3BCD
 """The bits of sqrt(1/2)."""
 
-_MAGIC_BITS = 0x4338000000000000
-
 
 def _parts(on: Evaluator, x: Value) -> tuple[Value, Value]:
     """Return n as int64 and m, from sqrt(1/2) to sqrt(2), for a positive double 2^n m."""
@@ -45,7 +44,7 @@ def _log_of(f: Value) -> Value:
 
 def _whole(on: Evaluator, n: Value) -> Value:
     """Return a small int64 as double: processors of before AVX-512 convert one at a time."""
-    return on.floats(n + _MAGIC_BITS) - MAGIC
+    return on.floats(n + MAGIC_BITS) - MAGIC
 
 
 def _beside_its_domain(on: Evaluator, x: Value, result: Value) -> Value:

@@ -19,10 +19,16 @@ from poplite.vertex.compute.mathematics.evaluator import (
     with_sign,
 )
 
-_TWO_OVER_PI = 0xA2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE51
-"""2 / pi times 2^`_TWO_OVER_PI_BITS`, rounded down."""
+TWO_OVER_PI = int(
+    "A2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE5163ABDEBBC561B7246E3A424DD2E0"
+    "06492EEA09D1921CFE1DEB1CB129A73EE88235F52EBB4484E99C7026B45F7E413991D639835339F4"
+    "9C845F8BBDF9283B1FF897FFDE05980FEF2F118B5A0A6D1F6D367ECF27CB09B74F463F669E5FEA2D"
+    "7527BAC7EBE5F17B3D0739F78A5292EA6BFB5FB11F8D5D0856033046FC7B6BABF0CFBC209AF4361D",
+    16,
+)
+"""2 / pi times 2^`TWO_OVER_PI_BITS`, rounded down; doubles need them all."""
 
-_TWO_OVER_PI_BITS = 208
+TWO_OVER_PI_BITS = 1280
 
 _LOW_BITS = 39
 """Bits of the lower part: 24 more are an int64."""
@@ -38,8 +44,8 @@ def _places() -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return upper and lower parts of 2 / pi for the lowest bit of x at each exponent."""
     upper, lower = [], []
     for exponent in range(_FIRST, 1023 + 128):
-        scale = exponent - 1023 - 23 + _FRACTION_BITS + _LOW_BITS - _TWO_OVER_PI_BITS
-        bits = (_TWO_OVER_PI >> -scale) & ((1 << (64 + _LOW_BITS)) - 1)
+        scale = exponent - 1023 - 23 + _FRACTION_BITS + _LOW_BITS - TWO_OVER_PI_BITS
+        bits = (TWO_OVER_PI >> -scale) & ((1 << (64 + _LOW_BITS)) - 1)
         word = bits >> _LOW_BITS
         upper.append(word - (1 << 64) if word >> 63 else word)
         lower.append(bits & ((1 << _LOW_BITS) - 1))
