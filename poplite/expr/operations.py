@@ -104,6 +104,15 @@ def _round_half_away(x: Any) -> Any:
     away = near + 1.0 if x > 0 else near - 1.0
     return away if abs(x - near) >= 0.5 else near
 """,
+    "_sigmoid_times": """
+def _sigmoid_times(x: Any, y: Any) -> Any:
+    power = math.exp(-abs(x))
+    return (y if x >= 0 else power * y) / (1.0 + power)
+""",
+    "_softplus": """
+def _softplus(x: Any) -> Any:
+    return np.maximum(x, 0.0) + math.log1p(math.exp(-abs(x)))
+""",
     "_sqrt_trunc": """
 def _sqrt_trunc(x: Any) -> Any:
     root = x - x
@@ -314,12 +323,14 @@ def _functions() -> None:
     text, helpers = "_round_half_away({0})", ("_round_half_away",)
     _add("round_half_away", 1, ["float"], text, helpers=helpers, is_exact=True)
     _add("rsqrt", 1, ["float"], "1.0 / math.sqrt({0})")
-    _add("sigmoid", 1, ["float"], "1.0 / (1.0 + math.exp(-{0}))")
+    sigmoid = ("_sigmoid_times",)
+    _add("sigmoid", 1, ["float"], "_sigmoid_times({0}, 1.0)", helpers=sigmoid)
+    _add("softplus", 1, ["float"], "_softplus({0})", helpers=("_softplus",))
     _add("relu", 1, ["float"], "np.maximum({0}, 0.0)", is_exact=True)
-    _add("swish", 1, ["float"], "{0} / (1.0 + math.exp(-{0}))")
-    _add("gelu_erf", 1, ["float"], "0.5 * {0} * (1.0 + math.erf({0} * 0.7071067811865476))")
-    inner = "0.7978845608028654 * ({0} + 0.044715 * {0} * {0} * {0})"
-    _add("gelu", 1, ["float"], f"0.5 * {{0}} * (1.0 + math.tanh({inner}))")
+    _add("swish", 1, ["float"], "_sigmoid_times({0}, {0})", helpers=sigmoid)
+    _add("gelu_erf", 1, ["float"], "0.5 * {0} * math.erfc({0} * -0.7071067811865476)")
+    inner = "1.5957691216057308 * {0} * (1.0 + 0.044715 * {0} * {0})"
+    _add("gelu", 1, ["float"], f"_sigmoid_times({inner}, {{0}})", helpers=sigmoid)
 
 
 def _choices() -> None:

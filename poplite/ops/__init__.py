@@ -103,6 +103,7 @@ from poplite.ops.mathematics import (
     sigmoid as sigmoid,
     sin as sin,
     sinh as sinh,
+    softplus as softplus,
     sqrt as sqrt,
     sqrt_trunc as sqrt_trunc,
     swish as swish,

@@ -369,7 +369,8 @@ def round_half_away(x: Operand) -> Expr:
 def sigmoid(x: Operand) -> Expr:
     """Return `1 / (1 + exp(-x))`.
 
-    PopLibs: `Sigmoid`.
+    Below 0 it is computed as `exp(x) / (1 + exp(x))`, which loses nothing where `exp(-x)` is too
+    large. Error: at most 2.5 units in the last place. PopLibs: `Sigmoid`.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
@@ -392,8 +393,24 @@ def relu(x: Operand) -> Expr:
     return apply("relu", x)
 
 
+def softplus(x: Operand) -> Expr:
+    """Return `log(1 + exp(x))`, computed as `max(x, 0) + log1p(exp(-abs(x)))`.
+
+    Error: at most 1.5 units in the last place.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> softplus(x)
+    <Expr softplus(x) float32[4]>
+    """
+    return apply("softplus", x)
+
+
 def swish(x: Operand) -> Expr:
     """Return `x * sigmoid(x)`.
+
+    Computed as `sigmoid`. Error: at most 3.5 units in the last place, and 60 below -87, where
+    `exp(x)` is not a normal number.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
@@ -406,7 +423,9 @@ def swish(x: Operand) -> Expr:
 def gelu(x: Operand) -> Expr:
     """Return the Gaussian error linear unit, by its approximation with tanh.
 
-    `0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)))`
+    `0.5 * x * (1 + tanh(u))` for `u = sqrt(2 / pi) * (x + 0.044715 * x ** 3)`, computed as the same
+    `x * sigmoid(2 * u)`. Error: at most 4 units in the last place above -1; below, it grows to 250
+    at -10, where the result is 1e-38.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
@@ -419,7 +438,8 @@ def gelu(x: Operand) -> Expr:
 def gelu_erf(x: Operand) -> Expr:
     """Return the Gaussian error linear unit: `x (1 + erf(x / sqrt 2)) / 2`.
 
-    PopLibs: `GeluErf`.
+    Computed as `0.5 * x * erfc(-x / sqrt 2)`. Error: at most 4 units in the last place above -1;
+    below, it grows to 220 at -13, where the result is 1e-37. PopLibs: `GeluErf`.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")

@@ -1,6 +1,7 @@
 """Errors of the functions of `math` in `compute`.
 
     python -m poplite.testing.mathematics                       all functions of one number: hours
+    python -m poplite.testing.mathematics --function gelu       one of several operations
     python -m poplite.testing.mathematics --function exp sin    these
     python -m poplite.testing.mathematics --step 1009           every 1,009th number: seconds
     python -m poplite.testing.mathematics --double              functions of Python floats: a minute
@@ -16,7 +17,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,11 @@ Doubles = npt.NDArray[np.float64]
 CHUNK = 1 << 22
 """Numbers in a run."""
 
-LIMITS = {"exp": 1.0, "atan": 0.51, "atan2": 0.51, "expm1": 0.51}
+LIMITS = {
+    **{"exp": 1.0, "atan": 0.51, "atan2": 0.51, "expm1": 0.51},
+    **{"gelu": 250.0, "gelu_erf": 220.0, "rsqrt": 1.5, "sigmoid": 2.5, "softplus": 1.5},
+    "swish": 60.0,
+}
 """Errors that are promised, in units in the last place; `USUAL` for the others."""
 
 USUAL = 0.505
@@ -47,6 +52,23 @@ _NUMPY = {"acos": "arccos", "asin": "arcsin", "atan": "arctan", "atan2": "arctan
 
 _BY_NUMBA = ("erf", "erfc")
 """Functions that NumPy does not have."""
+
+
+def _gelu(x: Doubles) -> Doubles:
+    inner = math.sqrt(8 / math.pi) * x * (1 + 0.044715 * x * x)
+    result: Doubles = x / (1 + np.exp(-inner))
+    return result
+
+
+COMPOSITES: Mapping[str, Callable[[Doubles], Doubles]] = {
+    "gelu": _gelu,
+    "gelu_erf": lambda x: 0.5 * x * in_double("erfc")(-x / math.sqrt(2)),
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "softplus": lambda x: np.logaddexp(0, x),
+    "swish": lambda x: x / (1 + np.exp(-x)),
+}
+"""Functions of `poplite.ops` that are several operations, in double."""
 
 FUNCTIONS = (
     *("acos", "asin", "atan", "cbrt", "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1"),
@@ -61,6 +83,8 @@ def in_double(name: str) -> Callable[..., Doubles]:
     >>> in_double("exp")(np.array([0.0, 1.0])).tolist()
     [1.0, 2.718281828459045]
     """
+    if name in COMPOSITES:
+        return COMPOSITES[name]
     if name not in _BY_NUMBA:
         found: Callable[..., Doubles] = getattr(np, _NUMPY.get(name, name))
         return found
@@ -123,12 +147,12 @@ def worst(name: str, step: int) -> Worst:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a line for each function; return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--function", nargs="+", choices=(*FUNCTIONS, *sorted(PAIRS)))
+    parser.add_argument("--function", nargs="+", choices=(*FUNCTIONS, *COMPOSITES, *sorted(PAIRS)))
     parser.add_argument("--step", type=int, default=1, help="of float32, try every STEP-th number")
     parser.add_argument("--double", action="store_true", help="measure the functions of doubles")
     parser.add_argument("--samples", type=int, default=20_000, help="of doubles, try so many")
     asked: Any = parser.parse_args(arguments)
-    names = asked.function or (*FUNCTIONS, *(sorted(PAIRS) if asked.double else ()))
+    names = asked.function or (*FUNCTIONS, *(sorted(PAIRS) if asked.double else COMPOSITES))
     if not asked.double and (pairs := PAIRS.intersection(names)):
         parser.error(f"{min(pairs)} of float32 has too many operands to try all; see --double")
     is_right = True

@@ -13,10 +13,9 @@ from poplite.expr.tree import Expr
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
-from poplite.ops.arithmetic import absolute, maximum
 from poplite.ops.choices import where
 from poplite.ops.comparisons import equal
-from poplite.ops.mathematics import exp, log1p, sigmoid
+from poplite.ops.mathematics import sigmoid, softplus
 from poplite.ops.nn.softmax import log_softmax, softmax
 from poplite.ops.reductions import float_operand, max
 from poplite.source import here
@@ -105,11 +104,11 @@ def binary_cross_entropy(logits: Operand, targets: Operand) -> Expr:
     >>> import poplite as pl
     >>> x, t = (pl.Graph().add_variable(pl.FLOAT, (4,), name) for name in "xt")
     >>> binary_cross_entropy(x, t)
-    <Expr maximum(x, 0.0) - x * t + log1p(exp(-absolute(x))) float32[4]>
+    <Expr softplus(x) - x * t float32[4]>
     """
     x = cast(float_operand(logits, "ops.nn.binary_cross_entropy"), FLOAT)
     t = cast(float_operand(targets, "ops.nn.binary_cross_entropy"), FLOAT)
-    return maximum(x, 0) - x * t + log1p(exp(-absolute(x)))
+    return softplus(x) - x * t
 
 
 def binary_cross_entropy_gradient(logits: Operand, targets: Operand) -> Expr:

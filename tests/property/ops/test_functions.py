@@ -135,6 +135,7 @@ ORACLES: dict[str, dict[str, Callable[..., Any]]] = {
     "rsqrt": {"float": lambda x: 1 / np.sqrt(x)},
     "sigmoid": {"float": sigmoid},
     "relu": {"float": lambda x: np.maximum(x, 0)},
+    "softplus": {"float": lambda x: np.logaddexp(0, x)},
     "swish": {"float": lambda x: x / (1 + np.exp(-x))},
     "gelu_erf": {"float": lambda x: x * (1 + erf(x / math.sqrt(2))) / 2},
     "gelu": {

@@ -11,7 +11,15 @@ import pytest
 
 import poplite as pl
 from helpers.running import words_of
-from poplite.testing.mathematics import FUNCTIONS, LIMITS, USUAL, errors, in_double, main
+from poplite.testing.mathematics import (
+    COMPOSITES,
+    FUNCTIONS,
+    LIMITS,
+    USUAL,
+    errors,
+    in_double,
+    main,
+)
 from poplite.vertex.compute.mathematics.functions import KERNELS, PAIRS, evaluate
 
 STEP = 40_009
@@ -186,6 +194,13 @@ def test_the_command_prints_errors(capsys: pytest.CaptureFixture[str]) -> None:
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("exp    0.")
     assert "of 4,295 numbers  ok" in line
+
+
+def test_functions_of_several_operations_are_near_the_true_values(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["--function", *COMPOSITES, "--step", "50021"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(COMPOSITES)
 
 
 def test_errors_are_in_units_of_the_true_value() -> None:
