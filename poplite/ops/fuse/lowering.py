@@ -15,15 +15,25 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.expr.formula import formula, operation_name
-from poplite.expr.tree import Expr, Iota, Leaf, Number, Reduction, Shape
+from poplite.expr.tree import Applied, Contraction, Expr, Iota, Leaf, Number, Reduction, Shape
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.fuse.contractions import (
+    as_matrices,
+    may_add_slices,
+    products_within,
+    replaced,
+    sum_of_slices,
+)
 from poplite.ops.fuse.maps import add_map
 from poplite.ops.fuse.placement import Mappings, complete, like, place
 from poplite.ops.fuse.positions import split_positions
 from poplite.ops.fuse.recipe import Body
 from poplite.ops.fuse.storing import MOST_FIELDS, cut, decide, interned
 from poplite.ops.fuse.straight import Straight, in_order, straight, written
+from poplite.ops.matmul.layout import Layout
+from poplite.ops.matmul.plan import layout_for
+from poplite.ops.matmul.steps import Multiplication, product_of
 from poplite.ops.reduce.fused import reduce_fused
 from poplite.ops.reduce.reduce import reduce_into
 from poplite.program import Copy
@@ -64,7 +74,7 @@ class Note:
     """What was done with a part of an expression.
 
     Attributes:
-        what: "stored", "reduced", "computed again" or "copied".
+        what: "stored", "reduced", "multiplied", "computed again" or "copied".
         formula: the part.
         why: the reason, with its numbers.
         vertex: the name of the vertex class; empty for none.
@@ -72,7 +82,7 @@ class Note:
         body: what the vertex computes of each element; None without one.
     """
 
-    what: Literal["stored", "reduced", "computed again", "copied"]
+    what: Literal["stored", "reduced", "multiplied", "computed again", "copied"]
     formula: str
     why: str
     vertex: str = ""
@@ -113,9 +123,16 @@ class Lowering:
         """Store the roots, one after the other: each sees what those before it stored."""
         exprs = interned(split_positions(self.mappings, [root.expr for root in roots]))
         parts = dict.fromkeys(node for root in exprs for node in _all(root))
-        kept: set[Expr] = {node for node in parts if isinstance(node, Reduction | Iota)}
+        kept: set[Expr] = {
+            node for node in parts if isinstance(node, Reduction | Iota | Contraction)
+        }
         groups = [each for each in exprs if each not in kept]
         groups += [node.operands[0] for node in parts if isinstance(node, Reduction)]
+        for node in parts:
+            if isinstance(node, Contraction):
+                made_first = [each for each in node.operands if isinstance(each, Applied)]
+                groups += [each for each in made_first if each not in kept]
+                kept.update(made_first)
         decisions = decide(groups, kept)
         for decision in decisions:
             what: Literal["stored", "computed again"]
@@ -127,7 +144,8 @@ class Lowering:
             self.notes.append(Note("stored", formula(part), why))
         made = []
         for root, expr in zip(roots, exprs, strict=True):
-            made.append(self._root(root, expr, kept))
+            products = dict.fromkeys(products_within(expr, exprs, kept))
+            made.append(self._root(root, expr, kept, products))
             if root.out is not None:
                 self._overwritten(root.out)
         return made
@@ -139,9 +157,12 @@ class Lowering:
             if any(_tensor(each).intersects_with(out) for each in leaves):
                 del self.stored[node]
 
-    def _root(self, root: Root, expr: Expr, kept: set[Expr]) -> Tensor:
+    def _root(
+        self, root: Root, expr: Expr, kept: set[Expr], products: dict[Contraction, None]
+    ) -> Tensor:
+        """Store a root; nothing else reads its `products`."""
         for node in in_order(expr, {}):
-            if node is expr or node not in kept or node in self.stored:
+            if node is expr or node not in kept or node in self.stored or node in products:
                 continue
             same = self._with_other_dims(node)
             if same is not None:
@@ -150,6 +171,9 @@ class Lowering:
                 self._store(node, Root(node, name=f"{root.name}/{operation_name(node) or 'value'}"))
         if expr in self.stored:
             return self._copied(root, self.stored[expr])
+        unmade = [each for each in products if each not in self.stored]
+        if unmade:
+            return self._behind(root, expr, kept, unmade)
         return self._store(expr, root)
 
     def _with_other_dims(self, expr: Expr) -> Tensor | None:
@@ -164,6 +188,8 @@ class Lowering:
         """Store a node whose parts are stored, as far as they are to be."""
         if isinstance(expr, Reduction):
             made = self._reduced(expr, root)
+        elif isinstance(expr, Contraction):
+            made = self._multiplied(expr, root)
         elif isinstance(expr, Leaf):
             made = self._copied(root, _tensor(expr))
         elif isinstance(expr, Number | Iota):
@@ -195,6 +221,67 @@ class Lowering:
             vertex = add_map(self.mappings, compute_set, body, out)
             self._note("stored", expr, f"a result, {where}", vertex, out, body)
         return out
+
+    def _multiplied(self, expr: Contraction, root: Root) -> Tensor:
+        """Store a product: where its plan makes it, or through that in a tensor that is there."""
+        if root.out is None and root.mapping is not None:
+            element, shape = expr.element_type, expr.shape
+            out = self.graph.add_variable(element, shape, root.name, mapping=root.mapping)
+            root = Root(expr, out, name=root.name)
+        work = self._multiplication(expr)
+        name = root.name if root.out is None else f"{root.name}/product"
+        made = self._product(expr, work, name)
+        return made if root.out is None else self._copied(root, made)
+
+    def _multiplication(self, expr: Contraction) -> Multiplication:
+        left, right = (
+            _tensor(each) if isinstance(each, Leaf) else self.stored[each] for each in expr.operands
+        )
+        one, other = as_matrices(expr, left, right)
+        groups, m, k = one.shape
+        how: Any = expr.how
+        sizes = groups, m, k, other.shape[2]
+        graph, layout = layout_for(self.graph, how, sizes, expr.element_type)
+        return Multiplication(graph, self.recorder, layout, one, other)
+
+    def _product(self, expr: Contraction, work: Multiplication, name: str) -> Tensor:
+        """Store a product in a new tensor, where the plan makes it."""
+        flat = product_of(work.graph, work.layout, name)
+        with self.graph.scope(name):
+            work.products(flat)
+        made = work.layout.product.matrices(flat).reshape(expr.shape)
+        self._note("multiplied", expr, _planned(work.layout), "", made)
+        return made
+
+    def _behind(
+        self, root: Root, expr: Expr, kept: set[Expr], products: Sequence[Contraction]
+    ) -> Tensor:
+        """Store an expression around products that nothing else reads, where their sums end."""
+        out = root.out
+        by: dict[Expr, Expr] = {}
+        for number, node in enumerate(products):
+            work = self._multiplication(node)
+            name = f"{root.name}/matmul{number or ''}"
+            is_placed = out is not None or root.mapping is not None
+            if may_add_slices(work.layout) and node.num_elements:
+                with self.graph.scope(name):
+                    slices = [each.reshape(node.shape) for each in work.slices_of_k()]
+                by[node] = sum_of_slices(node, slices)
+                why = f"{_planned(work.layout)}; the next line adds up {len(slices)} slices of k"
+                self._note("multiplied", node, why, "", slices[0])
+                if not is_placed:
+                    element = expr.element_type
+                    flat = product_of(work.graph, work.layout, root.name, element)
+                    out = work.layout.product.matrices(flat).reshape(node.shape)
+            elif is_placed or node.element_type is not expr.element_type:
+                self.stored[node] = self._product(node, work, name)
+            else:
+                self.stored[node] = out = self._product(node, work, root.name)
+        expr = replaced(expr, by, kept)
+        made = self._store(expr, Root(expr, out, root.mapping, root.name))
+        for node in products:
+            self.stored.pop(node, None)
+        return made
 
     def _reduced(self, expr: Reduction, root: Root) -> Tensor:
         if root.out is None and root.mapping is not None:
@@ -308,6 +395,14 @@ class Lowering:
 
 NOTES: WeakKeyDictionary[Graph, dict[tuple[str, Shape], list[Note]]] = WeakKeyDictionary()
 """What was done for each result, by name and shape; no tensor, which would keep the graph."""
+
+
+def _planned(layout: Layout) -> str:
+    """Return where a product is made."""
+    pm, pk, pn = layout.grid
+    sets = f"{layout.sets} sets of " if layout.sets > 1 else ""
+    passes = f", {layout.num_passes} passes" if layout.num_passes > 1 else ""
+    return f"on {sets}{pm} x {pk} x {pn} tiles over m, k, n{passes}"
 
 
 def _positions(expr: Iota) -> npt.NDArray[Any]:
