@@ -21,7 +21,7 @@ from poplite.arrays.intervals import Int64
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.concat import concat
-from poplite.graph.tensor.slices import Slices
+from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.matmul.blocks import Blocks
 from poplite.ops.matmul.layout import Layout
@@ -211,6 +211,6 @@ class Multiplication:
             self.recorder.compute_set("sums"),
             AddPartials,
             tile=layout.tile(group, i, part, l),
-            partials=[rows[a:b] for a, b in zip(first, first[1:], strict=False)],
+            partials=SliceLists(rows, first),
             out=Slices(product, 0, begin[block] + low, begin[block] + high),
         )
