@@ -45,7 +45,9 @@ def bind(expr: Expr, values: Sequence[object], what: str) -> Expr:
         if isinstance(node, Reduction):
             return reduction(node.how, operands[0], node.dims, node.keepdims)
         if isinstance(node, Contraction):
-            return contraction(operands[0], operands[1], node.how, what="ops.matmul")
+            one, other = operands
+            result = node.element_type
+            return contraction(one, other, node.how, result=result, what="ops.matmul")
         assert isinstance(node, Applied)
         if node.operation is CAST:
             return cast(operands[0], node.element_type)

@@ -410,9 +410,14 @@ def reduction(
 
 
 def contraction(
-    left: object, right: object, how: Hashable = None, *, what: str = "'@'"
+    left: object,
+    right: object,
+    how: Hashable = None,
+    *,
+    result: ElementClass | None = None,
+    what: str = "'@'",
 ) -> Contraction:
-    """Return a product of matrices; see `poplite.ops.matmul`."""
+    """Return a product of matrices, of type `result` or that of both; see `poplite.ops.matmul`."""
     one, other = as_expr(left, what), as_expr(right, what)
     for node, value in ((one, left), (other, right)):
         if isinstance(node, Weak):
@@ -423,7 +428,7 @@ def contraction(
                 fix=f"a * {clipped(value)} multiplies each element",
             )
     if one.is_open or other.is_open:
-        return Contraction(one, other, how, None, None)
+        return Contraction(one, other, how, None, result)
     element = one.element_type
     if element is not other.element_type or element not in (FLOAT, HALF):
         is_same = element is other.element_type
@@ -445,7 +450,7 @@ def contraction(
             found=misfit(one.shape, other.shape),
             fix=fitting((_text(one), _text(other)) if is_code else None, one.shape, other.shape),
         )
-    return Contraction(one, other, how, shape, element)
+    return Contraction(one, other, how, shape, result or element)
 
 
 def _dims(dims: object, called: str) -> tuple[int, ...] | None:

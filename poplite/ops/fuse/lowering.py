@@ -241,12 +241,12 @@ class Lowering:
         groups, m, k = one.shape
         how: Any = expr.how
         sizes = groups, m, k, other.shape[2]
-        graph, layout = layout_for(self.graph, how, sizes, expr.element_type)
+        graph, layout = layout_for(self.graph, how, sizes, expr.operands[0].element_type)
         return Multiplication(graph, self.recorder, layout, one, other)
 
     def _product(self, expr: Contraction, work: Multiplication, name: str) -> Tensor:
         """Store a product in a new tensor, where the plan makes it."""
-        flat = product_of(work.graph, work.layout, name)
+        flat = product_of(work.graph, work.layout, name, expr.element_type)
         with self.graph.scope(name):
             work.products(flat)
         made = work.layout.product.matrices(flat).reshape(expr.shape)

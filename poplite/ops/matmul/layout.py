@@ -84,7 +84,7 @@ class Layout:
     @property
     def has_partials(self) -> bool:
         """Whether tiles write partials, which are added up or rounded afterwards."""
-        return self.grid[1] > 1 or self.request.partials is not self.request.element_type
+        return self.grid[1] > 1 or self.request.partials is not self.request.result
 
     @property
     def left(self) -> Blocks:

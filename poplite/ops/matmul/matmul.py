@@ -20,7 +20,7 @@ from poplite.ops.matmul.plan import MatMulPlan
 from poplite.ops.matmul.request import checked_options, request_of
 from poplite.source import here
 from poplite.text import clipped, of_type
-from poplite.types import ElementTypeLike, element_type
+from poplite.types import ElementTypeLike
 
 
 def matmul(
@@ -29,6 +29,7 @@ def matmul(
     plan: MatMulPlan | None = None,
     *,
     partials: ElementTypeLike | None = None,
+    result: ElementTypeLike | None = None,
     memory: float = 0.6,
     constraints: Mapping[str, int] | None = None,
 ) -> Expr:
@@ -44,6 +45,7 @@ def matmul(
         plan: how tiles share the work, of `ops.plan_matmul`. Left out, one is made with the
             options that follow, when the product is recorded; an equal one is made only once.
         partials: the type in which tiles add up, as in `ops.plan_matmul`.
+        result: the type of the product, likewise.
         memory: the share of a tile's memory that it may take, likewise.
         constraints: numbers that are fixed, likewise.
 
@@ -63,12 +65,11 @@ def matmul(
     array([7.5, 7.5], dtype=float32)
     """
     what = "ops.matmul"
-    kind = None if partials is None else element_type(partials)
-    options = checked_options(what, kind, memory, constraints)
+    options = checked_options(what, partials, result, memory, constraints)
     if plan is None:
-        made = contraction(a, b, options, what=what)
-        if not made.is_open:
-            request_of(what, (1, 1, 1, 1), made.element_type, options)  # refuses types
+        made = contraction(a, b, options, result=options.result, what=what)
+        if not made.is_open:  # refuses types
+            request_of(what, (1, 1, 1, 1), made.operands[0].element_type, options)
         return made
     if not isinstance(plan, MatMulPlan):
         raise TensorCreationError(
@@ -77,15 +78,15 @@ def matmul(
             found=of_type(plan),
             fix="ops.plan_matmul(graph, m=64, k=128, n=32, type=pl.HALF)",
         )
-    if (partials, memory, constraints) != (None, 0.6, None):
+    if (partials, result, memory, constraints) != (None, None, 0.6, None):
         raise InvalidOption(
             f"{what}: options beside a plan, which was made with its own",
             at=here(),
-            found=f"partials={clipped(partials)}, memory={clipped(memory)}, "
-            f"constraints={clipped(constraints)}",
-            fix="ops.plan_matmul(graph, ..., partials=, memory=, constraints=)",
+            found=f"partials={clipped(partials)}, result={clipped(result)}, "
+            f"memory={clipped(memory)}, constraints={clipped(constraints)}",
+            fix="ops.plan_matmul(graph, ..., partials=, result=, memory=, constraints=)",
         )
-    return contraction(a, b, plan, what=what)
+    return contraction(a, b, plan, result=plan.layout.request.result, what=what)
 
 
 def outer(a: Operand, b: Operand) -> Expr:

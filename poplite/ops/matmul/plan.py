@@ -183,6 +183,7 @@ def plan_matmul(
     groups: int = 1,
     type: ElementTypeLike = FLOAT,  # noqa: A002
     partials: ElementTypeLike | None = None,
+    result: ElementTypeLike | None = None,
     memory: float = 0.6,
     constraints: Mapping[str, int] | None = None,
 ) -> MatMulPlan:
@@ -194,9 +195,11 @@ def plan_matmul(
         k: columns of the left matrix, rows of the right one.
         n: columns of the right matrix.
         groups: how many such products there are, of [groups, m, k] and [groups, k, n].
-        type: of the matrices and the product, HALF or FLOAT.
+        type: of the matrices, HALF or FLOAT.
         partials: the type in which tiles add up, FLOAT or that of the matrices. HALF takes less
             memory and less exchange, and is rounded after every 16 products. Left out, FLOAT.
+        result: the type of the product; FLOAT of matrices of HALF keeps what partials of FLOAT
+            hold. Left out, that of the matrices.
         memory: the share of a tile's memory that blocks and partials may take. Products for which
             that is too little are made in several passes.
         constraints: numbers that are fixed: "pm", "pk", "pn", tiles over m, k and n; "pg", sets of
@@ -221,8 +224,7 @@ def plan_matmul(
     """
     what = "plan_matmul"
     check_graph(f"{what}(graph, m=64, k=64, n=64)", graph)
-    kind = None if partials is None else element_type(partials)
-    options = checked_options(what, kind, memory, constraints)
+    options = checked_options(what, partials, result, memory, constraints)
     request = request_of(what, (groups, m, k, n), element_type(type), options)
     return MatMulPlan(graph, planned(graph.target, request))
 

@@ -15,7 +15,7 @@ from poplite.errors import (
 )
 from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
-from poplite.types import FLOAT, HALF, ElementType
+from poplite.types import FLOAT, HALF, ElementType, ElementTypeLike, element_type
 
 MOST_PRODUCTS = 2**50
 """Multiplications of two elements; cycles of more might not fit 64 bits."""
@@ -37,11 +37,13 @@ class Options:
 
     Attributes:
         partials: in which tiles add up; None for FLOAT.
+        result: of the product; None for the type of the matrices.
         memory: share of a tile's memory.
         constraints: pairs of a name and a number, sorted.
     """
 
     partials: type[ElementType[Any]] | None = None
+    result: type[ElementType[Any]] | None = None
     memory: float = 0.6
     constraints: tuple[tuple[str, int], ...] = ()
 
@@ -51,7 +53,8 @@ class Request:
     """A product of `groups` pairs of matrices, [m, k] by [k, n].
 
     Attributes:
-        element_type: of the matrices and the products.
+        element_type: of the matrices.
+        result: of the products.
         partials: of what tiles come to before it is added up.
         memory: share of a tile's memory that blocks and partials may take.
         constraints: pairs of a name and a number, sorted.
@@ -62,6 +65,7 @@ class Request:
     k: int
     n: int
     element_type: type[ElementType[Any]]
+    result: type[ElementType[Any]]
     partials: type[ElementType[Any]]
     memory: float
     constraints: tuple[tuple[str, int], ...]
@@ -73,14 +77,19 @@ class Request:
 
     def __str__(self) -> str:
         groups = f"{self.groups:,} of " if self.groups != 1 else ""
+        result = f" to {self.result!r}" if self.result is not self.element_type else ""
         return (
             f"{groups}{self.m:,} x {self.k:,} times {self.k:,} x {self.n:,}, "
-            f"{self.element_type!r} with partials of {self.partials!r}"
+            f"{self.element_type!r}{result} with partials of {self.partials!r}"
         )
 
 
 def checked_options(
-    what: str, partials: type[ElementType[Any]] | None, memory: object, constraints: object
+    what: str,
+    partials: ElementTypeLike | None,
+    result: ElementTypeLike | None,
+    memory: object,
+    constraints: object,
 ) -> Options:
     """Return options that a user gave; `what` is the operation, for messages."""
     is_share = isinstance(memory, int | float) and not isinstance(memory, bool)
@@ -117,7 +126,12 @@ def checked_options(
                 fix=f'constraints={{"{name}": 1}}',
             )
         fixed.append((name, number))
-    return Options(partials, float(memory), tuple(sorted(fixed)))  # type: ignore[arg-type]
+    return Options(
+        None if partials is None else element_type(partials),
+        None if result is None else element_type(result),
+        float(memory),  # type: ignore[arg-type]
+        tuple(sorted(fixed)),
+    )
 
 
 def request_of(
@@ -127,7 +141,15 @@ def request_of(
     options: Options,
 ) -> Request:
     """Return what is planned of groups, m, k and n, or refuse it."""
+    result = options.result or element
     partials = FLOAT if options.partials is None else options.partials
+    if element in (HALF, FLOAT) and result not in (element, FLOAT):
+        raise ElementTypeError(
+            f"{what} of {element!r} with a result of {result!r}",
+            at=here(),
+            found="products are of the type of the matrices, or FLOAT",
+            fix=f"ops.cast(product, {result!r})",
+        )
     if element not in (HALF, FLOAT) or partials not in (element, FLOAT):
         raise ElementTypeError(
             f"{what} of {element!r} with partials of {partials!r}",
@@ -154,4 +176,6 @@ def request_of(
             f"{MOST_PRODUCTS:,}",
             fix="smaller matrices",
         )
-    return Request(groups, m, k, n, element, partials, options.memory, options.constraints)
+    if result is FLOAT:
+        partials = FLOAT  # as in PopLibs
+    return Request(groups, m, k, n, element, result, partials, options.memory, options.constraints)

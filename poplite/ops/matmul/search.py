@@ -205,14 +205,14 @@ class _Search:
         (height, _, width), (_, cuts, _) = block, grid
         request = self.request
         outputs = np.ceil(height * width / cuts)
-        kinds = request.partials, request.element_type
+        kinds = request.partials, request.result
         added = turns * partials_cycles(outputs, cuts - 1, *kinds, self.target)
         received = turns * height * width * request.partials.size_bytes * (cuts - 1) / cuts
         return self._moved(received) + np.where(self._adds(cuts), added, 0)
 
     def _adds(self, cuts: Int64) -> Any:
         """Tell which ways write partials that are added up, or rounded."""
-        return (cuts > 1) | (self.request.partials is not self.request.element_type)
+        return (cuts > 1) | (self.request.partials is not self.request.result)
 
     def _moved(self, received: Any) -> Int64:
         """Return the cycles of an exchange by the bytes that a tile receives in it."""

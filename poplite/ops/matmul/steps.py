@@ -54,10 +54,11 @@ def product_of(
 ) -> Tensor:
     """Make a variable for the products, in flat order, on the tiles that make them.
 
-    It is of the type of the matrices, or of another one.
+    It is of their type, or of another one.
     """
     group, i, l = (column[:, None] for column in layout.product.all())  # noqa: E741
     tiles = layout.tile(group, i, np.arange(layout.grid[1]), l)
+    element = element or layout.request.result
     return _on_tiles(graph, layout, layout.product, tiles, name, element)
 
 

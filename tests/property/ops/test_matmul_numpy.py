@@ -147,7 +147,7 @@ def test_a_plan_makes_every_block_once(
     memory: float,
 ) -> None:
     target = pl.Target(tiles=tiles, tile_memory_bytes=600_000)
-    request = Request(groups, *shape, *types, memory, ())
+    request = Request(groups, *shape, types[0], *types, memory, ())
     layout = cheapest_ways(target, request)[0]
     assert layout.tiles <= tiles
     assert layout.left.across == layout.grid[1] == layout.right.down

@@ -10,7 +10,7 @@ import pytest
 import poplite as pl
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.graph.compute_sets.edges import Edges
-from poplite.graph.tensor.slices import SliceLists
+from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.view.contiguous.nested import MOST_RUNS
 
 
@@ -81,7 +81,8 @@ def test_lists_of_slices_are_lists_of_tensors(form: str) -> None:
     vector = FORMS[form](x, y).flatten()
     size = vector.num_elements
     bounds = [(0, size), (0, min(size, 3)), (size // 2, size), (0, 0), (size // 3, size)]
-    lists = SliceLists(vector.slices(bounds), np.array([0, 1, 1, 4, 5]))
+    begin, end = np.array(bounds).T
+    lists = SliceLists(Slices(vector, 0, begin, end), np.array([0, 1, 1, 4, 5]))
     assert [len(each) for each in lists] == [1, 0, 3, 1]
     results = graph.add_variable(pl.FLOAT, (4,), mapping=0)
     found = []
@@ -98,9 +99,10 @@ def test_lists_of_slices_are_lists_of_tensors(form: str) -> None:
 def test_lists_of_slices_for_a_field_that_is_no_list() -> None:
     graph = pl.Graph()
     x = graph.add_variable(pl.FLOAT, (6,), "x", mapping=0)
-    lists = SliceLists(x.slices([(0, 1), (1, 2)]), np.array([0, 1, 2]))
+    begin, first = np.arange(2), np.arange(3)
+    lists = SliceLists(Slices(x, 0, begin, begin + 1), first)
     with pytest.raises(pl.ElementTypeError, match="field 'y'"):
         graph.add_vertices(graph.add_compute_set("cs"), Rows, tile=0, rows=lists, y=lists)
-    matrix = SliceLists(x.reshape((6, 1)).slices([(0, 1), (1, 2)]), np.array([0, 1, 2]))
+    matrix = SliceLists(Slices(x.reshape((6, 1)), 0, begin, begin + 1), first)
     with pytest.raises(pl.GraphConnectionError, match="field 'rows'"):
         graph.add_vertices(graph.add_compute_set("cs"), Rows, tile=0, rows=matrix, y=x[:2])
