@@ -15,6 +15,7 @@ The cycles are PopLibs' estimate for `ReduceAdd` of a single input
 
 from __future__ import annotations
 
+import math
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -78,6 +79,26 @@ def partials_cycles(
     start = cost("add_partials_supervisor") + target.workers * cost("add_partials_entry")
     cycles: Int64 = np.asarray(start + target.workers * slots, np.int64)
     return cycles
+
+
+def sum_cycles(
+    outputs: int,
+    others: int,
+    partials: type[ElementType[Any]],
+    result: type[ElementType[Any]],
+    slots: float,
+    target: Target,
+) -> int:
+    """Return the tile cycles of adding up partials, and of what is computed of each sum.
+
+    That takes `slots` for each 64 bits of results, beside those of `partials_cycles`.
+
+    >>> sum_cycles(96, 7, FLOAT, FLOAT, 2, Target())     # 8 pairs a worker
+    777
+    """
+    cycles = int(partials_cycles(outputs, others, partials, result, target))
+    share = -(-outputs * result.size_bytes // (8 * target.workers))
+    return cycles + target.workers * math.ceil(share * slots)
 
 
 def partials_reference(partials: Array, dtype: npt.DTypeLike) -> Array:

@@ -1,10 +1,10 @@
 """Products of matrices within expressions: what is multiplied how, and what is computed behind it.
 
     maximum(a @ b + bias, 0)     products     slices of k, each on tiles of its own
-                                 map          adds up the slices, adds the bias, ...
+                                 sums         adds up the slices, adds the bias, ...
 
-An expression around a product is computed where the sums of the product end: one vertex class, in
-which the slices of k are operands. Where k is not cut it is computed in the place of the product.
+An expression around a product is computed where its sums are made, by the vertices that make them.
+Where k is not cut it is a map in the place of the product.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from poplite.expr.build import apply, cast
+from poplite.expr.build import cast
 from poplite.expr.tree import Applied, Contraction, Expr, Leaf, Shape
+from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.fuse.classes import class_of
+from poplite.ops.fuse.recipe import Part, SumRecipe
 from poplite.ops.fuse.storing import with_operands
-from poplite.ops.fuse.straight import in_order
+from poplite.ops.fuse.straight import Straight, in_order, straight
 from poplite.ops.matmul.layout import Layout
-from poplite.types import FLOAT
-
-MOST_SLICES = 48
-"""Slices of k that one vertex adds up beside other operands."""
+from poplite.ops.matmul.steps import Behind, Multiplication, Parts
 
 
 def as_matrices(node: Contraction, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
@@ -47,17 +47,71 @@ def _of_groups(tensor: Tensor, groups: Shape) -> Tensor:
     return view.reshape((math.prod(groups), *view.shape[-2:]))
 
 
-def may_add_slices(layout: Layout) -> bool:
-    """Tell whether what is behind a product can add up its slices of k itself."""
-    return layout.has_partials and layout.num_passes == 1 and layout.grid[1] <= MOST_SLICES
+def computed_behind(
+    expr: Expr,
+    node: Contraction,
+    work: Multiplication,
+    stored: Mapping[Expr, Tensor],
+    kept: set[Expr],
+) -> tuple[Behind, Straight]:
+    """Return how vertices that add up slices of a product compute an expression of its sums."""
+    total = Leaf(work.partials)
+    body = straight(replaced(expr, {node: cast(total, node.element_type)}, kept), stored)
+    number = next(n for n, each in enumerate(body.tensors) if each is work.partials)
+    operands = [
+        (Part.ELEMENTS, each) if n == number else _operand(each, node.shape, work.layout)
+        for n, each in enumerate(body.tensors)
+    ]
+    parts = tuple(part for part, _ in operands)
+    by_rows = Part.ROW in parts or Part.COLUMN in parts
+    vertex = class_of(SumRecipe(body.body, parts, expr.element_type, number))
+
+    def fields(parts: Parts) -> dict[str, object]:
+        made: dict[str, object] = {
+            f"x{n}": _cut(part, tensor, work.layout, parts)
+            for n, (part, tensor) in enumerate(operands)
+            if n != number
+        }
+        if by_rows:
+            made["columns"] = work.layout.product.sizes(parts.i, parts.l)[1]
+        return made | {f"k{n}": each.value.item() for n, each in enumerate(body.numbers)}
+
+    return Behind(vertex, by_rows, fields), body
 
 
-def sum_of_slices(node: Contraction, slices: Sequence[Tensor]) -> Expr:
-    """Return a product as the sum of its slices of k, from the first to the last, rounded once."""
-    total = cast(Leaf(slices[0]), FLOAT)
-    for each in slices[1:]:
-        total = apply("add", total, cast(Leaf(each), FLOAT))
-    return cast(total, node.element_type)
+def _operand(tensor: Tensor, shape: Shape, layout: Layout) -> tuple[Part, Tensor]:
+    """Return what vertices have of an operand of a product's shape, and that as a vector."""
+    request = layout.request
+    view = tensor.reshape((1,) * (len(shape) - tensor.rank) + tensor.shape)
+    has_columns = bool(shape) and request.n == shape[-1] and request.n > 1
+    along = has_columns and view.shape[-1] > 1
+    down = any(size > 1 for size in (view.shape[:-1] if has_columns else view.shape))
+    if not along and not down:
+        return Part.NUMBER, tensor.reshape((1,))
+    for d, size in enumerate(shape):
+        if view.shape[d] != size:
+            view = view.broadcast(size, d)
+    matrices = view.reshape((request.groups, request.m, request.n))
+    if along and down:
+        return Part.ELEMENTS, layout.product.flat(matrices)
+    if along:
+        return Part.ROW, matrices[0, 0]
+    return Part.COLUMN, matrices[:, :, 0].flatten()
+
+
+def _cut(part: Part, tensor: Tensor, layout: Layout, parts: Parts) -> Tensor | Slices:
+    """Return what each vertex has of an operand."""
+    blocks = layout.product
+    if part is Part.NUMBER:
+        return tensor.broadcast(len(parts.low), 0)
+    if part is Part.ELEMENTS:
+        return Slices(tensor, 0, parts.begin, parts.end)
+    width = blocks.sizes(parts.i, parts.l)[1]
+    if part is Part.ROW:
+        left = parts.l * blocks.width
+        return Slices(tensor, 0, left, left + width)
+    top = parts.group * blocks.rows + parts.i * blocks.height
+    return Slices(tensor, 0, top + parts.low // width, top + parts.high // width)
 
 
 def products_within(expr: Expr, roots: Sequence[Expr], kept: set[Expr]) -> list[Contraction]:

@@ -20,10 +20,8 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.contractions import (
     as_matrices,
-    may_add_slices,
+    computed_behind,
     products_within,
-    replaced,
-    sum_of_slices,
 )
 from poplite.ops.fuse.maps import add_map
 from poplite.ops.fuse.placement import Mappings, complete, like, place
@@ -223,15 +221,40 @@ class Lowering:
         return out
 
     def _multiplied(self, expr: Contraction, root: Root) -> Tensor:
-        """Store a product: where its plan makes it, or through that in a tensor that is there."""
-        if root.out is None and root.mapping is not None:
-            element, shape = expr.element_type, expr.shape
-            out = self.graph.add_variable(element, shape, root.name, mapping=root.mapping)
-            root = Root(expr, out, name=root.name)
+        """Store a product: where its plan makes it, or in a tensor that is there."""
+        root = self._with_variable(root)
         work = self._multiplication(expr)
+        flat = self._flat_out(root, expr, work, ())
+        if flat is not None and root.out is not None:
+            with self.graph.scope(root.name):
+                work.products(flat)
+            self._note("multiplied", expr, _planned(work.layout), "", root.out)
+            return root.out
         name = root.name if root.out is None else f"{root.name}/product"
         made = self._product(expr, work, name)
         return made if root.out is None else self._copied(root, made)
+
+    def _with_variable(self, root: Root) -> Root:
+        """Return a root with the variable that its mapping asks for."""
+        if root.out is not None or root.mapping is None:
+            return root
+        element, shape = root.expr.element_type, root.expr.shape
+        out = self.graph.add_variable(element, shape, root.name, mapping=root.mapping)
+        return Root(root.expr, out, name=root.name)
+
+    def _flat_out(
+        self, root: Root, expr: Expr, work: Multiplication, beside: Sequence[Tensor]
+    ) -> Tensor | None:
+        """Return `out` as blocks, if vertices can write it while operands are read."""
+        out = root.out
+        if out is None or out.shape != expr.shape or not out.num_elements:
+            return None
+        others = [work.left, work.right, *(each for each in beside if each != out)]
+        if any(out.intersects_with(each) for each in others):
+            return None
+        complete(self.mappings, out, [])
+        request = work.layout.request
+        return work.layout.product.flat(out.reshape((request.groups, request.m, request.n)))
 
     def _multiplication(self, expr: Contraction) -> Multiplication:
         left, right = (
@@ -256,32 +279,46 @@ class Lowering:
     def _behind(
         self, root: Root, expr: Expr, kept: set[Expr], products: Sequence[Contraction]
     ) -> Tensor:
-        """Store an expression around products that nothing else reads, where their sums end."""
-        out = root.out
-        by: dict[Expr, Expr] = {}
-        for number, node in enumerate(products):
-            work = self._multiplication(node)
-            name = f"{root.name}/matmul{number or ''}"
-            is_placed = out is not None or root.mapping is not None
-            if may_add_slices(work.layout) and node.num_elements:
-                with self.graph.scope(name):
-                    slices = [each.reshape(node.shape) for each in work.slices_of_k()]
-                by[node] = sum_of_slices(node, slices)
-                why = f"{_planned(work.layout)}; the next line adds up {len(slices)} slices of k"
-                self._note("multiplied", node, why, "", slices[0])
-                if not is_placed:
-                    element = expr.element_type
-                    flat = product_of(work.graph, work.layout, root.name, element)
-                    out = work.layout.product.matrices(flat).reshape(node.shape)
-            elif is_placed or node.element_type is not expr.element_type:
-                self.stored[node] = self._product(node, work, name)
-            else:
-                self.stored[node] = out = self._product(node, work, root.name)
-        expr = replaced(expr, by, kept)
-        made = self._store(expr, Root(expr, out, root.mapping, root.name))
-        for node in products:
-            self.stored.pop(node, None)
+        """Store an expression around products that nothing else reads, where sums are made."""
+        root = self._with_variable(root)
+        node, *others = products
+        for number, each in enumerate(others, 1):
+            name = f"{root.name}/matmul{number}"
+            self.stored[each] = self._product(each, self._multiplication(each), name)
+        work = self._multiplication(node)
+        if work.layout.has_partials and node.num_elements:
+            made = self._summed(root, expr, node, work, kept)
+        elif root.out is None and node.element_type is expr.element_type:
+            self.stored[node] = made = self._product(node, work, root.name)
+            self._store(expr, Root(expr, made, name=root.name))
+        else:
+            self.stored[node] = self._product(node, work, f"{root.name}/product")
+            made = self._store(expr, root)
+        for each in products:
+            self.stored.pop(each, None)
         return made
+
+    def _summed(
+        self, root: Root, expr: Expr, node: Contraction, work: Multiplication, kept: set[Expr]
+    ) -> Tensor:
+        """Store an expression that the vertices compute which add up slices of k."""
+        layout, out = work.layout, root.out
+        with self.graph.scope(root.name):
+            behind, body = computed_behind(expr, node, work, self.stored, kept)
+        beside = [each for each in body.tensors if each is not work.partials]
+        flat = self._flat_out(root, expr, work, beside)
+        if flat is None:
+            name = root.name if out is None else f"{root.name}/value"
+            element, rows = expr.element_type, behind.by_rows
+            flat = product_of(work.graph, layout, name, element, by_rows=rows)
+            out = layout.product.matrices(flat).reshape(node.shape)
+        assert out is not None
+        with self.graph.scope(root.name):
+            work.products(flat, behind)
+        self._note("multiplied", node, _planned(layout), "", work.partials)
+        why = f"by the vertices that add up {layout.grid[1]} slices of k"
+        self._note("stored", expr, why, behind.vertex.__name__, out, body)
+        return out if root.out in (None, out) else self._copied(root, out)
 
     def _reduced(self, expr: Reduction, root: Root) -> Tensor:
         if root.out is None and root.mapping is not None:

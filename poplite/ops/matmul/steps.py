@@ -11,16 +11,16 @@ block, so that little has to move.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.matmul.blocks import Blocks
@@ -28,6 +28,7 @@ from poplite.ops.matmul.layout import Layout
 from poplite.program import WriteUndef
 from poplite.program.recording import Recorder
 from poplite.types import ElementType
+from poplite.vertex.vertex import Vertex
 from poplite.vertices.amp import vertex_of
 from poplite.vertices.partials import AddPartials
 
@@ -51,15 +52,17 @@ def product_of(
     layout: Layout,
     name: str,
     element: type[ElementType[Any]] | None = None,
+    *,
+    by_rows: bool = False,
 ) -> Tensor:
     """Make a variable for the products, in flat order, on the tiles that make them.
 
-    It is of their type, or of another one.
+    It is of their type, or of another one; tiles may have complete rows of blocks.
     """
     group, i, l = (column[:, None] for column in layout.product.all())  # noqa: E741
     tiles = layout.tile(group, i, np.arange(layout.grid[1]), l)
     element = element or layout.request.result
-    return _on_tiles(graph, layout, layout.product, tiles, name, element)
+    return _on_tiles(graph, layout, layout.product, tiles, name, element, by_rows=by_rows)
 
 
 def _on_tiles(
@@ -69,33 +72,77 @@ def _on_tiles(
     tiles: Int64,
     name: str,
     element: type[ElementType[Any]] | None = None,
+    *,
+    by_rows: bool = False,
 ) -> Tensor:
     """Make a variable of blocks, each cut among tiles, int64[blocks, parts]."""
     begin, end = blocks.spans(*blocks.all())
-    edges = _edges(end - begin, tiles.shape[1], _grain(graph, layout))
+    grain = _grain(graph, layout, blocks.all(), by_rows)
+    edges = _edges(end - begin, tiles.shape[1], grain)
     mapping = TileMapping(graph.target.tiles, tiles.ravel(), np.diff(edges).ravel())
     size = (blocks.groups * blocks.rows * blocks.columns,)
     element = element or layout.request.element_type
     return graph.add_variable(element, size, name, mapping=mapping)
 
 
-def _grain(graph: Graph, layout: Layout) -> int:
-    """Return how many elements stay together: what is added up at a time."""
-    return int(graph.target.cost("add_partials_bytes")) // layout.request.partials.size_bytes
+def _grain(
+    graph: Graph, layout: Layout, blocks: tuple[Int64, Int64, Int64], by_rows: bool
+) -> Int64:
+    """Return how many elements of each block stay together: what is added up at a time, or rows."""
+    if by_rows:
+        return np.maximum(1, layout.product.sizes(*blocks[1:])[1])
+    grain = int(graph.target.cost("add_partials_bytes")) // layout.request.partials.size_bytes
+    return np.full(len(blocks[0]), grain)
 
 
-def _edges(size: Int64, parts: int, grain: int) -> Int64:
+def _edges(size: Int64, parts: int, grain: Int64) -> Int64:
     """Return where parts of some sizes begin and end, int64[sizes, parts + 1], in complete grains.
 
-    >>> _edges(np.array([10, 3]), 3, 4).tolist()
+    >>> _edges(np.array([10, 3]), 3, np.array([4, 4])).tolist()
     [[0, 4, 8, 10], [0, 0, 0, 3]]
     """
-    grains = -(-size[:, None] // grain)
-    edges: Int64 = np.minimum(np.arange(parts + 1) * grains // parts * grain, size[:, None])
-    return edges
+    grains = -(-size // grain)[:, None]
+    edges = np.arange(parts + 1) * grains // parts * grain[:, None]
+    return np.minimum(edges, size[:, None])
 
 
-@dataclass(slots=True, eq=False)
+class Parts(NamedTuple):
+    """Parts of blocks of a product, each added up by one vertex; all int64[n].
+
+    Attributes:
+        group: of the block.
+        i: its row.
+        l: its column.
+        low: where the part begins within the block.
+        high: where it ends.
+        begin: where it begins in the flat order.
+        end: where it ends there.
+    """
+
+    group: Int64
+    i: Int64
+    l: Int64  # noqa: E741
+    low: Int64
+    high: Int64
+    begin: Int64
+    end: Int64
+
+
+class Behind(NamedTuple):
+    """What is computed of the sums of a product, by the vertices that make them.
+
+    Attributes:
+        vertex: their class.
+        by_rows: whether parts of blocks are complete rows of them.
+        fields: returns its fields beside the slices of k and the output.
+    """
+
+    vertex: type[Vertex]
+    by_rows: bool
+    fields: Callable[[Parts], dict[str, object]]
+
+
+@dataclass(eq=False)
 class Multiplication:
     """The steps of some products.
 
@@ -113,45 +160,28 @@ class Multiplication:
     left: Tensor
     right: Tensor
 
-    def products(self, product: Tensor) -> None:
-        """Store the products in a variable of `product_of`."""
+    def products(self, product: Tensor, behind: Behind | None = None) -> None:
+        """Store the products, or what is computed of them, in a tensor in flat order."""
         if not product.num_elements:
             return
-        partials = self._partials() if self.layout.has_partials else product
+        partials = self.partials if self.layout.has_partials else product
+        if self.layout.has_partials:
+            # Products begin at zero, so their memory may serve others before.
+            self.recorder.add(WriteUndef(partials))
         for blocks in self._passes():
             self._multiply(blocks, partials)
-            if partials is not product:
-                self._add_up(blocks, partials, product)
+            if self.layout.has_partials:
+                self._add_up(blocks, product, behind)
 
-    def slices_of_k(self) -> list[Tensor]:
-        """Store products of slices of k, and return them, each of shape (groups, m, n).
-
-        There is one pass.
-        """
-        layout = self.layout
-        partials = self._partials()
-        (blocks,) = self._passes()
-        self._multiply(blocks, partials)
-        group, i, l = blocks  # noqa: E741
-        begin, end = layout.product.spans(group, i, l)
-        found = []
-        for j in range(layout.grid[1]):
-            low = self._room(group, i, np.full_like(i, j), l)
-            slices = partials.slices(np.stack([low, low + end - begin], 1))
-            found.append(layout.product.matrices(concat(slices)))
-        return found
-
-    def _partials(self) -> Tensor:
-        """Make room for what every tile makes in a pass."""
+    @cached_property
+    def partials(self) -> Tensor:
+        """Room for what every tile makes in a pass."""
         layout, graph = self.layout, self.graph
         room = layout.slots * layout.block[0] * layout.block[2]
         tiles = np.arange(layout.tiles)
         mapping = TileMapping(graph.target.tiles, tiles, np.full(layout.tiles, room))
         size = (layout.tiles * room,)
-        partials = graph.add_variable(layout.request.partials, size, "partials", mapping=mapping)
-        # Products begin at zero, so their memory may serve others before.
-        self.recorder.add(WriteUndef(partials))
-        return partials
+        return graph.add_variable(layout.request.partials, size, "partials", mapping=mapping)
 
     def _room(self, group: Int64, i: Int64, j: Int64, l: Int64) -> Int64:  # noqa: E741
         """Return where the partials of blocks begin."""
@@ -195,23 +225,30 @@ class Multiplication:
         )
 
     def _add_up(
-        self, blocks: tuple[Int64, Int64, Int64], partials: Tensor, product: Tensor
+        self, blocks: tuple[Int64, Int64, Int64], product: Tensor, behind: Behind | None
     ) -> None:
         """Add up the partials of a pass, a part of each block on each of its tiles."""
         layout, cuts = self.layout, self.layout.grid[1]
         begin, end = layout.product.spans(*blocks)
-        edges = _edges(end - begin, cuts, _grain(self.graph, layout))
+        by_rows = behind is not None and behind.by_rows
+        edges = _edges(end - begin, cuts, _grain(self.graph, layout, blocks, by_rows))
         block, part = np.nonzero(np.diff(edges))  # small blocks leave tiles without a part
         low, high = edges[block, part], edges[block, part + 1]
         group, i, l = (numbers[block] for numbers in blocks)  # noqa: E741
         slices = np.arange(cuts)
         made = self._room(group[:, None], i[:, None], slices, l[:, None]) + low[:, None]
-        rows = Slices(partials, 0, made.ravel(), (made + (high - low)[:, None]).ravel())
-        first = np.arange(len(low) + 1) * cuts
+        rows = Slices(self.partials, 0, made.ravel(), (made + (high - low)[:, None]).ravel())
+        lists = SliceLists(rows, np.arange(len(low) + 1) * cuts)
+        begin, end = begin[block] + low, begin[block] + high
+        vertex: type[Vertex] = AddPartials
+        fields: dict[str, object] = {"partials": lists}
+        if behind is not None:
+            vertex = behind.vertex
+            fields = {"slices": lists, **behind.fields(Parts(group, i, l, low, high, begin, end))}
         self.graph.add_vertices(
             self.recorder.compute_set("sums"),
-            AddPartials,
+            vertex,
             tile=layout.tile(group, i, part, l),
-            partials=SliceLists(rows, first),
-            out=Slices(product, 0, begin[block] + low, begin[block] + high),
+            out=Slices(product, 0, begin, end),
+            **fields,
         )

@@ -330,7 +330,7 @@ def test_sums_are_made_in_the_documented_order(
 
 
 def test_what_follows_a_product_is_computed_where_its_sums_end() -> None:
-    for cuts, names in ((2, ["h/matmul/products", "h[out]"]), (1, ["h/products", "h[out]"])):
+    for cuts, names in ((2, ["h/products", "h/sums"]), (1, ["h/products", "h[out]"])):
         graph = pl.Graph(pl.Target(tiles=8))
         (a, x), (b, y) = drawn(graph, (16, 64), "a"), drawn(graph, (64, 24), "b")
         bias, z = drawn(graph, (24,), "bias")
@@ -343,9 +343,112 @@ def test_what_follows_a_product_is_computed_where_its_sums_end() -> None:
         assert np.array_equal(engine.read(h), np.maximum(order_of_sums(x, y, plan) + z, 0))
         lines = ops.explain(h).splitlines()
         assert lines[0].startswith("multiplied: a @ b, ")
-        assert ("the next line adds up 2 slices of k" in lines[0]) == (cuts == 2)
-        assert lines[1].startswith("stored: maximum(")
-        assert graph.tile_mapping(h).elements_per_tile.max() <= -(-16 * 24 // plan.tiles) + 4
+        assert ("by the vertices that add up 2 slices of k" in lines[1]) == (cuts == 2)
+        assert lines[1].startswith("stored: maximum(a @ b + bias, 0.0), by ")
+        assert graph.tile_mapping(h).elements_per_tile.max() <= -(-16 // cuts) * plan.block[2]
+
+
+BESIDE: dict[str, Any] = {
+    "a row": lambda c, x: c + x[0],
+    "a column": lambda c, x: c * x[:, :1],
+    "a number": lambda c, x: c - x[2, 3],
+    "elements": lambda c, x: x + c,
+    "all of them": lambda c, x: (c + x[1]) * x[:, 2:3] + x * x[0, 0],
+    "the product twice": lambda c, x: c * c + x,
+    "one of another shape": lambda c, x: c + x[:1, :1],
+    "nothing": lambda c, x: -c,
+}
+
+
+@pytest.mark.parametrize("beside", BESIDE)
+@pytest.mark.parametrize("element", [pl.FLOAT, pl.HALF])
+@pytest.mark.parametrize("where", ["new", "out", "in place", "mapping"])
+def test_all_operands_beside_sums(beside: str, element: Element, where: str) -> None:
+    graph = pl.Graph(pl.Target(tiles=12))
+    (a, x), (b, y) = drawn(graph, (20, 90), "a", element), drawn(graph, (90, 70), "b", element)
+    t, z = drawn(graph, (20, 70), "t", element)
+    out = graph.add_variable(element, (20, 70), "out")
+    plan = ops.plan_matmul(graph, m=20, k=90, n=70, type=element, constraints={"pk": 3, "pm": 2})
+    same = where == "in place" and beside in ("elements", "the product twice")
+    with graph.steps() as step:
+        expr = BESIDE[beside](ops.matmul(a, b, plan), t)
+        into = (t if same else out) if where in ("out", "in place") else None
+        made = ops.map(expr, out=into, mapping="linear" if where == "mapping" else None)
+    assert sum(each.name.endswith("sums") for each in graph.compute_sets) == 1
+    expected = BESIDE[beside](order_of_sums(x, y, plan), z)
+    for interpret in (False, True):
+        engine = pl.Engine(graph, step, interpret=interpret)
+        engine.run()
+        assert engine.read(made).tobytes() == expected.astype(element.dtype).tobytes()
+
+
+@pytest.mark.parametrize(
+    "shapes", [((3, 5, 40), (3, 40, 6)), ((3, 5, 40), (40, 6)), ((9, 40), (40,))]
+)
+def test_operands_beside_products_of_groups_and_vectors(shapes: Any) -> None:
+    graph = pl.Graph(pl.Target(tiles=12))
+    (a, x), (b, y) = drawn(graph, shapes[0], "a"), drawn(graph, shapes[1], "b")
+    shape = (x @ y).shape
+    for small in (
+        (),
+        shape[-1:],
+        shape,
+        (1, *shape[1:]),
+        (*shape[:-1], 1),
+        (shape[0], *[1] * (len(shape) - 1)),
+    ):
+        t, z = drawn(graph, small, "t")
+        with graph.steps() as step:
+            made = ops.map((a @ b) * 0.5 + t)
+            cut = ops.map(ops.matmul(a, b, constraints={"pk": 2}) * 0.5 + t)
+        engine = pl.Engine(graph, step)
+        engine.run()
+        for each in (made, cut):
+            assert np.allclose(engine.read(each), (x @ y) * 0.5 + z, rtol=1e-4, atol=1e-4)
+
+
+def test_sums_become_truth_values_and_integers() -> None:
+    graph = pl.Graph(pl.Target(tiles=8))
+    (a, x), (b, y) = drawn(graph, (16, 64), "a"), drawn(graph, (64, 24), "b")
+    product = ops.matmul(a, b, constraints={"pk": 2})
+    with graph.steps() as step:
+        positive = ops.map(product > 0)
+        whole = ops.map(ops.cast(product, pl.INT))
+    engine = pl.Engine(graph, step)
+    engine.run()
+    plan = ops.plan_matmul(graph, m=16, k=64, n=24, constraints={"pk": 2})
+    expected = order_of_sums(x, y, plan)
+    assert np.array_equal(engine.read(positive), expected > 0)
+    assert np.array_equal(engine.read(whole), expected.astype(np.int32))
+
+
+def test_what_follows_costs_little() -> None:
+    cycles = []
+    for tail in (lambda c: c, lambda c: ops.maximum(c + 1, 0)):
+        graph = pl.Graph(pl.Target(tiles=64))
+        plan = ops.plan_matmul(graph, m=128, k=512, n=64, constraints={"pk": 4})
+        with graph.steps() as step:
+            ops.map(tail(ops.matmul(plan.create_left(), plan.create_right(), plan)))
+        engine = pl.Engine(graph, step, checks="fast")
+        engine.run()
+        cycles.append(engine.report().cycles or 0)
+    assert cycles[0] < cycles[1] < 1.05 * cycles[0]
+
+
+def test_a_program_with_sums_is_saved(tmp_path: Any) -> None:
+    graph = pl.Graph(pl.Target(tiles=8))
+    (a, x), (b, y) = drawn(graph, (16, 64), "a"), drawn(graph, (64, 24), "b")
+    bias, z = drawn(graph, (24,), "bias")
+    plan = ops.plan_matmul(graph, m=16, k=64, n=24, constraints={"pk": 2})
+    with graph.steps() as step:
+        h = ops.map(ops.exp(ops.matmul(a, b, plan) * 0.1 + bias), name="h")
+    graph.create_host_read("h", h)
+    executable = pl.compile_graph(graph, step)
+    executable.save(tmp_path / "h.poplite")
+    engine = pl.Engine(pl.Executable.load(tmp_path / "h.poplite"))
+    engine.run()
+    expected = np.exp(order_of_sums(x, y, plan) * np.float32(0.1) + z)
+    assert np.allclose(engine.read("h"), expected, rtol=1e-6)
 
 
 def test_a_product_that_several_read_is_stored_once() -> None:
