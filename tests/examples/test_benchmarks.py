@@ -73,6 +73,7 @@ VIEWS = [
                 *["exp of", "sin of", "softmax of rows", "12 softmax"],
                 *["uniform numbers", "normal numbers"],
                 *["13 matmul"] * 2 + ["14 matmul", "15 plan"] + ["21 cycles"] * 2,
+                "an epoch of",
             ],
             marks=deep,
         ),
