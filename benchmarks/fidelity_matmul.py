@@ -20,9 +20,8 @@ from collections.abc import Iterator
 
 import poplite as pl
 from fidelity_rows import Row, Rows, run, steps
+from poplite import ops
 from poplite.machine.facts import Architecture
-from poplite.ops.matmul.matmul import create_matmul_input_lhs, create_matmul_input_rhs, matmul
-from poplite.ops.matmul.plan import plan_matmul
 
 Rates = dict[int, dict[int, float]]
 
@@ -59,10 +58,8 @@ def cycles(
 ) -> int:
     """Return what a product takes."""
     graph, program = pl.Graph(pl.Target(architecture=architecture)), pl.Sequence()
-    plan = plan_matmul(graph.target, element, m, m, n, partials=element)
-    left = create_matmul_input_lhs(graph, plan)
-    right = create_matmul_input_rhs(graph, plan)
-    matmul(graph, left, right, program, plan=plan)
+    plan = ops.plan_matmul(graph, m=m, k=m, n=n, type=element, partials=element)
+    ops.map(ops.matmul(plan.create_left(), plan.create_right(), plan), program=program)
     totals = steps(graph, program)
     return sum(total.cycles - sum(phase.sync for phase in total.phases) for total in totals)
 

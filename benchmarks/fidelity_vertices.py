@@ -14,7 +14,7 @@ import numpy as np
 
 import poplite as pl
 from fidelity_rows import Row, Rows, run, steps
-from poplite.vertices.amp import AmpMatMul
+from poplite.vertices.amp import AmpMatMulInHalf
 from poplite.vertices.elementwise import Add
 
 
@@ -153,7 +153,7 @@ def _amp(columns: int) -> tuple[pl.Graph, pl.Program]:
         for name, shape in shapes.items()
     }
     product = graph.add_compute_set("product")
-    graph.add_vertices(product, AmpMatMul, tile=np.arange(tiles), columns=columns, **fields)
+    graph.add_vertices(product, AmpMatMulInHalf, tile=np.arange(tiles), columns=columns, **fields)
     return graph, pl.Execute(product)
 
 

@@ -117,6 +117,7 @@ bfs = of_script("examples/bfs.py")
 matvec = of_script("examples/matvec.py")
 streams = of_script("examples/streams.py")
 photo = of_script("examples/photo.py")
+digits = of_script("examples/digits.py")
 rows = of_script("benchmarks/rows.py")
 fidelity_rows = of_script("benchmarks/fidelity_rows.py")
 

@@ -35,57 +35,159 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate
 from poplite.machine.target import Target
-from poplite.types import FLOAT, HALF, UNSIGNED_INT
-from poplite.vertex.vertex import InOut, Input, MultiVertex, State, Vector
+from poplite.types import FLOAT, HALF, UNSIGNED_INT, ElementType
+from poplite.vertex.compute import lanes
+from poplite.vertex.faster import faster
+from poplite.vertex.vertex import Input, MultiVertex, Output, State, Vector
 
 T = TypeVar("T", FLOAT, HALF)
-U = TypeVar("U", FLOAT, HALF)
 
 Array = npt.NDArray[Any]
 
 GROUP = 16
 """Inputs whose products are summed before a store: a HALF output is rounded once per group."""
 
+ROWS = 4
+"""Outputs that a worker makes at a time on the simulator, where the columns are long."""
 
-class AmpMatMul(MultiVertex, Generic[T, U]):
+
+class AmpMatMul(MultiVertex, Generic[T]):
     """`out = weights @ x`, matrices row by row: [outputs, inputs] times [inputs, columns].
 
-    The sum of an output begins with the inputs that fill no group of 16, and continues group by
-    group, in order; it is float32 within a group, and of the type of `out` between groups.
+    Each sum is made in the order of the inputs, in float32.
     """
 
     weights: Input[Vector[T]]
     x: Input[Vector[T]]
-    out: InOut[Vector[U]]
+    out: Output[Vector[FLOAT]]
     columns: State[UNSIGNED_INT]
 
     def compute(self, worker: int) -> None:
         """Compute some rows of the output."""
         columns = self.columns
         outputs, inputs = len(self.out) // columns, len(self.x) // columns
-        first = outputs * worker // self.num_workers
-        end = outputs * (worker + 1) // self.num_workers
-        rest = inputs % GROUP
+        strips = (outputs + ROWS - 1) // ROWS
+        first = strips * worker // self.num_workers * ROWS
+        end = min(outputs, strips * (worker + 1) // self.num_workers * ROWS)
         for row in range(first, end):
             for column in range(columns):
                 total = 0.0
-                for k in range(rest):
+                for k in range(inputs):
                     total += self.weights[row * inputs + k] * self.x[k * columns + column]
                 self.out[row * columns + column] = total
-        for group in range(rest, inputs, GROUP):
+
+    @faster(bits="equal")
+    def in_registers(self, worker: int) -> None:
+        """Make 64 columns of four rows at a time: each sum in a lane, in the same order.
+
+        The last columns are made with some before them once more, which has the same result.
+        """
+        columns = self.columns
+        outputs, inputs = len(self.out) // columns, len(self.x) // columns
+        strips = (outputs + ROWS - 1) // ROWS
+        first = strips * worker // self.num_workers * ROWS
+        end = min(outputs, strips * (worker + 1) // self.num_workers * ROWS)
+        many = (end - first) // ROWS * ROWS
+        for row in range(first, first + many, ROWS):
+            for column in range(0, columns - 63, 64):
+                self.four_rows(row, column, inputs, columns)
+            if columns % 64 > 0 and columns > 63:
+                self.four_rows(row, columns - 64, inputs, columns)
+        for row in range(first + many, end):
+            for column in range(0, columns - 63, 64):
+                self.one_row(row, column, inputs, columns)
+            if columns % 64 > 0 and columns > 63:
+                self.one_row(row, columns - 64, inputs, columns)
+        if columns < 64:
             for row in range(first, end):
-                for column in range(columns):
-                    total = self.out[row * columns + column]
-                    for k in range(group, group + GROUP):
-                        total += self.weights[row * inputs + k] * self.x[k * columns + column]
-                    self.out[row * columns + column] = total
+                self.short_row(row, inputs, columns)
+
+    def four_rows(self, row: int, column: int, inputs: int, columns: int) -> None:
+        """Make 64 columns of four rows."""
+        one = lanes.full(0.0)
+        two = lanes.full(0.0)
+        three = lanes.full(0.0)
+        four = lanes.full(0.0)
+        weight = row * inputs
+        for k in range(inputs):
+            x = self.x.lanes(k * columns + column, 64)
+            one += self.weights[weight + k] * x
+            two += self.weights[weight + inputs + k] * x
+            three += self.weights[weight + 2 * inputs + k] * x
+            four += self.weights[weight + 3 * inputs + k] * x
+        to = row * columns + column
+        self.out.set_lanes(to, one)
+        self.out.set_lanes(to + columns, two)
+        self.out.set_lanes(to + 2 * columns, three)
+        self.out.set_lanes(to + 3 * columns, four)
+
+    def one_row(self, row: int, column: int, inputs: int, columns: int) -> None:
+        """Make 64 columns of a row."""
+        total = lanes.full(0.0)
+        for k in range(inputs):
+            total += self.weights[row * inputs + k] * self.x.lanes(k * columns + column, 64)
+        self.out.set_lanes(row * columns + column, total)
+
+    def short_row(self, row: int, inputs: int, columns: int) -> None:
+        """Make a row of fewer than 64 columns."""
+        if inputs == 0:
+            for column in range(columns):
+                self.out[row * columns + column] = 0.0
+        else:
+            total = 0.0 + self.weights[row * inputs] * self.x.lanes(0, columns)
+            for k in range(1, inputs):
+                total += self.weights[row * inputs + k] * self.x.lanes(k * columns, columns)
+            self.out.set_lanes(row * columns, total)
 
     def cycles(self, target: Target) -> VertexPerfEstimate:
         """Return the cycles of the tile."""
         columns, size = max(1, self.columns), self.fields["x"].element.size_bytes
+        return _estimate(len(self.out) // columns, len(self.x) // columns, columns, size, target)
+
+
+class AmpMatMulInHalf(MultiVertex):
+    """`AmpMatMul` of halves, with sums that are rounded to HALF on their way.
+
+    They are rounded after the inputs that fill no group of 16, and after each group.
+    """
+
+    weights: Input[Vector[HALF]]
+    x: Input[Vector[HALF]]
+    out: Output[Vector[HALF]]
+    columns: State[UNSIGNED_INT]
+
+    def compute(self, worker: int) -> None:
+        """Compute some rows of the output."""
+        columns = self.columns
         outputs, inputs = len(self.out) // columns, len(self.x) // columns
-        cycles = int(amp_cycles(outputs, inputs, columns, size, target))
-        return VertexPerfEstimate(cycles, 2 * outputs * inputs * columns)
+        rest = inputs % GROUP
+        first = outputs * worker // self.num_workers
+        end = outputs * (worker + 1) // self.num_workers
+        for row in range(first, end):
+            for column in range(columns):
+                total: Any = 0.0
+                for k in range(inputs):
+                    total += self.weights[row * inputs + k] * self.x[k * columns + column]
+                    if (k + 1) % GROUP == rest:
+                        total = HALF(total)
+                self.out[row * columns + column] = total
+
+    def cycles(self, target: Target) -> VertexPerfEstimate:
+        """Return the cycles of the tile."""
+        columns, size = max(1, self.columns), self.fields["x"].element.size_bytes
+        return _estimate(len(self.out) // columns, len(self.x) // columns, columns, size, target)
+
+
+def _estimate(
+    outputs: int, inputs: int, columns: int, element_bytes: int, target: Target
+) -> VertexPerfEstimate:
+    cycles = int(amp_cycles(outputs, inputs, columns, element_bytes, target))
+    return VertexPerfEstimate(cycles, 2 * outputs * inputs * columns)
+
+
+def vertex_of(partials: type[ElementType[Any]]) -> type[MultiVertex]:
+    """Return the vertex whose sums are of a type."""
+    return AmpMatMul if partials is FLOAT else AmpMatMulInHalf
 
 
 def amp_cycles(
@@ -147,7 +249,7 @@ def _float_slots(rows: Any, is_last: bool, target: Target) -> Any:
 
 
 def amp_reference(weights: Array, x: Array, dtype: npt.DTypeLike) -> Array:
-    """Return what `AmpMatMul` writes, in NumPy, with equal bits: dtype[outputs, columns].
+    """Return what a vertex writes into `dtype`, in NumPy, with equal bits: dtype[outputs, columns].
 
     `weights` is [outputs, inputs], `x` [inputs, columns]; all are float32 or float16.
 

@@ -1,8 +1,9 @@
 """Adding up partial results: those of the tile itself, and those that others sent.
 
-    own       a0 a1 a2 a3                     on the tile already
-    others    b0 b1 b2 b3  c0 c1 c2 c3        as they arrive, one behind the other
-    out       a0 + b0 + c0, a1 + b1 + c1, ...
+    partials    a0 a1 a2 a3
+                b0 b1 b2 b3
+                c0 c1 c2 c3
+    out         a0 + b0 + c0, a1 + b1 + c1, ...
 
 The cycles are PopLibs' estimate for `ReduceAdd` of a single input
 (lib/poplin/PerformanceEstimation.hpp): 16 bytes of outputs at a time, 8 bytes loaded in a cycle.
@@ -14,6 +15,7 @@ The cycles are PopLibs' estimate for `ReduceAdd` of a single input
 
 from __future__ import annotations
 
+import math
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -32,30 +34,28 @@ Array = npt.NDArray[Any]
 
 
 class AddPartials(MultiVertex, Generic[T, U]):
-    """`out = own + others[0] + others[1] + ...`, vectors of equal length; rounded once, at the end.
+    """`out = partials[0] + partials[1] + ...`, of vectors, rounded once, at the end."""
 
-    `others` holds them one behind the other.
-    """
-
-    own: Input[Vector[T]]
-    others: Input[Vector[T]]
+    partials: Input[Vector[Vector[T]]]
     out: Output[Vector[U]]
 
     def compute(self, worker: int) -> None:
         """Add up a part of the outputs."""
-        size = len(self.out)
-        for i in range(size * worker // self.num_workers, size * (worker + 1) // self.num_workers):
-            total = self.own[i]
-            for k in range(len(self.others) // size):
-                total += self.others[k * size + i]
-            self.out[i] = total
+        size, workers = len(self.out), self.num_workers
+        first, end = size * worker // workers, size * (worker + 1) // workers
+        for low in range(first, end, 64):
+            count = min(64, end - low)
+            total = self.partials[0].lanes(low, count)
+            for row in range(1, len(self.partials)):
+                total += self.partials[row].lanes(low, count)
+            self.out.set_lanes(low, total)
 
     def cycles(self, target: Target) -> VertexPerfEstimate:
         """Return the cycles of the tile."""
-        outputs, added = len(self.out), len(self.others)
-        kinds = self.fields["own"].element, self.fields["out"].element
-        others = added // outputs if outputs else 0
-        return VertexPerfEstimate(int(partials_cycles(outputs, others, *kinds, target)), added)
+        outputs, others = len(self.out), len(self.partials) - 1
+        kinds = self.fields["partials"].element, self.fields["out"].element
+        cycles = int(partials_cycles(outputs, others, *kinds, target))
+        return VertexPerfEstimate(cycles, outputs * others)
 
 
 def partials_cycles(
@@ -81,16 +81,36 @@ def partials_cycles(
     return cycles
 
 
-def partials_reference(own: Array, others: Array, dtype: npt.DTypeLike) -> Array:
+def sum_cycles(
+    outputs: int,
+    others: int,
+    partials: type[ElementType[Any]],
+    result: type[ElementType[Any]],
+    slots: float,
+    target: Target,
+) -> int:
+    """Return the tile cycles of adding up partials, and of what is computed of each sum.
+
+    That takes `slots` for each 64 bits of results, beside those of `partials_cycles`.
+
+    >>> sum_cycles(96, 7, FLOAT, FLOAT, 2, Target())     # 8 pairs a worker
+    777
+    """
+    cycles = int(partials_cycles(outputs, others, partials, result, target))
+    share = -(-outputs * result.size_bytes // (8 * target.workers))
+    return cycles + target.workers * math.ceil(share * slots)
+
+
+def partials_reference(partials: Array, dtype: npt.DTypeLike) -> Array:
     """Return what `AddPartials` writes, in NumPy, with equal bits: dtype[n].
 
-    `own` is float32[n] or float16[n], `others` the same type, [partials, n].
+    `partials` is float32[partials, n] or float16.
 
-    >>> partials_reference(np.float16([1, 2]), np.float16([[3, 4], [5, 6]]), np.float32)
+    >>> partials_reference(np.float16([[1, 2], [3, 4], [5, 6]]), np.float32)
     array([ 9., 12.], dtype=float32)
     """
-    total = own.astype(np.float32)
-    for partial in others:
+    total = partials[0].astype(np.float32)
+    for partial in partials[1:]:
         total = total + partial.astype(np.float32)
     result: Array = total.astype(dtype)
     return result

@@ -4,6 +4,7 @@
     tree         the nodes of an expression
     operations   every elementwise operation: its types, and how `compute` writes it
     build        from operands to nodes: types, numbers, shapes
+    matrix_shapes  which shapes of matrices multiply
     formula      an expression as text
 
 A tensor is a leaf of an expression: what is needed of it is its shape, element type and name.

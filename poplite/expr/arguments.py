@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from poplite.errors import TensorIndexError
-from poplite.expr.build import apply, as_expr, cast, reduction
+from poplite.expr.build import apply, as_expr, cast, contraction, reduction
 from poplite.expr.formula import formula
 from poplite.expr.operations import CAST
-from poplite.expr.tree import Applied, Argument, Expr, Reduction, Weak
+from poplite.expr.tree import Applied, Argument, Contraction, Expr, Reduction, Weak
 from poplite.source import here
 from poplite.text import clipped, of_type
 
@@ -44,6 +44,10 @@ def bind(expr: Expr, values: Sequence[object], what: str) -> Expr:
         operands = [made[each] for each in node.operands]
         if isinstance(node, Reduction):
             return reduction(node.how, operands[0], node.dims, node.keepdims)
+        if isinstance(node, Contraction):
+            one, other = operands
+            result = node.element_type
+            return contraction(one, other, node.how, result=result, what="ops.matmul")
         assert isinstance(node, Applied)
         if node.operation is CAST:
             return cast(operands[0], node.element_type)

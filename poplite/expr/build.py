@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,23 @@ from poplite.errors import (
     TensorIndexError,
 )
 from poplite.expr.formula import REDUCTIONS, formula
+from poplite.expr.matrix_shapes import fitting, misfit, product_shape
 from poplite.expr.operand import Operand
 from poplite.expr.operations import CAST, OPERATIONS, ElementClass, Kind, Operation, kind_of
-from poplite.expr.tree import Applied, Expr, Iota, Leaf, Number, Reduction, Shape, Weak
+from poplite.expr.tree import (
+    Applied,
+    Contraction,
+    Expr,
+    Iota,
+    Leaf,
+    Number,
+    Reduction,
+    Shape,
+    Weak,
+)
 from poplite.source import here
 from poplite.text import clipped, clipped_text, of_type
-from poplite.types import BOOL, INT, element_type
+from poplite.types import BOOL, FLOAT, HALF, INT, element_type
 
 _SHOWN = 60
 """Characters of an operand in a message."""
@@ -396,6 +407,50 @@ def reduction(
     else:
         shape = tuple(size for d, size in sizes if d not in chosen)
     return Reduction(how, operand, tuple(sorted(chosen)), keepdims, shape, operand.element_type)
+
+
+def contraction(
+    left: object,
+    right: object,
+    how: Hashable = None,
+    *,
+    result: ElementClass | None = None,
+    what: str = "'@'",
+) -> Contraction:
+    """Return a product of matrices, of type `result` or that of both; see `poplite.ops.matmul`."""
+    one, other = as_expr(left, what), as_expr(right, what)
+    for node, value in ((one, left), (other, right)):
+        if isinstance(node, Weak):
+            raise ElementTypeError(
+                f"{what}: {clipped(value)} is no matrix",
+                at=here(),
+                found=of_type(value),
+                fix=f"a * {clipped(value)} multiplies each element",
+            )
+    if one.is_open or other.is_open:
+        return Contraction(one, other, how, None, result)
+    element = one.element_type
+    if element is not other.element_type or element not in (FLOAT, HALF):
+        is_same = element is other.element_type
+        raise ElementTypeError(
+            f"{what}: {_shown(one)} is {element!r}, {_shown(other)} is {other.element_type!r}",
+            at=here(),
+            found=f"shapes {one.shape} and {other.shape}; the AMP unit multiplies HALF, or FLOAT",
+            fix=f"ops.cast({_text(other)}, {element!r})"
+            if not is_same and element in (FLOAT, HALF)
+            else f"ops.cast({_text(one)}, FLOAT), exact for whole numbers up to 2**24",
+        )
+    shape = product_shape(one.shape, other.shape)
+    if shape is None:
+        is_code = isinstance(one, Leaf) and isinstance(other, Leaf)
+        raise TensorCreationError(
+            f"{what}: shapes {one.shape} of {_shown(one)} and {other.shape} of {_shown(other)} "
+            "do not fit",
+            at=here(),
+            found=misfit(one.shape, other.shape),
+            fix=fitting((_text(one), _text(other)) if is_code else None, one.shape, other.shape),
+        )
+    return Contraction(one, other, how, shape, result or element)
 
 
 def _dims(dims: object, called: str) -> tuple[int, ...] | None:

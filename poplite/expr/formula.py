@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from poplite.expr.tree import Applied, Argument, Expr, Iota, Leaf, Number, Reduction, Weak
+from poplite.expr.tree import (
+    Applied,
+    Argument,
+    Contraction,
+    Expr,
+    Iota,
+    Leaf,
+    Number,
+    Reduction,
+    Weak,
+)
 
 Writer = Callable[..., str]
 """Writes a node as an operand of a precedence, on the right side or not."""
@@ -17,7 +27,7 @@ _PRECEDENCE = {
     "&": 4,
     **dict.fromkeys(("<<", ">>"), 5),
     **dict.fromkeys(("+", "-"), 6),
-    **dict.fromkeys(("*", "/", "//", "%"), 7),
+    **dict.fromkeys(("*", "@", "/", "//", "%"), 7),
     "unary": 8,
     "**": 9,
     "name": 10,
@@ -57,6 +67,8 @@ def operation_name(expr: Expr) -> str:
     """Return the name in `poplite.ops` of the outermost operation; empty where there is none."""
     if isinstance(expr, Reduction):
         return REDUCTIONS.get(expr.how, expr.how)
+    if isinstance(expr, Contraction):
+        return "matmul"
     return expr.operation.name if isinstance(expr, Applied) else ""
 
 
@@ -76,6 +88,10 @@ def _with_precedence(node: Expr, written: Writer) -> tuple[str, int]:
         case Reduction():
             dims = "".join(f", {d}" for d in node.dims or ())
             return f"{operation_name(node)}({written(node.operands[0], 0)}{dims})", name
+        case Contraction():
+            own = _PRECEDENCE["@"]
+            left, right = node.operands
+            return f"{written(left, own)} @ {written(right, own, True)}", own
         case Applied():
             return _operation(node, written)
     raise AssertionError(type(node))

@@ -91,6 +91,16 @@ class Operand:
     def __rpow__(self, other: float) -> Expr:
         return _of("power", other, self)
 
+    def __matmul__(self, other: Operand) -> Expr:
+        from poplite.expr.build import contraction
+
+        return contraction(self, other)
+
+    def __rmatmul__(self, other: object) -> Expr:
+        from poplite.expr.build import contraction
+
+        return contraction(other, self)
+
     def __lshift__(self, other: Operand | int) -> Expr:
         return _of("shift_left", self, other)
 
@@ -152,6 +162,9 @@ class Operand:
 
         def __imul__(self, other: object) -> NoReturn:
             raise _in_place(self, "*", other)
+
+        def __imatmul__(self, other: object) -> NoReturn:
+            raise _in_place(self, "@", other)
 
         def __itruediv__(self, other: object) -> NoReturn:
             raise _in_place(self, "/", other)

@@ -3,11 +3,12 @@
 (x - y) ** 2        Applied(square, Applied(subtract, Leaf(x), Leaf(y)))
 x * 0.5             Applied(multiply, Leaf(x), Number(0.5, FLOAT))
 ops.sum(x, [0])     Reduction(add, Leaf(x), dims 0)
+a @ b               Contraction(Leaf(a), Leaf(b))
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from poplite.errors import ElementTypeError
@@ -174,7 +175,6 @@ class Expr(Operand):
 _STORE = "store it first: t = ops.map(expression)"
 
 _REFUSED = {
-    "matmul rmatmul": ("'@' of an expression", "ops.sum(a * b, 1), or ops.matmul of tensors"),
     "divmod rdivmod": ("divmod of an expression", "x // y and x % y"),
     "pos": ("unary '+' of an expression", "the expression itself"),
     "round": ("round of an expression", "ops.round(x)"),
@@ -300,3 +300,24 @@ class Reduction(Expr):
         super().__init__((operand,), shape, element_type)
         self.how, self.keepdims = how, keepdims
         self.dims: tuple[int, ...] = dims  # type: ignore[assignment]
+
+
+class Contraction(Expr):
+    """Products of matrices, [..., m, k] by [..., k, n]; a vector is a row or a column.
+
+    Attributes:
+        how: what its plan is made by, or the plan; None for a plan as it comes.
+    """
+
+    __slots__ = ("how",)
+
+    def __init__(
+        self,
+        left: Expr,
+        right: Expr,
+        how: Hashable,
+        shape: Shape | None,
+        element_type: ElementClass | None,
+    ) -> None:
+        super().__init__((left, right), shape, element_type)
+        self.how = how

@@ -154,12 +154,6 @@ _AMP: _Rows = {
     "add_partials_float": (7, "slots", "model", f"a loop beside its partials, {_CONVOLUTION}"),
     "add_partials_half": (9, "slots", "model", f"a loop beside its partials, {_CONVOLUTION}"),
     "add_partials_to_float": (1, "slots", "model", f"more where results are, {_CONVOLUTION}"),
-    "matmul_memory_share": (
-        0.6,
-        "",
-        "document",
-        "default of availableMemoryProportion, Poplar and PopLibs API reference, poplin::matMul",
-    ),
 }
 
 _SYNC: _Rows = {

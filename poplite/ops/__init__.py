@@ -5,8 +5,8 @@
         loss = ops.map(ops.sum((x - y) ** 2))        nothing of the size of x is stored
 
 Operators of tensors and most functions here return an expression: a formula, which takes no time
-and no memory on a device. `map`, `assign`, `lower`, `fill`, `zero`, `copy`, and `matmul` record
-steps. Tensors may have any shape and lie on any tiles.
+and no memory on a device. `map`, `assign`, `lower`, `fill`, `zero` and `copy` record steps. Tensors
+may have any shape and lie on any tiles.
 """
 
 from poplite.ops import nn as nn, random as random
@@ -111,13 +111,8 @@ from poplite.ops.mathematics import (
     tanh as tanh,
     trunc as trunc,
 )
-from poplite.ops.matmul.grid import MatMulPlan as MatMulPlan
-from poplite.ops.matmul.matmul import (
-    create_matmul_input_lhs as create_matmul_input_lhs,
-    create_matmul_input_rhs as create_matmul_input_rhs,
-    matmul as matmul,
-)
-from poplite.ops.matmul.plan import plan_matmul as plan_matmul
+from poplite.ops.matmul.matmul import matmul as matmul, outer as outer
+from poplite.ops.matmul.plan import MatMulPlan as MatMulPlan, plan_matmul as plan_matmul
 from poplite.ops.record import (
     assign as assign,
     explain as explain,

@@ -72,6 +72,8 @@ VIEWS = [
                 *["10 the same", "11 value", "16 graph", "17 graph", "10 small operations"],
                 *["exp of", "sin of", "softmax of rows", "12 softmax"],
                 *["uniform numbers", "normal numbers"],
+                *["13 matmul"] * 2 + ["14 matmul", "15 plan"] + ["21 cycles"] * 2,
+                "an epoch of",
             ],
             marks=deep,
         ),

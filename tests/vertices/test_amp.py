@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from poplite.vertices.amp import AmpMatMul, amp_cycles
+from poplite.vertices.amp import AmpMatMulInHalf, amp_cycles
 
 # tessellate-ipu, notebooks/IPU Peak Flops.ipynb: columns, and cycles on a Bow.
 MEASURED = {
@@ -104,7 +104,7 @@ def test_a_vertex_costs_what_its_lengths_say() -> None:
         for field, size in (("weights", 20 * 30), ("x", 30 * 50), ("out", 20 * 50))
     }
     vertex = graph.add_vertex(
-        graph.add_compute_set("one"), AmpMatMul, tile=0, columns=50, **tensors
+        graph.add_compute_set("one"), AmpMatMulInHalf, tile=0, columns=50, **tensors
     )
     cycles = int(amp_cycles(20, 30, 50, 2, graph.target))
     assert graph.perf_estimate(vertex) == pl.VertexPerfEstimate(cycles, 2 * 20 * 30 * 50)

@@ -19,9 +19,16 @@ from poplite.vertex.faster import faster_method
 PRODUCT: Mapping[str, Any] = {"shapes": lambda n: {"a": (3, n), "b": (n, 65), "c": (3, 65)}}
 """Matrices that fit each other."""
 
+BLOCKS: Mapping[str, Any] = {
+    "shapes": lambda n: {"weights": 14 * 7, "x": 7 * max(1, n), "out": 14 * max(1, n)},
+    "values": {"columns": [1, 7, 33, 63, 64, 65]},
+}
+"""Blocks row by row, of which some have as many columns as `columns` says."""
+
 CHECKED: Mapping[Key, Mapping[str, Any]] = {
     ("benchmarks/engine_faster.py", "AddProduct"): PRODUCT,
     ("docs/vertices.md", "AddProduct"): PRODUCT,
+    ("vertices/amp.py", "AmpMatMul"): BLOCKS,
 }
 """The arguments of `check_faster` for each class, by file and name, beside those by default."""
 

@@ -37,11 +37,9 @@ def test_a_part_of_a_loop_takes_as_long_as_a_whole_one() -> None:
 @pytest.mark.parametrize(("outputs", "others"), [(16, 3), (16, 0), (0, 0)])
 def test_a_vertex_costs_what_its_lengths_say(outputs: int, others: int) -> None:
     graph = pl.Graph(pl.Target(tiles=1))
-    sizes = {"own": outputs, "others": outputs * others, "out": outputs}
-    tensors = {
-        field: graph.add_variable(pl.HALF, (size,), field, mapping=0)
-        for field, size in sizes.items()
-    }
-    vertex = graph.add_vertex(graph.add_compute_set("one"), AddPartials, tile=0, **tensors)
+    partials = graph.add_variable(pl.HALF, (others + 1, outputs), "partials", mapping=0)
+    out = graph.add_variable(pl.HALF, (outputs,), "out", mapping=0)
+    work = graph.add_compute_set("one")
+    vertex = graph.add_vertex(work, AddPartials, tile=0, partials=partials, out=out)
     cycles = int(partials_cycles(outputs, others, pl.HALF, pl.HALF, graph.target))
     assert graph.perf_estimate(vertex) == pl.VertexPerfEstimate(cycles, outputs * others)

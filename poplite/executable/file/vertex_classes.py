@@ -28,7 +28,7 @@ from poplite.errors import (
 )
 from poplite.executable.file.archive import Malformed
 from poplite.ops.fuse.classes import class_of, recipe_of
-from poplite.ops.fuse.recipe import MapRecipe, ReductionRecipe, fault_of
+from poplite.ops.fuse.recipe import MapRecipe, ReductionRecipe, SumRecipe, fault_of
 from poplite.source import here
 from poplite.text import LINE, amount, clipped, shortened
 from poplite.types import ElementType
@@ -56,7 +56,7 @@ class NamedClass:
     name: str
     elements: tuple[type[ElementType[Any]], ...]
     code: ClassCode
-    recipe: MapRecipe | ReductionRecipe | None = None
+    recipe: MapRecipe | ReductionRecipe | SumRecipe | None = None
 
     def __str__(self) -> str:
         elements = f"[{', '.join(map(repr, self.elements))}]" if self.elements else ""

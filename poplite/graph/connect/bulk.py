@@ -35,6 +35,7 @@ from poplite.graph.connect.bulk_inputs import (
     listed_tiles,
     numbers_of,
     state_of,
+    tensor_of,
     tensors_of,
     tiles_of,
 )
@@ -44,7 +45,7 @@ from poplite.graph.connect.rules import as_state, check_overlaps, check_tensor
 from poplite.graph.storage.tile_numbers import TileNumbers
 from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.metadata import check_alike
-from poplite.graph.tensor.slices import Slices
+from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.variables import add_metadata, add_number, add_numbers
 from poplite.source import SourceLocation
@@ -178,7 +179,7 @@ def _typed_fields(probe: Probe, values: Values) -> Mapping[str, Field]:
         shown = {
             name: list(tensors_of(value))
             for name, value in values.items()
-            if isinstance(value, Tensor | Slices | list | tuple)
+            if isinstance(value, Tensor | Slices | SliceLists | list | tuple)
         }
         vertex.vertex_class = deduced(vertex, shown, probe.at)
         if vertex.vertex_class.type_variables:
@@ -195,17 +196,19 @@ def _check_items(probe: Probe, field: Field, value: FieldValue) -> None:
     def check(k: int) -> None:
         _check_item(probe, field, value, k)
 
-    if not isinstance(value, Tensor | Slices):
+    if not isinstance(value, Tensor | Slices | SliceLists):
         probe.check_each(check)
         return
-    tensor = value if isinstance(value, Tensor) else value.tensor
+    tensor = tensor_of(value)
     if tensor.graph is not probe.graph or tensor.element_type is not field.element:
         probe.refuse(range(probe.count), check)
     elif isinstance(value, Slices) and field.depth == 0:
         others = tensor.num_elements // max(tensor.shape[value.dim], 1)
         probe.refuse(np.flatnonzero(value.sizes() * others != 1), check)
-    elif isinstance(value, Slices) and tensor.rank != field.depth:
-        probe.refuse(range(probe.count), check)
+    elif isinstance(value, Slices | SliceLists):
+        is_listed = isinstance(value, SliceLists)
+        if (tensor.rank, field.depth) != ((1, 2) if is_listed else (field.depth, field.depth)):
+            probe.refuse(range(probe.count), check)
 
 
 def _check_item(probe: Probe, field: Field, value: FieldValue, k: int) -> None:
@@ -240,7 +243,7 @@ def _check_written(probe: Probe, values: Values, edges: Mapping[str, Edges]) -> 
     constants = [
         name
         for name in written
-        if isinstance(values[name], Tensor | Slices) and has_constants(values[name])
+        if isinstance(values[name], Tensor | Slices | SliceLists) and has_constants(values[name])
     ]
 
     def check(k: int) -> None:

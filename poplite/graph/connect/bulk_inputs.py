@@ -6,6 +6,7 @@ The tensors of one edge field become edges::
     slices of a tensor   t.slices(array)             vertex k gets slice k, and no tensor is made
     a list               [t0, t1, ...]               vertex k gets item k; for a list field, a
                                                      2-D tensor or a list of 1-D tensors
+    lists of slices      SliceLists(slices, first)   vertex k gets a list of slices
 
 Numbers and tiles are for all vertices, or one for each::
 
@@ -41,13 +42,13 @@ from poplite.graph.connect.rules import as_state, check_tensor, takes_number
 from poplite.graph.mapping.user_mapping import no_such_tile
 from poplite.graph.storage.host_values import elements, scalar
 from poplite.graph.storage.tile_numbers import TileNumbers
-from poplite.graph.tensor.slices import Slices
+from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.text import amount, clipped
 from poplite.vertex.fields import Field
 from poplite.view import View, concat_slices, runs, storages
 
-FieldValue = Tensor | Slices | Sequence[object]
+FieldValue = Tensor | Slices | SliceLists | Sequence[object]
 """The value of one field of many vertices; a list has tensors or lists of tensors."""
 
 Array = npt.NDArray[Any]
@@ -61,7 +62,7 @@ def count_of(probe: Probe, field: Field, value: Any) -> int | None:
         if value.rank != field.depth + 1:
             raise _misshapen(probe, field, f"'{value.name}' has shape {value.shape}", value.shape)
         return value.shape[0]
-    if isinstance(value, Slices | list | tuple):
+    if isinstance(value, Slices | SliceLists | list | tuple):
         return len(value)
     if isinstance(value, np.ndarray) and field.role == "input" and field.depth == 0:
         return _count_of_array(probe, field, value)
@@ -71,7 +72,7 @@ def count_of(probe: Probe, field: Field, value: Any) -> int | None:
 
 
 def _count_of_state(probe: Probe, field: Field, value: Any) -> int | None:
-    if isinstance(value, Tensor | Slices):
+    if isinstance(value, Tensor | Slices | SliceLists):
         as_state(probe.vertex, field, value, probe.at)  # refuses it
     if field.depth and isinstance(value, list | tuple):
         if not all(np.ndim(item) == 1 for item in value):
@@ -126,8 +127,8 @@ def _for_each_vertex(field: Field, shape: tuple[int, ...]) -> str:
 
 def tensors_of(value: FieldValue) -> Iterator[object]:
     """Yield the tensors that determine the element type; other items are yielded unchanged."""
-    if isinstance(value, Tensor | Slices):
-        yield value if isinstance(value, Tensor) else value.tensor
+    if isinstance(value, Tensor | Slices | SliceLists):
+        yield tensor_of(value)
         return
     for item in value:
         if isinstance(item, Slices | list | tuple):
@@ -142,10 +143,16 @@ def item_of(value: FieldValue, k: int) -> object:
     return tuple(item) if isinstance(item, Slices | list | tuple) else item
 
 
-def has_constants(value: Tensor | Slices) -> bool:
+def tensor_of(value: Tensor | Slices | SliceLists) -> Tensor:
+    """Return the tensor that all vertices get parts of."""
+    if isinstance(value, Tensor):
+        return value
+    return (value.slices if isinstance(value, SliceLists) else value).tensor
+
+
+def has_constants(value: Tensor | Slices | SliceLists) -> bool:
     """Tell whether elements may belong to constants."""
-    tensor = value if isinstance(value, Tensor) else value.tensor
-    return any(storage.constant for storage in storages(tensor.view))
+    return any(storage.constant for storage in storages(tensor_of(value).view))
 
 
 def edges_of(value: FieldValue, field: Field) -> Edges:
@@ -162,6 +169,8 @@ def edges_of(value: FieldValue, field: Field) -> Edges:
         edges = of_view(value.view, field.depth)
     elif isinstance(value, Slices):
         edges = _of_slices(value, field.depth)
+    elif isinstance(value, SliceLists):
+        edges = _of_slice_lists(value)
     if edges is None:
         edges = _of_list(list(value), field.depth)
     return paired(edges) if field.depth == 2 else edges
@@ -182,6 +191,16 @@ def _of_slices(slices: Slices, depth: int) -> Edges | None:
     if depth < 2:
         return _of_flat(flat, sizes, constant(1, len(slices)))
     return _of_flat(flat, constant(view.shape[1], sizes.total()), sizes)
+
+
+def _of_slice_lists(lists: SliceLists) -> Edges:
+    slices, rows = lists.slices, compact(np.diff(lists.first))
+    view = slices.tensor.view
+    edges = of_slices(view, slices.begin, slices.end, 1)
+    if edges is not None:
+        return Edges(rows, edges.length, edges.start)
+    joined = concat_slices(view, slices.begin, slices.end, 0, 0)
+    return _of_flat(joined.reshape((joined.num_elements,)), compact(slices.sizes()), rows)
 
 
 def _of_flat(flat: View, length: Series, rows: Series) -> Edges:

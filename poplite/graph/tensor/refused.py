@@ -1,6 +1,5 @@
 """Operations that a tensor refuses, since it holds no values.
 
-    t @ u           ops.matmul(graph, t, u, program)
     t[0] = 1        graph.set_initial_value(t, value), engine.write(t, value) or Copy
     bool(t)         a tensor has no truth value
 
@@ -22,7 +21,6 @@ T = TypeVar("T")
 
 _COMPUTE = "functions of poplite.ops compute, as ops.sqrt(t) does; or engine.read(t) after a run"
 _REFUSED = {
-    "matmul rmatmul": ("'@' of a tensor", "ops.matmul(graph, t, u, program)"),
     "divmod rdivmod": ("divmod of a tensor", "t // u and t % u are expressions"),
     "pos": ("unary '+' of a tensor", "the tensor as it is"),
     "round": ("round of a tensor", "ops.round(t) is an expression"),

@@ -102,6 +102,41 @@ class Slices(Sequence["Tensor"]):
         return np.diff(total[self.first])
 
 
+class SliceLists(Sequence[list["Tensor"]]):
+    """Lists of slices of a vector, as arrays: what many vertices get for a list of vectors.
+
+    Attributes:
+        slices: all of them, one interval each.
+        first: int64[N + 1], position of each list's first slice.
+
+    >>> import poplite as pl
+    >>> t = pl.Graph().add_variable(pl.FLOAT, (6,), "t")
+    >>> rows = SliceLists(t.slices([(0, 4), (2, 3), (1, 2)]), np.array([0, 2, 3]))
+    >>> len(rows), len(rows[0]), rows[1][0] == t[1:2]
+    (2, 2, True)
+    """
+
+    __slots__ = ("first", "slices")
+    __hash__ = None  # type: ignore[assignment]  # like a list
+
+    def __init__(self, slices: Slices, first: Int64) -> None:
+        self.slices, self.first = slices, first
+
+    def __len__(self) -> int:
+        return len(self.first) - 1
+
+    @overload
+    def __getitem__(self, key: int) -> list[Tensor]: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[list[Tensor]]: ...
+
+    def __getitem__(self, key: int | slice) -> list[Tensor] | list[list[Tensor]]:
+        if isinstance(key, slice):
+            return [self[k] for k in range(len(self))[key]]
+        k = place(key, len(self), "list")
+        return self.slices[int(self.first[k]) : int(self.first[k + 1])]
+
+
 def slices_of(tensor: Tensor, items: Sequence[Any] | npt.NDArray[Any], dim: int) -> Slices:
     """Return the slices that a list asks for; see `Tensor.slices`.
 

@@ -7,6 +7,8 @@ broadcast or the elements of a tile lie in several places::
     Rows        x0       a list of rows, as out     x1   one row for all rows
                 x2       one number for each row    x3   one number
 
+One that adds up slices of a product goes through them by lanes; all workers of a tile share it.
+
 Fields `x0`, ... are the tensors of the expression, `k0`, ... its numbers. The text is ordinary
 code of a vertex: it can be read, interpreted, and exported.
 """
@@ -18,7 +20,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from poplite.ops.fuse.recipe import JOINS, Body, MapRecipe, Part, Recipe, ReductionRecipe
+from poplite.ops.fuse.recipe import JOINS, Body, MapRecipe, Part, Recipe, ReductionRecipe, SumRecipe
+from poplite.ops.fuse.storing import slots_of
 from poplite.ops.fuse.straight import Written, helper_texts, written
 from poplite.vertices.reduce import FEW
 
@@ -62,6 +65,8 @@ def class_text(recipe: Recipe) -> ClassText:
     lines = written(recipe.body)
     if isinstance(recipe, MapRecipe):
         return _map(recipe, lines)
+    if isinstance(recipe, SumRecipe):
+        return _sum(recipe, lines)
     return _reduction(recipe, lines)
 
 
@@ -123,6 +128,8 @@ def _module(
     compute: list[str],
     body: Written,
     methods: Sequence[str] = (),
+    *,
+    base: str = "Vertex",
 ) -> ClassText:
     """Return the text of a module; its name says what it computes, so that equal ones are one."""
     elements = {name for line in fields for name in re.findall(r"[A-Z][A-Z_]+", line)} | body.types
@@ -136,6 +143,8 @@ def _module(
         "",
         f"from poplite.types import {', '.join(sorted(elements | {'FLOAT'}))}",
         f"from poplite.vertex import {', '.join([*roles, *vector, 'Vertex'])}",
+        *["from poplite.vertex.vertex import MultiVertex"][: base != "Vertex"],
+        *["from poplite.vertices.partials import sum_cycles"][: base != "Vertex"],
         *["from poplite.vertex.compute import lanes"][: len(methods)],
         "",
         'INFINITY = float("inf")',
@@ -143,11 +152,103 @@ def _module(
     for helper in helper_texts(body.helpers):
         text += ["", "", helper]
     before = [*methods, ""] if methods else []
-    inner = [*fields, "", *before, "def compute(self) -> None:", *_indented(compute)]
+    signature = "self" if base == "Vertex" else "self, worker: int"
+    inner = [*fields, "", *before, f"def compute({signature}) -> None:", *_indented(compute)]
     lines = [line if not line else f"    {line}" for line in inner]
     digest = hashlib.sha256("\n".join([*text, *lines]).encode()).hexdigest()[:8]
     name = f"{prefix}_{digest}"
-    return ClassText("\n".join([*text, "", "", f"class {name}(Vertex):", *lines, ""]), name)
+    return ClassText("\n".join([*text, "", "", f"class {name}({base}):", *lines, ""]), name)
+
+
+# -- products of matrices ------------------------------------------------------------------------
+
+
+def _sum(recipe: SumRecipe, lines: Written) -> ClassText:
+    """Return the class that adds up slices, from the first to the last, and goes on from there."""
+    body, parts, tensors = recipe.body, recipe.parts, range(len(recipe.parts))
+    element = body.tensors[recipe.total].__name__
+    is_rows = Part.ROW in parts or Part.COLUMN in parts
+    fields = [f"out: Output[Vector[{recipe.out.__name__}]]"]
+    fields.append(f"slices: Input[Vector[Vector[{element}]]]")
+    for n in tensors:
+        if n != recipe.total:
+            fields.append(f"x{n}: Input[{_FIELDS[parts[n]].format(body.tensors[n].__name__)}]")
+    numbers, reads = _numbers(body)
+    fields += [*numbers, *["columns: State[UNSIGNED_INT]"][:is_rows]]
+    names = ", ".join([*(f"a{n}" for n in tensors), *(f"k{n}" for n in range(len(body.numbers)))])
+    rounded = [f"a{recipe.total} = {element}(a{recipe.total})"][: element != "FLOAT"]
+    returned = [*rounded, *lines.lines, f"return {body.result}"]
+    method = ["@staticmethod", f"def element({names}):", *_indented(returned)]
+    passed = ["total" if n == recipe.total else _PASSED[parts[n]].format(n) for n in tensors]
+    passed += [f"k{n}" for n in range(len(body.numbers))]
+    passed_text = ", ".join(passed)
+
+    def summed(count: str) -> list[str]:
+        """Return the lines that add up so many elements and store what follows from the sums."""
+        return [
+            f"total = self.slices[0].lanes(at, {count})",
+            "for j in range(1, len(self.slices)):",
+            f"    total += self.slices[j].lanes(at, {count})",
+            f"self.out.set_lanes(at, lanes.map(self.element, {passed_text.format(count=count)}))",
+        ]
+
+    before = [f"a{n} = self.x{n}" for n in tensors if parts[n] is Part.NUMBER]
+    shared = "{0} * worker // self.num_workers, {0} * (worker + 1) // self.num_workers"
+    if not is_rows:
+        loops = [
+            "size = len(self.out)",
+            f"first, end = {shared.format('size')}",
+            "rest = (end - first) % 64",
+            "for at in range(first, end - 63, 64):",
+            *_indented(summed("64")),
+            "if rest > 0:",
+            *_indented(["at = end - rest", *summed("rest")]),
+        ]
+    else:
+        of_row = [f"a{n} = self.x{n}[row]" for n in tensors if parts[n] is Part.COLUMN]
+        loops = [
+            "columns = self.columns",
+            "across = (columns + 63) // 64",
+            "pieces = len(self.out) // columns * across",
+            f"for piece in range({shared.format('pieces')}):",
+            *_indented(["row = piece // across", "i = piece % across * 64"]),
+            *_indented(
+                [*of_row, "at = row * columns + i", "count = columns - i", "if count > 63:"]
+            ),
+            *_indented([*_indented(summed("64")), "else:", *_indented(summed("count"))]),
+        ]
+    made = Written(lines.lines, lines.helpers, lines.types | {element})
+    return _module(
+        "Sum",
+        fields,
+        before + reads + loops,
+        made,
+        [*method, "", *_cost(recipe)],
+        base="MultiVertex",
+    )
+
+
+def _cost(recipe: SumRecipe) -> list[str]:
+    """Return the method that prices a sum: PopLibs' formula, and what is computed of each sum."""
+    types, total = recipe.body.types(), recipe.total
+    slots = sum(slots_of(line.operation, types[line.operands[0]]) for line in recipe.body.lines)
+    slots += sum(
+        part is not Part.NUMBER for n, part in enumerate(recipe.parts) if n != total
+    )  # loads
+    kinds = f"{recipe.body.tensors[total].__name__}, {recipe.out.__name__}"
+    return [
+        "def cycles(self, target: Any) -> int:",
+        f"    return sum_cycles(len(self.out), len(self.slices) - 1, {kinds}, {slots:g}, target)",
+    ]
+
+
+_PASSED = {
+    Part.ELEMENTS: "self.x{0}.lanes(at, {{count}})",
+    Part.ROW: "self.x{0}.lanes(i, {{count}})",
+    Part.COLUMN: "a{0}",
+    Part.NUMBER: "a{0}",
+}
+"""What stands for a tensor beside lanes of sums."""
 
 
 # -- reductions ----------------------------------------------------------------------------------

@@ -15,15 +15,23 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.expr.formula import formula, operation_name
-from poplite.expr.tree import Expr, Iota, Leaf, Number, Reduction, Shape
+from poplite.expr.tree import Applied, Contraction, Expr, Iota, Leaf, Number, Reduction, Shape
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.fuse.contractions import (
+    as_matrices,
+    computed_behind,
+    products_within,
+)
 from poplite.ops.fuse.maps import add_map
 from poplite.ops.fuse.placement import Mappings, complete, like, place
 from poplite.ops.fuse.positions import split_positions
 from poplite.ops.fuse.recipe import Body
 from poplite.ops.fuse.storing import MOST_FIELDS, cut, decide, interned
 from poplite.ops.fuse.straight import Straight, in_order, straight, written
+from poplite.ops.matmul.layout import Layout
+from poplite.ops.matmul.plan import layout_for
+from poplite.ops.matmul.steps import Multiplication, product_of
 from poplite.ops.reduce.fused import reduce_fused
 from poplite.ops.reduce.reduce import reduce_into
 from poplite.program import Copy
@@ -64,7 +72,7 @@ class Note:
     """What was done with a part of an expression.
 
     Attributes:
-        what: "stored", "reduced", "computed again" or "copied".
+        what: "stored", "reduced", "multiplied", "computed again" or "copied".
         formula: the part.
         why: the reason, with its numbers.
         vertex: the name of the vertex class; empty for none.
@@ -72,7 +80,7 @@ class Note:
         body: what the vertex computes of each element; None without one.
     """
 
-    what: Literal["stored", "reduced", "computed again", "copied"]
+    what: Literal["stored", "reduced", "multiplied", "computed again", "copied"]
     formula: str
     why: str
     vertex: str = ""
@@ -113,9 +121,16 @@ class Lowering:
         """Store the roots, one after the other: each sees what those before it stored."""
         exprs = interned(split_positions(self.mappings, [root.expr for root in roots]))
         parts = dict.fromkeys(node for root in exprs for node in _all(root))
-        kept: set[Expr] = {node for node in parts if isinstance(node, Reduction | Iota)}
+        kept: set[Expr] = {
+            node for node in parts if isinstance(node, Reduction | Iota | Contraction)
+        }
         groups = [each for each in exprs if each not in kept]
         groups += [node.operands[0] for node in parts if isinstance(node, Reduction)]
+        for node in parts:
+            if isinstance(node, Contraction):
+                made_first = [each for each in node.operands if isinstance(each, Applied)]
+                groups += [each for each in made_first if each not in kept]
+                kept.update(made_first)
         decisions = decide(groups, kept)
         for decision in decisions:
             what: Literal["stored", "computed again"]
@@ -127,7 +142,8 @@ class Lowering:
             self.notes.append(Note("stored", formula(part), why))
         made = []
         for root, expr in zip(roots, exprs, strict=True):
-            made.append(self._root(root, expr, kept))
+            products = dict.fromkeys(products_within(expr, exprs, kept))
+            made.append(self._root(root, expr, kept, products))
             if root.out is not None:
                 self._overwritten(root.out)
         return made
@@ -139,9 +155,12 @@ class Lowering:
             if any(_tensor(each).intersects_with(out) for each in leaves):
                 del self.stored[node]
 
-    def _root(self, root: Root, expr: Expr, kept: set[Expr]) -> Tensor:
+    def _root(
+        self, root: Root, expr: Expr, kept: set[Expr], products: dict[Contraction, None]
+    ) -> Tensor:
+        """Store a root; nothing else reads its `products`."""
         for node in in_order(expr, {}):
-            if node is expr or node not in kept or node in self.stored:
+            if node is expr or node not in kept or node in self.stored or node in products:
                 continue
             same = self._with_other_dims(node)
             if same is not None:
@@ -150,6 +169,9 @@ class Lowering:
                 self._store(node, Root(node, name=f"{root.name}/{operation_name(node) or 'value'}"))
         if expr in self.stored:
             return self._copied(root, self.stored[expr])
+        unmade = [each for each in products if each not in self.stored]
+        if unmade:
+            return self._behind(root, expr, kept, unmade)
         return self._store(expr, root)
 
     def _with_other_dims(self, expr: Expr) -> Tensor | None:
@@ -164,6 +186,8 @@ class Lowering:
         """Store a node whose parts are stored, as far as they are to be."""
         if isinstance(expr, Reduction):
             made = self._reduced(expr, root)
+        elif isinstance(expr, Contraction):
+            made = self._multiplied(expr, root)
         elif isinstance(expr, Leaf):
             made = self._copied(root, _tensor(expr))
         elif isinstance(expr, Number | Iota):
@@ -195,6 +219,106 @@ class Lowering:
             vertex = add_map(self.mappings, compute_set, body, out)
             self._note("stored", expr, f"a result, {where}", vertex, out, body)
         return out
+
+    def _multiplied(self, expr: Contraction, root: Root) -> Tensor:
+        """Store a product: where its plan makes it, or in a tensor that is there."""
+        root = self._with_variable(root)
+        work = self._multiplication(expr)
+        flat = self._flat_out(root, expr, work, ())
+        if flat is not None and root.out is not None:
+            with self.graph.scope(root.name):
+                work.products(flat)
+            self._note("multiplied", expr, _planned(work.layout), "", root.out)
+            return root.out
+        name = root.name if root.out is None else f"{root.name}/product"
+        made = self._product(expr, work, name)
+        return made if root.out is None else self._copied(root, made)
+
+    def _with_variable(self, root: Root) -> Root:
+        """Return a root with the variable that its mapping asks for."""
+        if root.out is not None or root.mapping is None:
+            return root
+        element, shape = root.expr.element_type, root.expr.shape
+        out = self.graph.add_variable(element, shape, root.name, mapping=root.mapping)
+        return Root(root.expr, out, name=root.name)
+
+    def _flat_out(
+        self, root: Root, expr: Expr, work: Multiplication, beside: Sequence[Tensor]
+    ) -> Tensor | None:
+        """Return `out` as blocks, if vertices can write it while operands are read."""
+        out = root.out
+        if out is None or out.shape != expr.shape or not out.num_elements:
+            return None
+        others = [work.left, work.right, *(each for each in beside if each != out)]
+        if any(out.intersects_with(each) for each in others):
+            return None
+        complete(self.mappings, out, [])
+        request = work.layout.request
+        return work.layout.product.flat(out.reshape((request.groups, request.m, request.n)))
+
+    def _multiplication(self, expr: Contraction) -> Multiplication:
+        left, right = (
+            _tensor(each) if isinstance(each, Leaf) else self.stored[each] for each in expr.operands
+        )
+        one, other = as_matrices(expr, left, right)
+        groups, m, k = one.shape
+        how: Any = expr.how
+        sizes = groups, m, k, other.shape[2]
+        graph, layout = layout_for(self.graph, how, sizes, expr.operands[0].element_type)
+        return Multiplication(graph, self.recorder, layout, one, other)
+
+    def _product(self, expr: Contraction, work: Multiplication, name: str) -> Tensor:
+        """Store a product in a new tensor, where the plan makes it."""
+        flat = product_of(work.graph, work.layout, name, expr.element_type)
+        with self.graph.scope(name):
+            work.products(flat)
+        made = work.layout.product.matrices(flat).reshape(expr.shape)
+        self._note("multiplied", expr, _planned(work.layout), "", made)
+        return made
+
+    def _behind(
+        self, root: Root, expr: Expr, kept: set[Expr], products: Sequence[Contraction]
+    ) -> Tensor:
+        """Store an expression around products that nothing else reads, where sums are made."""
+        root = self._with_variable(root)
+        node, *others = products
+        for number, each in enumerate(others, 1):
+            name = f"{root.name}/matmul{number}"
+            self.stored[each] = self._product(each, self._multiplication(each), name)
+        work = self._multiplication(node)
+        if work.layout.has_partials and node.num_elements:
+            made = self._summed(root, expr, node, work, kept)
+        elif root.out is None and node.element_type is expr.element_type:
+            self.stored[node] = made = self._product(node, work, root.name)
+            self._store(expr, Root(expr, made, name=root.name))
+        else:
+            self.stored[node] = self._product(node, work, f"{root.name}/product")
+            made = self._store(expr, root)
+        for each in products:
+            self.stored.pop(each, None)
+        return made
+
+    def _summed(
+        self, root: Root, expr: Expr, node: Contraction, work: Multiplication, kept: set[Expr]
+    ) -> Tensor:
+        """Store an expression that the vertices compute which add up slices of k."""
+        layout, out = work.layout, root.out
+        with self.graph.scope(root.name):
+            behind, body = computed_behind(expr, node, work, self.stored, kept)
+        beside = [each for each in body.tensors if each is not work.partials]
+        flat = self._flat_out(root, expr, work, beside)
+        if flat is None:
+            name = root.name if out is None else f"{root.name}/value"
+            element, rows = expr.element_type, behind.by_rows
+            flat = product_of(work.graph, layout, name, element, by_rows=rows)
+            out = layout.product.matrices(flat).reshape(node.shape)
+        assert out is not None
+        with self.graph.scope(root.name):
+            work.products(flat, behind)
+        self._note("multiplied", node, _planned(layout), "", work.partials)
+        why = f"by the vertices that add up {layout.grid[1]} slices of k"
+        self._note("stored", expr, why, behind.vertex.__name__, out, body)
+        return out if root.out in (None, out) else self._copied(root, out)
 
     def _reduced(self, expr: Reduction, root: Root) -> Tensor:
         if root.out is None and root.mapping is not None:
@@ -308,6 +432,14 @@ class Lowering:
 
 NOTES: WeakKeyDictionary[Graph, dict[tuple[str, Shape], list[Note]]] = WeakKeyDictionary()
 """What was done for each result, by name and shape; no tensor, which would keep the graph."""
+
+
+def _planned(layout: Layout) -> str:
+    """Return where a product is made."""
+    pm, pk, pn = layout.grid
+    sets = f"{layout.sets} sets of " if layout.sets > 1 else ""
+    passes = f", {layout.num_passes} passes" if layout.num_passes > 1 else ""
+    return f"on {sets}{pm} x {pk} x {pn} tiles over m, k, n{passes}"
 
 
 def _positions(expr: Iota) -> npt.NDArray[Any]:

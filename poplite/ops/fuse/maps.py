@@ -15,14 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64
 from poplite.expr.tree import Shape
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
-from poplite.graph.tensor.slices import Slices
+from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.classes import class_of
-from poplite.ops.fuse.cuts import Cuts, cuts, rects
+from poplite.ops.fuse.cuts import Cuts, Rects, cuts, rects
 from poplite.ops.fuse.placement import Mappings, grain_of, held
 from poplite.ops.fuse.recipe import MapRecipe, Part
 from poplite.ops.fuse.straight import Straight
@@ -78,15 +77,13 @@ def _add_vectors(
         parts = [Part.ROWS if each is Part.ELEMENTS else each for each in parts]
     cls = class_of(MapRecipe(body.body, tuple(parts), out.element_type, in_place))
     fields: dict[str, object] = {}
-    ends = np.append(first, len(found.vertex)).tolist()
+    ends = np.append(first, len(found.vertex))
     for name, tensor, part in _fields(body, out, in_place, parts, grid.tensors):
         if part is Part.NUMBER:
             fields[name] = tensor.reshape((1,)).broadcast(count, 0)
             continue
         ranges = Slices(tensor.flatten(), 0, found.begin, found.end)
-        fields[name] = (
-            [ranges[a:b] for a, b in zip(ends, ends[1:], strict=False)] if is_listed else ranges
-        )
+        fields[name] = SliceLists(ranges, ends) if is_listed else ranges
     graph.add_vertices(compute_set, cls, tile=tile, **fields, **_numbers(body))
     return cls.__name__
 
@@ -113,16 +110,21 @@ def _add_matrices(
     return cls.__name__
 
 
-def _cut(tensor: Tensor, part: Part, where: tuple[Int64, ...]) -> list[Tensor]:
+def _cut(tensor: Tensor, part: Part, where: Rects) -> Slices | SliceLists:
     """Return what each rectangle has of an operand."""
-    columns = [each.tolist() for each in where[1:]]
+    matrix, top, bottom, left, right = where[1:]
+    flat = tensor.flatten()
     if part is Part.NUMBER:
-        return [tensor[m] for m in columns[0]]
-    if part is Part.ROW:
-        return [tensor[m][a:b] for m, _, _, a, b in zip(*columns, strict=True)]
-    if part is Part.COLUMN:
-        return [tensor[m][a:b] for m, a, b, _, _ in zip(*columns, strict=True)]
-    return [tensor[m][a:b].slice(c, d, 1) for m, a, b, c, d in zip(*columns, strict=True)]
+        return Slices(flat, 0, matrix, matrix + 1)
+    if part is not Part.ROWS:
+        begin, end = (left, right) if part is Part.ROW else (top, bottom)
+        before = matrix * tensor.shape[1]
+        return Slices(flat, 0, before + begin, before + end)
+    count = bottom - top
+    first = np.append(0, np.cumsum(count))
+    row = np.arange(first[-1]) - np.repeat(first[:-1] - matrix * tensor.shape[1] - top, count)
+    begin, end = (row * tensor.shape[2] + np.repeat(each, count) for each in (left, right))
+    return SliceLists(Slices(flat, 0, begin, end), first)
 
 
 def _fields(

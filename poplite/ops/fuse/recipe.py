@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Any
 
 from poplite.expr.operations import OPERATIONS, Operation, kind_of
-from poplite.types import BOOL, ElementType
+from poplite.types import BOOL, FLOAT, HALF, ElementType
 
 MOST_LINES = 1 << 14
 """Lines of a recipe that a file may hold."""
@@ -104,7 +104,24 @@ class ReductionRecipe:
     is_columns: bool
 
 
-Recipe = MapRecipe | ReductionRecipe
+@dataclass(frozen=True, slots=True)
+class SumRecipe:
+    """The vertex class that adds up slices of a product, and computes something of each sum.
+
+    Attributes:
+        body: what it computes.
+        parts: what a vertex has of each tensor; the sum counts as elements.
+        out: the element type of the result.
+        total: the number of the tensor that stands for the sum; its type is that of the slices.
+    """
+
+    body: Body
+    parts: tuple[Part, ...]
+    out: type[ElementType[Any]]
+    total: int
+
+
+Recipe = MapRecipe | ReductionRecipe | SumRecipe
 
 JOINS = {
     "add": "{0} + {1}",
@@ -139,11 +156,18 @@ def _faults(recipe: Recipe) -> Iterator[str]:
         yield f"its recipe results in {body.result!r}"
         return
     numbers = range(len(body.tensors))
-    if isinstance(recipe, MapRecipe):
+    if isinstance(recipe, MapRecipe | SumRecipe):
         if types[body.result] is not recipe.out:
             yield f"its recipe gives {types[body.result]!r}, not {recipe.out!r}"
         if len(recipe.parts) != len(body.tensors):
             yield f"its recipe has {len(body.tensors)} tensors and {len(recipe.parts)} parts"
+    if isinstance(recipe, SumRecipe):
+        if Part.ROWS in recipe.parts:
+            yield "its recipe has lists of rows beside a sum"
+        if recipe.total not in numbers or body.tensors[recipe.total] not in (FLOAT, HALF):
+            yield f"its recipe adds up tensor {recipe.total}"
+        return
+    if isinstance(recipe, MapRecipe):
         if recipe.in_place is not None and recipe.in_place not in numbers:
             yield f"its recipe replaces tensor {recipe.in_place}"
         elif recipe.in_place is not None and body.tensors[recipe.in_place] is not recipe.out:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from poplite.expr.tree import Applied, ElementClass, Expr, Leaf, Number, Reduction
+from poplite.expr.tree import Applied, Contraction, ElementClass, Expr, Leaf, Number, Reduction
 from poplite.machine.library_facts import BINARY, UNARY, Loop
 from poplite.ops.fuse.straight import in_order
 
@@ -262,6 +262,8 @@ def _identity(node: Expr) -> tuple[object, ...]:
         return Leaf, node.tensor
     if isinstance(node, Reduction):
         return Reduction, node.how, node.dims, node.keepdims
+    if isinstance(node, Contraction):
+        return Contraction, node.how
     if isinstance(node, Applied):
         return Applied, node.operation, node.element_type
     return type(node), id(node)
@@ -275,6 +277,8 @@ def with_operands(node: Expr, operands: tuple[Expr, ...]) -> Expr:
         made: Expr = Reduction(
             node.how, operands[0], node.dims, node.keepdims, node.shape, node.element_type
         )
+    elif isinstance(node, Contraction):
+        made = Contraction(operands[0], operands[1], node.how, node.shape, node.element_type)
     else:
         assert isinstance(node, Applied)
         made = Applied(node.operation, operands, node.shape, node.element_type)

@@ -1,4 +1,4 @@
-"""A matrix cut into blocks that lie one behind the other.
+"""Matrices cut into blocks that lie one behind the other.
 
     matrix [4, 6], blocks [2, 4]          flat
     0  1  2  3 | 4  5                     0 1 2 3  6 7 8 9 | 4 5  10 11 | 12 13 14 15 ...
@@ -8,7 +8,7 @@
     18 19 20 21| 22 23
 
 So a block is one range of elements, whatever the matrix looks like; blocks at the lower and right
-edges are smaller.
+edges are smaller. Of several matrices the blocks of the first come first.
 """
 
 from __future__ import annotations
@@ -24,15 +24,14 @@ from poplite.graph.tensor.tensor import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """How a matrix is cut.
+    """How matrices are cut: `groups` of them, each of `rows` by `columns`.
 
-    Args:
-        rows: of the matrix.
-        columns: of the matrix.
+    Attributes:
         height: rows of a block, at least 1.
         width: columns of a block, at least 1.
     """
 
+    groups: int
     rows: int
     columns: int
     height: int
@@ -48,14 +47,21 @@ class Blocks:
         """Blocks from left to right; at least one, which may be empty."""
         return max(1, -(-self.columns // self.width))
 
+    def all(self) -> tuple[Int64, Int64, Int64]:
+        """Return group, row and column of every block, in their order."""
+        group, block = np.divmod(np.arange(self.groups * self.down * self.across), self.in_group)
+        return group, *np.divmod(block, self.across)
+
+    @property
+    def in_group(self) -> int:
+        """Blocks of a matrix."""
+        return self.down * self.across
+
     def sizes(self, row: Int64, column: Int64) -> tuple[Int64, Int64]:
         """Return heights and widths of blocks.
 
-        Args:
-            row: int64[n], from 0 to `down` - 1.
-            column: int64[n], from 0 to `across` - 1.
-
-        >>> [a.tolist() for a in Blocks(4, 6, 2, 4).sizes(np.array([0, 1]), np.array([0, 1]))]
+        >>> blocks = Blocks(1, 4, 6, 2, 4)
+        >>> [a.tolist() for a in blocks.sizes(np.array([0, 1]), np.array([0, 1]))]
         [[2, 2], [4, 2]]
         """
         return (
@@ -63,63 +69,56 @@ class Blocks:
             np.minimum(self.width, self.columns - column * self.width),
         )
 
-    def spans(self, row: Int64, column: Int64) -> tuple[Int64, Int64]:
+    def spans(self, group: Int64, row: Int64, column: Int64) -> tuple[Int64, Int64]:
         """Return where blocks begin and end in the flat order.
 
-        Args:
-            row: int64[n], from 0 to `down` - 1.
-            column: int64[n], from 0 to `across` - 1.
-
-        >>> [a.tolist() for a in Blocks(4, 6, 2, 4).spans(np.array([0, 1]), np.array([1, 0]))]
-        [[8, 12], [12, 20]]
+        >>> blocks = Blocks(2, 4, 6, 2, 4)
+        >>> [a.tolist() for a in blocks.spans(*np.array([[0, 1], [0, 1], [1, 0]]))]
+        [[8, 36], [12, 44]]
         """
         height, width = self.sizes(row, column)
-        begin = row * self.height * self.columns + height * column * self.width
+        begin = (group * self.rows + row * self.height) * self.columns
+        begin = begin + height * column * self.width
         return begin, begin + height * width
 
-    def flat(self, matrix: Tensor) -> Tensor:
-        """Return the elements of a matrix in flat order, as a view.
-
-        Args:
-            matrix: of shape (rows, columns).
-        """
-        if not matrix.num_elements:
-            return matrix.flatten()
-        parts = []
+    def flat(self, matrices: Tensor) -> Tensor:
+        """Return the elements of a tensor of shape (groups, rows, columns) in flat order."""
+        if not matrices.num_elements:
+            return matrices.flatten()
+        groups, parts = self.groups, []
         for top, end, height in _equal_parts(self.rows, self.height):
             count, band = (end - top) // height, []
             for left, right, width in _equal_parts(self.columns, self.width):
                 across = (right - left) // width
-                part = matrix[top:end, left:right].reshape((count, height, across, width))
-                part = part.dim_shuffle((0, 2, 1, 3))
-                band.append(part.reshape((count, height * (right - left))))
-            parts.append(concat(band, 1).flatten())
-        return concat(parts)
+                part = matrices[:, top:end, left:right]
+                part = part.reshape((groups, count, height, across, width))
+                part = part.dim_shuffle((0, 1, 3, 2, 4))
+                band.append(part.reshape((groups, count, height * (right - left))))
+            parts.append(concat(band, 2).reshape((groups, (end - top) * self.columns)))
+        return concat(parts, 1).flatten()
 
-    def matrix(self, flat: Tensor) -> Tensor:
-        """Return the matrix whose elements are in flat order, as a view.
-
-        Args:
-            flat: of shape (rows * columns,).
-        """
+    def matrices(self, flat: Tensor) -> Tensor:
+        """Return the tensor of shape (groups, rows, columns) whose elements are in flat order."""
         if not flat.num_elements:
-            return flat.reshape((self.rows, self.columns))
-        parts = []
+            return flat.reshape((self.groups, self.rows, self.columns))
+        groups, parts = self.groups, []
+        flat = flat.reshape((groups, self.rows * self.columns))
         for top, end, height in _equal_parts(self.rows, self.height):
             count, band = (end - top) // height, []
-            rows = flat[top * self.columns : end * self.columns]
-            rows = rows.reshape((count, height * self.columns))
+            rows = flat[:, top * self.columns : end * self.columns]
+            rows = rows.reshape((groups, count, height * self.columns))
             for left, right, width in _equal_parts(self.columns, self.width):
                 across = (right - left) // width
-                part = rows[:, height * left : height * right]
-                part = part.reshape((count, across, height, width)).dim_shuffle((0, 2, 1, 3))
-                band.append(part.reshape((end - top, right - left)))
-            parts.append(concat(band, 1))
-        return concat(parts)
+                part = rows[:, :, height * left : height * right]
+                part = part.reshape((groups, count, across, height, width))
+                part = part.dim_shuffle((0, 1, 3, 2, 4))
+                band.append(part.reshape((groups, end - top, right - left)))
+            parts.append(concat(band, 2))
+        return concat(parts, 1)
 
 
 def _equal_parts(size: int, part: int) -> list[tuple[int, int, int]]:
-    """Cut a size where parts stop being whole; return begin, end and the size of parts of each."""
-    whole = size // part * part
-    pieces = [(0, whole, part), (whole, size, size - whole)]
+    """Cut a size where parts stop being complete; return begin, end and the size of parts."""
+    complete = size // part * part
+    pieces = [(0, complete, part), (complete, size, size - complete)]
     return [piece for piece in pieces if piece[0] < piece[1]]

@@ -1,195 +1,277 @@
-"""How a matrix product is best shared among tiles: all ways are priced, the cheapest is taken.
+"""Plans of matrix products: the cheapest of all ways to share one among tiles.
 
-A cut of the depth makes partials that must be added up, a cut of the rows sends the right matrix to
-more tiles, a cut of the columns the left one (`poplite.ops.matmul.grid` has a picture).  Where
-blocks are too large for the memory of tiles, the product is made in several passes over parts of
-its rows or columns.
-
-What a way costs: bytes at the rate of the exchange, and what goes before them; the AMP unit as in
-`poplite.vertices.amp`; the vertices that add up.  Poplar's planner goes by the same sum (poplibs,
-lib/poplin/ConvPlan.cpp).  Operands count as lying where the plan wants them.
-
-    >>> from poplite.machine.target import Target
-    >>> from poplite.types import HALF
-    >>> print(plan_matmul(Target(architecture="bow"), HALF, 1024, 1024, 256, partials=HALF))
-    1,024 x 1,024 times 1,024 x 256, HALF with partials of HALF
-      grid    32 x 22 x 2, 1,408 tiles
-      block   32 x 48 times 48 x 128, 31,744 B
-      cycles  10,487 = exchange 2,577 + product 4,401 + addition 3,509
+The search prices all ways by formulas (`poplite.ops.matmul.search`), and the best eight of them by
+the cost model (`poplite.ops.matmul.exact`). A plan holds which one is taken, and the others. What
+it says becomes part of the graph: which vertex multiplies what, and where. So an executable needs
+no plan.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import lru_cache
-from operator import itemgetter
-from typing import Any
 
-import numpy as np
-
-from poplite.arrays.intervals import Int64
+from poplite.errors import TensorCreationError
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.ops.matmul.checks import check_request
-from poplite.ops.matmul.grid import MatMulPlan, Three
-from poplite.types import FLOAT, ElementType, ElementTypeLike, element_type
-from poplite.vertices.amp import amp_cycles
-from poplite.vertices.partials import partials_cycles
+from poplite.ops.matmul.exact import priced
+from poplite.ops.matmul.layout import Layout, Three
+from poplite.ops.matmul.request import Options, Request, checked_options, request_of
+from poplite.ops.matmul.search import cheapest_ways
+from poplite.ops.matmul.steps import left_of, product_of, right_of
+from poplite.program.sequence import check_graph
+from poplite.source import here
+from poplite.text import amount
+from poplite.types import FLOAT, ElementTypeLike, element_type
 
-Columns = tuple[Int64, Int64, Int64]
-"""Three numbers of each way."""
+
+class MatMulPlan:
+    """How a product of matrices, or several of them, is shared among the tiles of a graph.
+
+    `plan_matmul` makes it. `print(plan)` shows the grid of tiles, the blocks that each multiplies,
+    the cycles and bytes by part, and the other ways that were considered.
+
+    Attributes:
+        graph: the graph it was made for.
+        runners_up: the layouts that came next, the best first.
+    """
+
+    def __init__(self, graph: Graph, layouts: tuple[Layout, ...]) -> None:
+        self.graph = graph
+        self.layout, *others = layouts
+        self.runners_up = tuple(others)
+
+    @property
+    def grid(self) -> Three:
+        """Tiles over m, k and n."""
+        return self.layout.grid
+
+    @property
+    def block(self) -> Three:
+        """Rows, depth and columns of the blocks that a tile multiplies."""
+        return self.layout.block
+
+    @property
+    def passes(self) -> tuple[int, int]:
+        """How often the grid goes over m, and over n, one time after the other."""
+        return self.layout.passes
+
+    @property
+    def tiles(self) -> int:
+        """How many tiles take part."""
+        return self.layout.tiles
+
+    @property
+    def cycles(self) -> int:
+        """Cycles by the cost model, with operands as `create_left` and `create_right` make them."""
+        return self.layout.total_cycles
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of blocks and partials on a tile."""
+        return self.layout.bytes
+
+    def create_left(self, name: str = "left") -> Tensor:
+        """Make a variable for the left matrix where the plan wants it.
+
+        Args:
+            name: of the variable.
+
+        Returns:
+            A view of shape (m, k), with groups (groups, m, k). Each block lies on the tiles that
+            use it, a part on each.
+
+        Raises:
+            TensorCreationError: for a name that is none.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph(pl.Target(tiles=4))
+        >>> plan = plan_matmul(graph, m=32, k=64, n=100, type=pl.HALF)
+        >>> plan.create_left("weights")
+        <Tensor 'weights' float16[32, 64] on 4 tiles (0-3), 4,096 B>
+        """
+        return self._matrix(left_of(self.graph, self.layout, name))
+
+    def create_right(self, name: str = "right") -> Tensor:
+        """Make a variable for the right matrix where the plan wants it, as `create_left`.
+
+        Args:
+            name: of the variable.
+
+        Returns:
+            A view of shape (k, n), with groups (groups, k, n).
+
+        Raises:
+            TensorCreationError: for a name that is none.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph(pl.Target(tiles=4))
+        >>> plan = plan_matmul(graph, m=32, k=64, n=100, type=pl.HALF)
+        >>> plan.create_right("x")
+        <Tensor 'x' float16[64, 100] on 4 tiles (0-3), 12,800 B>
+        """
+        return self._matrix(right_of(self.graph, self.layout, name))
+
+    def create_output(self, name: str = "product") -> Tensor:
+        """Make a variable for the product where the plan makes it, for `ops.assign`.
+
+        Args:
+            name: of the variable.
+
+        Returns:
+            A view of shape (m, n), with groups (groups, m, n).
+
+        Raises:
+            TensorCreationError: for a name that is none.
+        """
+        flat = product_of(self.graph, self.layout, name)
+        return self._matrix(self.layout.product.matrices(flat))
+
+    def _matrix(self, matrices: Tensor) -> Tensor:
+        return matrices if self.layout.request.groups != 1 else matrices[0]
+
+    def __repr__(self) -> str:
+        return f"<MatMulPlan {self.layout.request}, {amount(self.tiles, 'tile')}>"
+
+    def __str__(self) -> str:
+        layout = self.layout
+        exchange, product, addition = layout.cycles
+        parts = [f"exchange {exchange:,}", f"products {product:,}"]
+        parts += [f"sums {addition:,}"] if layout.has_partials else []
+        each = "" if layout.num_passes == 1 else f" in each of {layout.num_passes:,} passes"
+        lines = [
+            str(layout.request),
+            f"  grid     {_grid(layout)}, {amount(layout.tiles, 'tile')}",
+            f"  block    {_by(layout.block[:2])} times {_by(layout.block[1:])}",
+            f"  cycles   {layout.total_cycles:,}; by formulas {' + '.join(parts)}{each}",
+            f"  memory   {layout.bytes:,} B of a tile = {_held(layout)}",
+        ]
+        lines += [
+            f"  {'  ' if number else 'or'}       {_grid(other)}: {other.total_cycles:,} cycles, "
+            f"{other.bytes:,} B"
+            for number, other in enumerate(self.runners_up[:SHOWN])
+        ]
+        return "\n".join(lines)
+
+
+SHOWN = 3
+"""Runners-up that a plan shows."""
+
+
+def _by(numbers: tuple[int, ...]) -> str:
+    return " x ".join(f"{n:,}" for n in numbers)
+
+
+def _grid(layout: Layout) -> str:
+    sets = f"{layout.sets:,} sets of " if layout.request.groups > 1 else ""
+    passes = f", {_by(layout.passes)} passes over m and n" if layout.num_passes > 1 else ""
+    return f"{sets}{_by(layout.grid)} over m, k, n{passes}"
+
+
+def _held(layout: Layout) -> str:
+    names = ("left", "right", "partials", "arriving partials")
+    return " + ".join(f"{n} {b:,}" for n, b in zip(names, layout.held, strict=True) if b)
 
 
 def plan_matmul(
-    target: Target,
-    element: ElementTypeLike,
-    rows: int,
-    depth: int,
-    columns: int,
+    graph: Graph,
     *,
-    partials: ElementTypeLike = FLOAT,
+    m: int,
+    k: int,
+    n: int,
+    groups: int = 1,
+    type: ElementTypeLike = FLOAT,  # noqa: A002
+    partials: ElementTypeLike | None = None,
+    result: ElementTypeLike | None = None,
+    memory: float = 0.6,
+    constraints: Mapping[str, int] | None = None,
 ) -> MatMulPlan:
-    """Return the cheapest way to multiply matrices of [rows, depth] and [depth, columns].
+    """Return the cheapest way to multiply matrices of [m, k] and [k, n] on the tiles of a graph.
 
     Args:
-        target: the machine; of several IPUs one is used.
-        element: HALF or FLOAT.
-        rows: of the left matrix.
-        depth: columns of the left matrix, rows of the right one.
-        columns: of the right matrix.
+        graph: where they will be multiplied; of several IPUs one is used.
+        m: rows of the left matrix.
+        k: columns of the left matrix, rows of the right one.
+        n: columns of the right matrix.
+        groups: how many such products there are, of [groups, m, k] and [groups, k, n].
+        type: of the matrices, HALF or FLOAT.
         partials: the type in which tiles add up, FLOAT or that of the matrices. HALF takes less
-            memory and less exchange, and is rounded after every 16 products.
+            memory and less exchange, and is rounded after every 16 products. Left out, FLOAT.
+        result: the type of the product; FLOAT of matrices of HALF keeps what partials of FLOAT
+            hold. Left out, that of the matrices.
+        memory: the share of a tile's memory that blocks and partials may take. Products for which
+            that is too little are made in several passes.
+        constraints: numbers that are fixed: "pm", "pk", "pn", tiles over m, k and n; "pg", sets of
+            tiles over the groups; "split_m", "split_n", passes over m and n.
 
     Returns:
-        The plan, for equal arguments the same.  Of equal ways it is that with the fewest tiles,
-        then the least memory, then the fewest cuts of the depth; where no way fits, that with the
-        least memory.
+        The plan, for equal arguments the same. Of equally cheap ways it is the one with the fewest
+        tiles, then the least memory, then the fewest cuts of k.
 
     Raises:
-        InvalidMachineModel: for something that is no target.
+        GraphMemoryAllocationError: where no way fits, with what takes the memory.
         ElementTypeError: for types that the AMP unit does not multiply.
         TensorCreationError: for a size that is no whole number from 0.
         SizeOverflowError: for more than 2**50 multiplications.
+        InvalidOption: for a constraint of another name, and a `memory` that is no share.
+        ControlProgramError: for a graph that is none.
 
-    >>> plan = plan_matmul(Target(tiles=4), FLOAT, 64, 64, 64)
+    >>> import poplite as pl
+    >>> plan = plan_matmul(pl.Graph(pl.Target(tiles=4)), m=64, k=64, n=64)
     >>> plan.grid, plan.block, plan.passes
     ((4, 1, 1), (16, 64, 64), (1, 1))
     """
-    kind, partial = element_type(element), element_type(partials)
-    sizes = check_request(target, kind, partial, (rows, depth, columns))
-    return _planned(target, kind, partial, *sizes)
+    what = "plan_matmul"
+    check_graph(f"{what}(graph, m=64, k=64, n=64)", graph)
+    options = checked_options(what, partials, result, memory, constraints)
+    request = request_of(what, (groups, m, k, n), element_type(type), options)
+    return MatMulPlan(graph, planned(graph.target, request))
 
 
 @lru_cache(maxsize=256)
-def _planned(
-    target: Target,
-    element: type[ElementType[Any]],
-    partials: type[ElementType[Any]],
-    rows: int,
-    depth: int,
-    columns: int,
-) -> MatMulPlan:
-    """Go from one pass to twice as many over the rows or the columns, as long as that helps."""
-    some = max(1, rows), max(1, depth), max(1, columns)  # no elements are shared out like one
-    planner = _Planner(target, element, partials, some)
-    rank, plan = planner.best(1, 1)
-    while True:
-        down, along = plan.passes
-        passes = (2 * down, along), (down, 2 * along)
-        found = min((planner.best(*each) for each in passes), key=itemgetter(0))
-        if found[0] >= rank:
-            return replace(plan, rows=rows, depth=depth, columns=columns)
-        rank, plan = found
+def planned(target: Target, request: Request) -> tuple[Layout, ...]:
+    """Return the best ways, the cheapest by the cost model first."""
+    ways = cheapest_ways(target, request)
+    if min(request.groups, *request.sizes) == 0:
+        return tuple(ways)
+    exact = [priced(target, way) for way in ways]
+    order = sorted(range(len(ways)), key=lambda way: (exact[way].total_cycles, way))
+    return tuple(exact[way] for way in order)
 
 
-class _Planner:
-    """Prices the ways to make one product, all at once."""
+def layout_for(
+    graph: Graph, how: MatMulPlan | Options | None, sizes: Sizes, element: ElementTypeLike
+) -> tuple[Graph, Layout]:
+    """Return the layout for groups, m, k and n, by a plan or by options, and whose tiles it has."""
+    if isinstance(how, MatMulPlan):
+        _check_plan(graph, how, sizes, element)
+        return how.graph, how.layout
+    request = request_of("ops.matmul", sizes, element_type(element), how or Options())
+    return graph, planned(graph.target, request)[0]
 
-    def __init__(
-        self,
-        target: Target,
-        element: type[ElementType[Any]],
-        partials: type[ElementType[Any]],
-        shape: Three,
-    ) -> None:
-        self.target, self.element, self.partials, self.shape = target, element, partials, shape
 
-    def best(self, down: int, along: int) -> tuple[tuple[int, ...], MatMulPlan]:
-        """Return the best way in some passes over the rows and the columns, behind its rank.
+Sizes = tuple[int, int, int, int]
+"""groups, m, k and n."""
 
-        The lower the rank, the better.
-        """
-        block, grid = self._ways((down, 1, along))
-        (height, deep, width), (tall, cuts, wide) = block, grid
-        rows, _, columns = self.shape
-        passes = -(-rows // (height * tall)), -(-columns // (width * wide))
-        size = self.element.size_bytes
-        exchange, addition = self._exchange(block, grid), self._addition(block, grid)
-        product = amp_cycles(height, deep, width, size, self.target)
-        cycles = passes[0] * passes[1] * (exchange + product + addition)
-        made = height * width * self.partials.size_bytes * self._adds(cuts)
-        held = (height + width) * deep * size + made * np.where(cuts > 1, 2, 1)
-        limit = self.target.cost("matmul_memory_share") * self.target.tile_memory_bytes
-        rank = np.where(held > limit, held, 0), cycles, tall * cuts * wide, held, cuts
-        best = int(np.lexsort(rank[::-1])[0])
 
-        def of(numbers: tuple[Int64, ...]) -> Any:
-            return tuple(int(column[best]) for column in numbers)
-
-        plan = MatMulPlan(
-            *(self.element, self.partials, *self.shape, of(block), of(grid), of(passes)),
-            *of((exchange, product, addition, held)),
+def _check_plan(graph: Graph, plan: MatMulPlan, sizes: Sizes, element: ElementTypeLike) -> None:
+    request = plan.layout.request
+    is_same = (request.groups, *request.sizes) == sizes and request.element_type is element
+    asked = f"m={sizes[1]}, k={sizes[2]}, n={sizes[3]}"
+    asked += f", groups={sizes[0]}" if sizes[0] != 1 else ""
+    if not is_same:
+        raise TensorCreationError(
+            f"ops.matmul: the plan is for {request.element_type!r} of "
+            f"{(request.groups, *request.sizes)}, the matrices are {element!r} of {sizes}",
+            at=here(),
+            found="sizes are groups, m, k and n",
+            fix=f"ops.plan_matmul(graph, {asked}, type=pl.{element!r})",
         )
-        return of(rank), plan
-
-    def _ways(self, passes: Three) -> tuple[Columns, Columns]:
-        """Return sizes of blocks by rows, depth and columns, and how many there are of them."""
-        inputs = int(self.target.cost("amp_inputs_bytes")) // self.element.size_bytes
-        grains, tiles = (int(self.target.cost("amp_outputs")), inputs, 1), self.target.tiles_per_ipu
-        (height, tall), (deep, cuts), (width, wide) = (
-            _sizes(*each, tiles) for each in zip(self.shape, passes, grains, strict=True)
+    if plan.graph.top_level_graph is not graph.top_level_graph:
+        raise TensorCreationError(
+            "ops.matmul: the plan was made for another graph",
+            at=here(),
+            found=f"{plan.graph!r}, and the matrices are of {graph!r}",
+            fix=f"ops.plan_matmul(graph, {asked}, type=pl.{element!r})",
         )
-        i, j = np.nonzero(tall[:, None] * cuts <= tiles)
-        both, k = np.nonzero((tall[i] * cuts[j])[:, None] * wide <= tiles)
-        i, j = i[both], j[both]
-        return (height[i], deep[j], width[k]), (tall[i], cuts[j], wide[k])
-
-    def _exchange(self, block: Columns, grid: Columns) -> Int64:
-        """Return the cycles in which tiles get the operands, and put their own part in between."""
-        (height, deep, width), (tall, _, wide) = block, grid
-        cost, row = self.target.cost, self.element.size_bytes * deep
-        pair = int(cost("pair_tiles"))
-        right = width * (tall - 1) / tall / np.where(tall % pair == 0, pair, 1)
-        received = row * (height * (wide - 1) / wide + right)
-        own = row * (height / wide * (wide > 1) + width / tall * (tall > 1))
-        copied = np.ceil(own / cost("memcpy_bytes_per_cycle")) + cost("worker_call")
-        return self._moved(received) + np.where(own > 0, copied, 0).astype(np.int64)
-
-    def _addition(self, block: Columns, grid: Columns) -> Int64:
-        """Return the cycles of adding up partials, on the tiles that made them."""
-        (height, _, width), (_, cuts, _) = block, grid
-        outputs, kinds = np.ceil(height * width / cuts), (self.partials, self.element)
-        added = partials_cycles(outputs, cuts - 1, *kinds, self.target)
-        received = height * width * self.partials.size_bytes * (cuts - 1) / cuts
-        return self._moved(received) + np.where(self._adds(cuts), added, 0)
-
-    def _adds(self, cuts: Int64) -> Any:
-        """Tell which ways write partials that are added up, or rounded."""
-        return (cuts > 1) | (self.partials is not self.element)
-
-    def _moved(self, received: Any) -> Int64:
-        """Return the cycles of an exchange by the bytes that a tile receives in it."""
-        start = self.target.cost("sync_cycles") + self.target.cost("latency_cycles")
-        cycles = np.ceil(received / self.target.exchange_bytes_per_cycle) + start
-        moved: Int64 = np.where(received > 0, cycles, 0).astype(np.int64)
-        return moved
-
-
-def _sizes(size: int, passes: int, grain: int, most: int) -> tuple[Int64, Int64]:
-    """Return sizes of equal parts of a pass, in whole grains, and how many of each there are.
-
-    >>> [numbers.tolist() for numbers in _sizes(100, 1, 16, 1000)]
-    [[16, 32, 48, 64, 100], [7, 4, 3, 2, 1]]
-    """
-    grains = -(-size // (grain * passes))
-    part = np.unique(-(-grains // np.arange(1, min(grains, most) + 1)))
-    return np.minimum(part * grain, size), -(-grains // part)

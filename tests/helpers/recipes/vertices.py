@@ -16,8 +16,20 @@ from poplite.vertices.reduce import Join, columns_reference, rows_reference
 
 
 def amp(rng: np.random.Generator) -> tuple[Values, Expected]:
+    rows, inner, cols = (int(v) for v in rng.integers((1, 0, 1), (20, 40, 150)))
+    dtype = rng.choice(["float32", "float16"])
+    return product(rng, (rows, inner, cols), dtype, "float32")
+
+
+def amp_in_half(rng: np.random.Generator) -> tuple[Values, Expected]:
     rows, inner, cols = (int(v) for v in rng.integers((1, 0, 1), (20, 40, 9)))
-    dtype, out = rng.choice(["float32", "float16"], 2)
+    return product(rng, (rows, inner, cols), "float16", "float16")
+
+
+def product(
+    rng: np.random.Generator, shape: tuple[int, int, int], dtype: str, out: str
+) -> tuple[Values, Expected]:
+    rows, inner, cols = shape
     weights, x = (floats(rng, n).clip(-99, 99).astype(dtype) for n in (rows * inner, inner * cols))
     made = amp_reference(weights.reshape(rows, inner), x.reshape(inner, cols), out)
     before = floats(rng, rows * cols).clip(-6e4, 6e4).astype(out)
@@ -52,10 +64,9 @@ def add(rng: np.random.Generator) -> tuple[Values, Expected]:
 def add_partials(rng: np.random.Generator) -> tuple[Values, Expected]:
     n, others = int(rng.integers(1, 40)), int(rng.integers(0, 6))
     dtype, out = rng.choice(["float32", "float16"], 2)
-    own, *rest = floats(rng, others + 1, n).clip(-9e3, 9e3).astype(dtype)
-    sent = np.array(rest, dtype).reshape(others, n)
-    made = partials_reference(own, sent, out)
-    return {"own": own, "others": sent.ravel(), "out": own.astype(out)}, {"out": made}
+    partials = floats(rng, others + 1, n).clip(-9e3, 9e3).astype(dtype)
+    made = partials_reference(partials, out)
+    return {"partials": list(partials), "out": partials[0].astype(out)}, {"out": made}
 
 
 def of_many(rng: np.random.Generator, join: Join, shape: tuple[int, int]) -> npt.NDArray[Any]:
@@ -100,6 +111,7 @@ def columns(join: Join) -> Recipe:
 
 RECIPES: dict[Key, Recipe] = {
     ("vertices/amp.py", "AmpMatMul"): amp,
+    ("vertices/amp.py", "AmpMatMulInHalf"): amp_in_half,
     ("vertices/counting.py", "CountFrom"): count_from,
     ("vertices/counting.py", "CountOn"): count_on,
     ("vertices/elementwise.py", "Add"): add,

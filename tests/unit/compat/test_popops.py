@@ -12,7 +12,7 @@ import pytest
 
 import poplite as pl
 from helpers.running import ROOT
-from poplite.compat import popops, poputil
+from poplite.compat import poplin, popops, poputil
 from poplite.compat.popops import Operation, ReduceParams, SingleReduceOp, expr as pe
 from poplite.compat.popops.meanings import BINARY, TERNARY, UNARY
 
@@ -356,7 +356,7 @@ def test_the_documentation_lists_what_there_is() -> None:
     listed = set(re.findall(r"`(\w+)`", section))
     public = {
         name.removesuffix("InPlace").removesuffix("WithOutput")
-        for module in (popops, poputil)
+        for module in (popops, poplin, poputil)
         for name, value in vars(module).items()
         if callable(value)
         and value.__module__.startswith("poplite.compat")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,15 @@ import poplite as pl
 from helpers.running import words_of
 from poplite import ops
 from poplite.ops.fuse.classes import class_of, recipe_of
-from poplite.ops.fuse.recipe import Line, MapRecipe, Part, ReductionRecipe
+from poplite.ops.fuse.recipe import (
+    Body,
+    Line,
+    MapRecipe,
+    Part,
+    ReductionRecipe,
+    SumRecipe,
+    fault_of,
+)
 
 PROGRAM = """
 import numpy as np
@@ -105,6 +114,24 @@ class Written(pl.Vertex):
 
 def test_classes_that_somebody_wrote_have_no_recipe() -> None:
     assert recipe_of(Written) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({"total": 2}, "adds up tensor 2"),
+        ({"total": 1}, "adds up tensor 1"),
+        ({"parts": (Part.ELEMENTS, Part.ROWS)}, "lists of rows beside a sum"),
+        ({"parts": (Part.ELEMENTS,)}, "2 tensors and 1 parts"),
+        ({"out": pl.INT}, "gives FLOAT, not INT"),
+    ],
+)
+def test_recipes_of_sums_that_no_expression_has(change: dict[str, Any], found: str) -> None:
+    lines = (Line("cast", pl.FLOAT, ("a1",)), Line("add", pl.FLOAT, ("a0", "v0")))
+    body = Body(lines, "v1", (pl.FLOAT, pl.INT), ())
+    sound = SumRecipe(body, (Part.ELEMENTS, Part.ROW), pl.FLOAT, 0)
+    assert fault_of(sound) is None
+    assert found in (fault_of(replace(sound, **change)) or "")
 
 
 # -- recipes that no expression has -----------------------------------------------------------

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 import poplite as pl
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.graph.compute_sets.edges import Edges
+from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.view.contiguous.nested import MOST_RUNS
 
 
@@ -70,3 +72,37 @@ def test_rows_of_a_tensor_are_as_rows_in_a_list(
             assert found.start.array().tolist() == expected.start.array().tolist()
         for one, two in zip(found.runs(), expected.runs(), strict=True):
             assert one.tolist() == two.tolist()
+
+
+@pytest.mark.parametrize("form", ["whole", "every other element", "of two variables", "empty rows"])
+def test_lists_of_slices_are_lists_of_tensors(form: str) -> None:
+    graph = pl.Graph()
+    x, y = (graph.add_variable(pl.FLOAT, (n, 6), mapping=0) for n in (4, 2))
+    vector = FORMS[form](x, y).flatten()
+    size = vector.num_elements
+    bounds = [(0, size), (0, min(size, 3)), (size // 2, size), (0, 0), (size // 3, size)]
+    begin, end = np.array(bounds).T
+    lists = SliceLists(Slices(vector, 0, begin, end), np.array([0, 1, 1, 4, 5]))
+    assert [len(each) for each in lists] == [1, 0, 3, 1]
+    results = graph.add_variable(pl.FLOAT, (4,), mapping=0)
+    found = []
+    for rows in (lists, [list(each) for each in lists]):
+        work = graph.add_compute_set("cs")
+        graph.add_vertices(work, Rows, tile=0, rows=rows, y=results)
+        found.append(edge_table(work).families[0].fields[0])
+    assert found[0].edges.rows.array().tolist() == found[1].edges.rows.array().tolist()
+    assert found[0].edges.length.array().tolist() == found[1].edges.length.array().tolist()
+    runs = [(each.runs.begin.tolist(), each.runs.size.tolist()) for each in found]
+    assert runs[0] == runs[1]
+
+
+def test_lists_of_slices_for_a_field_that_is_no_list() -> None:
+    graph = pl.Graph()
+    x = graph.add_variable(pl.FLOAT, (6,), "x", mapping=0)
+    begin, first = np.arange(2), np.arange(3)
+    lists = SliceLists(Slices(x, 0, begin, begin + 1), first)
+    with pytest.raises(pl.ElementTypeError, match="field 'y'"):
+        graph.add_vertices(graph.add_compute_set("cs"), Rows, tile=0, rows=lists, y=lists)
+    matrix = SliceLists(Slices(x.reshape((6, 1)), 0, begin, begin + 1), first)
+    with pytest.raises(pl.GraphConnectionError, match="field 'rows'"):
+        graph.add_vertices(graph.add_compute_set("cs"), Rows, tile=0, rows=matrix, y=x[:2])

@@ -66,7 +66,6 @@ REFUSED: dict[str, tuple[Callable[[pl.Tensor], object], str]] = {
     "a tensor in the place of a list": (lambda x: ops.map(ops.arg(0) + 1, x), "[x])"),  # type: ignore
     "tensors for no argument": (lambda x: ops.map(x + 1, [x]), "1 tensor for 0 arguments"),
     "a number of an expression": (lambda x: float(ops.sum(x)), "engine.read(t)"),  # type: ignore
-    "a matrix product": (lambda x: (x + 1) @ x, "'@' of an expression"),  # type: ignore
     "rounding": (lambda x: round(x + 1), "ops.round(x)"),  # type: ignore
     "the rank of an argument": (lambda _: ops.arg(0).rank, "has no shape yet"),
     "what was done for an expression": (lambda x: ops.explain(x + 1), "ops.explain"),  # type: ignore

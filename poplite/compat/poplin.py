@@ -1,0 +1,442 @@
+"""poplin: products of matrices.
+
+    poplin::createMatMulInputLHS(graph, HALF, {64, 96}, {96, 32}, "w", options, &cache)
+    poplin.createMatMulInputLHS(graph, HALF, (64, 96), (96, 32), "w", options, cache)
+
+Arguments stand in the order of the C++ functions: the graph first, then operands, the program, the
+debug name, options and the cache. Types of outputs may be left out where C++ has a second form
+without them. Options that plans of poplite have are used, `availableMemoryProportion` and
+`partialsType`; the others that PopLibs knows are taken, and change nothing.
+
+Source: PopLibs, `poplin/MatMul.hpp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from poplite import ops
+from poplite.errors import (
+    ElementTypeError,
+    InvalidOption,
+    TensorCreationError,
+    did_you_mean,
+)
+from poplite.expr.tree import Expr
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.program import Sequence as Steps
+from poplite.source import here
+from poplite.text import clipped, of_type
+from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
+
+Options = Mapping[str, str] | None
+Shape = Sequence[int]
+
+_KNOWN = (
+    "availableMemoryProportion",
+    "enableFastReduce",
+    "enableMultiStageReduce",
+    "fullyConnectedPass",
+    "inputRHSIsPreArranged",
+    "partialsType",
+    "remapOutputTensor",
+    "use128BitConvUnitLoad",
+)
+
+_TYPES = {"half": HALF, "float": FLOAT}
+
+
+class PlanningCache:
+    """What `poplin::PlanningCache` is; poplite keeps plans by itself."""
+
+
+def matMul(
+    graph: Graph,
+    A: Tensor,
+    B: Tensor,
+    prog: Steps,
+    *arguments: Any,
+) -> Tensor:
+    """Record the product of two matrices, `poplin::matMul`.
+
+    Args:
+        graph: of the matrices.
+        A: [m, k] of HALF or FLOAT.
+        B: [k, n] of the same type.
+        prog: where the steps go.
+        *arguments: `[outputType,] debug_context="", options=None, cache=None`.
+
+    Returns:
+        A new tensor [m, n].
+
+    Raises:
+        the errors of `poplite.ops.matmul`, and InvalidOption for an unknown option.
+
+    >>> import poplite as pl
+    >>> graph, prog = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> a = graph.add_variable(pl.FLOAT, (2, 3), "a", mapping=0, initial_value=[[1, 2, 3]] * 2)
+    >>> c = matMul(graph, a, a.transpose(), prog, "c")
+    >>> engine = pl.Engine(graph, prog)
+    >>> engine.run()
+    >>> engine.read(c)
+    array([[14., 14.],
+           [14., 14.]], dtype=float32)
+    """
+    return _product("matMul", graph, (A, B), prog, arguments, 2)
+
+
+def matMulGrouped(
+    graph: Graph,
+    A: Tensor,
+    B: Tensor,
+    prog: Steps,
+    *arguments: Any,
+) -> Tensor:
+    """Record a product for each group, `poplin::matMulGrouped`: [g, m, k] by [g, k, n].
+
+    Args:
+        graph: of the matrices.
+        A: [g, m, k].
+        B: [g, k, n] of the same type.
+        prog: where the steps go.
+        *arguments: as of `matMul`.
+
+    Returns:
+        A new tensor [g, m, n].
+
+    Raises:
+        the errors of `matMul`.
+    """
+    return _product("matMulGrouped", graph, (A, B), prog, arguments, 3)
+
+
+def matMulWithOutput(
+    graph: Graph,
+    A: Tensor,
+    B: Tensor,
+    out: Tensor,
+    prog: Steps,
+    debug_context: str = "",
+    options: Options = None,
+    cache: PlanningCache | None = None,
+) -> None:
+    """Record a product that goes into a tensor, `poplin::matMulWithOutput`.
+
+    Raises:
+        the errors of `matMul`.
+    """
+    _store("matMulWithOutput", graph, out, (A, B), prog, debug_context, options, 2)
+
+
+def matMulGroupedWithOutput(
+    graph: Graph,
+    A: Tensor,
+    B: Tensor,
+    out: Tensor,
+    prog: Steps,
+    debug_context: str = "",
+    options: Options = None,
+    cache: PlanningCache | None = None,
+) -> None:
+    """Record products of groups that go into a tensor, `poplin::matMulGroupedWithOutput`.
+
+    Raises:
+        the errors of `matMul`.
+    """
+    _store("matMulGroupedWithOutput", graph, out, (A, B), prog, debug_context, options, 3)
+
+
+def matMulAcc(
+    graph: Graph,
+    C: Tensor,
+    k: float | Tensor,
+    A: Tensor,
+    B: Tensor,
+    prog: Steps,
+    debug_context: str = "",
+    options: Options = None,
+    cache: PlanningCache | None = None,
+) -> None:
+    """Record `C += k * A B`, `poplin::matMulAcc`; k is a number or a tensor of one element.
+
+    Raises:
+        the errors of `matMul`.
+    """
+    _accumulate("matMulAcc", graph, C, k, (A, B), prog, debug_context, options, 2)
+
+
+def matMulGroupedAcc(
+    graph: Graph,
+    C: Tensor,
+    k: float | Tensor,
+    A: Tensor,
+    B: Tensor,
+    prog: Steps,
+    debug_context: str = "",
+    options: Options = None,
+    cache: PlanningCache | None = None,
+) -> None:
+    """Record `C += k * A B` for each group, `poplin::matMulGroupedAcc`.
+
+    Raises:
+        the errors of `matMul`.
+    """
+    _accumulate("matMulGroupedAcc", graph, C, k, (A, B), prog, debug_context, options, 3)
+
+
+def createMatMulInputLHS(graph: Graph, inputType: ElementTypeLike, *arguments: Any) -> Tensor:
+    """Make the left matrix where a plan wants it, `poplin::createMatMulInputLHS`.
+
+    Args:
+        graph: where it goes.
+        inputType: HALF or FLOAT.
+        *arguments: `[outputType,] aShape, bShape, debug_context="", options=None, cache=None`.
+
+    Returns:
+        A new tensor of aShape, (m, k).
+
+    Raises:
+        the errors of `poplite.ops.plan_matmul`, and InvalidOption for an unknown option.
+    """
+    plan, name = _planned("createMatMulInputLHS", graph, inputType, arguments, 2)
+    return plan.create_left(name or "lhs")
+
+
+def createMatMulInputRHS(graph: Graph, inputType: ElementTypeLike, *arguments: Any) -> Tensor:
+    """Make the right matrix where a plan wants it: bShape, (k, n); else as the left one.
+
+    Raises:
+        the errors of `createMatMulInputLHS`.
+    """
+    plan, name = _planned("createMatMulInputRHS", graph, inputType, arguments, 2)
+    return plan.create_right(name or "rhs")
+
+
+def createMatMulOutput(graph: Graph, inputType: ElementTypeLike, *arguments: Any) -> Tensor:
+    """Make the product where a plan makes it: (m, n); else as the left matrix.
+
+    Raises:
+        the errors of `createMatMulInputLHS`.
+    """
+    plan, name = _planned("createMatMulOutput", graph, inputType, arguments, 2)
+    return plan.create_output(name or "out")
+
+
+def createMatMulGroupedInputLHS(
+    graph: Graph,
+    inputType: ElementTypeLike,
+    *arguments: Any,
+) -> Tensor:
+    """Make the left matrices of groups: aShape, (g, m, k); else as of one product.
+
+    Raises:
+        the errors of `createMatMulInputLHS`.
+    """
+    plan, name = _planned("createMatMulGroupedInputLHS", graph, inputType, arguments, 3)
+    return _grouped(plan.create_left(name or "lhs"))
+
+
+def createMatMulGroupedInputRHS(
+    graph: Graph,
+    inputType: ElementTypeLike,
+    *arguments: Any,
+) -> Tensor:
+    """Make the right matrices of groups: bShape, (g, k, n); else as of one product.
+
+    Raises:
+        the errors of `createMatMulInputLHS`.
+    """
+    plan, name = _planned("createMatMulGroupedInputRHS", graph, inputType, arguments, 3)
+    return _grouped(plan.create_right(name or "rhs"))
+
+
+def createMatMulGroupedOutput(
+    graph: Graph,
+    inputType: ElementTypeLike,
+    *arguments: Any,
+) -> Tensor:
+    """Make the products of groups where a plan makes them: (g, m, n).
+
+    Raises:
+        the errors of `createMatMulInputLHS`.
+    """
+    plan, name = _planned("createMatMulGroupedOutput", graph, inputType, arguments, 3)
+    return _grouped(plan.create_output(name or "out"))
+
+
+def transposeGroupedMatrix(A: Tensor) -> Tensor:
+    """Return a view of [g, r, c] as [g, c, r], `poplin::transposeGroupedMatrix`.
+
+    >>> import poplite as pl
+    >>> transposeGroupedMatrix(pl.Graph().add_variable(pl.HALF, (2, 3, 4))).shape
+    (2, 4, 3)
+    """
+    return A.dim_shuffle((0, 2, 1))
+
+
+def matMulReportPlan(
+    out: Any,
+    graph: Graph,
+    inputType: ElementTypeLike,
+    outputType: ElementTypeLike,
+    aShape: Shape,
+    bShape: Shape,
+    options: Options = None,
+    cache: PlanningCache | None = None,
+) -> None:
+    """Write the plan of a product to a text file or stream, `poplin::matMulReportPlan`.
+
+    Raises:
+        the errors of `createMatMulInputLHS`.
+    """
+    arguments = (outputType, aShape, bShape, "", options)
+    plan, _ = _planned("matMulReportPlan", graph, inputType, arguments, len(aShape))
+    out.write(f"{plan}\n")
+
+
+def _product(
+    what: str,
+    graph: Graph,
+    operands: tuple[Tensor, Tensor],
+    prog: Steps,
+    arguments: tuple[Any, ...],
+    rank: int,
+) -> Tensor:
+    output = operands[0].element_type
+    if arguments and not isinstance(arguments[0], str):
+        output = element_type(arguments[0])
+        arguments = arguments[1:]
+    name, options, _ = _completed(what, arguments)
+    expr = _matmul(what, operands, options, rank, output)
+    return ops.map(expr, name=name or what, program=prog)
+
+
+def _store(
+    what: str,
+    graph: Graph,
+    out: Tensor,
+    operands: tuple[Tensor, Tensor],
+    prog: Steps,
+    name: str,
+    options: Options,
+    rank: int,
+) -> None:
+    expr = _matmul(what, operands, options, rank, out.element_type)
+    ops.assign(out, expr, name=name or what, program=prog)
+
+
+def _accumulate(
+    what: str,
+    graph: Graph,
+    C: Tensor,
+    k: float | Tensor,
+    operands: tuple[Tensor, Tensor],
+    prog: Steps,
+    name: str,
+    options: Options,
+    rank: int,
+) -> None:
+    expr = _matmul(what, operands, options, rank, C.element_type)
+    factor = ops.cast(k.reshape(()), C.element_type) if isinstance(k, Tensor) else k
+    ops.assign(C, C + factor * expr, name=name or what, program=prog)
+
+
+def _matmul(
+    what: str,
+    operands: tuple[Tensor, Tensor],
+    options: Options,
+    rank: int,
+    result: ElementTypeLike,
+) -> Expr:
+    for each in operands:
+        if each.rank != rank:
+            form = "[g, m, k] by [g, k, n]" if rank == 3 else "[m, k] by [k, n]"
+            raise TensorCreationError(
+                f"poplin.{what}: '{each.name}' has shape {each.shape}",
+                at=here(),
+                found=f"it multiplies {form}",
+                fix="poplin.matMul of matrices, matMulGrouped of groups of them",
+            )
+    found = _plan_options(what, options, operands[0].element_type)
+    return ops.matmul(*operands, result=result, **found)
+
+
+def _planned(
+    what: str, graph: Graph, kind: ElementTypeLike, arguments: tuple[Any, ...], rank: int
+) -> tuple[ops.MatMulPlan, str]:
+    """Return the plan and the name that arguments ask for."""
+    result = kind
+    if arguments and not isinstance(arguments[0], Sequence):
+        result, arguments = arguments[0], arguments[1:]
+    if len(arguments) < 2 or any(len(shape) != rank for shape in arguments[:2]):
+        raise TensorCreationError(
+            f"poplin.{what}: shapes {', '.join(map(clipped, arguments[:2])) or 'are left out'}",
+            at=here(),
+            found=f"two shapes of {rank} sizes each are needed",
+            fix=f"poplin.{what}(graph, HALF, (4, 64, 96)[-{rank}:], (4, 96, 32)[-{rank}:])",
+        )
+    left, right = (tuple(shape) for shape in arguments[:2])
+    if (*left[:-2], left[-1]) != right[:-1]:
+        raise TensorCreationError(
+            f"poplin.{what}: shapes {arguments[0]} and {arguments[1]} do not fit",
+            at=here(),
+            found="columns of the left are rows of the right; groups are as many",
+            fix="the shapes of the operands of matMul",
+        )
+    name, options, _ = _completed(what, arguments[2:])
+    element = element_type(kind)
+    plan = ops.plan_matmul(
+        graph,
+        m=left[-2],
+        k=left[-1],
+        n=right[-1],
+        groups=left[0] if rank == 3 else 1,
+        type=element,
+        result=result,
+        **_plan_options(what, options, element),
+    )
+    return plan, name
+
+
+def _grouped(tensor: Tensor) -> Tensor:
+    return tensor if tensor.rank == 3 else tensor.reshape((1, *tensor.shape))
+
+
+def _completed(what: str, arguments: tuple[Any, ...]) -> tuple[str, Options, object]:
+    """Return the debug name, the options and the cache, each of which may be left out."""
+    if len(arguments) > 3:
+        raise ElementTypeError(
+            f"poplin.{what}: too many arguments",
+            at=here(),
+            found=", ".join(map(clipped, arguments)),
+            fix='at the end: debug_context="", options=None, cache=None',
+        )
+    left_out: tuple[Any, ...] = ("", None, None)
+    name, options, cache = arguments + left_out[len(arguments) :]
+    return name, options, cache
+
+
+def _plan_options(what: str, options: Options, element: ElementTypeLike) -> dict[str, Any]:
+    """Return PopLibs' options as those of a plan."""
+    found: dict[str, Any] = {}
+    for name, value in (options or {}).items():
+        if name not in _KNOWN:
+            raise InvalidOption(
+                f"poplin.{what}: there is no option {name!r}{did_you_mean(name, list(_KNOWN))}",
+                at=here(),
+                found=f"options: {', '.join(_KNOWN)}",
+            )
+        if name == "partialsType":
+            if value not in _TYPES:
+                raise InvalidOption(
+                    f"poplin.{what}: partialsType is {clipped(value)}",
+                    at=here(),
+                    found=of_type(value),
+                    fix="'half' or 'float'",
+                )
+            found["partials"] = FLOAT if element_type(element) is FLOAT else _TYPES[value]
+        if name == "availableMemoryProportion":
+            found["memory"] = float(value)
+    return found

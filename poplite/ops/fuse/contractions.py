@@ -1,0 +1,156 @@
+"""Products of matrices within expressions: what is multiplied how, and what is computed behind it.
+
+    maximum(a @ b + bias, 0)     products     slices of k, each on tiles of its own
+                                 sums         adds up the slices, adds the bias, ...
+
+An expression around a product is computed where its sums are made, by the vertices that make them.
+Where k is not cut it is a map in the place of the product.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from poplite.expr.build import cast
+from poplite.expr.tree import Applied, Contraction, Expr, Leaf, Shape
+from poplite.graph.tensor.slices import Slices
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.fuse.classes import class_of
+from poplite.ops.fuse.recipe import Part, SumRecipe
+from poplite.ops.fuse.storing import with_operands
+from poplite.ops.fuse.straight import Straight, in_order, straight
+from poplite.ops.matmul.layout import Layout
+from poplite.ops.matmul.steps import Behind, Multiplication, Parts
+
+
+def as_matrices(node: Contraction, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the operands of a product as tensors of shape (groups, m, k) and (groups, k, n)."""
+    if left.rank == 1:
+        left = left.reshape((1, *left.shape))
+    if right.rank == 1:
+        right = right.reshape((*right.shape, 1))
+    if right.rank == 2:  # all groups have the same right matrix: they are one with more rows
+        rows = math.prod(left.shape[:-1])
+        return left.reshape((1, rows, left.shape[-1])), right.reshape((1, *right.shape))
+    one, other = node.operands
+    groups = node.shape[: node.rank - (one.rank > 1) - (other.rank > 1)]
+    return _of_groups(left, groups), _of_groups(right, groups)
+
+
+def _of_groups(tensor: Tensor, groups: Shape) -> Tensor:
+    rank = len(groups) + 2
+    view = tensor.reshape((1,) * (rank - tensor.rank) + tensor.shape)
+    for d, size in enumerate(groups):
+        if view.shape[d] != size:
+            view = view.broadcast(size, d)
+    return view.reshape((math.prod(groups), *view.shape[-2:]))
+
+
+def computed_behind(
+    expr: Expr,
+    node: Contraction,
+    work: Multiplication,
+    stored: Mapping[Expr, Tensor],
+    kept: set[Expr],
+) -> tuple[Behind, Straight]:
+    """Return how vertices that add up slices of a product compute an expression of its sums."""
+    total = Leaf(work.partials)
+    body = straight(replaced(expr, {node: cast(total, node.element_type)}, kept), stored)
+    number = next(n for n, each in enumerate(body.tensors) if each is work.partials)
+    operands = [
+        (Part.ELEMENTS, each) if n == number else _operand(each, node.shape, work.layout)
+        for n, each in enumerate(body.tensors)
+    ]
+    parts = tuple(part for part, _ in operands)
+    by_rows = Part.ROW in parts or Part.COLUMN in parts
+    vertex = class_of(SumRecipe(body.body, parts, expr.element_type, number))
+
+    def fields(parts: Parts) -> dict[str, object]:
+        made: dict[str, object] = {
+            f"x{n}": _cut(part, tensor, work.layout, parts)
+            for n, (part, tensor) in enumerate(operands)
+            if n != number
+        }
+        if by_rows:
+            made["columns"] = work.layout.product.sizes(parts.i, parts.l)[1]
+        return made | {f"k{n}": each.value.item() for n, each in enumerate(body.numbers)}
+
+    return Behind(vertex, by_rows, fields), body
+
+
+def _operand(tensor: Tensor, shape: Shape, layout: Layout) -> tuple[Part, Tensor]:
+    """Return what vertices have of an operand of a product's shape, and that as a vector."""
+    request = layout.request
+    view = tensor.reshape((1,) * (len(shape) - tensor.rank) + tensor.shape)
+    has_columns = bool(shape) and request.n == shape[-1] and request.n > 1
+    along = has_columns and view.shape[-1] > 1
+    down = any(size > 1 for size in (view.shape[:-1] if has_columns else view.shape))
+    if not along and not down:
+        return Part.NUMBER, tensor.reshape((1,))
+    for d, size in enumerate(shape):
+        if view.shape[d] != size:
+            view = view.broadcast(size, d)
+    matrices = view.reshape((request.groups, request.m, request.n))
+    if along and down:
+        return Part.ELEMENTS, layout.product.flat(matrices)
+    if along:
+        return Part.ROW, matrices[0, 0]
+    return Part.COLUMN, matrices[:, :, 0].flatten()
+
+
+def _cut(part: Part, tensor: Tensor, layout: Layout, parts: Parts) -> Tensor | Slices:
+    """Return what each vertex has of an operand."""
+    blocks = layout.product
+    if part is Part.NUMBER:
+        return tensor.broadcast(len(parts.low), 0)
+    if part is Part.ELEMENTS:
+        return Slices(tensor, 0, parts.begin, parts.end)
+    width = blocks.sizes(parts.i, parts.l)[1]
+    if part is Part.ROW:
+        left = parts.l * blocks.width
+        return Slices(tensor, 0, left, left + width)
+    top = parts.group * blocks.rows + parts.i * blocks.height
+    return Slices(tensor, 0, top + parts.low // width, top + parts.high // width)
+
+
+def products_within(expr: Expr, roots: Sequence[Expr], kept: set[Expr]) -> list[Contraction]:
+    """Return the products that nothing reads but the vertices of an expression of their shape."""
+    if not isinstance(expr, Applied) or sum(expr is root for root in roots) != 1:
+        return []
+    members = in_order(expr, kept)
+    own = {node for node in members if node is expr or node not in kept}
+    parents: dict[Expr, list[Expr]] = {}
+    for node in dict.fromkeys(each for root in roots for each in in_order(root, ())):
+        for operand in node.operands:
+            parents.setdefault(operand, []).append(node)
+    others = {*roots} - {expr}
+    return [
+        node
+        for node in members
+        if isinstance(node, Contraction) and node.shape == expr.shape and node not in others
+        if _above(node, parents) <= own
+    ]
+
+
+def _above(node: Expr, parents: Mapping[Expr, Sequence[Expr]]) -> set[Expr]:
+    found: set[Expr] = set()
+    waiting = [node]
+    while waiting:
+        new = [each for each in parents.get(waiting.pop(), ()) if each not in found]
+        found.update(new)
+        waiting += new
+    return found
+
+
+def replaced(expr: Expr, by: Mapping[Expr, Expr], kept: set[Expr]) -> Expr:
+    """Return an expression with others in the place of some of its nodes."""
+    made: dict[Expr, Expr] = dict(by)
+    for node in in_order(expr, kept):
+        if node in made:
+            continue
+        if node in kept and node is not expr:
+            made[node] = node
+        else:
+            made[node] = with_operands(node, tuple(made[each] for each in node.operands))
+    return made[expr]
