@@ -98,9 +98,14 @@ class AmpMatMul(MultiVertex, Generic[T]):
                 self.one_row(row, column, inputs, columns)
             if columns % 64 > 0 and columns > 63:
                 self.one_row(row, columns - 64, inputs, columns)
-        if columns < 64:
-            for row in range(first, end):
+        if columns < 64 and inputs > 0:
+            for row in range(first, first + many, ROWS):
+                self.four_short_rows(row, inputs, columns)
+            for row in range(first + many, end):
                 self.short_row(row, inputs, columns)
+        if inputs == 0:
+            for i in range(first * columns, end * columns):
+                self.out[i] = 0.0
 
     def four_rows(self, row: int, column: int, inputs: int, columns: int) -> None:
         """Make 64 columns of four rows."""
@@ -128,16 +133,48 @@ class AmpMatMul(MultiVertex, Generic[T]):
             total += self.weights[row * inputs + k] * self.x.lanes(k * columns + column, 64)
         self.out.set_lanes(row * columns + column, total)
 
+    def four_short_rows(self, row: int, inputs: int, columns: int) -> None:
+        """Make four rows of fewer than 64 columns.
+
+        Lanes past the end of a row hold what stands behind it in memory, as long as there is
+        something; they are dropped at the end.
+        """
+        one = lanes.full(0.0)
+        two = lanes.full(0.0)
+        three = lanes.full(0.0)
+        four = lanes.full(0.0)
+        weight = row * inputs
+        full = min(inputs, max(0, (len(self.x) - 64) // columns + 1)) if len(self.x) > 63 else 0
+        for k in range(full):
+            x = self.x.lanes(k * columns, 64)
+            one += self.weights[weight + k] * x
+            two += self.weights[weight + inputs + k] * x
+            three += self.weights[weight + 2 * inputs + k] * x
+            four += self.weights[weight + 3 * inputs + k] * x
+        for k in range(full, inputs):
+            x = self.x.lanes(k * columns, columns)
+            one += self.weights[weight + k] * x
+            two += self.weights[weight + inputs + k] * x
+            three += self.weights[weight + 2 * inputs + k] * x
+            four += self.weights[weight + 3 * inputs + k] * x
+        present = self.x.lanes(0, columns)
+        to = row * columns
+        self.out.set_lanes(to, lanes.map(self.first, one, present))
+        self.out.set_lanes(to + columns, lanes.map(self.first, two, present))
+        self.out.set_lanes(to + 2 * columns, lanes.map(self.first, three, present))
+        self.out.set_lanes(to + 3 * columns, lanes.map(self.first, four, present))
+
+    @staticmethod
+    def first(total: float, _: float) -> float:
+        """Return the first number of two."""
+        return total
+
     def short_row(self, row: int, inputs: int, columns: int) -> None:
         """Make a row of fewer than 64 columns."""
-        if inputs == 0:
-            for column in range(columns):
-                self.out[row * columns + column] = 0.0
-        else:
-            total = 0.0 + self.weights[row * inputs] * self.x.lanes(0, columns)
-            for k in range(1, inputs):
-                total += self.weights[row * inputs + k] * self.x.lanes(k * columns, columns)
-            self.out.set_lanes(row * columns, total)
+        total = 0.0 + self.weights[row * inputs] * self.x.lanes(0, columns)
+        for k in range(1, inputs):
+            total += self.weights[row * inputs + k] * self.x.lanes(k * columns, columns)
+        self.out.set_lanes(row * columns, total)
 
     def cycles(self, target: Target) -> VertexPerfEstimate:
         """Return the cycles of the tile."""
