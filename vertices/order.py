@@ -23,6 +23,7 @@ from poplite.types import BOOL, LONGLONG, UNSIGNED_INT, ElementType
 from poplite.vertex.vertex import InOut, Input, MultiVertex, Output, State, Vector, Vertex
 
 T = TypeVar("T", bound=ElementType[Any])
+U = TypeVar("U", bound=ElementType[Any])
 
 Words = npt.NDArray[np.int64]
 
@@ -137,24 +138,46 @@ class Least(Vertex):
                 self.sink(last, 0, size)
 
 
-class LeastElements(Least, Keys, Generic[T]):
-    """The words of the least elements; the first element has position `first`."""
+class LeastElements(Least, Keys, Generic[T, U]):
+    """The words of the least elements; the first element has position `first`.
+
+    Words are made of those elements only that are below the last one that is kept, or not
+    comparable: comparing elements is the faster.
+    """
 
     x: Input[Vector[T]]
+    bits: Input[Vector[U]]
     first: State[UNSIGNED_INT]
+
+    def last_kept(self) -> Any:
+        """Return the element of the root."""
+        return self.x[((self.words[0] >> 1) & POSITIONS) - self.first]
+
+    def next_below(self, begin: int, end: int, sign: int, limit: Any) -> int:
+        """Return the first element from `begin` on that is not at least the limit; else `end`."""
+        found = end
+        for i in range(begin, end):
+            if not self.x[i] * sign >= limit:  # as no NaN is
+                found = i
+                break
+        return found
 
     def compute(self) -> None:
         """Keep the least."""
         size = len(self.words)
         for i in range(size):
-            self.words[i] = self.word_of(self.x[i], self.first + i)
+            self.words[i] = self.word_of(self.bits[i], self.first + i)
         self.begin()
-        last = self.words[0]
-        for i in range(size, len(self.x)):
-            word = self.word_of(self.x[i], self.first + i)
-            if word < last:
+        sign = -1 if self.flip < 0 else 1
+        limit = self.last_kept() * sign
+        count = len(self.x)
+        i = self.next_below(size, count, sign, limit)
+        while i < count:
+            word = self.word_of(self.bits[i], self.first + i)
+            if word < self.words[0]:
                 self.sink(word, 0, size)
-                last = self.words[0]
+                limit = self.last_kept() * sign
+            i = self.next_below(i + 1, count, sign, limit)
         self.finish()
 
 

@@ -24,7 +24,7 @@ Array = npt.NDArray[Any]
 
 
 def elements(rng: np.random.Generator, count: int) -> tuple[Array, KeyRule]:
-    """Draw elements with ties, zeros of both signs and NaNs: their bits, and a rule for them."""
+    """Draw elements with ties, zeros of both signs and NaNs, and a rule for them."""
     dtype = np.dtype(rng.choice(["float32", "float16", "int32", "uint32", "int8"]))
     rule = key_rule(dtype, falls=bool(rng.integers(2)))
     if dtype.kind != "f":
@@ -34,21 +34,27 @@ def elements(rng: np.random.Generator, count: int) -> tuple[Array, KeyRule]:
     x = floats(rng, count).clip(-6e4, 6e4).astype(dtype)
     chosen = rng.random(count)
     x[chosen < 0.3] = rng.choice(np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0], dtype))
-    return x.view(f"int{8 * dtype.itemsize}"), rule
+    return x, rule
+
+
+def bits_of(x: Array) -> Array:
+    """Return the bits of elements."""
+    return x.view(f"int{8 * x.dtype.itemsize}") if x.dtype.kind == "f" else x
 
 
 def words_of(rng: np.random.Generator, count: int) -> tuple[Array, Words, KeyRule, int]:
-    """Draw elements; return bits, words, rule, and the position of the first."""
-    bits, rule = elements(rng, count)
-    first = int(rng.integers(0, POSITIONS - 99))
-    return bits, words_reference(bits, rule, first), rule, first
+    """Draw elements; return them, words, rule, and the position of the first."""
+    x, rule = elements(rng, count)
+    first, bits = int(rng.integers(0, POSITIONS - 99)), bits_of(x)
+    return x, words_reference(bits, rule, first), rule, first
 
 
 def least_elements(rng: np.random.Generator) -> tuple[Values, Expected]:
     count = int(rng.integers(1, 60))
-    bits, words, rule, first = words_of(rng, count)
+    x, words, rule, first = words_of(rng, count)
     kept = int(rng.integers(1, count, endpoint=True))
-    values = {"x": bits, "first": first, "in_order": True, "words": np.zeros(kept, np.int64)}
+    values = {"x": x, "bits": bits_of(x), "first": first, "words": np.zeros(kept, np.int64)}
+    values |= {"in_order": True}
     return values | rule._asdict(), {"words": np.sort(words)[:kept]}
 
 
@@ -61,10 +67,10 @@ def least_words(rng: np.random.Generator) -> tuple[Values, Expected]:
 
 
 def sort_elements(rng: np.random.Generator) -> tuple[Values, Expected]:
-    bits, words, rule, first = words_of(rng, int(rng.integers(0, 60)))
+    x, words, rule, first = words_of(rng, int(rng.integers(0, 60)))
     last = np.full(int(rng.integers(0, 4)), LAST_WORD)
     made = np.concatenate([np.sort(words), last])
-    return {"x": bits, "first": first, "words": ~made, **rule._asdict()}, {"words": made}
+    return {"x": bits_of(x), "first": first, "words": ~made, **rule._asdict()}, {"words": made}
 
 
 def merge_words(rng: np.random.Generator) -> tuple[Values, Expected]:
@@ -78,7 +84,8 @@ def merge_words(rng: np.random.Generator) -> tuple[Values, Expected]:
 
 
 def values(rng: np.random.Generator) -> tuple[Values, Expected]:
-    bits, words, rule, _ = words_of(rng, int(rng.integers(0, 40)))
+    x, words, rule, _ = words_of(rng, int(rng.integers(0, 40)))
+    bits = bits_of(x)
     is_nan = (bits.astype(np.int64) & rule.mask) > rule.infinity
     out = np.where(is_nan, np.array(rule.nan).astype(bits.dtype), bits)
     return {"words": words, "out": ~out, **rule._asdict()}, {"out": out}
