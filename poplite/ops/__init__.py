@@ -5,8 +5,9 @@
         loss = ops.map(ops.sum((x - y) ** 2))        nothing of the size of x is stored
 
 Operators of tensors and most functions here return an expression: a formula, which takes no time
-and no memory on a device. `map`, `assign`, `lower`, `fill`, `zero` and `copy` record steps. Tensors
-may have any shape and lie on any tiles.
+and no memory on a device. `map`, `assign`, `lower`, `fill`, `zero`, `copy`, `sort`, `top_k` and
+others that take `program=` record steps; `roll`, `pad`, `tile` and `repeat_elements` are views.
+Tensors may have any shape and lie on any tiles.
 """
 
 from poplite.ops import nn as nn, random as random
