@@ -19,6 +19,7 @@ import ops_maps
 import ops_mathematics
 import ops_matmul
 import ops_network
+import ops_order
 import ops_random
 import ops_sums
 import poplite as pl
@@ -61,7 +62,7 @@ def rows(small: bool, samples: int) -> list[Row]:
         ours, theirs = in_turn(engine.run, numpy, samples, warm_up=warm_up)
         name = f"sums of {title}, {shape[0]:,} x {shape[1]:,}: poplite / NumPy"
         made.append(Row(name, min(ours) / min(theirs), "x", "<=", target, ours, theirs))
-    others = (ops_sums, ops_maps, ops_mathematics, ops_random, ops_matmul, ops_network)
+    others = (ops_sums, ops_maps, ops_mathematics, ops_random, ops_matmul, ops_network, ops_order)
     return [*made, *(row for each in others for row in each.rows(small, samples))]
 
 

@@ -95,6 +95,13 @@ if TYPE_CHECKING:
         near_square_grid as near_square_grid,
         spread as spread,
     )
+    from poplite.graph.spreading import (
+        map_by_weights as map_by_weights,
+        map_like as map_like,
+        map_round_robin as map_round_robin,
+        split_among_workers as split_among_workers,
+        split_regions as split_regions,
+    )
     from poplite.graph.storage.variable import Variable as Variable
     from poplite.graph.tensor.concat import (
         append as append,
@@ -216,6 +223,7 @@ _HOMES = {
     "graph.mapping.tile_mapping": "TileMapping",
     "graph.partition": "cut detect_innermost_grouping grid_blocks map_blocks map_linearly "
     "near_square_grid spread",
+    "graph.spreading": "map_by_weights map_like map_round_robin split_among_workers split_regions",
     "graph.storage.variable": "Variable",
     "graph.tensor.concat": "append concat",
     "graph.tensor.memory_regions": "SortedRegions TileRegions",

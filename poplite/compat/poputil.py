@@ -11,10 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from poplite.arrays.intervals import Interval
 from poplite.errors import TensorCreationError, TensorIndexError
 from poplite.graph.graph import Graph
-from poplite.graph.partition import map_linearly
+from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.partition import map_linearly, spread
+from poplite.graph.spreading import split_regions
 from poplite.graph.tensor.tensor import Tensor
+from poplite.machine.target import Target
 from poplite.program import Copy, Sequence as Steps
 from poplite.source import here
 from poplite.types import ElementTypeLike
@@ -44,10 +48,73 @@ def mapTensorLinearly(
     >>> graph.tile_mapping(t).tiles.tolist()
     [0, 1]
     """
-    size = t.element_type.size_bytes
-    least = -(-_LEAST_BYTES // size) if min_elements_per_tile is None else min_elements_per_tile
-    grain = max(1, _VECTOR_BYTES // size) if grain_size is None else grain_size
+    least, grain = _defaults(t, min_elements_per_tile, grain_size)
     map_linearly(graph, t, grain=grain, min_elements=least)
+
+
+def mapTensorLinearlyWithOffset(
+    graph: Graph,
+    t: Tensor,
+    offset: int = 0,
+    ascending: bool = True,
+    min_elements_per_tile: int | None = None,
+    grain_size: int | None = None,
+) -> None:
+    """Spread elements in order over tiles from another one on; they wrap around at the last.
+
+    `poputil::mapTensorLinearlyWithOffset`; in C++ the two numbers stand behind the tensor.
+
+    Args:
+        graph: of the tensor, or a virtual graph of it.
+        t: any view.
+        offset: the tile of the first elements, counted from the last tile if not ascending.
+        ascending: whether tile numbers rise.
+        min_elements_per_tile: by default 128 bytes of them.
+        grain_size: elements that stay together; by default what one load of a tile takes.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=8))
+    >>> t = graph.add_variable(pl.FLOAT, (64,), "t")
+    >>> mapTensorLinearlyWithOffset(graph, t, 7)
+    >>> graph.tile_mapping(t)[0]
+    [Interval(begin=32, end=64)]
+    """
+    least, grain = _defaults(t, min_elements_per_tile, grain_size)
+    tiles = graph.target.tiles
+    begin, end, tile = spread(t.num_elements, tiles, grain=grain, min_elements=least)
+    tile = (tile + offset) % tiles
+    tile = tile if ascending else tiles - 1 - tile
+    graph.set_tile_mapping(t, TileMapping(tiles, tile, end - begin))
+
+
+def splitRegions(
+    regions: Sequence[tuple[int, int]],
+    grain_size: int,
+    max_partitions: int,
+    min_elements_per_partition: int = 1,
+) -> list[list[Interval]]:
+    """Return intervals cut into parts of nearly equal size, `poputil::splitRegions`.
+
+    >>> splitRegions([(0, 6)], 2, 2)
+    [[Interval(begin=0, end=2)], [Interval(begin=2, end=6)]]
+    """
+    least = max(1, min_elements_per_partition)
+    return split_regions(regions, max_partitions, grain=grain_size, min_elements=least)
+
+
+def splitRegionsBetweenWorkers(
+    target: Target,
+    regions: Sequence[tuple[int, int]],
+    grain_size: int,
+    min_elements_per_partition: int = 1,
+) -> list[list[Interval]]:
+    """Return intervals cut into a part for each worker, `poputil::splitRegionsBetweenWorkers`.
+
+    >>> import poplite as pl
+    >>> len(splitRegionsBetweenWorkers(pl.Target(), [(0, 100)], 2))
+    6
+    """
+    return splitRegions(regions, grain_size, target.workers, min_elements_per_partition)
 
 
 def createBroadcastOperand(
@@ -127,6 +194,13 @@ def duplicate(graph: Graph, in_: Tensor, prog: Steps, debug_context: str = "") -
     made = graph.clone(in_, debug_context or f"{in_.name}/duplicate")
     prog.add(Copy(in_, made))
     return made
+
+
+def _defaults(t: Tensor, least: int | None, grain: int | None) -> tuple[int, int]:
+    """Return the minimum of a tile and the grain, in elements."""
+    size = t.element_type.size_bytes
+    least = -(-_LEAST_BYTES // size) if least is None else least
+    return least, max(1, _VECTOR_BYTES // size) if grain is None else grain
 
 
 def _common(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:

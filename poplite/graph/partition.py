@@ -110,15 +110,8 @@ def map_linearly(graph: Graph, tensor: Tensor, *, grain: int = 1, min_elements: 
     >>> graph.tile_mapping(x)
     <TileMapping 16 elements, 2 tiles, max 8 min 8, 2 intervals>
     """
-    _check_pair("map_linearly", graph, tensor)
-    if not (_is_count(grain) and _is_count(min_elements)):
-        raise TensorCreationError(
-            f"'{tensor.name}': grain={clipped(grain)} and min_elements={clipped(min_elements)}; "
-            "both are at least 1",
-            at=here(),
-            found=f"'{tensor.name}' has {amount(tensor.num_elements, 'element')}",
-            fix="grain=1, min_elements=1",
-        )
+    check_pair("map_linearly", graph, tensor)
+    check_counts(tensor, grain=grain, min_elements=min_elements)
     check_own(graph, tensor, "map_linearly", here())
     least = whole_number(min_elements)
     step = whole_number(grain)
@@ -148,7 +141,7 @@ def map_blocks(graph: Graph, tensor: Tensor, grid: tuple[int, int] | None = None
     >>> map_blocks(graph, image, (2, 3))[5]
     (slice(2, 4, None), slice(4, 6, None))
     """
-    _check_pair("map_blocks", graph, tensor)
+    check_pair("map_blocks", graph, tensor)
     if tensor.rank < 2:
         raise TensorCreationError(
             f"'{tensor.name}': rank {tensor.rank}, but blocks need rank 2 or more",
@@ -263,7 +256,7 @@ def detect_innermost_grouping(graph: Graph, tensor: Tensor) -> int:
     >>> detect_innermost_grouping(graph, x.dim_shuffle((1, 0, 2)).reshape((8, 16)).T)
     1
     """
-    _check_pair("detect_innermost_grouping", graph, tensor)
+    check_pair("detect_innermost_grouping", graph, tensor)
     if tensor.rank == 0:
         raise TensorCreationError(
             "detect_innermost_grouping: a tensor of rank 0 has no innermost dimension",
@@ -279,7 +272,7 @@ def detect_innermost_grouping(graph: Graph, tensor: Tensor) -> int:
     return group if row.num_elements % group == 0 else 1
 
 
-def _check_pair(what: str, graph: object, tensor: object) -> None:
+def check_pair(what: str, graph: object, tensor: object) -> None:
     """Refuse anything but a graph and a tensor, in this order."""
     if not isinstance(tensor, Tensor):
         raise no_tensor(what, tensor, f"{what}(graph, tensor)")
@@ -292,7 +285,22 @@ def _check_pair(what: str, graph: object, tensor: object) -> None:
         )
 
 
-def _is_count(value: object) -> bool:
+def check_counts(tensor: Tensor, **counts: object) -> None:
+    """Refuse anything but positive integers."""
+    if not all(map(is_count, counts.values())):
+        said = " and ".join(f"{name}={clipped(value)}" for name, value in counts.items())
+        raise TensorCreationError(
+            f"'{tensor.name}': {said}; "
+            + ("both are" if len(counts) > 1 else "it is")
+            + " at least 1",
+            at=here(),
+            found=f"'{tensor.name}' has {amount(tensor.num_elements, 'element')}",
+            fix=", ".join(f"{name}=1" for name in counts),
+        )
+
+
+def is_count(value: object) -> bool:
+    """Tell whether a value is a positive integer."""
     try:
         return whole_number(value) >= 1  # type: ignore[arg-type]  # checked by this very call
     except TypeError:

@@ -5,8 +5,9 @@
         loss = ops.map(ops.sum((x - y) ** 2))        nothing of the size of x is stored
 
 Operators of tensors and most functions here return an expression: a formula, which takes no time
-and no memory on a device. `map`, `assign`, `lower`, `fill`, `zero` and `copy` record steps. Tensors
-may have any shape and lie on any tiles.
+and no memory on a device. `map`, `assign`, `lower`, `fill`, `zero`, `copy`, `sort`, `top_k` and
+others that take `program=` record steps; `roll`, `pad`, `tile` and `repeat_elements` are views.
+Tensors may have any shape and lie on any tiles.
 """
 
 from poplite.ops import nn as nn, random as random
@@ -113,6 +114,27 @@ from poplite.ops.mathematics import (
 )
 from poplite.ops.matmul.matmul import matmul as matmul, outer as outer
 from poplite.ops.matmul.plan import MatMulPlan as MatMulPlan, plan_matmul as plan_matmul
+from poplite.ops.moving import (
+    pad as pad,
+    repeat_elements as repeat_elements,
+    roll as roll,
+    tile as tile,
+    transpose as transpose,
+    tril as tril,
+    triu as triu,
+)
+from poplite.ops.order.scans import (
+    cumulative_product as cumulative_product,
+    cumulative_sum as cumulative_sum,
+)
+from poplite.ops.order.sorting import (
+    argsort as argsort,
+    sort as sort,
+    sort_key_value as sort_key_value,
+)
+from poplite.ops.order.taking import take_along_axis as take_along_axis
+from poplite.ops.order.top import top_k as top_k
+from poplite.ops.order.unique import unique_sorted as unique_sorted
 from poplite.ops.record import (
     assign as assign,
     explain as explain,

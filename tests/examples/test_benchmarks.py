@@ -74,6 +74,7 @@ VIEWS = [
                 *["uniform numbers", "normal numbers"],
                 *["13 matmul"] * 2 + ["14 matmul", "15 plan"] + ["21 cycles"] * 2,
                 "an epoch of",
+                *["22 top 16", "22 top 128"],
             ],
             marks=deep,
         ),

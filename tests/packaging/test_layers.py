@@ -25,7 +25,7 @@ LAYERS = (
 
 ROOMS = {
     "graph": "mapping | storage | tensor | compute_sets host clone variables | connect | graph"
-    " | virtual partition",
+    " | virtual partition | spreading",
     "simulator": "progress stopping | codegen | pricing | counting | compiled_parts | run | host"
     " | strict | carrying compiled_program interpreted_program | run_control | accounts"
     " | engine_arguments | engine",

@@ -1,4 +1,4 @@
-"""popops: elementwise operations, maps of expressions, reductions, casts and fills.
+"""popops: elementwise operations, maps of expressions, reductions, sorting, casts and fills.
 
     popops::map(graph, _1 * Const(2) + _2, {a, b}, prog)
     popops.map(graph, expr._1 * expr.Const(2) + expr._2, [a, b], prog)
@@ -8,7 +8,8 @@ debug name and options. Options are none that change a result, so only those tha
 taken, and nothing is done with them.
 
 Source: PopLibs, `popops/ElementWise.hpp`, `popops/Expr.hpp`, `popops/Reduce.hpp`,
-`popops/ScaledAdd.hpp`, `popops/Cast.hpp`, `popops/Fill.hpp`, `popops/Zero.hpp`.
+`popops/ScaledAdd.hpp`, `popops/Cast.hpp`, `popops/Fill.hpp`, `popops/Zero.hpp`, `popops/Sort.hpp`,
+`popops/TopK.hpp`, `popops/Pad.hpp`.
 """
 
 from poplite.compat.popops import expr as expr
@@ -189,6 +190,18 @@ from poplite.compat.popops.elementwise import (
     varianceToInvStdDev as varianceToInvStdDev,
     varianceToInvStdDevInPlace as varianceToInvStdDevInPlace,
     varianceToInvStdDevWithOutput as varianceToInvStdDevWithOutput,
+)
+from poplite.compat.popops.order import (
+    SortOrder as SortOrder,
+    TopKParams as TopKParams,
+    pad as pad,
+    sort as sort,
+    sortInPlace as sortInPlace,
+    sortKeyValue as sortKeyValue,
+    sortKeyValueInPlace as sortKeyValueInPlace,
+    topK as topK,
+    topKKeyValue as topKKeyValue,
+    topKWithPermutation as topKWithPermutation,
 )
 from poplite.compat.popops.reductions import (
     Operation as Operation,

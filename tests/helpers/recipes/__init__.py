@@ -1,8 +1,13 @@
 """How to draw values for each vertex of the repository, and what NumPy expects."""
 
-from helpers.recipes import benchmarks, docs, examples, random_numbers, vertices
+from helpers.recipes import benchmarks, docs, examples, order, random_numbers, vertices
 
 RECIPES = (
-    benchmarks.RECIPES | docs.RECIPES | examples.RECIPES | random_numbers.RECIPES | vertices.RECIPES
+    benchmarks.RECIPES
+    | docs.RECIPES
+    | examples.RECIPES
+    | order.RECIPES
+    | random_numbers.RECIPES
+    | vertices.RECIPES
 )
 """By file and class; the tables are in modules named after the folders."""

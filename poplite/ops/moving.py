@@ -1,0 +1,337 @@
+"""Elements in other places: views that compute nothing, and what steps or expressions do.
+
+roll(x, 1)              a view: x[-1], x[0], x[1], ...
+pad(x, (1, 1))          a view of x and a constant
+tril(x)                 an expression: 0 above the diagonal
+transpose(x)            a step: a copy that lies linearly in its own order
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence as List
+from operator import index as whole_number
+from typing import Any
+
+from poplite.errors import InvalidOption, SizeOverflowError, TensorCreationError, TensorIndexError
+from poplite.expr.build import as_expr
+from poplite.expr.operand import Operand
+from poplite.expr.tree import Expr
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.refused import no_tensor
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.choices import iota, where
+from poplite.ops.record import map as stored
+from poplite.program import Sequence
+from poplite.source import here
+from poplite.text import clipped, of_type
+from poplite.types import BOOL
+
+MODES = ("constant", "edge", "reflect")
+
+
+def roll(x: Tensor, shift: int | List[int], dim: int | List[int] | None = None) -> Tensor:
+    """Return a view whose elements are moved on along dimensions, the last ones to the front.
+
+    Args:
+        x: a tensor.
+        shift: by how many places; negative ones move back. A list for a list of dimensions.
+        dim: one or several dimensions; None for all elements in row-major order.
+
+    Raises:
+        ElementTypeError: for anything but a tensor.
+        TensorIndexError: for a dimension that it does not have.
+        InvalidOption: for shifts that are no whole numbers, or not as many as dimensions.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (5,), "x")
+    >>> roll(x, 2)[0] == x[3]
+    True
+    """
+    _check_tensor("ops.roll", x)
+    shifts = _numbers("ops.roll", "shift", shift)
+    if dim is None:
+        return _rolled(x.flatten(), sum(shifts), 0).reshape(x.shape)
+    dims = _numbers("ops.roll", "dim", dim)
+    if len(shifts) == 1:
+        shifts *= len(dims)
+    if len(shifts) != len(dims):
+        raise InvalidOption(
+            f"ops.roll: {len(shifts)} shifts for {len(dims)} dimensions", at=here(), fix="as many"
+        )
+    for each, by in zip(dims, shifts, strict=True):
+        x = _rolled(x, by, _dim("ops.roll", x, each))
+    return x
+
+
+def pad(
+    x: Tensor,
+    widths: int | List[Any],
+    mode: str = "constant",
+    *,
+    value: bool | int | float = 0,
+) -> Tensor:
+    """Return a view with elements added before and after each dimension: `numpy.pad`.
+
+    Nothing is computed or copied: what is added is a constant on tile 0, or elements of the tensor
+    once more. A negative width leaves elements out.
+
+    Args:
+        x: a tensor.
+        widths: a number for all sides; a pair (before, after) for all dimensions; or a list of a
+            pair for each.
+        mode: "constant"; "edge", which repeats the first and the last element; or "reflect", which
+            goes back from them, and does not repeat them.
+        value: of the constant.
+
+    Raises:
+        ElementTypeError: for anything but a tensor, and a value of another type.
+        InvalidOption: for another mode, or widths that are no pairs of whole numbers.
+        TensorCreationError: for more elements to reflect, repeat, or leave out than there are.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.INT, (3,), "x", mapping=0, initial_value=[1, 2, 3])
+    >>> y = pl.ops.map(pad(x, (1, 2), "reflect"), program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(y).tolist()
+    [2, 1, 2, 3, 2, 1]
+    """
+    _check_tensor("ops.pad", x)
+    if mode not in MODES:
+        raise InvalidOption(
+            f"ops.pad: mode {clipped(mode)}", at=here(), fix="one of " + ", ".join(MODES)
+        )
+    for dim, (before, after) in enumerate(_widths(x, widths)):
+        cut = max(0, -before), max(0, -after)
+        size = x.shape[dim]
+        if sum(cut) > size:
+            raise _too_many(x, dim, f"{sum(cut)} left out", size)
+        x = x.slice(cut[0], size - cut[1], dim)
+        parts = [_added(x, dim, max(0, before), mode, value, 0), x]
+        x = concat([*parts, _added(x, dim, max(0, after), mode, value, -1)], dim)
+    return x
+
+
+def tile(x: Tensor, repeats: int | List[int]) -> Tensor:
+    """Return a view that repeats a tensor: `numpy.tile`.
+
+    Args:
+        x: a tensor.
+        repeats: how often along each dimension, or along the last ones; more numbers than
+            dimensions add dimensions in front.
+
+    Raises:
+        ElementTypeError: for anything but a tensor.
+        InvalidOption: for repeats that are no whole numbers.
+        SizeOverflowError: for negative ones.
+
+    >>> import poplite as pl
+    >>> tile(pl.Graph().add_variable(pl.FLOAT, (2, 3), "x"), (2, 1, 4)).shape
+    (2, 2, 12)
+    """
+    _check_tensor("ops.tile", x)
+    counts = _numbers("ops.tile", "repeats", repeats)
+    x = x.reshape((1,) * (len(counts) - x.rank) + x.shape)
+    for dim, count in enumerate(counts, x.rank - len(counts)):
+        if count < 0:
+            raise SizeOverflowError(
+                f"ops.tile: {count} repeats of dimension {dim}", at=here(), fix="0 or more"
+            )
+        x = x.broadcast(count, dim)
+    return x
+
+
+def repeat_elements(x: Tensor, repeats: int, dim: int) -> Tensor:
+    """Return a view that repeats each index of a dimension in place: 1 2 -> 1 1 2 2.
+
+    Args:
+        x: a tensor.
+        repeats: how often, at least 0.
+        dim: the dimension; negative ones count from the last.
+
+    Raises:
+        ElementTypeError: for anything but a tensor.
+        TensorIndexError: for a dimension that it does not have, or a negative count.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")
+    >>> repeat_elements(x, 2, -1)[0, 5] == x[0, 2]
+    True
+    """
+    _check_tensor("ops.repeat_elements", x)
+    return x.upsample(repeats, _dim("ops.repeat_elements", x, dim))
+
+
+def tril(x: Operand, k: int = 0) -> Expr:
+    """Return the lower triangle of the last two dimensions, and 0 above it: `numpy.tril`.
+
+    Args:
+        x: a tensor or an expression of rank 2 or more, of any type but QUARTER.
+        k: the last diagonal that is kept: above the main one by so many, or below where negative.
+
+    Raises:
+        TensorCreationError: for a lower rank.
+        InvalidOption: for a k that is no whole number.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.INT, (2, 3), "x", mapping=0, initial_value=1)
+    >>> y = pl.ops.map(tril(x), program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(y).tolist()
+    [[1, 0, 0], [1, 1, 0]]
+    """
+    rows, columns, by = _triangle("ops.tril", x, k)
+    return where(rows + by >= columns, x, False if x.element_type is BOOL else 0)
+
+
+def triu(x: Operand, k: int = 0) -> Expr:
+    """Return the upper triangle of the last two dimensions, and 0 below it: `numpy.triu`.
+
+    Args and errors as of `tril`; `k` is the first diagonal that is kept.
+
+    >>> import poplite as pl
+    >>> triu(pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")).shape
+    (4, 6)
+    """
+    rows, columns, by = _triangle("ops.triu", x, k)
+    return where(rows + by <= columns, x, False if x.element_type is BOOL else 0)
+
+
+def transpose(
+    x: Operand,
+    permutation: List[int] | None = None,
+    *,
+    name: str = "transpose",
+    program: Sequence | None = None,
+) -> Tensor:
+    """Record a copy with permuted dimensions that lies in its own order, linearly over all tiles.
+
+    `x.T` and `x.dim_shuffle(...)` are views, and cost nothing; but elements that follow each other
+    in them may be on different tiles, and are gathered wherever they are read.
+
+    Args:
+        x: a tensor. An expression is stored first.
+        permutation: which dimension each of the result is; left out, all in opposite order.
+        name: of the new variable and of the steps.
+        program: where the steps go; left out, the block of `graph.steps()` that is open.
+
+    Raises:
+        TensorIndexError: for anything but a permutation of the dimensions.
+        ControlProgramError: without `program=` outside of all steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.INT, (2, 3), "x", mapping="linear", initial_value=[[1, 2, 3]] * 2)
+    >>> y = transpose(x, program=program)
+    >>> graph.tile_mapping(y)[0]
+    [Interval(begin=0, end=3)]
+    """
+    if isinstance(x, Expr):
+        x = stored(x, name=f"{name}/x", program=program)
+    _check_tensor("ops.transpose", x)
+    assert isinstance(x, Tensor)
+    order = range(x.rank)[::-1] if permutation is None else permutation
+    return stored(x.dim_shuffle(list(order)), mapping="linear", name=name, program=program)
+
+
+def _check_tensor(what: str, x: object) -> None:
+    if not isinstance(x, Tensor):
+        raise no_tensor(what, x)
+
+
+def _dim(what: str, x: Tensor, dim: int) -> int:
+    (number,) = _numbers(what, "dim", dim)
+    if not -x.rank <= number < x.rank:
+        raise TensorIndexError(
+            f"{what}: dimension {number} of '{x.name}', which has {x.rank}",
+            at=here(),
+            found=f"shape {x.shape}",
+        )
+    return number % x.rank
+
+
+def _numbers(what: str, name: str, value: Any) -> list[int]:
+    """Return whole numbers of one or of a list."""
+    try:
+        parts = [value] if hasattr(value, "__index__") else list(value)
+        return [whole_number(each) for each in parts]
+    except TypeError:
+        raise InvalidOption(
+            f"{what}: {name}={clipped(value)}",
+            at=here(),
+            found=of_type(value),
+            fix=f"a whole number, such as {name}=1, or a list of them",
+        ) from None
+
+
+def _rolled(x: Tensor, shift: int, dim: int) -> Tensor:
+    size = x.shape[dim]
+    if not size:
+        return x
+    at = -shift % size
+    return concat([x.slice(at, size, dim), x.slice(0, at, dim)], dim)
+
+
+def _widths(x: Tensor, widths: Any) -> list[tuple[int, int]]:
+    """Return how many elements come before and after each dimension."""
+    if hasattr(widths, "__index__"):
+        widths = (widths, widths)
+    parts = list(widths)
+    if len(parts) == 2 and all(hasattr(each, "__index__") for each in parts):
+        parts = [parts] * x.rank
+    pairs = [_numbers("ops.pad", "widths", each) for each in parts]
+    if len(pairs) != x.rank or any(len(pair) != 2 for pair in pairs):
+        raise InvalidOption(
+            f"ops.pad: widths={clipped(widths)} of '{x.name}', which has rank {x.rank}",
+            at=here(),
+            fix=f"a number, (before, after), or a list of {x.rank} such pairs",
+        )
+    return [(before, after) for before, after in pairs]
+
+
+def _added(x: Tensor, dim: int, count: int, mode: str, value: Any, side: int) -> Tensor:
+    """Return what is added to one side of a dimension: 0 for the first elements, -1 the last."""
+    size = x.shape[dim]
+    if not count:
+        return x.slice(0, 0, dim)
+    if mode == "constant":
+        shape = (*x.shape[:dim], count, *x.shape[dim + 1 :])
+        one = x.graph.add_constant(x.element_type, (), value, f"{x.name}/padding", mapping=0)
+        return one.reshape((1,)).broadcast(math.prod(shape), 0).reshape(shape)
+    if mode == "edge":
+        if not size:
+            raise _too_many(x, dim, f"{count} repeated", size)
+        begin = 0 if side == 0 else size - 1
+        return x.slice(begin, begin + 1, dim).broadcast(count, dim)
+    if count >= size:
+        raise _too_many(x, dim, f"{count} reflected", size)
+    begin = 1 if side == 0 else size - 1 - count
+    return x.slice(begin, begin + count, dim).reverse(dim)
+
+
+def _too_many(x: Tensor, dim: int, what: str, size: int) -> TensorCreationError:
+    return TensorCreationError(
+        f"ops.pad: {what} of dimension {dim} of '{x.name}', which has {size}",
+        at=here(),
+        found=f"shape {x.shape}",
+        fix="fewer of them",
+    )
+
+
+def _triangle(what: str, x: Operand, k: int) -> tuple[Expr, Expr, int]:
+    """Return the numbers of rows and of columns, and of the diagonal."""
+    shape = as_expr(x, what).shape
+    (by,) = _numbers(what, "k", k)
+    if len(shape) < 2:
+        raise TensorCreationError(
+            f"{what}: rank {len(shape)}",
+            at=here(),
+            found=f"shape {shape}",
+            fix="a tensor of rank 2 or more",
+        )
+    limit = max(shape[-2:])
+    return iota((shape[-2], 1)), iota((shape[-1],)), max(-limit, min(by, limit))

@@ -1,0 +1,1 @@
+"""Sorting, the largest elements, running sums and products."""

@@ -1,0 +1,212 @@
+"""The largest or least elements of rows, in stages.
+
+elements    LeastElements, one vertex for each piece of a row that a worker has
+tiles       LeastWords, of the pieces of a row on one tile
+across 0    LeastWords, of some tiles' words, until each row has one list
+values      Values and Positions, on the tile where the row's list is
+
+How rows are cut changes no bits: see `vertices/order.py`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.errors import SizeOverflowError
+from poplite.expr.operand import Operand
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.fuse.placement import grain_of
+from poplite.ops.order.network import sorted_words
+from poplite.ops.order.rows import ORDERED, Rows, bits_of, pieces, ranges
+from poplite.ops.order.words import check_positions, count_of, write
+from poplite.program import Sequence
+from poplite.source import here
+from poplite.types import LONGLONG
+from poplite.vertices.order import KeyRule, LeastElements, LeastWords, key_rule
+
+MOST_KEPT = 512
+"""Words that a vertex keeps; for more of them rows are sorted."""
+
+MOST_MERGED = 4096
+"""Words that a vertex takes at once where that saves a stage."""
+
+
+class Top(NamedTuple):
+    """What `top_k` returns.
+
+    Attributes:
+        values: the elements.
+        indices: their positions along the dimension, UNSIGNED_INT.
+    """
+
+    values: Tensor
+    indices: Tensor
+
+
+class Lists(NamedTuple):
+    """Lists of words, sorted by row and tile; all int64[n].
+
+    Attributes:
+        row: whose elements they are of.
+        tile: where they are.
+        length: how many words.
+    """
+
+    row: Int64
+    tile: Int64
+    length: Int64
+
+
+def top_k(
+    x: Operand,
+    k: int,
+    dim: int = -1,
+    *,
+    largest: bool = True,
+    sorted: bool = True,  # noqa: A002  (the name that other libraries have)
+    name: str = "top_k",
+    program: Sequence | None = None,
+) -> Top:
+    """Record steps that find the k largest elements along a dimension, and where they are.
+
+    Of equal elements the first ones are taken, and come first. A NaN is larger than all numbers,
+    as in NumPy's sort, and -0.0 as large as 0.0.
+
+    Args:
+        x: FLOAT, HALF, or integers of up to 32 bits; any shape. An expression is stored first.
+        k: how many, from 0 to the size of the dimension.
+        dim: the dimension; negative ones count from the last.
+        largest: whether the largest are wanted, or the least.
+        sorted: whether they are in order, the best first; otherwise in any order.
+        name: of the new variables and of the steps.
+        program: where the steps go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        Values and indices, of the shape of x with k in the dimension. Those of a row lie on one
+        tile. Every NaN is returned as the same one.
+
+    Raises:
+        ElementTypeError: for other elements.
+        TensorIndexError: for a dimension that x does not have.
+        SizeOverflowError: for more elements than there are.
+        ControlProgramError: without `program=` outside of all steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> x = graph.add_variable(pl.INT, (5,), "x", mapping="linear", initial_value=[3, 9, 4, 9, 1])
+    >>> values, indices = top_k(x, 3, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(values).tolist(), engine.read(indices).tolist()
+    ([9, 9, 4], [1, 3, 2])
+    """
+    what = "ops.top_k"
+    rows = Rows(what, x, dim, ORDERED, name, program)
+    count = count_of(what, "k", k)
+    if count > rows.size:
+        raise SizeOverflowError(
+            f"{what}: {count} of {rows.size} elements",
+            at=here(),
+            found=f"'{rows.x.name}' has shape {rows.x.shape}",
+            fix=f"k from 0 to {rows.size}",
+        )
+    check_positions(rows)
+    rule = key_rule(rows.x.element_type.dtype, falls=largest)
+    if count > MOST_KEPT:
+        words = sorted_words(rows, rule)
+    else:
+        words = _least(rows, count, rule, in_order=sorted)
+    values, indices = write(rows, words, count, rule)
+    rows.finish([rows.x], [values, indices])
+    return Top(values, indices)
+
+
+def _least(rows: Rows, k: int, rule: KeyRule, *, in_order: bool) -> Tensor:
+    """Record the stages; return the words of all rows, [count, k]."""
+    lists, begin, end = _pieces(rows, k)
+    words = rows.variable(LONGLONG, "/words", lists.tile, lists.length)
+    if words.num_elements:
+        is_last = len(lists.row) == rows.count
+        rows.execute(
+            "/elements",
+            LeastElements,
+            lists.tile,
+            x=ranges(rows.rows, lists.row * rows.size + begin, end - begin),
+            bits=ranges(bits_of(rows.rows), lists.row * rows.size + begin, end - begin),
+            words=ranges(words, np.cumsum(lists.length) - lists.length, lists.length),
+            first=begin,
+            in_order=is_last and in_order,
+            **rule._asdict(),
+        )
+    group = _starts(lists.row, lists.tile)  # first those that are on one tile
+    level = "/tiles"
+    across = 0
+    while words.num_elements and len(lists.row) > rows.count:
+        if len(group) < len(lists.row):
+            lists, words = _merge(rows, lists, words, group, k, level, in_order=in_order)
+        group = _starts(lists.row, _rank(lists.row) // _fan_in(lists.row, k))
+        level, across = f"/across {across}", across + 1
+    return words.reshape((rows.count, k))
+
+
+def _merge(
+    rows: Rows, lists: Lists, words: Tensor, group: Int64, k: int, level: str, *, in_order: bool
+) -> tuple[Lists, Tensor]:
+    """Record a stage that makes a list of each group of lists, which begin at `group`."""
+    total = np.add.reduceat(lists.length, group)
+    made = Lists(lists.row[group], lists.tile[group], np.minimum(total, k))
+    out = rows.variable(LONGLONG, f"{level} words", made.tile, made.length)
+    rows.execute(
+        level,
+        LeastWords,
+        made.tile,
+        x=ranges(words, np.cumsum(total) - total, total),
+        words=ranges(out, np.cumsum(made.length) - made.length, made.length),
+        in_order=len(made.row) == rows.count and in_order,
+    )
+    return made, out
+
+
+def _pieces(rows: Rows, k: int) -> tuple[Lists, Int64, Int64]:
+    """Cut rows among workers, where they are if that makes few pieces; with ranges in rows."""
+    target = rows.graph.target
+    workers = target.tiles * target.workers
+    if not (rows.count and k):
+        none = np.empty(0, np.int64)
+        return Lists(none, none, none), none, none
+    mapping = rows.mappings.of(rows.rows)
+    tile, row, begin, end = pieces(
+        mapping, rows.size, target.workers, grain_of(rows.x.element_type)
+    )
+    if len(row) > 2 * max(workers, rows.count):
+        parts = max(1, min(workers // rows.count, rows.size // (2 * k)))
+        row = np.repeat(np.arange(rows.count), parts)
+        part = np.tile(np.arange(parts), rows.count)
+        begin, end = part * rows.size // parts, (part + 1) * rows.size // parts
+        tile = np.arange(len(row)) * target.tiles // len(row)
+    order = np.lexsort((begin, tile, row))
+    row, tile, begin, end = row[order], tile[order], begin[order], end[order]
+    return Lists(row, tile, np.minimum(end - begin, k)), begin, end
+
+
+def _starts(row: Int64, other: Int64) -> Int64:
+    """Return where a row or another number differs from the one before."""
+    begins = (np.diff(row, prepend=-1) != 0) | (np.diff(other, prepend=-1) != 0)
+    return np.flatnonzero(begins)
+
+
+def _rank(row: Int64) -> Int64:
+    """Return the number of each list within its row."""
+    first = np.flatnonzero(np.diff(row, prepend=-1))
+    count = np.diff(np.append(first, len(row)))
+    rank: Int64 = np.arange(len(row)) - np.repeat(first, count)
+    return rank
+
+
+def _fan_in(row: Int64, k: int) -> int:
+    """Return how many lists of a row become one: all, or so many that two stages are left."""
+    most = int(np.bincount(row).max())
+    return most if most * k <= MOST_MERGED else max(2, int(np.ceil(np.sqrt(most))))

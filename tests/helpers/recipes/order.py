@@ -1,0 +1,184 @@
+"""The vertices that sort, merge, add up as they go, and take elements by position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from helpers.recipes.shared import Expected, Recipe, Values, floats
+from helpers.vertex_classes import Key
+from poplite.vertices.order import (
+    LAST_WORD,
+    POSITIONS,
+    KeyRule,
+    Words,
+    key_rule,
+    words_reference,
+)
+from poplite.vertices.scans import running_reference
+
+Array = npt.NDArray[Any]
+
+
+def elements(rng: np.random.Generator, count: int) -> tuple[Array, KeyRule]:
+    """Draw elements with ties, zeros of both signs and NaNs, and a rule for them."""
+    dtype = np.dtype(rng.choice(["float32", "float16", "int32", "uint32", "int8"]))
+    rule = key_rule(dtype, falls=bool(rng.integers(2)))
+    if dtype.kind != "f":
+        limits = np.iinfo(dtype)
+        wide = rng.integers(limits.min, limits.max, count, dtype, endpoint=True)
+        return np.where(rng.random(count) < 0.5, wide, wide % 3).astype(dtype), rule
+    x = floats(rng, count).clip(-6e4, 6e4).astype(dtype)
+    chosen = rng.random(count)
+    x[chosen < 0.3] = rng.choice(np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0], dtype))
+    return x, rule
+
+
+def bits_of(x: Array) -> Array:
+    """Return the bits of elements."""
+    return x.view(f"int{8 * x.dtype.itemsize}") if x.dtype.kind == "f" else x
+
+
+def words_of(rng: np.random.Generator, count: int) -> tuple[Array, Words, KeyRule, int]:
+    """Draw elements; return them, words, rule, and the position of the first."""
+    x, rule = elements(rng, count)
+    first, bits = int(rng.integers(0, POSITIONS - 99)), bits_of(x)
+    return x, words_reference(bits, rule, first), rule, first
+
+
+def least_elements(rng: np.random.Generator) -> tuple[Values, Expected]:
+    count = int(rng.integers(1, 60))
+    x, words, rule, first = words_of(rng, count)
+    kept = int(rng.integers(1, count, endpoint=True))
+    values = {"x": x, "bits": bits_of(x), "first": first, "words": np.zeros(kept, np.int64)}
+    values |= {"in_order": True}
+    return values | rule._asdict(), {"words": np.sort(words)[:kept]}
+
+
+def least_words(rng: np.random.Generator) -> tuple[Values, Expected]:
+    count = int(rng.integers(1, 60))
+    words = words_of(rng, count)[1]
+    kept = int(rng.integers(1, count, endpoint=True))
+    values = {"x": words, "in_order": True, "words": np.zeros(kept, np.int64)}
+    return values, {"words": np.sort(words)[:kept]}
+
+
+def sort_elements(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x, words, rule, first = words_of(rng, int(rng.integers(0, 60)))
+    last = np.full(int(rng.integers(0, 4)), LAST_WORD)
+    made = np.concatenate([np.sort(words), last])
+    return {"x": bits_of(x), "first": first, "words": ~made, **rule._asdict()}, {"words": made}
+
+
+def merge_words(rng: np.random.Generator) -> tuple[Values, Expected]:
+    words = words_of(rng, int(rng.integers(0, 60)))[1]
+    cut = int(rng.integers(0, len(words), endpoint=True))
+    first = int(rng.integers(0, len(words), endpoint=True))
+    end = int(rng.integers(first, len(words), endpoint=True))
+    out = np.sort(words)[first:end]
+    values = {"left": np.sort(words[:cut]), "right": np.sort(words[cut:]), "first": first}
+    return values | {"out": ~out}, {"out": out}
+
+
+def values(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x, words, rule, _ = words_of(rng, int(rng.integers(0, 40)))
+    bits = bits_of(x)
+    is_nan = (bits.astype(np.int64) & rule.mask) > rule.infinity
+    out = np.where(is_nan, np.array(rule.nan).astype(bits.dtype), bits)
+    return {"words": words, "out": ~out, **rule._asdict()}, {"out": out}
+
+
+def positions(rng: np.random.Generator) -> tuple[Values, Expected]:
+    count = int(rng.integers(0, 40))
+    _, words, _, first = words_of(rng, count)
+    out = np.arange(first, first + count, dtype=np.uint32)
+    return {"words": words, "out": ~out}, {"out": out}
+
+
+def numbers(rng: np.random.Generator, least: int) -> Array:
+    """Draw numbers of some type."""
+    count, dtype = (
+        int(rng.integers(least, 40)),
+        np.dtype(rng.choice(["float32", "float16", "int16"])),
+    )
+    if dtype.kind == "f":
+        return rng.normal(size=count).astype(dtype)
+    return rng.integers(-99, 99, count).astype(dtype)
+
+
+def wide(x: Array) -> Array:
+    """Return numbers as they are added up."""
+    return x.astype(np.float32) if x.dtype == np.float16 else x
+
+
+def total(join: Callable[[Any, Any], Any]) -> Recipe:
+    def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
+        x = numbers(rng, 1)
+        made = running_reference(join, wide(x))[-1:]
+        return {"x": x, "total": 0 * made[0]}, {"total": made[0]}
+
+    return recipe
+
+
+def running(join: Callable[[Any, Any], Any], none: int) -> Recipe:
+    def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
+        x = numbers(rng, 1)
+        before = wide(x)[: int(rng.integers(2))] + 1
+        excludes = bool(rng.integers(2))
+        made = running_reference(join, wide(x))
+        made = join(before[0], made) if len(before) else made
+        if excludes:
+            made = np.concatenate([before if len(before) else [none], made[:-1]])
+        out = made.astype(x.dtype)
+        return {"x": x, "before": before, "out": 0 * out, "excludes": excludes}, {"out": out}
+
+    return recipe
+
+
+def take_part(rng: np.random.Generator) -> tuple[Values, Expected]:
+    row = numbers(rng, 1)
+    size = len(row)
+    begin = int(rng.integers(0, size))
+    end = int(rng.integers(begin, size, endpoint=True))
+    dtype = rng.choice(["int32", "uint32"])
+    indices = rng.integers(-size if dtype == "int32" else 0, size, 30).astype(dtype)
+    place = indices.astype(np.int64) % size
+    before = numbers(rng, 1)[:1].astype(row.dtype).repeat(30)
+    out = np.where((begin <= place) & (place < end), row[place], before)
+    state = {"x": row[begin:end], "indices": indices, "first": begin, "size": size}
+    return {**state, "out": before}, {"out": out}
+
+
+def pack_unique(rng: np.random.Generator) -> tuple[Values, Expected]:
+    row = np.sort(rng.integers(0, 12, int(rng.integers(1, 40)))).astype(np.int32)
+    is_new = np.diff(row, prepend=-1) > 0
+    ranks = np.concatenate([[0], np.cumsum(is_new)]).astype(np.uint32)
+    begin = int(rng.integers(0, len(row)))
+    end = int(rng.integers(begin, len(row), endpoint=True))
+    first = int(rng.integers(0, len(row)))
+    out = np.full(int(rng.integers(0, len(row) - first, endpoint=True)), -1, np.int32)
+    made = out.copy()
+    for i in range(begin, end):
+        if is_new[i] and 0 <= int(ranks[i]) - first < len(out):
+            made[int(ranks[i]) - first] = row[i]
+    fields = {"x": row[begin:end], "ranks": ranks[begin : end + 1], "first": first, "out": out}
+    return fields, {"out": made}
+
+
+RECIPES: dict[Key, Recipe] = {
+    ("vertices/order.py", "LeastElements"): least_elements,
+    ("vertices/order.py", "LeastWords"): least_words,
+    ("vertices/order.py", "MergeWords"): merge_words,
+    ("vertices/order.py", "Positions"): positions,
+    ("vertices/order.py", "SortElements"): sort_elements,
+    ("vertices/order.py", "Values"): values,
+    ("vertices/scans.py", "RunningProduct"): running(np.multiply, 1),
+    ("vertices/scans.py", "RunningSum"): running(np.add, 0),
+    ("vertices/scans.py", "TotalProduct"): total(np.multiply),
+    ("vertices/scans.py", "TotalSum"): total(np.add),
+    ("vertices/taking.py", "PackUnique"): pack_unique,
+    ("vertices/taking.py", "TakePart"): take_part,
+}

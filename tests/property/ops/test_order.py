@@ -1,0 +1,370 @@
+"""Sorting, the largest elements, running sums and positions, against NumPy with equal bits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, strategies as st
+
+import poplite as pl
+from helpers.depth import examples
+from helpers.running import both_forms, words_of
+from poplite import ops
+from poplite.ops.order.network import exchanges
+from poplite.vertices.scans import running_reference
+
+Array = npt.NDArray[Any]
+
+SHAPES = [
+    *[((0,), 0), ((1,), 0), ((7,), -1), ((700,), 0), ((3, 50), 1)],
+    *[((50, 3), 0), ((2, 65, 4), 1), ((0, 3), 1), ((3, 0), 1)],
+]
+"""Shapes, and a dimension of each."""
+
+TYPES = ["float32", "float16", "int32", "uint32", "int8"]
+
+OPTIONS = {"debug.allowOutOfMemory": True}
+
+SMALL, LARGE = 1024, 624 * 1024
+"""Bytes of a tile: rows of more than a few elements do not fit, or all do."""
+
+
+def drawn(seed: int, shape: tuple[int, ...], dtype: str) -> Array:
+    """Draw elements with ties, and floats with zeros of both signs, NaNs and infinities."""
+    rng, kind = np.random.default_rng(seed), np.dtype(dtype)
+    if kind.kind == "f":
+        few = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1, 2, -7], kind)
+        x = np.where(rng.random(shape) < 0.5, rng.choice(few, shape), rng.normal(size=shape))
+    else:
+        limits = np.iinfo(kind)
+        x = rng.integers(limits.min, limits.max, shape, kind, endpoint=True)
+        x = np.where(rng.random(shape) < 0.5, x, rng.integers(0, 4, shape))
+    found: Array = x.astype(kind)
+    return found
+
+
+def placed(graph: pl.Graph, values: Array, run: int, name: str = "x") -> pl.Tensor:
+    """Return a variable whose runs of so many elements are on tiles that do not follow."""
+    x = graph.add_variable(values.dtype, values.shape, name, initial_value=values)
+    for begin in range(0, x.num_elements, run):
+        graph.set_tile_mapping(x.flatten()[begin : begin + run], begin * 5 % graph.target.tiles)
+    return x
+
+
+def computed(
+    record: Callable[[pl.Graph, pl.Sequence], list[pl.Tensor]],
+    interpret: bool = False,
+    memory: int = LARGE,
+) -> list[Array]:
+    """Return what steps compute."""
+    graph, program = pl.Graph(pl.Target(tiles=5, tile_memory_bytes=memory)), pl.Sequence()
+    results = record(graph, program)
+    engine = pl.Engine(graph, program, interpret=interpret, options=OPTIONS)
+    engine.run()
+    return [engine.read(each) for each in results]
+
+
+def order_of(x: Array, dim: int, descending: bool) -> Array:
+    """Return the stable order along a dimension."""
+    if not descending:
+        return np.argsort(x, axis=dim, kind="stable")
+    backwards = np.argsort(np.flip(x, dim), axis=dim, kind="stable")
+    return np.flip(x.shape[dim] - 1 - backwards, dim)
+
+
+def same_bits(found: Array, expected: Array) -> None:
+    """Compare bits; any NaN is as good as another."""
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+    if found.dtype.kind == "f":
+        np.testing.assert_array_equal(
+            np.signbit(found) & ~np.isnan(found), np.signbit(expected) & ~np.isnan(expected)
+        )
+
+
+@both_forms
+@examples(40)
+@given(
+    where=st.sampled_from(SHAPES),
+    dtype=st.sampled_from(TYPES),
+    seed=st.integers(0, 99),
+    descending=st.booleans(),
+    run=st.sampled_from([1, 7, 64, 1000]),
+    memory=st.sampled_from([SMALL, LARGE]),
+)
+def test_sorted_elements_and_their_positions(
+    interpret: bool,
+    where: tuple[tuple[int, ...], int],
+    dtype: str,
+    seed: int,
+    descending: bool,
+    run: int,
+    memory: int,
+) -> None:
+    (shape, dim), k = where, seed % 40
+    values = drawn(seed, shape, dtype)
+    k = min(k, shape[dim])
+
+    def record(graph: pl.Graph, program: pl.Sequence) -> list[pl.Tensor]:
+        x = placed(graph, values, run)
+        top = ops.top_k(x, k, dim, largest=descending, program=program)
+        some = ops.top_k(x, k, dim, largest=descending, sorted=False, program=program)
+        y = ops.sort(x, dim, descending=descending, program=program)
+        z = ops.argsort(x, dim, descending=descending, program=program)
+        return [y, z, *top, some.indices]
+
+    y, z, best, indices, others = computed(record, interpret, memory)
+    order = order_of(values, dim, descending)
+    first = np.take(order, range(k), axis=dim)
+    np.testing.assert_array_equal(z, order)
+    np.testing.assert_array_equal(indices, first)
+    np.testing.assert_array_equal(np.sort(others, axis=dim), np.sort(first, axis=dim))
+    same_bits(y, np.take_along_axis(values, order, dim))
+    same_bits(best, np.take_along_axis(values, first, dim))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 13, 31, 64])
+def test_the_network_sorts_any_number_of_places(count: int) -> None:
+    rng = np.random.default_rng(count)
+    for _ in range(20):
+        x = rng.permutation(count)
+        for low, high in exchanges(count):
+            assert len(set(low) | set(high)) == 2 * len(low)
+            x[low], x[high] = np.minimum(x[low], x[high]), np.maximum(x[low], x[high])
+        assert x.tolist() == list(range(count))
+
+
+@both_forms
+@examples(20)
+@given(
+    where=st.sampled_from(SHAPES),
+    dtype=st.sampled_from(["float32", "float16", "int32", "uint8", "int64"]),
+    seed=st.integers(0, 99),
+    exclusive=st.booleans(),
+    run=st.sampled_from([1, 7, 1000]),
+)
+def test_running_sums_and_products_have_the_bits_of_their_reference(
+    interpret: bool,
+    where: tuple[tuple[int, ...], int],
+    dtype: str,
+    seed: int,
+    exclusive: bool,
+    run: int,
+) -> None:
+    shape, dim = where
+    values = (3 * np.random.default_rng(seed).normal(size=shape)).astype(dtype)
+
+    def record(graph: pl.Graph, program: pl.Sequence) -> list[pl.Tensor]:
+        x = placed(graph, values, run)
+        return [
+            each(x, dim, exclusive=exclusive, program=program)
+            for each in (ops.cumulative_sum, ops.cumulative_product)
+        ]
+
+    rows = np.moveaxis(values, dim, -1)
+    found = computed(record, interpret)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for result, join, none in zip(found, (np.add, np.multiply), (0, 1), strict=True):
+            expected = running_reference(join, rows, exclusive=exclusive, none=none)
+            same_bits(result, np.moveaxis(expected, -1, dim))
+
+
+def test_a_running_sum_is_as_exact_as_numpys() -> None:
+    values = np.random.default_rng(0).normal(size=5000).astype(np.float32)
+    (found,) = computed(lambda g, p: [ops.cumulative_sum(placed(g, values, 77), program=p)])
+    exact = np.cumsum(values, dtype=np.float64)
+    assert abs(found - exact).max() <= abs(np.cumsum(values) - exact).max()
+
+
+@both_forms
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize(("size", "memory"), [(0, LARGE), (1, LARGE), (300, SMALL), (500, LARGE)])
+def test_unique_elements_are_packed(interpret: bool, dtype: str, size: int, memory: int) -> None:
+    values = np.sort(drawn(size, (size,), dtype), kind="stable")
+    values[: size // 2] = values[0] if size else 0
+
+    def record(graph: pl.Graph, program: pl.Sequence) -> list[pl.Tensor]:
+        return list(ops.unique_sorted(placed(graph, values, 9), program=program))
+
+    found, length = computed(record, interpret, memory)
+    is_new = np.ones(size, bool)
+    both = np.isnan(values[1:]) & np.isnan(values[:-1])
+    is_new[1:] = (values[1:] != values[:-1]) & ~both
+    assert length == is_new.sum()
+    same_bits(found[:length], values[is_new])
+    assert not found[length:].any()
+
+
+@both_forms
+@pytest.mark.parametrize("memory", [SMALL, LARGE])
+@pytest.mark.parametrize(("shape", "dim"), SHAPES)
+def test_values_move_with_their_keys_and_elements_are_taken(
+    interpret: bool, shape: tuple[int, ...], dim: int, memory: int
+) -> None:
+    rng = np.random.default_rng(len(shape))
+    keys, values = rng.integers(0, 5, shape, np.int8), rng.random(shape) < 0.5
+    size = shape[dim]
+    count = 4 if size else 0
+    few = list(shape)
+    few[dim] = count
+    indices = rng.integers(-size, max(size, 1), few, np.int32)
+
+    def record(graph: pl.Graph, program: pl.Sequence) -> list[pl.Tensor]:
+        x, y, at = (placed(graph, each, 7) for each in (keys, values, indices))
+        taken = ops.take_along_axis(x, at, dim, program=program)
+        return [*ops.sort_key_value(x, y, dim, program=program), taken]
+
+    first, second, taken = computed(record, interpret, memory)
+    order = np.argsort(keys, axis=dim, kind="stable")
+    np.testing.assert_array_equal(first, np.take_along_axis(keys, order, dim))
+    np.testing.assert_array_equal(second, np.take_along_axis(values, order, dim))
+    np.testing.assert_array_equal(taken, np.take_along_axis(keys, indices, dim))
+
+
+def test_dimension_none_is_all_elements() -> None:
+    values = drawn(3, (4, 5), "int32")
+
+    def record(graph: pl.Graph, program: pl.Sequence) -> list[pl.Tensor]:
+        x = placed(graph, values, 3)
+        at = ops.argsort(x, None, program=program)
+        y = ops.take_along_axis(x, at, None, program=program)
+        return [y, ops.sort(x, None, program=program), ops.cumulative_sum(x, None, program=program)]
+
+    taken, found, sums = computed(record)
+    np.testing.assert_array_equal(found, np.sort(values, None))
+    np.testing.assert_array_equal(taken, found)
+    np.testing.assert_array_equal(sums, np.cumsum(values, dtype=np.int32))
+
+
+def test_views_and_expressions_are_sorted() -> None:
+    values = drawn(4, (6, 8), "int32")
+
+    def record(graph: pl.Graph, program: pl.Sequence) -> list[pl.Tensor]:
+        x = placed(graph, values, 5)
+        with graph.steps() as step:
+            results = [ops.sort(x.T[::2]), *ops.top_k(x * 0 - x, 2, 0)]
+        program.add(step)
+        return results
+
+    found, best, indices = computed(record)
+    np.testing.assert_array_equal(found, np.sort(values.T[::2]))
+    order = order_of(-values, 0, descending=True)[:2]
+    np.testing.assert_array_equal(indices, order)
+    np.testing.assert_array_equal(best, np.take_along_axis(-values, order, 0))
+
+
+def test_a_file_changes_no_bits(tmp_path: Path) -> None:
+    values = drawn(5, (3, 700), "float32")
+    graph, program = pl.Graph(pl.Target(tiles=7, tile_memory_bytes=SMALL)), pl.Sequence()
+    x = placed(graph, values, 13)
+    results = {
+        "top": ops.top_k(x, 20, program=program).values,
+        "sorted": ops.sort(x, program=program),
+        "sums": ops.cumulative_sum(x, program=program),
+    }
+    for name, each in results.items():
+        graph.create_host_read(name, each)
+    pl.compile_graph(graph, program, options=OPTIONS).save(tmp_path / "order.poplite")
+    saved = pl.Executable.load(tmp_path / "order.poplite")
+    engines = [pl.Engine(graph, program, options=OPTIONS), pl.Engine(saved, options=OPTIONS)]
+    for engine in engines:
+        engine.run()
+    for name in results:
+        bits = {engine.read(name).tobytes() for engine in engines}
+        assert len(bits) == 1
+
+
+def test_an_index_outside_of_a_row_stops_the_program() -> None:
+    graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    x = graph.add_variable(pl.FLOAT, (4,), "x", mapping=0, initial_value=1)
+    at = graph.add_variable(pl.INT, (2,), "at", mapping=1, initial_value=[1, 4])
+    ops.take_along_axis(x, at, program=program)
+    with pytest.raises(pl.ApplicationRuntimeError, match="IndexError: index 4 of 4 elements"):
+        pl.Engine(graph, program).run()
+
+
+def no_order(graph: pl.Graph, x: pl.Tensor, program: pl.Sequence) -> list[Callable[[], object]]:
+    """Return calls that are refused."""
+    long = graph.add_variable(pl.LONGLONG, (4,), "long", mapping=0)
+    at = graph.add_variable(pl.INT, (3, 3), "at", mapping=0)
+    none = graph.add_variable(pl.FLOAT, (2, 0), "none", mapping=0)
+    one = graph.add_variable(pl.INT, (2, 1), "one", mapping=0)
+    return [
+        lambda: ops.top_k(x, 7, program=program),
+        lambda: ops.top_k(x, -1, program=program),
+        lambda: ops.top_k(x, 1.5, program=program),  # type: ignore[arg-type]
+        lambda: ops.sort(x, 2, program=program),
+        lambda: ops.sort(x, "first", program=program),  # type: ignore[arg-type]
+        lambda: ops.sort(long, program=program),
+        lambda: ops.sort(3.0, program=program),  # type: ignore[arg-type]
+        lambda: ops.argsort(x),
+        lambda: ops.sort_key_value(x, long, program=program),
+        lambda: ops.take_along_axis(x, at, program=program),
+        lambda: ops.take_along_axis(x, x, program=program),
+        lambda: ops.take_along_axis(none, one, program=program),
+        lambda: ops.unique_sorted(x, program=program),
+        lambda: ops.cumulative_sum(x > 0, program=program),
+    ]
+
+
+REFUSED = [
+    (pl.SizeOverflowError, "7 of 6 elements"),
+    (pl.SizeOverflowError, "k is -1"),
+    (pl.InvalidOption, "k=1.5"),
+    (pl.TensorIndexError, "dimension 2 of 'x', which has 2"),
+    (pl.TensorIndexError, "dim='first' is no dimension"),
+    (pl.ElementTypeError, "'long' is LONGLONG"),
+    (pl.ElementTypeError, "float is not a tensor"),
+    (pl.ControlProgramError, "no program takes its steps"),
+    (pl.TensorCreationError, r"values of shape \(4,\) for keys of shape \(2, 6\)"),
+    (pl.TensorCreationError, r"indices of shape \(3, 3\) for 'x' of shape \(2, 6\)"),
+    (pl.ElementTypeError, "'x' is FLOAT"),
+    (pl.TensorCreationError, "2 elements of rows that have none"),
+    (pl.TensorCreationError, "'x' has rank 2"),
+    (pl.ElementTypeError, "is BOOL"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(REFUSED)))
+def test_what_is_refused_is_named_with_its_numbers(number: int) -> None:
+    graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    x = graph.add_variable(pl.FLOAT, (2, 6), "x", mapping=0)
+    calls = no_order(graph, x, program)
+    assert len(calls) == len(REFUSED)
+    error, text = REFUSED[number]
+    with pytest.raises(error, match=text):
+        calls[number]()
+
+
+def test_a_row_of_many_elements_takes_few_stages() -> None:
+    graph, program = pl.Graph(pl.Target(tiles=64)), pl.Sequence()
+    x = graph.add_variable(pl.FLOAT, (40_000,), "x", mapping="linear")
+    ops.top_k(x, 16, program=program)
+    stages = len(graph.compute_sets)
+    assert stages <= math.ceil(math.log2(64))
+
+
+def test_bits_are_the_same_on_any_number_of_threads(tmp_path: Path) -> None:
+    script = """
+import hashlib
+import numpy as np
+import poplite as pl
+from poplite import ops
+
+graph, program = pl.Graph(pl.Target(tiles=300)), pl.Sequence()
+values = np.random.default_rng(0).standard_normal(200_000)
+x = graph.add_variable(pl.FLOAT, values.shape, "x", mapping="linear", initial_value=values)
+found = [ops.top_k(x, 50, program=program).values, ops.sort(x, program=program)]
+found.append(ops.cumulative_sum(x, program=program))
+engine = pl.Engine(graph, program)
+engine.run()
+print(hashlib.sha256(b"".join(engine.read(each).tobytes() for each in found)).hexdigest())
+"""
+    found = [words_of(tmp_path, script, NUMBA_NUM_THREADS=threads) for threads in ("1", "3")]
+    assert len({word for words in found for word in words}) == 1

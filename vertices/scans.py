@@ -1,0 +1,144 @@
+"""Running sums and products of rows that are cut into parts.
+
+    x          1 2 3 | 4 5 6 | 7 8
+    totals     6       15                the parts but the last, from left to right: TotalSum
+    before     6       21                running sums of these, for the parts behind: RunningSum
+    out        1 3 6 | 10 15 21 | 28 36  what is before a part, plus the running sum in it
+
+HALF is added up and multiplied in FLOAT, and rounded once; integers wrap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.types import BOOL, ElementType
+from poplite.vertex.vertex import Input, Output, State, Vector, Vertex
+
+T = TypeVar("T", bound=ElementType[Any])
+U = TypeVar("U", bound=ElementType[Any])
+
+Array = npt.NDArray[Any]
+
+
+class TotalSum(Vertex, Generic[T, U]):
+    """The sum of at least one element, from the first to the last."""
+
+    x: Input[Vector[T]]
+    total: Output[U]
+
+    def join(self, a: Any, b: Any) -> Any:
+        """Return a sum."""
+        return a + b
+
+    def compute(self) -> None:
+        """Add up."""
+        total = self.x[0]
+        for i in range(1, len(self.x)):
+            total = self.join(total, self.x[i])
+        self.total = total
+
+
+class TotalProduct(TotalSum[T, U]):
+    """`TotalSum` with products."""
+
+    def join(self, a: Any, b: Any) -> Any:
+        """Return a product."""
+        return a * b
+
+
+class RunningSum(Vertex, Generic[T, U]):
+    """Running sums of at least one element, added to `before`, which is one number or none.
+
+    With `excludes` each is the sum of the elements before it: the first is `before`, or the sum of
+    none.
+    """
+
+    x: Input[Vector[T]]
+    before: Input[Vector[U]]
+    out: Output[Vector[T]]
+    excludes: State[BOOL]
+    NONE = 0
+
+    def join(self, a: Any, b: Any) -> Any:
+        """Return a sum."""
+        return a + b
+
+    def compute(self) -> None:
+        """Add up, and store what there is so far."""
+        shift = 0
+        if self.excludes:
+            shift = 1
+            if len(self.before) > 0:
+                self.out[0] = self.before[0]
+            else:
+                self.out[0] = self.NONE
+        total = self.x[0]
+        for i in range(len(self.x)):
+            if i > 0:
+                total = self.join(total, self.x[i])
+            if i + shift < len(self.out):
+                if len(self.before) > 0:
+                    self.out[i + shift] = self.join(self.before[0], total)
+                else:
+                    self.out[i + shift] = total
+
+
+class RunningProduct(RunningSum[T, U]):
+    """`RunningSum` with products."""
+
+    NONE = 1
+
+    def join(self, a: Any, b: Any) -> Any:
+        """Return a product."""
+        return a * b
+
+
+def part_length(size: int) -> int:
+    """Return the length of the parts of a row: at least 64, and at least its square root.
+
+    >>> part_length(100), part_length(10**6), part_length(10**6 + 1)
+    (64, 1000, 1001)
+    """
+    root = int(np.sqrt(size))
+    while root * root < size:
+        root += 1
+    while root > 0 and (root - 1) ** 2 >= size:
+        root -= 1
+    return max(64, root)
+
+
+def running_reference(
+    join: Callable[[Any, Any], Any], x: Array, *, exclusive: bool = False, none: int = 0
+) -> Array:
+    """Return running sums or products along the last dimension, in NumPy, with equal bits.
+
+    Args:
+        join: `np.add` or `np.multiply`.
+        x: of any shape and any type of numbers.
+        exclusive: whether each is of the elements before it.
+        none: what is before the first.
+
+    >>> running_reference(np.add, np.float32([1, 2, 3]))
+    array([1., 3., 6.], dtype=float32)
+    """
+    wide = x.astype(np.float32) if x.dtype == np.float16 else x
+    size = x.shape[-1]
+    length = part_length(size)
+    out = np.empty_like(wide)
+    before: Array | None = None
+    for begin in range(0, size, length):
+        total: Array | None = None
+        for i in range(begin, min(begin + length, size)):
+            total = wide[..., i] if total is None else join(total, wide[..., i])
+            out[..., i] = total if before is None else join(before, total)
+        part = total
+        before = part if before is None else join(before, part)
+    if exclusive:
+        out = np.concatenate([np.full_like(out[..., :1], none), out[..., :-1]], axis=-1)[..., :size]
+    with np.errstate(over="ignore"):
+        return out.astype(x.dtype)
