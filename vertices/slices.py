@@ -12,7 +12,8 @@ and the vertex reads a part of that list. Equal rows stay in the order of the in
 make equal bits::
 
     index 7 0 2 5 1    share 3     owner 0: rows 0 2 1    owner 1: row 5    owner 2: row 7
-                                   place      1 2 4              3                 0
+                                   row   0 2 1  2  1      counted from the owner's first
+                                   place 1 2 4  3  0
                                    ends  3 4 5
 """
 
@@ -24,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.machine.target import Target
-from poplite.types import UNSIGNED_INT, ElementType
+from poplite.types import UNSIGNED_INT, UNSIGNED_SHORT, ElementType
 from poplite.vertex.vertex import InOut, Input, Output, State, Vector, Vertex
 from poplite.vertices.estimators.rows import gather_rows, list_rows, update_listed, update_rows
 
@@ -145,12 +146,13 @@ class ListRows(Vertex):
     """Sorts a part of the indices by owner: owner `b` has rows `b * share` to `(b + 1) * share`.
 
     Those of owner b are `row[k]` and `place[k]` from `ends[b - 1]` to before `ends[b]`; the first
-    begins at `begin`, which is also the place of the first index.
+    begins at `begin`, where the part begins within the list. Rows count from the first of their
+    owner, and places from the first of the part.
     """
 
     index: Input[Vector[UNSIGNED_INT]]
-    row: Output[Vector[UNSIGNED_INT]]
-    place: Output[Vector[UNSIGNED_INT]]
+    row: Output[Vector[UNSIGNED_SHORT]]
+    place: Output[Vector[UNSIGNED_SHORT]]
     ends: InOut[Vector[UNSIGNED_INT]]
     begin: State[UNSIGNED_INT]
     share: State[UNSIGNED_INT]
@@ -173,8 +175,8 @@ class ListRows(Vertex):
             owner = self.index[k] // self.share
             if owner < owners:
                 at = self.ends[owner] - begin
-                self.row[at] = self.index[k]
-                self.place[at] = begin + k
+                self.row[at] = self.index[k] - owner * self.share
+                self.place[at] = k
                 self.ends[owner] += 1
         for k in range(total, len(self.index)):
             self.row[k] = 0
@@ -186,14 +188,13 @@ class ListRows(Vertex):
 
 
 class SetListed(Vertex, Generic[T]):
-    """`x[row - first] = s[place]` for the rows that lists have for an owner, in order."""
+    """`x[row] = s[place]` for the rows that the parts of a list have for an owner, in order."""
 
     x: InOut[Vector[T]]
     s: Input[Vector[T]]
-    row: Input[Vector[UNSIGNED_INT]]
-    place: Input[Vector[UNSIGNED_INT]]
+    row: Input[Vector[UNSIGNED_SHORT]]
+    place: Input[Vector[UNSIGNED_SHORT]]
     ends: Input[Vector[UNSIGNED_INT]]
-    first: State[UNSIGNED_INT]
     width: State[UNSIGNED_INT]
     owner: State[UNSIGNED_INT]
     owners: State[UNSIGNED_INT]
@@ -204,24 +205,24 @@ class SetListed(Vertex, Generic[T]):
         return new
 
     def compute(self) -> None:
-        """Change row by row, list by list; what is accessed lies inside in any case."""
-        first, width, owner = self.first, self.width, self.owner
+        """Change row by row, part by part; what is accessed lies inside in any case."""
+        width, owner = self.width, self.owner
         last, latest = len(self.x) // width - 1, len(self.s) // width - 1
         most, final = len(self.row), len(self.ends) - 1
         for part in range(len(self.ends) // self.owners):
-            slot = part * self.owners + owner
+            slot, first = part * self.owners + owner, part * self.length
             before = self.ends[max(0, min(slot - 1, final))]
-            begin = max(0, min(before if owner > 0 else self.length * part, most))
+            begin = max(0, min(before if owner > 0 else first, most))
             end = max(0, min(self.ends[max(0, min(slot, final))], most))
             if width == 1:
                 for k in range(begin, end):
-                    at = max(0, min(self.row[k] - first, last))
-                    new = self.s[max(0, min(self.place[k], latest))]
+                    at = max(0, min(self.row[k], last))
+                    new = self.s[max(0, min(self.place[k] + first, latest))]
                     self.x[at] = self.join(self.x[at], new)
             else:
                 for k in range(begin, end):
-                    at = max(0, min(self.row[k] - first, last))
-                    place = max(0, min(self.place[k], latest))
+                    at = max(0, min(self.row[k], last))
+                    place = max(0, min(self.place[k] + first, latest))
                     for j in range(width):
                         self.x[at * width + j] = self.join(
                             self.x[at * width + j], self.s[place * width + j]
@@ -305,12 +306,12 @@ def list_reference(
     """Return what `ListRows` writes: row, place and ends.
 
     >>> [each.tolist() for each in list_reference([7, 0, 2, 5, 1], owners=3, share=3)]
-    [[0, 2, 1, 5, 7], [1, 2, 4, 3, 0], [3, 4, 5]]
+    [[0, 2, 1, 2, 1], [1, 2, 4, 3, 0], [3, 4, 5]]
     """
     number = np.asarray(index, np.uint32)
     owner = number // share
     order = np.argsort(owner, kind="stable")[: int((owner < owners).sum())]
-    row, place = np.zeros_like(number), np.zeros_like(number)
-    row[: len(order)], place[: len(order)] = number[order], order + begin
+    row, place = np.zeros_like(number, np.uint16), np.zeros_like(number, np.uint16)
+    row[: len(order)], place[: len(order)] = (number % share)[order], order
     ends = np.cumsum(np.bincount(owner[order], minlength=owners)) + begin
     return row, place, ends.astype(np.uint32)

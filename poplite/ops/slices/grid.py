@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from poplite.machine.target import Target
-from poplite.types import UNSIGNED_INT, ElementType
+from poplite.types import UNSIGNED_INT, UNSIGNED_SHORT, ElementType
 from poplite.vertices.estimators.rows import gather_rows, list_rows, update_listed, update_rows
 
 Element = type[ElementType[Any]]
@@ -36,8 +36,14 @@ INDEX_BYTES = UNSIGNED_INT.size_bytes
 SIZES_TRIED = 14
 """Numbers of parts that are tried, from 1 up to all tiles."""
 
-LISTS_TRIED = (1, 2, 4, 8)
+LISTS_TRIED = (1, 2, 4, 8, 16)
 """Parts of the list of each pass: more of them are sorted at once, and take longer to read."""
+
+LISTED_BYTES = 2 * UNSIGNED_SHORT.size_bytes
+"""Of an index in a list: its row, and its place."""
+
+MOST_LISTED = 1 << 16
+"""Rows of an owner, and indices of a part of a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +191,15 @@ def _changings(table: Table, columns: int, lookups: int) -> Iterator[Changing]:
         held = part + (0 if is_home else home)
         moved = 0 if is_home else 2 * part
         for lists in (0, *LISTS_TRIED):
-            each = row + (2 * INDEX_BYTES if lists else INDEX_BYTES)
+            each = row + (LISTED_BYTES if lists else INDEX_BYTES)
             left = max(limit - held - lists * owners * INDEX_BYTES, limit / 16)
             passes = min(lookups, math.ceil(lookups * each / left))
             if passes * max(lists, 1) > min(lookups, target.tiles):
                 continue
             own = -(-lookups // passes)
+            largest = max(-(-table.entries // owners), -(-own // max(1, lists)))
+            if lists and largest > MOST_LISTED:
+                continue
             cycles = passes * table.moved(own * each + lists * owners * INDEX_BYTES)
             cycles += moved / target.exchange_bytes_per_cycle
             if lists:

@@ -46,7 +46,7 @@ from poplite.ops.slices.plan import EmbeddingPlan
 from poplite.program import Copy, Sequence
 from poplite.program.recording import Recorder, recorder, target
 from poplite.source import here
-from poplite.types import UNSIGNED_INT
+from poplite.types import UNSIGNED_INT, UNSIGNED_SHORT
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.slices import (
     AddListed,
@@ -321,7 +321,7 @@ def update_matrix(
 
 
 class _Lists(NamedTuple):
-    """The list of the indices: rows, places within their pass, and ends of owners."""
+    """The list of the indices: rows and places of each part, and ends of owners."""
 
     row: Tensor
     place: Tensor
@@ -357,7 +357,6 @@ class _Owners:
             "tile": self.tile,
             "x": Slices(x, 0, (base + self.first) * width, (base + self.last) * width),
             "s": Slices(s, 0, (rows + begin) * width, (rows + end) * width),
-            "first": self.first,
             "width": np.full(len(self.tile), width),
         }
 
@@ -385,6 +384,7 @@ class _Owners:
                 record.compute_set(f"{name}/rows"),
                 vertex,
                 index=self._same(indices[begin:end]),
+                first=self.first,
                 **self._fields(x, s, begin, end),
                 **self._everywhere(fields),
             )
@@ -398,15 +398,15 @@ class _Owners:
         tile = np.arange(len(begin)) * tiles // len(begin)
         made = [
             graph.add_variable(
-                UNSIGNED_INT,
+                element,
                 (int(length.sum()),),
                 f"{name}/lists/{part}",
                 mapping=TileMapping(tiles, tile, length),
             )
-            for part, length in (
-                ("row", end - begin),
-                ("place", end - begin),
-                ("ends", np.full(len(begin), self.count)),
+            for part, element, length in (
+                ("row", UNSIGNED_SHORT, end - begin),
+                ("place", UNSIGNED_SHORT, end - begin),
+                ("ends", UNSIGNED_INT, np.full(len(begin), self.count)),
             )
         ]
         row, place, ends = made
