@@ -71,7 +71,10 @@ class Table:
     def parts_to_try(self, columns: int) -> list[int]:
         """Return numbers of parts of the rows."""
         most = min(self.entries, self.tiles(columns))
-        return np.unique(np.geomspace(1, most, SIZES_TRIED).round().astype(int)).tolist()
+        sizes: list[int] = (
+            np.unique(np.geomspace(1, most, SIZES_TRIED).round()).astype(int).tolist()
+        )
+        return sizes
 
     def moved(self, received: float) -> float:
         """Return the cycles in which a tile receives some bytes."""

@@ -21,6 +21,7 @@ from poplite.ops.slices.grid import (
 )
 from poplite.program.sequence import check_graph
 from poplite.source import here
+from poplite.text import amount
 from poplite.types import FLOAT, ElementTypeLike, element_type
 
 MOST_SHOWN = 3
@@ -100,7 +101,7 @@ class EmbeddingPlan:
             *(f"  {way}" for way in (self.reading, self.changing) if way is not None),
         ]
         for other in self.others[:MOST_SHOWN]:
-            blocks = f"{other.columns:,} blocks of columns"
+            blocks = f"{amount(other.columns, 'block')} of columns"
             lines.append(f"  not    {blocks}: {other.cycles:,} cycles, {other.bytes:,} B")
         return "\n".join(lines)
 
@@ -140,10 +141,10 @@ def plan_embedding(
     >>> graph = pl.Graph(pl.Target(tiles=16))
     >>> print(plan_embedding(graph, entries=1000, width=8, lookups=50, used_for="read"))
     50 rows of 1,000 x 8 FLOAT
-      read   8 x 1 x 2 columns, rows, shares: 2,117 cycles, 6,100 B
-      not    4 blocks of columns: 2,997 cycles, 8,732 B
-      not    2 blocks of columns: 4,667 cycles, 10,392 B
-      not    1 blocks of columns: 4,867 cycles, 6,832 B
+      read   8 x 1 x 2 columns, rows, shares: 2,012 cycles, 6,200 B
+      not    4 blocks of columns: 2,578 cycles, 3,000 B
+      not    2 blocks of columns: 3,109 cycles, 6,900 B
+      not    1 block of columns: 3,729 cycles, 7,716 B
     """
     check_graph("ops.plan_embedding(graph, entries=, width=, lookups=)", graph)
     sizes = {"entries": entries, "width": width, "lookups": lookups}

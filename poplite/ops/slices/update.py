@@ -38,6 +38,7 @@ from poplite.ops.slices.checks import (
     is_strict,
     stored_indices,
     stored_operand,
+    the_tensor,
     writeable,
 )
 from poplite.ops.slices.choice import way_to_change
@@ -269,8 +270,9 @@ def _scale(
     """Return the scale as a scalar of the type of x."""
     if isinstance(scale, Expr):
         scale = stored(scale, name=f"{name}/scale", program=program)
-    if not isinstance(scale, Tensor):
+    if isinstance(scale, (int, float)):
         return graph.add_constant(x.element_type, (), scale, f"{name}/scale", mapping=0)
+    scale = the_tensor(what, "scale", scale)
     check_own(graph, scale, f"{what}, scale", here())
     if scale.element_type is not x.element_type or scale.num_elements != 1:
         raise ElementTypeError(
@@ -364,7 +366,7 @@ class _Owners:
         """Return a vector for every vertex."""
         return part.reshape((1, part.num_elements)).broadcast(len(self.tile), 0)
 
-    def _everywhere(self, fields: dict[str, Tensor]) -> dict[str, Tensor]:
+    def _everywhere(self, fields: dict[str, Tensor]) -> dict[str, Any]:
         count = len(self.tile)
         return {name: each.reshape((1,)).broadcast(count, 0) for name, each in fields.items()}
 
