@@ -244,9 +244,7 @@ class Guards:
                 return self._of_limits(low, high, path, level)
         return None
 
-    def _of_limits(
-        self, low: ast.expr, high: ast.expr, path: Path, level: Part
-    ) -> Span | None:
+    def _of_limits(self, low: ast.expr, high: ast.expr, path: Path, level: Part) -> Span | None:
         """Return the limits of `max(low, min(any number, high))`."""
         a, b = (self._span(each, path, level) for each in (low, high))
         if a is None or b is None:
