@@ -29,8 +29,8 @@ def rows(small: bool, samples: int) -> list[Row]:
     made = []
 
     graph, program = pl.Graph(pl.Target(tiles=64 if small else 1472)), pl.Sequence()
-    sizes = {"entries": entries, "width": width, "lookups": lookups}
-    plan = pl.ops.plan_embedding(graph, **sizes, used_for="read")
+    planned = partial(pl.ops.plan_embedding, entries=entries, width=width, lookups=lookups)
+    plan = planned(graph, used_for="read")
     x = plan.create_table("x")
     i = graph.add_variable(pl.UNSIGNED_INT, (lookups,), "i", mapping="linear")
     found = pl.ops.multi_slice(x, i, plan=plan, program=program)
@@ -45,7 +45,7 @@ def rows(small: bool, samples: int) -> list[Row]:
     made.append(Row(what, least(mine, other), "x", "<=", 0.6, mine, other))
 
     graph, program = pl.Graph(graph.target), pl.Sequence()
-    plan = pl.ops.plan_embedding(graph, **sizes, used_for="change")
+    plan = planned(graph, used_for="change")
     x, s = plan.create_table("x"), plan.create_updates("s")
     i = graph.add_variable(pl.UNSIGNED_INT, (lookups,), "i", mapping="linear")
     pl.ops.multi_update_add(x, s, i, plan=plan, program=program)

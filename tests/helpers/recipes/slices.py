@@ -33,7 +33,8 @@ def set_last(old: npt.NDArray[Any], new: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def add_three(old: npt.NDArray[Any], new: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if old.dtype == np.float16:
         return (old.astype(np.float32) + np.float32(3) * new.astype(np.float32)).astype(old.dtype)
-    return old + old.dtype.type(3) * new
+    added: npt.NDArray[Any] = old + old.dtype.type(3) * new
+    return added
 
 
 def check_indices(rng: np.random.Generator) -> tuple[Values, Expected]:

@@ -65,7 +65,7 @@ def test_many_updates(bench: Bench) -> None:
     graph, prog = bench.graph, bench.prog
     plan = popops.embedding.plan(graph, pl.FLOAT, 4, 2, 3, {"usedForSlice": "false"})
     tables = [plan.create_table(f"t{k}", initial_value=2) for k in range(4)]
-    s = bench.tensor(np.float32([1, 5, 3]).reshape(3, 1, 1) * np.ones((3, 1, 2), np.float32))
+    s = bench.tensor(np.array([1, 5, 3], np.float32).reshape(3, 1, 1).repeat(2, axis=2))
     offsets = bench.tensor([[0], [9], [0]], pl.UNSIGNED_INT)
     scale = bench.tensor(np.float32(0.5))
     popops.multiUpdate(graph, tables[0], s, offsets, [0], [1], prog, plan)

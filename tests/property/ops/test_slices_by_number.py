@@ -36,7 +36,7 @@ def variable(graph: pl.Graph, values: Array, kind: Any, lies: str) -> pl.Tensor:
     if lies == "turned":
         return variable(graph, values.T.copy(), kind, "linear").T
     if lies == "linear":
-        return graph.add_variable(kind, values.shape, "x", mapping=lies, initial_value=values)
+        return graph.add_variable(kind, values.shape, "x", mapping="linear", initial_value=values)
     made = graph.add_variable(kind, values.shape, "x", initial_value=values)
     for begin in range(0, values.size, 5):
         tile = begin * 7 % graph.target.tiles
