@@ -27,7 +27,13 @@ import numpy.typing as npt
 from poplite.machine.target import Target
 from poplite.types import UNSIGNED_INT, UNSIGNED_SHORT, ElementType
 from poplite.vertex.vertex import InOut, Input, Output, State, Vector, Vertex
-from poplite.vertices.estimators.rows import gather_rows, list_rows, update_listed, update_rows
+from poplite.vertices.estimators.rows import (
+    check_rows,
+    gather_rows,
+    list_rows,
+    update_listed,
+    update_rows,
+)
 
 T = TypeVar("T", bound=ElementType[Any])
 
@@ -48,7 +54,7 @@ class CheckIndices(Vertex, Generic[T]):
 
     def cycles(self, target: Target) -> int:
         """Return the slots of a loop with one comparison of unsigned numbers."""
-        return 10 + 3 * len(self.index)
+        return check_rows(len(self.index))
 
 
 class GatherRows(Vertex, Generic[T]):

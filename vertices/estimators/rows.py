@@ -16,12 +16,34 @@ from poplite.vertices.estimators.poplibs_tile import multi_slice
 Element = type[ElementType[Any]]
 
 LIST_ENTRY = 30
+"""Slots to start sorting indices."""
+
 LIST_INDEX = 20
+"""Slots of an index that is sorted: it is divided twice, and stored with its place."""
+
 LIST_OWNER = 9
-"""Slots to start, of an index, which is divided and stored twice, and of an owner."""
+"""Slots of an owner, in the loops over all of them."""
 
 LISTED_LIST = 10
-"""Slots to find one part of a list."""
+"""Slots to find an owner's part of a list."""
+
+CHECK_ENTRY = 10
+"""Slots to start comparing indices with a size."""
+
+CHECK_INDEX = 3
+"""Slots of an index that is compared."""
+
+
+def check_rows(indices: int) -> int:
+    """Return the slots of comparing indices with the rows that there are.
+
+    Args:
+        indices: of the worker.
+
+    >>> check_rows(100)
+    310
+    """
+    return CHECK_ENTRY + indices * CHECK_INDEX
 
 
 def gather_rows(element: Element, indices: int, width: int, target: Target) -> int:
