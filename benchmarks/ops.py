@@ -21,6 +21,7 @@ import ops_matmul
 import ops_network
 import ops_order
 import ops_random
+import ops_slices
 import ops_sums
 import poplite as pl
 from rows import SETTLING, Row, in_turn, run
@@ -62,7 +63,10 @@ def rows(small: bool, samples: int) -> list[Row]:
         ours, theirs = in_turn(engine.run, numpy, samples, warm_up=warm_up)
         name = f"sums of {title}, {shape[0]:,} x {shape[1]:,}: poplite / NumPy"
         made.append(Row(name, min(ours) / min(theirs), "x", "<=", target, ours, theirs))
-    others = (ops_sums, ops_maps, ops_mathematics, ops_random, ops_matmul, ops_network, ops_order)
+    others = (
+        *(ops_sums, ops_maps, ops_mathematics, ops_random, ops_matmul, ops_network, ops_order),
+        ops_slices,
+    )
     return [*made, *(row for each in others for row in each.rows(small, samples))]
 
 

@@ -155,6 +155,27 @@ from poplite.ops.reductions import (
     sum as sum,
     variance as variance,
 )
+from poplite.ops.slices.dynamic import (
+    create_sliceable as create_sliceable,
+    dynamic_slice as dynamic_slice,
+    dynamic_update as dynamic_update,
+)
+from poplite.ops.slices.gather import embedding as embedding, multi_slice as multi_slice
+from poplite.ops.slices.plan import (
+    EmbeddingPlan as EmbeddingPlan,
+    plan_embedding as plan_embedding,
+)
+from poplite.ops.slices.rows import (
+    one_hot as one_hot,
+    select_from_rows as select_from_rows,
+    update_from_rows as update_from_rows,
+)
+from poplite.ops.slices.update import (
+    multi_update as multi_update,
+    multi_update_add as multi_update_add,
+    multi_update_max as multi_update_max,
+    multi_update_mul as multi_update_mul,
+)
 from poplite.ops.steps import (
     copy as copy,
     fill as fill,

@@ -75,6 +75,7 @@ VIEWS = [
                 *["13 matmul"] * 2 + ["14 matmul", "15 plan"] + ["21 cycles"] * 2,
                 "an epoch of",
                 *["22 top 16", "22 top 128"],
+                *["gather", "scatter-add"],
             ],
             marks=deep,
         ),

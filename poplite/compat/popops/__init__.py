@@ -1,4 +1,4 @@
-"""popops: elementwise operations, maps of expressions, reductions, sorting, casts and fills.
+"""popops: elementwise operations, maps, reductions, slices, sorting, casts and fills.
 
     popops::map(graph, _1 * Const(2) + _2, {a, b}, prog)
     popops.map(graph, expr._1 * expr.Const(2) + expr._2, [a, b], prog)
@@ -9,10 +9,10 @@ taken, and nothing is done with them.
 
 Source: PopLibs, `popops/ElementWise.hpp`, `popops/Expr.hpp`, `popops/Reduce.hpp`,
 `popops/ScaledAdd.hpp`, `popops/Cast.hpp`, `popops/Fill.hpp`, `popops/Zero.hpp`, `popops/Sort.hpp`,
-`popops/TopK.hpp`, `popops/Pad.hpp`.
+`popops/TopK.hpp`, `popops/Pad.hpp`, `popops/DynamicSlice.hpp`.
 """
 
-from poplite.compat.popops import expr as expr
+from poplite.compat.popops import embedding as embedding, expr as expr
 from poplite.compat.popops.elementwise import (
     abs as abs,
     absInPlace as absInPlace,
@@ -210,6 +210,20 @@ from poplite.compat.popops.reductions import (
     reduce as reduce,
     reduceMany as reduceMany,
     reduceWithOutput as reduceWithOutput,
+)
+from poplite.compat.popops.slices import (
+    createSliceableTensor as createSliceableTensor,
+    dynamicSlice as dynamicSlice,
+    dynamicSliceWithOutput as dynamicSliceWithOutput,
+    dynamicUpdate as dynamicUpdate,
+    encodeOneHot as encodeOneHot,
+    multiSlice as multiSlice,
+    multiUpdate as multiUpdate,
+    multiUpdateAdd as multiUpdateAdd,
+    multiUpdateMax as multiUpdateMax,
+    multiUpdateMul as multiUpdateMul,
+    selectScalarFromRows as selectScalarFromRows,
+    updateScalarInRows as updateScalarInRows,
 )
 from poplite.compat.popops.steps import (
     allTrue as allTrue,

@@ -1,6 +1,6 @@
 """How to draw values for each vertex of the repository, and what NumPy expects."""
 
-from helpers.recipes import benchmarks, docs, examples, order, random_numbers, vertices
+from helpers.recipes import benchmarks, docs, examples, order, random_numbers, slices, vertices
 
 RECIPES = (
     benchmarks.RECIPES
@@ -8,6 +8,7 @@ RECIPES = (
     | examples.RECIPES
     | order.RECIPES
     | random_numbers.RECIPES
+    | slices.RECIPES
     | vertices.RECIPES
 )
 """By file and class; the tables are in modules named after the folders."""

@@ -51,6 +51,7 @@ def indices(draw: st.DrawFn, names: list[str]) -> str:
         st.sampled_from(
             ["{0}", "{0}", "{0} + {1}", "{0} - {1}", "{0} * {1}", "2 * {0} + {1}", "{0} // 2"]
             + ["{0} % 3", "{0} & 3", "-{0} + {1}", "{0} % {1}", "self.place[{0}]", "{0} - 1"]
+            + ["max({1}, min({0}, self.n))", "max(0, min(self.place[0] + {0}, len(self.x) - 1))"]
         )
     )
     other = draw(st.one_of(NUMBERS, st.sampled_from(names)))
@@ -352,3 +353,24 @@ def test_long_chains_of_locals_take_no_longer(tmp_path: Path) -> None:
     assert "@fits(self.x, 0, 2)" in found
     assert "@fits(self.y, 0, 96)" in found
     assert needed == ["@fits(self.x, 0, 2)", "@fits(self.y, 0, 96)"]
+
+
+class Clamped(pl.Vertex):
+    """Reads by numbers from memory, which it keeps within its vector."""
+
+    x: pl.Input[pl.Vector[pl.INT]]
+    place: pl.Input[pl.Vector[pl.INT]]
+    y: pl.Output[pl.Vector[pl.INT]]
+
+    def compute(self) -> None:
+        last = len(self.x) - 1
+        for k in range(len(self.y)):
+            self.y[k] = self.x[max(0, min(self.place[k], last))]
+
+
+def test_an_index_between_limits_is_looked_at_before_the_loop() -> None:
+    text = guarded(check(Clamped))
+    assert text is not None
+    before, loop = ast.unparse(text).split("for k in")
+    assert "@fits" in before.replace("'", "")
+    assert loop.count("@inside0") == 2

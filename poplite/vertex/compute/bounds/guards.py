@@ -238,7 +238,19 @@ class Guards:
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 if (inner := self._span(operand, path, level)) is not None:
                     return negative(inner)
+            case ast.Call(
+                func=ast.Name("max"), args=[low, ast.Call(func=ast.Name("min"), args=[_, high])]
+            ):
+                return self._of_limits(low, high, path, level)
         return None
+
+    def _of_limits(self, low: ast.expr, high: ast.expr, path: Path, level: Part) -> Span | None:
+        """Return the limits of `max(low, min(any number, high))`."""
+        a, b = (self._span(each, path, level) for each in (low, high))
+        if a is None or b is None:
+            return None
+        rising = ast.Compare(a.most, [ast.LtE()], [b.least])
+        return bounded(a.least, b.most, max(a.bits, b.bits), (*a.needs, *b.needs, rising))
 
     def _of_name(self, node: ast.Name, path: Path, level: Part) -> Span | None:
         if node.id not in level.assigned:

@@ -1,0 +1,9 @@
+"""popops::embedding: plans of tables.
+
+popops::embedding::plan(graph, FLOAT, entries, width, {lookups}, {})
+popops.embedding.plan(graph, pl.FLOAT, entries, width, lookups)
+"""
+
+from poplite.compat.popops.slices import plan_embedding as plan
+
+__all__ = ["plan"]

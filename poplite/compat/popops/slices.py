@@ -1,0 +1,312 @@
+"""Slices of popops by number, with its meaning of indices out of range.
+
+A plan may be None, as `SlicePlan()` is there, or what `embedding.plan` returns.
+
+Source: PopLibs, `popops/DynamicSlice.hpp`, `popops/EncodeOneHot.hpp`,
+`popops/SelectScalarFromRows.hpp`, `popops/UpdateScalarInRows.hpp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from poplite import ops
+from poplite.compat.popops.options import check_options
+from poplite.errors import InvalidOption
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops import EmbeddingPlan
+from poplite.program import Sequence as Steps
+from poplite.source import here
+from poplite.types import UNSIGNED_INT, ElementTypeLike
+
+Options = Mapping[str, str] | None
+
+_SLICE = ("remapOutOfBoundIndices", "paddingIndexUsed")
+
+_PLAN = (
+    *("usedForSlice", "usedForUpdate", "operationForUpdate", "availableMemoryProportion"),
+    *("indicesDistribution", "indicesAreSorted", "validateIndices", "partialType"),
+)
+
+
+def plan_embedding(
+    graph: Graph,
+    data_type: ElementTypeLike,
+    num_entries: int,
+    output_size: int,
+    num_lookups: int,
+    options: Options = None,
+) -> EmbeddingPlan:
+    """Return a plan, `popops::embedding::plan`, whose numbers of lookups is one number."""
+    check_options("embedding.plan", options, _PLAN)
+    given = options or {}
+    is_read, is_changed = (given.get(name, "true") == "true" for name in _PLAN[:2])
+    used_for = "both" if is_read == is_changed else "read" if is_read else "change"
+    return ops.plan_embedding(
+        graph,
+        entries=num_entries,
+        width=output_size,
+        lookups=num_lookups,
+        type=data_type,
+        used_for=used_for,
+        memory=float(given.get("availableMemoryProportion", "0.6")),
+    )
+
+
+def createSliceableTensor(
+    graph: Graph,
+    element_type: ElementTypeLike,
+    shape: Sequence[int],
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    min_grain_size: int = 0,
+    debug_context: str = "",
+) -> Tensor:
+    """Make a tensor for slices, `popops::createSliceableTensor`; the grain is not looked at."""
+    name = debug_context or "sliceable"
+    return ops.create_sliceable(graph, element_type, shape, dims, sizes, name)
+
+
+def dynamicSlice(
+    graph: Graph,
+    t: Tensor,
+    offset: Tensor,
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    prog: Steps,
+    debug_context: str = "",
+    options: Options = None,
+) -> Tensor:
+    """Record a slice at a place, `popops::dynamicSlice`; 0 where the offset is out of range."""
+    _refuse_remapping("dynamicSlice", options)
+    name = debug_context or "dynamicSlice"
+    return ops.dynamic_slice(t, offset, dims, sizes, out_of_range="popops", name=name, program=prog)
+
+
+def dynamicSliceWithOutput(
+    graph: Graph,
+    output: Tensor,
+    t: Tensor,
+    offset: Tensor,
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    prog: Steps,
+    debug_context: str = "",
+    options: Options = None,
+) -> None:
+    """Record a slice that is stored in a tensor, `popops::dynamicSliceWithOutput`."""
+    made = dynamicSlice(graph, t, offset, dims, sizes, prog, debug_context, options)
+    ops.copy(made, output, program=prog)
+
+
+def dynamicUpdate(
+    graph: Graph,
+    t: Tensor,
+    s: Tensor,
+    offset: Tensor,
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    prog: Steps,
+    debug_context: str = "",
+    options: Options = None,
+) -> None:
+    """Record that a slice is replaced, `popops::dynamicUpdate`; nothing where out of range."""
+    _refuse_remapping("dynamicUpdate", options)
+    name = debug_context or "dynamicUpdate"
+    ops.dynamic_update(t, s, offset, dims, sizes, out_of_range="popops", name=name, program=prog)
+
+
+def multiSlice(
+    graph: Graph,
+    t: Tensor,
+    offsets: Tensor,
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    prog: Steps,
+    plan: EmbeddingPlan | None = None,
+    options: Options = None,
+    debug_context: str = "",
+) -> Tensor:
+    """Record slices by their offsets, `popops::multiSlice`: [n, the shape with the size]."""
+    _refuse_remapping("multiSlice", options)
+    dim, rows = _rows("multiSlice", t, offsets, dims, sizes)
+    made = ops.multi_slice(
+        t,
+        rows,
+        dim,
+        plan=plan,
+        out_of_range="popops",
+        name=debug_context or "multiSlice",
+        program=prog,
+    )
+    return made.dim_roll(dim, 0)
+
+
+def multiUpdate(
+    graph: Graph,
+    t: Tensor,
+    s: Tensor,
+    offsets: Tensor,
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    prog: Steps,
+    plan: EmbeddingPlan | None = None,
+    options: Options = None,
+    debug_context: str = "",
+) -> None:
+    """Record that slices are replaced, `popops::multiUpdate`."""
+    _update("multiUpdate", t, s, offsets, dims, sizes, prog, plan, options, debug_context)
+
+
+def multiUpdateAdd(
+    graph: Graph,
+    t: Tensor,
+    s: Tensor,
+    offsets: Tensor,
+    scale: Tensor,
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    prog: Steps,
+    plan: EmbeddingPlan | None = None,
+    options: Options = None,
+    debug_context: str = "",
+) -> None:
+    """Record that slices are added to, `popops::multiUpdateAdd`."""
+    name, given = "multiUpdateAdd", {"scale": scale}
+    _update(name, t, s, offsets, dims, sizes, prog, plan, options, debug_context, **given)
+
+
+def multiUpdateMax(
+    graph: Graph,
+    t: Tensor,
+    s: Tensor,
+    offsets: Tensor,
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    prog: Steps,
+    plan: EmbeddingPlan | None = None,
+    options: Options = None,
+    debug_context: str = "",
+) -> None:
+    """Record that the greater elements are kept, `popops::multiUpdateMax`."""
+    _update("multiUpdateMax", t, s, offsets, dims, sizes, prog, plan, options, debug_context)
+
+
+def multiUpdateMul(
+    graph: Graph,
+    t: Tensor,
+    s: Tensor,
+    offsets: Tensor,
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    prog: Steps,
+    plan: EmbeddingPlan | None = None,
+    options: Options = None,
+    debug_context: str = "",
+) -> None:
+    """Record that slices are multiplied, `popops::multiUpdateMul`."""
+    _update("multiUpdateMul", t, s, offsets, dims, sizes, prog, plan, options, debug_context)
+
+
+_UPDATES: dict[str, Any] = {
+    "multiUpdate": ops.multi_update,
+    "multiUpdateAdd": ops.multi_update_add,
+    "multiUpdateMax": ops.multi_update_max,
+    "multiUpdateMul": ops.multi_update_mul,
+}
+
+
+def _update(
+    what: str,
+    t: Tensor,
+    s: Tensor,
+    offsets: Tensor,
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    prog: Steps,
+    plan: EmbeddingPlan | None,
+    options: Options,
+    debug_context: str,
+    **scale: Tensor,
+) -> None:
+    _refuse_remapping(what, options)
+    dim, rows = _rows(what, t, offsets, dims, sizes)
+    _UPDATES[what](
+        t,
+        s.dim_roll(0, dim),
+        rows,
+        dim,
+        plan=plan,
+        out_of_range="popops",
+        name=debug_context or what,
+        program=prog,
+        **scale,
+    )
+
+
+def _rows(
+    what: str, t: Tensor, offsets: Tensor, dims: Sequence[int], sizes: Sequence[int]
+) -> tuple[int, Any]:
+    """Return the sliced dimension, and the indices [n, size] of all its elements."""
+    if len(dims) != 1 or len(sizes) != 1:
+        raise InvalidOption(
+            f"popops.{what}: dims {list(dims)}, sizes {list(sizes)}",
+            at=here(),
+            fix="one dimension and one size",
+        )
+    first = offsets.reshape((offsets.num_elements, 1))
+    if sizes[0] == 1:
+        return dims[0], first
+    return dims[0], first + ops.iota((sizes[0],), UNSIGNED_INT)
+
+
+def _refuse_remapping(what: str, options: Options) -> None:
+    check_options(what, options, (*_SLICE, *_PLAN))
+    for name in _SLICE:
+        if (options or {}).get(name, "false") != "false":
+            raise InvalidOption(
+                f"popops.{what}: option {name!r} is not supported",
+                at=here(),
+                fix="ops.minimum(offset, size - 1) beforehand",
+            )
+
+
+def encodeOneHot(
+    graph: Graph,
+    indices: Tensor,
+    encoded: Tensor,
+    prog: Steps,
+    on: float = 1,
+    off: float = 0,
+    debug_context: str = "",
+) -> None:
+    """Record rows that are `on` at an index, `popops::encodeOneHot`."""
+    made = ops.one_hot(
+        indices,
+        encoded.shape[-1],
+        on=on,
+        off=off,
+        dtype=encoded.element_type,
+        out_of_range="popops",
+        name=debug_context or "encodeOneHot",
+        program=prog,
+    )
+    ops.copy(made, encoded, program=prog)
+
+
+def selectScalarFromRows(
+    graph: Graph, params: Tensor, indices: Tensor, prog: Steps, debug_context: str = ""
+) -> Tensor:
+    """Record one element of each row, `popops::selectScalarFromRows`."""
+    name = debug_context or "selectScalarFromRows"
+    return ops.select_from_rows(params, indices, out_of_range="popops", name=name, program=prog)
+
+
+def updateScalarInRows(
+    graph: Graph, params: Tensor, indices: Tensor, prog: Steps, debug_context: str = ""
+) -> None:
+    """Record that 1 is subtracted from an element of each row, `popops::updateScalarInRows`."""
+    name = debug_context or "updateScalarInRows"
+    ops.update_from_rows(params, indices, out_of_range="popops", name=name, program=prog)

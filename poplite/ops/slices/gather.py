@@ -1,0 +1,211 @@
+"""Rows of a table by number: `multi_slice` and `embedding`.
+
+indices[n]     out[n, width]
+
+check          CheckIndices, where the indices lie             nothing is written
+table          a copy that lies in blocks, unless x does
+rows           GatherRows: each part of the table              [parts, n, width], or the result
+sum            bits of the parts are added up                  all but one are 0
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.expr.operand import Operand
+from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.tensor.slices import Slices
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.record import map as stored
+from poplite.ops.reductions import sum as sum_of
+from poplite.ops.slices.blocks import (
+    home_mapping,
+    in_blocks,
+    moved_to_blocks,
+    of_blocks,
+)
+from poplite.ops.slices.checks import (
+    bits_of,
+    check_indices,
+    check_rows,
+    dim_of,
+    is_strict,
+    stored_indices,
+    the_tensor,
+)
+from poplite.ops.slices.choice import way_to_read
+from poplite.ops.slices.grid import Reading
+from poplite.ops.slices.plan import EmbeddingPlan
+from poplite.program import Sequence
+from poplite.program.recording import recorder, target
+from poplite.types import UNSIGNED_INT
+from poplite.vertices.slices import GatherRows
+
+
+def multi_slice(
+    x: Tensor,
+    indices: Operand,
+    dim: int = 0,
+    *,
+    plan: EmbeddingPlan | None = None,
+    out_of_range: str = "error",
+    name: str = "multi_slice",
+    program: Sequence | None = None,
+) -> Tensor:
+    """Record steps that gather slices of a tensor by number: `np.take(x, indices, dim)`.
+
+    Args:
+        x: of any type.
+        indices: INT or UNSIGNED_INT of any shape, a tensor or an expression.
+        dim: the dimension along which x is sliced.
+        plan: of `ops.plan_embedding`, for a table that it made; left out, one is found. A table
+            that lies otherwise is copied each time.
+        out_of_range: "error" stops the run at an index that x does not have; "popops" gives a
+            slice of 0, where PopLibs' is undefined.
+        name: of the result and of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        A new variable: the shape of x, with the shape of the indices in place of `dim`.
+
+    Raises:
+        ElementTypeError: for indices of another type.
+        TensorIndexError: for a dimension that x does not have; when the program runs, for an
+            index out of range.
+        InvalidOption: for a plan of another table.
+        ControlProgramError: without `program=` outside of all steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> numbers = [[0, 1], [2, 3], [4, 5]]
+    >>> x = graph.add_variable(pl.INT, (3, 2), "x", mapping="linear", initial_value=numbers)
+    >>> k = graph.add_constant(pl.UNSIGNED_INT, (4,), [2, 0, 2, 1], mapping=0)
+    >>> y = multi_slice(x, k, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(y).tolist()
+    [[4, 5], [0, 1], [4, 5], [2, 3]]
+    """
+    what = "ops.multi_slice"
+    x = the_tensor(what, "x", x)
+    dim = dim_of(what, dim, x)
+    strict = is_strict(what, out_of_range)
+    numbers = stored_indices(what, x.graph, indices, name, program)
+    check_rows(what, x, x.shape[dim], numbers.num_elements)
+    turned = x.dim_roll(dim, 0)
+    rest = turned.shape[1:]
+    matrix = turned.reshape((x.shape[dim], int(np.prod(rest))))
+    made = gather_matrix(what, matrix, numbers, plan, strict, name, program)
+    shape = (*numbers.shape, *rest)
+    order = [*range(numbers.rank, numbers.rank + dim), *range(numbers.rank)]
+    order += range(numbers.rank + dim, len(shape))
+    return made.reshape(shape).dim_shuffle(order)
+
+
+def embedding(
+    table: Tensor,
+    indices: Operand,
+    *,
+    plan: EmbeddingPlan | None = None,
+    out_of_range: str = "error",
+    name: str = "embedding",
+    program: Sequence | None = None,
+) -> Tensor:
+    """Record steps that look rows of a table up: `ops.multi_slice` along dimension 0.
+
+    The gradient of the table is `ops.multi_update_add(zeros, gradient, indices, plan=plan)`; a step
+    of descent is the same of the table itself, with `scale=-rate`, and touches no other row.
+
+    Args:
+        table: [entries, width].
+        indices: of any shape.
+        plan: that made the table.
+        out_of_range: as in `ops.multi_slice`.
+        name: of the result and of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        The shape of the indices, and the width.
+
+    Raises:
+        the errors of `ops.multi_slice`, which has an example.
+    """
+    return multi_slice(
+        table, indices, plan=plan, out_of_range=out_of_range, name=name, program=program
+    )
+
+
+def gather_matrix(
+    what: str,
+    matrix: Tensor,
+    indices: Tensor,
+    plan: EmbeddingPlan | None,
+    strict: bool,
+    name: str,
+    program: Sequence | None,
+) -> Tensor:
+    """Record the rows of a matrix, and return them: [indices, width]."""
+    graph, lookups, (entries, width) = matrix.graph, indices.num_elements, matrix.shape
+    place = target(graph, program, what)
+    if not lookups or not width:
+        return graph.add_variable(matrix.element_type, (lookups, width), name, mapping="linear")
+    way = way_to_read(what, matrix, lookups, plan)
+    columns = way.columns
+    record = recorder(graph, place)
+    if strict:
+        check_indices(record, indices, entries, name)
+    flat = bits_of(in_blocks(moved_to_blocks(record, matrix, columns, f"{name}/table"), columns))
+    shape = (columns, lookups, width // columns)
+    found = _Pieces(graph, way, entries, lookups, width // columns)
+    mapping = found.mapping if way.parts == 1 else home_mapping(graph, lookups, width, columns)
+    variable = graph.add_variable(matrix.element_type, shape, name, mapping=mapping)
+    out = bits_of(variable).flatten()
+    partials = out
+    if way.parts > 1:
+        partials = graph.add_variable(
+            out.element_type,
+            (way.parts * out.num_elements,),
+            f"{name}/parts",
+            mapping=found.mapping,
+        )
+    graph.add_vertices(
+        record.compute_set(f"{name}/rows"),
+        GatherRows,
+        tile=found.tile,
+        x=Slices(flat, 0, *found.read),
+        index=Slices(indices.reinterpret(UNSIGNED_INT).flatten(), 0, *found.indices),
+        out=Slices(partials, 0, *found.written),
+        first=found.first,
+        width=np.full(len(found.tile), shape[2]),
+    )
+    record.uses(name, [matrix, indices], [variable])
+    record.finish(place, name)
+    if way.parts > 1:
+        total = sum_of(partials.reshape((way.parts, out.num_elements)), 0)
+        stored(total, out=out, name=f"{name}/sum", program=program)
+    return of_blocks(variable)
+
+
+class _Pieces:
+    """What each vertex reads and writes: arrays of one entry for each."""
+
+    def __init__(self, graph: Graph, way: Reading, entries: int, lookups: int, width: int) -> None:
+        workers, tiles = graph.target.workers, max(1, graph.target.tiles // way.columns)
+        shares = min(lookups, way.shares * workers)
+        columns, parts, share = (
+            each.ravel() for each in np.indices((way.columns, way.parts, shares))
+        )
+        low, high = (each * lookups // shares for each in (share, share + 1))
+        first, last = parts * entries // way.parts, (parts + 1) * entries // way.parts
+        within = (parts * way.shares + share * way.shares // shares) * tiles
+        self.tile: Int64 = columns * tiles + within // (way.parts * way.shares)
+        self.first: Int64 = first
+        self.read = ((columns * entries + first) * width, (columns * entries + last) * width)
+        self.indices = (low, high)
+        begin = (parts * way.columns + columns) * lookups
+        self.written = ((begin + low) * width, (begin + high) * width)
+        order = np.argsort(self.written[0], kind="stable")
+        lengths = (self.written[1] - self.written[0])[order]
+        self.mapping = TileMapping(graph.target.tiles, self.tile[order], lengths)

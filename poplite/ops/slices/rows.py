@@ -1,0 +1,235 @@
+"""One element of each row, by number: selected, changed, or made.
+
+They are elementwise and reductions: each row looks at all its elements, where it lies.
+"""
+
+from __future__ import annotations
+
+import math
+
+from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.expr.build import number
+from poplite.expr.operand import Operand
+from poplite.expr.tree import Expr
+from poplite.graph.connect.ownership import check_own
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import type_and_shape
+from poplite.ops.choices import iota, where
+from poplite.ops.comparisons import equal
+from poplite.ops.record import assign, map as stored
+from poplite.ops.reductions import sum as sum_of
+from poplite.ops.slices.checks import (
+    check_indices,
+    is_strict,
+    stored_indices,
+    the_tensor,
+    writeable,
+)
+from poplite.program import Sequence
+from poplite.program.recording import recorder, target
+from poplite.source import here
+from poplite.types import FLOAT, HALF, UNSIGNED_INT, ElementTypeLike, element_type
+
+MASKED = (1 << 32) - 1
+"""The index of a row that is left out, in popops: `MASKED_LABEL_CODE`."""
+
+
+def one_hot(
+    indices: Operand,
+    depth: int,
+    *,
+    on: float = 1,
+    off: float = 0,
+    dtype: ElementTypeLike = FLOAT,
+    out_of_range: str = "error",
+    name: str = "one_hot",
+    program: Sequence | None = None,
+) -> Tensor:
+    """Record a row for each index, that is `on` there and `off` elsewhere.
+
+    Args:
+        indices: INT or UNSIGNED_INT of any shape.
+        depth: elements of a row.
+        on: the number at the index.
+        off: the other numbers.
+        dtype: the element type.
+        out_of_range: "error" stops the run at an index that is not below `depth`; "popops" makes
+            a row of `off`.
+        name: of the result and of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        A new variable: the shape of the indices, and the depth.
+
+    Raises:
+        ElementTypeError: for indices of another type.
+        TensorIndexError: when the program runs, for an index out of range.
+        ControlProgramError: without `program=` outside of all steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> k = graph.add_constant(pl.UNSIGNED_INT, (2,), [2, 0], mapping=0)
+    >>> y = one_hot(k, 3, dtype=pl.INT, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(y).tolist()
+    [[0, 0, 1], [1, 0, 0]]
+    """
+    what = "ops.one_hot"
+    numbers = _checked(what, indices, depth, out_of_range, name, program)
+    kind = element_type(dtype)
+    is_on = equal(iota((depth,), UNSIGNED_INT), numbers.reshape((*numbers.shape, 1)))
+    found = where(is_on, number(on, kind, what), number(off, kind, what))
+    return stored(found, name=name, program=program)
+
+
+def select_from_rows(
+    x: Tensor,
+    indices: Operand,
+    *,
+    out_of_range: str = "error",
+    name: str = "select_from_rows",
+    program: Sequence | None = None,
+) -> Tensor:
+    """Record the element of each row that an index names: `x[range(rows), indices]`.
+
+    Args:
+        x: FLOAT or HALF [rows, columns].
+        indices: INT or UNSIGNED_INT [rows].
+        out_of_range: "error" stops the run at an index that is not below the columns; "popops"
+            gives NaN, and 0 for the index 0xFFFFFFFF.
+        name: of the result and of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        A new variable of [rows].
+
+    Raises:
+        ElementTypeError: for tensors of other types.
+        TensorCreationError: for tensors of other shapes.
+        TensorIndexError: when the program runs, for an index out of range.
+        ControlProgramError: without `program=` outside of all steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> numbers = [[1, 2], [3, 4]]
+    >>> x = graph.add_variable(pl.FLOAT, (2, 2), "x", mapping="linear", initial_value=numbers)
+    >>> k = graph.add_constant(pl.UNSIGNED_INT, (2,), [1, 0], mapping=0)
+    >>> y = select_from_rows(x, k, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(y).tolist()
+    [2.0, 3.0]
+    """
+    what = "ops.select_from_rows"
+    x = the_tensor(what, "x", x)
+    numbers, is_there = _of_rows(what, x, indices, out_of_range, name, program)
+    found = sum_of(where(is_there, x, 0), 1)
+    if out_of_range == "popops":
+        found = where(_is_known(numbers, x.shape[1]), found, math.nan)
+    return stored(found, name=name, program=program)
+
+
+def update_from_rows(
+    x: Tensor,
+    indices: Operand,
+    *,
+    by: float = -1,
+    out_of_range: str = "error",
+    name: str = "update_from_rows",
+    program: Sequence | None = None,
+) -> Tensor:
+    """Record that a number is added to the element of each row that an index names.
+
+    It is what the gradient of a cross entropy does to probabilities.
+
+    Args:
+        x: FLOAT or HALF [rows, columns], changed in place.
+        indices: INT or UNSIGNED_INT [rows].
+        by: what is added.
+        out_of_range: "error" stops the run at an index that is not below the columns, before
+            anything is changed; "popops" makes such a row NaN, but leaves it for 0xFFFFFFFF.
+        name: of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        x.
+
+    Raises:
+        GraphConnectionError: for an x that cannot be written.
+        the errors of `ops.select_from_rows`.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (2, 2), "x", mapping="linear", initial_value=1)
+    >>> k = graph.add_constant(pl.UNSIGNED_INT, (2,), [1, 0], mapping=0)
+    >>> _ = update_from_rows(x, k, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(x).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    what = "ops.update_from_rows"
+    x = writeable(what, x)
+    numbers, is_there = _of_rows(what, x, indices, out_of_range, name, program)
+    changed = where(is_there, x + by, x)
+    if out_of_range == "popops":
+        column = numbers.reshape((*numbers.shape, 1))
+        changed = where(_is_known(column, x.shape[1]), changed, math.nan)
+    return assign(x, changed, name=name, program=program)
+
+
+def _is_known(numbers: Tensor, columns: int) -> Expr:
+    """Return whether popops knows what to do with indices."""
+    return (numbers < columns) | equal(numbers, MASKED)
+
+
+def _checked(
+    what: str,
+    indices: Operand,
+    size: int,
+    out_of_range: str,
+    name: str,
+    program: Sequence | None,
+) -> Tensor:
+    """Return indices as UNSIGNED_INT; where they are checked, that is recorded."""
+    strict = is_strict(what, out_of_range)
+    if isinstance(indices, Expr):
+        indices = stored(indices, name=f"{name}/indices", program=program)
+    graph = the_tensor(what, "indices", indices).graph
+    found = stored_indices(what, graph, indices, name, program)
+    if strict:
+        place = target(graph, program, what)
+        record = recorder(graph, place)
+        check_indices(record, found, size, name)
+        record.uses(name, [found], [])
+        record.finish(place, name)
+    return found.reinterpret(UNSIGNED_INT)
+
+
+def _of_rows(
+    what: str,
+    x: Tensor,
+    indices: Operand,
+    out_of_range: str,
+    name: str,
+    program: Sequence | None,
+) -> tuple[Tensor, Expr]:
+    """Return the index of each row, and which elements have them."""
+    if x.element_type not in (FLOAT, HALF) or x.rank != 2:
+        raise ElementTypeError(
+            f"{what}: x '{x.name}' is {type_and_shape(x)}",
+            at=here(),
+            fix="rows of FLOAT or HALF, [rows, columns]",
+        )
+    numbers = _checked(what, indices, x.shape[1], out_of_range, name, program)
+    check_own(x.graph, numbers, f"{what}, indices", here())
+    if numbers.shape != x.shape[:1]:
+        raise TensorCreationError(
+            f"{what}: indices '{numbers.name}' of shape {numbers.shape} for {x.shape[0]} rows",
+            at=here(),
+            found=f"x '{x.name}' is {type_and_shape(x)}",
+            fix="an index for each row",
+        )
+    column = numbers.reshape((*numbers.shape, 1))
+    return numbers, equal(iota((x.shape[1],), UNSIGNED_INT), column)

@@ -1,0 +1,454 @@
+"""Changing rows of a table by number: `multi_update` and its kin.
+
+    check          CheckIndices, where the indices lie
+    table, s       copies that lie in blocks, unless they do
+    lists          ListRows: indices sorted by owner, a part on each tile          where it pays
+    rows           SetRows or SetListed: each part of the table, pass after pass
+    back           the table is copied back, if it was copied
+
+An owner is a worker with some rows. A row is changed by one owner, pass after pass and in each list
+from its first index to its last: in the order of the indices, whatever the plan.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.errors import ElementTypeError
+from poplite.expr.operand import Operand
+from poplite.expr.tree import Expr
+from poplite.graph.connect.ownership import check_own
+from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.tensor.slices import Slices
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import type_and_shape
+from poplite.ops.record import map as stored
+from poplite.ops.slices.blocks import in_blocks, moved_to_blocks
+from poplite.ops.slices.checks import (
+    NUMBERS,
+    bits_of,
+    check_indices,
+    check_rows,
+    check_shape,
+    dim_of,
+    is_strict,
+    stored_indices,
+    stored_operand,
+    the_tensor,
+    writeable,
+)
+from poplite.ops.slices.choice import way_to_change
+from poplite.ops.slices.grid import Changing
+from poplite.ops.slices.plan import EmbeddingPlan
+from poplite.program import Copy, Sequence
+from poplite.program.recording import Recorder, recorder, target
+from poplite.source import here
+from poplite.types import UNSIGNED_INT, UNSIGNED_SHORT
+from poplite.vertex.vertex import Vertex
+from poplite.vertices.slices import (
+    AddListed,
+    AddRows,
+    ListRows,
+    MaxListed,
+    MaxRows,
+    MulListed,
+    MulRows,
+    SetListed,
+    SetRows,
+)
+
+
+class Join(NamedTuple):
+    """How rows are changed.
+
+    Attributes:
+        rows: the vertex that looks at all indices.
+        listed: the one that has a list.
+    """
+
+    rows: type[Vertex]
+    listed: type[Vertex]
+
+
+SET = Join(SetRows, SetListed)
+ADD = Join(AddRows, AddListed)
+MAX = Join(MaxRows, MaxListed)
+MUL = Join(MulRows, MulListed)
+
+
+def multi_update(
+    x: Tensor,
+    s: Operand,
+    indices: Operand,
+    dim: int = 0,
+    *,
+    plan: EmbeddingPlan | None = None,
+    out_of_range: str = "error",
+    name: str = "multi_update",
+    program: Sequence | None = None,
+) -> Tensor:
+    """Record steps that replace slices of a tensor by number: `x[indices] = s`.
+
+    Of equal indices the last one counts.
+
+    Args:
+        x: what is changed, of any type.
+        s: the new slices: the shape of x, with the shape of the indices in place of `dim`.
+        indices: INT or UNSIGNED_INT of any shape.
+        dim: the dimension along which x is sliced.
+        plan: of `ops.plan_embedding`, for a table that it made; left out, one is found. A table
+            that lies otherwise is copied, changed and copied back.
+        out_of_range: "error" stops the run at an index that x does not have, before anything is
+            changed; "popops" leaves such slices out.
+        name: of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        x.
+
+    Raises:
+        ElementTypeError: for indices of another type.
+        TensorCreationError: for slices of another shape or type.
+        TensorIndexError: for a dimension that x does not have; when the program runs, for an
+            index out of range.
+        GraphConnectionError: for an x that cannot be written.
+        InvalidOption: for a plan of another table.
+        ControlProgramError: without `program=` outside of all steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> x = graph.add_variable(pl.INT, (4,), "x", mapping="linear", initial_value=0)
+    >>> k = graph.add_constant(pl.UNSIGNED_INT, (3,), [3, 1, 3], mapping=0)
+    >>> s = graph.add_constant(pl.INT, (3,), [5, 6, 7], mapping=0)
+    >>> _ = multi_update(x, s, k, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(x).tolist()
+    [0, 6, 0, 7]
+    """
+    return _update("ops.multi_update", SET, x, s, indices, dim, plan, out_of_range, name, program)
+
+
+def multi_update_add(
+    x: Tensor,
+    s: Operand,
+    indices: Operand,
+    dim: int = 0,
+    *,
+    scale: Operand | float = 1,
+    plan: EmbeddingPlan | None = None,
+    out_of_range: str = "error",
+    name: str = "multi_update_add",
+    program: Sequence | None = None,
+) -> Tensor:
+    """Record steps that add to slices of a tensor by number: `np.add.at(x, indices, scale * s)`.
+
+    What is added to one slice is added in the order of the indices, so the bits of the result do
+    not depend on tiles or plans. HALF is computed in FLOAT and rounded after each slice.
+
+    Args:
+        x: what is changed, of a number type.
+        s: what is added: the shape of x, with the shape of the indices in place of `dim`.
+        indices: INT or UNSIGNED_INT of any shape.
+        dim: the dimension along which x is sliced.
+        scale: a number, or a scalar of the type of x that the program or the host may change.
+        plan: as in `ops.multi_update`.
+        out_of_range: likewise.
+        name: of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        x.
+
+    Raises:
+        ElementTypeError: for types without arithmetic, and a scale of another type.
+        the errors of `ops.multi_update`.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (4, 2), "x", mapping="linear", initial_value=0)
+    >>> k = graph.add_constant(pl.UNSIGNED_INT, (3,), [3, 1, 3], mapping=0)
+    >>> s = graph.add_constant(pl.FLOAT, (3, 2), [[1, 2], [3, 4], [5, 6]], mapping=0)
+    >>> _ = multi_update_add(x, s, k, scale=-0.5, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(x).tolist()
+    [[0.0, 0.0], [-1.5, -2.0], [0.0, 0.0], [-3.0, -4.0]]
+    """
+    what = "ops.multi_update_add"
+    return _update(what, ADD, x, s, indices, dim, plan, out_of_range, name, program, scale)
+
+
+def multi_update_max(
+    x: Tensor,
+    s: Operand,
+    indices: Operand,
+    dim: int = 0,
+    *,
+    plan: EmbeddingPlan | None = None,
+    out_of_range: str = "error",
+    name: str = "multi_update_max",
+    program: Sequence | None = None,
+) -> Tensor:
+    """Record steps that keep the greater element: `np.maximum.at(x, indices, s)`.
+
+    The arguments and errors are those of `ops.multi_update_add`, without a scale. NaN is the
+    greatest number.
+    """
+    what = "ops.multi_update_max"
+    return _update(what, MAX, x, s, indices, dim, plan, out_of_range, name, program)
+
+
+def multi_update_mul(
+    x: Tensor,
+    s: Operand,
+    indices: Operand,
+    dim: int = 0,
+    *,
+    plan: EmbeddingPlan | None = None,
+    out_of_range: str = "error",
+    name: str = "multi_update_mul",
+    program: Sequence | None = None,
+) -> Tensor:
+    """Record steps that multiply slices of a tensor by number: `np.multiply.at(x, indices, s)`.
+
+    The arguments and errors are those of `ops.multi_update_add`, without a scale.
+    """
+    what = "ops.multi_update_mul"
+    return _update(what, MUL, x, s, indices, dim, plan, out_of_range, name, program)
+
+
+def _update(
+    what: str,
+    join: Join,
+    x: Tensor,
+    s: Operand,
+    indices: Operand,
+    dim: int,
+    plan: EmbeddingPlan | None,
+    out_of_range: str,
+    name: str,
+    program: Sequence | None,
+    scale: Operand | float = 1,
+) -> Tensor:
+    x = writeable(what, x)
+    dim, strict, graph = dim_of(what, dim, x), is_strict(what, out_of_range), x.graph
+    if join is not SET and x.element_type not in NUMBERS:
+        raise ElementTypeError(
+            f"{what}: x '{x.name}' is {x.element_type!r}",
+            at=here(),
+            found=type_and_shape(x),
+            fix="one of " + ", ".join(repr(each) for each in NUMBERS),
+        )
+    numbers = stored_indices(what, graph, indices, name, program)
+    new = stored_operand(what, graph, s, f"{name}/s", program)
+    check_rows(what, x, x.shape[dim], numbers.num_elements)
+    rest = x.shape[:dim] + x.shape[dim + 1 :]
+    check_shape(what, "s", new, x.shape[:dim] + numbers.shape + x.shape[dim + 1 :], x)
+    place = target(graph, program, what)
+    # The sliced dimension goes to the front, in both.
+    sliced = range(dim, dim + numbers.rank)
+    order = [*sliced, *(each for each in range(new.rank) if each not in sliced)]
+    width = int(np.prod(rest))
+    matrix = x.dim_roll(dim, 0).reshape((x.shape[dim], width))
+    rows = new.dim_shuffle(order).reshape((numbers.num_elements, width))
+    if width and numbers.num_elements:
+        fields = {}
+        if join is ADD:
+            fields["scale"] = _scale(what, graph, x, scale, name, program)
+        update_matrix(what, join, matrix, rows, numbers, plan, strict, name, place, fields)
+    return x
+
+
+def _scale(
+    what: str, graph: Graph, x: Tensor, scale: Operand | float, name: str, program: Sequence | None
+) -> Tensor:
+    """Return the scale as a scalar of the type of x."""
+    if isinstance(scale, Expr):
+        scale = stored(scale, name=f"{name}/scale", program=program)
+    if isinstance(scale, (int, float)):
+        return graph.add_constant(x.element_type, (), scale, f"{name}/scale", mapping=0)
+    scale = the_tensor(what, "scale", scale)
+    check_own(graph, scale, f"{what}, scale", here())
+    if scale.element_type is not x.element_type or scale.num_elements != 1:
+        raise ElementTypeError(
+            f"{what}: scale '{scale.name}' is {type_and_shape(scale)}",
+            at=here(),
+            found=f"x '{x.name}' is {type_and_shape(x)}",
+            fix=f"a scalar of {x.element_type!r}",
+        )
+    return scale.reshape(())
+
+
+def update_matrix(
+    what: str,
+    join: Join,
+    matrix: Tensor,
+    rows: Tensor,
+    indices: Tensor,
+    plan: EmbeddingPlan | None,
+    strict: bool,
+    name: str,
+    place: Sequence,
+    fields: dict[str, Tensor],
+) -> None:
+    """Record that rows of a matrix are changed; `fields` are of every vertex."""
+    graph, lookups, (entries, width) = matrix.graph, indices.num_elements, matrix.shape
+    way = way_to_change(what, matrix, lookups, plan)
+    columns = way.columns
+    record = recorder(graph, place)
+    if strict:
+        check_indices(record, indices, entries, name)
+    near = moved_to_blocks(record, matrix, columns, f"{name}/table")
+    x = in_blocks(near, columns)
+    s = in_blocks(moved_to_blocks(record, rows, columns, f"{name}/s"), columns)
+    if join is SET:
+        x, s = bits_of(x), bits_of(s)
+    numbers = indices.reinterpret(UNSIGNED_INT).flatten()
+    work = _Owners(graph, way, entries, lookups, width // columns)
+    if way.lists:
+        work.add_listed(
+            record, join.listed, x, s, work.add_lists(record, numbers, name), name, fields
+        )
+    else:
+        work.add_rows(record, join.rows, x, s, numbers, name, fields)
+    if near is not matrix:
+        record.add(Copy(near, matrix))
+    record.uses(name, [indices, rows, *fields.values()], [matrix])
+    record.finish(place, name)
+
+
+class _Lists(NamedTuple):
+    """The list of the indices: rows and places of each part, and ends of owners."""
+
+    row: Tensor
+    place: Tensor
+    ends: Tensor
+
+
+class _Owners:
+    """Which rows, and which indices in each pass, vertices have."""
+
+    def __init__(self, graph: Graph, way: Changing, entries: int, lookups: int, width: int) -> None:
+        self.graph, self.way, self.entries, self.width = graph, way, entries, width
+        self.lookups = lookups
+        self.share = -(-entries // (way.parts * graph.target.workers))
+        self.count = -(-entries // self.share)
+        # A pass has a number of lists of equal length, but for the last.
+        self.block = -(-lookups // (way.passes * max(1, way.lists)))
+        self.length = self.block * max(1, way.lists)
+        tiles = max(1, graph.target.tiles // way.columns)
+        self.column, self.owner = (each.ravel() for each in np.indices((way.columns, self.count)))
+        self.tile: Int64 = self.column * tiles + self.owner * tiles // self.count
+        self.first: Int64 = self.owner * self.share
+        self.last = np.minimum(self.first + self.share, entries)
+
+    def passes(self) -> list[tuple[int, int]]:
+        """Return the first index of each pass, and one past its last."""
+        begins = range(0, self.lookups, self.length)
+        return [(begin, min(begin + self.length, self.lookups)) for begin in begins]
+
+    def _fields(self, x: Tensor, s: Tensor, begin: int, end: int) -> dict[str, Any]:
+        base, width = self.column * self.entries, self.width
+        rows = self.column * self.lookups
+        return {
+            "tile": self.tile,
+            "x": Slices(x, 0, (base + self.first) * width, (base + self.last) * width),
+            "s": Slices(s, 0, (rows + begin) * width, (rows + end) * width),
+            "width": np.full(len(self.tile), width),
+        }
+
+    def _same(self, part: Tensor) -> Tensor:
+        """Return a vector for every vertex."""
+        return part.reshape((1, part.num_elements)).broadcast(len(self.tile), 0)
+
+    def _everywhere(self, fields: dict[str, Tensor]) -> dict[str, Any]:
+        count = len(self.tile)
+        return {name: each.reshape((1,)).broadcast(count, 0) for name, each in fields.items()}
+
+    def add_rows(
+        self,
+        record: Recorder,
+        vertex: type[Vertex],
+        x: Tensor,
+        s: Tensor,
+        indices: Tensor,
+        name: str,
+        fields: dict[str, Tensor],
+    ) -> None:
+        """Add the vertices that look at all indices."""
+        for begin, end in self.passes():
+            self.graph.add_vertices(
+                record.compute_set(f"{name}/rows"),
+                vertex,
+                index=self._same(indices[begin:end]),
+                first=self.first,
+                **self._fields(x, s, begin, end),
+                **self._everywhere(fields),
+            )
+
+    def add_lists(self, record: Recorder, indices: Tensor, name: str) -> _Lists:
+        """Add the vertices that sort indices by owner, a list on each tile."""
+        graph, block = self.graph, self.block
+        begin = np.arange(0, self.lookups, block)
+        end = np.minimum(begin + block, self.lookups)
+        tiles = graph.target.tiles
+        tile = np.arange(len(begin)) * tiles // len(begin)
+        made = [
+            graph.add_variable(
+                element,
+                (int(length.sum()),),
+                f"{name}/lists/{part}",
+                mapping=TileMapping(tiles, tile, length),
+            )
+            for part, element, length in (
+                ("row", UNSIGNED_SHORT, end - begin),
+                ("place", UNSIGNED_SHORT, end - begin),
+                ("ends", UNSIGNED_INT, np.full(len(begin), self.count)),
+            )
+        ]
+        row, place, ends = made
+        number = np.arange(len(begin))
+        graph.add_vertices(
+            record.compute_set(f"{name}/lists"),
+            ListRows,
+            tile=tile,
+            index=Slices(indices, 0, begin, end),
+            row=Slices(row, 0, begin, end),
+            place=Slices(place, 0, begin, end),
+            ends=Slices(ends, 0, number * self.count, (number + 1) * self.count),
+            begin=begin % self.length,
+            share=np.full(len(begin), self.share),
+        )
+        return _Lists(row, place, ends)
+
+    def add_listed(
+        self,
+        record: Recorder,
+        vertex: type[Vertex],
+        x: Tensor,
+        s: Tensor,
+        lists: _Lists,
+        name: str,
+        fields: dict[str, Tensor],
+    ) -> None:
+        """Add the vertices that have lists."""
+        count = len(self.tile)
+        for begin, end in self.passes():
+            low, high = begin // self.block, -(-end // self.block)
+            self.graph.add_vertices(
+                record.compute_set(f"{name}/rows"),
+                vertex,
+                row=self._same(lists.row[begin:end]),
+                place=self._same(lists.place[begin:end]),
+                ends=self._same(lists.ends[low * self.count : high * self.count]),
+                owner=self.owner,
+                owners=np.full(count, self.count),
+                length=np.full(count, self.block),
+                **self._fields(x, s, begin, end),
+                **self._everywhere(fields),
+            )

@@ -1,0 +1,100 @@
+"""PopLibs' slices: their argument orders, shapes, and what they do out of range."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from poplite.compat import popops
+
+
+class Bench:
+    """A graph, its program, and what tensors hold after a run."""
+
+    def __init__(self) -> None:
+        self.graph, self.prog = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+
+    def tensor(self, values: Any, kind: Any = pl.FLOAT) -> pl.Tensor:
+        values = np.asarray(values)
+        return self.graph.add_variable(kind, values.shape, mapping="linear", initial_value=values)
+
+    def after(self, *tensors: pl.Tensor) -> list[Any]:
+        engine = pl.Engine(self.graph, self.prog)
+        engine.run()
+        return [engine.read(tensor).tolist() for tensor in tensors]
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def test_a_dynamic_slice_and_its_update(bench: Bench) -> None:
+    graph, prog = bench.graph, bench.prog
+    t = popops.createSliceableTensor(graph, pl.FLOAT, (4, 3), [0], [2])
+    graph.set_initial_value(t, np.arange(12).reshape(4, 3))
+    offset = bench.tensor([3], pl.UNSIGNED_INT)
+    beyond = bench.tensor([4], pl.UNSIGNED_INT)
+    found = popops.dynamicSlice(graph, t, offset, [0], [2], prog, "found")
+    out = bench.tensor(np.ones((2, 3)))
+    popops.dynamicSliceWithOutput(graph, out, t, beyond, [0], [2], prog)
+    popops.dynamicUpdate(graph, t, bench.tensor(-np.ones((2, 3))), offset, [0], [2], prog)
+    popops.dynamicUpdate(graph, t, bench.tensor(np.ones((2, 3))), beyond, [0], [2], prog)
+    a, b, c = bench.after(found, out, t)
+    assert a == [[9, 10, 11], [0, 1, 2]]
+    assert b == [[0] * 3] * 2
+    assert c == [[-1] * 3, [3, 4, 5], [6, 7, 8], [-1] * 3]
+
+
+def test_many_slices_stand_in_front(bench: Bench) -> None:
+    graph, prog = bench.graph, bench.prog
+    t = bench.tensor(np.arange(12).reshape(3, 4))
+    offsets = bench.tensor([[1], [3]], pl.UNSIGNED_INT)
+    one = popops.multiSlice(graph, t, offsets, [1], [1], prog)
+    two = popops.multiSlice(graph, t, bench.tensor([[1], [2]], pl.UNSIGNED_INT), [1], [2], prog)
+    a, b = bench.after(one, two)
+    assert (one.shape, two.shape) == ((2, 3, 1), (2, 3, 2))
+    assert np.squeeze(a, 2).tolist() == [[1, 5, 9], [3, 7, 11]]
+    assert b == [[[1, 2], [5, 6], [9, 10]], [[2, 3], [6, 7], [10, 11]]]
+
+
+def test_many_updates(bench: Bench) -> None:
+    graph, prog = bench.graph, bench.prog
+    plan = popops.embedding.plan(graph, pl.FLOAT, 4, 2, 3, {"usedForSlice": "false"})
+    tables = [plan.create_table(f"t{k}", initial_value=2) for k in range(4)]
+    s = bench.tensor(np.array([1, 5, 3], np.float32).reshape(3, 1, 1).repeat(2, axis=2))
+    offsets = bench.tensor([[0], [9], [0]], pl.UNSIGNED_INT)
+    scale = bench.tensor(np.float32(0.5))
+    popops.multiUpdate(graph, tables[0], s, offsets, [0], [1], prog, plan)
+    popops.multiUpdateAdd(graph, tables[1], s, offsets, scale, [0], [1], prog, plan, {}, "add")
+    popops.multiUpdateMax(graph, tables[2], s, offsets, [0], [1], prog)
+    popops.multiUpdateMul(graph, tables[3], s, offsets, [0], [1], prog)
+    found = bench.after(*tables)
+    assert [table[0] for table in found] == [[3, 3], [4, 4], [3, 3], [6, 6]]
+    assert all(row == [2, 2] for table in found for row in table[1:])
+
+
+def test_one_element_of_each_row(bench: Bench) -> None:
+    graph, prog = bench.graph, bench.prog
+    params = bench.tensor(np.arange(6).reshape(3, 2))
+    indices = bench.tensor([1, 7, 2**32 - 1], pl.UNSIGNED_INT)
+    encoded = bench.tensor(np.zeros((3, 2), np.int32), pl.INT)
+    found = popops.selectScalarFromRows(graph, params, indices, prog)
+    popops.encodeOneHot(graph, indices, encoded, prog, 5, -1)
+    popops.updateScalarInRows(graph, params, indices, prog)
+    a, b, c = bench.after(found, encoded, params)
+    np.testing.assert_array_equal(a, [1, np.nan, 0])
+    assert b == [[-1, 5], [-1, -1], [-1, -1]]
+    np.testing.assert_array_equal(c, [[0, 0], [np.nan, np.nan], [4, 5]])
+
+
+def test_what_is_not_there_is_refused(bench: Bench) -> None:
+    t, k = bench.tensor(np.zeros((3, 2))), bench.tensor([[0]], pl.UNSIGNED_INT)
+    options = {"remapOutOfBoundIndices": "true"}
+    with pytest.raises(pl.InvalidOption, match="remapOutOfBoundIndices"):
+        popops.multiSlice(bench.graph, t, k, [0], [1], bench.prog, None, options)
+    with pytest.raises(pl.InvalidOption, match="one dimension and one size"):
+        popops.multiSlice(bench.graph, t, k, [0, 1], [1, 1], bench.prog)

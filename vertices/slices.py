@@ -1,0 +1,323 @@
+"""Rows of a table by number: reading some, and changing some.
+
+    GatherRows      out[k] = x[index[k] - first]               0 where the vertex has no such row
+    SetRows         x[index[k] - first] = s[k]                 in the order of k: the last one stays
+    AddRows         x[index[k] - first] += scale * s[k]        likewise MaxRows, MulRows
+    ListRows        the rows of a part of the indices, by which vertex changes them
+    SetListed ...   as SetRows, of those rows that the list has for the vertex
+
+A vertex has the rows from `first` on, `width` elements each, one after the other. Where there are
+many indices, it would take each vertex long to look for its own: then `ListRows` sorts them once,
+and the vertex reads a part of that list. Equal rows stay in the order of the indices, so both ways
+make equal bits::
+
+    index 7 0 2 5 1    share 3     owner 0: rows 0 2 1    owner 1: row 5    owner 2: row 7
+                                   row   0 2 1  2  1      counted from the owner's first
+                                   place 1 2 4  3  0
+                                   ends  3 4 5
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.machine.target import Target
+from poplite.types import UNSIGNED_INT, UNSIGNED_SHORT, ElementType
+from poplite.vertex.vertex import InOut, Input, Output, State, Vector, Vertex
+from poplite.vertices.estimators.rows import (
+    check_rows,
+    gather_rows,
+    list_rows,
+    update_listed,
+    update_rows,
+)
+
+T = TypeVar("T", bound=ElementType[Any])
+
+Array = npt.NDArray[Any]
+
+
+class CheckIndices(Vertex, Generic[T]):
+    """Stops where an index is not that of one of `size` rows; writes nothing."""
+
+    index: Input[Vector[T]]
+    size: State[UNSIGNED_INT]
+
+    def compute(self) -> None:
+        """Look at all indices."""
+        for k in range(len(self.index)):
+            if not 0 <= self.index[k] < self.size:
+                raise IndexError(f"index {self.index[k]} of {self.size} rows")
+
+    def cycles(self, target: Target) -> int:
+        """Return the slots of a loop with one comparison of unsigned numbers."""
+        return check_rows(len(self.index))
+
+
+class GatherRows(Vertex, Generic[T]):
+    """`out[k]` is row `index[k] - first` of x, or 0 where x has no such row."""
+
+    x: Input[Vector[T]]
+    index: Input[Vector[UNSIGNED_INT]]
+    out: Output[Vector[T]]
+    first: State[UNSIGNED_INT]
+    width: State[UNSIGNED_INT]
+
+    def compute(self) -> None:
+        """Copy row by row; what is read lies inside of x in any case."""
+        first, width = self.first, self.width
+        last = len(self.x) // width - 1
+        if width == 1:
+            for k in range(len(self.index)):
+                row = self.index[k] - first
+                at = max(0, min(row, last))
+                value = self.x[at]
+                self.out[k] = value if row == at else 0
+        else:
+            for k in range(len(self.index)):
+                row = self.index[k] - first
+                at = max(0, min(row, last))
+                for j in range(width):
+                    value = self.x[at * width + j]
+                    self.out[k * width + j] = value if row == at else 0
+
+    def cycles(self, target: Target) -> int:
+        """Return the slots of PopLibs' `MultiSlice`, of rows that are all there."""
+        return gather_rows(self.fields["x"].element, len(self.index), self.width, target)
+
+
+class SetRows(Vertex, Generic[T]):
+    """`x[index[k] - first] = s[k]`, where x has such a row, in the order of k."""
+
+    x: InOut[Vector[T]]
+    index: Input[Vector[UNSIGNED_INT]]
+    s: Input[Vector[T]]
+    first: State[UNSIGNED_INT]
+    width: State[UNSIGNED_INT]
+
+    def join(self, old: Any, new: Any) -> Any:
+        """Return what becomes of an element."""
+        return new
+
+    def compute(self) -> None:
+        """Change row by row."""
+        first, width = self.first, self.width
+        last = len(self.x) // width - 1
+        for k in range(len(self.index)):
+            row = self.index[k] - first
+            at = max(0, min(row, last))
+            if row == at:
+                for j in range(width):
+                    self.x[at * width + j] = self.join(
+                        self.x[at * width + j], self.s[k * width + j]
+                    )
+
+    def cycles(self, target: Target) -> int:
+        """Return the slots of PopLibs' `MultiUpdateAdd`, as if rows were indexed once."""
+        element, rows = self.fields["x"].element, len(self.x) // max(1, self.width)
+        inside = min(len(self.index), rows)
+        return update_rows(element, inside, len(self.index) - inside, self.width, target)
+
+
+class AddRows(SetRows[T]):
+    """`x[index[k] - first] += scale * s[k]`, where x has such a row, in the order of k."""
+
+    scale: Input[T]
+
+    def join(self, old: Any, new: Any) -> Any:
+        """Return what becomes of an element."""
+        return old + self.scale * new
+
+
+class MaxRows(SetRows[T]):
+    """`SetRows` with the greater of the old and the new element; NaN if one is."""
+
+    def join(self, old: Any, new: Any) -> Any:
+        """Return what becomes of an element."""
+        return max(old, new)
+
+
+class MulRows(SetRows[T]):
+    """`SetRows` with the product of the old and the new element."""
+
+    def join(self, old: Any, new: Any) -> Any:
+        """Return what becomes of an element."""
+        return old * new
+
+
+class ListRows(Vertex):
+    """Sorts a part of the indices by owner: owner `b` has rows `b * share` to `(b + 1) * share`.
+
+    Those of owner b are `row[k]` and `place[k]` from `ends[b - 1]` to before `ends[b]`; the first
+    begins at `begin`, where the part begins within the list. Rows count from the first of their
+    owner, and places from the first of the part.
+    """
+
+    index: Input[Vector[UNSIGNED_INT]]
+    row: Output[Vector[UNSIGNED_SHORT]]
+    place: Output[Vector[UNSIGNED_SHORT]]
+    ends: InOut[Vector[UNSIGNED_INT]]
+    begin: State[UNSIGNED_INT]
+    share: State[UNSIGNED_INT]
+
+    def compute(self) -> None:
+        """Count the rows of each owner, then put each row at its place."""
+        owners, begin = len(self.ends), self.begin
+        for b in range(owners):
+            self.ends[b] = 0
+        for k in range(len(self.index)):
+            owner = self.index[k] // self.share
+            if owner < owners:
+                self.ends[owner] += 1
+        total = 0
+        for b in range(owners):
+            count = self.ends[b]
+            self.ends[b] = begin + total
+            total += count
+        for k in range(len(self.index)):
+            owner = self.index[k] // self.share
+            if owner < owners:
+                at = self.ends[owner] - begin
+                self.row[at] = self.index[k] - owner * self.share
+                self.place[at] = k
+                self.ends[owner] += 1
+        for k in range(total, len(self.index)):
+            self.row[k] = 0
+            self.place[k] = 0
+
+    def cycles(self, target: Target) -> int:
+        """Return the slots of both loops over the indices, and over the owners."""
+        return list_rows(len(self.index), len(self.ends))
+
+
+class SetListed(Vertex, Generic[T]):
+    """`x[row] = s[place]` for the rows that the parts of a list have for an owner, in order."""
+
+    x: InOut[Vector[T]]
+    s: Input[Vector[T]]
+    row: Input[Vector[UNSIGNED_SHORT]]
+    place: Input[Vector[UNSIGNED_SHORT]]
+    ends: Input[Vector[UNSIGNED_INT]]
+    width: State[UNSIGNED_INT]
+    owner: State[UNSIGNED_INT]
+    owners: State[UNSIGNED_INT]
+    length: State[UNSIGNED_INT]
+
+    def join(self, old: Any, new: Any) -> Any:
+        """Return what becomes of an element."""
+        return new
+
+    def compute(self) -> None:
+        """Change row by row, part by part; what is accessed lies inside in any case."""
+        width, owner = self.width, self.owner
+        last, latest = len(self.x) // width - 1, len(self.s) // width - 1
+        most, final = len(self.row), len(self.ends) - 1
+        for part in range(len(self.ends) // self.owners):
+            slot, first = part * self.owners + owner, part * self.length
+            before = self.ends[max(0, min(slot - 1, final))]
+            begin = max(0, min(before if owner > 0 else first, most))
+            end = max(0, min(self.ends[max(0, min(slot, final))], most))
+            if width == 1:
+                for k in range(begin, end):
+                    at = max(0, min(self.row[k], last))
+                    new = self.s[max(0, min(self.place[k] + first, latest))]
+                    self.x[at] = self.join(self.x[at], new)
+            else:
+                for k in range(begin, end):
+                    at = max(0, min(self.row[k], last))
+                    place = max(0, min(self.place[k] + first, latest))
+                    for j in range(width):
+                        self.x[at * width + j] = self.join(
+                            self.x[at * width + j], self.s[place * width + j]
+                        )
+
+    def cycles(self, target: Target) -> int:
+        """Return the slots for rows that are spread evenly over the owners."""
+        element, lists = self.fields["x"].element, len(self.ends) // max(1, self.owners)
+        return update_listed(element, len(self.row), self.owners, lists, self.width, target)
+
+
+class AddListed(SetListed[T]):
+    """`SetListed` with `x += scale * s`."""
+
+    scale: Input[T]
+
+    def join(self, old: Any, new: Any) -> Any:
+        """Return what becomes of an element."""
+        return old + self.scale * new
+
+
+class MaxListed(SetListed[T]):
+    """`SetListed` with the greater of the old and the new element; NaN if one is."""
+
+    def join(self, old: Any, new: Any) -> Any:
+        """Return what becomes of an element."""
+        return max(old, new)
+
+
+class MulListed(SetListed[T]):
+    """`SetListed` with the product of the old and the new element."""
+
+    def join(self, old: Any, new: Any) -> Any:
+        """Return what becomes of an element."""
+        return old * new
+
+
+def gather_reference(x: Array, index: npt.ArrayLike, first: int = 0) -> Array:
+    """Return what `GatherRows` writes: dtype[len(index), width].
+
+    Args:
+        x: [rows, width].
+        index: of rows, from `first` on.
+        first: the index of the first row.
+
+    >>> gather_reference(np.array([[1, 2], [3, 4]], np.uint32), [5, 4, 3], first=4)
+    array([[3, 4],
+           [1, 2],
+           [0, 0]], dtype=uint32)
+    """
+    row = np.asarray(index, np.int64) - first
+    is_here = (row >= 0) & (row < len(x))
+    found: Array = np.where(is_here[:, None], x[np.where(is_here, row, 0)], x.dtype.type(0))
+    return found
+
+
+def update_reference(join: Any, x: Array, index: npt.ArrayLike, s: Array, first: int = 0) -> Array:
+    """Return what the classes that change rows make of x: dtype[rows, width].
+
+    Args:
+        join: of the old and the new row, arrays, such as `np.maximum`.
+        x: [rows, width].
+        index: of rows, from `first` on; others are left out.
+        s: [len(index), width].
+        first: the index of the first row.
+
+    >>> update_reference(np.add, np.float32([[1], [2]]), [1, 1, 9], np.float32([[5], [6], [7]]))
+    array([[ 1.],
+           [13.]], dtype=float32)
+    """
+    x = x.copy()
+    for row, new in zip(np.asarray(index, np.int64) - first, s, strict=True):
+        if 0 <= row < len(x):
+            x[row] = join(x[row], new)
+    return x
+
+
+def list_reference(
+    index: npt.ArrayLike, owners: int, share: int, begin: int = 0
+) -> tuple[Array, Array, Array]:
+    """Return what `ListRows` writes: row, place and ends.
+
+    >>> [each.tolist() for each in list_reference([7, 0, 2, 5, 1], owners=3, share=3)]
+    [[0, 2, 1, 2, 1], [1, 2, 4, 3, 0], [3, 4, 5]]
+    """
+    number = np.asarray(index, np.uint32)
+    owner = number // share
+    order = np.argsort(owner, kind="stable")[: int((owner < owners).sum())]
+    row, place = np.zeros_like(number, np.uint16), np.zeros_like(number, np.uint16)
+    row[: len(order)], place[: len(order)] = (number % share)[order], order
+    ends = np.cumsum(np.bincount(owner[order], minlength=owners)) + begin
+    return row, place, ends.astype(np.uint32)
