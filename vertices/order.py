@@ -153,10 +153,10 @@ class LeastElements(Least, Keys, Generic[T, U]):
         """Return the element of the root."""
         return self.x[((self.words[0] >> 1) & POSITIONS) - self.first]
 
-    def next_below(self, begin: int, end: int, sign: int, limit: Any) -> int:
-        """Return the first element from `begin` on that is not at least the limit; else `end`."""
-        found = end
-        for i in range(begin, end):
+    def next_below(self, begin: int, sign: int, limit: Any) -> int:
+        """Return the first element from `begin` on that is not at least the limit, or the end."""
+        found = len(self.x)
+        for i in range(max(0, begin), len(self.x)):  # indices that need no check
             if not self.x[i] * sign >= limit:  # as no NaN is
                 found = i
                 break
@@ -170,14 +170,13 @@ class LeastElements(Least, Keys, Generic[T, U]):
         self.begin()
         sign = -1 if self.flip < 0 else 1
         limit = self.last_kept() * sign
-        count = len(self.x)
-        i = self.next_below(size, count, sign, limit)
-        while i < count:
+        i = self.next_below(size, sign, limit)
+        while i < len(self.x):
             word = self.word_of(self.bits[i], self.first + i)
             if word < self.words[0]:
                 self.sink(word, 0, size)
                 limit = self.last_kept() * sign
-            i = self.next_below(i + 1, count, sign, limit)
+            i = self.next_below(i + 1, sign, limit)
         self.finish()
 
 
