@@ -9,14 +9,21 @@ The elements of an output lie in the memory of a tile in one of two ways::
 two, and `fold`, which makes a number from lanes.  Inputs and outputs may be of different types:
 HALF is added up in FLOAT.
 
-Order matters to float sums. `Columns` joins an output's elements from the first to the last, as
-NumPy does along axis 0. `Rows` keeps 64 running results in lanes (`poplite.vertex.compute.lanes`),
-number k for elements k, k + 64, ... of the row, as far as there are such, and then joins the second
-half of them to the first, 32, 16, ... 1. NaN is the least and the greatest number, as in NumPy.
+`SumColumnsOfTile` and its like share columns among the workers of a tile, and may begin within a
+row of all columns::
+
+    ColumnsOfTile  x   2 0 1 2 0 1 2 0           `first` 2, outputs 0 to 2
+
+Order matters to float sums. `Columns` and `ColumnsOfTile` join an output's elements from the first
+to the last, as NumPy does along axis 0. `Rows` keeps 64 running results in lanes
+(`poplite.vertex.compute.lanes`), number k for elements k, k + 64, ... of the row, as far as there
+are such, and then joins the second half of them to the first, 32, 16, ... 1. NaN is the least and
+the greatest number, as in NumPy.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
@@ -25,12 +32,24 @@ import numpy.typing as npt
 
 from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate
 from poplite.machine.target import Target
-from poplite.types import BOOL, UNSIGNED_INT, ElementType
-from poplite.vertex.vertex import Input, Output, State, Vector, Vertex
+from poplite.types import (
+    BOOL,
+    CHAR,
+    FLOAT,
+    INT,
+    SHORT,
+    UNSIGNED_CHAR,
+    UNSIGNED_INT,
+    UNSIGNED_SHORT,
+    ElementType,
+)
+from poplite.vertex.faster import faster
+from poplite.vertex.vertex import Input, MultiVertex, Output, State, Vector, Vertex
 from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one, reduce_rows
 
 T = TypeVar("T", bound=ElementType[Any])
 U = TypeVar("U", bound=ElementType[Any])
+V = TypeVar("V", BOOL, CHAR, FLOAT, INT, SHORT, UNSIGNED_CHAR, UNSIGNED_INT, UNSIGNED_SHORT)
 
 Array = npt.NDArray[Any]
 
@@ -123,6 +142,128 @@ class SumColumns(Vertex, Generic[T, U]):
         return VertexPerfEstimate(slots, outputs * (rows - 1) if element.is_floating_point else 0)
 
 
+def within(column: int, low: int, high: int) -> int:
+    """Return the column, or the end of a range that is closest to it."""
+    return max(low, min(column, high))
+
+
+class SumColumnsOfTile(MultiVertex, Generic[V]):
+    """`out[i]` is the sum of `x[k], x[k + stride], ...`, where `k` is `(i - first) % stride`.
+
+    A worker has `share` columns. With `first` above 0, `out` has `stride` elements, and x at least
+    as many.
+    """
+
+    x: Input[Vector[V]]
+    out: Output[Vector[V]]
+    stride: State[UNSIGNED_INT]
+    first: State[UNSIGNED_INT]
+    share: State[UNSIGNED_INT]
+    ADDS = True
+
+    def join(self, a: Any, b: Any) -> Any:
+        """Make lanes of two, or a number."""
+        return a + b
+
+    def compute(self, worker: int) -> None:
+        """Reduce the columns of a worker."""
+        self.reduce_share(worker)
+
+    def reduce_share(self, worker: int) -> None:
+        """Reduce the columns of a worker, in up to three parts of equally many rows."""
+        low = worker * self.share
+        high = min(low + self.share, len(self.out))
+        if low < high:
+            end = (self.first + len(self.x)) % self.stride
+            one = within(min(self.first, end), low, high)
+            two = within(max(self.first, end), low, high)
+            self.reduce_part(low, one)
+            self.reduce_part(one, two)
+            self.reduce_part(two, high)
+
+    def reduce_part(self, low: int, high: int) -> None:
+        """Reduce columns of equally many rows, 64 at a time."""
+        stride = self.stride
+        if low < high:
+            start = (low - self.first) % stride
+            rows = (len(self.x) - start - (high - low)) // stride + 1
+            for i in range(0, high - low, 64):
+                count = min(64, high - low - i)
+                total = self.x.lanes(start + i, count)
+                for row in range(1, rows):
+                    total = self.join(total, self.x.lanes(row * stride + start + i, count))
+                self.out.set_lanes(low + i, total)
+
+    @faster(bits="equal")
+    def in_order(self, worker: int) -> None:
+        """Let one worker go through x from the first element to the last."""
+        self.reduce_in_order(worker)
+
+    def reduce_in_order(self, worker: int) -> None:
+        """Let worker 0 join rows to `out`, or reduce few columns, where it can do all."""
+        columns, stride, first = len(self.out), self.stride, self.first
+        is_all = columns <= self.share * self.num_workers and columns <= len(self.x)
+        if not is_all or columns > stride or (first > 0 and (first >= stride or columns < stride)):
+            self.reduce_share(worker)
+        elif worker == 0 and columns > 0:
+            if columns < 64 and first == 0 and (len(self.x) - columns) % stride == 0:
+                self.reduce_few()
+            else:
+                self.reduce_rows()
+
+    def reduce_few(self) -> None:
+        """Reduce few columns, 8 at a time."""
+        columns, stride = len(self.out), self.stride
+        rows = (len(self.x) - columns) // stride + 1
+        rest = columns % 8
+        for i in range(0, columns - rest, 8):
+            total = self.x.lanes(i, 8)
+            for row in range(1, rows):
+                total = self.join(total, self.x.lanes(row * stride + i, 8))
+            self.out.set_lanes(i, total)
+        for i in range(columns - rest, columns):
+            number = self.x[i]
+            for row in range(1, rows):
+                number = self.join(number, self.x[row * stride + i])
+            self.out[i] = number
+
+    def reduce_rows(self) -> None:
+        """Join row after row to `out`."""
+        columns, stride, first = len(self.out), self.stride, self.first
+        for i in range(first, columns):
+            self.out[i] = self.x[i - first]
+        for i in range(first):
+            self.out[i] = self.x[stride - first + i]
+        begin = first
+        for row in range(1, (first + len(self.x) - 1) // stride + 1):
+            base = row * stride - first
+            for i in range(begin, min(columns, len(self.x) - base)):
+                self.out[i] = self.join(self.out[i], self.x[base + i])
+            begin = 0
+
+    def cycles(self, target: Target) -> VertexPerfEstimate:
+        """Return the cycles of PopLibs' `StridedReduce`, once for each part of a worker."""
+        element, stride, first = self.fields["x"].element, self.stride, self.first
+        one, two = sorted((first, (first + len(self.x)) % stride))
+        longest = flops = 0
+        for low in range(0, len(self.out), self.share):
+            high = min(low + self.share, len(self.out))
+            ends = [low, within(one, low, high), within(two, low, high), high]
+            slots = 0
+            for begin, end in itertools.pairwise(ends):
+                if begin < end:
+                    start = (begin - first) % stride
+                    rows = (len(self.x) - start - (end - begin)) // stride + 1
+                    slots += reduce_columns(
+                        element, element, end - begin, rows, stride, target, adds=self.ADDS
+                    )
+                    flops += (end - begin) * (rows - 1)
+            longest = max(longest, slots)
+        return VertexPerfEstimate(
+            longest * target.workers, flops if element.is_floating_point else 0
+        )
+
+
 class ProductRows(SumRows[T, U]):
     """`SumRows` with products."""
 
@@ -143,6 +284,21 @@ class ProductColumns(SumColumns[T, U]):
     def join(self, a: Any, b: Any) -> Any:
         """Make lanes of two."""
         return a * b
+
+
+class ProductColumnsOfTile(SumColumnsOfTile[V]):
+    """`SumColumnsOfTile` with products."""
+
+    ADDS = False
+
+    def join(self, a: Any, b: Any) -> Any:
+        """Make lanes of two, or a number."""
+        return a * b
+
+    @faster(bits="equal")
+    def in_order(self, worker: int) -> None:
+        """Let one worker go through x from the first element to the last."""
+        self.reduce_in_order(worker)
 
 
 class LeastRows(SumRows[T, U]):
@@ -167,6 +323,21 @@ class LeastColumns(SumColumns[T, U]):
         return np.minimum(a, b)
 
 
+class LeastColumnsOfTile(SumColumnsOfTile[V]):
+    """`SumColumnsOfTile` with the least element."""
+
+    ADDS = False
+
+    def join(self, a: Any, b: Any) -> Any:
+        """Make lanes of two, or a number."""
+        return np.minimum(a, b)
+
+    @faster(bits="equal")
+    def in_order(self, worker: int) -> None:
+        """Let one worker go through x from the first element to the last."""
+        self.reduce_in_order(worker)
+
+
 class GreatestRows(SumRows[T, U]):
     """`SumRows` with the greatest element."""
 
@@ -187,6 +358,21 @@ class GreatestColumns(SumColumns[T, U]):
     def join(self, a: Any, b: Any) -> Any:
         """Make lanes of two."""
         return np.maximum(a, b)
+
+
+class GreatestColumnsOfTile(SumColumnsOfTile[V]):
+    """`SumColumnsOfTile` with the greatest element."""
+
+    ADDS = False
+
+    def join(self, a: Any, b: Any) -> Any:
+        """Make lanes of two, or a number."""
+        return np.maximum(a, b)
+
+    @faster(bits="equal")
+    def in_order(self, worker: int) -> None:
+        """Let one worker go through x from the first element to the last."""
+        self.reduce_in_order(worker)
 
 
 class AllRows(SumRows[BOOL, BOOL]):
@@ -211,6 +397,21 @@ class AllColumns(SumColumns[BOOL, BOOL]):
         return a & b
 
 
+class AllColumnsOfTile(SumColumnsOfTile[BOOL]):
+    """`SumColumnsOfTile` with whether all elements are true."""
+
+    ADDS = False
+
+    def join(self, a: Any, b: Any) -> Any:
+        """Make lanes of two, or a number."""
+        return a & b
+
+    @faster(bits="equal")
+    def in_order(self, worker: int) -> None:
+        """Let one worker go through x from the first element to the last."""
+        self.reduce_in_order(worker)
+
+
 class AnyRows(SumRows[BOOL, BOOL]):
     """`SumRows` with whether any element is true."""
 
@@ -231,6 +432,21 @@ class AnyColumns(SumColumns[BOOL, BOOL]):
     def join(self, a: Any, b: Any) -> Any:
         """Make lanes of two."""
         return a | b
+
+
+class AnyColumnsOfTile(SumColumnsOfTile[BOOL]):
+    """`SumColumnsOfTile` with whether any element is true."""
+
+    ADDS = False
+
+    def join(self, a: Any, b: Any) -> Any:
+        """Make lanes of two, or a number."""
+        return a | b
+
+    @faster(bits="equal")
+    def in_order(self, worker: int) -> None:
+        """Let one worker go through x from the first element to the last."""
+        self.reduce_in_order(worker)
 
 
 Join = Callable[[Array, Array], Array]

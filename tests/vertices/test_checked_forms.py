@@ -25,10 +25,20 @@ BLOCKS: Mapping[str, Any] = {
 }
 """Blocks row by row, of which some have as many columns as `columns` says."""
 
+COLUMNS: Mapping[str, Any] = {
+    "shapes": lambda n: ({"x": 65 * 5 + 7, "out": 65}, {"x": 27 * 5, "out": 27})[n % 2],
+    "values": {"stride": [27, 65], "first": [0, 0, 5, 26, 64], "share": [5, 11]},
+}
+"""Columns of a matrix, or of a run of its elements."""
+
 CHECKED: Mapping[Key, Mapping[str, Any]] = {
     ("benchmarks/engine_faster.py", "AddProduct"): PRODUCT,
     ("docs/vertices.md", "AddProduct"): PRODUCT,
     ("vertices/amp.py", "AmpMatMul"): BLOCKS,
+    **{
+        ("vertices/reduce.py", f"{how}ColumnsOfTile"): COLUMNS
+        for how in ("All", "Any", "Greatest", "Least", "Product", "Sum")
+    },
 }
 """The arguments of `check_faster` for each class, by file and name, beside those by default."""
 

@@ -26,22 +26,34 @@ from poplite.ops.reduce.levels import Spread, cheapest_levels
 from poplite.ops.reduce.order import Order
 from poplite.ops.reduce.pieces import Pieces, distinct, joined, pieces_of, repeated
 from poplite.ops.reduce.ranges import Mask
-from poplite.ops.reduce.stage import Work, plan_contiguous_outputs, stage, together
+from poplite.ops.reduce.stage import (
+    Work,
+    plan_contiguous_outputs,
+    plan_runs,
+    stage,
+    together,
+)
 from poplite.program.recording import Recorder
 from poplite.types import FLOAT, HALF
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.reduce import (
     AllColumns,
+    AllColumnsOfTile,
     AllRows,
     AnyColumns,
+    AnyColumnsOfTile,
     AnyRows,
     GreatestColumns,
+    GreatestColumnsOfTile,
     GreatestRows,
     LeastColumns,
+    LeastColumnsOfTile,
     LeastRows,
     ProductColumns,
+    ProductColumnsOfTile,
     ProductRows,
     SumColumns,
+    SumColumnsOfTile,
     SumRows,
 )
 
@@ -55,23 +67,25 @@ class Operation(NamedTuple):
     Attributes:
         rows: the vertex for elements that lie together.
         columns: the vertex for elements that lie apart.
+        columns_of_tile: the same, for all workers of a tile.
         identity: what it makes of no elements; of integers an infinity is the limit of the type.
         widens: whether HALF is joined in FLOAT.
     """
 
     rows: type[Vertex]
     columns: type[Vertex]
+    columns_of_tile: type[Vertex]
     identity: float
     widens: bool = False
 
 
 OPERATIONS = {
-    "add": Operation(SumRows, SumColumns, 0, widens=True),
-    "mul": Operation(ProductRows, ProductColumns, 1, widens=True),
-    "min": Operation(LeastRows, LeastColumns, math.inf),
-    "max": Operation(GreatestRows, GreatestColumns, -math.inf),
-    "logical_and": Operation(AllRows, AllColumns, True),
-    "logical_or": Operation(AnyRows, AnyColumns, False),
+    "add": Operation(SumRows, SumColumns, SumColumnsOfTile, 0, widens=True),
+    "mul": Operation(ProductRows, ProductColumns, ProductColumnsOfTile, 1, widens=True),
+    "min": Operation(LeastRows, LeastColumns, LeastColumnsOfTile, math.inf),
+    "max": Operation(GreatestRows, GreatestColumns, GreatestColumnsOfTile, -math.inf),
+    "logical_and": Operation(AllRows, AllColumns, AllColumnsOfTile, True),
+    "logical_or": Operation(AnyRows, AnyColumns, AnyColumnsOfTile, False),
 }
 """By name, as in poplibs' `popops::Operation`."""
 
@@ -117,26 +131,29 @@ class Builder:
             work, homes, held = plan_contiguous_outputs(held, order.reduced, workers)
             self._homes.append(homes)
             works.append(work)
+        runs, held = plan_runs(held, order.reduced, order.inner, workers, self._may_share())
         tile, begin, end = held
         pieces = pieces_of(tile, begin, end, order.reduced, order.inner)
         name, group, wanted = "tiles", pieces.tile, None
-        while len(pieces.tile):
+        while len(pieces.tile) or len(runs.tile):
             is_expression = self._fused is not None and self._source is order.tensor
             may_keep = self._source.element_type is self._partial_type and not is_expression
             outcome = stage(
                 pieces,
                 group,
+                runs,
                 inner=order.inner,
                 workers=workers,
                 grain=max(1, self._loaded // self._source.element_type.size_bytes),
                 straight=self._lie_together,
                 may_keep=may_keep,
+                may_share=self._may_share(),
                 wanted=wanted,
             )
             partials = self._partials(name, outcome.partials)
             self._homes.append(outcome.homes)
             self._add(name, together([*works, outcome.work]), partials)
-            works = []
+            works, runs = [], runs.take(np.zeros_like(runs.is_whole))
             pieces = joined([outcome.kept, self._reached(partials, outcome.partials, may_keep)])
             if len(pieces.tile):
                 name, group = self._next(pieces, outcome.has_shares)
@@ -172,6 +189,18 @@ class Builder:
         mapping = self.graph.tile_mapping(self.order.result)
         first = np.argsort(mapping.begin)
         return mapping.end[first], repeated(np.diff(mapping.ptr))[0][first]
+
+    def _may_share(self) -> tuple[bool, bool]:
+        """Tell whether all workers of a tile may share partial results, and outputs.
+
+        These are joined one by one, so they are of the type in which elements are joined.
+        """
+        types = self._partial_type, self.order.result.element_type
+        source = self._source.element_type
+        if self._fused is not None and self._source is self.order.tensor:
+            return False, False
+        first, second = (each is source and each is not HALF for each in types)
+        return first, second
 
     def _lie_together(self, begin: Int64, end: Int64) -> Mask:
         """Tell which ranges of the flattened tensor are one range of the memory of one tile.
@@ -222,8 +251,14 @@ class Builder:
             return
         compute_set = self._recorder.compute_set(name)
         is_row = (work.stride == 1) & (work.high - work.low == 1) | work.is_rows
+        is_shared = work.share > 0
+        kinds = (
+            (self.way.rows, is_row),
+            (self.way.columns, ~is_row & ~is_shared),
+            (self.way.columns_of_tile, is_shared),
+        )
         for target, is_target in self._targets(work, partials):
-            for vertex, is_kind in ((self.way.rows, is_row), (self.way.columns, ~is_row)):
+            for vertex, is_kind in kinds:
                 chosen = np.flatnonzero(is_target & is_kind)
                 if len(chosen):
                     self._add_vertices(compute_set, vertex, target, work, chosen)
@@ -256,8 +291,10 @@ class Builder:
         begin, end = work.begin[reads], work.end[reads]
         one_each = len(reads) == len(chosen)
         fields: dict[str, Any] = {}
-        if vertex is self.way.columns:
+        if vertex is not self.way.rows:
             fields["stride"] = work.stride[chosen]
+        if vertex is self.way.columns_of_tile:
+            fields |= {"first": work.first[chosen], "share": work.share[chosen]}
         inputs = {"x": self._source}
         if self._fused is not None and self._source is self.order.tensor:
             is_columns = vertex is self.way.columns

@@ -74,29 +74,36 @@ def cycles_of(target: Target, spread: Spread, way: Levels) -> int:
     """Return the modelled cycles of joining partial results in some levels."""
     rows, places = spread.rows, spread.tiles
     width, cycles = -(-spread.elements // spread.tiles), 0
+    grain = _grain(target, spread.element)
     for groups in way:
         joined = min(rows, -(-places // groups))
-        tiles = _tiles(joined, width)
+        tiles = _tiles(joined, width, grain)
         width = -(-width // tiles)
         cycles += _level(target, spread.element, joined, width)
         rows, places = -(-rows // joined), groups
     if spread.final_tiles:
         width = -(-spread.elements // (spread.rows * spread.final_tiles))
     else:
-        width = -(-width // _tiles(rows, width))
+        width = -(-width // _tiles(rows, width, grain))
     return cycles + _level(target, spread.element, rows, width)
 
 
-def _tiles(rows: int, width: int) -> int:
+def _grain(target: Target, element: ElementClass) -> int:
+    """Return how many outputs a load brings at once."""
+    return max(1, int(target.cost("load_bytes_per_cycle")) // element.size_bytes)
+
+
+def _tiles(rows: int, width: int, grain: int) -> int:
     """Return how many tiles share the outputs of a group, as `stage` deals them out."""
-    return min(max(rows * width // LEAST_WORK, 1), rows, width)
+    return min(max(rows * width // LEAST_WORK, 1), rows, -(-width // grain))
 
 
 def _level(target: Target, element: ElementClass, rows: int, width: int) -> int:
     """Return the cycles of a tile that joins rows of partial results, with what it receives."""
     cost = target.cost
-    vertices = min(target.workers, width, -(-rows * width // LEAST_WORK))
-    columns = -(-width // vertices)
+    columns, grain = width, _grain(target, element)
+    if rows * width > LEAST_WORK:  # workers share them
+        columns = min(width, -(-width // (target.workers * grain)) * grain)
     start = cost("sync_cycles") + cost("latency_cycles")
     received = rows * width * element.size_bytes / target.exchange_bytes_per_cycle
     slots = (

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.ops.reduce.pieces import Pieces, distinct, repeated
+from poplite.ops.reduce.pieces import Pieces, distinct, joined, repeated
 
 Mask = npt.NDArray[np.bool_]
 
@@ -43,12 +43,21 @@ class Ranges(NamedTuple):
         """int64[n], how many rows of elements each range has."""
         return np.add.reduceat(self.pieces.rows, self.ptr[:-1])
 
+    def followed_by(self, other: Ranges) -> Ranges:
+        """Return these ranges and others, which come behind them."""
+        return Ranges(
+            np.append(self.low, other.low),
+            np.append(self.high, other.high),
+            np.append(self.ptr, self.ptr[-1] + other.ptr[1:]),
+            joined([self.pieces, other.pieces]),
+        )
+
 
 def ranges_of(pieces: Pieces, group: Int64) -> tuple[Ranges, Mask]:
     """Find the ranges of each group, and which of them have all elements of their outputs.
 
     Args:
-        pieces: at least one.
+        pieces: what is left to be joined.
         group: int64[pieces], the group of each.
 
     >>> numbers = [0, 0, 1], [0, 2, 5], [4, 6, 7], [0, 4, 8], [1, 1, 1]
@@ -57,6 +66,8 @@ def ranges_of(pieces: Pieces, group: Int64) -> tuple[Ranges, Mask]:
     >>> found.low.tolist(), found.high.tolist(), is_whole.tolist()
     ([0, 2, 4, 5, 5, 6], [2, 4, 5, 6, 6, 7], [True, True, True, False, False, True])
     """
+    if not len(group):
+        return Ranges(group, group, np.zeros(1, np.int64), pieces), np.zeros(0, np.bool_)
     found = _cut(pieces, group)
     one = np.ones_like(found.low)
     at, groups = Pieces(one, found.low, found.high, one, one).elements_by_output()
@@ -97,6 +108,10 @@ class Parts(NamedTuple):
     low: Int64
     high: Int64
     is_here: Mask
+
+    def followed_by(self, other: Parts) -> Parts:
+        """Return these parts and others."""
+        return Parts(*(np.concatenate(columns) for columns in zip(self, other, strict=True)))
 
 
 def cut(width: Int64, part: Int64, parts: Int64, grain: int) -> Int64:

@@ -7,6 +7,10 @@ stage has to join what they come to::
     part of 6 outputs, 5 rows      0 1 2|3 4 5        1 output, 600 rows     0 0 0 ... 0 0
                                    0 1 2|3 4 5                               vertex 0: 100 rows
                                    . . .|. . .                               vertex 1: 100 rows, ...
+
+Where a tile has one part only, whose outputs its workers share, that is one vertex for all of them,
+so that its elements can be read in the order of memory.  So are *runs*: all that a tile has of
+some outputs, where it lies together, but begins and ends within rows.
 """
 
 from __future__ import annotations
@@ -40,6 +44,8 @@ class Work(NamedTuple):
         high: int64[n], one past the last.
         is_rows: bool[n], whether what it reads are rows of outputs, one after the other.
         stride: int64[n], otherwise, elements from row to row of what it reads.
+        first: int64[n], and the output of the first of them, counted from its first.
+        share: int64[n], outputs of each worker; 0 for a vertex of one worker.
         ptr: int64[n + 1], vertex `v` reads the intervals `ptr[v]` up to `ptr[v + 1]`.
         begin: int64[m], first elements of the intervals.
         end: int64[m], one past the last.
@@ -51,6 +57,8 @@ class Work(NamedTuple):
     high: Int64
     is_rows: Mask
     stride: Int64
+    first: Int64
+    share: Int64
     ptr: Int64
     begin: Int64
     end: Int64
@@ -77,10 +85,41 @@ def together(works: Sequence[Work]) -> Work:
         joined.high[order],
         joined.is_rows[order],
         joined.stride[order],
+        joined.first[order],
+        joined.share[order],
         np.append(0, np.cumsum(counts[order])),
         joined.begin[reads],
         joined.end[reads],
     )
+
+
+class Runs(NamedTuple):
+    """Elements that lie together, at least one of each of some outputs; all arrays of n.
+
+    Attributes:
+        tile: int64, where they are.
+        low: int64, the first output.
+        begin: int64, the first element in the flattened tensor.
+        end: int64, one past the last.
+        is_whole: bool, whether they are all elements of the outputs.
+    """
+
+    tile: Int64
+    low: Int64
+    begin: Int64
+    end: Int64
+    is_whole: Mask
+
+    def ranges(self, inner: int) -> Ranges:
+        """Return the outputs of each, with its elements as one row."""
+        one, high = np.ones_like(self.low), self.low + inner
+        pieces = Pieces(self.tile, self.low, high, self.begin, one)
+        return Ranges(self.low, high, np.arange(len(one) + 1), pieces)
+
+    def take(self, chosen: Mask) -> Runs:
+        """Return some of them."""
+        tile, low, begin, end = (column[chosen] for column in self[:4])
+        return Runs(tile, low, begin, end, self.is_whole[chosen])
 
 
 class Outcome(NamedTuple):
@@ -104,24 +143,29 @@ class Outcome(NamedTuple):
 def stage(
     pieces: Pieces,
     group: Int64,
+    runs: Runs,
     *,
     inner: int,
     workers: int,
     grain: int,
     straight: Straight,
     may_keep: bool,
+    may_share: tuple[bool, bool],
     wanted: tuple[Int64, Int64] | None = None,
 ) -> Outcome:
     """Plan one compute set.
 
     Args:
-        pieces: what is left to be joined, at least one.
+        pieces: what is left to be joined.
         group: int64[pieces], which of them are joined now.
+        runs: the same, on tiles without pieces.
         inner: elements from row to row of a piece.
         workers: of each tile.
         grain: outputs that a load brings at once: where there are more, they are not parted.
         straight: tells what lies together in memory.
         may_keep: whether single rows may stay as they are, for a later stage.
+        may_share: whether there are vertices for all workers of a tile that write partial results,
+            and such that write outputs.
         wanted: where outputs are wanted, `(end, tile)` of intervals from 0; left out, on the
             tiles of their pieces.
 
@@ -133,36 +177,63 @@ def stage(
         pieces, source = pieces.cut(wanted[0])
         group = group[source]
     found, is_whole = ranges_of(pieces, group)
+    is_whole &= ~np.isin(found.low // inner, runs.low // inner)  # the rest of the outputs
     if wanted is not None:
         home = wanted[1][np.searchsorted(wanted[0], found.low, "right")]
     is_kept = (found.rows == 1) & ~is_whole & may_keep
-    parts = dealt(found, np.flatnonzero(~is_kept), LEAST_WORK, grain, home)
+    chosen, last = np.flatnonzero(~is_kept), len(is_kept)
+    found, is_whole = found.followed_by(runs.ranges(inner)), np.append(is_whole, runs.is_whole)
+    is_kept = np.append(is_kept, np.zeros_like(runs.is_whole))
+    numbers, are_here = np.arange(last, len(is_kept)), np.ones_like(runs.is_whole)
+    parts = dealt(found, chosen, LEAST_WORK, grain, home).followed_by(
+        Parts(numbers, runs.tile, runs.low, runs.low + inner, are_here)
+    )
 
+    is_run = parts.range >= last
     rows, width = found.rows[parts.range], parts.high - parts.low
     needed = _shares(rows * width, parts.tile, workers)
     columns = np.minimum(needed, -(-width // grain))
     shares = np.clip(rows // LEAST_ROWS, 1, np.where(parts.is_here, -(-needed // width), 1))
     is_final = is_whole[parts.range] & (shares == 1)
-    partials, place, first = _placed(parts, np.where(is_final, 0, shares))
+    is_shared = (np.bincount(parts.tile)[parts.tile] == 1) & (columns > 1) & (shares == 1)
+    is_shared = is_run | (is_shared & np.where(is_final, may_share[1], may_share[0]))
+    columns[is_shared] = 1
+    share = np.where(is_shared, -(-width // (workers * grain)) * grain, 0)
+    partials, place, head = _placed(parts, np.where(is_final, 0, shares))
 
     part, copy = repeated(columns * shares)
-    column, share = copy % columns[part], copy // columns[part]
+    column, row = copy % columns[part], copy // columns[part]
     left, right = (cut(width[part], column + k, columns[part], grain) for k in (0, 1))
-    top, bottom = ((share + k) * rows[part] // shares[part] for k in (0, 1))
+    top, bottom = ((row + k) * rows[part] // shares[part] for k in (0, 1))
     target, final = parts.low[part], is_final[part]
-    target[~final] = place[(first[part] + share)[~final]]
+    target[~final] = place[(head[part] + row)[~final]]
+    within = is_run[part]
+    run = parts.range[part[within]] - last
+    reach, first = right - left, np.zeros_like(left)
+    reach[within], first[within] = (runs.end - runs.begin)[run], runs.begin[run] % inner
     cells = Cells(
         parts.range[part],
         parts.is_here[part],
         parts.low[part] + left - found.low[parts.range[part]],
-        right - left,
+        reach,
         top,
         bottom,
     )
-    reads = _intervals(found, cells, inner, straight)
+    stride, *reads = _intervals(found, cells, inner, straight)
+    stride[within] = inner
     is_row = np.zeros(len(part), np.bool_)
     return Outcome(
-        Work(parts.tile[part], final, target + left, target + right, is_row, *reads),
+        Work(
+            parts.tile[part],
+            final,
+            target + left,
+            target + right,
+            is_row,
+            stride,
+            first,
+            share[part],
+            *reads,
+        ),
         partials.merged(),
         found.pieces.take(np.repeat(is_kept, np.diff(found.ptr))),
         np.stack([parts.tile, parts.low, parts.high])[:, is_final],
@@ -214,7 +285,9 @@ def plan_contiguous_outputs(held: Int64, reduced: int, workers: int) -> tuple[Wo
     low, high = (homes[1][part] + (copy + k) * rows[some][part] // parts[part] for k in (0, 1))
     yes = np.ones(len(part), np.bool_)
     ptr = np.arange(len(part) + 1)
-    work = Work(homes[0][part], yes, low, high, yes, high, ptr, low * reduced, high * reduced)
+    none = np.zeros_like(low)
+    ends = low * reduced, high * reduced
+    work = Work(homes[0][part], yes, low, high, yes, high, none, none, ptr, *ends)
     left = np.concatenate(
         [
             held[:, ~some],
@@ -224,6 +297,40 @@ def plan_contiguous_outputs(held: Int64, reduced: int, workers: int) -> tuple[Wo
         axis=1,
     )
     return work, homes, left[:, left[1] < left[2]]
+
+
+def plan_runs(
+    held: Int64, reduced: int, inner: int, workers: int, may_share: tuple[bool, bool]
+) -> tuple[Runs, Int64]:
+    """Find the tiles that have elements of all outputs side by side, and nothing else.
+
+    Args:
+        held: int64[3, n], tile, first and last of the elements of intervals.
+        reduced: elements of each output.
+        inner: outputs whose elements lie side by side.
+        workers: of each tile.
+        may_share: as `stage` takes it.
+
+    Returns:
+        What they have, and the intervals of all other tiles.
+    """
+    tile, begin, end = held
+    size = reduced * inner
+    outer = begin // size
+    source, copy = repeated((end - 1) // size - outer + 1)
+    outer = outer[source] + copy
+    begin, end = (
+        np.maximum(begin[source], outer * size),
+        np.minimum(end[source], (outer + 1) * size),
+    )
+    is_whole = end - begin == size
+    is_run = np.where(is_whole, may_share[1], may_share[0])
+    is_run &= end - begin >= max(inner, workers * LEAST_WORK)
+    is_run &= inner >= workers * LEAST_WORK // LEAST_ROWS
+    others = tile[source[~is_run]]
+    is_run = ~np.isin(tile[source], others)
+    runs = Runs(tile[source], outer * inner, begin, end, is_whole)
+    return runs.take(is_run), held[:, np.isin(tile, others)]
 
 
 def _shares(work: Int64, tile: Int64, workers: int) -> Int64:

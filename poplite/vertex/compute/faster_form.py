@@ -6,8 +6,8 @@ from what a class computes can be made from it: its text is checked, typed and l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from types import FunctionType, new_class
+from dataclasses import dataclass, replace
+from types import FunctionType, MappingProxyType, new_class
 
 from poplite.errors import VertexDefinitionError
 from poplite.source import SourceLocation
@@ -74,6 +74,13 @@ def _class_of(cls: type[Vertex], method: FunctionType) -> type[Vertex]:
     }
     made: type[Vertex] = new_class(cls.__name__, (cls,), None, lambda body: body.update(namespace))
     made.location, made.compute = cls.location, method
+    # It may read what it has written.
+    made.fields = MappingProxyType(
+        {
+            name: replace(field, role="inout") if field.role == "output" else field
+            for name, field in cls.fields.items()
+        }
+    )
     return made
 
 

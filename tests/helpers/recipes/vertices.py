@@ -109,6 +109,30 @@ def columns(join: Join) -> Recipe:
     return recipe
 
 
+def columns_of_tile(join: Join) -> Recipe:
+    """Return the recipe of a reduction of the columns of a run of elements, or of some columns."""
+    some = columns(join)
+
+    def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
+        if rng.integers(2):
+            values, expected = some(rng)
+            return {**values, "first": 0, "share": int(rng.integers(5, 9))}, expected
+        count, width = int(rng.integers(2, 9)), int(rng.integers(1, 30))
+        first = int(rng.integers(width))
+        x = of_many(rng, join, (1, width * count)).ravel()
+        reads = x[first : first + int(rng.integers(width, len(x) - first + 1))]
+        end = first + len(reads)
+        with np.errstate(over="ignore", invalid="ignore"):
+            out = [
+                columns_reference(join, x[k + width * (k < first) : end : width, None])
+                for k in range(width)
+            ]
+        values = {"x": reads, "out": x[:width], "stride": width, "first": first, "share": 5}
+        return values, {"out": np.concatenate(out)}
+
+    return recipe
+
+
 RECIPES: dict[Key, Recipe] = {
     ("vertices/amp.py", "AmpMatMul"): amp,
     ("vertices/amp.py", "AmpMatMulInHalf"): amp_in_half,
@@ -117,15 +141,21 @@ RECIPES: dict[Key, Recipe] = {
     ("vertices/elementwise.py", "Add"): add,
     ("vertices/partials.py", "AddPartials"): add_partials,
     ("vertices/reduce.py", "AllColumns"): columns(np.logical_and),
+    ("vertices/reduce.py", "AllColumnsOfTile"): columns_of_tile(np.logical_and),
     ("vertices/reduce.py", "AllRows"): rows(np.logical_and),
     ("vertices/reduce.py", "AnyColumns"): columns(np.logical_or),
+    ("vertices/reduce.py", "AnyColumnsOfTile"): columns_of_tile(np.logical_or),
     ("vertices/reduce.py", "AnyRows"): rows(np.logical_or),
     ("vertices/reduce.py", "GreatestColumns"): columns(np.maximum),
+    ("vertices/reduce.py", "GreatestColumnsOfTile"): columns_of_tile(np.maximum),
     ("vertices/reduce.py", "GreatestRows"): rows(np.maximum),
     ("vertices/reduce.py", "LeastColumns"): columns(np.minimum),
+    ("vertices/reduce.py", "LeastColumnsOfTile"): columns_of_tile(np.minimum),
     ("vertices/reduce.py", "LeastRows"): rows(np.minimum),
     ("vertices/reduce.py", "ProductColumns"): columns(np.multiply),
+    ("vertices/reduce.py", "ProductColumnsOfTile"): columns_of_tile(np.multiply),
     ("vertices/reduce.py", "ProductRows"): rows(np.multiply),
     ("vertices/reduce.py", "SumColumns"): columns(np.add),
+    ("vertices/reduce.py", "SumColumnsOfTile"): columns_of_tile(np.add),
     ("vertices/reduce.py", "SumRows"): rows(np.add),
 }

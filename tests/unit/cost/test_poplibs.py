@@ -32,6 +32,7 @@ from poplite.vertices.reduce import (
     LeastRows,
     ProductColumns,
     SumColumns,
+    SumColumnsOfTile,
     SumRows,
 )
 
@@ -198,6 +199,14 @@ def test_vertices_of_the_library_take_what_the_makers_do() -> None:
     columns: dict[str, pl.Tensor | int] = {"x": x, "out": y, "stride": 6}
     assert priced(SumColumns[pl.FLOAT, pl.FLOAT], **columns) == expect(15 + 3 * 20, 54)
     assert priced(ProductColumns[pl.FLOAT, pl.FLOAT], **columns) == expect(15 + 3 * 19, 54)
+    of_tile = columns | {"first": 0, "share": 2}
+    assert priced(SumColumnsOfTile[pl.FLOAT], **of_tile) == expect(6 * (15 + 20), 54)
+    run = columns | {
+        "x": x[:57],
+        "first": 5,
+        "share": 4,
+    }  # columns 0 to 1, 2 to 4, 5: 9, 9, 10 rows
+    assert priced(SumColumnsOfTile[pl.FLOAT], **run) == expect(6 * (15 + 20 + 15 + 19), 51)
     whole: dict[str, pl.Tensor | int] = {"x": n, "out": k[:6], "stride": 6}
     assert priced(GreatestColumns[pl.INT, pl.INT], **whole) == expect(15 + 6 * 19)
     index, end, goes_on = (graph.add_variable(t, (), mapping=0) for t in ("u4", "u4", "?"))

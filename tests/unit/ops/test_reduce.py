@@ -291,7 +291,35 @@ def test_workers_share_rows_and_columns_evenly() -> None:
         reduced(x, dims, "add", program)
         assert compute_sets(graph) == ["reduce/tiles"]
         lengths = [v.connections["out"].num_elements for v in graph.compute_sets[0].vertices]  # type: ignore[union-attr]
-        assert lengths == [10] * 6
+        assert lengths == ([60], [10] * 6)[dims[0]]
+
+
+@pytest.mark.parametrize("op", ["add", "mul", "min", "max"])
+@pytest.mark.parametrize(
+    ("shape", "tiles", "shared"),
+    [
+        ((100, 90), 7, [7, 4]),  # each tile begins within a row
+        ((3, 40, 50), 5, [3]),  # tiles 1 and 3 have less of one matrix than is worth it
+        ((3, 40, 100), 3, [3]),
+        ((90, 13), 1, [1]),
+    ],
+)
+def test_workers_of_a_tile_share_all_that_it_has(
+    shape: tuple[int, ...], tiles: int, shared: list[int], op: str
+) -> None:
+    values = np.random.default_rng(1).uniform(0.9, 1.1, shape).astype(np.float32)
+    graph, x, program = graph_of(shape, tiles, pl.FLOAT, values)
+    dim = len(shape) - 2
+    columns = reduced(x, [dim], op, program)
+    kinds = [[str(v.vertex_class) for v in each.vertices] for each in graph.compute_sets]
+    assert [n for n in (sum("OfTile" in k for k in each) for each in kinds) if n] == shared
+    engines = [pl.Engine(graph, program, faster=each) for each in (True, False)]
+    for engine in engines:
+        engine.run()
+    found = engines[0].read(columns)
+    assert found.tobytes() == engines[1].read(columns).tobytes()
+    joined = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}[op]
+    np.testing.assert_allclose(found, joined.reduce(values, dim), rtol=1e-5)
 
 
 def test_regular_tensors_take_few_vertices() -> None:

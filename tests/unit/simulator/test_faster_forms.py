@@ -64,6 +64,24 @@ class Rougher(Rough):
             self.y[i] = 1.0078125
 
 
+class Powers(pl.Vertex):
+    """A form that reads what it wrote."""
+
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        power = 1.0
+        for i in range(len(self.y)):
+            self.y[i] = power
+            power = 2.0 * power
+
+    @pl.faster(bits="equal")
+    def by_twos(self) -> None:
+        self.y[0] = 1.0
+        for i in range(1, len(self.y)):
+            self.y[i] = 2.0 * self.y[i - 1]
+
+
 class Doubled(pl.Vertex):
     """A form that keeps its promise."""
 
@@ -635,3 +653,15 @@ def test_editing_either_form_compiles_the_form_anew() -> None:
     classes = (Doubled, Definition, Form)
     assert len({driver_name(cls, is_faster=True) for cls in classes}) == 3
     assert len({driver_name(cls, is_faster=False) for cls in classes}) == 2
+
+
+@pytest.mark.parametrize("checks", ["strict", "fast"])
+def test_a_form_may_read_the_outputs_it_wrote(checks: Checks) -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    y = graph.add_variable(pl.FLOAT, (5,), "y", mapping=0)
+    powers = graph.add_compute_set("powers")
+    graph.add_vertex(powers, Powers, tile=0, y=y)
+    engine = pl.Engine(graph, pl.Execute(powers), checks=checks)
+    assert "Powers.by_twos" in str(engine)
+    engine.run()
+    assert engine.read(y).tolist() == [1, 2, 4, 8, 16]
