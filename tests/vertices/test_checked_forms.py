@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import poplite as pl
+from helpers.depth import deep
 from helpers.vertex_classes import Key
 from poplite.testing import check_faster
 from poplite.vertex.faster import faster_method
@@ -48,7 +49,19 @@ def test_every_faster_form_is_checked(classes: dict[Key, type[pl.Vertex]]) -> No
     assert sorted(with_form) == sorted(CHECKED)
 
 
-@pytest.mark.parametrize("key", sorted(CHECKED), ids=":".join)
+SHARED = {("vertices/reduce.py", f"{how}ColumnsOfTile") for how in ("All", "Any", "Least")}
+SHARED |= {("vertices/reduce.py", f"{how}ColumnsOfTile") for how in ("Greatest", "Product")}
+"""Classes that have the form of `SumColumnsOfTile`, with another way of joining."""
+
+
+def name_of(key: object) -> str | None:
+    """Name a case by file and class."""
+    return ":".join(key) if isinstance(key, tuple) else None
+
+
+@pytest.mark.parametrize(
+    "key", [pytest.param(k, marks=deep) if k in SHARED else k for k in sorted(CHECKED)], ids=name_of
+)
 def test_a_faster_form_does_what_compute_does(
     classes: dict[Key, type[pl.Vertex]], key: Key
 ) -> None:

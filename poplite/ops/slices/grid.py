@@ -196,8 +196,11 @@ def _changings(table: Table, columns: int, lookups: int) -> Iterator[Changing]:
         for lists in (0, *LISTS_TRIED):
             each = row + (LISTED_BYTES if lists else INDEX_BYTES)
             left = max(limit - held - lists * owners * INDEX_BYTES, limit / 16)
+            most = min(lookups, target.tiles)
             passes = min(lookups, math.ceil(lookups * each / left))
-            if passes * max(lists, 1) > min(lookups, target.tiles):
+            if not lists:
+                passes = min(passes, most)  # which may not fit, where nothing does
+            elif passes * lists > most:
                 continue
             own = -(-lookups // passes)
             largest = max(-(-table.entries // owners), -(-own // max(1, lists)))

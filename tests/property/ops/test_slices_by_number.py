@@ -121,6 +121,17 @@ def test_the_last_of_equal_indices_counts(
     assert case.after(case.x, interpret).tobytes() == expected.tobytes()
 
 
+def test_slices_that_a_tile_has_no_room_for_are_joined_all_the_same() -> None:
+    graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()
+    x = graph.add_variable(pl.LONGLONG, (130, 2), "x", mapping=0, initial_value=1)
+    s = graph.add_variable(pl.LONGLONG, (130, 600), "s", mapping=0, initial_value=2)
+    k = graph.add_constant(pl.UNSIGNED_INT, (600,), np.arange(600) % 2, "k", mapping=0)
+    ops.multi_update_add(x, s, k, dim=1, program=program)
+    engine = pl.Engine(graph, program, options={"debug.allowOutOfMemory": True})
+    engine.run()
+    assert (engine.read(x) == 601).all()
+
+
 @both_forms
 @pytest.mark.parametrize("way", ["add", "max", "mul"])
 @examples(40)

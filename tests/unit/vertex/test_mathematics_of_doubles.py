@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from helpers.depth import deep
 from helpers.running import words_of
 from poplite.testing.double_functions import worst
 from poplite.testing.mathematics import main
@@ -262,6 +263,7 @@ def test_compiled_and_interpreted_have_equal_bits(tmp_path: Path) -> None:
     assert bits(results(few, interpret=True)) == bits(expected_of(few))
 
 
+@deep
 def test_a_processor_without_vectors_has_equal_bits(tmp_path: Path) -> None:
     x = numbers(2_000)
     np.save(tmp_path / "x.npy", x)
