@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import deep
 
 
 def test_digits_are_learnt(
@@ -58,6 +59,7 @@ def test_the_gradients_of_numpy_are_slopes_of_the_loss(digits: ModuleType) -> No
         assert slope == pytest.approx(gradient[place], rel=1e-4, abs=1e-8)
 
 
+@deep
 def test_both_forms_of_a_step_agree(digits: ModuleType) -> None:
     data = digits.load()
     found = []

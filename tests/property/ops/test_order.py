@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import examples
+from helpers.depth import deep, examples
 from helpers.running import both_forms, words_of
 from poplite import ops
 from poplite.ops.order.network import exchanges
@@ -350,6 +350,7 @@ def test_a_row_of_many_elements_takes_few_stages() -> None:
     assert stages <= math.ceil(math.log2(64))
 
 
+@deep
 def test_bits_are_the_same_on_any_number_of_threads(tmp_path: Path) -> None:
     script = """
 import hashlib

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import examples
+from helpers.depth import deep, examples
 from helpers.running import both_forms
 from poplite import ops
 
@@ -72,6 +72,7 @@ def test_positions_of_extremes(
     np.testing.assert_array_equal(found, getattr(np, name)(array, dim, keepdims=keepdims))
 
 
+@deep
 @examples(12)
 @given(
     shape=st.sampled_from([(5000,), (3, 4001), (4001, 3), (700, 11), (2, 257, 5)]),

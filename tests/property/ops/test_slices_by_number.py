@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import examples
+from helpers.depth import deep, examples
 from helpers.running import both_forms, words_of
 from poplite import ops
 
@@ -470,6 +470,7 @@ def test_a_saved_program_gives_the_same(tmp_path: Path) -> None:
         assert engine.read(name).tobytes() == loaded.read(name).tobytes()
 
 
+@deep
 def test_bits_are_the_same_on_any_number_of_threads(tmp_path: Path) -> None:
     script = """
 import numpy as np, zlib, poplite as pl

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
+from helpers.depth import deep
 from helpers.running import words_of
 from poplite import ops
 
@@ -169,6 +170,7 @@ def test_a_step_of_training() -> None:
     assert np.array_equal(engine.read(w), v["w"] - 0.125 * (v["x"].T @ (v["x"] @ v["w"] - v["t"])))
 
 
+@deep
 def test_bits_are_the_same_on_any_number_of_threads(tmp_path: Path) -> None:
     script = """
 import numpy as np

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import deep
 from helpers.running import both_forms
 
 
@@ -252,6 +253,7 @@ def test_a_function_may_be_left_from_inside_a_loop_of_its_own(
     assert engine.read(n) == 0
 
 
+@deep
 @both_forms
 def test_a_long_chain_of_functions(bench: Bench, interpret: bool) -> None:
     function = bench.graph.add_function(bench.step(1))
