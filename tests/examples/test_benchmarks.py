@@ -54,12 +54,13 @@ VIEWS = [
             ["R17"] * 2 + ["R18"] * 2 + ["100 Copies", "add_vertex with two slices"],
             marks=deep,
         ),
-        (
+        pytest.param(
             "building.py",
             [
                 *["100 compute sets of one vertex, built"] * 2,
                 *["1,000 variables of one element", "1,000 Executes of 100 compute sets"],
             ],
+            marks=deep,
         ),
         ("pictures.py", ["tile map of 1,472 tiles"] * 2),
         ("views.py", VIEWS),

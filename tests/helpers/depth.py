@@ -44,9 +44,14 @@ def thinned(cases: Iterable[T], keep: int | Collection[T]) -> list[Any]:
     ]
 
 
-def examples(number: int) -> settings:
+def examples(number: int, *, quick: int | None = None) -> settings:
     """Return the decorator for a test of Hypothesis that draws this many examples at full depth.
 
-    By default it draws as much less as other tests do.
+    Args:
+        number: of examples at full depth.
+        quick: of examples by default; left out, as much less as other tests draw.  Tests that
+            compile something for each example need to say fewer.
     """
-    return settings(max_examples=max(1, number * settings().max_examples // USUAL["full"]))
+    usual = settings().max_examples
+    few = number * usual // USUAL["full"] if quick is None or usual == USUAL["full"] else quick
+    return settings(max_examples=max(1, few))

@@ -45,3 +45,4 @@ def test_examples_keep_their_ratio_to_the_usual_number() -> None:
     assert examples(USUAL["full"]).max_examples == usual
     assert examples(3 * USUAL["full"]).max_examples == 3 * usual
     assert examples(1).max_examples == 1
+    assert examples(400, quick=3).max_examples == {10: 3, 50: 400}[usual]

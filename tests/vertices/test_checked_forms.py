@@ -65,5 +65,12 @@ def name_of(key: object) -> str | None:
 def test_a_faster_form_does_what_compute_does(
     classes: dict[Key, type[pl.Vertex]], key: Key
 ) -> None:
-    check_faster(classes[key])
     check_faster(classes[key], **CHECKED[key])
+
+
+@deep
+@pytest.mark.parametrize("key", sorted(CHECKED), ids=name_of)
+def test_a_faster_form_does_so_for_any_shapes(
+    classes: dict[Key, type[pl.Vertex]], key: Key
+) -> None:
+    check_faster(classes[key])

@@ -141,7 +141,7 @@ def programs(draw: st.DrawFn) -> tuple[pl.Graph, Drawn, list[Drawn]]:
     return graph, last, [each for each in made if not isinstance(each.expr, pl.Tensor)]
 
 
-@examples(60)
+@examples(60, quick=3)
 @given(programs())
 def test_fused_is_unfused_is_numpy(
     tmp_path_factory: pytest.TempPathFactory, drawn: tuple[pl.Graph, Drawn, list[Drawn]]

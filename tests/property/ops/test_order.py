@@ -89,7 +89,7 @@ def same_bits(found: Array, expected: Array) -> None:
 
 
 @both_forms
-@examples(40)
+@examples(40, quick=3)
 @given(
     where=st.sampled_from(SHAPES),
     dtype=st.sampled_from(TYPES),

@@ -146,7 +146,7 @@ def test_uniform_numbers_stay_in_their_range(
 
 
 @both_forms
-@examples(30)
+@examples(30, quick=3)
 @given(
     dtype=st.sampled_from([*(f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64))]),
     ends=st.tuples(st.integers(), st.integers()),

@@ -99,7 +99,7 @@ CASES = [
 
 
 @both_forms
-@examples(60)
+@examples(60, quick=3)
 @given(
     case=st.sampled_from(CASES),
     shape=st.lists(st.integers(1, 7), max_size=4).map(tuple),
@@ -139,7 +139,7 @@ def test_any_view_on_any_tiles(
     assert np.array_equal(got, want)
 
 
-@examples(40)
+@examples(40, quick=3)
 @given(
     operation=st.sampled_from(["add", "square_add"]),
     dtype=st.sampled_from(["float32", "float16", "int32", "uint16"]),

@@ -250,7 +250,7 @@ def test_popops_leaves_out_what_is_not_there(interpret: bool, tiles: int, lookup
 
 
 @both_forms
-@examples(60)
+@examples(60, quick=3)
 @given(
     seed=st.integers(0, 2**32),
     tiles=st.sampled_from([1, 3, 20]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from math import ceil
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import thinned
 from poplite import ops
 from poplite.ops.matmul.blocks import Blocks
 from poplite.vertices.amp import amp_cycles, amp_reference
@@ -360,9 +362,26 @@ BESIDE: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("beside", BESIDE)
-@pytest.mark.parametrize("element", [pl.FLOAT, pl.HALF])
-@pytest.mark.parametrize("where", ["new", "out", "in place", "mapping"])
+PLACES = list(product(BESIDE, [pl.FLOAT, pl.HALF], ["new", "out", "in place", "mapping"]))
+"""What stands beside a product, in which type, and where the result goes."""
+
+
+@pytest.mark.parametrize(
+    ("beside", "element", "where"),
+    thinned(
+        PLACES,
+        [
+            ("all of them", pl.FLOAT, "new"),
+            ("all of them", pl.HALF, "out"),
+            ("a row", pl.FLOAT, "mapping"),
+            ("a column", pl.HALF, "new"),
+            ("elements", pl.HALF, "in place"),
+            ("the product twice", pl.FLOAT, "in place"),
+            ("one of another shape", pl.FLOAT, "out"),
+            ("nothing", pl.HALF, "mapping"),
+        ],
+    ),
+)
 def test_all_operands_beside_sums(beside: str, element: Element, where: str) -> None:
     graph = pl.Graph(pl.Target(tiles=12))
     (a, x), (b, y) = drawn(graph, (20, 90), "a", element), drawn(graph, (90, 70), "b", element)
