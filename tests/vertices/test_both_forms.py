@@ -24,11 +24,21 @@ from helpers.vertex_classes import Key, vertex_classes
 INTERPRETED = frozenset({("docs/vertices.md", "Running")})
 """Classes that print, and so cannot be compiled."""
 
+ALIKE = {
+    ("vertices/reduce.py", f"{how}ColumnsOfTile") for how in ("All", "Any", "Least", "Product")
+}
+ALIKE |= {("vertices/slices.py", f"{how}Listed") for how in ("Max", "Mul")}
+"""Classes that differ from another one by one operation."""
+
 KEYS = [
-    pytest.param(key, id=":".join(key), marks=[deep] * key[0].startswith("benchmarks/"))
+    pytest.param(
+        key,
+        id=":".join(key),
+        marks=[deep] * (key[0].startswith("benchmarks/") or key in ALIKE),
+    )
     for key in sorted(RECIPES)
 ]
-"""Classes that users are shown, and at full depth those of benchmarks."""
+"""Classes that users are shown, and at full depth those of benchmarks and those alike."""
 
 
 def run(vertex: type[pl.Vertex], values: Values, *, interpret: bool) -> dict[str, Any]:

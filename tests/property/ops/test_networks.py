@@ -77,7 +77,7 @@ def close(found: Array, expected: Doubles, scale: float = 1.0) -> None:
 
 
 @both_forms
-@examples(10)
+@examples(10, quick=1)
 @given(shape=SHAPES, dtype=DTYPES, seed=st.integers(0, 2**32 - 1), spread=st.sampled_from([1, 30]))
 def test_softmax(
     interpret: bool, shape: tuple[int, ...], dtype: str, seed: int, spread: int
@@ -99,7 +99,7 @@ def test_softmax(
 
 
 @both_forms
-@examples(10)
+@examples(10, quick=1)
 @given(
     shape=st.sampled_from([(1,), (6,), (2, 5)]),
     classes=st.sampled_from([1, 4, 11]),
@@ -183,7 +183,7 @@ def test_other_losses(interpret: bool, dtype: str, seed: int) -> None:
 
 
 @both_forms
-@examples(10)
+@examples(10, quick=1)
 @given(shape=st.sampled_from([(1, 3), (7, 12), (2, 3, 5)]), seed=st.integers(0, 2**32 - 1))
 def test_layer_norm(interpret: bool, shape: tuple[int, ...], seed: int) -> None:
     random = np.random.default_rng(seed)

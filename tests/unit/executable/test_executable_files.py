@@ -726,7 +726,7 @@ def test_the_least_integer_in_a_row(tmp_path: Path) -> None:
 def test_memory_is_bounded(
     folder: Path, tmp_path: Path, model: dict[str, Any], bomb: bytes
 ) -> None:
-    text = b"[" + bomb * (3_000_000 // len(bomb)) + b"0]"
+    text = b"[" + bomb * (600_000 // len(bomb)) + b"0]"
     manifest = b'{"kind":"poplite executable","format":3,"locations":' + text + b',"classes":[]}'
     path = written(tmp_path / "bomb", {"manifest.json": manifest})
     tracemalloc.start()

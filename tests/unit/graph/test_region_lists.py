@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import deep
 from poplite.graph.partition import detect_innermost_grouping
 
 
@@ -37,6 +38,7 @@ def test_regions_of_other_variables_differ() -> None:
     assert a[:2].var_regions() == a[:2].var_regions() != b[:2].var_regions()
 
 
+@deep
 def test_ten_million_regions_are_arrays() -> None:
     t = pl.Graph().add_variable(pl.FLOAT, (4000, 2500), "t").T
     assert t.num_regions() == len(t.contiguous_regions()) == len(t.var_regions()) == 10**7

@@ -53,7 +53,7 @@ def rows(bits: int, least: int, most: int) -> list[tuple[str, int, int, int]]:
     return found
 
 
-@pytest.mark.parametrize("element", thinned([*SIGNED, *UNSIGNED], [pl.INT, pl.UNSIGNED_CHAR]))
+@pytest.mark.parametrize("element", thinned([*SIGNED, *UNSIGNED], [pl.INT]))
 def test_of_two_tensors_and_of_a_number(element: Any) -> None:
     limits = np.iinfo(element.dtype)
     table = rows(limits.bits, int(limits.min), int(limits.max))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
+from helpers.depth import deep
 from helpers.running import words_of
 from helpers.scripts import load
 from poplite.errors import FloatingPointTrap, TensorIndexError, VertexCompileError
@@ -391,6 +392,7 @@ def test_a_double_too_large_for_a_float32_traps_beside_lanes(way: int, interpret
         pl.Engine(graph, program, interpret=interpret).run()
 
 
+@deep
 def test_lanes_have_the_same_bits_on_a_plain_processor(root: Path, tmp_path: Path) -> None:
     places = [str(root / "tests"), str(root / "tests" / "unit" / "vertex")]
     script = (

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import deep
 from poplite.graph.partition import detect_innermost_grouping
 from poplite.view import chunks, num_runs, runs_of_many, storages
 
@@ -80,6 +81,7 @@ def test_slices_of_nothing_have_any_size(graph: pl.Graph) -> None:
     assert pl.concat(t.slices([(0, 2**61)] * 16)).shape == (2**65, 0)
 
 
+@deep
 def test_constants_far_apart_are_found_by_position(graph: pl.Graph) -> None:
     x = graph.add_variable(pl.FLOAT, (2**40,), "x")
     k = graph.add_constant(pl.FLOAT, (8,), 1.0, "k")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import deep
 from poplite.errors import UnknownName
 from poplite.viz.dataflow.fold import Excerpt
 from poplite.viz.dataflow.graph import Dataflow, Edge, dataflow_json, dataflow_of
@@ -271,6 +272,7 @@ def test_unknown_names_are_refused_with_those_there_are() -> None:
         dataflow_of(pl.Graph(), excerpt=Excerpt(around="x"))
 
 
+@deep
 def test_a_hundred_thousand_nodes_are_a_few() -> None:
     graph = pl.Graph(pl.Target(tiles=64))
     for k in range(100_000):

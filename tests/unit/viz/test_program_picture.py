@@ -273,20 +273,20 @@ def test_an_expression_that_is_none_is_refused(graph: Graph) -> None:
 def test_a_program_deeper_than_pythons_stack(graph: Graph) -> None:
     step = execute(graph, "a")
     program: Program = step
-    for k in range(20_000):
+    for k in range(4_000):
         program = Repeat(2, program) if k % 2 else Sequence(program, step)
     tree = program_tree(program, most=MOST_LINES)
     assert len(tree.rows) == MOST_LINES
-    assert len(tree.rows) + tree.hidden == 30_001
+    assert len(tree.rows) + tree.hidden == 6_001
     assert tree.runs == MOST
-    assert tree.heading(counts=True) == ("program: 10,001 steps, run 10^12 or more times in all")
+    assert tree.heading(counts=True) == ("program: 2,001 steps, run 10^12 or more times in all")
     text = program_text(program, counts=True)
-    assert "... 29,701 more lines; --depth N or --match REGEX draws a part," in text
+    assert "... 5,701 more lines; --depth N or --match REGEX draws a part," in text
     assert re.search(r"\+2\d\d Repeat 2 times", text)
     assert max(map(len, text.splitlines())) <= 80
-    assert len(program_text(program, full=True).splitlines()) == 30_001 + 3
-    assert "29,701 more lines" in program_svg(program)
-    assert len(json.loads(program_json(program_tree(program)))["rows"]) == 30_001
+    assert len(program_text(program, full=True).splitlines()) == 6_001 + 3
+    assert "5,701 more lines" in program_svg(program)
+    assert len(json.loads(program_json(program_tree(program)))["rows"]) == 6_001
 
 
 @pytest.mark.parametrize("leaf", [Sequence, lambda: execute(Graph(), "a")])
