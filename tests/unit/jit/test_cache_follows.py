@@ -234,6 +234,7 @@ os.replace = die
 """
 
 
+@deep
 def test_a_killed_process_leaves_nothing_wrong(tmp_path: Path, engine_cache: Path) -> None:
     before = list(engine_cache.iterdir())
     tell = "\nimport sys\nprint(result(Module), 'numba' in sys.modules)\n"

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import deep
 from helpers.running import words_of
 from poplite.testing.mathematics import (
     COMPOSITES,
@@ -139,6 +140,7 @@ def bits(values: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> object:
     return np.where(np.isnan(values), np.float32(np.nan), values).view(np.int32)
 
 
+@deep
 def test_a_processor_without_vectors_has_equal_bits(tmp_path: Path) -> None:
     x = numbers()
     np.save(tmp_path / "x.npy", x)

@@ -253,9 +253,10 @@ def bits(values: npt.ArrayLike) -> Any:
     return np.where(np.isnan(values), np.nan, values).view(np.int64).tolist()
 
 
+@deep
 def test_compiled_and_interpreted_have_equal_bits(tmp_path: Path) -> None:
     results = made(tmp_path)
-    x = numbers(4_000)
+    x = numbers(20_000)
     compiled = results(x, checks="fast")
     for name, row, expected in zip(DOUBLES, compiled, expected_of(x), strict=True):
         assert bits(row) == bits(expected), name
