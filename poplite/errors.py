@@ -310,6 +310,18 @@ class UnsetLengthError(AxisError):
     """The length of an axis is needed, and has not been set yet."""
 
 
+class ReadOnlyError(AxisError, TypeError):
+    """Something is assigned to a named tensor that cannot take it."""
+
+
+class NeedsCopyError(AxisError):
+    """Axes can be made one only by copying elements, where that is not allowed."""
+
+
+class ImplicitOuterProductError(AxisError):
+    """Operands of an operation have axes that neither has all of, under `strict`."""
+
+
 class PopliteWarning(_InParts, UserWarning):
     """Base of every warning poplite gives; its parts are those of an error.
 
