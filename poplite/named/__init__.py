@@ -14,6 +14,7 @@ from poplite.named.axes.roles import (
     make_axis_role as make_axis_role,
 )
 from poplite.named.axes.standard import ar as ar, ax as ax
+from poplite.named.derivative import deriv as deriv
 from poplite.named.effects.items import (
     assign as assign,
     parallel as parallel,

@@ -174,17 +174,18 @@ def pad(x: Any, widths: Mapping[Axis, Any], value: float = 0) -> Op:
     for axis, width in widths.items():
         (own,) = chosen([axis], made.axes, "pad")
         before, behind = _width(own, width)
-        parts: list[Op] = []
-        filling = NumberOp(value)
-        for count in (before, None, behind):
-            if count is None:
-                parts.append(made)
-            elif count:
-                border = [own.resized(count) if each == own else each for each in made.axes]
-                typed = filling if made.dtype is None else cast(filling, made.dtype)
-                parts.append(broadcast(typed, border))
-        made = concat(parts, own)
+        made = pad_parts(made, own, before, behind, value)
     return made
+
+
+def pad_parts(x: Op, axis: Axis, before: int, behind: int, value: float = 0) -> Op:
+    """Return x with elements of one value before and behind it along an axis."""
+    own, parts = x.axes.own(axis), []
+    for count in (before, behind):
+        border = some([own.resized(count) if each == own else each for each in x.axes])
+        typed = cast(NumberOp(value), x.element_type)
+        parts.append([broadcast(typed, border)] if count else [])
+    return concat([*parts[0], x, *parts[1]], own)
 
 
 def _width(axis: Axis, width: Any) -> tuple[int, int]:
