@@ -12,6 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from functools import partial
+from typing import Any
+
+import numpy as np
 
 from poplite import ops
 from poplite.expr.build import apply, as_expr, cast, iota, number, reduction
@@ -45,6 +48,16 @@ from poplite.types import FLOAT, INT
 
 Asked = Generator[tuple[Op, Slots, Parts, bool], Expr, Expr]
 """A step of the work: it asks for operands, by slots and parts, stretched or not, and returns."""
+
+
+_FOLDED: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "negative": np.negative,
+}
+"""Operations of which numbers alone make another number, rounded as a vertex would."""
 
 
 class Expressions:
@@ -160,12 +173,30 @@ class Expressions:
             for other in op.args[place + 1 :]:
                 check_lengths(op.what, one.axes, other.axes, partial(_texts, one, other))
         if all(isinstance(each, Weak | Number) for each in operands):
-            operands[0] = self._leaf(operands[0], op.args[0].element_type)
+            return self._of_numbers(op, operands)
         if op.operation == "cast":
             return cast(operands[0], op.element_type)
         made = apply(op.operation, *operands)
         made.location = op.line
         return self._kept(made) if self._keeps_all else made
+
+    def _of_numbers(self, op: Elementwise, operands: list[Expr]) -> Expr:
+        """Return an operation on numbers alone: a number, where one of the four rules does."""
+        element = op.element_type
+        if op.operation in _FOLDED and element.is_floating_point:
+            values = [
+                np.float32(each.value) for each in operands if isinstance(each, Weak | Number)
+            ]
+            with np.errstate(all="ignore"):
+                found = element.dtype.type(_FOLDED[op.operation](*values))
+            if np.isfinite(found):
+                return number(found.item(), element, op.operation)
+        if op.operation == "cast" and isinstance(operands[0], Weak):
+            return cast(operands[0], element)
+        first = self._leaf(operands[0], op.args[0].element_type)
+        if op.operation == "cast":
+            return cast(first, element)
+        return apply(op.operation, first, *operands[1:])
 
     def _positions(self, op: Positions, slots: Slots, parts: Parts) -> Expr:
         (root,) = op.axes.roots

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from poplite import ops
 from poplite.errors import AxisError
 from poplite.expr.tree import Applied, Expr, Leaf
+from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.named.effects.items import Assign, Effect, Item, Parallel, Repeat, Sequential, base_of
@@ -49,15 +50,19 @@ class Items:
         self._pending: list[Op] = []
         self.stored: list[tuple[Op | None, Tensor]] = []
         """What was stored for which operation, for `explain`."""
+        self.compute_sets: list[ComputeSet] = []
+        """Those of its steps."""
 
     def values(self, items: Sequence[Item]) -> list[Tensor | None]:
         """Record items, and return where their values will be; None for those without one."""
         # A bare tensor is read where it is, unless it changes behind its place.
         found: list[Callable[[], Tensor] | None] = []
+        before = len(self._graph.compute_sets)
         for number, item in enumerate(items):
             is_last = not any(isinstance(each, Effect) for each in items[number + 1 :])
             found.append(self._item(item, is_read_there=is_last))
         self._flush([])
+        self.compute_sets = list(self._graph.compute_sets)[before:]
         return [None if each is None else each() for each in found]
 
     def _item(self, item: Item, *, is_read_there: bool = False) -> Callable[[], Tensor] | None:
@@ -150,7 +155,7 @@ class Items:
         ]
         wanted: dict[Expr, None] = {}
         for value, front, is_whole in zip(values, fronts, whole, strict=True):
-            wanted.update(dict.fromkeys([value] if is_whole else front))
+            wanted.update({value: None} if is_whole else front)
         made = dict(zip(wanted, map(Leaf, self._flush(list(wanted))), strict=True))
         return [replaced(value, made, set()) if made else value for value in values]
 
@@ -173,7 +178,7 @@ def _name(op: Op) -> str:
     return op.name or op.what
 
 
-def _front(value: Expr) -> list[Expr]:
+def _front(value: Expr) -> dict[Expr, None]:
     """Return the parts of a value that are stored: those that are no operations on elements."""
     found: dict[Expr, None] = {}
     waiting = [value]
@@ -187,10 +192,10 @@ def _front(value: Expr) -> list[Expr]:
             waiting += reversed(node.operands)
         elif node.operands:
             found[node] = None
-    return list(found)
+    return found
 
 
-def _reads(value: Expr, target: Tensor, front: Sequence[Expr]) -> bool:
+def _reads(value: Expr, target: Tensor, front: dict[Expr, None]) -> bool:
     """Tell whether a value reads a tensor, outside of parts that are stored before."""
     if value in front:
         return False

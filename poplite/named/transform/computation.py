@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite import ops
 from poplite.errors import AxisError, AxisLengthError
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -16,6 +15,7 @@ from poplite.named.axes.axes import Axes, axes_of
 from poplite.named.lowering.items import Items
 from poplite.named.ops.op import Op
 from poplite.named.ops.tensors import TensorOp, fitting
+from poplite.ops.fuse.lowering import NOTES
 from poplite.program import Sequence
 from poplite.report.report import Report
 from poplite.simulator.engine import Engine
@@ -118,21 +118,16 @@ class Computation:
         """Return what is stored, reduced, multiplied or computed again, and why, with numbers."""
         _ = self.program
         assert self._work is not None
-        sets = [each for each in self.graph.compute_sets]
-        lines = [f"computation '{self.name}'"]
+        sets = self._work.compute_sets
+        lines = [f"computation '{self.name}': {amount(len(sets), 'compute set')}"]
         for each in self.params:
             lines.append(f"  {each.name:<12} {each.axes} {each.element_type!r}  {each.kind}")
-        seen: set[str] = set()
-        for _op, tensor in self._work.stored:
-            try:
-                text = ops.explain(tensor)
-            except ValueError:
-                continue
-            for line in text.splitlines():
-                if line not in seen or line.startswith("    "):
-                    lines.append(f"  {line}")
-                    seen.add(line)
-        lines[0] += f": {amount(len(sets), 'compute set')}"
+        seen: set[int] = set()
+        for _, tensor in self._work.stored:
+            for note in NOTES.get(self.graph, {}).get((tensor.name, tensor.shape), ()):
+                if id(note) not in seen:
+                    seen.add(id(note))
+                    lines += [f"  {line}" for line in str(note).splitlines()]
         return "\n".join(lines)
 
     # -- calls -------------------------------------------------------------------------------------
