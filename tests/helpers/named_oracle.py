@@ -59,8 +59,7 @@ def evaluate(roots: list[Op], values: Mapping[TensorOp, Any]) -> list[Array]:
     made: dict[Op, Array] = {}
     for op in below(roots):
         found = _value(op, [made[each] for each in op.args], values)
-        shape = tuple(axis.length for axis in op.axes)
-        made[op] = np.broadcast_to(found, shape)
+        made[op] = np.broadcast_to(found, op.shape)
     return [made[root] for root in roots]
 
 
@@ -111,13 +110,13 @@ def _value(op: Op, args: list[Array], values: Mapping[TensorOp, Any]) -> Array:
         "".join(letters[axis.root] for axis in axes)
         for axes in (op.args[0].axes, op.args[1].axes, op.axes)
     )
-    return np.einsum(f"{one},{other}->{out}", *args)
+    return np.asarray(np.einsum(f"{one},{other}->{out}", *args))
 
 
 def slope(y: Op, x: TensorOp, values: Mapping[TensorOp, Any], error: Array | None = None) -> Array:
     """Return the derivative of a result by a tensor, by central differences."""
-    at = np.array(np.broadcast_to(values[x], tuple(axis.length for axis in x.axes)), float)
-    found = np.zeros_like(at)
+    at = np.array(np.broadcast_to(values[x], x.shape), float)
+    found = np.zeros(at.shape)
     for place in np.ndindex(at.shape):
         sides = []
         for sign in (1, -1):

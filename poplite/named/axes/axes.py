@@ -29,7 +29,7 @@ from poplite.text import amount, clipped, of_type
 if TYPE_CHECKING:
     from poplite.named.axes.roles import AxisRole
 
-AxesLike = Axis | Iterable[Any] | None
+AxesLike = Axis | Iterable[Any] | EllipsisType | None
 """An Axis, or a list, tuple or Axes of them; a list in a list stands for one flattened axis."""
 
 
@@ -260,7 +260,7 @@ def axes_of(like: AxesLike) -> Axes:
     return Axes(() if like is None else like)
 
 
-def chosen(like: AxesLike | EllipsisType, all_axes: Axes, what: str) -> Axes:
+def chosen(like: AxesLike, all_axes: Axes, what: str) -> Axes:
     """Return axes that a user listed, among those of a tensor; `...` stands for all others.
 
     Raises MissingAxisError for one that the tensor has not, and DuplicateAxisError for one that is

@@ -55,7 +55,7 @@ class Op:
     # -- facts -----------------------------------------------------------------------------------
 
     @property
-    def shape(self) -> tuple[int | None, ...]:
+    def shape(self) -> tuple[Any, ...]:
         """Length of each axis; None for one that is not set."""
         return self.axes.lengths
 

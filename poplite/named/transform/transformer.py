@@ -172,9 +172,21 @@ class Transformer:
                 return like
             hint = hint.place
         if hint is None:
-            hint = {axis: n for axis, n in self._hints.items() if axis in op.axes} and self._hints
+            hint = self._hint_for(op)
         size = op.element_type.size_bytes
         return placed(self._graph, op.axes, lengths, size, hint or None)
+
+    def _hint_for(self, op: Op) -> dict[Any, Any]:
+        """Return the hints that concern a tensor.
+
+        An axis on "tiles" has all of them for itself; numbers of blocks make one grid together, of
+        which a tensor without one of the axes lies on the first tiles.
+        """
+        own = {axis: count for axis, count in self._hints.items() if axis in op.axes}
+        if any(isinstance(count, int) for count in own.values()):
+            grid = self._hints.items()
+            return {axis: n for axis, n in grid if isinstance(n, int) or axis in op.axes}
+        return own
 
 
 def make_transformer(

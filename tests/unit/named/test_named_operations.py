@@ -10,7 +10,7 @@ import pytest
 
 import poplite as pl
 import poplite.named as ng
-from helpers.depth import deep
+from helpers.depth import thinned
 from helpers.named_oracle import axes_of, evaluate, slope
 from poplite.named.ops.op import Op
 from poplite.named.ops.tensors import TensorOp
@@ -135,24 +135,32 @@ VALUES: dict[TensorOp, Any] = {
 }
 
 
-def computed(roots: list[Op], **options: Any) -> list[Any]:
+def computed(roots: list[Op], *, interpret: bool = False, **options: Any) -> list[Any]:
     """What operations come to on four tiles."""
     device = ng.make_transformer(tiles=4, **options)
     params = dict.fromkeys(each for root in roots for each in root.placeholders())
-    return list(device.computation(roots, *params)(*[VALUES[each] for each in params]))
+    work = device.computation(roots, *params)
+    if not interpret:
+        return list(work(*[VALUES[each] for each in params]))
+    engine = pl.Engine(device.graph, work.program, interpret=True)
+    for each in params:
+        engine.write(work.tensor(each), np.asarray(VALUES[each], each.element_type.dtype))
+    engine.run()
+    return [engine.read(work.tensor(root)) for root in roots]
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        pytest.param({"fuse": "none"}, marks=deep),
-        pytest.param({"checks": "strict"}, marks=deep),
-        pytest.param({"map": {N: "tiles"}}, marks=deep),
-        pytest.param({"map": {H: 2, W: 2}}, marks=deep),
-    ],
-    ids=str,
-)
+FORMS: list[dict[str, Any]] = [
+    {"interpret": True},
+    {},
+    {"fuse": "none"},
+    {"checks": "strict"},
+    {"map": {N: "tiles"}},
+    {"map": {H: 2, W: 2}},
+]
+"""How all operations run: the first by default, the others at full depth."""
+
+
+@pytest.mark.parametrize("options", thinned(FORMS, keep=1), ids=str)
 def test_as_the_oracle_has_it(options: dict[str, Any]) -> None:
     """All in one computation, each as if it were alone: they read the same tensors."""
     roots = [make() for make in ALL.values()]
@@ -174,7 +182,7 @@ def test_derivatives_are_those_of_central_differences(name: str) -> None:
     doubles = {each: np.asarray(value, float) for each, value in VALUES.items()}
     error = ng.placeholder(y.axes, name="error") if y.axes.items else None
     if error is not None:
-        doubles[error] = random.standard_normal(y.shape)  # type: ignore[arg-type]
+        doubles[error] = random.standard_normal(y.shape)
     for x in y.placeholders():
         gradient = ng.deriv(y, x, error)
         assert gradient.axes == x.axes
