@@ -35,7 +35,12 @@ from poplite.named.lowering.frames import (
     length_of,
     volume,
 )
-from poplite.named.ops.elementwise import Elementwise, Positions, StopGradient
+from poplite.named.ops.elementwise import (
+    Elementwise,
+    Positions,
+    StopGradient,
+    check_no_outer,
+)
 from poplite.named.ops.joining import Concat
 from poplite.named.ops.keeping import Keep, Place
 from poplite.named.ops.losses import Softmax
@@ -68,6 +73,7 @@ class Expressions:
         tensor: returns the tensor of a constant, an input or a state, in the order of its axes.
         place: stores an expression where a `ng.place` says, and returns it.
         keeps_all: whether each operation is stored by itself.
+        is_strict: whether operations may not make outer products by themselves.
     """
 
     def __init__(
@@ -77,9 +83,10 @@ class Expressions:
         place: Callable[[Place, Expr], Tensor],
         *,
         keeps_all: bool = False,
+        is_strict: bool = False,
     ) -> None:
         self._graph, self._tensor, self._place = graph, tensor, place
-        self._keeps_all = keeps_all
+        self._keeps_all, self._is_strict = keeps_all, is_strict
         self.remembered: dict[Op, Tensor] = {}
         """What has been stored by a computation, in the order of its axes."""
         self._known: dict[object, Expr] = {}
@@ -172,6 +179,8 @@ class Expressions:
         for place, one in enumerate(op.args):
             for other in op.args[place + 1 :]:
                 check_lengths(op.what, one.axes, other.axes, partial(_texts, one, other))
+                if self._is_strict:
+                    check_no_outer(op.what, one, one.axes, other)
         if all(isinstance(each, Weak | Number) for each in operands):
             return self._of_numbers(op, operands)
         if op.operation == "cast":

@@ -36,6 +36,7 @@ class Items:
         tensor: returns the tensor of a constant, an input or a state.
         place: returns the variable that takes what a `ng.place` stores.
         fuse: "cost", or "none" to store each operation by itself.
+        is_strict: whether operations may not make outer products by themselves.
     """
 
     def __init__(
@@ -44,9 +45,13 @@ class Items:
         tensor: Callable[[TensorOp], Tensor],
         place: Callable[[Op, object], Tensor],
         fuse: str,
+        *,
+        is_strict: bool,
     ) -> None:
         self._graph, self._new_place = graph, place
-        self._expressions = Expressions(graph, tensor, self._placed, keeps_all=fuse == "none")
+        self._expressions = Expressions(
+            graph, tensor, self._placed, keeps_all=fuse == "none", is_strict=is_strict
+        )
         self._pending: list[Op] = []
         self.stored: list[tuple[Op | None, Tensor]] = []
         """What was stored for which operation, for `explain`."""
@@ -216,7 +221,7 @@ def _reads(value: Expr, target: Tensor, front: dict[Expr, None]) -> bool:
 def _overlapping(one: Assign, other: Assign) -> AxisError:
     base = base_of(other.target)
     return AxisError(
-        f"parallel: two assignments write the same elements of '{base.name if base else ''}'",
+        f"parallel: two assignments write the same elements of '{base.name if base is not None else ''}'",
         at=here(),
         found=f"one was made at {one.line}, the other at {other.line}",
         fix="ng.sequential([...]) does one after the other",

@@ -79,17 +79,19 @@ def _together(operation: str, args: Sequence[Op], axes: Axes, other: Op) -> Axes
     if same_lengths(axes, other.axes) is not None:
         one = next(each for each in args if same_lengths(each.axes, other.axes) is not None)
         check_lengths(operation, one.axes, other.axes, lambda: (one.text, other.text))
-    one_set, other_set = axes.root_set, other.axes.root_set
-    if _STRICT and _STRICT[-1] and not (one_set >= other_set or one_set <= other_set):
-        raise _outer(operation, args[0], axes, other)
+    if _STRICT and _STRICT[-1]:
+        check_no_outer(operation, args[0], axes, other)
     return order_of(axes, other.axes)
 
 
-def _outer(operation: str, one: Op, axes: Axes, other: Op) -> ImplicitOuterProductError:
+def check_no_outer(operation: str, one: Op, axes: Axes, other: Op) -> None:
+    """Raise ImplicitOuterProductError where axes and another operand each have one of their own."""
+    if axes.root_set >= other.axes.root_set or axes.root_set <= other.axes.root_set:
+        return
     mine, its = (axes - other.axes)[0], (other.axes - axes)[0]
     name, its_name = (each.name or "it" for each in (one, other))
     wide = ", ".join(order_of(axes, other.axes).names)
-    return ImplicitOuterProductError(
+    raise ImplicitOuterProductError(
         f"{operation}: only '{name}' has axis '{mine.name}', and only '{its_name}' '{its.name}'",
         at=here(),
         found=f"left  {one.text}\nright {other.text}",

@@ -79,7 +79,13 @@ class Computation:
             device = self._transformer
             for each in self.params:
                 device.tensor(each)
-            work = Items(device.graph, device.tensor, device.variable, device.fuse)
+            work = Items(
+                device.graph,
+                device.tensor,
+                device.variable,
+                device.fuse,
+                is_strict=device.is_strict,
+            )
             with device.graph.steps(self.name) as program:
                 self._values = work.values(self._items)
             self._program, self._work = program, work

@@ -25,25 +25,22 @@ class Transformer:
     """Computations on one device, which share the state of variables.
 
     Args:
-        target: the device; None for one of `tiles` tiles.
-        tiles: how many tiles, where no target is given.
-        map: where tensors lie that have one of these axes, as `map=` of `ng.variable` takes them.
-        strict: whether operations may not make outer products by themselves.
+        target: the device.
+        hints: where tensors lie that have one of these axes, as `map=` of `ng.variable` has them.
+        is_strict: whether operations may not make outer products by themselves.
         fuse: "cost" to store what pays; "none" to store each operation by itself.
         checks: of the engine.
-
-    Attributes:
-        target: the device.
     """
 
     def __init__(
         self,
         target: Target,
         hints: Mapping[Any, Any],
+        is_strict: bool,
         fuse: str,
         checks: Checks,
     ) -> None:
-        self.target = target
+        self.target, self.is_strict = target, is_strict
         self._hints, self._fuse, self._checks = dict(hints), fuse, checks
         self._reset()
 
@@ -194,6 +191,7 @@ def make_transformer(
     *,
     tiles: int | None = None,
     map: Mapping[Any, Any] | None = None,  # noqa: A002  (the word of `ng.variable`)
+    strict: bool = False,
     fuse: Literal["cost", "none"] = "cost",
     checks: Checks = "fast",
 ) -> Transformer:
@@ -204,6 +202,8 @@ def make_transformer(
         tiles: how many tiles, where no target is given.
         map: where tensors lie that have one of these axes, as `map=` of `ng.variable` takes them:
             `{N: "tiles"}`.
+        strict: whether operations are refused that make an outer product by themselves, as in a
+            block of `ng.strict`.
         fuse: "cost" to store what pays; "none" to store each operation by itself.
         checks: of the engine, see `pl.Engine`.
 
@@ -232,7 +232,7 @@ def make_transformer(
             fix='fuse="cost" or fuse="none"',
         )
     found = target or (Target() if tiles is None else Target(tiles=tiles))
-    return Transformer(found, map or {}, fuse, checks)
+    return Transformer(found, map or {}, strict, fuse, checks)
 
 
 def listed_items(results: Any) -> list[Item]:
