@@ -9,7 +9,7 @@ from typing import Any
 
 from poplite.errors import AxisError
 from poplite.named.effects.items import Item, Sequential, assign
-from poplite.named.ops.op import Op
+from poplite.named.ops.op import Op, makes
 from poplite.named.ops.slicing import by_key
 from poplite.source import here
 
@@ -38,6 +38,7 @@ def steps() -> Iterator[Sequential]:
     made.items = tuple(items)
 
 
+@makes("assign")
 def assigned(target: Op, key: Any, value: Any) -> None:
     """Record an assignment to a part of a tensor."""
     if not _OPEN:

@@ -95,7 +95,7 @@ class Expressions:
         """Forget all expressions, since a tensor changes: only what is remembered stays."""
         self._known = {}
 
-    def whole(self, op: Op, axes: Axes | None = None) -> Expr:
+    def all_of(self, op: Op, axes: Axes | None = None) -> Expr:
         """Return an operation in the order of its axes, or of others, with all elements."""
         listed = op.axes if axes is None else axes
         if axes is not None and not op.axes.root_set >= axes.root_set:

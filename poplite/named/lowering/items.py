@@ -91,7 +91,7 @@ class Items:
 
     def _value(self, op: Op, is_read_there: bool) -> Callable[[], Tensor]:
         if isinstance(op, TensorOp):
-            expr = self._expressions.whole(op)
+            expr = self._expressions.all_of(op)
             assert isinstance(expr, Leaf)
             tensor = expr.tensor
             assert isinstance(tensor, Tensor)
@@ -107,7 +107,7 @@ class Items:
     def _flush(self, extra: list[Expr]) -> list[Tensor]:
         """Store what is pending, and other expressions, in one decision; return these."""
         pending, self._pending = self._pending, []
-        roots = [Root(self._expressions.whole(op), name=_name(op), at=op.line) for op in pending]
+        roots = [Root(self._expressions.all_of(op), name=_name(op), at=op.line) for op in pending]
         roots += [Root(expr, name="part", at=expr.location) for expr in extra]
         if not roots:
             return []
@@ -130,7 +130,7 @@ class Items:
             for other, earlier in zip(targets[:number], assigns, strict=False):
                 if target.intersects_with(other):
                     raise _overlapping(earlier, assigns[number])
-        values = [self._expressions.whole(each.value, each.target.axes) for each in assigns]
+        values = [self._expressions.all_of(each.value, each.target.axes) for each in assigns]
         if len(assigns) > 1:
             values = self._read_first(values, targets)
         self._flush([])
@@ -143,7 +143,7 @@ class Items:
         self._expressions.forget()
 
     def _target(self, assign: Assign) -> Tensor:
-        expr = self._expressions.whole(assign.target)
+        expr = self._expressions.all_of(assign.target)
         assert isinstance(expr, Leaf)
         assert isinstance(expr.tensor, Tensor)
         return expr.tensor
@@ -220,8 +220,9 @@ def _reads(value: Expr, target: Tensor, front: dict[Expr, None]) -> bool:
 
 def _overlapping(one: Assign, other: Assign) -> AxisError:
     base = base_of(other.target)
+    assert base is not None
     return AxisError(
-        f"parallel: two assignments write the same elements of '{base.name if base is not None else ''}'",
+        f"parallel: two assignments write the same elements of '{base.name}'",
         at=here(),
         found=f"one was made at {one.line}, the other at {other.line}",
         fix="ng.sequential([...]) does one after the other",

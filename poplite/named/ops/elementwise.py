@@ -10,7 +10,7 @@ from poplite.errors import ElementTypeError, ImplicitOuterProductError
 from poplite.expr.operations import OPERATIONS
 from poplite.expr.tree import ElementClass
 from poplite.named.axes.axes import Axes, check_lengths, order_of, same_lengths
-from poplite.named.ops.op import Op, as_op
+from poplite.named.ops.op import Op, as_op, makes
 from poplite.source import here
 from poplite.types import BOOL, FLOAT, INT, ElementTypeLike, element_type
 
@@ -50,9 +50,9 @@ def strict(is_strict: bool = True) -> Iterator[None]:
     >>> import poplite.named as ng
     >>> x, y = (ng.placeholder([ng.make_axis(3, name)], name=name.lower()) for name in "HW")
     >>> with strict():
-    ...     x + y
+    ...     z = x + y  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
-    poplite.errors.ImplicitOuterProductError: add: only 'x' has axis 'H', and only 'y' 'W'...
+    poplite.errors.ImplicitOuterProductError: add: only 'x' has axis 'H', and only 'y' 'W'
     """
     _STRICT.append(is_strict)
     try:
@@ -61,6 +61,7 @@ def strict(is_strict: bool = True) -> Iterator[None]:
         _STRICT.pop()
 
 
+@makes("apply")
 def apply(operation: str, *values: Any) -> Op:
     """Return the node of an operation; numbers take the element type of tensors beside them."""
     args = tuple([each if isinstance(each, Op) else as_op(each, operation) for each in values])

@@ -8,9 +8,9 @@ A node is pure: what it comes to is decided where a computation reads it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from poplite.types import FLOAT
 
 if TYPE_CHECKING:
     from poplite.named.ops.tensors import TensorOp
+
+F = TypeVar("F", bound="Callable[..., Any]")
 
 
 class Op:
@@ -43,6 +45,8 @@ class Op:
     __slots__ = ("axes", "dtype", "args", "name", "line", "metadata", "__weakref__")
     what: ClassVar[str] = "operation"
     """The name of the operation, for messages."""
+    holds_values: ClassVar[bool] = False
+    """Whether it is a tensor with storage, a `TensorOp`."""
 
     def __init__(
         self, axes: Axes, dtype: ElementClass | None, args: tuple[Op, ...], name: str = ""
@@ -90,9 +94,7 @@ class Op:
 
     def leaves(self) -> list[TensorOp]:
         """Return the tensors that it is computed of, in the order of creation."""
-        from poplite.named.ops.tensors import TensorOp  # which are operations
-
-        found = [each for each in below([self]) if isinstance(each, TensorOp)]
+        found: list[Any] = [each for each in below([self]) if each.holds_values]
         return sorted(found, key=lambda each: each.number)
 
     def __repr__(self) -> str:
@@ -162,14 +164,11 @@ class Op:
         return _apply("greater_equal", self, other)
 
     def __getitem__(self, key: Any) -> Op:
-        from poplite.named.ops.slicing import by_key  # which makes operations
-
-        return by_key(self, key)
+        made: Op = MAKERS["slice"](self, key)
+        return made
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        from poplite.named.effects.recorded import assigned  # which makes operations
-
-        assigned(self, key, value)
+        MAKERS["assign"](self, key, value)
 
     # -- what it is not --------------------------------------------------------------------------
 
@@ -220,10 +219,23 @@ _OPERATORS = frozenset(
 """Operators that numbers of NumPy's may stand beside."""
 
 
-def _apply(name: str, *operands: Any) -> Op:
-    from poplite.named.ops.elementwise import apply  # which makes operations
+MAKERS: dict[str, Callable[..., Any]] = {}
+"""What operators make: modules that stand behind this one fill it in, since all import it."""
 
-    return apply(name, *operands)
+
+def makes(name: str) -> Callable[[F], F]:
+    """Return the decorator of what makes an operator's result."""
+
+    def kept(maker: F) -> F:
+        MAKERS[name] = maker
+        return maker
+
+    return kept
+
+
+def _apply(name: str, *operands: Any) -> Op:
+    made: Op = MAKERS["apply"](name, *operands)
+    return made
 
 
 def as_op(value: Any, what: str) -> Op:
@@ -233,9 +245,8 @@ def as_op(value: Any, what: str) -> Op:
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         value = value.item()
     if isinstance(value, bool | int | float):
-        from poplite.named.ops.tensors import NumberOp  # which is an operation
-
-        return NumberOp(value)
+        made: Op = MAKERS["number"](value)
+        return made
     if isinstance(value, np.ndarray | list | tuple):
         shape = np.shape(value)
         raise AxisError(

@@ -15,7 +15,7 @@ from typing import Any
 from poplite.errors import AxisError, TensorIndexError
 from poplite.named.axes.axes import AxesLike, chosen, some
 from poplite.named.axes.axis import Axis, Root
-from poplite.named.ops.op import Op, as_op
+from poplite.named.ops.op import Op, as_op, makes
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, of_type
 
@@ -120,6 +120,7 @@ def _part(x: Op, axis: Axis, part: Any) -> Part:
     return index if index >= 0 or length is None else index + length
 
 
+@makes("slice")
 def by_key(x: Op, key: Any) -> Op:
     """Return what `x[key]` takes."""
     return sliced(x, parts_of(x, key))

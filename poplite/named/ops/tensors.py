@@ -20,7 +20,7 @@ import numpy.typing as npt
 from poplite.errors import AxisError, AxisLengthError, ElementTypeError
 from poplite.expr.tree import ElementClass
 from poplite.named.axes.axes import Axes, AxesLike, axes_of
-from poplite.named.ops.op import Op
+from poplite.named.ops.op import Op, makes
 from poplite.source import here
 from poplite.text import clipped
 from poplite.types import BOOL, FLOAT, INT, ElementTypeLike, element_type
@@ -31,6 +31,7 @@ Value = Any
 """A number, an array of the shape of the axes, or a function of the axes that returns one."""
 
 
+@makes("number")
 class NumberOp(Op):
     """A number of Python's beside tensors: it takes their element type."""
 
@@ -54,6 +55,7 @@ class TensorOp(Op):
     """
 
     __slots__ = ("number", "kind", "value", "place", "layout", "has_name")
+    holds_values = True
 
     def __init__(
         self,
