@@ -314,10 +314,6 @@ class ReadOnlyError(AxisError, TypeError):
     """Something is assigned to a named tensor that cannot take it."""
 
 
-class NeedsCopyError(AxisError):
-    """Axes can be made one only by copying elements, where that is not allowed."""
-
-
 class ImplicitOuterProductError(AxisError):
     """Operands of an operation have axes that neither has all of, under `strict`."""
 

@@ -68,11 +68,16 @@ def apply(operation: str, *values: Any) -> Op:
     axes = args[0].axes
     for each in args[1:]:
         other = each.axes
-        if other is not axes and other.items and axes.items:
-            axes = _together(operation, args, axes, each)
-        elif other.items and not axes.items:
-            axes = other
-    return Elementwise(operation, args, axes, _type_of(operation, args))
+        if other is not axes and other.items:
+            axes = _together(operation, args, axes, each) if axes.items else other
+    key = (operation, *[each.dtype for each in args])
+    if key not in _TYPES:
+        _TYPES[key] = _type_of(operation, args)
+    return Elementwise(operation, args, axes, _TYPES[key])
+
+
+_TYPES: dict[tuple[object, ...], ElementClass | None] = {}
+"""Element types of results, by the operation and the types of its operands."""
 
 
 def _together(operation: str, args: Sequence[Op], axes: Axes, other: Op) -> Axes:

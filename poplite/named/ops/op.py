@@ -39,10 +39,9 @@ class Op:
         args: the operations that it is computed of.
         name: for messages and pictures.
         line: the user's line that made it.
-        metadata: labels that a user gave, by `ng.metadata`.
     """
 
-    __slots__ = ("axes", "dtype", "args", "name", "line", "metadata", "__weakref__")
+    __slots__ = ("axes", "dtype", "args", "name", "line", "_labels", "__weakref__")
     what: ClassVar[str] = "operation"
     """The name of the operation, for messages."""
     holds_values: ClassVar[bool] = False
@@ -54,7 +53,7 @@ class Op:
         self.axes, self.dtype, self.args = axes, dtype, args
         self.name = name
         self.line: SourceLocation = here()
-        self.metadata: dict[str, str] = dict(_LABELS[-1]) if _LABELS else {}
+        self._labels: Mapping[str, str] | None = _LABELS[-1] if _LABELS else None
 
     # -- facts -----------------------------------------------------------------------------------
 
@@ -62,6 +61,11 @@ class Op:
     def shape(self) -> tuple[Any, ...]:
         """Length of each axis; None for one that is not set."""
         return self.axes.lengths
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The labels that a user gave, by `ng.metadata`."""
+        return dict(self._labels or {})
 
     @property
     def rank(self) -> int:

@@ -264,7 +264,10 @@ def _state(
 
 def fitting(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.NDArray[Any]:
     """Return a value as an array of a tensor's shape and type; a number fills all of it."""
+    dtype = tensor.element_type.dtype
     array = np.asarray(value)
+    if array.dtype == dtype and array.shape == shape:
+        return array
     type_for(array)
     if array.ndim and array.shape != shape:
         where = next(
@@ -284,7 +287,6 @@ def fitting(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.NDArray
             found=f"the value has shape {array.shape}; {tensor.text}",
             fix=f"an array of shape {shape}",
         )
-    dtype = tensor.element_type.dtype
     if array.dtype.kind == "f" and dtype.kind in "iu":
         raise ElementTypeError(
             f"{tensor.name}: a value of dtype {array.dtype} for {tensor.element_type!r}",

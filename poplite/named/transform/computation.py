@@ -178,7 +178,7 @@ class Computation:
         )
 
     def _array(self, param: TensorOp, value: Any) -> npt.NDArray[Any]:
-        shape = tuple(axis.known_length(f"the value of {param.name}") for axis in param.axes)
+        shape = self._transformer.tensor(param).shape
         if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], Axes | list):
             array, axes = np.asarray(value[0]), axes_of(value[1])
             if not axes.is_equal_set(param.axes) or array.ndim != len(axes):
