@@ -290,6 +290,34 @@ class WorkerRaceError(PopliteError, RuntimeError):
     """What the workers of a MultiVertex compute depends on the order in which they run."""
 
 
+class AxisError(PopliteError, ValueError):
+    """Named axes are wrong, or do not fit what is asked of them."""
+
+
+class DuplicateAxisError(AxisError):
+    """An axis, or the name of one, occurs twice where it may occur once."""
+
+
+class AxisLengthError(AxisError):
+    """Two axes that meet have different lengths, or a length is none."""
+
+
+class MissingAxisError(AxisError, LookupError):
+    """An axis is not among the axes in which it is looked for."""
+
+
+class UnsetLengthError(AxisError):
+    """The length of an axis is needed, and has not been set yet."""
+
+
+class ReadOnlyError(AxisError, TypeError):
+    """Something is assigned to a named tensor that cannot take it."""
+
+
+class ImplicitOuterProductError(AxisError):
+    """Operands of an operation have axes that neither has all of, under `strict`."""
+
+
 class PopliteWarning(_InParts, UserWarning):
     """Base of every warning poplite gives; its parts are those of an error.
 

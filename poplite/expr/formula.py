@@ -14,6 +14,7 @@ from poplite.expr.tree import (
     Leaf,
     Number,
     Reduction,
+    View,
     Weak,
 )
 
@@ -92,6 +93,8 @@ def _with_precedence(node: Expr, written: Writer) -> tuple[str, int]:
             own = _PRECEDENCE["@"]
             left, right = node.operands
             return f"{written(left, own)} @ {written(right, own, True)}", own
+        case View():
+            return f"view({', '.join(written(each, 0) for each in node.operands)})", name
         case Applied():
             return _operation(node, written)
     raise AssertionError(type(node))

@@ -4,6 +4,7 @@
 x * 0.5             Applied(multiply, Leaf(x), Number(0.5, FLOAT))
 ops.sum(x, [0])     Reduction(add, Leaf(x), dims 0)
 a @ b               Contraction(Leaf(a), Leaf(b))
+(x - y) in columns  View(Applied(subtract, Leaf(x), Leaf(y)), how)
 """
 
 from __future__ import annotations
@@ -320,4 +321,24 @@ class Contraction(Expr):
         element_type: ElementClass | None,
     ) -> None:
         super().__init__((left, right), shape, element_type)
+        self.how = how
+
+
+class View(Expr):
+    """A view of the tensors that other expressions are stored in.
+
+    Attributes:
+        how: makes the view of these tensors. Equal ones make equal views.
+    """
+
+    __slots__ = ("how",)
+
+    def __init__(
+        self,
+        operands: tuple[Expr, ...],
+        how: Callable[..., Operand],
+        shape: Shape,
+        element_type: ElementClass,
+    ) -> None:
+        super().__init__(operands, shape, element_type)
         self.how = how

@@ -63,6 +63,18 @@ VIEWS = [
             marks=deep,
         ),
         ("pictures.py", ["tile map of 1,472 tiles"] * 2),
+        pytest.param(
+            "named.py",
+            [
+                *["order of operands", "== of axes", "is_sub_set", "Axes of 4"],
+                *["a - b", "a | b", "an elementwise node", "a node of dot", "a node of sum"],
+                *["300 operations: "] * 4,
+                *["logistic regression: compute sets", "logistic regression: call"],
+                *["sum((x - y) ** 2): named", "dot(x - y", "(H, W)", "(x - b) * c"],
+                *["sum((x - y) ** 2): bytes", "value and gradient", "dot of matrices"],
+            ],
+            marks=deep,
+        ),
         ("views.py", VIEWS),
         pytest.param(
             "ops.py",

@@ -20,7 +20,7 @@ from helpers.source_tree import ROOT, Import, imports_of, modules, tree_of
 LAYERS = (
     "source errors text files display types | jit | arrays | machine | view | vertex | expr"
     " | graph | vertices | program | report | cost | ops | executable | compile | simulator"
-    " | compat | viz | testing | tools"
+    " | named | compat | viz | testing | tools"
 )
 """A module imports only from its own layer, and from what stands before it."""
 
@@ -47,7 +47,7 @@ EXCEPTIONS = {
 """Imports against the order, each with its reason."""
 
 LARGEST_ROOM = 16
-MOST_ENTRIES = 27
+MOST_ENTRIES = 28
 LONGEST_FILE = 550
 LONGEST_CODE = 460
 """Lines without docstrings, comments and blank lines, of any file."""

@@ -15,7 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.expr.formula import formula, operation_name
-from poplite.expr.tree import Applied, Contraction, Expr, Iota, Leaf, Number, Reduction, Shape
+from poplite.expr.tree import (
+    Applied,
+    Contraction,
+    Expr,
+    Iota,
+    Leaf,
+    Number,
+    Reduction,
+    Shape,
+    View,
+)
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.contractions import (
@@ -122,12 +132,12 @@ class Lowering:
         exprs = interned(split_positions(self.mappings, [root.expr for root in roots]))
         parts = dict.fromkeys(node for root in exprs for node in _all(root))
         kept: set[Expr] = {
-            node for node in parts if isinstance(node, Reduction | Iota | Contraction)
+            node for node in parts if isinstance(node, Reduction | Iota | Contraction | View)
         }
         groups = [each for each in exprs if each not in kept]
         groups += [node.operands[0] for node in parts if isinstance(node, Reduction)]
         for node in parts:
-            if isinstance(node, Contraction):
+            if isinstance(node, Contraction | View):
                 made_first = [each for each in node.operands if isinstance(each, Applied)]
                 groups += [each for each in made_first if each not in kept]
                 kept.update(made_first)
@@ -188,6 +198,8 @@ class Lowering:
             made = self._reduced(expr, root)
         elif isinstance(expr, Contraction):
             made = self._multiplied(expr, root)
+        elif isinstance(expr, View):
+            made = self._viewed(expr, root)
         elif isinstance(expr, Leaf):
             made = self._copied(root, _tensor(expr))
         elif isinstance(expr, Number | Iota):
@@ -197,6 +209,16 @@ class Lowering:
         if root.out is None:
             self.stored[expr] = made
         return made
+
+    def _viewed(self, expr: View, root: Root) -> Tensor:
+        """Return the view of tensors that are stored: itself, unless it is wanted elsewhere."""
+        sources = [
+            _tensor(each) if isinstance(each, Leaf) else self.stored[each] for each in expr.operands
+        ]
+        made = expr.how(*sources)
+        assert isinstance(made, Tensor)
+        is_free = root.out is None and root.mapping is None
+        return made if is_free else self._copied(root, made)
 
     def _mapped(self, expr: Expr, root: Root) -> Tensor:
         body = straight(expr, self.stored)

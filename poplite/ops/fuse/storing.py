@@ -18,7 +18,16 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from poplite.expr.tree import Applied, Contraction, ElementClass, Expr, Leaf, Number, Reduction
+from poplite.expr.tree import (
+    Applied,
+    Contraction,
+    ElementClass,
+    Expr,
+    Leaf,
+    Number,
+    Reduction,
+    View,
+)
 from poplite.machine.library_facts import BINARY, UNARY, Loop
 from poplite.ops.fuse.straight import in_order
 
@@ -178,7 +187,7 @@ def _below(root: Expr, stored: set[Expr]) -> dict[Expr, int]:
     waiting = [root]
     while waiting:
         for each in waiting.pop().operands:
-            if each in stored or isinstance(each, Reduction):
+            if each in stored or isinstance(each, Reduction | View):
                 continue
             if each not in found:
                 found[each] = 0
@@ -220,7 +229,7 @@ def _slots(part: Expr, stored: set[Expr]) -> float:
         if isinstance(node, Leaf):
             leaves.add(node.tensor)
         leaves.update(
-            each for each in node.operands if each in stored or isinstance(each, Reduction)
+            each for each in node.operands if each in stored or isinstance(each, Reduction | View)
         )
     return total + len(leaves)
 
@@ -264,6 +273,8 @@ def _identity(node: Expr) -> tuple[object, ...]:
         return Reduction, node.how, node.dims, node.keepdims
     if isinstance(node, Contraction):
         return Contraction, node.how
+    if isinstance(node, View):
+        return View, node.how, node.shape
     if isinstance(node, Applied):
         return Applied, node.operation, node.element_type
     return type(node), id(node)
@@ -279,6 +290,8 @@ def with_operands(node: Expr, operands: tuple[Expr, ...]) -> Expr:
         )
     elif isinstance(node, Contraction):
         made = Contraction(operands[0], operands[1], node.how, node.shape, node.element_type)
+    elif isinstance(node, View):
+        made = View(operands, node.how, node.shape, node.element_type)
     else:
         assert isinstance(node, Applied)
         made = Applied(node.operation, operands, node.shape, node.element_type)

@@ -1,0 +1,1 @@
+"""Axes: what the dimensions of named tensors are."""

@@ -1,0 +1,88 @@
+"""An axis that stands for several, one inside the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+from weakref import WeakValueDictionary
+
+from poplite.errors import AxisError, AxisLengthError
+from poplite.named.axes.axis import Axis, Root
+from poplite.source import here
+
+if TYPE_CHECKING:
+    from poplite.named.axes.axes import Axes
+
+
+class _Joined(Root):
+    """The root of flattened axes: it keeps the roots of their parts, which it is found by."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: tuple[Root, ...]) -> None:
+        super().__init__(None, f"({','.join(each.shown for each in parts)})")
+        self.parts = parts
+
+
+_ROOTS: WeakValueDictionary[tuple[Root, ...], _Joined] = WeakValueDictionary()
+
+
+class FlattenedAxis(Axis):
+    """One axis for several: its indices are theirs in row-major order.
+
+    It pairs with other flattened axes whose parts pair with its own, in the same order.
+
+    Args:
+        axes: the parts; of none, its length is 1.
+
+    >>> from poplite.named.axes.axes import make_axes
+    >>> one = FlattenedAxis(make_axes({"H": 3, "W": 4}))
+    >>> one, one.axes, one == FlattenedAxis(one.axes)
+    ((H,W):12, (H:3, W:4), True)
+    """
+
+    __slots__ = ("axes",)
+
+    def __init__(self, axes: Axes) -> None:
+        root = _ROOTS.get(axes.roots)
+        if root is None:
+            root = _ROOTS[axes.roots] = _Joined(axes.roots)
+        super().__init__(root, None, None)
+        self.axes = axes
+
+    @property
+    def length(self) -> int | None:
+        """Product of the lengths of its parts; None while one is not set."""
+        return self.axes.size
+
+    @length.setter
+    def length(self, length: int) -> None:
+        raise AxisLengthError(
+            f"the length of '{self.name}' is that of its parts",
+            at=here(),
+            found=f"{self.axes}",
+            fix=f"{self.axes[0].name}.length = ..." if self.axes.items else "",
+        )
+
+    @property
+    def full_length(self) -> Any:
+        """The lengths of its parts."""
+        return self.axes.full_lengths
+
+    def keep_length(self, user: str) -> None:
+        """Let nobody change the lengths of its parts."""
+        for axis in self.axes:
+            axis.keep_length(user)
+
+    def add_role(self, role: object) -> NoReturn:
+        """Refused: parts have roles."""
+        raise AxisError(
+            f"'{self.name}' takes no roles, but its parts do", at=here(), fix="axis.axes"
+        )
+
+
+def leaves(axes: Axes) -> list[Axis]:
+    """Return the axes that these are made of, in order: for a flattened one its parts."""
+    found: list[Axis] = []
+    for axis in axes:
+        found += leaves(axis.axes) if isinstance(axis, FlattenedAxis) else [axis]
+    return found

@@ -1,0 +1,171 @@
+"""What an axis stands for, whatever its length: the height of an image, or that of a filter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from poplite.errors import AxisError, DuplicateAxisError, MissingAxisError
+from poplite.named.axes.axes import Axes, AxesLike, axes_of, some
+from poplite.named.axes.axis import Axis, check_name, make_axis
+from poplite.source import SourceLocation, here
+from poplite.text import clipped, of_type
+
+
+class AxisRole:
+    """A kind of axis; two roles are the same only if they are one object.
+
+    Attributes:
+        name: for messages; None until it has one.
+        docstring: what it is for.
+        line: the user's line that made it.
+    """
+
+    __slots__ = ("name", "docstring", "line")
+
+    def __init__(self, name: str | None, docstring: str) -> None:
+        self.name, self.docstring = name, docstring
+        self.line: SourceLocation = here()
+
+    def __repr__(self) -> str:
+        return f"<AxisRole {self.name or 'without a name'}>"
+
+
+def make_axis_role(name: str | None = None, docstring: str = "") -> AxisRole:
+    """Return a new role.
+
+    Args:
+        name: for messages; left out, the name that a `Namespace` keeps it under.
+        docstring: what it is for.
+
+    >>> Height = make_axis_role("Height")
+    >>> make_axis(3, "H", roles=[Height]).has_role(Height)
+    True
+    """
+    check_name(name)
+    return AxisRole(name, docstring)
+
+
+def checked_roles(roles: Iterable[AxisRole]) -> Iterable[AxisRole]:
+    """Return roles; raises AxisError for what is none."""
+    listed = list(roles) if isinstance(roles, Iterable) else [roles]
+    for role in listed:
+        if not isinstance(role, AxisRole):
+            raise AxisError(
+                f"{clipped(role)} is no role of an axis",
+                at=here(),
+                found=of_type(role),
+                fix="roles=[ng.make_axis_role('Height')]",
+            )
+    return listed
+
+
+class Namespace:
+    """Names for axes and roles: what has none of its own is shown by the name it is kept under.
+
+    >>> ax = Namespace()
+    >>> ax.H = make_axis(3)
+    >>> ax.H
+    H:3
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Axis) and value.root.given is None:
+            value.root.shown = name
+        elif isinstance(value, AxisRole) and value.name is None:
+            value.name = name
+        super().__setattr__(name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"no axis or role '{name}' here: {', '.join(vars(self)) or 'there is none'}",
+            name=name,
+            obj=self,
+        )
+
+
+def by_roles(axes: Axes, roles: Iterable[AxisRole]) -> Axes:
+    """Return axes in the order of their roles, with a new one of length 1 where a role has none.
+
+    Raises:
+        DuplicateAxisError: where two axes have one role.
+        MissingAxisError: for an axis that has none of the roles.
+    """
+    wanted, found = list(checked_roles(roles)), []
+    for role in wanted:
+        having = axes.role_axes(role)
+        if len(having) > 1:
+            raise DuplicateAxisError(
+                f"{having[0].name!r} and {having[1].name!r} both have the role {role!r}",
+                at=here(),
+                found=f"the axes are {axes}",
+                fix="one axis for each role",
+            )
+        found.append(having[0] if having.items else make_axis(1, roles=[role]))
+    left = axes - some(found)
+    if left.items:
+        raise MissingAxisError(
+            f"axis '{left[0].name}' has none of the roles that are listed",
+            at=here(),
+            found=f"'{left[0].name}' has {list(left[0].roles)}, listed are {wanted}",
+            fix=f"list a role of '{left[0].name}', or give it one: axis.add_role(role)",
+        )
+    return Axes(found)
+
+
+class AxesMap:
+    """A renaming: which axis stands for which other one; axes that it does not name stay.
+
+    Args:
+        mapping: axes, or names of axes, and what takes their place: an axis of equal length, or a
+            name, for which a fresh axis is made and kept.
+
+    Raises:
+        DuplicateAxisError: where two axes would become one.
+        AxisError: for keys and values that are neither axes nor names.
+
+    >>> H, G = make_axis(3, "H"), make_axis(3, "G")
+    >>> AxesMap({H: G}).map_axes([H, make_axis(4, "W")])
+    (G:3, W:4)
+    """
+
+    def __init__(self, mapping: Mapping[Axis | str, Axis | str]) -> None:
+        for each in (*mapping, *mapping.values()):
+            if not isinstance(each, Axis | str):
+                raise AxisError(
+                    f"a map of axes with {clipped(each)}",
+                    at=here(),
+                    found=of_type(each),
+                    fix="ng.AxesMap({H: G}) of axes, or of their names",
+                )
+        self._to = dict(mapping)
+        self._made: dict[Axis, Axis] = {}
+        sources: dict[object, object] = {}
+        for source, target in self._to.items():
+            other = sources.setdefault(target, source)
+            if other is not source:
+                raise DuplicateAxisError(
+                    f"{_text(other)} and {_text(source)} would both become {_text(target)}",
+                    at=here(),
+                    fix="another axis for each",
+                )
+
+    def map_axis(self, axis: Axis) -> Axis:
+        """Return what stands for an axis: itself, where the map does not name it."""
+        target = self._to.get(axis, self._to.get(axis.name, axis))
+        if isinstance(target, Axis):
+            return target
+        if axis not in self._made:
+            self._made[axis] = axis.fresh(target)
+        return self._made[axis]
+
+    def map_axes(self, axes: AxesLike) -> Axes:
+        """Return what stands for axes; raises DuplicateAxisError where two become one."""
+        return Axes([self.map_axis(each) for each in axes_of(axes)])
+
+    def __repr__(self) -> str:
+        return f"AxesMap({{{', '.join(f'{_text(a)}: {_text(b)}' for a, b in self._to.items())}}})"
+
+
+def _text(axis: object) -> str:
+    return repr(axis.name if isinstance(axis, Axis) else axis)

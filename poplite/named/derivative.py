@@ -1,0 +1,349 @@
+"""Derivatives as expressions, made before anything is lowered.
+
+    dw, db = deriv(loss, [w, b])
+
+Reverse mode: from the result to its operands, each operation gives its operands what its own
+adjoint comes to. Forward and backward parts are one graph, so that what is stored is decided once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from poplite.errors import AxisError
+from poplite.named.axes.axes import Axes
+from poplite.named.ops.elementwise import (
+    Elementwise,
+    Positions,
+    StopGradient,
+    apply,
+    cast,
+)
+from poplite.named.ops.joining import Concat, pad_parts
+from poplite.named.ops.keeping import Keep, Place
+from poplite.named.ops.losses import Softmax
+from poplite.named.ops.op import Op, as_op, below
+from poplite.named.ops.reducing import Dot, Extreme, Reduce, dot, sum as sum_of
+from poplite.named.ops.shaping import (
+    Broadcast,
+    Regrouped,
+    Relabelled,
+    axes_with_order,
+    broadcast,
+    cast_axes,
+    flatten,
+    regrouped,
+)
+from poplite.named.ops.slicing import Slice, sliced
+from poplite.named.ops.tensors import NumberOp
+from poplite.source import here
+from poplite.types import FLOAT
+
+Adjoints = list[tuple[Op, Op]]
+"""Operands, and what an operation adds to their adjoints, on any axes that have theirs."""
+
+_KNOWN: WeakKeyDictionary[Op, dict[Op | None, dict[Op, Op]]] = WeakKeyDictionary()
+"""By result and error: the adjoints of all that it is computed of."""
+
+
+def deriv(y: Any, x: Any, error: Any = None) -> Any:
+    """Return the derivative of y by x, on the axes of x.
+
+    Args:
+        y: a single number, or anything with an `error`.
+        x: an operation, or several as a list.
+        error: what the elements of y are multiplied by before they are added up, on the axes of y.
+
+    Returns:
+        An operation for each x: zeros where y does not depend on it.
+
+    Raises:
+        AxisError: for a y with axes and no error, and an error with others.
+
+    >>> import poplite.named as ng
+    >>> H = ng.make_axis(3, "H")
+    >>> w = ng.variable([H], 2.0, name="w")
+    >>> loss = ng.sum(w * w, [H])
+    >>> with ng.make_transformer(tiles=1) as device:
+    ...     device.computation(deriv(loss, w))()
+    array([4., 4., 4.], dtype=float32)
+    """
+    result = as_op(y, "deriv")
+    given = None if error is None else as_op(error, "deriv")
+    if given is None and result.axes.items:
+        raise AxisError(
+            f"deriv: y has axes {result.axes}, and no error says how its elements count",
+            at=here(),
+            found=result.text,
+            fix="ng.sum(y, ...) first, or deriv(y, x, error) with the axes of y",
+        )
+    if given is not None and not given.axes.is_sub_set(result.axes):
+        raise AxisError(
+            f"deriv: the error has axes {given.axes}, y {result.axes}",
+            at=here(),
+            found=f"{result.text}\n{given.text}",
+            fix="an error with the axes of y",
+        )
+    adjoints = _adjoints(result, given)
+    many = isinstance(x, list | tuple)
+    found = [_of(each, adjoints) for each in (x if many else [x])]
+    return found if many else found[0]
+
+
+def _of(x: Any, adjoints: dict[Op, Op]) -> Op:
+    op = as_op(x, "deriv")
+    made = adjoints.get(op)
+    return _filled(NumberOp(0.0), op) if made is None else _onto(made, op)
+
+
+def _adjoints(y: Op, error: Op | None) -> dict[Op, Op]:
+    known = _KNOWN.setdefault(y, {})
+    if error not in known:
+        known[error] = _reverse(y, error)
+    return known[error]
+
+
+def _reverse(y: Op, error: Op | None) -> dict[Op, Op]:
+    made: dict[Op, Op] = {y: NumberOp(1.0) if error is None else error}
+    shares: dict[Op, list[Op]] = {}
+    for op in reversed(below([y])):
+        if op is not y:
+            parts = shares.pop(op, [])
+            if not parts:
+                continue
+            total = parts[0]
+            for each in parts[1:]:
+                total = total + each
+            made[op] = total
+        for operand, share in _shares(op, made[op]):
+            if operand.dtype is not None and operand.dtype.is_floating_point:
+                shares.setdefault(operand, []).append(_onto(share, operand))
+    return made
+
+
+def _onto(share: Op, x: Op) -> Op:
+    """Return an adjoint on the axes of an operand: what was broadcast is added up."""
+    more = share.axes - x.axes
+    if more.items:
+        share = sum_of(share, more)
+    return axes_with_order(share, x.axes) if share.axes.is_equal_set(x.axes) else _filled(share, x)
+
+
+def _filled(share: Op, x: Op) -> Op:
+    typed = cast(share, x.element_type) if share.dtype is None and x.axes.items else share
+    return broadcast(typed, x.axes) if x.axes.items else typed
+
+
+def _shares(op: Op, d: Op) -> Adjoints:
+    match op:
+        case Elementwise():
+            return _elementwise(op, d)
+        case Broadcast():
+            return [(op.args[0], _complete(d, op))]
+        case Keep() | Place() | Softmax():
+            return [(op.args[0], d)]
+        case Relabelled():
+            (x,) = op.args
+            return [(x, cast_axes(_filled(d, op), x.axes))]
+        case Regrouped():
+            (x,) = op.args
+            return [(x, regrouped(_complete(d, op), x.axes))]
+        case Slice():
+            return [(op.args[0], _unsliced(op, _complete(d, op)))]
+        case Concat():
+            return _parted(op, _complete(d, op))
+        case Reduce():
+            return _reduced(op, d)
+        case Dot():
+            x, y = op.args
+            wide = _complete(d, op)
+            return [
+                (x, dot(wide, y, axes=y.axes - x.axes)),
+                (y, dot(x, wide, axes=x.axes - y.axes)),
+            ]
+        case StopGradient() | Positions() | Extreme():
+            return []
+    return []
+
+
+def _complete(d: Op, op: Op) -> Op:
+    """Return an adjoint with all axes of an operation, in its order."""
+    if d.axes == op.axes:
+        return d
+    return axes_with_order(d, op.axes) if d.axes.is_equal_set(op.axes) else _filled(d, op)
+
+
+# -- elements ------------------------------------------------------------------------------------
+
+
+def _one(rule: Callable[[Op, Op, Op], Op]) -> Callable[[Elementwise, Op], Adjoints]:
+    return lambda op, d: [(op.args[0], rule(op.args[0], op, d))]
+
+
+def _select(p: Op, x: Any, y: Any) -> Op:
+    return apply("select", x, y, p)
+
+
+def _power(op: Elementwise, d: Op) -> Adjoints:
+    x, n = op.args
+    if isinstance(n, NumberOp):
+        return [(x, d * n.value * x ** (n.value - 1) if n.value != 1 else d)]
+    return [(x, d * n * x ** (n - 1)), (n, d * op * apply("log", x))]
+
+
+def _maximum(op: Elementwise, d: Op) -> Adjoints:
+    x, y = op.args
+    is_left = x >= y if op.operation == "maximum" else x <= y
+    return [(x, _select(is_left, d, 0.0)), (y, _select(is_left, 0.0, d))]
+
+
+def _divide(op: Elementwise, d: Op) -> Adjoints:
+    x, y = op.args
+    return [(x, d / y), (y, -d * op / y)]
+
+
+_RULES: dict[str, Callable[[Elementwise, Op], Adjoints]] = {
+    "add": lambda op, d: [(op.args[0], d), (op.args[1], d)],
+    "subtract": lambda op, d: [(op.args[0], d), (op.args[1], -d)],
+    "multiply": lambda op, d: [(op.args[0], d * op.args[1]), (op.args[1], d * op.args[0])],
+    "divide": _divide,
+    "power": _power,
+    "maximum": _maximum,
+    "minimum": _maximum,
+    "remainder": lambda op, d: [
+        (op.args[0], d),
+        (op.args[1], -d * apply("floor_divide", *op.args)),
+    ],
+    "select": lambda op, d: [
+        (op.args[0], _select(op.args[2], d, 0.0)),
+        (op.args[1], _select(op.args[2], 0.0, d)),
+    ],
+    "negative": _one(lambda x, y, d: -d),
+    "absolute": _one(lambda x, y, d: d * apply("sign", x)),
+    "square": _one(lambda x, y, d: d * 2.0 * x),
+    "sqrt": _one(lambda x, y, d: d * 0.5 / y),
+    "reciprocal": _one(lambda x, y, d: -d * y * y),
+    "exp": _one(lambda x, y, d: d * y),
+    "log": _one(lambda x, y, d: d / x),
+    "sin": _one(lambda x, y, d: d * apply("cos", x)),
+    "cos": _one(lambda x, y, d: -d * apply("sin", x)),
+    "tanh": _one(lambda x, y, d: d * (1.0 - y * y)),
+    "sigmoid": _one(lambda x, y, d: d * y * (1.0 - y)),
+    "softplus": _one(lambda x, y, d: d * apply("sigmoid", x)),
+    "relu": _one(lambda x, y, d: _select(x > 0, d, 0.0)),
+    "cast": _one(lambda x, y, d: cast(d, x.element_type) if d.dtype is not None else d),
+}
+"""What each operation gives its operands; those that are not here are flat between their steps."""
+
+
+def _elementwise(op: Elementwise, d: Op) -> Adjoints:
+    rule = _RULES.get(op.operation)
+    return [] if rule is None else rule(op, d)
+
+
+# -- joined elements -----------------------------------------------------------------------------
+
+
+def _reduced(op: Reduce, d: Op) -> Adjoints:
+    (x,) = op.args
+    if op.how == "add":
+        return [(x, _filled(d, x))]
+    if op.how == "mul":
+        return [(x, d * _others(x, op.reduced))]
+    if op.how in ("min", "max"):
+        return [(x, _select(_first_extreme(x, op), d, 0.0))]
+    return []
+
+
+def _others(x: Op, reduced: Axes) -> Op:
+    """Return for each element the product of the others: right also where some are 0."""
+    is_zero = apply("equal", x, 0.0)
+    zeros = sum_of(_select(is_zero, 1.0, x * 0.0), reduced)
+    rest = _select(is_zero, 1.0, x)
+    product = Reduce("mul", rest, reduced)
+    alone = _select(apply("equal", zeros, 1.0), product, 0.0)
+    return _select(is_zero, alone, _select(apply("equal", zeros, 0.0), product / rest, 0.0))
+
+
+def _first_extreme(x: Op, op: Reduce) -> Op:
+    """Return whether an element is the first greatest (or least), by the order of the axes."""
+    at = apply("equal", x, op)
+    place = _place(op.reduced)
+    later = _select(at, place, 2.0**24)
+    return apply("equal", later, Reduce("min", later, op.reduced))
+
+
+def _place(axes: Axes) -> Op:
+    """Return the position along several axes in row-major order, as FLOAT: exact below 2^24."""
+    total: Op | None = None
+    for axis in axes:
+        own = cast(Positions(Axes(axis)), FLOAT)
+        total = own if total is None else total * float(axis.known_length("deriv")) + own
+    assert total is not None
+    return total
+
+
+# -- parts ---------------------------------------------------------------------------------------
+
+
+def _unsliced(op: Slice, d: Op) -> Op:
+    """Return zeros on the axes of the operand, with an adjoint where the slice was taken."""
+    (x,) = op.args
+    for axis in x.axes:
+        part = op.parts.get(axis.root)
+        if part is None:
+            continue
+        length = axis.known_length("deriv")
+        if isinstance(part, int):
+            one = axis.resized(1)
+            d = broadcast(_typed(d, x), [one, *d.axes])
+            d = pad_parts(d, axis, part, length - part - 1)
+            continue
+        taken = range(length)[part]
+        own = d.axes.own(axis)
+        if not len(taken):
+            gone = [axis.resized(length) if each == own else each for each in d.axes]
+            d = broadcast(_typed(NumberOp(0.0), x), gone)
+            continue
+        if taken.step < 0:
+            d, taken = sliced(d, {own: slice(None, None, -1)}), taken[::-1]
+        if taken.step > 1:
+            d = _spread(d, d.axes.own(axis), taken.step)
+        span = taken[-1] + 1 - taken[0]
+        d = pad_parts(d, axis, taken[0], length - taken[0] - span)
+    return axes_with_order(d, x.axes)
+
+
+def _typed(d: Op, x: Op) -> Op:
+    return cast(d, x.element_type) if d.dtype is None else d
+
+
+def _spread(d: Op, axis: Any, step: int) -> Op:
+    """Return elements along an axis with zeros between them, `step` apart."""
+    inner = axis.fresh().resized(step)
+    count = axis.known_length("deriv")
+    pairs = [(old, inner) if old == axis else (old,) for old in d.axes]
+    wide = broadcast(d, [each for pair in pairs for each in pair])
+    first = apply("equal", cast(Positions(Axes(inner)), FLOAT), 0.0)
+    masked = _select(first, wide, 0.0)
+    flat = flatten(masked, [masked.axes.own(axis), inner])
+    joined = cast_axes(
+        flat,
+        [axis.resized(count * step) if each not in d.axes else each for each in flat.axes],
+    )
+    return sliced(joined, {joined.axes.own(axis): slice(0, (count - 1) * step + 1)})
+
+
+def _parted(op: Concat, d: Op) -> Adjoints:
+    made: Adjoints = []
+    begin = 0
+    for x, length in zip(op.args, op.lengths, strict=True):
+        assert length is not None
+        own = x.axes.own(op.along)
+        part = sliced(d, {d.axes.own(op.along): slice(begin, begin + length)})
+        back = [own if each == own else each for each in part.axes]
+        made.append((x, cast_axes(part, back)))
+        begin += length
+    return made

@@ -1,0 +1,1 @@
+"""What changes tensors: assignments, and the order in which they happen."""

@@ -1,0 +1,230 @@
+"""The items of a computation: expressions, and effects, which have no value to compute with.
+
+    assign(l, r)        r as the state is now, written to l
+    sequential(items)   one after the other; the value of the last
+    parallel(items)     all right sides as the state is at the start, then all writes
+    repeat(n, item)     again and again
+
+Source: `Sequential` and `Parallel` of nGraph's `op_graph`; the rules are in docs/named.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from poplite.errors import AxisError, ReadOnlyError
+from poplite.named.axes.axes import check_lengths, missing
+from poplite.named.ops.op import Op, as_op
+from poplite.named.ops.shaping import Broadcast, Regrouped, Relabelled
+from poplite.named.ops.slicing import Slice
+from poplite.named.ops.tensors import TensorOp, constant
+from poplite.source import SourceLocation, here
+from poplite.text import clipped, integer_or_none, of_type
+
+
+class Effect:
+    """Something that a computation does; it takes no part in formulas.
+
+    Attributes:
+        line: the user's line that made it.
+    """
+
+    __slots__ = ("line",)
+    is_effect = True
+
+    def __init__(self) -> None:
+        self.line: SourceLocation = here()
+
+
+Item = Op | Effect
+
+
+class Assign(Effect):
+    """A value that is written to a tensor.
+
+    Attributes:
+        target: a tensor with storage, or a view of one.
+        value: what is written, whose axes the target has.
+    """
+
+    __slots__ = ("target", "value")
+
+    def __init__(self, target: Op, value: Op) -> None:
+        super().__init__()
+        self.target, self.value = target, value
+
+    def __repr__(self) -> str:
+        return f"<assign to {self.target.text}>"
+
+
+class Sequential(Effect):
+    """Items one after the other.
+
+    Attributes:
+        items: them.
+    """
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: tuple[Item, ...]) -> None:
+        super().__init__()
+        self.items = items
+
+    def __repr__(self) -> str:
+        return f"<sequential of {len(self.items)} items>"
+
+
+class Parallel(Effect):
+    """Assignments that all read the state before any of them writes.
+
+    Attributes:
+        assigns: them.
+    """
+
+    __slots__ = ("assigns",)
+
+    def __init__(self, assigns: tuple[Assign, ...]) -> None:
+        super().__init__()
+        self.assigns = assigns
+
+    def __repr__(self) -> str:
+        return f"<parallel of {len(self.assigns)} assignments>"
+
+
+class Repeat(Effect):
+    """An item, again and again.
+
+    Attributes:
+        count: how often.
+        item: what.
+    """
+
+    __slots__ = ("count", "item")
+
+    def __init__(self, count: int, item: Item) -> None:
+        super().__init__()
+        self.count, self.item = count, item
+
+    def __repr__(self) -> str:
+        return f"<repeat {self.count} times>"
+
+
+def assign(target: Op, value: Any) -> Assign:
+    """Return the effect that writes a value to a tensor.
+
+    Args:
+        target: a variable, a persistent tensor, a placeholder, or a view of one.
+        value: a tensor whose axes the target has, in any order; it is repeated along the others. A
+            number, or an array with a dimension for each axis of the target.
+
+    Raises:
+        ReadOnlyError: for a target that has no storage, or is a constant.
+        MissingAxisError: for an axis of the value that the target has not.
+        AxisLengthError: for an axis that has two lengths.
+
+    >>> import poplite.named as ng
+    >>> w = ng.variable([ng.make_axis(3, "H")], name="w")
+    >>> assign(w, w - 0.5)
+    <assign to 'w' (H:3), variable made at ...>
+    """
+    if not isinstance(target, Op):
+        raise ReadOnlyError(
+            f"assign: {clipped(target)} is no tensor", at=here(), found=of_type(target), fix="w"
+        )
+    base = base_of(target)
+    if base is None or base.read_only:
+        what = "is a constant" if base is not None else "is computed, and has no storage"
+        raise ReadOnlyError(
+            f"assign: '{target.name or target.what}' {what}",
+            at=here(),
+            found=target.text,
+            fix="ng.variable(axes) or ng.persistent_tensor(axes) keeps values",
+        )
+    if isinstance(value, np.ndarray) and value.ndim == target.rank:
+        value = constant(value, target.axes, target.dtype)
+    found = as_op(value, "assign")
+    for axis in found.axes:
+        if axis not in target.axes:
+            raise missing(f"assign to {target.text}: its axes", axis, target.axes)
+    check_lengths("assign", target.axes, found.axes, lambda: (target.text, found.text))
+    return Assign(target, found)
+
+
+def base_of(target: Op) -> TensorOp | None:
+    """Return the tensor with storage that a view shows; None for what is computed."""
+    while isinstance(target, Slice | Relabelled | Regrouped | Broadcast):
+        (inner,) = target.args
+        if isinstance(target, Broadcast) and not inner.axes.is_equal_set(target.axes):
+            return None  # elements that stand for several
+        target = inner
+    return target if isinstance(target, TensorOp) else None
+
+
+def sequential(items: Sequence[Any]) -> Sequential:
+    """Return the effect of doing items one after the other; its value is that of the last.
+
+    Args:
+        items: tensors and effects. A tensor is computed at its place, and keeps that value where it
+            stands again.
+    """
+    return Sequential(tuple(item_of(each, "sequential") for each in _list(items, "sequential")))
+
+
+def parallel(items: Sequence[Any]) -> Parallel:
+    """Return the effect of assignments that all read the state before any of them writes.
+
+    Args:
+        items: assignments.
+
+    Raises:
+        AxisError: for an item that is no assignment.
+    """
+    found: list[Assign] = []
+    for each in _list(items, "parallel"):
+        if isinstance(each, Parallel):
+            found += each.assigns
+        elif isinstance(each, Assign):
+            found.append(each)
+        else:
+            raise AxisError(
+                f"parallel: {clipped(each)} is no assignment",
+                at=here(),
+                found=of_type(each),
+                fix="ng.parallel([ng.assign(w, x), ...]); ng.sequential takes all items",
+            )
+    return Parallel(tuple(found))
+
+
+def repeat(n: int, item: Any) -> Repeat:
+    """Return the effect of doing an item n times.
+
+    Args:
+        n: from 0.
+        item: an effect, or several as a list.
+    """
+    count = integer_or_none(n)
+    if count is None or count < 0 or isinstance(n, bool):
+        raise AxisError(
+            f"repeat: {clipped(n)} times", at=here(), found=of_type(n), fix="a whole number from 0"
+        )
+    many = isinstance(item, list | tuple)
+    return Repeat(count, sequential(item) if many else item_of(item, "repeat"))
+
+
+def item_of(value: Any, what: str) -> Item:
+    """Return an item of a computation."""
+    return value if isinstance(value, Effect) else as_op(value, what)
+
+
+def _list(items: Any, what: str) -> Sequence[Any]:
+    if isinstance(items, list | tuple):
+        return items
+    raise AxisError(
+        f"{what}: {clipped(items)} is no list",
+        at=here(),
+        found=of_type(items),
+        fix=f"ng.{what}([a, b])",
+    )

@@ -1,0 +1,433 @@
+"""Named operations as expressions of `poplite.ops`, whose leaves are views of tensors.
+
+Each is asked for by slots (`frames.py`): its dimensions come in their order, so that axes are
+paired here and nothing positional is left. Order, parts and broadcasts go down to the leaves, where
+they are views; of what has to be stored (a sum, a product) they are views of what stores it.
+
+    x (N, H) - m (H)     slots (N, H)     Leaf(x) - Leaf(m[None, :])
+    sum(x, [N]) * y (W, H)                View(Reduction(x in (H, N)), [1, H]) * Leaf(y)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from poplite import ops
+from poplite.expr.build import apply, as_expr, cast, iota, number, reduction
+from poplite.expr.tree import Applied, ElementClass, Expr, Leaf, Number, Weak
+from poplite.expr.viewed import viewed
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.named.axes.axes import Axes, check_lengths, some
+from poplite.named.axes.axis import Root
+from poplite.named.lowering.frames import (
+    Frame,
+    Joined,
+    Parts,
+    Slots,
+    Stretched,
+    composed,
+    frame,
+    length_of,
+    volume,
+)
+from poplite.named.ops.elementwise import (
+    Elementwise,
+    Positions,
+    StopGradient,
+    check_no_outer,
+)
+from poplite.named.ops.joining import Concat
+from poplite.named.ops.keeping import Keep, Place
+from poplite.named.ops.losses import Softmax
+from poplite.named.ops.op import Op
+from poplite.named.ops.reducing import Count, Dot, Extreme, Reduce, size_of
+from poplite.named.ops.shaping import Broadcast, Regrouped, Relabelled, regrouped
+from poplite.named.ops.slicing import Slice
+from poplite.named.ops.tensors import NumberOp, TensorOp
+from poplite.types import FLOAT, INT
+
+Asked = Generator[tuple[Op, Slots, Parts, bool], Expr, Expr]
+"""A step of the work: it asks for operands, by slots and parts, stretched or not, and returns."""
+
+
+_FOLDED: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "negative": np.negative,
+}
+"""Operations of which numbers alone make another number, rounded as a vertex would."""
+
+
+class Expressions:
+    """The expressions of operations, as the state of a graph is now.
+
+    Args:
+        graph: of all tensors.
+        tensor: returns the tensor of a constant, an input or a state, in the order of its axes.
+        place: stores an expression where a `ng.place` says, and returns it.
+        keeps_all: whether each operation is stored by itself.
+        is_strict: whether operations may not make outer products by themselves.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        tensor: Callable[[TensorOp], Tensor],
+        place: Callable[[Place, Expr], Tensor],
+        *,
+        keeps_all: bool = False,
+        is_strict: bool = False,
+    ) -> None:
+        self._graph, self._tensor, self._place = graph, tensor, place
+        self._keeps_all, self._is_strict = keeps_all, is_strict
+        self.remembered: dict[Op, Tensor] = {}
+        """What has been stored by a computation, in the order of its axes."""
+        self._known: dict[object, Expr] = {}
+
+    def forget(self) -> None:
+        """Forget all expressions, since a tensor changes: only what is remembered stays."""
+        self._known = {}
+
+    def all_of(self, op: Op, axes: Axes | None = None) -> Expr:
+        """Return an operation in the order of its axes, or of others, with all elements."""
+        listed = op.axes if axes is None else axes
+        if axes is not None and not op.axes.root_set >= axes.root_set:
+            op = Broadcast(axes, op.dtype, (op,))
+        found = self._run(op, listed.roots, {}, True)
+        return self._leaf(found) if isinstance(found, Weak | Number) else found
+
+    # -- the work, without Python's stack ----------------------------------------------------------
+
+    def _run(self, op: Op, slots: Slots, parts: Parts, is_full: bool) -> Expr:
+        root = self._key(op, slots, parts, is_full)
+        waiting: list[tuple[object, Asked]] = [(root, self._work(op, slots, parts, is_full))]
+        answer: Expr | None = None
+        while waiting:
+            key, work = waiting[-1]
+            try:
+                asked = work.send(answer) if answer is not None else next(work)
+            except StopIteration as done:
+                waiting.pop()
+                answer = self._known[key] = done.value
+                continue
+            wanted = self._key(*asked)
+            answer = self._known.get(wanted)
+            if answer is None:
+                waiting.append((wanted, self._work(*asked)))
+        assert answer is not None
+        return answer
+
+    @staticmethod
+    def _key(op: Op, slots: Slots, parts: Parts, is_full: bool) -> object:
+        return op, slots, tuple(parts.items()), is_full
+
+    def _work(self, op: Op, slots: Slots, parts: Parts, is_full: bool) -> Asked:
+        own = {root: part for root, part in parts.items() if root in op.axes.root_set}
+        if is_full:
+            made = yield op, slots, own, False
+            return self._stretched(made, op.axes, slots, own)
+        if op in self.remembered:
+            return self._framed(Leaf(self.remembered[op]), op.axes, slots, own)
+        match op:
+            case TensorOp():
+                return self._framed(Leaf(self._tensor(op)), op.axes, slots, own)
+            case NumberOp():
+                return as_expr(op.value, "a number")
+            case Count():
+                return number(size_of(op.counted, "mean"), op.element_type, "mean")
+            case Positions():
+                return self._positions(op, slots, own)
+            case Keep():
+                made = yield op.args[0], op.axes.roots, {}, True
+                return self._framed(self._kept(made), op.axes, slots, own)
+            case Place():
+                made = yield op.args[0], op.axes.roots, {}, True
+                self.remembered[op] = self._place(op, self._leaf(made))
+                return self._framed(Leaf(self.remembered[op]), op.axes, slots, own)
+            case StopGradient() | Softmax() | Broadcast():
+                made = yield op.args[0], slots, own, False
+                return made
+            case Elementwise():
+                return (yield from self._elementwise(op, slots, own))
+            case Relabelled():
+                return (yield from self._relabelled(op, slots, own))
+            case Slice():
+                return (yield from self._sliced(op, slots, own))
+            case Regrouped():
+                return (yield from self._regrouped(op, slots, own))
+            case Reduce() | Extreme():
+                return (yield from self._reduced(op, slots, own))
+            case Dot():
+                return (yield from self._dot(op, slots, own))
+            case Concat():
+                return (yield from self._joined(op, slots, own))
+        raise AssertionError(type(op))
+
+    # -- elements ----------------------------------------------------------------------------------
+
+    def _elementwise(self, op: Elementwise, slots: Slots, parts: Parts) -> Asked:
+        operands: list[Expr] = []
+        for each in op.args:
+            operands.append((yield each, slots, parts, False))
+        for place, one in enumerate(op.args):
+            for other in op.args[place + 1 :]:
+                check_lengths(op.what, one.axes, other.axes, partial(_texts, one, other))
+                if self._is_strict:
+                    check_no_outer(op.what, one, one.axes, other)
+        if all(isinstance(each, Weak | Number) for each in operands):
+            return self._of_numbers(op, operands)
+        if op.operation == "cast":
+            return cast(operands[0], op.element_type)
+        made = apply(op.operation, *operands)
+        made.location = op.line
+        return self._kept(made) if self._keeps_all else made
+
+    def _of_numbers(self, op: Elementwise, operands: list[Expr]) -> Expr:
+        """Return an operation on numbers alone: a number, where one of the four rules does."""
+        element = op.element_type
+        if op.operation in _FOLDED and element.is_floating_point:
+            values = [
+                np.float32(each.value) for each in operands if isinstance(each, Weak | Number)
+            ]
+            with np.errstate(all="ignore"):
+                found = element.dtype.type(_FOLDED[op.operation](*values))
+            if np.isfinite(found):
+                return number(found.item(), element, op.operation)
+        if op.operation == "cast" and isinstance(operands[0], Weak):
+            return cast(operands[0], element)
+        first = self._leaf(operands[0], op.args[0].element_type)
+        if op.operation == "cast":
+            return cast(first, element)
+        return apply(op.operation, first, *operands[1:])
+
+    def _positions(self, op: Positions, slots: Slots, parts: Parts) -> Expr:
+        (root,) = op.axes.roots
+        taken = parts.get(root)
+        if isinstance(taken, int):
+            return number(taken, INT, "positions")
+        length = length_of(root, op.axes, parts)
+        shape = tuple(length if each is root else 1 for each in slots)
+        if taken is None or taken.step == 1:
+            return iota(shape, INT, 0 if taken is None else taken.start)
+        scaled = apply("multiply", iota(shape, INT), taken.step)
+        return apply("add", scaled, taken.start)
+
+    # -- other axes --------------------------------------------------------------------------------
+
+    def _relabelled(self, op: Relabelled, slots: Slots, parts: Parts) -> Asked:
+        (x,) = op.args
+        for own, new in zip(x.axes, op.axes, strict=True):
+            if own.known_length("cast_axes") != new.known_length("cast_axes"):
+                check_lengths("cast_axes", x.axes, some([own.resized(new.length or 0)]))
+        other = dict(zip(op.axes.roots, x.axes.roots, strict=True))
+        made = yield (
+            x,
+            tuple(None if root is None else other.get(root) for root in slots),
+            {other[root]: part for root, part in parts.items()},
+            False,
+        )
+        return made
+
+    def _sliced(self, op: Slice, slots: Slots, parts: Parts) -> Asked:
+        (x,) = op.args
+        inner: Parts = {}
+        for axis in x.axes:
+            root = axis.root
+            part = op.parts.get(root)
+            if part is None:
+                if root in parts:
+                    inner[root] = parts[root]
+                continue
+            inner[root] = composed(part, axis.known_length("slice"), parts.get(root))
+        made = yield x, slots, inner, False
+        return made
+
+    def _regrouped(self, op: Regrouped, slots: Slots, parts: Parts) -> Asked:
+        (x,) = op.args
+        if isinstance(x, Elementwise) and x not in self.remembered and not self._keeps_all:
+            args = tuple(
+                regrouped(_broadcast(each, x.axes), op.axes) if each.axes.items else each
+                for each in x.args
+            )
+            other = Elementwise(x.operation, args, op.axes, x.dtype)
+            made = yield other, slots, parts, False
+            return made
+        made = yield x, x.axes.roots, {}, True
+        sizes = tuple(axis.known_length("flatten") for axis in op.axes)
+        flat = self._viewed(self._leaf(made), Frame(sizes, _all(sizes), _same(sizes), sizes))
+        return self._framed(flat, op.axes, slots, parts)
+
+    def _joined(self, op: Concat, slots: Slots, parts: Parts) -> Asked:
+        made: list[Expr] = []
+        for each in op.args:
+            part = yield each, op.axes.roots, {}, True
+            made.append(self._storable(self._leaf(part)))
+        dim = op.axes.roots.index(op.along.root)
+        sizes = list(made[0].shape)
+        sizes[dim] = sum(each.shape[dim] for each in made)
+        whole = viewed(made, Joined(dim), tuple(sizes), made[0].element_type)
+        return self._framed(whole, op.axes, slots, parts)
+
+    # -- sums --------------------------------------------------------------------------------------
+
+    def _reduced(self, op: Reduce | Extreme, slots: Slots, parts: Parts) -> Asked:
+        (x,) = op.args
+        kept = tuple(
+            root for root in slots if root in op.axes.root_set and root not in _dropped(parts)
+        )
+        made = yield x, (*kept, *op.reduced.roots), parts, True
+        made = self._leaf(made)
+        dims = tuple(range(len(kept), len(kept) + len(op.reduced)))
+        if isinstance(op, Extreme):
+            found = ops.argmax if op.how == "argmax" else ops.argmin
+            total: Expr = cast(found(made, dims[0]), INT)
+        else:
+            total = reduction(op.how, made, dims, False)
+        total.location = op.line
+        return self._slotted(total, kept, slots)
+
+    def _dot(self, op: Dot, slots: Slots, parts: Parts) -> Asked:
+        x, y = op.args
+        check_lengths("dot", x.axes, y.axes, partial(_texts, x, y))
+        summed = op.summed.roots
+        lengths = {
+            root: length_of(root, side.axes, parts) for side in (y, x) for root in side.axes.roots
+        }
+        gone = _dropped(parts)
+        left = [r for r in slots if r in x.axes.root_set - y.axes.root_set and r not in gone]
+        right = [r for r in slots if r in y.axes.root_set - x.axes.root_set and r not in gone]
+        batch = [
+            r
+            for r in slots
+            if r in x.axes.root_set and r in y.axes.root_set and r not in summed and r not in gone
+        ]
+        is_whole = op.element_type.is_floating_point
+        size = volume(tuple(lengths[root] for root in summed))
+        if not (left and right) or not is_whole or not size:
+            kept = tuple(root for root in slots if root in {*left, *right, *batch})
+            inner = (*kept, *summed)
+            one = yield x, inner, parts, False
+            other = yield y, inner, parts, False
+            wide = self._stretched_to(
+                apply("multiply", one, other), tuple(lengths[root] for root in inner)
+            )
+            dims = tuple(range(len(kept), len(inner)))
+            total = reduction("add", wide, dims, False)
+            total.location = op.line
+            return self._slotted(total, kept, slots)
+        is_swapped = not batch and slots.index(right[-1]) < slots.index(left[0])
+        if is_swapped:
+            x, y, left, right = y, x, right, left
+        one = yield x, (*batch, *left, *summed), parts, True
+        other = yield y, (*batch, *summed, *right), parts, True
+        b, m, n = (tuple(lengths[root] for root in each) for each in (batch, left, right))
+        first = (volume(b),) if batch else ()
+        made: Expr = ops.matmul(
+            self._reshaped(one, (*first, volume(m), size)),
+            self._reshaped(other, (*first, size, volume(n))),
+        )
+        made.location = op.line
+        have = (*batch, *left, *right)
+        wanted = tuple(root for root in slots if root in have)
+        sizes = (*b, *m, *n)
+        if (made.shape, have) != (sizes, wanted):
+            order = tuple(have.index(root) for root in wanted)
+            ordered = tuple(lengths[root] for root in wanted)
+            made = self._viewed(made, Frame(sizes, _all(sizes), order, ordered))
+        return self._slotted(made, wanted, slots)
+
+    # -- views of what is made ---------------------------------------------------------------------
+
+    def _framed(self, made: Expr, axes: Axes, slots: Slots, parts: Parts) -> Expr:
+        return self._viewed(made, frame(axes, made.shape, slots, parts))
+
+    def _slotted(self, made: Expr, roots: tuple[Root | None, ...], slots: Slots) -> Expr:
+        """Return dimensions in the order of slots, and others of size 1 between them."""
+        sizes = dict(zip(roots, made.shape, strict=True))
+        shape = tuple(1 if root is None else sizes.get(root, 1) for root in slots)
+        return self._reshaped(made, shape)
+
+    def _reshaped(self, made: Expr, shape: tuple[int, ...]) -> Expr:
+        if made.shape == shape:
+            return made
+        return self._viewed(made, Frame(shape, _all(shape), _same(shape), shape))
+
+    def _viewed(self, made: Expr, how: Frame) -> Expr:
+        is_same = how.sizes == made.shape and how.order == _same(how.sizes)
+        if is_same and how.index == _all(how.sizes) and how.shape in (None, made.shape):
+            return made
+        return viewed([self._storable(made)], how, how.sizes, made.element_type)
+
+    def _storable(self, made: Expr) -> Expr:
+        return self._leaf(made) if isinstance(made, Weak | Number) else made
+
+    def _kept(self, made: Expr) -> Expr:
+        """Return an expression that is stored, whatever that costs."""
+        if not isinstance(made, Applied):
+            return made
+        shape = made.shape
+        return viewed(
+            [made], Frame(None, _all(shape), _same(shape), shape), shape, made.element_type
+        )
+
+    def _stretched(self, made: Expr, axes: Axes, slots: Slots, parts: Parts) -> Expr:
+        """Return an expression with all elements that its axes have."""
+        gone = _dropped(parts)
+        sizes = tuple(
+            length_of(root, axes, parts)
+            if root is not None and root in axes.root_set and root not in gone
+            else 1
+            for root in slots
+        )
+        return self._stretched_to(made, sizes)
+
+    def _stretched_to(self, made: Expr, sizes: tuple[int, ...]) -> Expr:
+        if isinstance(made, Weak | Number):
+            if not sizes:
+                return made
+            made = self._leaf(made)
+        if made.shape == sizes:
+            return made
+        made = self._reshaped(made, (1,) * (len(sizes) - made.rank) + made.shape)
+        return viewed([made], Stretched(sizes), sizes, made.element_type)
+
+    def _leaf(self, made: Expr, element: ElementClass = FLOAT) -> Expr:
+        """Return a number as a constant tensor; anything else as it is."""
+        if isinstance(made, Weak):
+            made = number(
+                made.value,
+                INT if isinstance(made.value, int) and element is INT else element,
+                "a number",
+            )
+        if not isinstance(made, Number):
+            return made
+        constant = self._graph.add_constant(made.element_type, (), made.value.item(), mapping=0)
+        return Leaf(constant)
+
+
+def _texts(one: Op, other: Op) -> tuple[str, str]:
+    return one.text, other.text
+
+
+def _dropped(parts: Parts) -> set[Root]:
+    """Return the axes of which one index is taken."""
+    return {root for root, part in parts.items() if isinstance(part, int)}
+
+
+def _all(sizes: tuple[int, ...]) -> tuple[tuple[None, None, int], ...]:
+    return ((None, None, 1),) * len(sizes)
+
+
+def _same(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(range(len(sizes)))
+
+
+def _broadcast(x: Op, axes: Axes) -> Op:
+    return x if x.axes == axes else Broadcast(axes, x.dtype, (x,))

@@ -1,0 +1,229 @@
+"""The items of a computation as steps, in their order.
+
+    [loss, parallel([assign(w, w - rate * dw), assign(b, b - rate * db)])]
+
+    1   loss, and the sums that dw and db are of, in one decision of what is stored
+    2   the writes, which read these sums
+
+An expression that is an item keeps its value: it is stored, and later items read what was stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from poplite import ops
+from poplite.errors import AxisError
+from poplite.expr.tree import Applied, Expr, Leaf
+from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.named.effects.items import Assign, Effect, Item, Parallel, Repeat, Sequential, base_of
+from poplite.named.lowering.expressions import Expressions
+from poplite.named.ops.keeping import Place
+from poplite.named.ops.op import Op
+from poplite.named.ops.tensors import TensorOp
+from poplite.ops import Root
+from poplite.ops.fuse.contractions import replaced
+from poplite.source import here
+
+
+class Items:
+    """Records the items of one computation in the open block of a graph's steps.
+
+    Args:
+        graph: where they go.
+        tensor: returns the tensor of a constant, an input or a state.
+        place: returns the variable that takes what a `ng.place` stores.
+        fuse: "cost", or "none" to store each operation by itself.
+        is_strict: whether operations may not make outer products by themselves.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        tensor: Callable[[TensorOp], Tensor],
+        place: Callable[[Op, object], Tensor],
+        fuse: str,
+        *,
+        is_strict: bool,
+    ) -> None:
+        self._graph, self._new_place = graph, place
+        self._expressions = Expressions(
+            graph, tensor, self._placed, keeps_all=fuse == "none", is_strict=is_strict
+        )
+        self._pending: list[Op] = []
+        self.stored: list[tuple[Op | None, Tensor]] = []
+        """What was stored for which operation, for `explain`."""
+        self.compute_sets: list[ComputeSet] = []
+        """Those of its steps."""
+
+    def values(self, items: Sequence[Item]) -> list[Tensor | None]:
+        """Record items, and return where their values will be; None for those without one."""
+        # A bare tensor is read where it is, unless it changes behind its place.
+        found: list[Callable[[], Tensor] | None] = []
+        before = len(self._graph.compute_sets)
+        for number, item in enumerate(items):
+            is_last = not any(isinstance(each, Effect) for each in items[number + 1 :])
+            found.append(self._item(item, is_read_there=is_last))
+        self._flush([])
+        self.compute_sets = list(self._graph.compute_sets)[before:]
+        return [None if each is None else each() for each in found]
+
+    def _item(self, item: Item, *, is_read_there: bool = False) -> Callable[[], Tensor] | None:
+        """Record an item, and return what gives its value after the next flush."""
+        match item:
+            case Assign():
+                self._write([item])
+            case Parallel():
+                self._write(item.assigns)
+            case Sequential():
+                last = None
+                for number, each in enumerate(item.items):
+                    is_last = number == len(item.items) - 1
+                    last = self._item(each, is_read_there=is_last and is_read_there)
+                return last
+            case Repeat():
+                self._repeat(item)
+            case Op():
+                return self._value(item, is_read_there)
+        return None
+
+    def _value(self, op: Op, is_read_there: bool) -> Callable[[], Tensor]:
+        if isinstance(op, TensorOp):
+            expr = self._expressions.all_of(op)
+            assert isinstance(expr, Leaf)
+            tensor = expr.tensor
+            assert isinstance(tensor, Tensor)
+            if is_read_there or op.constant:
+                return lambda: tensor
+            self._flush([])
+            (copy,) = self._lower([Root(expr, name=f"{op.name}/now")], [op])
+            return lambda: copy
+        if op not in self._expressions.remembered and op not in self._pending:
+            self._pending.append(op)
+        return lambda: self._expressions.remembered[op]
+
+    def _flush(self, extra: list[Expr]) -> list[Tensor]:
+        """Store what is pending, and other expressions, in one decision; return these."""
+        pending, self._pending = self._pending, []
+        roots = [Root(self._expressions.all_of(op), name=_name(op), at=op.line) for op in pending]
+        roots += [Root(expr, name="part", at=expr.location) for expr in extra]
+        if not roots:
+            return []
+        made = self._lower(roots, [*pending, *[None] * len(extra)])
+        for op, tensor in zip(pending, made, strict=False):
+            self._expressions.remembered[op] = tensor
+        self._expressions.forget()
+        return made[len(pending) :]
+
+    def _lower(self, roots: list[Root], of: Sequence[Op | None]) -> list[Tensor]:
+        made = ops.lower(self._graph, roots)
+        self.stored += zip(of, made, strict=True)
+        return made
+
+    # -- effects -----------------------------------------------------------------------------------
+
+    def _write(self, assigns: Sequence[Assign]) -> None:
+        targets = [self._target(each) for each in assigns]
+        for number, target in enumerate(targets):
+            for other, earlier in zip(targets[:number], assigns, strict=False):
+                if target.intersects_with(other):
+                    raise _overlapping(earlier, assigns[number])
+        values = [self._expressions.all_of(each.value, each.target.axes) for each in assigns]
+        if len(assigns) > 1:
+            values = self._read_first(values, targets)
+        self._flush([])
+        roots = [
+            Root(value, target, name=f"assign {_name(each.target)}", at=each.line)
+            for each, value, target in zip(assigns, values, targets, strict=True)
+        ]
+        if roots:
+            self._lower(roots, [each.target for each in assigns])
+        self._expressions.forget()
+
+    def _target(self, assign: Assign) -> Tensor:
+        expr = self._expressions.all_of(assign.target)
+        assert isinstance(expr, Leaf)
+        assert isinstance(expr.tensor, Tensor)
+        return expr.tensor
+
+    def _read_first(self, values: list[Expr], targets: list[Tensor]) -> list[Expr]:
+        """Return values that may be written one after the other, though all are read before.
+
+        What is summed or multiplied is stored at once; so is a value that reads an earlier target.
+        """
+        fronts = [_front(value) for value in values]
+        whole = [
+            any(_reads(value, target, front) for target in targets[:number])
+            for number, (value, front) in enumerate(zip(values, fronts, strict=True))
+        ]
+        wanted: dict[Expr, None] = {}
+        for value, front, is_whole in zip(values, fronts, whole, strict=True):
+            wanted.update({value: None} if is_whole else front)
+        made = dict(zip(wanted, map(Leaf, self._flush(list(wanted))), strict=True))
+        return [replaced(value, made, set()) if made else value for value in values]
+
+    def _repeat(self, item: Repeat) -> None:
+        self._flush([])
+        before = dict(self._expressions.remembered)
+        with ops.repeat(item.count):
+            self._item(item.item)
+            self._flush([])
+        self._expressions.remembered = before
+        self._expressions.forget()
+
+    def _placed(self, op: Place, expr: Expr) -> Tensor:
+        out = self._new_place(op, op.place)
+        (made,) = self._lower([Root(expr, out, name=_name(op), at=op.line)], [op])
+        return made
+
+
+def _name(op: Op) -> str:
+    return op.name or op.what
+
+
+def _front(value: Expr) -> dict[Expr, None]:
+    """Return the parts of a value that are stored: those that are no operations on elements."""
+    found: dict[Expr, None] = {}
+    waiting = [value]
+    seen: set[Expr] = set()
+    while waiting:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node, Applied):
+            waiting += reversed(node.operands)
+        elif node.operands:
+            found[node] = None
+    return found
+
+
+def _reads(value: Expr, target: Tensor, front: dict[Expr, None]) -> bool:
+    """Tell whether a value reads a tensor, outside of parts that are stored before."""
+    if value in front:
+        return False
+    waiting, seen = [value], set()
+    while waiting:
+        node = waiting.pop()
+        if node in seen or node in front:
+            continue
+        seen.add(node)
+        if isinstance(node, Leaf):
+            assert isinstance(node.tensor, Tensor)
+            if node.tensor.intersects_with(target):
+                return True
+        waiting += node.operands
+    return False
+
+
+def _overlapping(one: Assign, other: Assign) -> AxisError:
+    base = base_of(other.target)
+    assert base is not None
+    return AxisError(
+        f"parallel: two assignments write the same elements of '{base.name}'",
+        at=here(),
+        found=f"one was made at {one.line}, the other at {other.line}",
+        fix="ng.sequential([...]) does one after the other",
+    )

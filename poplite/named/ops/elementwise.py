@@ -1,0 +1,225 @@
+"""Operations on elements: axes of operands pair by identity, and are put in one order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from poplite.errors import ElementTypeError, ImplicitOuterProductError
+from poplite.expr.operations import OPERATIONS
+from poplite.expr.tree import ElementClass
+from poplite.named.axes.axes import Axes, check_lengths, order_of, same_lengths
+from poplite.named.ops.op import Op, as_op, makes
+from poplite.source import here
+from poplite.types import BOOL, FLOAT, INT, ElementTypeLike, element_type
+
+
+class Elementwise(Op):
+    """An operation of `poplite.ops` on each element.
+
+    Attributes:
+        operation: its name there; "cast" for another element type.
+    """
+
+    __slots__ = ("operation",)
+
+    def __init__(
+        self, operation: str, args: tuple[Op, ...], axes: Axes, dtype: ElementClass | None
+    ) -> None:
+        super().__init__(axes, dtype, args)
+        self.operation = operation
+
+    @property
+    def what(self) -> str:  # type: ignore[override]
+        """The operation, for messages."""
+        return self.operation
+
+
+_STRICT: list[bool] = []
+"""The blocks of `strict` that are open."""
+
+
+@contextmanager
+def strict(is_strict: bool = True) -> Iterator[None]:
+    """Refuse operations inside a block whose operands each have an axis that the other has not.
+
+    Such an operation makes an outer product, mostly by mistake. One that is meant says so:
+    `ng.broadcast`.
+
+    >>> import poplite.named as ng
+    >>> x, y = (ng.placeholder([ng.make_axis(3, name)], name=name.lower()) for name in "HW")
+    >>> with strict():
+    ...     z = x + y  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    poplite.errors.ImplicitOuterProductError: add: only 'x' has axis 'H', and only 'y' 'W'
+    """
+    _STRICT.append(is_strict)
+    try:
+        yield
+    finally:
+        _STRICT.pop()
+
+
+@makes("apply")
+def apply(operation: str, *values: Any) -> Op:
+    """Return the node of an operation; numbers take the element type of tensors beside them."""
+    args = tuple([each if isinstance(each, Op) else as_op(each, operation) for each in values])
+    axes = args[0].axes
+    for each in args[1:]:
+        other = each.axes
+        if other is not axes and other.items:
+            axes = _together(operation, args, axes, each) if axes.items else other
+    key = (operation, *[each.dtype for each in args])
+    if key not in _TYPES:
+        _TYPES[key] = _type_of(operation, args)
+    return Elementwise(operation, args, axes, _TYPES[key])
+
+
+_TYPES: dict[tuple[object, ...], ElementClass | None] = {}
+"""Element types of results, by the operation and the types of its operands."""
+
+
+def _together(operation: str, args: Sequence[Op], axes: Axes, other: Op) -> Axes:
+    """Return the axes of operands so far and of one more."""
+    if same_lengths(axes, other.axes) is not None:
+        one = next(each for each in args if same_lengths(each.axes, other.axes) is not None)
+        check_lengths(operation, one.axes, other.axes, lambda: (one.text, other.text))
+    if _STRICT and _STRICT[-1]:
+        check_no_outer(operation, args[0], axes, other)
+    return order_of(axes, other.axes)
+
+
+def check_no_outer(operation: str, one: Op, axes: Axes, other: Op) -> None:
+    """Raise ImplicitOuterProductError where axes and another operand each have one of their own."""
+    if axes.root_set >= other.axes.root_set or axes.root_set <= other.axes.root_set:
+        return
+    mine, its = (axes - other.axes)[0], (other.axes - axes)[0]
+    name, its_name = (each.name or "it" for each in (one, other))
+    wide = ", ".join(order_of(axes, other.axes).names)
+    raise ImplicitOuterProductError(
+        f"{operation}: only '{name}' has axis '{mine.name}', and only '{its_name}' '{its.name}'",
+        at=here(),
+        found=f"left  {one.text}\nright {other.text}",
+        fix=f"ng.broadcast({name}, [{wide}]) if all pairs are meant",
+    )
+
+
+def _type_of(operation: str, args: Sequence[Op]) -> ElementClass | None:
+    """Return the element type of a result; None for numbers among themselves."""
+    known = OPERATIONS[operation]
+    counted = args[:2] if operation == "select" else args
+    types = [each.dtype for each in counted if each.dtype is not None]
+    for each in types[1:]:
+        if each is not types[0]:
+            one, other = (next(a for a in counted if a.dtype is t) for t in (types[0], each))
+            raise ElementTypeError(
+                f"{operation}: {one.dtype!r} and {other.dtype!r} are not mixed",
+                at=here(),
+                found=f"left  {one.text}\nright {other.text}",
+                fix=f"ng.cast({other.name or 'y'}, {one.dtype!r})",
+            )
+    found = types[0] if types else None
+    if found is not None and known.text_for(found) is None:
+        raise ElementTypeError(
+            f"{operation}: not of {found!r}",
+            at=here(),
+            found="\n".join(each.text for each in counted),
+            fix=known.fix or "ng.cast(x, pl.FLOAT)",
+        )
+    if known.gives == "bool":
+        return BOOL
+    if found is None and all(each.dtype is None for each in args):
+        return None
+    return found if found is not None else FLOAT
+
+
+def _unary(operation: str) -> Callable[[Any], Op]:
+    def function(x: Any) -> Op:
+        return apply(operation, x)
+
+    function.__name__ = operation
+    function.__doc__ = f"Return `{operation}` of each element; see `poplite.ops.{operation}`."
+    return function
+
+
+def _binary(operation: str) -> Callable[[Any, Any], Op]:
+    def function(x: Any, y: Any) -> Op:
+        return apply(operation, x, y)
+
+    function.__name__ = operation
+    function.__doc__ = (
+        f"Return `{operation}` of the elements of x and y, paired by their axes; see"
+        f" `poplite.ops.{operation}`."
+    )
+    return function
+
+
+negative, absolute, sign = _unary("negative"), _unary("absolute"), _unary("sign")
+square, sqrt, reciprocal = _unary("square"), _unary("sqrt"), _unary("reciprocal")
+exp, log, sin, cos = _unary("exp"), _unary("log"), _unary("sin"), _unary("cos")
+tanh, sigmoid, relu = _unary("tanh"), _unary("sigmoid"), _unary("relu")
+logical_not = _unary("logical_not")
+
+add, subtract, multiply = _binary("add"), _binary("subtract"), _binary("multiply")
+divide, floordivide, mod = _binary("divide"), _binary("floor_divide"), _binary("remainder")
+power, maximum, minimum = _binary("power"), _binary("maximum"), _binary("minimum")
+equal, not_equal = _binary("equal"), _binary("not_equal")
+less, less_equal = _binary("less"), _binary("less_equal")
+greater, greater_equal = _binary("greater"), _binary("greater_equal")
+logical_and, logical_or = _binary("logical_and"), _binary("logical_or")
+
+
+def where(predicate: Any, x: Any, y: Any) -> Op:
+    """Return the elements of x where a predicate holds, and those of y elsewhere.
+
+    Args:
+        predicate: BOOL, such as a comparison.
+        x: a tensor or a number.
+        y: a tensor or a number.
+    """
+    return apply("select", x, y, predicate)
+
+
+def safelog(x: Any) -> Op:
+    """Return the logarithm of each element, at least -50.
+
+    Source: nGraph's `safelog`, which keeps log(0) finite.
+    """
+    return log(maximum(x, 1.9287498479639178e-22))  # exp(-50)
+
+
+def cast(x: Any, dtype: ElementTypeLike) -> Op:
+    """Return the elements in another type.
+
+    Args:
+        x: a tensor or a number.
+        dtype: the element type.
+    """
+    operand, found = as_op(x, "cast"), element_type(dtype)
+    if operand.dtype is found:
+        return operand
+    return Elementwise("cast", (operand,), operand.axes, found)
+
+
+class StopGradient(Op):
+    """An operand that derivatives take as a constant."""
+
+    __slots__ = ()
+    what = "stop_gradient"
+
+
+def stop_gradient(x: Any) -> Op:
+    """Return x, which derivatives take as a constant."""
+    operand = as_op(x, "stop_gradient")
+    return StopGradient(operand.axes, operand.dtype, (operand,))
+
+
+class Positions(Op):
+    """The numbers 0, 1, ... along one axis."""
+
+    __slots__ = ()
+    what = "positions"
+
+    def __init__(self, axes: Axes) -> None:
+        super().__init__(axes, INT, ())

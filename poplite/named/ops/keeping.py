@@ -1,0 +1,45 @@
+"""Hints: what is stored whatever that costs, and where something lies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from poplite.named.ops.op import Op, as_op
+
+
+class Keep(Op):
+    """An operand that is stored."""
+
+    __slots__ = ()
+    what = "keep"
+
+
+class Place(Op):
+    """An operand that is stored where a hint says.
+
+    Attributes:
+        place: the hint, as `map=` of a tensor.
+    """
+
+    __slots__ = ("place",)
+    what = "place"
+
+    def __init__(self, x: Op, place: Any) -> None:
+        super().__init__(x.axes, x.dtype, (x,))
+        self.place = place
+
+
+def keep(x: Any) -> Op:
+    """Return x, which is stored where it is computed, even if computing it again took less time."""
+    operand = as_op(x, "keep")
+    return Keep(operand.axes, operand.dtype, (operand,))
+
+
+def place(x: Any, map: Any) -> Op:  # noqa: A002  (the word of `ng.variable`)
+    """Return x, stored where a hint says.
+
+    Args:
+        x: a tensor.
+        map: as for `ng.variable`.
+    """
+    return Place(as_op(x, "place"), map)

@@ -1,0 +1,311 @@
+"""A tensor by its axes: one node of a graph of named operations.
+
+x - y        Elementwise("subtract", x, y)     nothing is computed, merged or stored
+x[H, 0]      Slice(x, {H: 0})                  a view, which keeps the other axes
+
+A node is pure: what it comes to is decided where a computation reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
+
+import numpy as np
+
+from poplite.errors import AxisError, ElementTypeError
+from poplite.expr.tree import ElementClass
+from poplite.named.axes.axes import Axes
+from poplite.source import SourceLocation, here
+from poplite.text import clipped, of_type
+from poplite.types import FLOAT
+
+if TYPE_CHECKING:
+    from poplite.named.ops.tensors import TensorOp
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+class Op:
+    """A tensor whose dimensions are axes: a value, or what is computed of others.
+
+    Operators pair axes, in any order; axes that only one operand has are broadcast. `==` compares
+    objects, `ng.equal` elements.
+
+    Attributes:
+        axes: its axes, in its order.
+        dtype: element type; None for a number of Python's, which takes that of its neighbour.
+        args: the operations that it is computed of.
+        name: for messages and pictures.
+        line: the user's line that made it.
+    """
+
+    __slots__ = ("axes", "dtype", "args", "name", "line", "_labels", "__weakref__")
+    what: ClassVar[str] = "operation"
+    """The name of the operation, for messages."""
+    holds_values: ClassVar[bool] = False
+    """Whether it is a tensor with storage, a `TensorOp`."""
+
+    def __init__(
+        self, axes: Axes, dtype: ElementClass | None, args: tuple[Op, ...], name: str = ""
+    ) -> None:
+        self.axes, self.dtype, self.args = axes, dtype, args
+        self.name = name
+        self.line: SourceLocation = here()
+        self._labels: Mapping[str, str] | None = _LABELS[-1] if _LABELS else None
+
+    # -- facts -----------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Length of each axis; None for one that is not set."""
+        return self.axes.lengths
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The labels that a user gave, by `ng.metadata`."""
+        return dict(self._labels or {})
+
+    @property
+    def rank(self) -> int:
+        """Number of axes."""
+        return len(self.axes)
+
+    @property
+    def element_type(self) -> ElementClass:
+        """The element type; FLOAT for a number of Python's."""
+        return FLOAT if self.dtype is None else self.dtype
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be assigned to it."""
+        return True
+
+    @property
+    def text(self) -> str:
+        """It as messages name it: `'x' (N:8, H:3), placeholder made at model.py:8`."""
+        name = f"'{self.name}' " if self.name else ""
+        return f"{name}{self.axes}, {self.what} made at {self.line}"
+
+    def placeholders(self) -> list[TensorOp]:
+        """Return the placeholders that it is computed of, in the order of creation."""
+        return [each for each in self.leaves() if each.input]
+
+    def variables(self) -> list[TensorOp]:
+        """Return the trainable variables that it is computed of, in the order of creation."""
+        return [each for each in self.leaves() if each.trainable]
+
+    def leaves(self) -> list[TensorOp]:
+        """Return the tensors that it is computed of, in the order of creation."""
+        found: list[Any] = [each for each in below([self]) if each.holds_values]
+        return sorted(found, key=lambda each: each.number)
+
+    def __repr__(self) -> str:
+        kind = "number" if self.dtype is None else repr(self.dtype)
+        return f"<{self.what} {self.name + ' ' if self.name else ''}{self.axes} {kind}>"
+
+    # -- operators -------------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Op:
+        return _apply("add", self, other)
+
+    def __radd__(self, other: Any) -> Op:
+        return _apply("add", other, self)
+
+    def __sub__(self, other: Any) -> Op:
+        return _apply("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Op:
+        return _apply("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Op:
+        return _apply("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Op:
+        return _apply("multiply", other, self)
+
+    def __truediv__(self, other: Any) -> Op:
+        return _apply("divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Op:
+        return _apply("divide", other, self)
+
+    def __floordiv__(self, other: Any) -> Op:
+        return _apply("floor_divide", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Op:
+        return _apply("floor_divide", other, self)
+
+    def __mod__(self, other: Any) -> Op:
+        return _apply("remainder", self, other)
+
+    def __rmod__(self, other: Any) -> Op:
+        return _apply("remainder", other, self)
+
+    def __pow__(self, other: Any) -> Op:
+        return _apply("power", self, other)
+
+    def __rpow__(self, other: Any) -> Op:
+        return _apply("power", other, self)
+
+    def __neg__(self) -> Op:
+        return _apply("negative", self)
+
+    def __abs__(self) -> Op:
+        return _apply("absolute", self)
+
+    def __lt__(self, other: Any) -> Op:
+        return _apply("less", self, other)
+
+    def __le__(self, other: Any) -> Op:
+        return _apply("less_equal", self, other)
+
+    def __gt__(self, other: Any) -> Op:
+        return _apply("greater", self, other)
+
+    def __ge__(self, other: Any) -> Op:
+        return _apply("greater_equal", self, other)
+
+    def __getitem__(self, key: Any) -> Op:
+        made: Op = MAKERS["slice"](self, key)
+        return made
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        MAKERS["assign"](self, key, value)
+
+    # -- what it is not --------------------------------------------------------------------------
+
+    def __bool__(self) -> NoReturn:
+        raise self._refused(
+            "the truth of a tensor that has no values yet", "ng.where(p, a, b) chooses by element"
+        )
+
+    def __len__(self) -> NoReturn:
+        raise self._refused("len of a named tensor", "axis.length, of one of its axes")
+
+    def __iter__(self) -> NoReturn:
+        raise self._refused("a named tensor is not iterated", "x[axis, 0], x[axis, 1], ...")
+
+    def __float__(self) -> NoReturn:
+        raise self._refused("a number of a tensor that has no values yet", _VALUES)
+
+    __int__ = __complex__ = __index__ = __float__
+
+    def __matmul__(self, other: object) -> NoReturn:
+        raise self._refused(
+            "'@' does not say which axes are summed", "ng.dot(x, y), or ng.dot(x, y, axes=[H])"
+        )
+
+    __rmatmul__ = __matmul__
+
+    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
+        raise self._refused("a named tensor has no values while a graph is built", _VALUES)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
+        """Take the operators of NumPy's numbers, and refuse its functions and arrays."""
+        names = {"true_divide": "divide", "floor_divide": "floor_divide", "remainder": "remainder"}
+        name = names.get(ufunc.__name__, ufunc.__name__)
+        if method == "__call__" and len(inputs) == 2 and name in _OPERATORS:
+            return _apply(name, *inputs)
+        raise self._refused(f"np.{ufunc.__name__}: NumPy computes values", f"ng.{name}(x)")
+
+    def _refused(self, what: str, fix: str) -> AxisError:
+        return AxisError(what, at=here(), found=self.text, fix=fix)
+
+
+_VALUES = "ng.make_transformer().computation(x)() returns its values"
+
+_OPERATORS = frozenset(
+    ["add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power"]
+    + ["less", "less_equal", "greater", "greater_equal"]
+)
+"""Operators that numbers of NumPy's may stand beside."""
+
+
+MAKERS: dict[str, Callable[..., Any]] = {}
+"""What operators make: modules that stand behind this one fill it in, since all import it."""
+
+
+def makes(name: str) -> Callable[[F], F]:
+    """Return the decorator of what makes an operator's result."""
+
+    def kept(maker: F) -> F:
+        MAKERS[name] = maker
+        return maker
+
+    return kept
+
+
+def _apply(name: str, *operands: Any) -> Op:
+    made: Op = MAKERS["apply"](name, *operands)
+    return made
+
+
+def as_op(value: Any, what: str) -> Op:
+    """Return an operand: an operation, or a number as a constant without axes."""
+    if isinstance(value, Op):
+        return value
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        value = value.item()
+    if isinstance(value, bool | int | float):
+        made: Op = MAKERS["number"](value)
+        return made
+    if isinstance(value, np.ndarray | list | tuple):
+        shape = np.shape(value)
+        raise AxisError(
+            f"{what}: an array of shape {shape} has no axes",
+            at=here(),
+            found=of_type(value),
+            fix=f"ng.constant(array, [{', '.join('HWNCDEFG'[: len(shape)])}])",
+        )
+    if getattr(value, "is_effect", False):
+        raise AxisError(
+            f"{what}: {value!r} changes tensors, and has no value",
+            at=here(),
+            fix="give it to a computation, or put it in ng.sequential",
+        )
+    raise ElementTypeError(
+        f"{what}: {clipped(value)} is no named tensor",
+        at=here(),
+        found=of_type(value),
+        fix="a tensor of ng.placeholder, ng.variable or ng.constant, or a number",
+    )
+
+
+def below(roots: list[Op] | tuple[Op, ...]) -> list[Op]:
+    """Return the nodes that roots are computed of, and the roots, each behind its operands."""
+    found: list[Op] = []
+    seen: set[int] = set()
+    waiting: list[tuple[Op, bool]] = [(root, False) for root in reversed(roots)]
+    while waiting:
+        node, is_done = waiting.pop()
+        if is_done:
+            found.append(node)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            waiting.append((node, True))
+            waiting += [(each, False) for each in reversed(node.args)]
+    return found
+
+
+_LABELS: list[Mapping[str, str]] = []
+"""The labels of the blocks of `metadata` that are open, each with those around it."""
+
+
+@contextmanager
+def metadata(**labels: str) -> Iterator[None]:
+    """Label every operation that is made inside a block.
+
+    >>> import poplite.named as ng
+    >>> x = ng.placeholder([ng.make_axis(3, "H")])
+    >>> with metadata(layer="first"):
+    ...     y = x + 1
+    >>> y.metadata
+    {'layer': 'first'}
+    """
+    _LABELS.append({**(_LABELS[-1] if _LABELS else {}), **labels})
+    try:
+        yield
+    finally:
+        _LABELS.pop()

@@ -1,0 +1,305 @@
+"""Operations that join elements along axes: sums, extremes, means, norms, products of tensors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from poplite.errors import AxisError, ElementTypeError, TensorCreationError
+from poplite.expr.operations import kind_of
+from poplite.expr.tree import ElementClass
+from poplite.named.axes.axes import Axes, AxesLike, check_lengths, chosen, some
+from poplite.named.axes.axis import Root
+from poplite.named.ops.elementwise import absolute, apply, cast, sqrt, square
+from poplite.named.ops.op import Op, as_op
+from poplite.named.ops.shaping import axes_with_order
+from poplite.source import here
+from poplite.types import FLOAT, INT
+
+DEFAULT: Any = type("Default", (), {"__repr__": lambda self: "all shared axes"})()
+"""What stands for axes that a user did not give, where none would mean something else."""
+
+
+class Reduce(Op):
+    """One element made of many along axes.
+
+    Attributes:
+        how: "add", "mul", "min", "max", "logical_and" or "logical_or".
+        reduced: the axes of the operand that are gone.
+    """
+
+    __slots__ = ("how", "reduced")
+
+    def __init__(self, how: str, x: Op, reduced: Axes) -> None:
+        super().__init__(x.axes - reduced, x.dtype, (x,))
+        self.how, self.reduced = how, reduced
+
+    @property
+    def what(self) -> str:  # type: ignore[override]
+        """The operation, for messages."""
+        return {"add": "sum", "mul": "prod", "logical_and": "all", "logical_or": "any"}.get(
+            self.how, self.how
+        )
+
+
+class Extreme(Op):
+    """The position of the first greatest or least element along one axis.
+
+    Attributes:
+        how: "argmax" or "argmin".
+        reduced: the axis.
+    """
+
+    __slots__ = ("how", "reduced")
+
+    def __init__(self, how: str, x: Op, reduced: Axes) -> None:
+        super().__init__(x.axes - reduced, INT, (x,))
+        self.how, self.reduced = how, reduced
+
+    @property
+    def what(self) -> str:  # type: ignore[override]
+        """The operation, for messages."""
+        return self.how
+
+
+def reduced_axes(x: Op, reduction_axes: Any, out_axes: Any, what: str) -> tuple[Axes, Axes | None]:
+    """Return the axes that are reduced, and the order of those left; None as they come."""
+    if reduction_axes is None and out_axes is None:
+        raise AxisError(
+            f"{what}: neither reduction_axes nor out_axes",
+            at=here(),
+            found=x.text,
+            fix=f"ng.{what}(x, reduction_axes=...) for all axes, or a list of them",
+        )
+    out = None if out_axes is None else chosen(out_axes, x.axes, what)
+    if reduction_axes is None:
+        assert out is not None
+        return x.axes - out, out
+    reduced = chosen(reduction_axes, x.axes, what)
+    if out is not None and (reduced & out or len(reduced) + len(out) != x.rank):
+        raise AxisError(
+            f"{what}: reduction_axes {reduced} and out_axes {out} are not all axes, each once",
+            at=here(),
+            found=x.text,
+            fix="one of the two lists alone",
+        )
+    return reduced, out
+
+
+def _reduce(how: str, value: Any, reduction_axes: Any, out_axes: Any, what: str) -> Op:
+    x = as_op(value, what)
+    reduced, out = reduced_axes(x, reduction_axes, out_axes, what)
+    is_logical = how.startswith("logical")
+    if x.dtype is not None and (kind_of(x.dtype) == "bool") != is_logical:
+        raise ElementTypeError(
+            f"{what}: not of {x.dtype!r}",
+            at=here(),
+            found=x.text,
+            fix="a comparison, such as x > 0" if is_logical else "ng.cast(x, pl.FLOAT)",
+        )
+    if how in ("min", "max"):
+        _check_not_empty(what, x, reduced)
+    made = Reduce(how, x, reduced) if reduced.items else x
+    return made if out is None else axes_with_order(made, out)
+
+
+def _check_not_empty(what: str, x: Op, reduced: Axes) -> None:
+    for axis in reduced:
+        if axis.length == 0:
+            raise TensorCreationError(
+                f"{what}: axis '{axis.name}' has length 0", at=here(), found=x.text
+            )
+
+
+def sum(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:  # noqa: A001
+    """Return the sum along axes; of no elements it is 0.
+
+    Args:
+        x: a tensor.
+        reduction_axes: the axes that are gone, in any order; `...` for all.
+        out_axes: the axes that are left, in this order. One of the two lists is needed.
+
+    Raises:
+        AxisError: without either list, or when both do not make up the axes of x.
+        MissingAxisError: for an axis that x has not.
+
+    >>> import poplite.named as ng
+    >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+    >>> sum(ng.placeholder([H, W]), reduction_axes=[H])
+    <sum (W:4) FLOAT>
+    """
+    return _reduce("add", x, reduction_axes, out_axes, "sum")
+
+
+def prod(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
+    """Return the product along axes; of no elements it is 1. See `sum`."""
+    return _reduce("mul", x, reduction_axes, out_axes, "prod")
+
+
+def max(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:  # noqa: A001
+    """Return the greatest element along axes, of which none has length 0. See `sum`."""
+    return _reduce("max", x, reduction_axes, out_axes, "max")
+
+
+def min(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:  # noqa: A001
+    """Return the least element along axes, of which none has length 0. See `sum`."""
+    return _reduce("min", x, reduction_axes, out_axes, "min")
+
+
+def all(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:  # noqa: A001
+    """Return whether all elements along axes are true. See `sum`."""
+    return _reduce("logical_and", x, reduction_axes, out_axes, "all")
+
+
+def any(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:  # noqa: A001
+    """Return whether an element along axes is true. See `sum`."""
+    return _reduce("logical_or", x, reduction_axes, out_axes, "any")
+
+
+class Count(Op):
+    """How many elements axes have: a number, as soon as their lengths are known.
+
+    Attributes:
+        counted: the axes.
+    """
+
+    __slots__ = ("counted",)
+    what = "count"
+
+    def __init__(self, counted: Axes, dtype: ElementClass) -> None:
+        super().__init__(Axes(), dtype, ())
+        self.counted = counted
+
+
+def mean(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
+    """Return the mean along axes, of which none has length 0. See `sum`."""
+    operand = _floats(x, "mean")
+    reduced, out = reduced_axes(operand, reduction_axes, out_axes, "mean")
+    _check_not_empty("mean", operand, reduced)
+    made = sum(operand, reduced) / Count(reduced, operand.element_type)
+    return made if out is None else axes_with_order(made, out)
+
+
+def variance(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
+    """Return the mean square of the differences from the mean, along axes. See `sum`."""
+    operand = _floats(x, "variance")
+    reduced, out = reduced_axes(operand, reduction_axes, out_axes, "variance")
+    return mean(square(operand - mean(operand, reduced)), reduced, out)
+
+
+def _floats(x: Any, what: str) -> Op:
+    operand = as_op(x, what)
+    if operand.dtype is not None and not operand.dtype.is_floating_point:
+        raise ElementTypeError(
+            f"{what}: not of {operand.dtype!r}",
+            at=here(),
+            found=operand.text,
+            fix="ng.cast(x, pl.FLOAT)",
+        )
+    return operand
+
+
+def squared_L2(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
+    """Return the sum of squares along axes. See `sum`."""
+    return _reduce("add", square(x), reduction_axes, out_axes, "squared_L2")
+
+
+def L2_norm(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
+    """Return the root of the sum of squares along axes. See `sum`."""
+    return sqrt(_reduce("add", square(x), reduction_axes, out_axes, "L2_norm"))
+
+
+def L1_norm(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
+    """Return the sum of absolute values along axes. See `sum`."""
+    return _reduce("add", absolute(x), reduction_axes, out_axes, "L1_norm")
+
+
+def argmax(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
+    """Return the position of the greatest element along one axis, the first of equal ones: INT."""
+    return _extreme("argmax", x, reduction_axes, out_axes)
+
+
+def argmin(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
+    """Return the position of the least element along one axis, the first of equal ones: INT."""
+    return _extreme("argmin", x, reduction_axes, out_axes)
+
+
+def _extreme(how: str, value: Any, reduction_axes: Any, out_axes: Any) -> Op:
+    x = as_op(value, how)
+    reduced, out = reduced_axes(x, reduction_axes, out_axes, how)
+    if len(reduced) != 1:
+        raise AxisError(
+            f"{how}: along {len(reduced)} axes, {reduced}",
+            at=here(),
+            found=x.text,
+            fix="one axis; ng.flatten(x, axes) makes one of several",
+        )
+    _check_not_empty(how, x, reduced)
+    made = Extreme(how, x, reduced)
+    return made if out is None else axes_with_order(made, out)
+
+
+# -- products ------------------------------------------------------------------------------------
+
+
+class Dot(Op):
+    """Products of two tensors, summed along axes that both have.
+
+    Attributes:
+        summed: the axes that are gone.
+    """
+
+    __slots__ = ("summed",)
+    what = "dot"
+
+    def __init__(self, x: Op, y: Op, summed: Axes, axes: Axes) -> None:
+        super().__init__(axes, FLOAT if x.dtype is None else x.dtype, (x, y))
+        self.summed = summed
+
+
+def dot(x: Any, y: Any, axes: AxesLike = DEFAULT, out_axes: AxesLike = None) -> Op:
+    """Return the products of two tensors, summed along axes that both have.
+
+    Args:
+        x: a tensor or a number.
+        y: a tensor or a number.
+        axes: which shared axes are summed; left out, all of them. Others stay, as batches: each
+            index of them is a product of its own.
+        out_axes: the order of what is left; left out, that of x, then that of y.
+
+    Raises:
+        MissingAxisError: for an axis that not both have.
+        AxisLengthError: for an axis that has two lengths.
+
+    >>> import poplite.named as ng
+    >>> H, W, N = (ng.make_axis(length, name) for length, name in ((3, "H"), (4, "W"), (8, "N")))
+    >>> dot(ng.placeholder([H, W]), ng.placeholder([W, N]))
+    <dot (H:3, N:8) FLOAT>
+    """
+    one, other = as_op(x, "dot"), as_op(y, "dot")
+    check_lengths("dot", one.axes, other.axes, lambda: (one.text, other.text))
+    shared = one.axes & other.axes
+    summed = shared if axes is DEFAULT else chosen(axes, shared, "dot: shared axes")
+    if not one.axes.items or not other.axes.items or not summed.items:
+        made: Op = apply("multiply", one, other)
+    else:
+        if one.dtype is not other.dtype:
+            apply("multiply", one, other)  # which refuses
+        left = _without(one.axes, summed.root_set)
+        right = _without(other.axes, one.axes.root_set)
+        made = Dot(one, other, summed, some(left + right))
+    return made if out_axes is None else axes_with_order(made, out_axes)
+
+
+def _without(axes: Axes, roots: frozenset[Root]) -> list[Any]:
+    return [each for each in axes.items if each.root not in roots]
+
+
+def size_of(axes: Axes, what: str) -> int:
+    """Return how many elements axes have, whose lengths have to be known."""
+    return math.prod(axis.known_length(what) for axis in axes)
+
+
+def as_type(x: Op, dtype: ElementClass) -> Op:
+    """Return an operation in an element type; numbers without one take it where they are used."""
+    return x if x.dtype is None or x.dtype is dtype else cast(x, dtype)

@@ -1,0 +1,161 @@
+"""Parts of tensors: indices and slices by axis.
+
+x[H, 0]                    without axis H
+x[H, 1:3]                  H has length 2, and pairs with H still
+x[{H: slice(None, None, -1), W: 2}]
+x[0, 1:]                   by the order of the axes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import EllipsisType
+from typing import Any
+
+from poplite.errors import AxisError, TensorIndexError
+from poplite.named.axes.axes import AxesLike, chosen, some
+from poplite.named.axes.axis import Axis, Root
+from poplite.named.ops.op import Op, as_op, makes
+from poplite.source import here
+from poplite.text import amount, clipped, integer_or_none, of_type
+
+Part = slice | int
+"""What is taken of an axis: some of its indices, or one, without the axis."""
+
+
+class Slice(Op):
+    """Some indices of axes.
+
+    Attributes:
+        parts: by the roots of axes, what is taken of them.
+    """
+
+    __slots__ = ("parts",)
+    what = "slice"
+
+    def __init__(self, x: Op, parts: dict[Root, Part]) -> None:
+        axes = []
+        for axis in x.axes:
+            part = parts.get(axis.root)
+            if not isinstance(part, int):
+                axes.append(axis if part is None else axis.slice(part))
+        super().__init__(some(axes), x.dtype, (x,))
+        self.parts = parts
+
+
+_ALL = slice(None)
+
+
+def tensor_slice(x: Any, slices: Sequence[Part], axes: AxesLike = None) -> Op:
+    """Return some indices of a tensor.
+
+    Args:
+        x: a tensor.
+        slices: for each axis a slice, with a step of any sign, or an index, which drops the axis.
+        axes: which axes these are; left out, all of x in order.
+
+    Raises:
+        TensorIndexError: for an index that an axis has not.
+        AxisError: for another number of slices than axes.
+
+    >>> import poplite.named as ng
+    >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+    >>> tensor_slice(ng.placeholder([H, W]), [0, slice(1, None, 2)])
+    <slice (W[1::2]:2) FLOAT>
+    """
+    operand = as_op(x, "tensor_slice")
+    listed = operand.axes if axes is None else chosen(axes, operand.axes, "tensor_slice")
+    if len(slices) != len(listed):
+        raise AxisError(
+            f"tensor_slice: {amount(len(slices), 'slice')} for "
+            f"{amount(len(listed), 'axis', 'axes')}",
+            at=here(),
+            found=operand.text,
+            fix="one for each axis; slice(None) takes all of it",
+        )
+    return sliced(operand, dict(zip(listed, slices, strict=True)))
+
+
+def slice_along_axis(x: Any, axis: Axis, index: int) -> Op:
+    """Return one index of an axis: a tensor without the axis."""
+    operand = as_op(x, "slice_along_axis")
+    (own,) = chosen(axis, operand.axes, "slice_along_axis")
+    return sliced(operand, {own: index})
+
+
+def sliced(x: Op, parts: Mapping[Axis, Any]) -> Op:
+    """Return some indices of axes of x; x itself for all of them."""
+    made: dict[Root, Part] = {}
+    for axis, part in parts.items():
+        found = _part(x, axis, part)
+        if found != _ALL:
+            made[axis.root] = found
+    return Slice(x, made) if made else x
+
+
+def _part(x: Op, axis: Axis, part: Any) -> Part:
+    """Return what is taken of an axis, with an index counted from its begin."""
+    if isinstance(part, EllipsisType):
+        return _ALL
+    if isinstance(part, slice):
+        axis.slice(part)  # which refuses what is no slice of whole numbers
+        numbers = [integer_or_none(each) for each in (part.start, part.stop, part.step)]
+        return slice(*numbers)
+    index = integer_or_none(part)
+    if index is None or isinstance(part, bool):
+        raise TensorIndexError(
+            f"axis '{axis.name}': {clipped(part)} is no index",
+            at=here(),
+            found=f"{of_type(part)}; {x.text}",
+            fix=f"x[{axis.name}, 0], or x[{axis.name}, 1:3]",
+        )
+    length = axis.known_length(f"index {index} of axis '{axis.name}'") if index < 0 else axis.length
+    if length is not None and not -length <= index < length:
+        raise TensorIndexError(
+            f"axis '{axis.name}' has length {length}: there is no index {index}",
+            at=here(),
+            found=x.text,
+            fix=f"from {-length} to {length - 1}" if length else "no index at all",
+        )
+    return index if index >= 0 or length is None else index + length
+
+
+@makes("slice")
+def by_key(x: Op, key: Any) -> Op:
+    """Return what `x[key]` takes."""
+    return sliced(x, parts_of(x, key))
+
+
+def parts_of(x: Op, key: Any) -> dict[Axis, Any]:
+    """Return what a key between brackets takes of which axes."""
+    if isinstance(key, Mapping):
+        return {_own(x, axis): part for axis, part in key.items()}
+    items = key if isinstance(key, tuple) else (key,)
+    if items and isinstance(items[0], Axis):
+        if len(items) % 2:
+            raise AxisError(
+                f"x[{clipped(key)}]: an axis without an index",
+                at=here(),
+                found=x.text,
+                fix=f"x[{items[-1].name if isinstance(items[-1], Axis) else items[0].name}, 0]",
+            )
+        return {_own(x, a): part for a, part in zip(items[::2], items[1::2], strict=True)}
+    if len(items) > x.rank and items != (...,):
+        raise TensorIndexError(
+            f"{amount(len(items), 'index', 'indices')} for {amount(x.rank, 'axis', 'axes')}",
+            at=here(),
+            found=x.text,
+            fix="at most one for each axis",
+        )
+    dots = [n for n, each in enumerate(items) if isinstance(each, EllipsisType)]
+    if len(dots) > 1:
+        raise TensorIndexError("'...' stands twice in brackets", at=here(), found=x.text)
+    if dots:
+        n = dots[0]
+        items = (*items[:n], *[_ALL] * (x.rank - len(items) + 1), *items[n + 1 :])
+    return dict(zip(x.axes, items, strict=False))
+
+
+def _own(x: Op, axis: Any) -> Axis:
+    (own,) = chosen([axis], x.axes, f"x[{clipped(axis)}, ...]")
+    return own

@@ -1,0 +1,297 @@
+"""Tensors that hold values: constants, inputs, state.
+
+                        constant  persistent  trainable  input
+    constant                yes        yes         no      no
+    placeholder              no        yes         no     yes
+    persistent_tensor        no        yes         no      no
+    variable                 no        yes        yes      no
+
+Source: seed 000 of nGraph's documentation, "Tensors".
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.errors import AxisError, AxisLengthError, ElementTypeError
+from poplite.expr.tree import ElementClass
+from poplite.named.axes.axes import Axes, AxesLike, axes_of
+from poplite.named.ops.op import Op, makes
+from poplite.source import here
+from poplite.text import clipped
+from poplite.types import BOOL, FLOAT, INT, ElementTypeLike, element_type
+
+_numbers = itertools.count()
+
+Value = Any
+"""A number, an array of the shape of the axes, or a function of the axes that returns one."""
+
+
+@makes("number")
+class NumberOp(Op):
+    """A number of Python's beside tensors: it takes their element type."""
+
+    __slots__ = ("value",)
+    what = "number"
+
+    def __init__(self, value: bool | int | float) -> None:
+        super().__init__(Axes(), None, ())
+        self.value = value
+
+
+class TensorOp(Op):
+    """A tensor with storage of its own.
+
+    Attributes:
+        number: how many were made before it.
+        kind: "constant", "placeholder", "persistent tensor" or "variable".
+        value: its first value, or that of a constant; None for none.
+        place: where it lies, as `map=` takes it; None for the transformer's rule.
+        layout: how it is stored; None for any way.
+    """
+
+    __slots__ = ("number", "kind", "value", "place", "layout", "has_name")
+    holds_values = True
+
+    def __init__(
+        self,
+        kind: str,
+        axes: Axes,
+        dtype: ElementClass,
+        value: Value,
+        name: str | None,
+        place: Any = None,
+        layout: Any = None,
+    ) -> None:
+        super().__init__(axes, dtype, ())
+        self.number = next(_numbers)
+        self.kind, self.value, self.place, self.layout = kind, value, place, layout
+        self.has_name = name is not None
+        self.name = name or f"{kind.partition(' ')[0]}{self.number}"
+
+    @property
+    def what(self) -> str:  # type: ignore[override]
+        """What it is, for messages."""
+        return self.kind
+
+    @property
+    def constant(self) -> bool:
+        """Whether its value never changes."""
+        return self.kind == "constant"
+
+    @property
+    def persistent(self) -> bool:
+        """Whether it keeps its value from call to call."""
+        return True
+
+    @property
+    def trainable(self) -> bool:
+        """Whether it is listed by `variables()`."""
+        return self.kind == "variable"
+
+    @property
+    def input(self) -> bool:
+        """Whether a call gives it its value."""
+        return self.kind == "placeholder"
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be assigned to it."""
+        return self.constant
+
+    def first_value(self) -> npt.NDArray[Any] | None:
+        """Return its first value as an array of its axes; None for none."""
+        if self.value is None:
+            return None
+        value = self.value(self.axes) if callable(self.value) else self.value
+        shape = tuple(axis.known_length(f"the value of {self.name}") for axis in self.axes)
+        return fitting(value, shape, self)
+
+
+def constant(
+    value: Any,
+    axes: AxesLike = None,
+    dtype: ElementTypeLike | None = None,
+    name: str | None = None,
+    map: Any = None,  # noqa: A002  (a word of these tensors: where they lie)
+) -> TensorOp:
+    """Return a tensor whose value never changes.
+
+    Args:
+        value: a number, or an array of the shape of the axes.
+        axes: one for each dimension; a number fills all of them.
+        dtype: element type; left out, FLOAT for floats, INT for integers, BOOL for truths.
+        name: for messages; left out, an automatic one.
+        map: where it lies, as for `variable`.
+
+    Raises:
+        AxisError: for an array without axes, or with another number of them.
+        AxisLengthError: for an array of another shape.
+
+    >>> import poplite.named as ng
+    >>> constant([1.0, 2.0], [ng.make_axis(2, "H")], name="c")
+    <constant c (H:2) FLOAT>
+    """
+    listed = axes_of(axes)
+    array = np.asarray(value)
+    if array.ndim and array.ndim != len(listed):
+        raise AxisError(
+            f"constant: an array of shape {array.shape} with {len(listed)} axes",
+            at=here(),
+            found=f"the axes are {listed}",
+            fix="an axis for each dimension of the array",
+        )
+    found = element_type(dtype) if dtype is not None else type_for(array)
+    made = TensorOp("constant", listed, found, array, name, map)
+    known = listed.lengths
+    if array.ndim and None not in known:
+        made.first_value()
+    return made
+
+
+def type_for(array: npt.NDArray[Any]) -> ElementClass:
+    """Return the element type that values have on a device: FLOAT for doubles."""
+    kind = array.dtype.kind
+    if kind not in "biuf":
+        raise ElementTypeError(
+            f"values of dtype {array.dtype}",
+            at=here(),
+            found="tensors hold real numbers and truths",
+            fix="the real parts and the imaginary parts as two tensors"
+            if kind == "c"
+            else "an array of numbers",
+        )
+    if array.dtype == np.float16:
+        return element_type("half")
+    return FLOAT if kind == "f" else BOOL if kind == "b" else INT
+
+
+def placeholder(
+    axes: AxesLike = None,
+    dtype: ElementTypeLike = FLOAT,
+    name: str | None = None,
+    map: Any = None,  # noqa: A002
+    layout: Any = None,
+) -> TensorOp:
+    """Return a tensor that each call of a computation gives a value.
+
+    Args:
+        axes: of the tensor; none for a single number.
+        dtype: element type.
+        name: for messages; left out, an automatic one.
+        map: where it lies, as for `variable`.
+        layout: how it is stored, as for `variable`.
+
+    >>> import poplite.named as ng
+    >>> placeholder([ng.make_axis(2, "H")], name="x")
+    <placeholder x (H:2) FLOAT>
+    """
+    found = element_type(dtype)
+    return TensorOp("placeholder", axes_of(axes), found, None, name, map, layout)
+
+
+def variable(
+    axes: AxesLike = None,
+    initial_value: Value = None,
+    dtype: ElementTypeLike = FLOAT,
+    name: str | None = None,
+    map: Any = None,  # noqa: A002
+    layout: Any = None,
+) -> TensorOp:
+    """Return state that is trained: `variables()` of what reads it lists it.
+
+    Args:
+        axes: of the tensor; none for a single number.
+        initial_value: a number, an array of the shape of the axes, or a function of the axes that
+            returns one. Left out, zeros.
+        dtype: element type.
+        name: for messages; left out, an automatic one.
+        map: where it lies: a tile, a `pl.TileMapping`, another named tensor, or what is done with
+            its axes, `{H: "tiles"}` or `{H: 4, W: 8}`. Left out, the transformer decides.
+        layout: how it is stored: `ng.row_major(axes)`, `ng.column_major(axes)`. Left out, any way.
+
+    >>> import poplite.named as ng
+    >>> variable([ng.make_axis(2, "H")], 0.5, name="w")
+    <variable w (H:2) FLOAT>
+    """
+    return _state("variable", axes, initial_value, dtype, name, map, layout)
+
+
+def persistent_tensor(
+    axes: AxesLike = None,
+    initial_value: Value = None,
+    dtype: ElementTypeLike = FLOAT,
+    name: str | None = None,
+    map: Any = None,  # noqa: A002
+    layout: Any = None,
+) -> TensorOp:
+    """Return state that is not trained, such as the velocity of a step of descent.
+
+    Args:
+        axes: of the tensor; none for a single number.
+        initial_value: as for `variable`.
+        dtype: element type.
+        name: for messages; left out, an automatic one.
+        map: where it lies, as for `variable`.
+        layout: how it is stored, as for `variable`.
+
+    >>> import poplite.named as ng
+    >>> persistent_tensor([ng.make_axis(2, "H")], name="v")
+    <persistent tensor v (H:2) FLOAT>
+    """
+    return _state("persistent tensor", axes, initial_value, dtype, name, map, layout)
+
+
+def _state(
+    kind: str,
+    axes: AxesLike,
+    value: Value,
+    dtype: ElementTypeLike,
+    name: str | None,
+    place: Any,
+    layout: Any,
+) -> TensorOp:
+    listed, found = axes_of(axes), element_type(dtype)
+    made = TensorOp(kind, listed, found, 0 if value is None else value, name, place, layout)
+    if not callable(value) and None not in listed.lengths:
+        made.first_value()
+    return made
+
+
+def fitting(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.NDArray[Any]:
+    """Return a value as an array of a tensor's shape and type; a number fills all of it."""
+    dtype = tensor.element_type.dtype
+    array = np.asarray(value)
+    if array.dtype == dtype and array.shape == shape:
+        return array
+    type_for(array)
+    if array.ndim and array.shape != shape:
+        where = next(
+            (d for d, (a, b) in enumerate(zip(array.shape, shape, strict=False)) if a != b), None
+        )
+        if array.ndim != len(shape) or where is None:
+            raise AxisLengthError(
+                f"{tensor.name}: a value of shape {array.shape} for axes {tensor.axes}",
+                at=here(),
+                found=tensor.text,
+                fix=f"an array of shape {shape}, or a number",
+            )
+        raise AxisLengthError(
+            f"{tensor.name}: axis '{tensor.axes[where].name}' has length {shape[where]}, the value"
+            f" {array.shape[where]}",
+            at=here(),
+            found=f"the value has shape {array.shape}; {tensor.text}",
+            fix=f"an array of shape {shape}",
+        )
+    if array.dtype.kind == "f" and dtype.kind in "iu":
+        raise ElementTypeError(
+            f"{tensor.name}: a value of dtype {array.dtype} for {tensor.element_type!r}",
+            at=here(),
+            found=clipped(value),
+            fix="whole numbers, or dtype=pl.FLOAT of the tensor",
+        )
+    return np.broadcast_to(array.astype(dtype), shape)

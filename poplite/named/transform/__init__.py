@@ -1,0 +1,1 @@
+"""Computations: items on a graph of tiles, called like functions."""

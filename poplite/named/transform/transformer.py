@@ -1,0 +1,276 @@
+"""Transformers make computations, which share a graph of tiles, an engine, and state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from poplite.errors import AxisError, InvalidOption
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.machine.target import Target
+from poplite.named.effects.items import Effect, Item, item_of
+from poplite.named.ops.op import Op, below
+from poplite.named.ops.tensors import TensorOp
+from poplite.named.transform.computation import Computation
+from poplite.named.transform.placing import Placed, as_axes, placed
+from poplite.simulator.engine import Engine
+from poplite.source import here
+from poplite.text import clipped, of_type
+
+Checks = Literal["strict", "fast", "none"]
+
+
+class Transformer:
+    """Computations on one device, which share the state of variables.
+
+    Args:
+        target: the device.
+        hints: where tensors lie that have one of these axes, as `map=` of `ng.variable` has them.
+        is_strict: whether operations may not make outer products by themselves.
+        fuse: "cost" to store what pays; "none" to store each operation by itself.
+        checks: of the engine.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        hints: Mapping[Any, Any],
+        is_strict: bool,
+        fuse: str,
+        checks: Checks,
+    ) -> None:
+        self.target, self.is_strict = target, is_strict
+        self._hints, self._fuse, self._checks = dict(hints), fuse, checks
+        self._reset()
+
+    def _reset(self) -> None:
+        self._graph = Graph(self.target)
+        self._tensors: dict[TensorOp, Tensor] = {}
+        self._places: dict[TensorOp, Placed] = {}
+        self._computations: list[Computation] = []
+        self._engine: Engine | None = None
+
+    # -- computations ----------------------------------------------------------------------------
+
+    def computation(self, results: Any, *params: Any, name: str | None = None) -> Computation:
+        """Return a function of some tensors that computes results, and has effects.
+
+        Args:
+            results: an operation or effect, or several as a list, tuple, set or dictionary; None
+                for none. What a call returns has the same form.
+            params: placeholders, in the order of the call's arguments, and state that the call
+                writes first; or "all" for all placeholders that are needed, in order of creation.
+            name: of the program, and in reports.
+
+        Raises:
+            AxisError: for a parameter that is no tensor, and for placeholders that are needed and
+                not among them.
+        """
+        made = Computation(self, results, params, name or f"computation{len(self._computations)}")
+        self._computations.append(made)
+        return made
+
+    def initialize(self) -> None:
+        """Give all tensors storage and their first values; a call does it by itself."""
+        if self._engine is None:
+            programs = {each.name: each.program for each in self._computations}
+            self._engine = Engine(self._graph, programs, checks=self._checks)
+            for each in self._computations:
+                each.is_added = True
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of all computations."""
+        return self._graph
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of all computations, with the state."""
+        self.initialize()
+        assert self._engine is not None
+        return self._engine
+
+    def reset(self) -> None:
+        """Forget all computations and all state."""
+        self._reset()
+
+    def close(self) -> None:
+        """Let go of the graph, the engine and their memory."""
+        self._reset()
+
+    def __enter__(self) -> Transformer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- for computations ------------------------------------------------------------------------
+
+    @property
+    def fuse(self) -> str:
+        """How what is stored is decided."""
+        return self._fuse
+
+    def engine_for(self, computation: Computation) -> Engine:
+        """Return the engine, with the program of a computation."""
+        program = computation.program
+        if self._engine is None:
+            self.initialize()
+        elif not computation.is_added:
+            self._engine.add_program(program, computation.name)
+            computation.is_added = True
+        assert self._engine is not None
+        return self._engine
+
+    def tensor(self, op: TensorOp) -> Tensor:
+        """Return the tensor of a constant, an input or a state, in the order of its axes."""
+        if op not in self._tensors:
+            self._tensors[op] = self._stored(op)
+        return self._tensors[op]
+
+    def variable(self, op: Op, hint: Any) -> Tensor:
+        """Return a new variable for a result, placed by a hint."""
+        lengths = tuple(axis.known_length(f"storing {op.text}") for axis in op.axes)
+        where = self._placed(op, lengths, hint)
+        sizes = tuple(where.order.index(axis) for axis in op.axes)
+        shape = tuple(lengths[op.axes.index(axis)] for axis in where.order)
+        assert len(sizes) == len(shape)
+        made = self._graph.add_variable(
+            op.element_type, shape, op.name or op.what, mapping=where.mapping
+        )
+        return as_axes(made, where.order, op.axes)
+
+    def _stored(self, op: TensorOp) -> Tensor:
+        lengths = tuple(axis.known_length(f"storing '{op.name}'") for axis in op.axes)
+        for axis in op.axes:
+            axis.keep_length(op.text)
+        where = self._places[op] = self._placed(op, lengths, op.place)
+        order = [op.axes.index(axis) for axis in where.order]
+        shape = tuple(lengths[d] for d in order)
+        value = op.first_value()
+        stored = None if value is None else value.transpose(order)
+        if op.constant:
+            assert stored is not None
+            made = self._graph.add_constant(
+                op.element_type, shape, stored, op.name, mapping=where.mapping
+            )
+        else:
+            made = self._graph.add_variable(
+                op.element_type, shape, op.name, mapping=where.mapping, initial_value=stored
+            )
+        return as_axes(made, where.order, op.axes)
+
+    def _placed(self, op: Op, lengths: tuple[int, ...], hint: Any) -> Placed:
+        if isinstance(hint, TensorOp):
+            self.tensor(hint)
+            like = self._places[hint]
+            if hint.axes == op.axes:
+                return like
+            hint = hint.place
+        if hint is None:
+            hint = self._hint_for(op)
+        size = op.element_type.size_bytes
+        return placed(self._graph, op.axes, lengths, size, hint or None)
+
+    def _hint_for(self, op: Op) -> dict[Any, Any]:
+        """Return the hints that concern a tensor.
+
+        An axis on "tiles" has all of them for itself; numbers of blocks make one grid together, of
+        which a tensor without one of the axes lies on the first tiles.
+        """
+        own = {axis: count for axis, count in self._hints.items() if axis in op.axes}
+        if any(isinstance(count, int) for count in own.values()):
+            grid = self._hints.items()
+            return {axis: n for axis, n in grid if isinstance(n, int) or axis in op.axes}
+        return own
+
+
+def make_transformer(
+    target: Target | None = None,
+    *,
+    tiles: int | None = None,
+    map: Mapping[Any, Any] | None = None,  # noqa: A002  (the word of `ng.variable`)
+    strict: bool = False,
+    fuse: Literal["cost", "none"] = "cost",
+    checks: Checks = "fast",
+) -> Transformer:
+    """Return a transformer, which makes computations.
+
+    Args:
+        target: the device; left out, an IPU, or one of `tiles` tiles.
+        tiles: how many tiles, where no target is given.
+        map: where tensors lie that have one of these axes, as `map=` of `ng.variable` takes them:
+            `{N: "tiles"}`.
+        strict: whether operations are refused that make an outer product by themselves, as in a
+            block of `ng.strict`.
+        fuse: "cost" to store what pays; "none" to store each operation by itself.
+        checks: of the engine, see `pl.Engine`.
+
+    Raises:
+        InvalidOption: for a target beside tiles, and for options that are none.
+
+    >>> import poplite.named as ng
+    >>> H = ng.make_axis(3, "H")
+    >>> x = ng.placeholder([H])
+    >>> with make_transformer(tiles=2) as device:
+    ...     double = device.computation(x + x, x)
+    ...     double([1, 2, 3])
+    array([2., 4., 6.], dtype=float32)
+    """
+    if target is not None and tiles is not None:
+        raise InvalidOption(
+            "make_transformer: a target beside tiles",
+            at=here(),
+            fix="pl.Target(tiles=...) alone, or tiles= alone",
+        )
+    if fuse not in ("cost", "none"):
+        raise InvalidOption(
+            f"make_transformer: fuse={clipped(fuse)}",
+            at=here(),
+            found=of_type(fuse),
+            fix='fuse="cost" or fuse="none"',
+        )
+    found = target or (Target() if tiles is None else Target(tiles=tiles))
+    return Transformer(found, map or {}, strict, fuse, checks)
+
+
+def listed_items(results: Any) -> list[Item]:
+    """Return the items of results, in order."""
+    if results is None:
+        return []
+    if isinstance(results, Op | Effect):
+        return [results]
+    if isinstance(results, Mapping):
+        return [item_of(each, "computation") for each in results.values()]
+    if isinstance(results, Iterable) and not isinstance(results, str):
+        return [item_of(each, "computation") for each in results]
+    return [item_of(results, "computation")]
+
+
+def needed(items: list[Item]) -> list[TensorOp]:
+    """Return the tensors that items read or write, in order of creation."""
+    roots: list[Op] = []
+    waiting: list[Any] = list(items)
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Op):
+            roots.append(item)
+        else:
+            for name in ("target", "value", "item"):
+                if hasattr(item, name):
+                    waiting.append(getattr(item, name))
+            waiting += [*getattr(item, "items", ()), *getattr(item, "assigns", ())]
+    found = [each for each in below(roots) if isinstance(each, TensorOp)]
+    return sorted(found, key=lambda each: each.number)
+
+
+def no_tensor(value: Any) -> AxisError:
+    """Return the error for a parameter that is no tensor of its own."""
+    text = value.text if isinstance(value, Op) else clipped(value)
+    return AxisError(
+        f"computation: {text} is no parameter",
+        at=here(),
+        found=of_type(value),
+        fix="a placeholder, or a variable or persistent tensor that a call writes",
+    )

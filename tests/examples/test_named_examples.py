@@ -1,0 +1,35 @@
+"""The examples of named axes: each checks itself, and is run as it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers.scripts import script
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("named_seeds", [], ["elementwise: 10 of 10 hold", "tensors: 6 of 6 hold"]),
+        (
+            "named_l2",
+            ["--length", "100000", "--tiles", "16"],
+            ["  beside x and y, of 800,000 bytes: 452 bytes"],
+        ),
+        ("named_attention", ["--tiles", "4"], ["by wo"]),
+        ("named_digits", [], ["logistic regression: loss 1.9", "two layers: loss 1.7"]),
+    ],
+)
+def test_examples_find_nothing_wrong(
+    root: Path,
+    name: str,
+    options: list[str],
+    said: list[str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert script(root / "examples" / f"{name}.py").main(options) == 0
+    printed = capsys.readouterr().out
+    assert all(each in printed for each in said), printed
+    assert "WRONG" not in printed

@@ -1,0 +1,216 @@
+"""Axes: the tables of seed 002, what is refused, and how messages read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import poplite.named as ng
+from poplite.errors import AxisError, AxisLengthError, DuplicateAxisError, MissingAxisError
+from poplite.named.axes.axes import check_lengths, chosen, order_of
+
+AXES = {name: ng.make_axis(length, name) for length, name in enumerate("ABCEHMNPW", 2)}
+
+
+def axes(names: str) -> ng.Axes:
+    return ng.make_axes([AXES[name] for name in names])
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "result"),
+    [
+        # "When matches, output the same axis."
+        ("H", "H", "H"),
+        ("HW", "HW", "HW"),
+        # "Automatic broadcasting / dim shuffle"
+        ("HW", "H", "HW"),
+        ("HW", "W", "HW"),
+        ("HW", "WN", "HWN"),
+        ("HW", "NW", "HWN"),
+        ("CH", "WHN", "CHWN"),
+        # "If one operand's axes are a superset of the other's, use that operand's axis order"
+        ("HWN", "NH", "HWN"),
+        ("HW", "NHW", "NHW"),
+        ("HW", "NWH", "NWH"),
+        ("H", "CHW", "CHW"),
+        # "Otherwise order is determined by concatenating"
+        ("CHW", "NWH", "CHWN"),
+        # "If the set of axes for both operands match exactly ... use the order of the left"
+        ("NCHW", "CHWN", "NCHW"),
+        ("HW", "WH", "HW"),
+        ("WH", "HW", "WH"),
+        # "Commutative property is as usual, though axis order ... can be different."
+        ("H", "W", "HW"),
+        ("W", "H", "WH"),
+        ("C", "HW", "CHW"),
+        ("HW", "C", "HWC"),
+        # seed 003: "(C, H, W, N)" and "(W, H)"
+        ("CHWN", "WH", "CHWN"),
+        ("", "HW", "HW"),
+        ("", "", ""),
+    ],
+)
+def test_the_order_of_two_operands(left: str, right: str, result: str) -> None:
+    assert order_of(axes(left), axes(right)) == axes(result)
+
+
+def test_sets_are_associative_and_orders_are_not() -> None:
+    H, W, WH = axes("H"), axes("W"), axes("WH")
+    one, other = order_of(order_of(H, W), WH), order_of(H, order_of(W, WH))
+    assert one.is_equal_set(other)
+    assert (one, other) == (axes("HW"), axes("WH"))
+
+
+@pytest.mark.parametrize(
+    ("sign", "left", "right", "result"),
+    [
+        # "__sub__: set operation, returns the ordered set difference of axes"
+        ("-", "AB", "B", "A"),
+        ("-", "ABC", "", "ABC"),
+        # "__or__: set operation, returns ordered set union of axes"
+        ("|", "AB", "BE", "ABE"),
+        ("|", "AB", "BA", "AB"),
+        # "__and__: set operation, returns ordered set intersection of axes"
+        ("&", "BA", "AC", "A"),
+        ("&", "ABC", "CB", "BC"),
+        # "__add__: list operation, concatenated axes"
+        ("+", "A", "BC", "ABC"),
+    ],
+)
+@pytest.mark.parametrize("form", [lambda a: a, list, tuple], ids=["Axes", "list", "tuple"])
+def test_algebra(sign: str, left: str, right: str, result: str, form: Any) -> None:
+    a, b = axes(left), axes(right)
+    for one, other in ((a, form(b)), (form(a), b)):
+        found = {
+            "-": lambda x, y: x - y,
+            "|": lambda x, y: x | y,
+            "&": lambda x, y: x & y,
+            "+": lambda x, y: x + y,
+        }[sign](one, other)
+        assert found == axes(result)
+
+
+def test_single_axes_make_axes() -> None:
+    H, W = AXES["H"], AXES["W"]
+    assert (axes("HW"), axes("H"), axes(""), axes("H")) == (H + W, H | H, H & W, H - W)
+    assert axes("HW") - H == axes("W")
+
+
+def test_lists_and_sets_of_axes() -> None:
+    a = axes("HWN")
+    assert (a[0], a[-1], a[1:], len(a)) == (AXES["H"], AXES["N"], axes("WN"), 3)
+    assert (a.index(AXES["W"]), AXES["W"] in a, AXES["C"] in a, "H" in a) == (1, True, False, False)
+    assert (a.names, a.lengths, a.size) == (("H", "W", "N"), (6, 10, 8), 480)
+    assert a == axes("HWN") != axes("HNW")
+    assert (a == (1, 2), a.is_equal_set(axes("NWH")), a.is_not_equal_set(axes("NWH"))) == (
+        *(False, True),
+        False,
+    )
+    assert axes("H").is_sub_set(a)
+    assert not a.is_sub_set(axes("H"))
+    assert a.is_super_set(axes("NH"))
+    assert axes("").is_sub_set(axes(""))
+    assert not axes("")
+    assert ng.make_axes().size == 1
+
+
+def test_parts_pair_with_the_axis_and_keep_their_length() -> None:
+    part = ng.make_axes(AXES["H"].slice(slice(1, 3)))
+    assert part == axes("H")
+    assert (part.lengths, (part | axes("HW")).lengths) == ((2,), (2, 10))
+
+
+def test_axes_of_a_dictionary_have_its_names_and_lengths() -> None:
+    made = ng.make_axes({"H": 3, "W": None})
+    assert repr(made) == "(H:3, W:?)"
+    made.set_shape([4, 5])
+    assert (made.lengths, made.size, made.find("W")) == ((4, 5), 20, made[1])
+    with pytest.raises(AxisLengthError, match="1 length for 2 axes"):
+        made.set_shape([4])
+
+
+def test_an_axis_twice_is_refused() -> None:
+    """Seed 002: "An axis can occur at most once in the axes of a tensor"."""
+    H = ng.make_axis(2, "H")
+    for items in ([H, H], [H, H.resized(3)], [H, AXES["W"], H.slice(slice(1))]):
+        with pytest.raises(DuplicateAxisError, match="^axis 'H' occurs twice") as caught:
+            ng.make_axes(items)
+        assert caught.value.found.startswith("(H:2, ")
+        assert caught.value.fix == "H.fresh() pairs with nothing else"
+    with pytest.raises(DuplicateAxisError):
+        H + (AXES["W"] + H)
+
+
+def test_two_axes_of_one_name_are_refused_by_both_lines() -> None:
+    one, other = ng.make_axis(2, "H"), ng.make_axis(3, "H")
+    with pytest.raises(DuplicateAxisError, match="^two different axes are named 'H'") as caught:
+        one + other
+    assert caught.value.found.count("test_axes.py") == 2
+
+
+@pytest.mark.parametrize("items", ["HW", {AXES["H"]}, 3, [3], [AXES["H"], None], [...]])
+def test_what_is_no_axis_is_refused(items: Any) -> None:
+    with pytest.raises(AxisError) as caught:
+        ng.make_axes(items)
+    assert caught.value.fix
+
+
+def test_names_are_found_or_the_nearest_is_named() -> None:
+    made = ng.make_axes({"height": 3, "width": 4})
+    with pytest.raises(MissingAxisError, match="'heigt'.*did you mean 'height'") as caught:
+        made.find("heigt")
+    assert caught.value.found == "the names are height, width"
+    assert isinstance(caught.value, LookupError)
+    with pytest.raises(MissingAxisError, match="there is no axis"):
+        ng.make_axes().find("x")
+
+
+def test_dots_stand_for_all_others() -> None:
+    a = axes("CHWN")
+    assert chosen([AXES["N"], ...], a, "order") == axes("NCHW")
+    assert chosen([AXES["N"], ..., AXES["C"]], a, "order") == axes("NHWC")
+    assert chosen(..., a, "sum") == a
+    assert chosen([*axes("WH")], a, "sum") == axes("WH")
+    assert chosen(None, a, "sum") == axes("")
+    with pytest.raises(DuplicateAxisError, match="sum: '...' stands twice"):
+        chosen([..., ...], a, "sum")
+    with pytest.raises(MissingAxisError, match=r"sum: no axis 'P' among \(C:4, H:6") as caught:
+        chosen([AXES["P"]], a, "sum")
+    assert "test_axes.py" in caught.value.found
+    assert caught.value.fix.startswith("the axes are (C:4, ")
+    with pytest.raises(AxisError, match="^3 is no axis"):
+        chosen([3], a, "sum")
+
+
+def test_another_axis_of_the_name_is_told_apart() -> None:
+    twin = ng.make_axis(6, "H")
+    with pytest.raises(MissingAxisError, match="'H' is another axis than the 'H' of ") as caught:
+        chosen([twin], axes("HW"), "sum")
+    assert caught.value.found.count("test_axes.py") == 2
+    with pytest.raises(MissingAxisError, match="^axes: 'H' is another axis"):
+        axes("HW").index(twin)
+
+
+def test_lengths_are_compared_where_axes_meet() -> None:
+    H = ng.make_axis(4, "H")
+    part = H.slice(slice(0, 3))
+    check_lengths("add", ng.make_axes(H), axes("W"))
+    with pytest.raises(AxisLengthError) as caught:
+        check_lengths("add", ng.make_axes([AXES["N"], part]), ng.make_axes(H))
+    assert str(caught.value).startswith(
+        "add: axis 'H' has length 3 in the left operand and 4 in the right"
+    )
+    assert caught.value.found == ("left  (N:8, H[0:3]:3); its H is H[0:3] of H:4\nright (H:4)")
+    assert caught.value.fix == (
+        "x[H, 0:3] of the longer one, or H.fresh() if they are different axes"
+    )
+
+
+def test_unknown_lengths_are_compared_once_they_are_known() -> None:
+    H = ng.make_axis(name="H")
+    left, right = ng.make_axes(H), ng.make_axes(H.resized(3))
+    check_lengths("add", left, right)
+    H.length = 4
+    with pytest.raises(AxisLengthError, match="has length 4 in the left operand and 3"):
+        check_lengths("add", left, right)

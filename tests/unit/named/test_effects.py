@@ -1,0 +1,166 @@
+"""Effects: the table of items, simultaneous writes, what keeps its value and what is read anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poplite.named as ng
+from poplite.errors import AxisError, AxisLengthError, MissingAxisError, ReadOnlyError
+
+H, W = ng.make_axis(3, "H"), ng.make_axis(2, "W")
+
+
+def state(value: Any = 0, name: str = "x") -> ng.Op:
+    return ng.variable([], value, name=name)
+
+
+def run(*results: Any, **options: Any) -> list[Any]:
+    """What one call returns, numbers as Python's."""
+    found = ng.make_transformer(tiles=2, **options).computation(list(results))()
+    return [None if each is None else each.tolist() for each in found]
+
+
+def test_a_listed_expression_keeps_its_value_and_others_are_read_anew() -> None:
+    """x0 = x+x; x1 = x+x; sequential([x0, assign(x, 2), x1, x0]) from x = 0 leaves 0 and 4."""
+    x = state()
+    x0, x1 = x + x, x + x
+    assert run(ng.sequential([x0, ng.assign(x, 2), x1, x0]), x0, x1) == [0, 0, 4]
+    x = state()
+    x0, x1 = x + x, x + x
+    assert run(x0, ng.assign(x, 2), x1, x0, x) == [0, None, 4, 0, 2]
+
+
+def test_a_bare_variable_is_not_remembered() -> None:
+    x = state(1)
+    assert run(x, ng.assign(x, x + 1), x, ng.assign(x, x * 5), x) == [1, None, 2, None, 10]
+
+
+def test_an_expression_inside_an_item_is_read_at_its_place_whole() -> None:
+    """The loss after an update is that of the new weights, also where the update shared parts."""
+    w = state(3, "w")
+    error = w - 1
+    loss = error * error
+    gradient = ng.deriv(loss, w)
+    assert run(ng.sequential([ng.assign(w, w - 0.25 * gradient), loss])) == [1]
+    w = state(3, "w")
+    loss = (w - 1) * (w - 1)
+    update = ng.assign(w, w - 0.25 * ng.deriv(loss, w))
+    assert run(loss, update, w) == [4, None, 2]
+
+
+def test_parallel_reads_everything_before_it_writes_anything() -> None:
+    x, y = state(1, "x"), state(10, "y")
+    swap = ng.parallel([ng.assign(x, y), ng.assign(y, x)])
+    assert run(swap, x, y) == [None, 10, 1]
+    x, y = state(1, "x"), state(10, "y")
+    assert run(ng.sequential([ng.assign(x, y), ng.assign(y, x)]), x, y) == [None, 10, 10]
+
+
+@pytest.mark.parametrize("fuse", ["cost", "none"])
+def test_parallel_reads_sums_of_what_it_writes_before(fuse: str) -> None:
+    x = ng.variable([H], [1, 2, 3], name="x")
+    y = ng.variable([H], [1, 1, 1], name="y")
+    total = ng.sum(x * y, [H])
+    both = ng.parallel([ng.assign(x, x + total), ng.assign(y, y * total + x)])
+    assert run(both, x, y, fuse=fuse) == [None, [7, 8, 9], [7, 8, 9]]
+
+
+def test_overlapping_writes_are_refused_with_both_lines() -> None:
+    x = ng.variable([H], 0, name="x")
+    both = ng.parallel([ng.assign(x[H, :2], 1), ng.assign(x[H, 1:], 2)])
+    with pytest.raises(AxisError, match="two assignments write the same elements of 'x'") as caught:
+        run(both)
+    assert caught.value.found.count("test_effects.py") == 2
+    x = ng.variable([H], 0, name="x")
+    apart = ng.parallel([ng.assign(x[H, :1], 1), ng.assign(x[H, 1:], 2)])
+    assert run(apart, x) == [None, [1, 2, 2]]
+
+
+def test_repeat_does_an_item_again_and_remembers_nothing_of_it() -> None:
+    x = state(1)
+    twice = x + x
+    assert run(ng.repeat(3, ng.assign(x, twice)), twice, x) == [None, 16, 8]
+    x = state(1)
+    assert run(ng.repeat(4, [ng.assign(x, x * 2), x + 1]), x, ng.repeat(0, ng.assign(x, 0)), x) == [
+        *(None, 16, None, 16)
+    ]
+
+
+def test_steps_record_what_is_assigned_in_python() -> None:
+    """Seed 000: "values can be assigned to its elements, as in x[...] = y"."""
+    x, y = ng.variable([H, W], 0, name="x"), ng.variable([W, H], [[1, 2, 3], [4, 5, 6]], name="y")
+    with ng.steps() as update:
+        x[...] = y
+        x[H, 0] = -1.0
+        x[W, 1] = x[W, 1] * 2
+        x[0, 1] = 9
+    assert run(update, x) == [None, [[-1, 9], [2, 10], [3, 12]]]
+    with pytest.raises(AxisError, match=r"'x\[...\] = ' outside of steps") as caught:
+        x[...] = y
+    assert "ng.assign(x, value)" in caught.value.fix
+    assert "with ng.steps()" in caught.value.fix
+
+
+def test_values_are_reordered_and_broadcast_to_the_target() -> None:
+    x = ng.variable([H, W], 0, name="x")
+    y = ng.constant([1.0, 2.0], [W])
+    assert run(ng.assign(x, y), x) == [None, [[1, 2]] * 3]
+    x = ng.variable([H, W], 0, name="x")
+    assert run(ng.assign(x, np.arange(6.0).reshape(3, 2)), x) == [None, [[0, 1], [2, 3], [4, 5]]]
+
+
+def test_views_of_a_target_are_written_through() -> None:
+    x = ng.variable([H, W], 0, name="x")
+    flat = ng.flatten(x)
+    turned = ng.axes_with_order(x, [W, H])
+    found = run(ng.assign(flat, np.arange(6.0)), ng.assign(turned[W, 0], 7), x)
+    assert found == [None, None, [[7, 1], [7, 3], [7, 5]]]
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        (lambda x: x + 1, "'add' is computed, and has no storage"),
+        (lambda x: ng.constant(1.0, [H], name="c"), "'c' is a constant"),
+        (lambda x: ng.broadcast(x, [H, W]), "'broadcast' is computed"),
+        (lambda x: ng.pad(x, {H: 1}), "'concat' is computed"),
+        (lambda x: 3, "assign: 3 is no tensor"),
+    ],
+)
+def test_only_tensors_with_storage_take_values(target: Any, said: str) -> None:
+    x = ng.variable([H], 0, name="x")
+    with pytest.raises(ReadOnlyError, match=said):
+        ng.assign(target(x), 1)
+
+
+def test_what_does_not_fit_a_target_is_refused() -> None:
+    x = ng.variable([H], 0, name="x")
+    with pytest.raises(MissingAxisError, match="no axis 'W' among"):
+        ng.assign(x, ng.constant([1.0, 2.0], [W]))
+    with pytest.raises(AxisLengthError, match="assign: axis 'H' has length 3 in the left"):
+        ng.assign(x, ng.constant([1.0, 2.0], [H.resized(2)]))
+    with pytest.raises(AxisError, match=r"an array of shape \(2, 2\) has no axes"):
+        ng.assign(x, np.ones((2, 2)))
+
+
+def test_effects_take_no_part_in_formulas() -> None:
+    x = state()
+    update = ng.assign(x, 1)
+    with pytest.raises(AxisError, match="changes tensors, and has no value"):
+        x + update
+    with pytest.raises(AxisError, match="parallel: .* is no assignment"):
+        ng.parallel([x + 1])
+    with pytest.raises(AxisError, match="repeat: -1 times"):
+        ng.repeat(-1, update)
+    with pytest.raises(AxisError, match="sequential: .* is no list"):
+        ng.sequential(update)  # type: ignore[arg-type]
+
+
+def test_a_result_that_is_overwritten_later_is_that_of_its_place() -> None:
+    x = ng.variable([H], [1, 2, 3], name="x")
+    view, part = ng.axes_with_order(x, [H]), x[H, 1:]
+    found = run(view, part, ng.assign(x, x * 10), part, x)
+    assert found == [[1, 2, 3], [2, 3], None, [2, 3], [10, 20, 30]]

@@ -1,0 +1,257 @@
+"""Transformers and computations: forms of results, parameters, shared state, where tensors lie."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poplite as pl
+import poplite.named as ng
+from poplite.errors import (
+    AxisError,
+    AxisLengthError,
+    ElementTypeError,
+    ImplicitOuterProductError,
+    InvalidOption,
+    InvalidTileMapping,
+    UnsetLengthError,
+)
+
+H, W = ng.make_axis(3, "H"), ng.make_axis(2, "W")
+
+
+def test_values_have_the_form_of_the_results() -> None:
+    x = ng.placeholder([H], name="x")
+    double, total = x + x, ng.sum(x, [H])
+    device = ng.make_transformer(tiles=2)
+    one = device.computation(double, x)([1, 2, 3])
+    assert (one.dtype, one.tolist()) == (np.float32, [2, 4, 6])
+    assert isinstance(device.computation([double, total], x)(1), tuple)
+    assert device.computation((total,), x)(2)[0].shape == ()
+    found = device.computation({"a": double, "b": total}, x)([1, 2, 3])
+    assert (list(found), found["b"].item()) == (["a", "b"], 6)
+    assert device.computation({double, total}, x)([1, 2, 3])[total] == 6
+    assert device.computation(None, x)(1) is None
+
+
+def test_parameters_are_given_by_position_or_by_tensor() -> None:
+    x, y = ng.placeholder([H], name="x"), ng.placeholder([H, W], name="y")
+    work = ng.make_transformer(tiles=2).computation(y - x, x, y)
+    values = np.arange(6.0).reshape(3, 2)
+    expected = (values - np.array([[1], [2], [3]])).tolist()
+    assert work([1, 2, 3], values).tolist() == expected
+    assert work(feed_dict={y: values, x: [1, 2, 3]}).tolist() == expected
+    assert work([1, 2, 3], (values.T, [W, H])).tolist() == expected
+    assert work(0, 4).tolist() == [[4, 4]] * 3
+    for given, options in (((1,), {}), ((1, 2, 3), {}), ((), {"feed_dict": {x: 1}})):
+        with pytest.raises(AxisError, match="'computation0'") as caught:
+            work(*given, **options)
+        assert caught.value.fix == "computation0(x, y)"
+    with pytest.raises(AxisError):
+        work(1, 2, feed_dict={x: 1, y: 2})
+
+
+def test_all_stands_for_the_placeholders_in_order_of_creation() -> None:
+    x, y = ng.placeholder([H], name="x"), ng.placeholder([], name="y")
+    work = ng.make_transformer(tiles=2).computation(y * x, "all")
+    assert [each.name for each in work.params] == ["x", "y"]
+    assert repr(work) == "<Computation 'computation0' (x, y)>"
+
+
+def test_missing_placeholders_are_all_named() -> None:
+    x, y, z = (ng.placeholder([H], name=name) for name in "xyz")
+    device = ng.make_transformer(tiles=2)
+    with pytest.raises(AxisError, match="2 placeholders not among its parameters: x, z") as caught:
+        device.computation(x + y + z, y)
+    assert caught.value.found.count("test_transformer.py") == 2
+    with pytest.raises(AxisError, match="is no parameter"):
+        device.computation(x, x + 1)
+    with pytest.raises(AxisError, match="is no parameter"):
+        device.computation(x, ng.constant(1.0))
+
+
+def test_values_that_do_not_fit_are_refused() -> None:
+    x = ng.placeholder([H, W], name="x")
+    i = ng.placeholder([H], pl.INT, name="i")
+    device = ng.make_transformer(tiles=2)
+    work, whole = device.computation(x, x), device.computation(i, i)
+    with pytest.raises(AxisLengthError, match="x: axis 'W' has length 2, the value 4"):
+        work(np.ones((3, 4)))
+    with pytest.raises(AxisLengthError, match=r"x: a value of shape \(3,\) for axes"):
+        work([1, 2, 3])
+    with pytest.raises(ElementTypeError, match="values of dtype complex128"):
+        work(np.ones((3, 2), complex))
+    with pytest.raises(ElementTypeError, match="i: a value of dtype float64 for INT"):
+        whole([0.5, 1, 2])
+    with pytest.raises(AxisLengthError, match="a value with axes"):
+        work((np.ones((2, 3)), [W, H.fresh()]))
+    assert work(np.ones((3, 2), np.float64)).dtype == np.float32
+
+
+def test_state_is_shared_and_kept_when_a_computation_comes_later() -> None:
+    w = ng.variable([H], [1, 2, 3], name="w")
+    device = ng.make_transformer(tiles=2)
+    grow = device.computation(ng.assign(w, w * 2))
+    grow()
+    grow()
+    later = device.computation(w + 0)
+    assert later().tolist() == [4, 8, 12]
+    grow()
+    assert later().tolist() == [8, 16, 24]
+    other = ng.make_transformer(tiles=2).computation(w)
+    assert other().tolist() == [1, 2, 3]
+
+
+def test_state_may_be_a_parameter_which_a_call_writes() -> None:
+    w = ng.variable([H], 1, name="w")
+    v = ng.persistent_tensor([H], lambda axes: np.arange(axes.size), name="v")
+    device = ng.make_transformer(tiles=2)
+    both = device.computation([w, v])
+    assert [each.tolist() for each in both()] == [[1, 1, 1], [0, 1, 2]]
+    device.computation(w, w)([7, 8, 9])
+    assert both()[0].tolist() == [7, 8, 9]
+
+
+def test_a_reset_forgets_state_and_computations() -> None:
+    w = ng.variable([], 1, name="w")
+    with ng.make_transformer(tiles=2) as device:
+        device.computation(ng.assign(w, w + 1))()
+        device.reset()
+        assert device.computation(w)() == 1
+
+
+def test_lengths_are_needed_at_the_first_call_only() -> None:
+    N = ng.make_axis(name="N")
+    x = ng.placeholder([N], name="x")
+    work = ng.make_transformer(tiles=2).computation(ng.mean(x, [N]), x)
+    with pytest.raises(UnsetLengthError, match="the length of axis 'N' has not been set"):
+        work([1, 2])
+    N.length = 4
+    assert work([1, 2, 3, 6]) == 3
+    with pytest.raises(AxisLengthError, match="axis 'N' has length 4, and 'x'"):
+        N.length = 5
+
+
+@pytest.mark.parametrize("operation", [ng.add, ng.dot])
+def test_lengths_that_come_later_are_compared_when_they_are_known(operation: Any) -> None:
+    N = ng.make_axis(name="N")
+    x, y = ng.placeholder([N], name="x"), ng.placeholder([N.resized(3)], name="y")
+    work = ng.make_transformer(tiles=2).computation(operation(x, y), x, y)
+    N.length = 4
+    with pytest.raises(AxisLengthError, match="axis 'N' has length 4 in the left") as caught:
+        work([1, 2, 3, 4], [1, 2, 3])
+    assert "'x'" in caught.value.found
+    assert "'y'" in caught.value.found
+
+
+def tiles_of(device: ng.Transformer, work: ng.Computation, op: ng.Op) -> list[int]:
+    mapping = device.graph.tile_mapping(work.tensor(op))
+    return [int(n) for n in mapping.elements_per_tile]
+
+
+def test_tensors_lie_where_hints_say() -> None:
+    N, K = ng.make_axis(8, "N"), ng.make_axis(40, "K")
+    x = ng.placeholder([K, N], name="x")
+    b = ng.variable([N], 0, name="b")
+    s = ng.variable([K], 0, map=2, name="s")
+    v = ng.persistent_tensor([N], 0, map=b, name="v")
+    device = ng.make_transformer(tiles=4, map={N: "tiles"})
+    work = device.computation([x + b, s, v], x)
+    assert work(np.ones((40, 8)))[0].tolist() == [[1] * 8] * 40
+    assert tiles_of(device, work, x) == [80] * 4
+    assert tiles_of(device, work, b) == tiles_of(device, work, v) == [2] * 4
+    assert tiles_of(device, work, s) == [0, 0, 40, 0]
+    first = device.graph.tile_mapping(work.tensor(x)[:, :2])
+    assert first.elements_per_tile.tolist() == [80, 0, 0, 0]
+
+
+def test_a_grid_of_blocks_and_a_tensor_on_the_first_of_its_tiles() -> None:
+    N, K = ng.make_axis(8, "N"), ng.make_axis(6, "K")
+    x, r = ng.placeholder([N, K], name="x"), ng.placeholder([N], name="r")
+    device = ng.make_transformer(tiles=8, map={N: 2, K: 3})
+    work = device.computation(x * r, x, r)
+    values = np.arange(48.0).reshape(8, 6)
+    assert work(values, 2).tolist() == (2 * values).tolist()
+    assert tiles_of(device, work, x) == [8] * 6 + [0, 0]
+    assert tiles_of(device, work, r) == [4, 0, 0, 4, 0, 0, 0, 0]
+    with pytest.raises(InvalidTileMapping, match="a place of 3 x 4 = 12 blocks on 8 tiles"):
+        ng.make_transformer(tiles=8, map={N: 3, K: 4}).computation(x, x)(values)
+
+
+def test_without_a_hint_a_tile_has_128_bytes_at_least() -> None:
+    N = ng.make_axis(80, "N")
+    x = ng.placeholder([N], name="x")
+    device = ng.make_transformer(tiles=8)
+    work = device.computation(x, x)
+    work(0)
+    assert tiles_of(device, work, x) == [32, 32, 16, 0, 0, 0, 0, 0]
+
+
+def test_strict_refuses_outer_products_that_nobody_wrote() -> None:
+    x, y = ng.placeholder([H], name="x"), ng.placeholder([W], name="y")
+    with ng.strict(), pytest.raises(ImplicitOuterProductError) as caught:
+        x + y
+    assert caught.value.what == "add: only 'x' has axis 'H', and only 'y' 'W'"
+    assert caught.value.found.count("test_transformer.py") == 2
+    assert caught.value.fix == "ng.broadcast(x, [H, W]) if all pairs are meant"
+    with ng.strict():
+        assert (ng.broadcast(x, [H, W]) + y).axes == H + W
+        assert (x * 2 + ng.placeholder([W, H])).rank == 2
+    strict = ng.make_transformer(tiles=2, strict=True)
+    with pytest.raises(ImplicitOuterProductError, match="multiply: only 'x'"):
+        strict.computation(x * y, x, y)(1, 1)
+    assert ng.make_transformer(tiles=2).computation(x * y, x, y)(1, 1).shape == (3, 2)
+
+
+def test_explain_tells_what_is_stored_and_why() -> None:
+    x, y = ng.placeholder([H], name="x"), ng.placeholder([H], name="y")
+    distance = ng.sum((x - y) ** 2, [H])
+    work = ng.make_transformer(tiles=2).computation(distance, x, y)
+    told = work.explain().splitlines()
+    assert told[0] == "computation 'computation0': 1 compute set"
+    assert told[1].split() == ["x", "(H:3)", "FLOAT", "placeholder"]
+    assert "reduced: sum((x - y) ** 2, 0), 4 B (with its operand, which is not stored)" in told[3]
+    assert told[-2:] == ["      v0 = a0 - a1", "      v1 = v0 * v0"]
+
+
+def test_only_what_is_stored_has_a_tensor() -> None:
+    x = ng.placeholder([H], name="x")
+    inner = x * 2
+    kept = ng.keep(x * 3)
+    work = ng.make_transformer(tiles=2).computation(inner + kept, x)
+    assert work([1, 2, 3]).tolist() == [5, 10, 15]
+    assert work.tensor(x).shape == (3,)
+    with pytest.raises(AxisError, match="multiply: it is not stored by itself") as caught:
+        work.tensor(inner)
+    assert caught.value.fix == "make it a result, or ng.keep(x)"
+
+
+def test_options_are_checked() -> None:
+    with pytest.raises(InvalidOption, match="a target beside tiles"):
+        ng.make_transformer(pl.Target(tiles=2), tiles=2)
+    bad: Any = "all"
+    with pytest.raises(InvalidOption, match="fuse='all'"):
+        ng.make_transformer(tiles=2, fuse=bad)
+
+
+def test_another_number_compiles_nothing() -> None:
+    """Trap 7: a learning rate is a field of vertices, not part of their text."""
+    x = ng.placeholder([H], name="x")
+    device = ng.make_transformer(tiles=2)
+    work = [device.computation(x - rate * ng.exp(x), x) for rate in (0.5, 0.25, 3.0)]
+    assert [each([0, 0, 0]).tolist() for each in work] == [[-0.5] * 3, [-0.25] * 3, [-3] * 3]
+    classes = {v.vertex_class for each in device.graph.compute_sets for v in each.vertices}
+    assert len(classes) == 1
+
+
+def test_a_program_can_be_drawn_and_reported() -> None:
+    x = ng.placeholder([H], name="x")
+    with ng.make_transformer(tiles=2) as device:
+        work = device.computation(x + 1, x, name="more")
+        work([1, 2, 3])
+        assert work.program.name == "more"
+        assert work.engine is device.engine
+        assert work.report().cycles
+        assert work.graph is device.graph
