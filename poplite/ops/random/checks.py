@@ -11,8 +11,6 @@ from poplite.errors import ElementTypeError, InvalidOption, SizeOverflowError
 from poplite.expr.tree import ElementClass
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.random.drawing import Drawing
-from poplite.program import Sequence
 from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.types import (
@@ -25,12 +23,9 @@ from poplite.types import (
 TWO_32 = 1 << 32
 """Words there are."""
 
-
 LARGEST = float(np.finfo(np.float32).max)
 
-
 FLOATS: tuple[ElementClass, ...] = (FLOAT, HALF)
-
 
 INTEGERS: tuple[ElementClass, ...] = tuple(
     type_of(name)
@@ -39,18 +34,14 @@ INTEGERS: tuple[ElementClass, ...] = tuple(
 """Integer types, without CHAR, which arithmetic does not know."""
 
 
-def begin(
+def drawn_type(
     what: str,
-    key: Tensor,
     shape: Any,
     element_type: ElementTypeLike,
     types: tuple[ElementClass, ...],
     out: Tensor | None,
-    mapping: Any,
-    name: str,
-    program: Sequence | None,
-) -> tuple[Drawing, Tensor]:
-    """Return the draw, and what takes its numbers."""
+) -> ElementClass:
+    """Return the element type of what is drawn: of `out`, or as asked."""
     if (shape is None) == (out is None):
         raise InvalidOption(
             f"{what}: {'no shape, and no out' if out is None else 'a shape beside out'}",
@@ -66,8 +57,7 @@ def begin(
             at=here(),
             fix="one of " + ", ".join(repr(each) for each in types),
         )
-    draw = Drawing(what, key, name, program)
-    return draw, draw.out(shape, found, out, mapping)
+    return found
 
 
 def beside(what: str, name: str, value: object, asked: str) -> InvalidOption:

@@ -65,6 +65,20 @@ class Drawing:
             fix="key = ops.random.key(graph, seed=1)",
         )
 
+    def new(
+        self,
+        vertex: type[Draw[Any]],
+        numbers: Mapping[str, object],
+        shape: Any,
+        element_type: ElementClass,
+        out: Tensor | None,
+        mapping: Any,
+    ) -> Tensor:
+        """Record a draw by a key, which goes on: numbers that all vertices have are checked."""
+        result = self.out(shape, element_type, out, mapping)
+        self.advance()
+        return self.draw(vertex, result, numbers)
+
     def out(
         self,
         shape: Any,

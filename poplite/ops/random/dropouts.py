@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.graph.connect.ownership import check_own
+from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
 from poplite.ops.random.checks import TWO_32, threshold
@@ -15,7 +17,7 @@ from poplite.ops.random.drawing import Drawing
 from poplite.ops.record import map as stored
 from poplite.program import Sequence
 from poplite.source import here
-from poplite.types import FLOAT, HALF
+from poplite.types import FLOAT, HALF, type_text
 from poplite.vertices.random import Dropout
 
 
@@ -72,8 +74,7 @@ def dropout(
     True
     """
     draw = Drawing("ops.random.dropout", key, name, program)
-    counter = draw.advance()
-    return Dropped(_drop(draw, "ops.random.dropout", x, rate, out, name, program), counter)
+    return _drop(draw, "ops.random.dropout", x, rate, out, name, program, Drawing.advance)
 
 
 def dropout_gradient(
@@ -103,7 +104,7 @@ def dropout_gradient(
     """
     what = "ops.random.dropout_gradient"
     draw = Drawing(what, counter, name, program)
-    return _drop(draw, what, gradient, rate, out, name, program)
+    return _drop(draw, what, gradient, rate, out, name, program, lambda _: counter).out
 
 
 def _drop(
@@ -114,25 +115,31 @@ def _drop(
     out: Tensor | None,
     name: str,
     program: Sequence | None,
-) -> Tensor:
-    """Record what a draw leaves of a tensor."""
+    counter: Callable[[Drawing], Tensor],
+) -> Dropped:
+    """Record what a draw leaves of a tensor, by a counter that is taken once all is checked."""
     kept = TWO_32 - threshold(what, "rate", rate)
-    if isinstance(x, Expr):
-        x = stored(x, name=f"{name}/x", program=program)
-    check_own(draw.graph, x, what, here())
-    assert isinstance(x, Tensor)
+    if not isinstance(x, Tensor | Expr):
+        raise no_tensor(what, x)
     if x.element_type not in (FLOAT, HALF):
         raise ElementTypeError(
-            f"{what}: '{x.name}' is {x.element_type!r}",
+            f"{what}: '{getattr(x, 'name', 'x')}' is {x.element_type!r}",
             at=here(),
-            fix=f"ops.cast({x.name}, pl.FLOAT)",
+            fix=f"ops.cast({getattr(x, 'name', 'x')}, pl.FLOAT)",
         )
     if out is not None and (out.element_type, out.shape) != (x.element_type, x.shape):
         raise TensorCreationError(
-            f"{what}: out '{out.name}' is {type_and_shape(out)}, x {type_and_shape(x)}",
+            f"{what}: out '{out.name}' is {type_and_shape(out)}, x "
+            f"{type_text(x.element_type)}{list(x.shape)}",
             at=here(),
             fix="an out of that type and shape",
         )
+    if isinstance(x, Expr):
+        x = stored(x, name=f"{name}/x", program=program)
+    assert isinstance(x, Tensor)
+    check_own(draw.graph, x, what, here())
     result = draw.out(x.shape, x.element_type, out, None, (x,))
+    taken = counter(draw)
     scale = TWO_32 / kept if kept else 0.0
-    return draw.draw(Dropout, result, {"threshold": kept, "scale": scale}, {"x": x})
+    draw.draw(Dropout, result, {"threshold": kept, "scale": scale}, {"x": x})
+    return Dropped(result, taken)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.random.checks import begin, beside, rounded
+from poplite.ops.random.checks import beside, drawn_type, rounded
+from poplite.ops.random.drawing import Drawing
 from poplite.program import Sequence
 from poplite.types import FLOAT, HALF, ElementTypeLike
 from poplite.vertices.random import Normal, TruncatedNormal
@@ -56,10 +57,10 @@ def normal(
     (5.0, 2.0)
     """
     what = "ops.random.normal"
-    draw, result = begin(what, key, shape, element_type, (FLOAT, HALF), out, mapping, name, program)
+    found = drawn_type(what, shape, element_type, (FLOAT, HALF), out)
     numbers = _mean_and_deviation(what, mean, deviation)
-    draw.advance()
-    return draw.draw(Normal, result, numbers)
+    draw = Drawing(what, key, name, program)
+    return draw.new(Normal, numbers, shape, found, out, mapping)
 
 
 def truncated_normal(
@@ -107,14 +108,14 @@ def truncated_normal(
     np.True_
     """
     what = "ops.random.truncated_normal"
-    draw, result = begin(what, key, shape, element_type, (FLOAT, HALF), out, mapping, name, program)
+    found = drawn_type(what, shape, element_type, (FLOAT, HALF), out)
     numbers = _mean_and_deviation(what, mean, deviation)
     most = float(rounded(what, "bound", bound, np.dtype(np.float32)))
     if not most > 0:
         raise beside(what, "bound", bound, "above 0")
     numbers |= {"bound": most, "share": math.erf(most / math.sqrt(2))}
-    draw.advance()
-    return draw.draw(TruncatedNormal, result, numbers)
+    draw = Drawing(what, key, name, program)
+    return draw.new(TruncatedNormal, numbers, shape, found, out, mapping)
 
 
 def _mean_and_deviation(what: str, mean: float, deviation: float) -> dict[str, float]:

@@ -14,11 +14,12 @@ from poplite.ops.random.checks import (
     INTEGERS,
     LARGEST,
     TWO_32,
-    begin,
+    drawn_type,
     integer_of,
     rounded,
     threshold,
 )
+from poplite.ops.random.drawing import Drawing
 from poplite.program import Sequence
 from poplite.source import here
 from poplite.types import (
@@ -75,20 +76,20 @@ def uniform(
     array([...], dtype=float32)
     """
     what = "ops.random.uniform"
-    draw, result = begin(what, key, shape, element_type, (FLOAT, HALF), out, mapping, name, program)
-    dtype = result.element_type.dtype
+    found = drawn_type(what, shape, element_type, (FLOAT, HALF), out)
+    dtype = found.dtype
     least, most = rounded(what, "low", low, dtype), rounded(what, "high", high, dtype)
     width = float(most) - float(least)
     if not 0 < width <= LARGEST:
         raise InvalidOption(
-            f"{what}: low {low!r} and high {high!r} are no range of {result.element_type!r}",
+            f"{what}: low {low!r} and high {high!r} are no range of {found!r}",
             at=here(),
             found=f"rounded they are {least} and {most}, {width:g} apart",
             fix="low below high, such as low=0.0, high=1.0",
         )
     numbers = {"low": float(least), "scale": width, "last": float(np.nextafter(most, least))}
-    draw.advance()
-    return draw.draw(Uniform, result, numbers)
+    draw = Drawing(what, key, name, program)
+    return draw.new(Uniform, numbers, shape, found, out, mapping)
 
 
 def integers(
@@ -136,8 +137,8 @@ def integers(
     [1, 2, 3, 4, 5, 6]
     """
     what = "ops.random.integers"
-    draw, result = begin(what, key, shape, element_type, INTEGERS, out, mapping, name, program)
-    limits = np.iinfo(result.element_type.dtype.name)
+    found = drawn_type(what, shape, element_type, INTEGERS, out)
+    limits = np.iinfo(found.dtype.name)
     least = integer_of(what, "low", low, int(limits.min), int(limits.max) + 1)
     most = integer_of(what, "high", high, int(limits.min), int(limits.max) + 2)
     if not 0 < most - least <= TWO_32:
@@ -147,8 +148,8 @@ def integers(
             fix=f"at least 1, and at most 2^32: high={least + 10}",
         )
     signed = (least + (1 << 63)) % (1 << 64) - (1 << 63)
-    draw.advance()
-    return draw.draw(Integers, result, {"low": signed, "range": most - least})
+    draw = Drawing(what, key, name, program)
+    return draw.new(Integers, {"low": signed, "range": most - least}, shape, found, out, mapping)
 
 
 def bernoulli(
@@ -191,7 +192,7 @@ def bernoulli(
     """
     what = "ops.random.bernoulli"
     types: tuple[ElementClass, ...] = (BOOL, *FLOATS, *INTEGERS)
-    draw, result = begin(what, key, shape, element_type, types, out, mapping, name, program)
+    found = drawn_type(what, shape, element_type, types, out)
     limit = threshold(what, "probability", probability)
-    draw.advance()
-    return draw.draw(Bernoulli, result, {"threshold": limit})
+    draw = Drawing(what, key, name, program)
+    return draw.new(Bernoulli, {"threshold": limit}, shape, found, out, mapping)
