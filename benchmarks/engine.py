@@ -8,9 +8,7 @@ R18, compiling a vertex and loading it, are in compilation.py; R20 comes with se
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-from pathlib import Path
 
 import engine_accounting
 import engine_axpy
@@ -25,19 +23,12 @@ import engine_pallas
 import engine_reduction
 import engine_steps
 import poplite as pl
-from rows import Row, check, in_turn, run
+from rows import Row, check, example, in_turn, run
 
 
 def photo_row(small: bool, samples: int) -> Row:
     """The main job of examples/photo.py against its oracle."""
-    path = Path(__file__).resolve().parents[1] / "examples" / "photo.py"
-    spec = importlib.util.spec_from_file_location("example_photo", path)
-    assert spec is not None
-    assert spec.loader is not None
-    photo = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = photo  # its vertex class looks its module up
-    spec.loader.exec_module(photo)
-
+    photo = example("photo")
     steps, tiles = (2, 24) if small else (20, 1472)
     picture = photo.read_picture(None)[: 40 if small else None]
     graph, program, buffer, inside = photo.build(picture, steps, tiles)

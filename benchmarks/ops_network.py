@@ -7,35 +7,20 @@ An epoch of `examples/digits.py`: 22 steps of batches of 64 pictures, in float32
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import poplite as pl
 from ops_maps import least
-from rows import SETTLING, Row, in_turn, run
+from rows import SETTLING, Row, example, in_turn, run
 
 TILES = 16
 
 
-def example() -> Any:
-    """Return the example as a module."""
-    path = Path(__file__).resolve().parents[1] / "examples" / "digits.py"
-    spec = importlib.util.spec_from_file_location("example_digits", path)
-    assert spec is not None
-    assert spec.loader is not None
-    digits = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = digits
-    spec.loader.exec_module(digits)
-    return digits
-
-
 def rows(small: bool, samples: int) -> list[Row]:
     """All rows of this script."""
-    digits = example()
+    digits = example("digits")
     data, size = digits.load(), digits.BATCH
     batches = 2 if small else len(data.train) // size
     weights = digits.first_weights(1)

@@ -7,6 +7,7 @@ moment of the machine hits both, and the best of each counts, since disturbances
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import platform
 import sys
@@ -61,6 +62,18 @@ class Row:
             f"{self.name:<58} {self.value:7.3f} {self.unit} {self.sense} {self.target:g} "
             f"(poplite {min(self.ours):.4g} s, baseline {min(self.baseline):.4g} s)  {verdict}"
         )
+
+
+def example(name: str) -> Any:
+    """Return an example as a module; vertex classes look their module up by its name."""
+    path = Path(__file__).resolve().parents[1] / "examples" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"example_{name}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 SETTLING = 1.0

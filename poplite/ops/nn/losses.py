@@ -48,7 +48,7 @@ def cross_entropy(logits: Operand, labels: Tensor, *, ignored: int | None = None
     >>> engine.read(loss)
     array([1.0986123, 0.       ], dtype=float32)
     """
-    operand, is_label = _labelled(logits, labels, "ops.nn.cross_entropy")
+    operand, _, is_label = _labelled(logits, labels, "ops.nn.cross_entropy")
     likely = log_softmax(cast(operand, FLOAT))
     loss = -max(where(is_label, likely, -float("inf")), -1)
     return loss if ignored is None else where(equal(labels, ignored), 0, loss)
@@ -79,8 +79,8 @@ def cross_entropy_gradient(logits: Operand, labels: Tensor, *, ignored: int | No
     array([[ 0.25,  0.25, -0.75,  0.25],
            [-0.75,  0.25,  0.25,  0.25]], dtype=float32)
     """
-    operand, is_label = _labelled(logits, labels, "ops.nn.cross_entropy_gradient")
-    classes, column = operand.shape[-1], labels.reshape((*labels.shape, 1))
+    operand, column, is_label = _labelled(logits, labels, "ops.nn.cross_entropy_gradient")
+    classes = operand.shape[-1]
     gradient = softmax(cast(operand, FLOAT)) - cast(is_label, FLOAT)
     gradient = where((column >= 0) & (column < classes), gradient, float("nan"))
     if ignored is not None:
@@ -151,8 +151,8 @@ def squared_error_gradient(predictions: Operand, targets: Operand) -> Expr:
     return float_operand(predictions, "ops.nn.squared_error_gradient") - targets
 
 
-def _labelled(logits: Operand, labels: Tensor, called: str) -> tuple[Expr, Expr]:
-    """Return the logits, and which of them are those of labels."""
+def _labelled(logits: Operand, labels: Tensor, called: str) -> tuple[Expr, Tensor, Expr]:
+    """Return the logits, the labels as a column, and which logits are those of labels."""
     operand = float_operand(logits, called)
     if not isinstance(labels, Tensor):
         raise no_tensor(f"{called}, labels", labels, "ops.map(labels), a tensor")
@@ -170,4 +170,4 @@ def _labelled(logits: Operand, labels: Tensor, called: str) -> tuple[Expr, Expr]
             fix=f"labels of shape {operand.shape[:-1]}: one for each row",
         )
     column = labels.reshape((*labels.shape, 1))
-    return operand, equal(iota((operand.shape[-1],), labels.element_type), column)
+    return operand, column, equal(iota((operand.shape[-1],), labels.element_type), column)
