@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64
+from poplite.arrays.intervals import Int64, distinct
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
@@ -24,7 +24,7 @@ from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.reduce.levels import Spread, cheapest_levels
 from poplite.ops.reduce.order import Order
-from poplite.ops.reduce.pieces import Pieces, distinct, joined, pieces_of, repeated
+from poplite.ops.reduce.pieces import Pieces, joined, pieces_of, repeated
 from poplite.ops.reduce.ranges import Mask
 from poplite.ops.reduce.stage import (
     Work,
