@@ -2,10 +2,11 @@
 
 The slices are arrays of begins and ends.  They are merged as in `concat`, but all at once:
 
-1. equal pieces at regular distances, place by place, are one strided view;
-2. otherwise pieces that continue their neighbour are joined, and the first rule is tried again;
-3. if few are left, each progression counted as one, they become views and go through `concat`;
-4. the rest stays arrays: a `Cat` of `Pieces`.
+1. slices that begin where the one before them ends are one;
+2. equal pieces at regular distances, place by place, are one strided view;
+3. otherwise pieces that continue their neighbour are joined, and the second rule is tried again;
+4. if few are left, each progression counted as one, they become views and go through `concat`;
+5. the rest stays arrays: a `Cat` of `Pieces`.
 
 Pieces differ only in where they begin and how long they are: two numbers describe each.  The
 template is the view from which they are cut, as (outer, axis, inner)::
@@ -35,9 +36,6 @@ from poplite.view.view import NOWHERE, Cat, Shape, View, empty, placed
 FEW = 64
 """So few pieces become views of their own, of which more is known than of `Pieces`."""
 
-MOST_CUTS = 8
-"""Pieces for each slice, on average, into which digits may cut them."""
-
 
 def concat_slices(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> View:
     """Join the slices [begin, end) of dimension `dim` of a view along `axis`.
@@ -65,12 +63,22 @@ def concat_slices(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> 
     if view.space is NOWHERE or 0 in shape:
         return empty(tuple(shape))
     filled = end > begin
-    pieces = _pieces(view, begin[filled], end[filled], dim, axis) if len(begin) > FEW else None
+    begin, end = begin[filled], end[filled]
+    if axis == dim:
+        begin, end = _following(begin, end)
+    pieces = _pieces(view, begin, end, dim, axis) if len(begin) > FEW else None
     if pieces is None:
         bounds = zip(begin.tolist(), end.tolist(), strict=True)
         return concat([view.slice(a, b, dim) for a, b in bounds], axis)
     result = _joined(pieces, math.prod(shape[:axis]), tuple(shape))
     return placed(result.shape, result.dims, result.off, result.space)
+
+
+def _following(begin: Int64, end: Int64) -> tuple[Int64, Int64]:
+    """Join slices that begin where the one before them ends."""
+    starts = np.ones(len(begin) + 1, np.bool_)
+    np.not_equal(begin[1:], end[:-1], out=starts[1:-1])
+    return begin[starts[:-1]], end[starts[1:]]
 
 
 class Pieces(Sequence[View]):
@@ -137,67 +145,33 @@ class Pieces(Sequence[View]):
 
 
 def _pieces(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> Pieces | None:
-    """Return the slices as arrays, or None where they cross digits and cannot be cut there."""
+    """Return the slices as arrays, or None where one crosses a digit."""
     shape, dims = list(view.shape), list(view.dims)
     off = np.full(len(begin), view.off)
-    low, high, stride, place = begin, end, 0, shape[dim]
+    stride, place = 0, shape[dim]
     for extent, stride in digits_of(shape[dim], dims[dim]):
         place //= extent
         if place == 1:
-            off += low * stride
+            off += begin * stride
             break
-        step = low // place
-        if ((high - 1) // place != step).any():
-            return _cut_at_digits(view, begin, end, dim) if dim == axis else None
+        step = begin // place
+        if ((end - 1) // place != step).any():
+            return None
         off += step * stride
-        low, high = low - step * place, high - step * place
+        begin, end = begin - step * place, end - step * place
     if dim == axis:
-        inner = flat_digits(shape[dim + 1 :], dims[dim + 1 :])
-        return _of_steps(view, dim, (shape[dim], stride), inner, high - low, off)
-    shape[dim], dims[dim] = int(high[0] - low[0]), stride
-    along, *inner = flat_digits(shape[axis:], dims[axis:]) or [(1, 1)]
-    before = View((*shape[:axis], 1), (*dims[:axis], 0), view.off, view.space)
-    return _of_steps(before, axis, along, inner, np.full(len(off), along[0]), off)
-
-
-def _of_steps(
-    view: View, axis: int, along: Digit, inner: Sequence[Digit], extent: Int64, off: Int64
-) -> Pieces:
-    """Return pieces that repeat as the dimensions before an axis, of steps along one digit."""
-    outer = pack(flat_digits(view.shape[:axis], view.dims[:axis]))
-    size, stride = along
-    sizes = (math.prod(view.shape[:axis]), size, math.prod([extent for extent, _ in inner]))
-    return Pieces(View(sizes, (outer, stride, pack(inner)), view.off, view.space), extent, off)
-
-
-def _cut_at_digits(view: View, begin: Int64, end: Int64, dim: int) -> Pieces | None:
-    """Cut slices where they cross digits of their dimension; None where the pieces are many.
-
-    They consist of steps of the outermost digit in which all of them begin and end::
-
-        ((2, .), (3, .), (4, .))     [4, 8) [8, 20)  ->  [4, 8) [8, 12) [12, 20), steps of 4
-    """
-    shape, dims = view.shape, view.dims
-    digits = digits_of(shape[dim], dims[dim])
-    unit, level, place = np.gcd.reduce(np.concatenate([begin, end])), 0, shape[dim] // digits[0][0]
-    while unit % place:
-        level += 1
-        place //= digits[level][0]
-    size, stride = digits[level]
-    begin, end = begin // place, end // place
-    first = begin // size
-    count = (end - 1) // size - first + 1
-    if count.sum() > MOST_CUTS * len(begin):
-        return None
-    source = np.repeat(np.arange(len(begin)), count)
-    row = np.arange(len(source)) - np.repeat(np.cumsum(count) - count, count) + first[source]
-    low, high = np.maximum(begin[source], row * size), np.minimum(end[source], (row + 1) * size)
-    off = view.off + (low - row * size) * stride
-    for extent, step in reversed(digits[:level]):
-        row, digit = np.divmod(row, extent)
-        off += digit * step
-    inner = coalesce([*digits[level + 1 :], *flat_digits(shape[dim + 1 :], dims[dim + 1 :])])
-    return _of_steps(view, dim, digits[level], inner, high - low, off)
+        size, extents, inner = (
+            shape[dim],
+            end - begin,
+            flat_digits(shape[dim + 1 :], dims[dim + 1 :]),
+        )
+    else:
+        shape[dim], dims[dim] = int(end[0] - begin[0]), stride
+        (size, stride), *inner = flat_digits(shape[axis:], dims[axis:]) or [(1, 1)]
+        extents = np.full(len(off), size)
+    outer = pack(flat_digits(shape[:axis], dims[:axis]))
+    sizes = (math.prod(shape[:axis]), size, math.prod([extent for extent, _ in inner]))
+    return Pieces(View(sizes, (outer, stride, pack(inner)), view.off, view.space), extents, off)
 
 
 def _continued(pieces: Pieces) -> Pieces:
