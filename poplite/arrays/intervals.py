@@ -138,6 +138,18 @@ def overlay(begin: Int64, end: Int64, breaks: Int64) -> tuple[Int64, Int64, Int6
     )
 
 
+def distinct(values: Int64) -> Int64:
+    """Return each value once, rising; in less time than `np.unique` takes.
+
+    >>> distinct(np.array([5, 2, 5])).tolist()
+    [2, 5]
+    """
+    ordered = np.sort(values)
+    first = np.append(True, ordered[1:] != ordered[:-1])
+    found: Int64 = ordered[first[: len(ordered)]]
+    return found
+
+
 def merge(begin: Int64, end: Int64, value: Int64) -> tuple[Int64, Int64, Int64]:
     """Join neighbouring intervals that touch and have equal values; the order stays.
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64, merge
+from poplite.arrays.intervals import Int64, distinct, merge
 from poplite.jit.kernels.intervals import DIGIT_BITS, common, sort_by_digit, topmost
 from poplite.jit.native import address, native
 
@@ -64,7 +64,7 @@ def _topmost(begin: Int64, end: Int64, value: Int64, rank: Int64) -> tuple[Int64
     An interval of `s` cells is marked twice, on two overlapping stretches of 2**k <= s
     cells; one pass per k, from the longest, hands marks down to the two halves.
     """
-    points = np.unique(np.concatenate([begin, end]))
+    points = distinct(np.concatenate([begin, end]))
     first, last = np.searchsorted(points, begin), np.searchsorted(points, end)
     level = np.frexp((last - first).astype(np.float64))[1] - 1
     top = np.full(len(points) - 1, -1, np.int64)

@@ -2,10 +2,11 @@
 
 The slices are arrays of begins and ends.  They are merged as in `concat`, but all at once:
 
-1. equal pieces at regular distances, place by place, are one strided view;
-2. otherwise pieces that continue their neighbour are joined, and the first rule is tried again;
-3. if few are left, each progression counted as one, they become views and go through `concat`;
-4. the rest stays arrays: a `Cat` of `Pieces`.
+1. slices that begin where the one before them ends are one;
+2. equal pieces at regular distances, place by place, are one strided view;
+3. otherwise pieces that continue their neighbour are joined, and the second rule is tried again;
+4. if few are left, each progression counted as one, they become views and go through `concat`;
+5. the rest stays arrays: a `Cat` of `Pieces`.
 
 Pieces differ only in where they begin and how long they are: two numbers describe each.  The
 template is the view from which they are cut, as (outer, axis, inner)::
@@ -62,12 +63,22 @@ def concat_slices(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> 
     if view.space is NOWHERE or 0 in shape:
         return empty(tuple(shape))
     filled = end > begin
-    pieces = _pieces(view, begin[filled], end[filled], dim, axis) if len(begin) > FEW else None
+    begin, end = begin[filled], end[filled]
+    if axis == dim:
+        begin, end = _following(begin, end)
+    pieces = _pieces(view, begin, end, dim, axis) if len(begin) > FEW else None
     if pieces is None:
         bounds = zip(begin.tolist(), end.tolist(), strict=True)
         return concat([view.slice(a, b, dim) for a, b in bounds], axis)
     result = _joined(pieces, math.prod(shape[:axis]), tuple(shape))
     return placed(result.shape, result.dims, result.off, result.space)
+
+
+def _following(begin: Int64, end: Int64) -> tuple[Int64, Int64]:
+    """Join slices that begin where the one before them ends."""
+    starts = np.ones(len(begin) + 1, np.bool_)
+    np.not_equal(begin[1:], end[:-1], out=starts[1:-1])
+    return begin[starts[:-1]], end[starts[1:]]
 
 
 class Pieces(Sequence[View]):

@@ -89,6 +89,7 @@ VIEWS = [
                 "an epoch of",
                 *["22 top 16", "22 top 128"],
                 *["gather", "scatter-add"],
+                *["20 mixed operations, layers"] * 2,
             ],
             marks=deep,
         ),

@@ -46,7 +46,7 @@ from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.text import amount, clipped
 from poplite.vertex.fields import Field
-from poplite.view import View, concat_slices, runs, storages
+from poplite.view import View, concat_slices, num_runs, runs, storages
 
 FieldValue = Tensor | Slices | SliceLists | Sequence[object]
 """The value of one field of many vertices; a list has tensors or lists of tensors."""
@@ -205,10 +205,17 @@ def _of_slice_lists(lists: SliceLists) -> Edges:
 
 def _of_flat(flat: View, length: Series, rows: Series) -> Edges:
     """Return edges whose elements follow one another in a view."""
-    found = cut(*runs(flat), length)
-    if (np.diff(found.first) > 1).any():
-        return Edges(rows, length, None, flat)
-    return listed(found.begin, length, rows)
+    apart = Edges(rows, length, None, flat)
+    # Edges are alike as a rule: the first tells that elements are not consecutive, and none are
+    # listed; nor are runs cut at the edges, where there are more of them than edges.
+    first = int(length.array()[0]) if length.count else 0
+    if num_runs(flat.slice(0, first, 0)) > 1:
+        return apart
+    begin, count = runs(flat)
+    if len(begin) > length.count:
+        return apart
+    found = cut(begin, count, length)
+    return apart if (np.diff(found.first) > 1).any() else listed(found.begin, length, rows)
 
 
 def _of_list(items: Sequence[object], depth: int) -> Edges:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64
+from poplite.arrays.intervals import Int64, distinct
 
 
 class Cuts(NamedTuple):
@@ -49,7 +49,7 @@ def cuts(tile: Int64, begin: Int64, end: Int64, workers: int, grain: int) -> Cut
     source = np.repeat(np.arange(len(new)), count)
     copy = np.arange(len(source)) - np.repeat(np.cumsum(count) - count, count)
     at = first[source] + copy * share[source]  # where each vertex begins
-    breaks = np.union1d(place, at)
+    breaks = distinct(np.concatenate([place, at]))
     owner = np.searchsorted(place, breaks, "right") - 1
     low = begin[owner] + breaks - place[owner]
     high = low + np.diff(np.append(breaks, int(length.sum())))

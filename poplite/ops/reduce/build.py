@@ -11,11 +11,12 @@ Each makes fewer elements of those that are left: `pieces` of the tensor, then o
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64
+from poplite.arrays.intervals import Int64, distinct
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
@@ -24,7 +25,7 @@ from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.reduce.levels import Spread, cheapest_levels
 from poplite.ops.reduce.order import Order
-from poplite.ops.reduce.pieces import Pieces, distinct, joined, pieces_of, repeated
+from poplite.ops.reduce.pieces import Pieces, joined, pieces_of, repeated
 from poplite.ops.reduce.ranges import Mask
 from poplite.ops.reduce.stage import (
     Work,
@@ -121,10 +122,15 @@ class Builder:
         self._loaded = int(graph.target.cost("load_bytes_per_cycle"))
         self._partial_type = FLOAT if element is HALF and way.widens else element
 
+    @cached_property
+    def _mapping(self) -> TileMapping:
+        """The tiles of what is reduced."""
+        return self.graph.tile_mapping(self.order.tensor)
+
     def build(self) -> None:
         """Make them, and put the result on tiles."""
         order, graph, workers = self.order, self.graph, self.graph.target.workers
-        mapping = graph.tile_mapping(order.tensor)
+        mapping = self._mapping
         held = np.stack([repeated(np.diff(mapping.ptr))[0], mapping.begin, mapping.end])
         works = []
         if order.inner == 1:
@@ -208,8 +214,7 @@ class Builder:
         Partial results of a tile are, as they are laid out by tile. Of an expression all tensors
         have to: of others each vertex would get a copy, with what lies between its rows.
         """
-        tensor, graph = self.order.tensor, self.graph
-        mapping = graph.tile_mapping(tensor)
+        tensor, graph, mapping = self.order.tensor, self.graph, self._mapping
         together = np.ones(len(begin), np.bool_)
         tensors = [tensor]
         if self._fused is not None and self._source is tensor:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64, overlay
+from poplite.arrays.intervals import Int64, distinct, overlay
 
 
 class Pieces(NamedTuple):
@@ -82,26 +82,17 @@ class Pieces(NamedTuple):
         >>> [column.tolist() for column in two.elements_by_output()]
         [[0, 2, 4], [3, 4, 0]]
         """
-        at, place = np.unique(np.r_[self.low, self.high], return_inverse=True)
-        change = np.bincount(place, np.r_[self.rows, -self.rows], len(at))
+        ends = np.concatenate([self.low, self.high])
+        at = distinct(ends)
+        change = np.bincount(
+            np.searchsorted(at, ends), np.concatenate([self.rows, -self.rows]), len(at)
+        )
         return at, np.cumsum(change).astype(np.int64)
 
 
 def joined(parts: list[Pieces]) -> Pieces:
     """Return the pieces of several lists as one."""
     return Pieces(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-
-
-def distinct(values: Int64) -> Int64:
-    """Return each value once, rising; for millions of them faster than `np.unique`.
-
-    >>> distinct(np.array([5, 2, 5])).tolist()
-    [2, 5]
-    """
-    ordered = np.sort(values)
-    first = np.append(True, ordered[1:] != ordered[:-1])
-    found: Int64 = ordered[first[: len(ordered)]]
-    return found
 
 
 def repeated(count: Int64) -> tuple[Int64, Int64]:

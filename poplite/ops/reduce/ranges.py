@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals import Int64
-from poplite.ops.reduce.pieces import Pieces, distinct, joined, repeated
+from poplite.arrays.intervals import Int64, distinct
+from poplite.ops.reduce.pieces import Pieces, joined, repeated
 
 Mask = npt.NDArray[np.bool_]
 

@@ -10,8 +10,8 @@ count the repetitions of the space first, padded with digits (1, 0)::
     extent   2 | 3    2 | 2
     stride   3 | 1    4 | 2              position 8 = (1, 3): 11 + 1 * 4 + 0 * 2 = 15
 
-A kid on another `Cat` becomes as many leaves as it has runs; many nested `Cat` are first merged
-into one (`parts`).
+A kid on another `Cat` becomes as many leaves as it has runs; many nested `Cat` with many runs are
+first merged into one (`parts`).
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ from poplite.view.view import Cat, Storage, View
 
 FEW_LEVELS = 2
 """Nested concatenations that are lowered one after the other, the lowest first."""
+
+FEW_LEAVES = 2**18
+"""Leaves for which more levels are lowered so, too: compiled loops list them in milliseconds."""
 
 
 class Leaves:
@@ -143,17 +146,48 @@ def leaves_of(cat: Cat) -> Leaves:
     >>> leaves.base.tolist(), leaves.extent.tolist(), leaves.stride.tolist()
     ([10], [[6]], [[2]])
     """
-    if cat.leaves is None and cat.levels > FEW_LEVELS:
+    if cat.leaves is None and cat.levels > FEW_LEVELS and not _lowered(cat, FEW_LEAVES):
         single = one_level(View((1, cat.num_elements), (0, 1), 0, cat))
         if single is not None:
             space = single.space
             cat.leaves = _lower(space if isinstance(space, Cat) else Cat((single,), 1))
     if cat.leaves is None:
-        for space in below(cat):
-            if space.leaves is None:
-                space.leaves = _lower(space)
+        _lowered(cat, None)
     assert isinstance(cat.leaves, Leaves)
     return cat.leaves
+
+
+def _lowered(cat: Cat, room: float | None) -> bool:
+    """Lower a Cat and all below it, the lowest first, as long as there is room for their leaves."""
+    for space in below(cat):
+        if space.leaves is None:
+            if room is not None:
+                room -= _expected_leaves(space)
+                if room < 0:
+                    return False
+            space.leaves = _lower(space)
+    return True
+
+
+def _expected_leaves(cat: Cat) -> float:
+    """Estimate the leaves of a Cat, as if those of the spaces below it were spread evenly."""
+    kids, times = cat.kids, 1.0
+    if cat.levels == 1:
+        return len(kids)
+    if isinstance(kids, Pieces):  # alike, but for their lengths
+        kids = (kids[0],)
+        times = cat.num_elements / kids[0].num_elements
+    found = 0.0
+    for kid in kids:
+        digits, space = kid.flat_digits(), kid.space
+        run = digits[-1][0] if digits and abs(digits[-1][1]) == 1 else 1
+        if isinstance(space, Storage):
+            found += kid.num_elements / run
+        else:
+            assert isinstance(space.leaves, Leaves)
+            met = space.leaves.most_runs / space.num_elements
+            found += kid.num_elements * min(1.0, 1 / run + met)
+    return times * found
 
 
 def below(cat: Cat) -> list[Cat]:

@@ -41,24 +41,26 @@ Pair = tuple[View, Int64]
 randoms = st.randoms(use_true_random=False)
 
 LIMITS = {
-    "as they are": (64, 4096, 1024, 8),
-    "all by kernels": (-1, 4096, 1024, 8),
-    "small blocks": (-1, 12, 5, 8),
-    "spaces never lowered to runs": (-1, 8, 3, 10**9),
-    "spaces always lowered to runs": (2, 6, 2, 0),
+    "as they are": (64, 4096, 1024, 8, 2**18),
+    "all by kernels": (-1, 4096, 1024, 8, 2**18),
+    "small blocks": (-1, 12, 5, 8, 100),
+    "spaces never lowered to runs": (-1, 8, 3, 10**9, 0),
+    "spaces always lowered to runs": (2, 6, 2, 0, 10),
 }
-"""`few_runs.FEW`, `progressions.SMALL`, `progressions.BLOCK` and `nested.ELEMENTS_PER_RUN`."""
+"""`few_runs.FEW`, `progressions.SMALL` and `BLOCK`, `nested.ELEMENTS_PER_RUN`, `FEW_LEAVES`."""
 
 
 @contextlib.contextmanager
 def limits(name: str) -> Iterator[None]:
-    few, small, block, per_run = LIMITS[name]
+    few, small, block, per_run, leaves = LIMITS[name]
     with (
         mock.patch("poplite.view.contiguous.few_runs.FEW", few),
         mock.patch("poplite.view.contiguous.regions.FEW", few),
         mock.patch("poplite.arrays.progressions.SMALL", small),
         mock.patch("poplite.arrays.progressions.BLOCK", block),
         mock.patch("poplite.view.contiguous.nested.ELEMENTS_PER_RUN", per_run),
+        mock.patch("poplite.view.contiguous.concatenated.FEW_LEVELS", 1),
+        mock.patch("poplite.view.contiguous.concatenated.FEW_LEAVES", leaves),
     ):
         yield
 

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from poplite.testing.check import check_view
 from poplite.testing.random_tensors import random_tensor, random_variables
-from poplite.view import slices
+from poplite.view import Storage, View, slices
 
 
 def intervals_of(random: Random, size: int, equal: bool) -> list[tuple[int, int]]:
@@ -42,3 +42,29 @@ def test_slices_show_what_the_arrays_show(few: int, random: Random) -> None:
         joined = pl.concat(made.tensor.slices(intervals, dim), axis)
     expected = [made.addresses.take(range(begin, end), dim) for begin, end in intervals]
     check_view(joined, np.concatenate(expected, axis))
+
+
+@given(random=st.randoms(use_true_random=False))
+def test_slices_across_digits_show_what_the_arrays_show(random: Random) -> None:
+    blocks, rows, columns = (random.choice(sizes) for sizes in ([2, 3], [2, 4, 5], [1, 3, 8]))
+    x = pl.Graph().add_variable(pl.INT, (rows, blocks, columns), "x")
+    flat = x.dim_shuffle((1, 0, 2)).flatten()  # block after block, as products have them
+    places = np.arange(x.num_elements).reshape(x.shape).transpose(1, 0, 2).reshape(-1)
+    unit = random.choice([1, columns])
+    last = len(places) // unit
+    intervals, end = [], 0
+    for _ in range(slices.FEW + random.randint(1, 8)):
+        begin = random.choice([end, random.randint(0, last)])  # often where the last one ends
+        end = random.randint(begin, last)
+        intervals.append((begin * unit, end * unit))
+    joined = pl.concat(flat.slices(intervals))
+    check_view(joined, np.concatenate([places[begin:end] for begin, end in intervals]))
+
+
+def test_slices_that_follow_each_other_are_the_view() -> None:
+    view = View((24,), (((2, 4), (3, 8), (4, 1)),), 0, Storage(0, 0, 24))
+    cuts = np.repeat(np.arange(25), 4)  # three of four slices are empty
+    assert slices.concat_slices(view, cuts[:-1], cuts[1:], 0, 0) == view
+    turns = np.tile([0, 7, 19], 30)  # [0, 7) [7, 19) [19, 24) [0, 7) ...
+    joined = slices.concat_slices(view, turns, np.tile([7, 19, 24], 30), 0, 0)
+    assert joined == view.broadcast(30, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,8 +11,13 @@ import pytest
 import poplite as pl
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.graph.compute_sets.edges import Edges
+from poplite.graph.connect.bulk_inputs import edges_of as of_slices
 from poplite.graph.tensor.slices import SliceLists, Slices
+from poplite.vertex.fields import Field
+from poplite.view import addresses
 from poplite.view.contiguous.nested import MOST_RUNS
+
+FIELD = Field("x", "input", pl.FLOAT, 1)
 
 
 class Rows(pl.Vertex):
@@ -106,3 +112,33 @@ def test_lists_of_slices_for_a_field_that_is_no_list() -> None:
     matrix = SliceLists(Slices(x.reshape((6, 1)), 0, begin, begin + 1), first)
     with pytest.raises(pl.GraphConnectionError, match="field 'rows'"):
         graph.add_vertices(graph.add_compute_set("cs"), Rows, tile=0, rows=matrix, y=x[:2])
+
+
+@pytest.mark.parametrize(
+    "intervals",
+    [
+        [(0, 3), (3, 6), (6, 12)],  # all consecutive
+        [(0, 3), (4, 8), (8, 11)],  # the first is, the second is not
+        [(4, 8), (0, 3), (9, 12)],  # the first is not
+        [(0, 0), (4, 8), (0, 3)],  # the first is empty
+        [(0, 0), (0, 3), (3, 3)],
+        [(0, 0)] * 3,
+        [],
+    ],
+)
+def test_slices_of_joined_tensors_have_addresses_where_all_are_consecutive(
+    intervals: list[tuple[int, int]],
+) -> None:
+    graph = pl.Graph()
+    x, y = (graph.add_variable(pl.FLOAT, (6,), name, mapping=0) for name in "xy")
+    joined = pl.concat([y, x])
+    edges = of_slices(joined.slices(np.array(intervals, np.int64).reshape(-1, 2)), FIELD)
+    places = addresses(joined.view)
+    expected = [places[begin:end] for begin, end in intervals]
+    is_consecutive = all((np.diff(each) == 1).all() for each in expected)
+    assert (edges.start is not None) == is_consecutive
+    first, begin, size = edges.runs()
+    found = [
+        np.r_[0:0, *map(np.arange, begin[a:b], begin[a:b] + size[a:b])] for a, b in pairwise(first)
+    ]
+    assert [each.tolist() for each in found] == [each.tolist() for each in expected]
