@@ -138,8 +138,13 @@ class Items:
             Root(value, target, name=f"assign {_name(each.target)}", at=each.line)
             for each, value, target in zip(assigns, values, targets, strict=True)
         ]
-        if roots:
-            self._lower(roots, [each.target for each in assigns])
+        of = [each.target for each in assigns]
+        if len(roots) > 1 and not _any_reads_another(values, targets):
+            with ops.together():
+                for root, op in zip(roots, of, strict=True):
+                    self._lower([root], [op])
+        elif roots:
+            self._lower(roots, of)
         self._expressions.forget()
 
     def _target(self, assign: Assign) -> Tensor:
@@ -216,6 +221,16 @@ def _reads(value: Expr, target: Tensor, front: dict[Expr, None]) -> bool:
                 return True
         waiting += node.operands
     return False
+
+
+def _any_reads_another(values: Sequence[Expr], targets: Sequence[Tensor]) -> bool:
+    """Tell whether a value reads the target of another one."""
+    return any(
+        _reads(value, target, {})
+        for number, value in enumerate(values)
+        for other, target in enumerate(targets)
+        if number != other
+    )
 
 
 def _overlapping(one: Assign, other: Assign) -> AxisError:

@@ -33,6 +33,7 @@ from poplite.ops.fuse.contractions import (
     computed_behind,
     products_within,
 )
+from poplite.ops.fuse.levels import Beside, Task, levels
 from poplite.ops.fuse.maps import add_map
 from poplite.ops.fuse.placement import Mappings, complete, like, place
 from poplite.ops.fuse.positions import split_positions
@@ -150,12 +151,49 @@ class Lowering:
         for part in cut([*groups, *[each.expr for each in decisions if each.is_stored]], kept):
             why = f"a vertex has at most {MOST_FIELDS} tensors and numbers"
             self.notes.append(Note("stored", formula(part), why))
+        products = [dict.fromkeys(products_within(expr, exprs, kept)) for expr in exprs]
+        at_once: dict[int, Tensor] = {}
+        if type(self.recorder) is Recorder and all(root.out is None for root in roots):
+            at_once = self._at_once(roots, exprs, kept, products)
         made = []
-        for root, expr in zip(roots, exprs, strict=True):
-            products = dict.fromkeys(products_within(expr, exprs, kept))
-            made.append(self._root(root, expr, kept, products))
+        for number, (root, expr) in enumerate(zip(roots, exprs, strict=True)):
+            if number in at_once:
+                made.append(at_once[number])
+                continue
+            made.append(self._root(root, expr, kept, products[number]))
             if root.out is not None:
                 self._overwritten(root.out)
+        return made
+
+    def _at_once(
+        self,
+        roots: Sequence[Root],
+        exprs: Sequence[Expr],
+        kept: set[Expr],
+        products: Sequence[dict[Contraction, None]],
+    ) -> dict[int, Tensor]:
+        """Store what does not depend on each other together; return the roots that are stored."""
+        made: dict[int, Tensor] = {}
+        left = {each for found in products for each in found}
+
+        def is_left(number: int, node: Expr) -> bool:
+            return node in left or (node is exprs[number] and bool(products[number]))
+
+        for tasks in levels(exprs, kept, is_left):
+            steps = Beside(self.recorder)
+            around, self.recorder = self.recorder, steps
+            for expr, number, is_root in sorted(tasks, key=_is_view):
+                steps.begin()
+                root = roots[number]
+                if is_root:
+                    made[number] = self._store(expr, root)
+                elif (same := self._with_other_dims(expr)) is not None:
+                    self.stored[expr] = same
+                else:
+                    name = operation_name(expr) or "value"
+                    self._store(expr, Root(expr, name=f"{root.name}/{name}"))
+            self.recorder = around
+            steps.end()
         return made
 
     def _overwritten(self, out: Tensor) -> None:
@@ -483,6 +521,11 @@ def _all(root: Expr) -> list[Expr]:
                 found[each] = None
                 waiting.append(each)
     return list(found)
+
+
+def _is_view(task: Task) -> bool:
+    """Sort views behind the tasks of their level, which they may show."""
+    return isinstance(task.expr, View)
 
 
 def _is_same(a: Reduction, b: Reduction) -> bool:

@@ -1,0 +1,100 @@
+"""Steps that do not depend on each other at once: their compute sets are shared.
+
+sum(x) and sum(y)     tiles, tiles, final, final      by themselves
+tiles, final                    at once: half of the synchronisations
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from poplite.expr.tree import Expr, View
+from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.ops.fuse.straight import in_order
+from poplite.program import Execute, Program
+from poplite.program.recording import Recorder
+
+
+class Beside(Recorder):
+    """The steps of tasks that do not depend on each other: the first ones of all, the second ...
+
+    Args:
+        around: what takes the steps when all tasks are recorded.
+    """
+
+    def __init__(self, around: Recorder) -> None:
+        self.graph, self._around = around.graph, around
+        self._levels: list[tuple[list[ComputeSet], list[Program]]] = []
+        self._level = 0
+
+    def begin(self) -> None:
+        """Record another task."""
+        self._level = 0
+
+    def compute_set(self, name: str) -> ComputeSet:
+        """Return the compute set that tasks share in their next step."""
+        sets, _ = self._next()
+        if not sets:
+            sets.append(self.graph.add_compute_set(name))
+        return sets[0]
+
+    def add(self, program: Program) -> None:
+        """Add another step of a task."""
+        self._next()[1].append(program)
+
+    def _next(self) -> tuple[list[ComputeSet], list[Program]]:
+        if len(self._levels) == self._level:
+            self._levels.append(([], []))
+        self._level += 1
+        return self._levels[self._level - 1]
+
+    def end(self) -> None:
+        """Give the steps of all tasks to what is around them."""
+        for sets, others in self._levels:
+            for program in (*map(Execute, sets), *others):
+                self._around.add(program)
+
+
+class Task(NamedTuple):
+    """A part of expressions that is stored.
+
+    Attributes:
+        expr: the part.
+        number: of the root that it is, or of the first one that has it.
+        is_root: whether it is one.
+    """
+
+    expr: Expr
+    number: int
+    is_root: bool
+
+
+def levels(
+    roots: Sequence[Expr], kept: set[Expr], is_left: Callable[[int, Expr], bool]
+) -> list[list[Task]]:
+    """Return what is stored, in levels: a task depends on tasks of the levels before it alone.
+
+    Args:
+        roots: the expressions that are stored.
+        kept: the parts that are stored.
+        is_left: tells of a root, and of its part, whether it is stored later, in another way.
+    """
+    found: list[list[Task]] = []
+    level_of: dict[Expr, int] = {}
+    for number, root in enumerate(roots):
+        deepest: dict[Expr, int] = {}  # how many levels stand before a part
+        for node in in_order(root, ()):
+            before = max((deepest[each] for each in node.operands), default=0)
+            deepest[node] = before
+            is_stored = node in kept or (node is root and node.operands)
+            if not is_stored or is_left(number, node):
+                continue
+            if node not in level_of:
+                # A view takes no step: it is there as soon as what it shows is.
+                level_of[node] = max(before - isinstance(node, View), 0)
+                while len(found) <= level_of[node]:
+                    found.append([])
+                found[level_of[node]].append(Task(node, number, node is root))
+            deepest[node] = level_of[node] + 1
+    return found
