@@ -160,7 +160,7 @@ def _again(op: Op, args: tuple[Op, ...]) -> Op:
         case Extreme():
             return Extreme(op.how, args[0], op.reduced)
         case Dot():
-            return dot(*args, axes=op.summed)
+            return dot(args[0], args[1], axes=op.summed)
         case Broadcast():
             return broadcast(args[0], more + op.axes)
         case Relabelled():
