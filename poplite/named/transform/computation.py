@@ -116,6 +116,12 @@ class Computation:
             fix="make it a result, or ng.keep(x)",
         )
 
+    @property
+    def results(self) -> list[Tensor | None]:
+        """Where the values of its results are; None for effects."""
+        _ = self.program
+        return list(self._values)
+
     def report(self) -> Report:
         """Return the report of the engine: cycles, memory, findings."""
         return self.engine.report()
