@@ -147,7 +147,7 @@ def test_expressions_are_keys_and_have_no_truth() -> None:
         bool(x > y)
     for use in (len, list, float, np.sin, lambda op: np.ones(3) * op):
         with pytest.raises(AxisError):
-            use(x)  # type: ignore[operator]
+            use(x)
     with pytest.raises(AxisError, match="'@' does not say which axes are summed"):
         _ = x @ y
     assert (np.float32(2) * x).axes == x.axes
