@@ -1,6 +1,7 @@
 """One layer of attention by named axes, with its gradients, beside NumPy.
 
     python examples/named_attention.py [--tiles 16]
+    poplite-viz graph examples/named_attention.py:build
 
 All heads are one product: `head` is an axis that q and k share and that is not summed. Positions
 that are attended to have an axis of their own, S, as long as T.
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+import poplite as pl
 import poplite.named as ng
 from poplite.tools.script import one_line_errors
 
@@ -77,6 +79,13 @@ def numpy_attention(x: Array, wq: Array, wk: Array, wv: Array, wo: Array) -> lis
     by_x = sum(np.einsum("bthd,ehd->bte", d, w) for d, w in pairs)
     by_weights = [np.einsum("bthd,bte->ehd", d, x) for d, _ in pairs]
     return [out, np.asarray(by_x), *by_weights, np.einsum("bte,bthd->hde", out, mixed)]
+
+
+def build(tiles: int = 16) -> tuple[pl.Graph, pl.Program]:
+    """Return the graph of the layer and its program, for poplite-viz."""
+    layer = attention()
+    work = ng.make_transformer(tiles=tiles).computation(layer.out, "all", name="attention")
+    return work.graph, work.program
 
 
 @one_line_errors

@@ -67,6 +67,7 @@ from poplite.named.ops.joining import (
     stack as stack,
 )
 from poplite.named.ops.keeping import keep as keep, place as place
+from poplite.named.ops.lifting import nmap as nmap
 from poplite.named.ops.losses import (
     cross_entropy_binary as cross_entropy_binary,
     cross_entropy_multi as cross_entropy_multi,

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from helpers.scripts import script
+from poplite.tools import viz
 
 
 @pytest.mark.parametrize(
@@ -33,3 +34,15 @@ def test_examples_find_nothing_wrong(
     printed = capsys.readouterr().out
     assert all(each in printed for each in said), printed
     assert "WRONG" not in printed
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [("summary", "16 tiles"), ("program", "attention"), ("tiles", "tile"), ("graph", "'dot'")],
+)
+def test_computations_are_drawn_as_all_programs(
+    root: Path, command: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = f"{root / 'examples' / 'named_attention.py'}:build"
+    assert viz.main([command, target]) == 0
+    assert said in capsys.readouterr().out

@@ -43,6 +43,7 @@ from poplite.named.ops.elementwise import (
 )
 from poplite.named.ops.joining import Concat
 from poplite.named.ops.keeping import Keep, Place
+from poplite.named.ops.lifting import VertexMap
 from poplite.named.ops.losses import Softmax
 from poplite.named.ops.op import Op
 from poplite.named.ops.reducing import Count, Dot, Extreme, Reduce, size_of
@@ -72,6 +73,7 @@ class Expressions:
         graph: of all tensors.
         tensor: returns the tensor of a constant, an input or a state, in the order of its axes.
         place: stores an expression where a `ng.place` says, and returns it.
+        launch: adds the vertices of an `ng.nmap` over rows, and returns what they write.
         keeps_all: whether each operation is stored by itself.
         is_strict: whether operations may not make outer products by themselves.
     """
@@ -81,11 +83,13 @@ class Expressions:
         graph: Graph,
         tensor: Callable[[TensorOp], Tensor],
         place: Callable[[Place, Expr], Tensor],
+        launch: Callable[[VertexMap, list[Expr]], Tensor],
         *,
         keeps_all: bool = False,
         is_strict: bool = False,
     ) -> None:
-        self._graph, self._tensor, self._place = graph, tensor, place
+        self._graph, self._tensor = graph, tensor
+        self._place, self._launch = place, launch
         self._keeps_all, self._is_strict = keeps_all, is_strict
         self.remembered: dict[Op, Tensor] = {}
         """What has been stored by a computation, in the order of its axes."""
@@ -151,6 +155,8 @@ class Expressions:
                 made = yield op.args[0], op.axes.roots, {}, True
                 self.remembered[op] = self._place(op, self._leaf(made))
                 return self._framed(Leaf(self.remembered[op]), op.axes, slots, own)
+            case VertexMap():
+                return (yield from self._by_vertices(op, slots, own))
             case StopGradient() | Softmax() | Broadcast():
                 made = yield op.args[0], slots, own, False
                 return made
@@ -274,6 +280,21 @@ class Expressions:
         sizes[dim] = sum(each.shape[dim] for each in made)
         whole = viewed(made, Joined(dim), tuple(sizes), made[0].element_type)
         return self._framed(whole, op.axes, slots, parts)
+
+    def _by_vertices(self, op: VertexMap, slots: Slots, parts: Parts) -> Asked:
+        others = tuple(root for root in op.axes.roots if root not in op.inner.root_set)
+        sizes = tuple(op.axes.items[n].known_length("nmap") for n in range(len(others)))
+        rows: list[Expr] = []
+        for x in op.args:
+            seen = tuple(root for root in op.seen.roots if root in x.axes.root_set)
+            part = yield x, (*others, *seen), {}, True
+            part = self._storable(self._leaf(part))
+            wide = self._stretched_to(part, (*sizes, *part.shape[len(sizes) :]))
+            length = part.shape[len(sizes) :]
+            flat = (volume(sizes), *([volume(length)] if seen else []))
+            rows.append(self._reshaped(wide, flat))
+        self.remembered[op] = self._launch(op, rows)
+        return self._framed(Leaf(self.remembered[op]), op.axes, slots, parts)
 
     # -- sums --------------------------------------------------------------------------------------
 

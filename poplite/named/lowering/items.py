@@ -10,21 +10,28 @@ An expression that is an item keeps its value: it is stored, and later items rea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+
+import numpy as np
 
 from poplite import ops
 from poplite.errors import AxisError
 from poplite.expr.tree import Applied, Expr, Leaf
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.tensor import Tensor
 from poplite.named.effects.items import Assign, Effect, Item, Parallel, Repeat, Sequential, base_of
 from poplite.named.lowering.expressions import Expressions
 from poplite.named.ops.keeping import Place
+from poplite.named.ops.lifting import VertexMap
 from poplite.named.ops.op import Op
 from poplite.named.ops.tensors import TensorOp
 from poplite.ops import Root
 from poplite.ops.fuse.contractions import replaced
+from poplite.program import Execute
+from poplite.program.recording import innermost
 from poplite.source import here
 
 
@@ -50,7 +57,12 @@ class Items:
     ) -> None:
         self._graph, self._new_place = graph, place
         self._expressions = Expressions(
-            graph, tensor, self._placed, keeps_all=fuse == "none", is_strict=is_strict
+            graph,
+            tensor,
+            self._placed,
+            self._launched,
+            keeps_all=fuse == "none",
+            is_strict=is_strict,
         )
         self._pending: list[Op] = []
         self.stored: list[tuple[Op | None, Tensor]] = []
@@ -182,6 +194,34 @@ class Items:
         out = self._new_place(op, op.place)
         (made,) = self._lower([Root(expr, out, name=_name(op), at=op.line)], [op])
         return made
+
+    def _launched(self, op: VertexMap, rows: list[Expr]) -> Tensor:
+        """Add a vertex for each row, on the tile where the row of the first operand begins."""
+        roots = [Root(each, name=f"{_name(op)}/x{n}", at=op.line) for n, each in enumerate(rows)]
+        made = [
+            each.expr.tensor if isinstance(each.expr, Leaf) else self._lower([each], [None])[0]
+            for each in roots
+        ]
+        graph, count = self._graph, rows[0].shape[0]
+        tensors = [each for each in made if isinstance(each, Tensor)]
+        first = tensors[0] if tensors[0].rank == 1 else tensors[0][:, 0]
+        mapping = graph.tile_mapping(first)
+        tile = np.zeros(count, np.int64)
+        number = np.repeat(np.arange(graph.target.tiles), np.diff(mapping.ptr))
+        for own, begin, end in zip(number, mapping.begin, mapping.end, strict=True):
+            tile[begin:end] = own
+        lengths = tuple(axis.known_length("nmap") for axis in op.axes)
+        inner = math.prod(lengths[len(lengths) - len(op.inner) :])
+        where = TileMapping(graph.target.tiles, tile, np.full(count, inner))
+        out = graph.add_variable(op.element_type, (count, inner), _name(op), mapping=where)
+        if count:
+            work = graph.add_compute_set(_name(op))
+            written = out if op.vertex.fields[op.output].depth else out.reshape((count,))
+            fields = dict(zip(op.inputs, tensors, strict=True))
+            graph.add_vertices(work, op.vertex, tile=tile, **fields, **{op.output: written})
+            innermost("nmap").add(Execute(work))
+        self.stored.append((op, out.reshape(lengths)))
+        return out.reshape(lengths)
 
 
 def _name(op: Op) -> str:

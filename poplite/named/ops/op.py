@@ -88,6 +88,18 @@ class Op:
         name = f"'{self.name}' " if self.name else ""
         return f"{name}{self.axes}, {self.what} made at {self.line}"
 
+    def explain(self) -> str:
+        """Return what it is computed of: a line for each operation, with its axes and line."""
+        nodes = below([self])
+        names = {node: node.name or f"{node.what}{n}" for n, node in enumerate(nodes)}
+        lines = []
+        for node in nodes:
+            of = ", ".join(names[each] for each in node.args)
+            what = f"{node.what} of {of}" if of else f"{node.what}, layout free"
+            kind = "a number" if node.dtype is None else repr(node.dtype)
+            lines.append(f"{names[node]:<16} {node.axes} {kind}  {what}  {node.line}")
+        return "\n".join(lines)
+
     def placeholders(self) -> list[TensorOp]:
         """Return the placeholders that it is computed of, in the order of creation."""
         return [each for each in self.leaves() if each.input]

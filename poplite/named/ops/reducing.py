@@ -176,8 +176,10 @@ def mean(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> 
     operand = _floats(x, "mean")
     reduced, out = reduced_axes(operand, reduction_axes, out_axes, "mean")
     _check_not_empty("mean", operand, reduced)
-    made = sum(operand, reduced) / Count(reduced, operand.element_type)
-    return made if out is None else axes_with_order(made, out)
+    # HALF counts to 65,504 only.
+    made = sum(as_type(operand, FLOAT), reduced) / Count(reduced, FLOAT)
+    typed = made if operand.dtype is None else as_type(made, operand.dtype)
+    return typed if out is None else axes_with_order(typed, out)
 
 
 def variance(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:

@@ -13,7 +13,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.named.axes.axes import Axes, axes_of
 from poplite.named.lowering.items import Items
-from poplite.named.ops.op import Op
+from poplite.named.ops.op import Op, below
 from poplite.named.ops.tensors import TensorOp, fitting
 from poplite.ops.fuse.lowering import NOTES
 from poplite.program import Sequence
@@ -39,13 +39,19 @@ class Computation:
     def __init__(
         self, transformer: Transformer, results: Any, params: tuple[Any, ...], name: str
     ) -> None:
-        from poplite.named.transform.transformer import listed_items, needed, no_tensor
+        from poplite.named.transform.transformer import (
+            listed_items,
+            needed,
+            no_tensor,
+            roots_of,
+        )
 
         self._transformer, self._results, self.name = transformer, results, name
         self.line: SourceLocation = here()
         self.is_added = False
         self._items = listed_items(results)
-        reads = needed(self._items)
+        self._roots = roots_of(self._items)
+        reads = needed(self._roots)
         if params == ("all",):
             params = tuple(each for each in reads if each.input)
         for each in params:
@@ -115,6 +121,18 @@ class Computation:
             found=op.text,
             fix="make it a result, or ng.keep(x)",
         )
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the lengths of all axes are known that it needs."""
+        ops = [*below(self._roots), *self.params]
+        return all(length is not None for each in ops for length in each.axes.lengths)
+
+    @property
+    def results(self) -> list[Tensor | None]:
+        """Where the values of its results are; None for effects."""
+        _ = self.program
+        return list(self._values)
 
     def report(self) -> Report:
         """Return the report of the engine: cycles, memory, findings."""

@@ -74,9 +74,10 @@ class Transformer:
     def initialize(self) -> None:
         """Give all tensors storage and their first values; a call does it by itself."""
         if self._engine is None:
-            programs = {each.name: each.program for each in self._computations}
+            ready = [each for each in self._computations if each.is_ready]
+            programs = {each.name: each.program for each in ready}
             self._engine = Engine(self._graph, programs, checks=self._checks)
-            for each in self._computations:
+            for each in ready:
                 each.is_added = True
 
     @property
@@ -117,10 +118,10 @@ class Transformer:
         program = computation.program
         if self._engine is None:
             self.initialize()
-        elif not computation.is_added:
+            assert self._engine is not None
+        if not computation.is_added:
             self._engine.add_program(program, computation.name)
             computation.is_added = True
-        assert self._engine is not None
         return self._engine
 
     def tensor(self, op: TensorOp) -> Tensor:
@@ -248,8 +249,8 @@ def listed_items(results: Any) -> list[Item]:
     return [item_of(results, "computation")]
 
 
-def needed(items: list[Item]) -> list[TensorOp]:
-    """Return the tensors that items read or write, in order of creation."""
+def roots_of(items: list[Item]) -> list[Op]:
+    """Return the operations that items compute, and those that they write to."""
     roots: list[Op] = []
     waiting: list[Any] = list(items)
     while waiting:
@@ -261,6 +262,11 @@ def needed(items: list[Item]) -> list[TensorOp]:
                 if hasattr(item, name):
                     waiting.append(getattr(item, name))
             waiting += [*getattr(item, "items", ()), *getattr(item, "assigns", ())]
+    return roots
+
+
+def needed(roots: list[Op]) -> list[TensorOp]:
+    """Return the tensors that operations are computed of, in order of creation."""
     found = [each for each in below(roots) if isinstance(each, TensorOp)]
     return sorted(found, key=lambda each: each.number)
 

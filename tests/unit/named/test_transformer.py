@@ -134,6 +134,24 @@ def test_lengths_are_needed_at_the_first_call_only() -> None:
         N.length = 5
 
 
+def test_a_computation_whose_lengths_come_later_holds_up_no_other_one() -> None:
+    N = ng.make_axis(name="N")
+    x, y = ng.placeholder([N], name="x"), ng.placeholder([H], name="y")
+    device = ng.make_transformer(tiles=2)
+    later, now = device.computation(ng.sum(x, [N]), x), device.computation(ng.sum(y, [H]), y)
+    assert now([1, 2, 3]) == 6
+    N.length = 2
+    assert later([1, 2]) == 3
+
+
+def test_means_of_many_halves_are_counted_in_float() -> None:
+    N = ng.make_axis(100_000, "N")
+    x = ng.placeholder([N], pl.HALF, name="x")
+    mean = ng.mean(x, [N])
+    assert mean.dtype is pl.HALF
+    assert ng.make_transformer(tiles=64).computation(mean, x)(1.5) == 1.5
+
+
 @pytest.mark.parametrize("operation", [ng.add, ng.dot])
 def test_lengths_that_come_later_are_compared_when_they_are_known(operation: Any) -> None:
     N = ng.make_axis(name="N")

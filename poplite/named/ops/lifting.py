@@ -1,0 +1,226 @@
+"""Plain functions and vertex classes, applied along all axes that they do not name.
+
+nmap(lambda row: row / ng.sum(row, ...), x, axes=[W])       one row of x, and so all of them
+nmap(Sorted, x, axes=[W])                                   one vertex for each row of x
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from poplite.errors import AxisError
+from poplite.expr.tree import ElementClass
+from poplite.named.axes.axes import Axes, AxesLike, axes_of, check_lengths, missing, some
+from poplite.named.ops.elementwise import Elementwise, StopGradient, apply, cast
+from poplite.named.ops.joining import Concat, concat
+from poplite.named.ops.keeping import Keep, Place
+from poplite.named.ops.losses import Softmax
+from poplite.named.ops.op import Op, as_op, below
+from poplite.named.ops.reducing import Dot, Extreme, Reduce, dot
+from poplite.named.ops.shaping import (
+    Broadcast,
+    Regrouped,
+    Relabelled,
+    axes_with_order,
+    broadcast,
+    cast_axes,
+)
+from poplite.named.ops.slicing import Slice
+from poplite.source import here
+from poplite.text import amount, clipped, of_type
+from poplite.vertex.fields import Field
+from poplite.vertex.vertex import Vertex
+
+
+class Seen(Op):
+    """What a function sees of an operand: its listed axes."""
+
+    __slots__ = ()
+    what = "argument of nmap"
+
+
+class VertexMap(Op):
+    """The output of a vertex for each index of the axes that it does not see.
+
+    Attributes:
+        vertex: its class.
+        inputs: names of its input fields, one for each operand.
+        output: name of its output field.
+        seen: the axes that a vertex sees.
+        inner: the axes of its output.
+    """
+
+    __slots__ = ("vertex", "inputs", "output", "seen", "inner")
+    what = "nmap"
+
+    def __init__(
+        self,
+        vertex: type[Vertex],
+        args: tuple[Op, ...],
+        axes: Axes,
+        dtype: ElementClass,
+        fields: tuple[list[str], str],
+        seen: Axes,
+        inner: Axes,
+    ) -> None:
+        super().__init__(axes, dtype, args)
+        self.vertex, self.seen, self.inner = vertex, seen, inner
+        self.inputs, self.output = fields
+
+
+def nmap(function: Any, *xs: Any, axes: AxesLike, out_axes: AxesLike = None) -> Op:
+    """Return what a function makes of tensors with few axes, for each index of all others.
+
+    Args:
+        function: takes a tensor for each of xs, which has its listed axes alone, and returns one.
+            Or a `pl.Vertex` class with an input field for each of xs and one output field: it gets
+            a vertex for each index of the other axes, and sees the listed axes as one vector.
+        xs: tensors. Axes that are not listed pair, as in operators.
+        axes: the axes that the function sees.
+        out_axes: of a vertex's output, where these are others than the listed ones; none for a
+            single number.
+
+    Returns:
+        On the axes that are not listed, in the order of xs, then on those of the function's result.
+
+    Raises:
+        AxisError: for a function that returns no tensor, or one that has axes of xs which it did
+            not see; for a vertex class with other fields.
+        MissingAxisError: for a listed axis that no tensor has.
+
+    >>> import poplite.named as ng
+    >>> N, W = ng.make_axis(8, "N"), ng.make_axis(3, "W")
+    >>> nmap(lambda row: row / ng.sum(row, ...), ng.placeholder([W, N]), axes=[W])
+    <divide (N:8, W:3) FLOAT>
+    """
+    args, seen = tuple(as_op(each, "nmap") for each in xs), axes_of(axes)
+    others = some([])
+    for each in args:
+        check_lengths("nmap", others, each.axes)
+        others = others | (each.axes - seen)
+    for axis in seen:
+        if all(axis not in each.axes for each in args):
+            raise missing(
+                "nmap: a listed axis", axis, Axes([a for x in args for a in x.axes - others])
+            )
+    if isinstance(function, type) and issubclass(function, Vertex):
+        return _of_vertices(function, args, others, seen, out_axes)
+    if not callable(function):
+        raise AxisError(
+            f"nmap: {clipped(function)} is no function",
+            at=here(),
+            found=of_type(function),
+            fix="ng.nmap(lambda row: ..., x, axes=[W])",
+        )
+    return _of_function(function, args, others, seen)
+
+
+def _of_function(
+    function: Callable[..., Any], args: tuple[Op, ...], others: Axes, seen: Axes
+) -> Op:
+    stand_ins = [Seen(each.axes & seen, each.dtype, ()) for each in args]
+    found = function(*stand_ins)
+    if not isinstance(found, Op):
+        raise AxisError(
+            f"nmap: the function returned {clipped(found)}",
+            at=here(),
+            found=of_type(found),
+            fix="an expression of what it is given",
+        )
+    twice = found.axes & others
+    if twice.items:
+        raise AxisError(
+            f"nmap: the function's result has axis '{twice[0].name}', which it does not see",
+            at=here(),
+            found=found.text,
+            fix=f"list '{twice[0].name}' in axes, or give its tensor to nmap",
+        )
+    made: dict[Op, Op] = dict(zip(stand_ins, args, strict=True))
+    for node in below([found]):
+        if node not in made:
+            made[node] = _again(node, tuple(made[each] for each in node.args))
+    result = made[found]
+    wide = [*(others & result.axes), *found.axes]
+    return axes_with_order(result, wide) if wide else result
+
+
+def _again(op: Op, args: tuple[Op, ...]) -> Op:
+    """Return an operation on operands that have more axes than its own."""
+    if all(one is other for one, other in zip(args, op.args, strict=True)):
+        return op
+    more = args[0].axes - op.args[0].axes
+    match op:
+        case Elementwise(operation="cast"):
+            return cast(args[0], op.element_type)
+        case Elementwise():
+            return apply(op.operation, *args)
+        case Reduce():
+            return Reduce(op.how, args[0], op.reduced)
+        case Extreme():
+            return Extreme(op.how, args[0], op.reduced)
+        case Dot():
+            return dot(args[0], args[1], axes=op.summed)
+        case Broadcast():
+            return broadcast(args[0], more + op.axes)
+        case Relabelled():
+            return cast_axes(axes_with_order(args[0], more + op.args[0].axes), more + op.axes)
+        case Slice():
+            return Slice(args[0], op.parts)
+        case Regrouped():
+            ordered = axes_with_order(args[0], more + op.args[0].axes)
+            return Regrouped(more + op.axes, op.dtype, (ordered,))
+        case Concat():
+            wide = some([])
+            for each, old in zip(args, op.args, strict=True):
+                wide = wide | (each.axes - old.axes)
+            parts = [
+                broadcast(each, wide + old.axes) for each, old in zip(args, op.args, strict=True)
+            ]
+            return concat(parts, op.along)
+        case Softmax() | StopGradient() | Keep():
+            kind = Keep if isinstance(op, Keep) else StopGradient
+            return args[0] if isinstance(op, Softmax) else kind(args[0].axes, op.dtype, args)
+        case Place():
+            return Place(args[0], op.place)
+    raise AssertionError(type(op))
+
+
+# -- vertices ------------------------------------------------------------------------------------
+
+
+def _of_vertices(
+    vertex: type[Vertex], args: tuple[Op, ...], others: Axes, seen: Axes, out_axes: AxesLike
+) -> Op:
+    fields = [each for each in vertex.fields.values() if each.is_edge]
+    outputs = [each for each in fields if each.writes and not each.reads]
+    inputs = [each for each in fields if each.reads and not each.writes]
+    if len(outputs) != 1 or len(inputs) != len(args) or len(inputs) + 1 != len(fields):
+        raise AxisError(
+            f"nmap: {vertex.__name__} has {amount(len(inputs), 'input')} and "
+            f"{amount(len(outputs), 'output')} for {amount(len(args), 'tensor')}",
+            at=here(),
+            found=", ".join(each.name for each in fields),
+            fix="an Input field for each tensor, and one Output field",
+        )
+    for field, x in zip(inputs, args, strict=True):
+        _check_field(vertex, field, x, x.axes & seen)
+    (output,) = outputs
+    inner = seen if out_axes is None and _is_vector(output) else axes_of(out_axes)
+    names = [each.name for each in inputs], output.name
+    return VertexMap(vertex, args, others + inner, output.element, names, seen, inner)
+
+
+def _is_vector(field: Field) -> bool:
+    return field.depth > 0
+
+
+def _check_field(vertex: type[Vertex], field: Field, x: Op, seen: Axes) -> None:
+    if bool(seen.items) != _is_vector(field) or field.element is not x.element_type:
+        raise AxisError(
+            f"nmap: field '{field.name}' of {vertex.__name__} does not take {x.element_type!r} "
+            f"along {seen}",
+            at=here(),
+            found=f"the field is {field!r}; {x.text}",
+            fix="a Vector of that type for listed axes, a number where there are none",
+        )

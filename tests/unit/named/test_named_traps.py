@@ -1,0 +1,185 @@
+"""What nGraph's Python project got wrong, and what named axes make easy to get wrong.
+
+The numbers of defects and traps are those of the design; what other files of this folder show is
+not shown again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poplite as pl
+import poplite.named as ng
+from helpers.named_oracle import evaluate
+from poplite.errors import AxisError, AxisLengthError, ElementTypeError, TensorIndexError
+
+H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+X = ng.placeholder([H, W], name="x")
+VALUES = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+
+def run(*results: Any) -> list[Any]:
+    return list(ng.make_transformer(tiles=3).computation(list(results), X)(VALUES))
+
+
+# -- defects of the original --------------------------------------------------------------------
+
+
+def test_a_flattened_transpose_or_slice_shows_the_right_elements() -> None:
+    """Defect 2: the smallest stride was taken, whatever the order and the padding."""
+    turned = ng.axes_with_order(X, [W, H])
+    found = run(ng.flatten(turned), ng.flatten(X[W, 1:3]), ng.flatten(ng.expand_dims(X[H, 0], H)))
+    assert found[0].tolist() == VALUES.T.ravel().tolist()
+    assert found[1].tolist() == VALUES[:, 1:3].ravel().tolist()
+    assert found[2].tolist() == list(range(4)) * 3
+
+
+def test_slices_of_reversed_slices_are_those_of_python() -> None:
+    """Defect 3: the stride's absolute value was taken. Trap 10."""
+    found = run(X[H, ::-1][H, 1], X[H, ::-1][H, ::-1], X[W, ::-2][W, 1:])
+    for value, expected in zip(found, [VALUES[1], VALUES, VALUES[:, ::-2][:, 1:]], strict=True):
+        assert value.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("index", [3, -4, 100])
+def test_indices_are_checked(index: int) -> None:
+    """Defect 8."""
+    with pytest.raises(TensorIndexError, match=f"axis 'H' has length 3: .* no index {index}"):
+        X[H, index]
+    assert run(X[H, -1])[0].tolist() == VALUES[-1].tolist()
+    assert run(X[1])[0].tolist() == VALUES[1].tolist()  # `x[1]` raised a TypeError
+
+
+def test_constants_of_another_shape_are_refused() -> None:
+    """Defect 9: they were accepted, or got other axes."""
+    with pytest.raises(AxisLengthError, match="axis 'H' has length 3, the value 2"):
+        ng.constant(np.ones((2, 4)), [H, W])
+    with pytest.raises(AxisError, match=r"an array of shape \(3,\) with 2 axes"):
+        ng.constant(np.ones(3), [H, W])
+    assert run(ng.constant(2.0, [H]))[0].tolist() == [2, 2, 2]
+
+
+def test_types_are_those_of_the_operands() -> None:
+    """Defect 11: everything was float32."""
+    i, half = ng.constant([1, 2, 3], [H]), ng.constant(np.ones(3, np.float16), [H])
+    assert [(i + 1).dtype, (half * 2).dtype, (i > 1).dtype] == [pl.INT, pl.HALF, pl.BOOL]
+    assert ng.argmax(X, [H]).dtype is pl.INT
+    with pytest.raises(ElementTypeError, match="add: FLOAT and INT are not mixed") as caught:
+        X + i
+    assert caught.value.found.count("test_named_traps.py") == 2
+    with pytest.raises(ElementTypeError, match="values of dtype <U1"):
+        ng.constant("a")
+
+
+def test_the_gradient_of_softmax_sums_along_its_own_axes() -> None:
+    """Defect 12."""
+    p = ng.softmax(X, [W])
+    (found,) = evaluate([ng.deriv(p, X, p)], {X: VALUES.astype(float)})
+    q = np.exp(VALUES - VALUES.max(1, keepdims=True)).astype(float)
+    q /= q.sum(1, keepdims=True)
+    np.testing.assert_allclose(found, q * (q - (q * q).sum(1, keepdims=True)), 1e-6, 1e-9)
+
+
+def test_ties_give_their_gradient_to_one_element() -> None:
+    """Defect 13: a tied maximum gave none. Trap 13: not by the order of storage."""
+    tied = ng.placeholder([H, W], name="tied")
+    values = {tied: np.array([[1.0, 2, 2, 0], [2, 2, 0, 0], [0, 0, 0, 0]])}
+    by_all, by_columns = (ng.deriv(ng.sum(ng.max(tied, axes), ...), tied) for axes in (..., [W, H]))
+    by_max = ng.deriv(ng.sum(ng.maximum(tied, 2.0), ...), tied)
+    found = evaluate([by_all, by_columns, by_max], values)
+    assert np.argwhere(found[0]).tolist() == [[0, 1]]
+    assert np.argwhere(found[1]).tolist() == [[1, 0]]  # W is listed first, and so outermost
+    assert found[2].sum() == 4
+
+
+def test_slices_leave_the_axes_of_their_tensor_alone() -> None:
+    """Defect 16, trap 15."""
+    part = X[H, 1:]
+    assert (part.axes[0].length, H.length, X.shape) == (2, 3, (3, 4))
+
+
+def test_a_mean_divides_by_what_it_sums() -> None:
+    """Defect 22."""
+    assert run(ng.mean(X, [W]))[0].tolist() == VALUES.mean(1).tolist()
+
+
+# -- traps --------------------------------------------------------------------------------------
+
+
+def test_equal_names_pair_nothing() -> None:
+    """Trap 1."""
+    other = ng.make_axis(3, "H")
+    total = ng.placeholder([H]) * ng.placeholder([other.fresh()])
+    assert total.rank == 2
+
+
+def test_lengths_of_axes_that_go_away_are_compared_too() -> None:
+    """Trap 2: the axis is not among those of the result."""
+    with pytest.raises(AxisLengthError, match="dot: axis 'W' has length 4 in the left"):
+        ng.dot(X, ng.placeholder([W.resized(5)], name="v"))
+
+
+def test_a_broadcast_operand_has_its_adjoint_on_its_own_axes() -> None:
+    """Trap 11: also where lengths would fit by luck."""
+    S = ng.make_axis(3, "S")
+    a, b = ng.placeholder([H], name="a"), ng.placeholder([S], name="b")
+    by_a, by_b = ng.deriv(ng.sum(a * b * b, ...), [a, b])
+    assert (by_a.axes, by_b.axes) == (a.axes, b.axes)
+    found = evaluate([by_a, by_b], {a: [1.0, 2, 3], b: [1.0, 1, 2]})
+    assert [each.tolist() for each in found] == [[6, 6, 6], [12, 12, 24]]
+
+
+def test_no_axes_of_a_dot_are_not_all_of_them() -> None:
+    """Trap 12."""
+    assert ng.dot(X, X, axes=()).axes == X.axes
+    assert ng.dot(X, X).rank == 0
+
+
+def test_expressions_are_keys_and_have_no_truth() -> None:
+    """Trap 14."""
+    x, y = ng.placeholder([H]), ng.placeholder([H])
+    assert {x: 1, y: 2}[x] == 1
+    assert x != y
+    with pytest.raises(AxisError, match="the truth of a tensor that has no values yet"):
+        bool(x > y)
+    for use in (len, list, float, np.sin, lambda op: np.ones(3) * op):
+        with pytest.raises(AxisError):
+            use(x)
+    with pytest.raises(AxisError, match="'@' does not say which axes are summed"):
+        _ = x @ y
+    assert (np.float32(2) * x).axes == x.axes
+
+
+def test_no_elements_sum_to_zero_and_have_no_greatest() -> None:
+    """Trap 18."""
+    none = X[H, 1:1]
+    found = run(ng.sum(none, [H]), ng.prod(none, [H]), none * 2, ng.dot(none, none, axes=[H]))
+    assert [each.tolist() for each in found] == [[0] * 4, [1] * 4, [], [0] * 4]
+    with pytest.raises(pl.TensorCreationError, match="max: axis 'H' has length 0"):
+        ng.max(none, [H])
+
+
+def test_padding_by_nothing_keeps_the_axis() -> None:
+    """Trap 22."""
+    assert ng.pad(X, {H: 0}).axes[0].length == 3
+    assert (ng.pad(X, {H: 0}) + X).axes == X.axes
+    with pytest.raises(AxisLengthError):
+        ng.pad(X, {H: 1}) + X
+
+
+def test_a_concatenation_that_makes_an_axis_again_pairs_with_it() -> None:
+    """Trap 25: positions pair, there are no coordinates."""
+    turned = ng.concat([X[H, 2:], X[H, :2]], H)
+    assert turned.axes[0] is H
+    assert run(turned + X)[0].tolist() == (np.roll(VALUES, 1, 0) + VALUES).tolist()
+
+
+def test_operations_say_what_they_are_made_of() -> None:
+    told = (X * 2 + ng.sum(X, [H])).explain().splitlines()
+    assert [line.split()[0] for line in told] == ["x", "number1", "multiply2", "sum3", "add4"]
+    assert "placeholder, layout free" in told[0]
+    assert "add of multiply2, sum3" in told[4]
+    assert all("test_named_traps.py" in line for line in told)
