@@ -44,6 +44,7 @@ from poplite.types import (
     ElementType,
 )
 from poplite.vertex.faster import faster
+from poplite.vertex.strided_rows import StridedRows
 from poplite.vertex.vertex import Input, MultiVertex, Output, State, Vector, Vertex
 from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one, reduce_rows
 
@@ -105,6 +106,7 @@ class SumColumns(Vertex, Generic[T, U]):
     out: Output[Vector[U]]
     stride: State[UNSIGNED_INT]
     ADDS = True
+    strided_rows = StridedRows("x", "stride", columns="out")
 
     def join(self, a: Any, b: Any) -> Any:
         """Make lanes of two, or a number."""
@@ -160,6 +162,7 @@ class SumColumnsOfTile(MultiVertex, Generic[V]):
     first: State[UNSIGNED_INT]
     share: State[UNSIGNED_INT]
     ADDS = True
+    strided_rows = StridedRows("x", "stride", columns="out", offset="first")
 
     def join(self, a: Any, b: Any) -> Any:
         """Make lanes of two, or a number."""
@@ -212,20 +215,24 @@ class SumColumnsOfTile(MultiVertex, Generic[V]):
                 self.reduce_rows()
 
     def reduce_few(self) -> None:
-        """Reduce few columns, 8 at a time."""
+        """Reduce few columns, twice 8 at a time, of which the last begin early to be 8 as well."""
         columns, stride = len(self.out), self.stride
         rows = (len(self.x) - columns) // stride + 1
-        rest = columns % 8
-        for i in range(0, columns - rest, 8):
-            total = self.x.lanes(i, 8)
+        last = columns - 8
+        if last < 0:
+            for i in range(columns):
+                number = self.x[i]
+                for row in range(1, rows):
+                    number = self.join(number, self.x[row * stride + i])
+                self.out[i] = number
+        for i in range(0, columns if last >= 0 else 0, 16):
+            one, two = min(i, last), min(i + 8, last)
+            total, other = self.x.lanes(one, 8), self.x.lanes(two, 8)
             for row in range(1, rows):
-                total = self.join(total, self.x.lanes(row * stride + i, 8))
-            self.out.set_lanes(i, total)
-        for i in range(columns - rest, columns):
-            number = self.x[i]
-            for row in range(1, rows):
-                number = self.join(number, self.x[row * stride + i])
-            self.out[i] = number
+                total = self.join(total, self.x.lanes(row * stride + one, 8))
+                other = self.join(other, self.x.lanes(row * stride + two, 8))
+            self.out.set_lanes(one, total)
+            self.out.set_lanes(two, other)
 
     def reduce_rows(self) -> None:
         """Join row after row to `out`."""

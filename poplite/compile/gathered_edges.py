@@ -4,11 +4,13 @@ A field whose elements are one run points straight into its variable.  Any other
 temporary: gathered before the vertices run (also for outputs, whose unwritten elements keep
 their value) and scattered afterwards if it is written.  An Input that overlaps an Output of
 its own vertex is gathered too, so that it reads the values from before the compute set
-whether or not its elements happen to be contiguous.
+whether or not its elements happen to be contiguous.  Rows at even distances are not gathered
+where `poplite.compile.rows_in_place` finds that their vertices can do without.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +19,7 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps, compact, constant
+from poplite.compile.rows_in_place import RowsInPlace
 from poplite.compile.temporaries import Swaps
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.moves import Moves
@@ -36,11 +39,13 @@ class Placed:
         field: the field.
         start: where each edge starts, in elements of its type from the start of the arena.
         gathered: which of them are temporaries; one answer where all are alike.
+        length: elements of each as vertices see it: more where rows are read in place.
     """
 
     field: FieldEdges
     start: Series
     gathered: Mask | bool
+    length: Series
 
     @property
     def size(self) -> int:
@@ -51,8 +56,13 @@ class Placed:
 class Places:
     """The places of all edges of a compute set; temporaries are reserved in the layout."""
 
-    def __init__(self, table: EdgeTable, layout: ArenaLayout) -> None:
-        self._table, self._layout = table, layout
+    def __init__(
+        self,
+        table: EdgeTable,
+        layout: ArenaLayout,
+        in_place: Mapping[FieldEdges, RowsInPlace],
+    ) -> None:
+        self._table, self._layout, self._in_place = table, layout, in_place
         self._end = 0
         self._placed = {
             field: self._place(field) for family in table.families for field in family.fields
@@ -65,30 +75,37 @@ class Places:
     def _place(self, field: FieldEdges) -> Placed:
         gathered = self._gathered(field)
         if gathered is False:
-            return Placed(field, self._direct(field), False)
+            return Placed(field, self._direct(field), False, field.edges.length)
         size, length = field.field.element.size_bytes, field.edges.length
         first = self._layout.temporary_base + self._end
         if gathered is True and length.only is not None:
             room = _aligned(length.only * size)
             self._end += room * length.count
-            return Placed(field, Steps(first // size, ((length.count, room // size),)), True)
+            return Placed(
+                field, Steps(first // size, ((length.count, room // size),)), True, length
+            )
         rooms = np.where(gathered, _aligned(length.array() * size), 0)
         at = first + np.cumsum(rooms) - rooms
         self._end += int(rooms.sum())
         if gathered is not True:
             first_run, begin, _ = field.runs
-            straight = ~gathered & (np.diff(first_run) == 1)
+            straight = ~gathered & (np.diff(first_run) > 0)
             at[straight] = self._layout.byte_positions(begin[first_run[:-1][straight]])
-        return Placed(field, compact(at // size), gathered)
+        rows = self._in_place.get(field)
+        seen = length if rows is None else compact(rows.length)
+        return Placed(field, compact(at // size), gathered, seen)
 
     def _gathered(self, field: FieldEdges) -> Mask | bool:
         """Return which edges of a field are not contiguous, or read what their vertex writes."""
         edges, own = field.edges, self._table.crossings.own.get(field)
         if edges.start is not None:
             return False if own is None else True if own.all() else own
-        if edges.are_alike:
+        rows = self._in_place.get(field)
+        if edges.are_alike and rows is None:
             return True
         scattered = np.diff(field.runs.first) > 1
+        if rows is not None:
+            scattered &= ~rows.chosen
         return scattered if own is None else own | scattered
 
     def _direct(self, field: FieldEdges) -> Series:

@@ -10,7 +10,7 @@ the graph: its variables (`stored`), and what messages call its vertices (`origi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,11 +22,12 @@ from poplite.compile.copies import NO_MOVES, Side, copied_runs, copied_views
 from poplite.compile.gathered_edges import Placed, Places
 from poplite.compile.lists import RowLists
 from poplite.compile.rows import vertices_of
+from poplite.compile.rows_in_place import RowsInPlace, rows_in_place
 from poplite.executable.descriptor import NUMBER, RowForm
 from poplite.executable.layout import ArenaLayout, StoredVariable
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, CopyStep, Vertices
-from poplite.graph.compute_sets.edge_table import EdgeTable, Family
+from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges
 from poplite.graph.compute_sets.vertex_block import StateValues, Vectors
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.program import CrossReplicaCopy
@@ -99,11 +100,17 @@ def lower_compute_sets(
 
     `checked` says of each whether what it writes is saved first, as its vertices may fail.
     """
-    listed = list(compute_sets)
-    states = [[_place_state(family, layout) for family in table.families] for _, table in listed]
+    listed = [
+        (*each, is_checked, {} if is_checked else rows_in_place(each[1], layout))
+        for each, is_checked in zip(compute_sets, checked, strict=True)
+    ]
+    states = [
+        [_place_state(family, layout, rows) for family in table.families]
+        for _, table, _, rows in listed
+    ]
     return [
-        _lowered(compute_set, table, state, layout, is_checked)
-        for (compute_set, table), state, is_checked in zip(listed, states, checked, strict=True)
+        _lowered(compute_set, table, state, layout, is_checked, rows)
+        for (compute_set, table, is_checked, rows), state in zip(listed, states, strict=True)
     ]
 
 
@@ -113,9 +120,10 @@ def _lowered(
     states: list[dict[Column, Series]],
     layout: ArenaLayout,
     checked: bool,
+    in_place: Mapping[FieldEdges, RowsInPlace],
 ) -> ComputeStep:
     may_fault = checked or any(check(family.cls).raises for family in table.families)
-    places = Places(table, layout)
+    places = Places(table, layout, in_place)
     groups = [
         group
         for family, state in zip(table.families, states, strict=True)
@@ -138,13 +146,17 @@ def _lowered(
 # -- state -----------------------------------------------------------------------------------
 
 
-def _place_state(family: Family, layout: ArenaLayout) -> dict[Column, Series]:
+def _place_state(
+    family: Family, layout: ArenaLayout, in_place: Mapping[FieldEdges, RowsInPlace]
+) -> dict[Column, Series]:
     """Put the values of state fields into the arena, and return where they are."""
     placed: dict[Column, Series] = {}
+    rows = [in_place[field] for field in family.fields if field in in_place]
+    state = {**family.state, **{each.stride_name: each.stride for each in rows}}
     for position, field in enumerate(family.cls.fields.values()):
         if field.is_edge:
             continue
-        values = family.state[field.name]
+        values = state[field.name]
         if isinstance(values, Vectors):
             at = layout.place_state(values.values) // field.element.size_bytes
             placed[position, "start"] = _behind_each_other(at, values.length)
@@ -184,7 +196,7 @@ def _groups(
         position = placed.field.position
         if placed.field.field.depth < 2:
             values[position, "start"] = placed.start
-            values[position, "length"] = placed.field.edges.length
+            values[position, "length"] = placed.length
         else:
             lists[position] = RowLists(placed)
     work = _work(places, family.numbers.count)

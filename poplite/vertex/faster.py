@@ -114,7 +114,7 @@ def faster_method(cls: type) -> FunctionType | None:
 
 _NOT_USED = frozenset(
     {"constraints", "cycles", "fields", "location", "memory_constraints", "type_variables"}
-    | {"_specialised"}
+    | {"strided_rows", "_specialised"}
 )
 """Attributes of vertex classes that no `compute` can use."""
 

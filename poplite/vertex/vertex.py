@@ -66,6 +66,7 @@ from poplite.vertex.fields import (
     with_metadata,
 )
 from poplite.vertex.layouts import PLAIN, refusal_of_layouts, split_annotation
+from poplite.vertex.strided_rows import StridedRows
 from poplite.vertex.templates import (
     inherited_fields,
     mixin_arguments,
@@ -156,6 +157,9 @@ class Vertex(metaclass=VertexType):
 
     memory_constraints: ClassVar[tuple[Constraint, ...]] = ()
     """`constraints` as data."""
+
+    strided_rows: ClassVar[StridedRows | None] = None
+    """Which field has rows at a stride, so that engines need not copy them side by side."""
 
     location: ClassVar[SourceLocation]
     """Where the class was defined."""
