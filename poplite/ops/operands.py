@@ -77,7 +77,7 @@ def operand(what: str, x: object, program: Steps | None = None, role: str = "") 
     if isinstance(x, Tensor):
         return x
     if not isinstance(x, Expr):
-        raise no_tensor(f"{what}, {role}" if role else what, x)
+        raise no_tensor(_argument(what, role), x)
     check_closed(what, x)
     graph = graph_of(what, x, program)
     for tensor in x.leaves:
@@ -92,11 +92,13 @@ def own_operand(
 ) -> Given:
     """Return an operand of a graph, or raise."""
     found = operand(what, x, program, role)
-    if isinstance(found, Tensor):
-        check_own(graph, found, f"{what}, {role}" if role else what, here())
-    for tensor in found.leaves if isinstance(found, Expr) else ():
-        check_own(graph, tensor, f"{what}, {role}" if role else what, here())
+    for tensor in found.leaves if isinstance(found, Expr) else (found,):
+        check_own(graph, tensor, _argument(what, role), here())
     return found
+
+
+def _argument(what: str, role: str) -> str:
+    return f"{what}, {role}" if role else what
 
 
 def the_tensor(what: str, role: str, x: object) -> Tensor:
@@ -132,7 +134,7 @@ def steps_for(what: str, graph: Graph, name: object, program: Steps | None) -> S
 
 def check_name(what: str, name: object) -> None:
     """Refuse a name of an operation that is no text."""
-    checked_name(name, "operation", here(), f'{what.partition("(")[0]}(..., name="first")')
+    checked_name(name, "step", here(), f'{what.partition("(")[0]}(..., name="first")')
 
 
 def called(x: Operand) -> str:
@@ -179,7 +181,7 @@ def check_type(what: str, x: Given, types: Iterable[ElementClass], role: str = "
     """Refuse an operand of another element type."""
     if x.element_type not in types:
         raise ElementTypeError(
-            f"{what}: {f'{role} ' if role else ''}{called(x)} is {x.element_type!r}",
+            f"{_argument(what, role)}: {called(x)} is {x.element_type!r}",
             at=here(),
             found=described(x),
             fix="one of " + ", ".join(repr(each) for each in types) + "; ops.cast converts",

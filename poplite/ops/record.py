@@ -17,6 +17,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import expression, shared
+from poplite.ops.fuse.contractions import check_products
 from poplite.ops.fuse.lowering import NOTES, Lowering, Root
 from poplite.ops.fuse.placement import Mappings
 from poplite.ops.operands import check_closed, check_name, check_writeable, graph_of
@@ -236,6 +237,7 @@ def _check(mappings: Mappings, root: Root, usage: str) -> None:
         assert isinstance(tensor, Tensor)
         mappings.of(tensor)  # raises where an element has no tile
     check_closed(usage, root.expr)
+    check_products(graph, root.expr)
     out = root.out
     if out is None:
         return
