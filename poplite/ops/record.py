@@ -6,11 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from poplite.errors import (
-    ElementTypeError,
-    GraphConnectionError,
-    TensorCreationError,
-)
+from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.expr.arguments import bind, number_of_arguments
 from poplite.expr.build import as_expr, number
 from poplite.expr.formula import formula, operation_name
@@ -20,11 +16,13 @@ from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import expression, shared, why_not_writeable
+from poplite.graph.tensor.text import expression, shared
+from poplite.ops.fuse.contractions import check_products
 from poplite.ops.fuse.lowering import NOTES, Lowering, Root
 from poplite.ops.fuse.placement import Mappings
+from poplite.ops.operands import check_closed, check_name, check_writeable, graph_of
 from poplite.program import Sequence as Steps
-from poplite.program.recording import innermost, recorder, target as append_to
+from poplite.program.recording import recorder, target as append_to
 from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.text import amount, clipped, clipped_text, of_type
@@ -225,39 +223,21 @@ def _typed(root: Root, usage: str) -> Root:
 def _graph(roots: Sequence[Root], program: Steps | None, usage: str) -> Graph:
     """Return the graph of the tensors; without any, that of the block that takes the steps."""
     for root in roots:
-        for tensor in (*root.expr.leaves, *([] if root.out is None else [root.out])):
+        for tensor in (*root.expr.leaves, root.out):
             if isinstance(tensor, Tensor):
                 return tensor.graph
-    if program is None and not any(isinstance(root.expr, Weak) for root in roots):
-        return innermost(usage).graph
-    raise ElementTypeError(
-        f"{usage}: no tensor takes part",
-        at=here(),
-        found=formula(roots[0].expr) if roots else "no expression",
-        fix="out=tensor, or ops.lower(graph, [expression], program)",
-    )
+    return graph_of(usage, roots[0].expr, program)
 
 
 def _check(mappings: Mappings, root: Root, usage: str) -> None:
     graph = mappings.graph
+    check_name(usage, root.name)
     for tensor in root.expr.leaves:
         check_own(graph, tensor, usage, here())
         assert isinstance(tensor, Tensor)
         mappings.of(tensor)  # raises where an element has no tile
-    if isinstance(root.expr, Weak):
-        raise ElementTypeError(
-            f"{usage}: {clipped(root.expr.value)} alone has no element type",
-            at=here(),
-            found=of_type(root.expr.value),
-            fix="out=tensor, or graph.add_constant(element_type, (), value)",
-        )
-    if root.expr.is_open:
-        raise ElementTypeError(
-            f"{usage}: arguments of the expression are not given",
-            at=here(),
-            found=formula(root.expr),
-            fix="ops.map(expression, [tensors]), with out= for one that is there",
-        )
+    check_closed(usage, root.expr)
+    check_products(graph, root.expr)
     out = root.out
     if out is None:
         return
@@ -277,14 +257,7 @@ def _check(mappings: Mappings, root: Root, usage: str) -> None:
             found=formula(root.expr),
             fix=f"an out of shape {root.expr.shape}",
         )
-    if not out.is_parallel_writeable():
-        reason, fact = why_not_writeable(out)
-        raise GraphConnectionError(
-            f"{usage}: out '{out.name}' {reason}",
-            at=here(),
-            found=fact,
-            fix="a variable of graph.add_variable, each element once",
-        )
+    check_writeable(usage, "out", out)
 
 
 def _tensors(expr: Expr) -> list[Tensor]:

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from poplite.expr.build import cast
 from poplite.expr.tree import Applied, Contraction, Expr, Leaf, Shape
+from poplite.graph.graph import Graph
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.classes import class_of
@@ -21,6 +23,7 @@ from poplite.ops.fuse.recipe import Part, SumRecipe
 from poplite.ops.fuse.storing import with_operands
 from poplite.ops.fuse.straight import Straight, in_order, straight
 from poplite.ops.matmul.layout import Layout
+from poplite.ops.matmul.plan import layout_for
 from poplite.ops.matmul.steps import Behind, Multiplication, Parts
 
 
@@ -36,6 +39,26 @@ def as_matrices(node: Contraction, left: Tensor, right: Tensor) -> tuple[Tensor,
     one, other = node.operands
     groups = node.shape[: node.rank - (one.rank > 1) - (other.rank > 1)]
     return _of_groups(left, groups), _of_groups(right, groups)
+
+
+def layout_of(graph: Graph, node: Contraction) -> tuple[Graph, Layout]:
+    """Return how a product is shared among tiles, and of which graph; raises where it cannot be."""
+    one, other = (each.shape for each in node.operands)
+    columns = other[-1] if len(other) > 1 else 1
+    if len(other) > 2:
+        groups = math.prod(node.shape[: node.rank - (len(one) > 1) - 1])
+        sizes = groups, math.prod(one[-2:-1]), one[-1], columns
+    else:  # all rows are multiplied by the same matrix
+        sizes = 1, math.prod(one[:-1]), one[-1], columns
+    how: Any = node.how
+    return layout_for(graph, how, sizes, node.operands[0].element_type)
+
+
+def check_products(graph: Graph, expr: Expr) -> None:
+    """Refuse products that no layout, or none of their plans, fits."""
+    for node in in_order(expr, ()):
+        if isinstance(node, Contraction):
+            layout_of(graph, node)
 
 
 def _of_groups(tensor: Tensor, groups: Shape) -> Tensor:

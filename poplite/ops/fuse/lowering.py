@@ -31,6 +31,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.contractions import (
     as_matrices,
     computed_behind,
+    layout_of,
     products_within,
 )
 from poplite.ops.fuse.levels import Beside, Task, levels
@@ -41,7 +42,6 @@ from poplite.ops.fuse.recipe import Body
 from poplite.ops.fuse.storing import MOST_FIELDS, cut, decide, interned
 from poplite.ops.fuse.straight import Straight, in_order, straight, written
 from poplite.ops.matmul.layout import Layout
-from poplite.ops.matmul.plan import layout_for
 from poplite.ops.matmul.steps import Multiplication, product_of
 from poplite.ops.reduce.fused import reduce_fused
 from poplite.ops.reduce.reduce import reduce_into
@@ -321,10 +321,7 @@ class Lowering:
             _tensor(each) if isinstance(each, Leaf) else self.stored[each] for each in expr.operands
         )
         one, other = as_matrices(expr, left, right)
-        groups, m, k = one.shape
-        how: Any = expr.how
-        sizes = groups, m, k, other.shape[2]
-        graph, layout = layout_for(self.graph, how, sizes, expr.operands[0].element_type)
+        graph, layout = layout_of(self.graph, expr)
         return Multiplication(graph, self.recorder, layout, one, other)
 
     def _product(self, expr: Contraction, work: Multiplication, name: str) -> Tensor:

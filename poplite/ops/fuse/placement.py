@@ -66,6 +66,16 @@ def place(mappings: Mappings, out: Tensor, shape: Shape, operands: Sequence[Tens
     return f"like {chosen.name}"
 
 
+def variable(
+    mappings: Mappings, element: ElementClass, shape: Shape, name: str, operands: Sequence[Tensor]
+) -> Tensor:
+    """Return a new variable where `place` puts it; none is made where an operand has no tile."""
+    like(mappings, shape, operands)
+    made = mappings.graph.add_variable(element, shape, name)
+    place(mappings, made, made.shape, operands)
+    return made
+
+
 def complete(mappings: Mappings, out: Tensor, operands: Sequence[Tensor]) -> None:
     """Put elements that have no tile where `place` would put them; the others stay."""
     if mappings.is_complete(out):

@@ -23,7 +23,8 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.order.rows import Rows, bits_of, ranges
+from poplite.ops.operands import ordered_bits
+from poplite.ops.order.rows import Rows, ranges
 from poplite.types import LONGLONG
 from poplite.vertices.order import KeyRule, MergeWords, SortElements
 
@@ -116,7 +117,7 @@ class Blocks:
             "/sort",
             SortElements,
             np.repeat(self.tile, self.runs),
-            x=ranges(bits_of(rows.rows), row * rows.size + begin, end - begin),
+            x=ranges(ordered_bits(rows.rows), row * rows.size + begin, end - begin),
             words=self.words[: len(row) * self.run].reshape((len(row), self.run)),
             first=begin,
             **self.rule._asdict(),

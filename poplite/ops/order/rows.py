@@ -8,58 +8,65 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from operator import index as whole_number
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.errors import ElementTypeError, TensorIndexError
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr
-from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.cuts import cuts
 from poplite.ops.fuse.placement import Mappings, held
+from poplite.ops.operands import (
+    FLOATS,
+    INTEGERS_32,
+    check_type,
+    dimension,
+    graph_of,
+    operand,
+    steps_for,
+)
 from poplite.ops.record import map as stored
 from poplite.program import Sequence as Steps
-from poplite.program.recording import Recorder, recorder, target
-from poplite.source import here
-from poplite.text import clipped, of_type
-from poplite.types import FLOAT, HALF, element_type as type_of
+from poplite.program.recording import Recorder, recorder
 from poplite.vertex.vertex import Vertex
 
-INTEGERS: tuple[ElementClass, ...] = tuple(
-    type_of(name) for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32")
-)
-"""Integers that fit into a key, without CHAR, which arithmetic does not know."""
-
-ORDERED: tuple[ElementClass, ...] = (FLOAT, HALF, *INTEGERS)
+ORDERED: tuple[ElementClass, ...] = (*FLOATS, *INTEGERS_32)
 """What can be sorted."""
 
 
 class Rows:
-    """Rows of a tensor along a dimension, and the operation on them that is recorded.
+    """Rows of a tensor along a dimension, and the operation on them.
+
+    Arguments are checked when it is made; `begin` records the first steps, once callers have
+    checked theirs.
 
     Args:
         what: the call, for messages.
-        x: an expression is stored first.
+        x: an expression is stored first, by `begin`.
         dim: the dimension; None for all elements in row-major order.
         types: those that are allowed.
         name: of the steps.
         program: where the steps go; None for the open block.
 
     Attributes:
-        x: the tensor.
+        given: what is stored first, or the tensor.
+        shape: of x; of rank 1 where there is no dimension.
         dim: the dimension, not negative.
-        rows: Tensor [count, size].
         count: number of rows.
         size: length of a row.
+        x: the tensor, from `begin` on, as are these:
+        rows: Tensor [count, size].
+        recorder: what takes the steps.
     """
+
+    x: Tensor
+    rows: Tensor
+    recorder: Recorder
 
     def __init__(
         self,
@@ -70,18 +77,25 @@ class Rows:
         name: str,
         program: Steps | None,
     ) -> None:
-        self.x = tensor_of(what, x, types, name, program)
-        if dim is None:
-            self.x, dim = self.x.flatten(), 0
-        self.dim = dimension(what, self.x, dim)
-        self.what, self.name = what, name
-        self.graph: Graph = self.x.graph
-        self.size = self.x.shape[self.dim]
-        self.count = math.prod(self.x.shape[: self.dim] + self.x.shape[self.dim + 1 :])
-        self.rows = self.of(self.x)
+        self.given = operand(what, x, program)
+        check_type(what, self.given, types)
+        self.what, self.name, self.element_type = what, name, self.given.element_type
+        self.shape = self.given.shape if dim is not None else (self.given.num_elements,)
+        self.dim = dimension(what, self.given, dim) if dim is not None else 0
+        self.size = self.shape[self.dim]
+        self.count = math.prod(self.shape[: self.dim] + self.shape[self.dim + 1 :])
+        self.graph: Graph = graph_of(what, self.given, program)
         self.mappings = Mappings(self.graph)
-        self._target = target(self.graph, program, what)
-        self.recorder: Recorder = recorder(self.graph, self._target)
+        self._program, self._target = program, steps_for(what, self.graph, name, program)
+
+    def begin(self) -> None:
+        """Store an expression; from here on, steps are recorded."""
+        x = self.given
+        if isinstance(x, Expr):
+            x = stored(x, name=f"{self.name}/x", program=self._program)
+        self.x = x if x.shape == self.shape else x.flatten()
+        self.rows = self.of(self.x)
+        self.recorder = recorder(self.graph, self._target)
 
     def of(self, tensor: Tensor) -> Tensor:
         """Return the rows of a tensor of this shape, but for the size of the dimension."""
@@ -90,7 +104,7 @@ class Rows:
 
     def back(self, rows: Tensor) -> Tensor:
         """Return [count, k] as a tensor of the shape of x, with k in the dimension."""
-        others = self.x.shape[: self.dim] + self.x.shape[self.dim + 1 :]
+        others = self.shape[: self.dim] + self.shape[self.dim + 1 :]
         return rows.reshape((*others, rows.shape[1])).dim_roll(len(others), self.dim)
 
     def variable(self, element_type: ElementClass, part: str, tile: Int64, length: Int64) -> Tensor:
@@ -109,49 +123,6 @@ class Rows:
         """Append the steps to the program."""
         self.recorder.uses(self.name, list(reads), list(writes))
         self.recorder.finish(self._target, self.name)
-
-
-def tensor_of(
-    what: str, x: Operand, types: tuple[ElementClass, ...], name: str, program: Steps | None
-) -> Tensor:
-    """Return a tensor of one of some types; an expression is stored."""
-    if isinstance(x, Expr):
-        x = stored(x, name=f"{name}/x", program=program)
-    if not isinstance(x, Tensor):
-        raise no_tensor(what, x)
-    check_own(x.graph, x, what, here())
-    if x.element_type not in types:
-        raise ElementTypeError(
-            f"{what}: '{x.name}' is {x.element_type!r}",
-            at=here(),
-            fix="one of " + ", ".join(repr(each) for each in types) + "; ops.cast converts",
-        )
-    return x
-
-
-def dimension(what: str, x: Tensor, dim: object) -> int:
-    """Return a dimension of a tensor; negative ones count from the last."""
-    try:
-        number = whole_number(dim)  # type: ignore[arg-type]  # checked by this very call
-    except TypeError:
-        raise TensorIndexError(
-            f"{what}: dim={clipped(dim)} is no dimension", at=here(), found=of_type(dim)
-        ) from None
-    if not -x.rank <= number < x.rank:
-        raise TensorIndexError(
-            f"{what}: dimension {number} of '{x.name}', which has {x.rank}",
-            at=here(),
-            found=f"shape {x.shape}",
-            fix=f"a dimension from {-x.rank} to {x.rank - 1}" if x.rank else "x.reshape((1,))",
-        )
-    return number % x.rank
-
-
-def bits_of(x: Tensor) -> Tensor:
-    """Return the elements as integers that have their bits."""
-    if x.element_type in (FLOAT, HALF):
-        return x.reinterpret("int32" if x.element_type is FLOAT else "int16")
-    return x
 
 
 class Pieces(NamedTuple):

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from poplite.expr.operand import Operand
-from poplite.expr.tree import ElementClass
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.order.rows import INTEGERS, Rows, ranges
+from poplite.ops.operands import NUMBERS
+from poplite.ops.order.rows import Rows, ranges
 from poplite.program import Sequence
-from poplite.types import FLOAT, HALF, LONGLONG, UNSIGNED_LONGLONG
+from poplite.types import FLOAT, HALF
 from poplite.vertices.scans import (
     RunningProduct,
     RunningSum,
@@ -26,8 +26,6 @@ from poplite.vertices.scans import (
     TotalSum,
     part_length,
 )
-
-NUMBERS: tuple[ElementClass, ...] = (FLOAT, HALF, *INTEGERS, LONGLONG, UNSIGNED_LONGLONG)
 
 
 def cumulative_sum(
@@ -112,14 +110,15 @@ def _running(
 ) -> Tensor:
     total_of, running_of = vertices
     rows = Rows(what, x, dim, NUMBERS, name, program)
+    rows.begin()
     length = part_length(rows.size)
     parts = -(-rows.size // length)
     row, part = np.divmod(np.arange(rows.count * parts), max(parts, 1))
     begin = part * length
     size = np.minimum(begin + length, rows.size) - begin
     tile = np.arange(len(row)) * rows.graph.target.tiles // max(len(row), 1)
-    out = rows.variable(rows.x.element_type, "", tile, size)
-    wide = FLOAT if rows.x.element_type is HALF else rows.x.element_type
+    out = rows.variable(rows.element_type, "", tile, size)
+    wide = FLOAT if rows.element_type is HALF else rows.element_type
     inner = max(parts - 1, 0)  # parts of a row that others follow
     ones = np.ones(rows.count * inner, np.int64)
     before = rows.variable(wide, "/before", tile[part > 0], ones)

@@ -6,13 +6,15 @@ from typing import NamedTuple
 
 from poplite.errors import TensorCreationError
 from poplite.expr.operand import Operand
+from poplite.expr.tree import Expr
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.operands import check_type, own_operand, steps_for
 from poplite.ops.order.network import sorted_words
-from poplite.ops.order.rows import ORDERED, Rows, tensor_of
+from poplite.ops.order.rows import ORDERED, Rows
 from poplite.ops.order.taking import MOVED, take_along_axis
 from poplite.ops.order.words import check_positions, write
+from poplite.ops.record import map as stored
 from poplite.program import Sequence
-from poplite.program.recording import target
 from poplite.source import here
 from poplite.vertices.order import key_rule
 
@@ -146,19 +148,26 @@ def sort_key_value(
     ([1, 3, 4, 9], [3.5, 0.5, 2.5, 1.5])
     """
     what = "ops.sort_key_value"
-    first = tensor_of(what, keys, ORDERED, f"{name}/keys", program)
-    second = tensor_of(what, values, MOVED, f"{name}/values", program)
+    inner = f"{name}/keys"
+    rows = Rows(what, keys, dim, ORDERED, inner, program)
+    check_positions(rows)
+    first, second = rows.given, own_operand(what, rows.graph, values, program)
+    check_type(what, second, MOVED)
     if first.shape != second.shape:
         raise TensorCreationError(
             f"{what}: values of shape {second.shape} for keys of shape {first.shape}",
             at=here(),
             fix="values of the shape of the keys",
         )
+    place = steps_for(what, rows.graph, name, program)
+    if isinstance(first, Expr):
+        first = stored(first, name=f"{inner}/x", program=program)
+    if isinstance(second, Expr):
+        second = stored(second, name=f"{name}/values/x", program=program)
     steps = Sequence(name=name)
-    inner = f"{name}/keys"
     made, order = _sorted(what, first, dim, descending, inner, steps, values=True, positions=True)
     moved = take_along_axis(second, order, dim, name=f"{name}/values", program=steps)
-    target(first.graph, program, what).add(steps)
+    place.add(steps)
     return Sorted(made, moved)
 
 
@@ -175,7 +184,8 @@ def _sorted(
 ) -> list[Tensor]:
     rows = Rows(what, x, dim, ORDERED, name, program)
     check_positions(rows)
-    rule = key_rule(rows.x.element_type.dtype, falls=descending)
+    rows.begin()
+    rule = key_rule(rows.element_type.dtype, falls=descending)
     words = sorted_words(rows, rule)
     made = write(rows, words, rows.size, rule if values else None, positions=positions)
     rows.finish([rows.x], made)

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from poplite.errors import TensorCreationError
 from poplite.expr.operand import Operand
-from poplite.expr.tree import ElementClass
-from poplite.graph.connect.ownership import check_own
+from poplite.expr.tree import ElementClass, Expr
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.fuse.placement import grain_of, place
-from poplite.ops.order.rows import INTEGERS, Rows, bits_of, pieces, ranges, tensor_of
+from poplite.ops.fuse.placement import grain_of, variable
+from poplite.ops.operands import (
+    INDICES,
+    NUMBERS,
+    called,
+    check_placed,
+    check_type,
+    ordered_bits,
+    own_operand,
+)
+from poplite.ops.order.rows import Rows, pieces, ranges
+from poplite.ops.record import map as stored
 from poplite.program import Sequence
 from poplite.source import here
-from poplite.types import BOOL, FLOAT, HALF, INT, LONGLONG, UNSIGNED_INT, UNSIGNED_LONGLONG
+from poplite.types import BOOL
 from poplite.vertices.taking import TakePart
 
-MOVED: tuple[ElementClass, ...] = (FLOAT, HALF, BOOL, *INTEGERS, LONGLONG, UNSIGNED_LONGLONG)
+MOVED: tuple[ElementClass, ...] = (*NUMBERS, BOOL)
 
 SHARE = 4
 """A quarter of a tile's memory, at most, is for a part of a row."""
@@ -63,14 +72,16 @@ def take_along_axis(
     [[9, 9], [3, 1]]
     """
     what = "ops.take_along_axis"
-    which = tensor_of(what, indices, (INT, UNSIGNED_INT), name, program)
     rows = Rows(what, x, dim, MOVED, name, program)
-    check_own(rows.graph, which, what, here())
-    which = which.flatten() if dim is None else which
-    there = rows.x.shape[: rows.dim] + rows.x.shape[rows.dim + 1 :]
-    if which.rank != rows.x.rank or which.shape[: rows.dim] + which.shape[rows.dim + 1 :] != there:
+    which = own_operand(what, rows.graph, indices, program, "indices")
+    check_type(what, which, INDICES, "indices")
+    check_placed(which)
+    shape = which.shape if dim is not None else (which.num_elements,)
+    there = rows.shape[: rows.dim] + rows.shape[rows.dim + 1 :]
+    rest = shape[: rows.dim] + shape[rows.dim + 1 :]
+    if len(shape) != len(rows.shape) or rest != there:
         raise TensorCreationError(
-            f"{what}: indices of shape {which.shape} for '{rows.x.name}' of shape {rows.x.shape}",
+            f"{what}: indices of shape {shape} for {called(rows.given)} of shape {rows.shape}",
             at=here(),
             fix=f"the same sizes in all dimensions but {rows.dim}",
         )
@@ -78,20 +89,22 @@ def take_along_axis(
         raise TensorCreationError(
             f"{what}: {which.num_elements:,} elements of rows that have none",
             at=here(),
-            found=f"'{rows.x.name}' has shape {rows.x.shape}",
+            found=f"{called(rows.given)} has shape {rows.shape}",
         )
-    return _taken(rows, which)
+    if isinstance(which, Expr):
+        which = stored(which, name=f"{name}/indices", program=program)
+    rows.begin()
+    return _taken(rows, which if which.shape == shape else which.flatten())
 
 
 def _taken(rows: Rows, which: Tensor) -> Tensor:
     """Record the steps."""
     graph, count = rows.graph, which.shape[rows.dim]
-    out = graph.add_variable(rows.x.element_type, which.shape, rows.name)
-    place(rows.mappings, out, which.shape, [which])
+    out = variable(rows.mappings, rows.element_type, which.shape, rows.name, [which])
     mine, wanted = rows.of(out), rows.of(which)
     held = graph.tile_mapping(mine)
     found = pieces(held, count, graph.target.workers, grain_of(out.element_type))
-    length = graph.target.tile_memory_bytes // SHARE // rows.x.element_type.size_bytes
+    length = graph.target.tile_memory_bytes // SHARE // rows.element_type.size_bytes
     at, size = found.row * count + found.begin, found.end - found.begin
     for part, begin in enumerate(range(0, rows.size if len(at) else 0, max(1, length))):
         end = min(begin + length, rows.size)
@@ -99,9 +112,9 @@ def _taken(rows: Rows, which: Tensor) -> Tensor:
             f"/part {part}" if length < rows.size else "",
             TakePart,
             found.tile,
-            x=ranges(bits_of(rows.rows), found.row * rows.size + begin, 0 * at + end - begin),
+            x=ranges(ordered_bits(rows.rows), found.row * rows.size + begin, 0 * at + end - begin),
             indices=ranges(wanted, at, size),
-            out=ranges(bits_of(mine), at, size),
+            out=ranges(ordered_bits(mine), at, size),
             first=begin,
             size=rows.size,
         )

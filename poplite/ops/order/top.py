@@ -19,9 +19,10 @@ from poplite.errors import SizeOverflowError
 from poplite.expr.operand import Operand
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.placement import grain_of
+from poplite.ops.operands import called, count_of, ordered_bits
 from poplite.ops.order.network import sorted_words
-from poplite.ops.order.rows import ORDERED, Rows, bits_of, pieces, ranges
-from poplite.ops.order.words import check_positions, count_of, write
+from poplite.ops.order.rows import ORDERED, Rows, pieces, ranges
+from poplite.ops.order.words import check_positions, write
 from poplite.program import Sequence
 from poplite.source import here
 from poplite.types import LONGLONG
@@ -110,11 +111,12 @@ def top_k(
         raise SizeOverflowError(
             f"{what}: {count} of {rows.size} elements",
             at=here(),
-            found=f"'{rows.x.name}' has shape {rows.x.shape}",
+            found=f"{called(rows.given)} has shape {rows.shape}",
             fix=f"k from 0 to {rows.size}",
         )
     check_positions(rows)
-    rule = key_rule(rows.x.element_type.dtype, falls=largest)
+    rows.begin()
+    rule = key_rule(rows.element_type.dtype, falls=largest)
     if count > MOST_KEPT:
         words = sorted_words(rows, rule)
     else:
@@ -135,7 +137,7 @@ def _least(rows: Rows, k: int, rule: KeyRule, *, in_order: bool) -> Tensor:
             LeastElements,
             lists.tile,
             x=ranges(rows.rows, lists.row * rows.size + begin, end - begin),
-            bits=ranges(bits_of(rows.rows), lists.row * rows.size + begin, end - begin),
+            bits=ranges(ordered_bits(rows.rows), lists.row * rows.size + begin, end - begin),
             words=ranges(words, np.cumsum(lists.length) - lists.length, lists.length),
             first=begin,
             in_order=is_last and in_order,
@@ -178,9 +180,7 @@ def _pieces(rows: Rows, k: int) -> tuple[Lists, Int64, Int64]:
         none = np.empty(0, np.int64)
         return Lists(none, none, none), none, none
     mapping = rows.mappings.of(rows.rows)
-    tile, row, begin, end = pieces(
-        mapping, rows.size, target.workers, grain_of(rows.x.element_type)
-    )
+    tile, row, begin, end = pieces(mapping, rows.size, target.workers, grain_of(rows.element_type))
     if len(row) > 2 * max(workers, rows.count):
         parts = max(1, min(workers // rows.count, rows.size // (2 * k)))
         row = np.repeat(np.arange(rows.count), parts)

@@ -8,17 +8,26 @@ import numpy as np
 
 from poplite.errors import TensorCreationError
 from poplite.expr.operand import Operand
+from poplite.expr.tree import Expr
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.choices import cast
 from poplite.ops.comparisons import is_nan, logical_and, logical_not, not_equal
-from poplite.ops.fuse.placement import Mappings, grain_of, place
-from poplite.ops.order.rows import ORDERED, bits_of, pieces, ranges, tensor_of
+from poplite.ops.fuse.placement import Mappings, grain_of, variable
+from poplite.ops.operands import (
+    called,
+    check_placed,
+    check_type,
+    graph_of,
+    operand,
+    ordered_bits,
+    steps_for,
+)
+from poplite.ops.order.rows import ORDERED, pieces, ranges
 from poplite.ops.order.scans import cumulative_sum
-from poplite.ops.record import assign
+from poplite.ops.record import assign, map as stored
 from poplite.ops.steps import zero
 from poplite.program import Execute, Sequence
-from poplite.program.recording import target
 from poplite.source import here
 from poplite.types import UNSIGNED_INT
 from poplite.vertices.taking import PackUnique
@@ -70,31 +79,34 @@ def unique_sorted(
     ([1, 2, 5, 0, 0], 3)
     """
     what = "ops.unique_sorted"
-    tensor = tensor_of(what, x, ORDERED, name, program)
-    if tensor.rank != 1:
+    given = operand(what, x, program)
+    check_type(what, given, ORDERED)
+    check_placed(given)
+    if given.rank != 1:
         raise TensorCreationError(
-            f"{what}: '{tensor.name}' has rank {tensor.rank}",
+            f"{what}: {called(given)} has rank {given.rank}",
             at=here(),
-            found=f"shape {tensor.shape}",
-            fix=f"{tensor.name}.flatten(), sorted",
+            found=f"shape {given.shape}",
+            fix="x.flatten(), sorted",
         )
+    place = steps_for(what, graph_of(what, given, program), name, program)
+    if isinstance(given, Expr):
+        given = stored(given, name=f"{name}/x", program=program)
     steps = Sequence(name=name)
-    found = _packed(tensor, name, steps)
-    target(tensor.graph, program, what).add(steps)
+    found = _packed(given, name, steps)
+    place.add(steps)
     return found
 
 
 def _packed(x: Tensor, name: str, steps: Sequence) -> Unique:
     """Record that each tile finds the elements that it gets, in one part of x after the other."""
     graph, mappings, size = x.graph, Mappings(x.graph), x.num_elements
-    values = graph.add_variable(x.element_type, x.shape, name)
-    place(mappings, values, x.shape, [x])
+    values = variable(mappings, x.element_type, x.shape, name, [x])
     zero(values, name=f"{name}/zero", program=steps)
     none = graph.add_constant(UNSIGNED_INT, (1,), 0, f"{name}/none", mapping=0)
     if not size:
         return Unique(values, none[0])
-    flags = graph.add_variable(UNSIGNED_INT, x.shape, f"{name}/flags")
-    place(mappings, flags, x.shape, [x])
+    flags = variable(mappings, UNSIGNED_INT, x.shape, f"{name}/flags", [x])
     assign(flags[:1], 1, name=f"{name}/flags", program=steps)
     if size > 1:
         differs = not_equal(x[1:], x[:-1])
@@ -114,9 +126,9 @@ def _packed(x: Tensor, name: str, steps: Sequence) -> Unique:
             pack,
             PackUnique,
             tile=found.tile,
-            x=ranges(bits_of(x), low, high - low),
+            x=ranges(ordered_bits(x), low, high - low),
             ranks=ranges(ranks, low, high - low + 1),
-            out=ranges(bits_of(values), found.begin, found.end - found.begin),
+            out=ranges(ordered_bits(values), found.begin, found.end - found.begin),
             first=found.begin,
         )
         steps.add(Execute(pack))

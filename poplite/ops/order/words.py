@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from operator import index as whole_number
-
 import numpy as np
 
-from poplite.errors import InvalidOption, SizeOverflowError
+from poplite.errors import SizeOverflowError
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.order.rows import Rows, bits_of, ranges
+from poplite.ops.operands import called, ordered_bits
+from poplite.ops.order.rows import Rows, ranges
 from poplite.source import here
-from poplite.text import clipped, of_type
 from poplite.types import UNSIGNED_INT
 from poplite.vertices.order import POSITIONS, KeyRule, Positions, Values
 
@@ -19,28 +17,11 @@ def check_positions(rows: Rows) -> None:
     """Refuse rows that are too long for positions."""
     if rows.size > POSITIONS:
         raise SizeOverflowError(
-            f"{rows.what}: {rows.size:,} elements along dimension {rows.dim} of '{rows.x.name}'",
+            f"{rows.what}: {rows.size:,} elements along dimension {rows.dim} of "
+            f"{called(rows.given)}",
             at=here(),
             fix=f"at most {POSITIONS:,}",
         )
-
-
-def count_of(what: str, name: str, value: object, least: int = 0) -> int:
-    """Return a whole number of at least `least`."""
-    try:
-        number = whole_number(value)  # type: ignore[arg-type]  # checked by this very call
-    except TypeError:
-        raise InvalidOption(
-            f"{what}: {name}={clipped(value)}",
-            at=here(),
-            found=of_type(value),
-            fix=f"a whole number, such as {name}=1",
-        ) from None
-    if number < least:
-        raise SizeOverflowError(
-            f"{what}: {name} is {number}", at=here(), fix=f"{name} of at least {least}"
-        )
-    return number
 
 
 def write(
@@ -63,7 +44,7 @@ def write(
     tile, begin, length = tile[source], begin[source] + low, high - low
     made = []
     for name, vertex, element_type, state in (
-        ("/values", Values, rows.x.element_type, {} if rule is None else rule._asdict()),
+        ("/values", Values, rows.element_type, {} if rule is None else rule._asdict()),
         ("/indices", Positions, UNSIGNED_INT, {}),
     ):
         if (vertex is Values and rule is None) or (vertex is Positions and not positions):
@@ -73,7 +54,7 @@ def write(
         if len(tile):
             fields = {
                 "words": ranges(first, begin, length),
-                "out": ranges(bits_of(out), begin, length),
+                "out": ranges(ordered_bits(out), begin, length),
             }
             rows.execute(name, vertex, tile, **fields, **state)
     return made

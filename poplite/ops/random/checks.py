@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-from operator import index as whole_number
 from typing import Any
 
 import numpy as np
 
-from poplite.errors import ElementTypeError, InvalidOption, SizeOverflowError
+from poplite.errors import ElementTypeError, InvalidOption
 from poplite.expr.tree import ElementClass
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.operands import beside
 from poplite.source import here
-from poplite.text import clipped, of_type
-from poplite.types import (
-    FLOAT,
-    HALF,
-    ElementTypeLike,
-    element_type as type_of,
-)
+from poplite.types import ElementTypeLike, element_type as type_of
 
 TWO_32 = 1 << 32
 """Words there are."""
 
 LARGEST = float(np.finfo(np.float32).max)
-
-FLOATS: tuple[ElementClass, ...] = (FLOAT, HALF)
-
-INTEGERS: tuple[ElementClass, ...] = tuple(
-    type_of(name)
-    for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
-)
-"""Integer types, without CHAR, which arithmetic does not know."""
 
 
 def drawn_type(
@@ -58,26 +44,6 @@ def drawn_type(
             fix="one of " + ", ".join(repr(each) for each in types),
         )
     return found
-
-
-def beside(what: str, name: str, value: object, asked: str) -> InvalidOption:
-    """Return the error for an argument that is not what is asked."""
-    return InvalidOption(
-        f"{what}: {name} is {clipped(value)}", at=here(), found=of_type(value), fix=asked
-    )
-
-
-def integer_of(what: str, name: str, value: object, low: int, high: int) -> int:
-    """Return a whole number from `low` to before `high`."""
-    try:
-        number = whole_number(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise beside(what, name, value, f"a whole number, such as {name}=1") from None
-    if not low <= number < high:
-        raise SizeOverflowError(
-            f"{what}: {name} is {number}", at=here(), fix=f"from {low} to {high - 1}"
-        )
-    return number
 
 
 def number_of(what: str, name: str, value: object) -> float:

@@ -19,11 +19,12 @@ from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import expression, type_and_shape, why_not_writeable
+from poplite.graph.tensor.text import expression, type_and_shape
 from poplite.ops.fuse.cuts import cuts
-from poplite.ops.fuse.placement import Mappings, complete, held, place
+from poplite.ops.fuse.placement import Mappings, complete, held, variable
+from poplite.ops.operands import check_writeable, steps_for
 from poplite.program import Sequence as Steps
-from poplite.program.recording import Recorder, recorder, target
+from poplite.program.recording import Recorder, recorder
 from poplite.source import here
 from poplite.types import UNSIGNED_INT
 from poplite.vertices.random import AdvanceKey, Draw
@@ -37,23 +38,29 @@ class Drawing:
 
     Args:
         what: the call, for messages.
-        key: what is drawn from, advanced by `advance`; or the counter of an earlier draw.
+        key: what is drawn from, which goes on; or the counter of an earlier draw.
         name: of the steps and of a new variable.
         program: where the steps go; None for the open block.
+        again: whether the numbers of an earlier draw are drawn again, by its counter.
+
+    Attributes:
+        counter: what the numbers are drawn from.
     """
 
-    def __init__(self, what: str, key: Tensor, name: str, program: Steps | None) -> None:
+    def __init__(
+        self, what: str, key: Tensor, name: str, program: Steps | None, *, again: bool = False
+    ) -> None:
         if not isinstance(key, Tensor) or key.element_type is not UNSIGNED_INT or key.rank != 1:
             raise self._no_key(what, key)
         if key.num_elements != WORDS:
             raise self._no_key(what, key)
         self._what, self._key, self._name = what, key, name
         self.graph: Graph = key.graph
-        self._target = target(self.graph, program, what)
+        self._target = steps_for(what, self.graph, name, program)
         self._recorder: Recorder = recorder(self.graph, self._target)
         self._mappings = Mappings(self.graph)
-        self._counter = key
-        self._reads: list[Tensor] = [key]
+        self._tile = None if again else int(self._mappings.of(key).tiles[0])
+        self.counter = key
 
     @staticmethod
     def _no_key(what: str, key: object) -> ElementTypeError:
@@ -73,26 +80,37 @@ class Drawing:
         element_type: ElementClass,
         out: Tensor | None,
         mapping: Any,
+        operands: Mapping[str, Tensor] | None = None,
     ) -> Tensor:
-        """Record a draw by a key, which goes on: numbers that all vertices have are checked."""
-        result = self.out(shape, element_type, out, mapping)
-        self.advance()
-        return self.draw(vertex, result, numbers)
+        """Record a draw, and return what takes its numbers: `out`, or a new variable.
 
-    def out(
-        self,
-        shape: Any,
-        element_type: ElementClass,
-        out: Tensor | None,
-        mapping: Any,
-        like: tuple[Tensor, ...] = (),
-    ) -> Tensor:
-        """Return the tensor that takes the numbers: `out`, or a new variable."""
+        Args:
+            vertex: what makes numbers of words.
+            numbers: fields that all vertices have alike, which are checked.
+            shape: of a new variable.
+            element_type: likewise.
+            out: what takes the numbers, if it is there.
+            mapping: of a new variable.
+            operands: fields that are cut as the result.
+        """
+        self.check_out(out, mapping)
+        operands = operands or {}
+        like = [*operands.values()]
+        if out is not None:
+            complete(self._mappings, out, like)
+        elif mapping is not None:
+            out = self.graph.add_variable(element_type, shape, self._name, mapping=mapping)
+        else:
+            out = variable(self._mappings, element_type, shape, self._name, like)
+        if self._tile is not None:
+            self._advance(self._tile)
+        self._draw(vertex, out, numbers, operands)
+        return out
+
+    def check_out(self, out: Tensor | None, mapping: Any) -> None:
+        """Refuse what cannot take the numbers."""
         if out is None:
-            made = self.graph.add_variable(element_type, shape, self._name, mapping=mapping)
-            if mapping is None:
-                place(self._mappings, made, made.shape, like)
-            return made
+            return
         check_own(self.graph, out, f"{self._what}, out", here())
         if mapping is not None:
             raise TensorCreationError(
@@ -100,14 +118,7 @@ class Drawing:
                 at=here(),
                 fix="graph.set_tile_mapping(out, mapping), or no out",
             )
-        if not out.is_parallel_writeable():
-            reason, fact = why_not_writeable(out)
-            raise GraphConnectionError(
-                f"{self._what}: out '{out.name}' {reason}",
-                at=here(),
-                found=fact,
-                fix="a variable of graph.add_variable, each element once",
-            )
+        check_writeable(self._what, "out", out)
         if out.intersects_with(self._key):
             raise GraphConnectionError(
                 f"{self._what}: out '{out.name}' shares elements with the key",
@@ -115,48 +126,37 @@ class Drawing:
                 found=f"out is {expression(out)}, the key {expression(self._key)}",
                 fix="a tensor of its own",
             )
-        complete(self._mappings, out, like)
-        return out
 
-    def advance(self) -> Tensor:
+    def _advance(self, tile: int) -> None:
         """Record that the key is copied and goes on; numbers are drawn from the copy."""
-        (tile, *_) = self._mappings.of(self._key).tiles
-        self._counter = self.graph.add_variable(
-            UNSIGNED_INT, (WORDS,), f"{self._name}/counter", mapping=int(tile)
+        self.counter = self.graph.add_variable(
+            UNSIGNED_INT, (WORDS,), f"{self._name}/counter", mapping=tile
         )
         self.graph.add_vertex(
             self._recorder.compute_set(f"{self._name}/counter"),
             AdvanceKey,
-            tile=int(tile),
+            tile=tile,
             key=self._key,
-            counter=self._counter,
+            counter=self.counter,
         )
-        return self._counter
 
-    def draw(
+    def _draw(
         self,
         vertex: type[Draw[Any]],
         out: Tensor,
         numbers: Mapping[str, object],
-        operands: Mapping[str, Tensor] | None = None,
-    ) -> Tensor:
-        """Record the numbers of all elements, and append the steps to the program.
-
-        Args:
-            vertex: what makes numbers of words.
-            out: what takes them.
-            numbers: fields that all vertices have alike.
-            operands: fields that are cut as the result.
-        """
+        operands: Mapping[str, Tensor],
+    ) -> None:
+        """Record the numbers of all elements, and append the steps to the program."""
         found = cuts(*held(self._mappings.of(out)), self.graph.target.workers, WORDS)
         count = len(found.tile)
-        parts = {"out": out, **(operands or {})}
+        parts = {"out": out, **operands}
         if count:
             self.graph.add_vertices(
                 self._recorder.compute_set(self._name),
                 vertex,
                 tile=found.tile,
-                counter=self._counter.reshape((1, WORDS)).broadcast(count, 0),
+                counter=self.counter.reshape((1, WORDS)).broadcast(count, 0),
                 first=found.begin.astype(np.uint64),
                 **{
                     name: Slices(tensor.flatten(), 0, found.begin, found.end)
@@ -164,8 +164,7 @@ class Drawing:
                 },
                 **numbers,
             )
-        written = [out] if self._counter is self._key else [out, self._key, self._counter]
-        reads = [self._key, *(operands or {}).values()]
+        written = [out] if self.counter is self._key else [out, self._key, self.counter]
+        reads = [self._key, *operands.values()]
         self._recorder.uses(self._name, reads, written)
         self._recorder.finish(self._target, self._name)
-        return out

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
-from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.errors import TensorCreationError
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
-from poplite.graph.connect.ownership import check_own
-from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
+from poplite.ops.operands import FLOATS, check_type, described, own_operand, the_tensor
 from poplite.ops.random.checks import TWO_32, threshold
 from poplite.ops.random.drawing import Drawing
 from poplite.ops.record import map as stored
 from poplite.program import Sequence
 from poplite.source import here
-from poplite.types import FLOAT, HALF, type_text
 from poplite.vertices.random import Dropout
 
 
@@ -73,8 +70,10 @@ def dropout(
     >>> bool((engine.read(y) == engine.read(gradient)).all())
     True
     """
-    draw = Drawing("ops.random.dropout", key, name, program)
-    return _drop(draw, "ops.random.dropout", x, rate, out, name, program, Drawing.advance)
+    what = "ops.random.dropout"
+    draw = Drawing(what, key, name, program)
+    made = _drop(draw, what, x, rate, out, name, program)
+    return Dropped(made, draw.counter)
 
 
 def dropout_gradient(
@@ -103,8 +102,8 @@ def dropout_gradient(
         the errors of `ops.random.dropout`, which has an example.
     """
     what = "ops.random.dropout_gradient"
-    draw = Drawing(what, counter, name, program)
-    return _drop(draw, what, gradient, rate, out, name, program, lambda _: counter).out
+    draw = Drawing(what, counter, name, program, again=True)
+    return _drop(draw, what, gradient, rate, out, name, program)
 
 
 def _drop(
@@ -115,31 +114,21 @@ def _drop(
     out: Tensor | None,
     name: str,
     program: Sequence | None,
-    counter: Callable[[Drawing], Tensor],
-) -> Dropped:
-    """Record what a draw leaves of a tensor, by a counter that is taken once all is checked."""
+) -> Tensor:
+    """Record what a draw leaves of a tensor."""
     kept = TWO_32 - threshold(what, "rate", rate)
-    if not isinstance(x, Tensor | Expr):
-        raise no_tensor(what, x)
-    if x.element_type not in (FLOAT, HALF):
-        raise ElementTypeError(
-            f"{what}: '{getattr(x, 'name', 'x')}' is {x.element_type!r}",
-            at=here(),
-            fix=f"ops.cast({getattr(x, 'name', 'x')}, pl.FLOAT)",
-        )
-    if out is not None and (out.element_type, out.shape) != (x.element_type, x.shape):
-        raise TensorCreationError(
-            f"{what}: out '{out.name}' is {type_and_shape(out)}, x "
-            f"{type_text(x.element_type)}{list(x.shape)}",
-            at=here(),
-            fix="an out of that type and shape",
-        )
+    x = own_operand(what, draw.graph, x, program)
+    check_type(what, x, FLOATS)
+    if out is not None:
+        the_tensor(what, "out", out)
+        if (out.element_type, out.shape) != (x.element_type, x.shape):
+            raise TensorCreationError(
+                f"{what}: out '{out.name}' is {type_and_shape(out)}, x {described(x)}",
+                at=here(),
+                fix="an out of that type and shape",
+            )
+    draw.check_out(out, None)
     if isinstance(x, Expr):
         x = stored(x, name=f"{name}/x", program=program)
-    assert isinstance(x, Tensor)
-    check_own(draw.graph, x, what, here())
-    result = draw.out(x.shape, x.element_type, out, None, (x,))
-    taken = counter(draw)
-    scale = TWO_32 / kept if kept else 0.0
-    draw.draw(Dropout, result, {"threshold": kept, "scale": scale}, {"x": x})
-    return Dropped(result, taken)
+    numbers = {"threshold": kept, "scale": TWO_32 / kept if kept else 0.0}
+    return draw.new(Dropout, numbers, x.shape, x.element_type, out, None, {"x": x})

@@ -6,7 +6,8 @@ import numpy as np
 
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.random.checks import TWO_32, integer_of
+from poplite.ops.operands import count_of
+from poplite.ops.random.checks import TWO_32
 from poplite.ops.random.drawing import WORDS
 from poplite.program.sequence import check_graph
 from poplite.types import UNSIGNED_INT
@@ -34,6 +35,6 @@ def key(graph: Graph, seed: int, name: str = "key", *, tile: int = 0) -> Tensor:
     <Tensor 'key' uint32[4] on tile 0, 16 B>
     """
     check_graph("ops.random.key(graph, seed)", graph)
-    number = integer_of("key", "seed", seed, 0, 1 << 64)
+    number = count_of("key", "seed", seed, 0, 1 << 64)
     words = np.array([number % TWO_32, number // TWO_32, 0, 0], np.uint32)
     return graph.add_variable(UNSIGNED_INT, (WORDS,), name, mapping=tile, initial_value=words)

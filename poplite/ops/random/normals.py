@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.random.checks import beside, drawn_type, rounded
+from poplite.ops.operands import FLOATS, beside
+from poplite.ops.random.checks import drawn_type, rounded
 from poplite.ops.random.drawing import Drawing
 from poplite.program import Sequence
-from poplite.types import FLOAT, HALF, ElementTypeLike
+from poplite.types import FLOAT, ElementTypeLike
 from poplite.vertices.random import Normal, TruncatedNormal
 
 
@@ -57,7 +58,7 @@ def normal(
     (5.0, 2.0)
     """
     what = "ops.random.normal"
-    found = drawn_type(what, shape, element_type, (FLOAT, HALF), out)
+    found = drawn_type(what, shape, element_type, FLOATS, out)
     numbers = _mean_and_deviation(what, mean, deviation)
     draw = Drawing(what, key, name, program)
     return draw.new(Normal, numbers, shape, found, out, mapping)
@@ -108,7 +109,7 @@ def truncated_normal(
     np.True_
     """
     what = "ops.random.truncated_normal"
-    found = drawn_type(what, shape, element_type, (FLOAT, HALF), out)
+    found = drawn_type(what, shape, element_type, FLOATS, out)
     numbers = _mean_and_deviation(what, mean, deviation)
     most = float(rounded(what, "bound", bound, np.dtype(np.float32)))
     if not most > 0:

@@ -9,26 +9,12 @@ import numpy as np
 from poplite.errors import InvalidOption
 from poplite.expr.tree import ElementClass
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.random.checks import (
-    FLOATS,
-    INTEGERS,
-    LARGEST,
-    TWO_32,
-    drawn_type,
-    integer_of,
-    rounded,
-    threshold,
-)
+from poplite.ops.operands import FLOATS, INTEGERS, count_of
+from poplite.ops.random.checks import LARGEST, TWO_32, drawn_type, rounded, threshold
 from poplite.ops.random.drawing import Drawing
 from poplite.program import Sequence
 from poplite.source import here
-from poplite.types import (
-    BOOL,
-    FLOAT,
-    HALF,
-    INT,
-    ElementTypeLike,
-)
+from poplite.types import BOOL, FLOAT, INT, ElementTypeLike
 from poplite.vertices.random import Bernoulli, Integers, Uniform
 
 
@@ -76,7 +62,7 @@ def uniform(
     array([...], dtype=float32)
     """
     what = "ops.random.uniform"
-    found = drawn_type(what, shape, element_type, (FLOAT, HALF), out)
+    found = drawn_type(what, shape, element_type, FLOATS, out)
     dtype = found.dtype
     least, most = rounded(what, "low", low, dtype), rounded(what, "high", high, dtype)
     width = float(most) - float(least)
@@ -139,8 +125,8 @@ def integers(
     what = "ops.random.integers"
     found = drawn_type(what, shape, element_type, INTEGERS, out)
     limits = np.iinfo(found.dtype.name)
-    least = integer_of(what, "low", low, int(limits.min), int(limits.max) + 1)
-    most = integer_of(what, "high", high, int(limits.min), int(limits.max) + 2)
+    least = count_of(what, "low", low, int(limits.min), int(limits.max) + 1)
+    most = count_of(what, "high", high, int(limits.min), int(limits.max) + 2)
     if not 0 < most - least <= TWO_32:
         raise InvalidOption(
             f"{what}: from low {least} to before high {most} there are {most - least} numbers",

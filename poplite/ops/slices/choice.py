@@ -5,6 +5,7 @@ from __future__ import annotations
 from poplite.errors import InvalidOption
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
+from poplite.ops.operands import beside
 from poplite.ops.slices.blocks import lies_in_blocks
 from poplite.ops.slices.grid import (
     Changing,
@@ -19,23 +20,22 @@ from poplite.ops.slices.plan import EmbeddingPlan
 from poplite.source import here
 
 
-def way_to_read(what: str, matrix: Tensor, lookups: int, plan: EmbeddingPlan | None) -> Reading:
+def way_to_read(matrix: Tensor, lookups: int, plan: EmbeddingPlan | None) -> Reading:
     """Return how rows of a matrix are read."""
-    table, columns = _chosen(what, matrix, lookups, plan, is_read=True)
+    table, columns = _chosen(matrix, lookups, plan, is_read=True)
     return best_reading(table, columns, lookups)
 
 
-def way_to_change(what: str, matrix: Tensor, lookups: int, plan: EmbeddingPlan | None) -> Changing:
+def way_to_change(matrix: Tensor, lookups: int, plan: EmbeddingPlan | None) -> Changing:
     """Return how rows of a matrix are changed."""
-    table, columns = _chosen(what, matrix, lookups, plan, is_read=False)
+    table, columns = _chosen(matrix, lookups, plan, is_read=False)
     return best_changing(table, columns, lookups)
 
 
 def _chosen(
-    what: str, matrix: Tensor, lookups: int, plan: EmbeddingPlan | None, *, is_read: bool
+    matrix: Tensor, lookups: int, plan: EmbeddingPlan | None, *, is_read: bool
 ) -> tuple[Table, int]:
     if plan is not None:
-        _check_plan(what, plan, matrix)
         return plan.table, plan.columns
     table = Table(matrix.graph.target, matrix.element_type, *matrix.shape)
     return table, _columns(table, matrix, lookups, is_read=is_read)
@@ -56,8 +56,12 @@ def _columns(table: Table, matrix: Tensor, lookups: int, *, is_read: bool) -> in
     return min(found)[2]
 
 
-def _check_plan(what: str, plan: EmbeddingPlan, matrix: Tensor) -> None:
+def check_plan(what: str, plan: EmbeddingPlan | None, matrix: Tensor) -> None:
     """Refuse a plan of another table."""
+    if plan is None:
+        return
+    if not isinstance(plan, EmbeddingPlan):
+        raise beside(what, "plan", plan, "plan=ops.plan_embedding(graph, ...)")
     table = plan.table
     if (table.entries, table.width) != matrix.shape or table.element is not matrix.element_type:
         raise InvalidOption(

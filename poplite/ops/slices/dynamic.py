@@ -21,16 +21,15 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
 from poplite.ops.choices import iota, where
+from poplite.ops.operands import Given, called, own_operand, steps_for, the_tensor, writeable
 from poplite.ops.record import map as stored
 from poplite.ops.slices.checks import (
+    as_tensor,
     check_indices,
     check_shape,
+    indices_of,
     is_strict,
     sliced,
-    stored_indices,
-    stored_operand,
-    the_tensor,
-    writeable,
 )
 from poplite.ops.slices.gather import gather_matrix
 from poplite.ops.slices.plan import plan_embedding
@@ -92,7 +91,8 @@ def dynamic_slice(
     what = "ops.dynamic_slice"
     x = the_tensor(what, "x", x)
     strict, (dims, sizes) = is_strict(what, out_of_range), sliced(what, x, dims, sizes)
-    rows = _rows(what, x, offset, dims, sizes, strict, name, program)
+    begin = _offsets(what, x, offset, dims, name, program)
+    rows = _rows(what, x, begin, dims, sizes, strict, name, program)
     made = gather_matrix(what, _matrix(x, dims), rows, None, False, name, program)
     rest = [dim for dim in range(x.rank) if dim not in dims]
     shape = (*sizes, *(x.shape[dim] for dim in rest))
@@ -148,16 +148,18 @@ def dynamic_update(
     what = "ops.dynamic_update"
     x = writeable(what, x)
     strict, (dims, sizes) = is_strict(what, out_of_range), sliced(what, x, dims, sizes)
-    new = stored_operand(what, x.graph, s, f"{name}/s", program)
+    given = own_operand(what, x.graph, s, program, "s")
     shape = list(x.shape)
     for dim, size in zip(dims, sizes, strict=True):
         shape[dim] = size
-    check_shape(what, "s", new, tuple(shape), x)
-    rows = _rows(what, x, offset, dims, sizes, strict, name, program)
+    check_shape(what, "s", given, tuple(shape), x)
+    begin = _offsets(what, x, offset, dims, name, program)
+    new = as_tensor(given, f"{name}/s", program)
+    rows = _rows(what, x, begin, dims, sizes, strict, name, program)
     if new.num_elements:
         place = target(x.graph, program, what)
         matrix, part = _matrix(x, dims), _matrix(new, dims)
-        update_matrix(what, SET, matrix, part, rows, None, False, name, place, {})
+        update_matrix(SET, matrix, part, rows, None, False, name, place, {})
     return x
 
 
@@ -223,10 +225,26 @@ def _matrix(x: Tensor, dims: Several[int]) -> Tensor:
     return x.dim_shuffle([*dims, *rest]).reshape((rows, width))
 
 
+def _offsets(
+    what: str, x: Tensor, offset: Operand, dims: Several[int], name: str, program: Sequence | None
+) -> Given:
+    """Return the offsets, one for each of dims, or raise; the steps that follow are not refused."""
+    begin = indices_of(what, x.graph, offset, program, is_read=True)
+    if begin.num_elements != len(dims):
+        raise TensorCreationError(
+            f"{what}: {begin.num_elements} offsets for {len(dims)} dimensions",
+            at=here(),
+            found=f"offset {called(begin)}",
+            fix="an offset for each of dims",
+        )
+    steps_for(what, x.graph, name, program)
+    return begin
+
+
 def _rows(
     what: str,
     x: Tensor,
-    offset: Operand,
+    offset: Given,
     dims: Several[int],
     sizes: Several[int],
     strict: bool,
@@ -234,14 +252,7 @@ def _rows(
     program: Sequence | None,
 ) -> Tensor:
     """Record which rows the slice has, and return them: UNSIGNED_INT[product of sizes]."""
-    begin = stored_indices(what, x.graph, offset, name, program).flatten()
-    if begin.num_elements != len(dims):
-        raise TensorCreationError(
-            f"{what}: {begin.num_elements} offsets for {len(dims)} dimensions",
-            at=here(),
-            found=f"offset '{begin.name}'",
-            fix="an offset for each of dims",
-        )
+    begin = as_tensor(offset, f"{name}/indices", program).flatten()
     if strict:
         place = target(x.graph, program, what)
         record = recorder(x.graph, place)

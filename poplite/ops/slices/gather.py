@@ -18,6 +18,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.operands import bits_of, dimension, steps_for, the_tensor
 from poplite.ops.record import map as stored
 from poplite.ops.reductions import sum as sum_of
 from poplite.ops.slices.blocks import (
@@ -27,15 +28,13 @@ from poplite.ops.slices.blocks import (
     of_blocks,
 )
 from poplite.ops.slices.checks import (
-    bits_of,
+    as_tensor,
     check_indices,
     check_rows,
-    dim_of,
+    indices_of,
     is_strict,
-    stored_indices,
-    the_tensor,
 )
-from poplite.ops.slices.choice import way_to_read
+from poplite.ops.slices.choice import check_plan, way_to_read
 from poplite.ops.slices.grid import Reading
 from poplite.ops.slices.plan import EmbeddingPlan
 from poplite.program import Sequence
@@ -90,13 +89,16 @@ def multi_slice(
     """
     what = "ops.multi_slice"
     x = the_tensor(what, "x", x)
-    dim = dim_of(what, dim, x)
+    dim = dimension(what, x, dim)
     strict = is_strict(what, out_of_range)
-    numbers = stored_indices(what, x.graph, indices, name, program)
-    check_rows(what, x, x.shape[dim], numbers.num_elements)
+    given = indices_of(what, x.graph, indices, program, is_read=strict)
+    check_rows(what, x, x.shape[dim], given.num_elements)
     turned = x.dim_roll(dim, 0)
     rest = turned.shape[1:]
     matrix = turned.reshape((x.shape[dim], int(np.prod(rest))))
+    check_plan(what, plan, matrix)
+    steps_for(what, x.graph, name, program)
+    numbers = as_tensor(given, f"{name}/indices", program)
     made = gather_matrix(what, matrix, numbers, plan, strict, name, program)
     shape = (*numbers.shape, *rest)
     order = [*range(numbers.rank, numbers.rank + dim), *range(numbers.rank)]
@@ -151,7 +153,7 @@ def gather_matrix(
     place = target(graph, program, what)
     if not lookups or not width:
         return graph.add_variable(matrix.element_type, (lookups, width), name, mapping="linear")
-    way = way_to_read(what, matrix, lookups, plan)
+    way = way_to_read(matrix, lookups, plan)
     columns = way.columns
     record = recorder(graph, place)
     if strict:

@@ -11,24 +11,30 @@ from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.expr.build import number
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
-from poplite.graph.connect.ownership import check_own
+from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
 from poplite.ops.choices import iota, where
 from poplite.ops.comparisons import equal
-from poplite.ops.record import assign, map as stored
-from poplite.ops.reductions import sum as sum_of
-from poplite.ops.slices.checks import (
-    check_indices,
-    is_strict,
-    stored_indices,
+from poplite.ops.operands import (
+    FLOATS,
+    called,
+    check_placed,
+    count_of,
+    graph_of,
+    operand,
+    own_operand,
+    steps_for,
     the_tensor,
     writeable,
 )
+from poplite.ops.record import assign, map as stored
+from poplite.ops.reductions import sum as sum_of
+from poplite.ops.slices.checks import as_tensor, check_indices, indices_of, is_strict
 from poplite.program import Sequence
-from poplite.program.recording import recorder, target
+from poplite.program.recording import recorder
 from poplite.source import here
-from poplite.types import FLOAT, HALF, UNSIGNED_INT, ElementTypeLike, element_type
+from poplite.types import FLOAT, UNSIGNED_INT, ElementTypeLike, element_type
 
 MASKED = (1 << 32) - 1
 """The index of a row that is left out, in popops: `MASKED_LABEL_CODE`."""
@@ -76,10 +82,15 @@ def one_hot(
     [[0, 0, 1], [1, 0, 0]]
     """
     what = "ops.one_hot"
-    numbers = _checked(what, indices, depth, out_of_range, name, program)
-    kind = element_type(dtype)
-    is_on = equal(iota((depth,), UNSIGNED_INT), numbers.reshape((*numbers.shape, 1)))
-    found = where(is_on, number(on, kind, what), number(off, kind, what))
+    depth, kind = count_of(what, "depth", depth), element_type(dtype)
+    one, other = number(on, kind, what), number(off, kind, what)
+    columns = iota((depth,), UNSIGNED_INT)
+    where(equal(columns, 0), one, other)  # refuses types, before anything is recorded
+    given = operand(what, indices, program, "indices")
+    graph = graph_of(what, given, program)
+    numbers = _checked(what, graph, given, depth, out_of_range, name, program)
+    is_on = equal(columns, numbers.reshape((*numbers.shape, 1)))
+    found = where(is_on, one, other)
     return stored(found, name=name, program=program)
 
 
@@ -123,6 +134,7 @@ def select_from_rows(
     """
     what = "ops.select_from_rows"
     x = the_tensor(what, "x", x)
+    _check_table(what, x)
     numbers, is_there = _of_rows(what, x, indices, out_of_range, name, program)
     found = sum_of(where(is_there, x, 0), 1)
     if out_of_range == "popops":
@@ -171,8 +183,10 @@ def update_from_rows(
     """
     what = "ops.update_from_rows"
     x = writeable(what, x)
+    _check_table(what, x)
+    added = x + by
     numbers, is_there = _of_rows(what, x, indices, out_of_range, name, program)
-    changed = where(is_there, x + by, x)
+    changed = where(is_there, added, x)
     if out_of_range == "popops":
         column = numbers.reshape((*numbers.shape, 1))
         changed = where(_is_known(column, x.shape[1]), changed, math.nan)
@@ -186,6 +200,7 @@ def _is_known(numbers: Tensor, columns: int) -> Expr:
 
 def _checked(
     what: str,
+    graph: Graph,
     indices: Operand,
     size: int,
     out_of_range: str,
@@ -194,17 +209,25 @@ def _checked(
 ) -> Tensor:
     """Return indices as UNSIGNED_INT; where they are checked, that is recorded."""
     strict = is_strict(what, out_of_range)
-    if isinstance(indices, Expr):
-        indices = stored(indices, name=f"{name}/indices", program=program)
-    graph = the_tensor(what, "indices", indices).graph
-    found = stored_indices(what, graph, indices, name, program)
+    given = indices_of(what, graph, indices, program, is_read=True)
+    place = steps_for(what, graph, name, program)
+    found = as_tensor(given, f"{name}/indices", program)
     if strict:
-        place = target(graph, program, what)
         record = recorder(graph, place)
         check_indices(record, found, size, name)
         record.uses(name, [found], [])
         record.finish(place, name)
     return found.reinterpret(UNSIGNED_INT)
+
+
+def _check_table(what: str, x: Tensor) -> None:
+    """Refuse anything but a matrix of floats."""
+    if x.element_type not in FLOATS or x.rank != 2:
+        raise ElementTypeError(
+            f"{what}: x '{x.name}' is {type_and_shape(x)}",
+            at=here(),
+            fix="rows of FLOAT or HALF, [rows, columns]",
+        )
 
 
 def _of_rows(
@@ -216,20 +239,15 @@ def _of_rows(
     program: Sequence | None,
 ) -> tuple[Tensor, Expr]:
     """Return the index of each row, and which elements have them."""
-    if x.element_type not in (FLOAT, HALF) or x.rank != 2:
-        raise ElementTypeError(
-            f"{what}: x '{x.name}' is {type_and_shape(x)}",
-            at=here(),
-            fix="rows of FLOAT or HALF, [rows, columns]",
-        )
-    numbers = _checked(what, indices, x.shape[1], out_of_range, name, program)
-    check_own(x.graph, numbers, f"{what}, indices", here())
-    if numbers.shape != x.shape[:1]:
+    given = own_operand(what, x.graph, indices, program, "indices")
+    check_placed(x)
+    if given.shape != x.shape[:1]:
         raise TensorCreationError(
-            f"{what}: indices '{numbers.name}' of shape {numbers.shape} for {x.shape[0]} rows",
+            f"{what}: indices {called(given)} of shape {given.shape} for {x.shape[0]} rows",
             at=here(),
             found=f"x '{x.name}' is {type_and_shape(x)}",
             fix="an index for each row",
         )
+    numbers = _checked(what, x.graph, given, x.shape[1], out_of_range, name, program)
     column = numbers.reshape((*numbers.shape, 1))
     return numbers, equal(iota((x.shape[1],), UNSIGNED_INT), column)

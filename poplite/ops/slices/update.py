@@ -19,33 +19,36 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.errors import ElementTypeError
 from poplite.expr.operand import Operand
-from poplite.expr.tree import Expr
-from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
-from poplite.ops.record import map as stored
-from poplite.ops.slices.blocks import in_blocks, moved_to_blocks
-from poplite.ops.slices.checks import (
+from poplite.ops.operands import (
     NUMBERS,
     bits_of,
+    called,
+    check_type,
+    described,
+    dimension,
+    own_operand,
+    steps_for,
+    writeable,
+)
+from poplite.ops.slices.blocks import in_blocks, moved_to_blocks
+from poplite.ops.slices.checks import (
+    as_tensor,
     check_indices,
     check_rows,
     check_shape,
-    dim_of,
+    indices_of,
     is_strict,
-    stored_indices,
-    stored_operand,
-    the_tensor,
-    writeable,
 )
-from poplite.ops.slices.choice import way_to_change
+from poplite.ops.slices.choice import check_plan, way_to_change
 from poplite.ops.slices.grid import Changing
 from poplite.ops.slices.plan import EmbeddingPlan
 from poplite.program import Copy, Sequence
-from poplite.program.recording import Recorder, recorder, target
+from poplite.program.recording import Recorder, recorder
 from poplite.source import here
 from poplite.types import UNSIGNED_INT, UNSIGNED_SHORT
 from poplite.vertex.vertex import Vertex
@@ -236,56 +239,50 @@ def _update(
     scale: Operand | float = 1,
 ) -> Tensor:
     x = writeable(what, x)
-    dim, strict, graph = dim_of(what, dim, x), is_strict(what, out_of_range), x.graph
-    if join is not SET and x.element_type not in NUMBERS:
-        raise ElementTypeError(
-            f"{what}: x '{x.name}' is {x.element_type!r}",
-            at=here(),
-            found=type_and_shape(x),
-            fix="one of " + ", ".join(repr(each) for each in NUMBERS),
-        )
-    numbers = stored_indices(what, graph, indices, name, program)
-    new = stored_operand(what, graph, s, f"{name}/s", program)
-    check_rows(what, x, x.shape[dim], numbers.num_elements)
+    dim, strict, graph = dimension(what, x, dim), is_strict(what, out_of_range), x.graph
+    if join is not SET:
+        check_type(what, x, NUMBERS, "x")
+    given = indices_of(what, graph, indices, program, is_read=strict)
+    rows_given = own_operand(what, graph, s, program, "s")
+    check_rows(what, x, x.shape[dim], given.num_elements)
     rest = x.shape[:dim] + x.shape[dim + 1 :]
-    check_shape(what, "s", new, x.shape[:dim] + numbers.shape + x.shape[dim + 1 :], x)
-    place = target(graph, program, what)
+    check_shape(what, "s", rows_given, x.shape[:dim] + given.shape + x.shape[dim + 1 :], x)
+    width = int(np.prod(rest))
+    matrix = x.dim_roll(dim, 0).reshape((x.shape[dim], width))
+    check_plan(what, plan, matrix)
+    place = steps_for(what, graph, name, program)
+    fields = {}
+    if join is ADD and width and given.num_elements:
+        fields["scale"] = _scale(what, graph, x, scale, name, program)
+    numbers = as_tensor(given, f"{name}/indices", program)
+    new = as_tensor(rows_given, f"{name}/s", program)
     # The sliced dimension goes to the front, in both.
     sliced = range(dim, dim + numbers.rank)
     order = [*sliced, *(each for each in range(new.rank) if each not in sliced)]
-    width = int(np.prod(rest))
-    matrix = x.dim_roll(dim, 0).reshape((x.shape[dim], width))
     rows = new.dim_shuffle(order).reshape((numbers.num_elements, width))
     if width and numbers.num_elements:
-        fields = {}
-        if join is ADD:
-            fields["scale"] = _scale(what, graph, x, scale, name, program)
-        update_matrix(what, join, matrix, rows, numbers, plan, strict, name, place, fields)
+        update_matrix(join, matrix, rows, numbers, plan, strict, name, place, fields)
     return x
 
 
 def _scale(
     what: str, graph: Graph, x: Tensor, scale: Operand | float, name: str, program: Sequence | None
 ) -> Tensor:
-    """Return the scale as a scalar of the type of x."""
-    if isinstance(scale, Expr):
-        scale = stored(scale, name=f"{name}/scale", program=program)
+    """Return the scale as a scalar of the type of x; nothing is recorded of one that is refused."""
     if isinstance(scale, (int, float)):
         return graph.add_constant(x.element_type, (), scale, f"{name}/scale", mapping=0)
-    scale = the_tensor(what, "scale", scale)
-    check_own(graph, scale, f"{what}, scale", here())
-    if scale.element_type is not x.element_type or scale.num_elements != 1:
+    found = own_operand(what, graph, scale, program, "scale")
+    if found.element_type is not x.element_type or found.num_elements != 1:
         raise ElementTypeError(
-            f"{what}: scale '{scale.name}' is {type_and_shape(scale)}",
+            f"{what}: scale {called(found)} is {described(found)}",
             at=here(),
             found=f"x '{x.name}' is {type_and_shape(x)}",
             fix=f"a scalar of {x.element_type!r}",
         )
-    return scale.reshape(())
+    return as_tensor(found, f"{name}/scale", program).reshape(())
 
 
 def update_matrix(
-    what: str,
     join: Join,
     matrix: Tensor,
     rows: Tensor,
@@ -298,7 +295,7 @@ def update_matrix(
 ) -> None:
     """Record that rows of a matrix are changed; `fields` are of every vertex."""
     graph, lookups, (entries, width) = matrix.graph, indices.num_elements, matrix.shape
-    way = way_to_change(what, matrix, lookups, plan)
+    way = way_to_change(matrix, lookups, plan)
     columns = way.columns
     record = recorder(graph, place)
     if strict:

@@ -316,7 +316,7 @@ def no_order(graph: pl.Graph, x: pl.Tensor, program: pl.Sequence) -> list[Callab
 REFUSED = [
     (pl.SizeOverflowError, "7 of 6 elements"),
     (pl.SizeOverflowError, "k is -1"),
-    (pl.InvalidOption, "k=1.5"),
+    (pl.InvalidOption, "k is 1.5"),
     (pl.TensorIndexError, "dimension 2 of 'x', which has 2"),
     (pl.TensorIndexError, "dim='first' is no dimension"),
     (pl.ElementTypeError, "'long' is LONGLONG"),

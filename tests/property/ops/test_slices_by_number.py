@@ -363,7 +363,7 @@ Record = Callable[[pl.Tensor, pl.Tensor, pl.Tensor], object]
 @pytest.mark.parametrize(
     ("record", "error", "text"),
     [
-        (lambda x, s, k: ops.multi_slice(x, s), pl.ElementTypeError, "'s' are FLOAT"),
+        (lambda x, s, k: ops.multi_slice(x, s), pl.ElementTypeError, "indices: 's' is FLOAT"),
         (lambda x, s, k: ops.multi_slice(x, k, 2), IndexError, "dimension 2 of 'x', which has 2"),
         (lambda x, s, k: ops.multi_slice(x[:0], k), IndexError, "0 rows for 3 indices"),
         (

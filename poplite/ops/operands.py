@@ -1,0 +1,261 @@
+"""What the arguments of recorded operations have to be: all is checked before anything is recorded.
+
+    x = operand("ops.sort", x, program)         a tensor, or an expression that can be stored
+    check_type("ops.sort", x, ORDERED)
+    dim = dimension("ops.sort", x, dim)
+    place = steps_for("ops.sort", graph_of("ops.sort", x, program), name, program)
+    x = stored(x, ...)                          only now does the graph change
+
+A refused call leaves nothing in the graph and the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import index as whole_number
+from typing import Any
+
+from poplite.errors import (
+    ElementTypeError,
+    GraphConnectionError,
+    InvalidOption,
+    SizeOverflowError,
+    TensorIndexError,
+)
+from poplite.expr.formula import formula
+from poplite.expr.operand import Operand
+from poplite.expr.tree import ElementClass, Expr, Weak
+from poplite.graph.connect.ownership import check_own
+from poplite.graph.graph import Graph
+from poplite.graph.storage.names import checked_name
+from poplite.graph.tensor.refused import no_tensor
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import type_and_shape, why_not_writeable
+from poplite.program import Sequence as Steps
+from poplite.program.recording import innermost, target
+from poplite.source import here
+from poplite.text import clipped, clipped_text, of_type
+from poplite.types import (
+    FLOAT,
+    HALF,
+    INT,
+    LONGLONG,
+    SHORT,
+    SIGNED_CHAR,
+    UNSIGNED_CHAR,
+    UNSIGNED_INT,
+    UNSIGNED_LONGLONG,
+    UNSIGNED_SHORT,
+    type_text,
+)
+
+Given = Tensor | Expr
+"""What an operation is given, and stores first where it is an expression."""
+
+FLOATS: tuple[ElementClass, ...] = (FLOAT, HALF)
+
+INTEGERS_32: tuple[ElementClass, ...] = (
+    *(SIGNED_CHAR, UNSIGNED_CHAR, SHORT, UNSIGNED_SHORT, INT, UNSIGNED_INT),
+)
+"""Integers of up to 32 bits, without CHAR, which arithmetic does not know."""
+
+INTEGERS: tuple[ElementClass, ...] = (*INTEGERS_32, LONGLONG, UNSIGNED_LONGLONG)
+
+NUMBERS: tuple[ElementClass, ...] = (*FLOATS, *INTEGERS)
+"""What arithmetic is done with, but QUARTER."""
+
+INDICES: tuple[ElementClass, ...] = (INT, UNSIGNED_INT)
+
+_BITS: dict[int, ElementClass] = {
+    each.size_bytes: each
+    for each in (UNSIGNED_CHAR, UNSIGNED_SHORT, UNSIGNED_INT, UNSIGNED_LONGLONG)
+}
+
+
+def operand(what: str, x: object, program: Steps | None = None, role: str = "") -> Given:
+    """Return a tensor, or an expression that `ops.map` would store; else raise."""
+    if isinstance(x, Tensor):
+        return x
+    if not isinstance(x, Expr):
+        raise no_tensor(_argument(what, role), x)
+    check_closed(what, x)
+    graph = graph_of(what, x, program)
+    for tensor in x.leaves:
+        check_own(graph, tensor, what, here())
+        assert isinstance(tensor, Tensor)
+        check_placed(tensor)
+    return x
+
+
+def own_operand(
+    what: str, graph: Graph, x: object, program: Steps | None = None, role: str = ""
+) -> Given:
+    """Return an operand of a graph, or raise."""
+    found = operand(what, x, program, role)
+    for tensor in found.leaves if isinstance(found, Expr) else (found,):
+        check_own(graph, tensor, _argument(what, role), here())
+    return found
+
+
+def _argument(what: str, role: str) -> str:
+    return f"{what}, {role}" if role else what
+
+
+def the_tensor(what: str, role: str, x: object) -> Tensor:
+    """Return a tensor, or raise."""
+    if not isinstance(x, Tensor):
+        raise no_tensor(f"{what}, {role}", x)
+    return x
+
+
+def graph_of(what: str, x: Operand, program: Steps | None) -> Graph:
+    """Return the graph of an operand; of an expression without tensors, that of the open block."""
+    if isinstance(x, Tensor):
+        return x.graph
+    assert isinstance(x, Expr)
+    for tensor in x.leaves:
+        if isinstance(tensor, Tensor):
+            return tensor.graph
+    if program is None and not isinstance(x, Weak):
+        return innermost(what).graph
+    raise ElementTypeError(
+        f"{what}: no tensor takes part",
+        at=here(),
+        found=formula(x),
+        fix="out=tensor, or ops.lower(graph, [expression], program)",
+    )
+
+
+def steps_for(what: str, graph: Graph, name: object, program: Steps | None) -> Steps:
+    """Return what takes the steps of an operation, whose name is checked."""
+    check_name(what, name)
+    return target(graph, program, what)
+
+
+def check_name(what: str, name: object) -> None:
+    """Refuse a name of an operation that is no text."""
+    checked_name(name, "step", here(), f'{what.partition("(")[0]}(..., name="first")')
+
+
+def called(x: Operand) -> str:
+    """Return how a message calls an operand: the name of a tensor, an expression as written."""
+    if isinstance(x, Tensor):
+        return f"'{x.name}'"
+    assert isinstance(x, Expr)
+    return f"'{clipped_text(formula(x), 40)}'"
+
+
+def described(x: Given) -> str:
+    """Return the element type and the shape of an operand."""
+    if isinstance(x, Tensor):
+        return type_and_shape(x)
+    return f"{type_text(x.element_type)}{list(x.shape)}"
+
+
+def check_closed(what: str, expr: Expr) -> None:
+    """Refuse an expression whose type or shape is not known."""
+    if isinstance(expr, Weak):
+        raise ElementTypeError(
+            f"{what}: {clipped(expr.value)} alone has no element type",
+            at=here(),
+            found=of_type(expr.value),
+            fix="out=tensor, or graph.add_constant(element_type, (), value)",
+        )
+    if expr.is_open:
+        raise ElementTypeError(
+            f"{what}: arguments of the expression are not given",
+            at=here(),
+            found=formula(expr),
+            fix="ops.map(expression, [tensors]), with out= for one that is there",
+        )
+
+
+def check_placed(*tensors: Given) -> None:
+    """Refuse a tensor of which an element has no tile."""
+    for tensor in tensors:
+        if isinstance(tensor, Tensor):
+            tensor.graph.tile_mapping(tensor)
+
+
+def check_type(what: str, x: Given, types: Iterable[ElementClass], role: str = "") -> None:
+    """Refuse an operand of another element type."""
+    if x.element_type not in types:
+        raise ElementTypeError(
+            f"{_argument(what, role)}: {called(x)} is {x.element_type!r}",
+            at=here(),
+            found=described(x),
+            fix="one of " + ", ".join(repr(each) for each in types) + "; ops.cast converts",
+        )
+
+
+def check_writeable(what: str, role: str, tensor: Tensor) -> None:
+    """Refuse a tensor whose elements cannot be written at once, each by one vertex."""
+    if tensor.is_parallel_writeable():
+        return
+    reason, fact = why_not_writeable(tensor)
+    raise GraphConnectionError(
+        f"{what}: {role} '{tensor.name}' {reason}",
+        at=here(),
+        found=fact,
+        fix="a variable of graph.add_variable, each element once",
+    )
+
+
+def writeable(what: str, x: object) -> Tensor:
+    """Return a tensor that is changed in place, or raise."""
+    tensor = the_tensor(what, "x", x)
+    check_writeable(what, "x", tensor)
+    return tensor
+
+
+def dimension(what: str, x: Given, dim: object) -> int:
+    """Return a dimension of an operand; negative ones count from the last."""
+    try:
+        number = whole_number(dim)  # type: ignore[arg-type]  # checked by this very call
+    except TypeError:
+        raise TensorIndexError(
+            f"{what}: dim={clipped(dim)} is no dimension",
+            at=here(),
+            found=of_type(dim),
+            fix="a whole number, such as dim=0",
+        ) from None
+    if not -x.rank <= number < x.rank:
+        raise TensorIndexError(
+            f"{what}: dimension {clipped(number)} of {called(x)}, which has {x.rank}",
+            at=here(),
+            found=described(x),
+            fix=f"a dimension from {-x.rank} to {x.rank - 1}" if x.rank else "x.reshape((1,))",
+        )
+    return number % x.rank
+
+
+def count_of(what: str, name: str, value: object, least: int = 0, end: int | None = None) -> int:
+    """Return a whole number of at least `least`, and less than `end`."""
+    try:
+        number = whole_number(value)  # type: ignore[arg-type]  # checked by this very call
+    except TypeError:
+        raise beside(what, name, value, f"a whole number, such as {name}=1") from None
+    if number < least or (end is not None and number >= end):
+        fix = f"at least {least}" if end is None else f"from {least} to {end - 1}"
+        raise SizeOverflowError(f"{what}: {name} is {clipped(number)}", at=here(), fix=fix)
+    return number
+
+
+def beside(what: str, name: str, value: object, asked: str) -> InvalidOption:
+    """Return the error for an argument that is not what is asked."""
+    return InvalidOption(
+        f"{what}: {name} is {clipped(value)}", at=here(), found=of_type(value), fix=asked
+    )
+
+
+def bits_of(tensor: Tensor) -> Tensor:
+    """Return a tensor as unsigned numbers of the same bits, for all that only moves elements."""
+    element: Any = _BITS[tensor.element_type.size_bytes]
+    return tensor if tensor.element_type is element else tensor.reinterpret(element)
+
+
+def ordered_bits(x: Tensor) -> Tensor:
+    """Return the elements as integers whose order says that of the elements; floats as signed."""
+    if x.element_type in FLOATS:
+        return x.reinterpret(INT if x.element_type is FLOAT else SHORT)
+    return x
