@@ -94,10 +94,11 @@ class Expressions:
         self.remembered: dict[Op, Tensor] = {}
         """What has been stored by a computation, in the order of its axes."""
         self._known: dict[object, Expr] = {}
+        self._now: dict[Op, Tensor] = {}  # stored for what reads it as the state is now
 
     def forget(self) -> None:
         """Forget all expressions, since a tensor changes: only what is remembered stays."""
-        self._known = {}
+        self._known, self._now = {}, {}
 
     def all_of(self, op: Op, axes: Axes | None = None) -> Expr:
         """Return an operation in the order of its axes, or of others, with all elements."""
@@ -137,8 +138,9 @@ class Expressions:
         if is_full:
             made = yield op, slots, own, False
             return self._stretched(made, op.axes, slots, own)
-        if op in self.remembered:
-            return self._framed(Leaf(self.remembered[op]), op.axes, slots, own)
+        stored = self.remembered.get(op, self._now.get(op))
+        if stored is not None:
+            return self._framed(Leaf(stored), op.axes, slots, own)
         match op:
             case TensorOp():
                 return self._framed(Leaf(self._tensor(op)), op.axes, slots, own)
@@ -153,8 +155,8 @@ class Expressions:
                 return self._framed(self._kept(made), op.axes, slots, own)
             case Place():
                 made = yield op.args[0], op.axes.roots, {}, True
-                self.remembered[op] = self._place(op, self._leaf(made))
-                return self._framed(Leaf(self.remembered[op]), op.axes, slots, own)
+                self._now[op] = self._place(op, self._leaf(made))
+                return self._framed(Leaf(self._now[op]), op.axes, slots, own)
             case VertexMap():
                 return (yield from self._by_vertices(op, slots, own))
             case StopGradient() | Softmax() | Broadcast():
@@ -293,8 +295,8 @@ class Expressions:
             length = part.shape[len(sizes) :]
             flat = (volume(sizes), *([volume(length)] if seen else []))
             rows.append(self._reshaped(wide, flat))
-        self.remembered[op] = self._launch(op, rows)
-        return self._framed(Leaf(self.remembered[op]), op.axes, slots, parts)
+        self._now[op] = self._launch(op, rows)
+        return self._framed(Leaf(self._now[op]), op.axes, slots, parts)
 
     # -- sums --------------------------------------------------------------------------------------
 

@@ -66,8 +66,16 @@ class Transformer:
         Raises:
             AxisError: for a parameter that is no tensor, and for placeholders that are needed and
                 not among them.
+            InvalidOption: for a name that another computation has.
         """
-        made = Computation(self, results, params, name or f"computation{len(self._computations)}")
+        called = name or f"computation{len(self._computations)}"
+        if any(each.name == called for each in self._computations):
+            raise InvalidOption(
+                f"a computation named {clipped(called)} is there already",
+                at=here(),
+                fix="another name, or none",
+            )
+        made = Computation(self, results, params, called)
         self._computations.append(made)
         return made
 

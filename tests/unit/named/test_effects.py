@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import poplite as pl
 import poplite.named as ng
 from poplite.errors import AxisError, AxisLengthError, MissingAxisError, ReadOnlyError
 
@@ -157,6 +158,34 @@ def test_effects_take_no_part_in_formulas() -> None:
         ng.repeat(-1, update)
     with pytest.raises(AxisError, match="sequential: .* is no list"):
         ng.sequential(update)  # type: ignore[arg-type]
+
+
+class Twice(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.x)):
+            self.y[i] = self.x[i] * 2.0
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        lambda x: ng.place(x * 2, 1),
+        lambda x: ng.keep(x * 2),
+        lambda x: ng.nmap(Twice, x, axes=[H]),
+        lambda x: ng.sum(ng.dot(x, ng.constant(1.0, [W])), [W]),
+    ],
+    ids=["place", "keep", "nmap", "dot"],
+)
+def test_what_is_stored_within_an_expression_is_read_anew_after_a_write(stored: Any) -> None:
+    x = ng.variable([H], 1, name="x")
+    double = stored(x)
+    change = ng.assign(x, double + 1)
+    assert run(double + 0, change, double + 0, change, x) == [
+        *([2, 2, 2], None, [6, 6, 6], None, [7, 7, 7])
+    ]
 
 
 def test_a_result_that_is_overwritten_later_is_that_of_its_place() -> None:

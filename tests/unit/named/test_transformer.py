@@ -247,6 +247,10 @@ def test_only_what_is_stored_has_a_tensor() -> None:
 
 
 def test_options_are_checked() -> None:
+    x, device = ng.placeholder([H]), ng.make_transformer(tiles=2)
+    device.computation(x, x, name="same")
+    with pytest.raises(InvalidOption, match="a computation named 'same' is there already"):
+        device.computation(x, x, name="same")
     with pytest.raises(InvalidOption, match="a target beside tiles"):
         ng.make_transformer(pl.Target(tiles=2), tiles=2)
     bad: Any = "all"
