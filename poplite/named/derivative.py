@@ -10,22 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from poplite.errors import AxisError
 from poplite.named.axes.axes import Axes
 from poplite.named.ops.elementwise import (
     Elementwise,
     Positions,
-    StopGradient,
     apply,
     cast,
 )
 from poplite.named.ops.joining import Concat, pad_parts
 from poplite.named.ops.keeping import Keep, Place
+from poplite.named.ops.lifting import VertexMap
 from poplite.named.ops.losses import Softmax
 from poplite.named.ops.op import Op, as_op, below
-from poplite.named.ops.reducing import Dot, Extreme, Reduce, dot, sum as sum_of
+from poplite.named.ops.reducing import Dot, Reduce, dot, sum as sum_of
 from poplite.named.ops.shaping import (
     Broadcast,
     Regrouped,
@@ -43,9 +42,6 @@ from poplite.types import FLOAT
 
 Adjoints = list[tuple[Op, Op]]
 """Operands, and what an operation adds to their adjoints, on any axes that have theirs."""
-
-_KNOWN: WeakKeyDictionary[Op, dict[Op | None, dict[Op, Op]]] = WeakKeyDictionary()
-"""By result and error: the adjoints of all that it is computed of."""
 
 
 def deriv(y: Any, x: Any, error: Any = None) -> Any:
@@ -99,14 +95,16 @@ def _of(x: Any, adjoints: dict[Op, Op]) -> Op:
 
 
 def _adjoints(y: Op, error: Op | None) -> dict[Op, Op]:
-    known = _KNOWN.setdefault(y, {})
-    if error not in known:
-        known[error] = _reverse(y, error)
-    return known[error]
+    if y.adjoints is None:
+        y.adjoints = {}
+    if error not in y.adjoints:
+        y.adjoints[error] = _reverse(y, error)
+    return y.adjoints[error]
 
 
 def _reverse(y: Op, error: Op | None) -> dict[Op, Op]:
-    made: dict[Op, Op] = {y: NumberOp(1.0) if error is None else error}
+    # With all axes of y: where an operand lacks one, its adjoint is added up along it.
+    made: dict[Op, Op] = {y: NumberOp(1.0) if error is None else _complete(error, y)}
     shares: dict[Op, list[Op]] = {}
     for op in reversed(below([y])):
         if op is not y:
@@ -163,8 +161,13 @@ def _shares(op: Op, d: Op) -> Adjoints:
                 (x, dot(wide, y, axes=y.axes - x.axes)),
                 (y, dot(x, wide, axes=x.axes - y.axes)),
             ]
-        case StopGradient() | Positions() | Extreme():
-            return []
+        case VertexMap():
+            raise AxisError(
+                f"deriv: nothing is known of the derivative of vertex {op.vertex.__name__}",
+                at=here(),
+                found=op.text,
+                fix="ng.stop_gradient(ng.nmap(...)), or a function of operations in its place",
+            )
     return []
 
 

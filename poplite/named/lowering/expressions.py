@@ -160,7 +160,9 @@ class Expressions:
             case VertexMap():
                 return (yield from self._by_vertices(op, slots, own))
             case StopGradient() | Softmax() | Broadcast():
-                made = yield op.args[0], slots, own, False
+                (x,) = op.args
+                check_lengths(op.what, x.axes, op.axes, partial(_texts, x, op))
+                made = yield x, slots, own, False
                 return made
             case Elementwise():
                 return (yield from self._elementwise(op, slots, own))

@@ -78,6 +78,7 @@ class Stretched:
         view = tensor
         for dim, size in enumerate(self.sizes):
             if view.shape[dim] != size:
+                assert view.shape[dim] == 1, (tensor, self.sizes)
                 view = view.broadcast(size, dim)
         return view
 

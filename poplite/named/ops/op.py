@@ -39,9 +39,10 @@ class Op:
         args: the operations that it is computed of.
         name: for messages and pictures.
         line: the user's line that made it.
+        adjoints: what `deriv` found for it, by the error; None before.
     """
 
-    __slots__ = ("axes", "dtype", "args", "name", "line", "_labels", "__weakref__")
+    __slots__ = ("axes", "dtype", "args", "name", "line", "adjoints", "_labels")
     what: ClassVar[str] = "operation"
     """The name of the operation, for messages."""
     holds_values: ClassVar[bool] = False
@@ -53,6 +54,7 @@ class Op:
         self.axes, self.dtype, self.args = axes, dtype, args
         self.name = name
         self.line: SourceLocation = here()
+        self.adjoints: dict[Op | None, dict[Op, Op]] | None = None
         self._labels: Mapping[str, str] | None = _LABELS[-1] if _LABELS else None
 
     # -- facts -----------------------------------------------------------------------------------

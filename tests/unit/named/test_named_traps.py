@@ -183,3 +183,37 @@ def test_operations_say_what_they_are_made_of() -> None:
     assert "placeholder, layout free" in told[0]
     assert "add of multiply2, sum3" in told[4]
     assert all("test_named_traps.py" in line for line in told)
+
+
+def test_an_error_of_fewer_axes_counts_for_all_elements() -> None:
+    """An operand that lacks an axis of the result has its adjoint added up along it."""
+    a = ng.placeholder([W], name="a")
+    by_a, by_x = ng.deriv(X + a, [a, X], 2.0)
+    found = evaluate([by_a, by_x], {X: VALUES, a: np.ones(4)})
+    assert [each.tolist() for each in found] == [[6] * 4, [[2] * 4] * 3]
+
+
+def test_what_has_no_derivative_is_refused_not_zero() -> None:
+    class Shifted(pl.Vertex):
+        x: pl.Input[pl.Vector[pl.FLOAT]]
+        y: pl.Output[pl.Vector[pl.FLOAT]]
+
+        def compute(self) -> None:
+            for i in range(len(self.x)):
+                self.y[i] = self.x[i] + 1.0
+
+    loss = ng.sum(ng.nmap(Shifted, X, axes=[W]), ...)
+    with pytest.raises(AxisError, match="nothing is known of the derivative of vertex Shifted"):
+        ng.deriv(loss, X)
+    (found,) = evaluate([ng.deriv(ng.sum(ng.stop_gradient(X) * X, ...), X)], {X: VALUES})
+    assert found.tolist() == VALUES.tolist()
+
+
+def test_lengths_of_a_broadcast_are_compared_when_they_are_known() -> None:
+    N = ng.make_axis(name="N")
+    x = ng.placeholder([N], name="x")
+    wide = ng.broadcast(x, [N.resized(6), H])
+    work = ng.make_transformer(tiles=2).computation(wide, x)
+    N.length = 3
+    with pytest.raises(AxisLengthError, match="broadcast: axis 'N' has length 3 in the left"):
+        work([1, 2, 3])
