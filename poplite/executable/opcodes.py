@@ -82,6 +82,9 @@ RAISED = -1
 TRAPPED = -2
 """In place of the field number: floating-point arithmetic stopped the vertex."""
 
+OF_LANES = -1
+"""In place of the length: the index is a number of lanes that are not there at a time."""
+
 FLOAT_MODE, FLOAT_EXECUTIONS, FLOAT_SEED, FLOAT_WORDS = range(4)
 """Words of the floating-point state: mode (`poplite.machine.floating_point`); compute sets that
 ran, where rounding may be stochastic; seed."""

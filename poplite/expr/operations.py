@@ -327,10 +327,12 @@ def _functions() -> None:
     _add("sigmoid", 1, ["float"], "_sigmoid_times({0}, 1.0)", helpers=sigmoid)
     _add("softplus", 1, ["float"], "_softplus({0})", helpers=("_softplus",))
     _add("relu", 1, ["float"], "np.maximum({0}, 0.0)", is_exact=True)
-    _add("swish", 1, ["float"], "_sigmoid_times({0}, {0})", helpers=sigmoid)
-    _add("gelu_erf", 1, ["float"], "0.5 * {0} * math.erfc({0} * -0.7071067811865476)")
+    # 0 times the least number is -0.0, the limit; 0 times -inf would be NaN.
+    above = "({0} if {0} > -3.4028234663852886e+38 else -3.4028234663852886e+38)"
+    _add("swish", 1, ["float"], f"_sigmoid_times({{0}}, {above})", helpers=sigmoid)
+    _add("gelu_erf", 1, ["float"], f"0.5 * {above} * math.erfc({{0}} * -0.7071067811865476)")
     inner = "1.5957691216057308 * {0} * (1.0 + 0.044715 * {0} * {0})"
-    _add("gelu", 1, ["float"], f"_sigmoid_times({inner}, {{0}})", helpers=sigmoid)
+    _add("gelu", 1, ["float"], f"_sigmoid_times({inner}, {above})", helpers=sigmoid)
 
 
 def _choices() -> None:

@@ -13,14 +13,16 @@ from collections.abc import Sequence as List
 from operator import index as whole_number
 from typing import Any
 
-from poplite.errors import InvalidOption, SizeOverflowError, TensorCreationError, TensorIndexError
+from poplite.errors import InvalidOption, SizeOverflowError, TensorCreationError
 from poplite.expr.build import as_expr
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
+from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.choices import iota, where
+from poplite.ops.operands import dimension, graph_of, operand, steps_for
 from poplite.ops.record import map as stored
 from poplite.program import Sequence
 from poplite.source import here
@@ -60,7 +62,7 @@ def roll(x: Tensor, shift: int | List[int], dim: int | List[int] | None = None) 
             f"ops.roll: {len(shifts)} shifts for {len(dims)} dimensions", at=here(), fix="as many"
         )
     for each, by in zip(dims, shifts, strict=True):
-        x = _rolled(x, by, _dim("ops.roll", x, each))
+        x = _rolled(x, by, dimension("ops.roll", x, each))
     return x
 
 
@@ -161,7 +163,7 @@ def repeat_elements(x: Tensor, repeats: int, dim: int) -> Tensor:
     True
     """
     _check_tensor("ops.repeat_elements", x)
-    return x.upsample(repeats, _dim("ops.repeat_elements", x, dim))
+    return x.upsample(repeats, dimension("ops.repeat_elements", x, dim))
 
 
 def tril(x: Operand, k: int = 0) -> Expr:
@@ -230,28 +232,22 @@ def transpose(
     >>> graph.tile_mapping(y)[0]
     [Interval(begin=0, end=3)]
     """
-    if isinstance(x, Expr):
-        x = stored(x, name=f"{name}/x", program=program)
-    _check_tensor("ops.transpose", x)
-    assert isinstance(x, Tensor)
-    order = range(x.rank)[::-1] if permutation is None else permutation
-    return stored(x.dim_shuffle(list(order)), mapping="linear", name=name, program=program)
+    what = "ops.transpose"
+    given = operand(what, x, program)
+    order = list(range(given.rank)[::-1] if permutation is None else permutation)
+    if isinstance(given, Expr):
+        graph = graph_of(what, given, program)
+        steps_for(what, graph, name, program)
+        # A variable of this shape, to look at: nothing is added to the graph.
+        like = Graph(graph.target).add_variable(given.element_type, given.shape, name)
+        like.dim_shuffle(order)
+        given = stored(given, name=f"{name}/x", program=program)
+    return stored(given.dim_shuffle(order), mapping="linear", name=name, program=program)
 
 
 def _check_tensor(what: str, x: object) -> None:
     if not isinstance(x, Tensor):
         raise no_tensor(what, x)
-
-
-def _dim(what: str, x: Tensor, dim: int) -> int:
-    (number,) = _numbers(what, "dim", dim)
-    if not -x.rank <= number < x.rank:
-        raise TensorIndexError(
-            f"{what}: dimension {number} of '{x.name}', which has {x.rank}",
-            at=here(),
-            found=f"shape {x.shape}",
-        )
-    return number % x.rank
 
 
 def _numbers(what: str, name: str, value: Any) -> list[int]:

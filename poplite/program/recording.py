@@ -294,8 +294,8 @@ class TogetherRecorder(Recorder):
     """The steps of one operation among others that run together."""
 
     def __init__(self, together: Together) -> None:
-        super().__init__(together.graph)
-        self._together, self._level = together, 0
+        # Steps, and the note of what the operation is, are the block's.
+        self.graph, self._together, self._level = together.graph, together, 0
 
     def compute_set(self, name: str) -> ComputeSet:
         """Return the compute set that operations share in the next step."""

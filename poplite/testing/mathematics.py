@@ -54,19 +54,26 @@ _BY_NUMBA = ("erf", "erfc")
 """Functions that NumPy does not have."""
 
 
+def _times_sigmoid(x: Doubles, inner: Doubles) -> Doubles:
+    """Return x times the sigmoid of another number; the limit at the lower end is -0.0."""
+    return np.where(np.isneginf(x), -0.0, x / (1 + np.exp(-inner)))
+
+
 def _gelu(x: Doubles) -> Doubles:
-    inner = math.sqrt(8 / math.pi) * x * (1 + 0.044715 * x * x)
-    result: Doubles = x / (1 + np.exp(-inner))
-    return result
+    return _times_sigmoid(x, math.sqrt(8 / math.pi) * x * (1 + 0.044715 * x * x))
+
+
+def _gelu_erf(x: Doubles) -> Doubles:
+    return np.where(np.isneginf(x), -0.0, 0.5 * x * in_double("erfc")(-x / math.sqrt(2)))
 
 
 COMPOSITES: Mapping[str, Callable[[Doubles], Doubles]] = {
     "gelu": _gelu,
-    "gelu_erf": lambda x: 0.5 * x * in_double("erfc")(-x / math.sqrt(2)),
+    "gelu_erf": _gelu_erf,
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "softplus": lambda x: np.logaddexp(0, x),
-    "swish": lambda x: x / (1 + np.exp(-x)),
+    "swish": lambda x: _times_sigmoid(x, x),
 }
 """Functions of `poplite.ops` that are several operations, in double."""
 

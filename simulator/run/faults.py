@@ -38,7 +38,7 @@ from poplite.simulator.run import interpreted_vertices
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faster_forms import Forms
 from poplite.simulator.run.field_elements import behind_field
-from poplite.vertex.compute import FasterForm, OutsideField, calls_in
+from poplite.vertex.compute import FasterForm, OutsideField, calls_in, no_count
 from poplite.vertex.vertex import Vertex
 
 
@@ -50,7 +50,8 @@ class Record:
         vertex: position of the vertex in its compute set.
         field: position of the field in the vertex class whose index is out of range; RAISED
             when `compute` raised an exception, TRAPPED when arithmetic stopped it.
-        length: elements of the field, or rows of the list.
+        index: that one; or how many lanes were asked for.
+        length: elements of the field, or rows of the list; OF_LANES for a number of lanes.
     """
 
     replica: int
@@ -145,6 +146,8 @@ def _behind(
 
 def _index_text(cls: type[Vertex], record: Record) -> str:
     field = list(cls.fields.values())[record.field]
+    if record.length == op.OF_LANES:
+        return f"'{cls.__name__}.{field.name}': {no_count(record.index)}"
     of = "rows or elements" if field.depth == 2 else "elements"
     return f"'{cls.__name__}.{field.name}': index {record.index} of {record.length} {of}"
 

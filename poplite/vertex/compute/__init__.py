@@ -23,6 +23,7 @@ from poplite.vertex.compute.identity import (
 from poplite.vertex.compute.interpreted.fields import (
     InterpretedSelf as InterpretedSelf,
     OutsideField as OutsideField,
+    no_count as no_count,
 )
 from poplite.vertex.compute.interpreted.interpret import (
     calls_in as calls_in,

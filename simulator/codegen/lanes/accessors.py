@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
+from poplite.executable import opcodes as op
 from poplite.simulator.codegen.accessors import (
     ABOUT_FAULTS,
     ABOUT_VERTEX,
@@ -101,6 +102,9 @@ def define_span(builder: ir.IRBuilder, number: int, *, checked: bool) -> None:
         vertex = builder.load(builder.gep(about, [INDEX(ABOUT_VERTEX)]))
         last = builder.sub(builder.add(first, count), INDEX(1))
         index = builder.select(builder.icmp_unsigned("<", first, length), last, first)
+        no_count = builder.and_(begins, builder.not_(is_count))
+        index = builder.select(no_count, count, index)
+        length = builder.select(no_count, INDEX(op.OF_LANES), length)
         faults = builder.inttoptr(place, INDEX.as_pointer())
         record_fault(builder, faults, vertex, INDEX(number), index, length)
     builder.ret(is_inside)

@@ -79,6 +79,11 @@ def sigmoid(x: Array) -> Array:
     return 1 / (1 + np.exp(-x))
 
 
+def vanishing(x: Array, share: Array) -> Array:
+    """Return a share of x, which is nothing at the lower end."""
+    return np.where(np.isneginf(x), -0.0, x * share)
+
+
 ORACLES: dict[str, dict[str, Callable[..., Any]]] = {
     "add": {"both": np.add},
     "subtract": {"both": np.subtract},
@@ -136,10 +141,12 @@ ORACLES: dict[str, dict[str, Callable[..., Any]]] = {
     "sigmoid": {"float": sigmoid},
     "relu": {"float": lambda x: np.maximum(x, 0)},
     "softplus": {"float": lambda x: np.logaddexp(0, x)},
-    "swish": {"float": lambda x: x / (1 + np.exp(-x))},
-    "gelu_erf": {"float": lambda x: x * (1 + erf(x / math.sqrt(2))) / 2},
+    "swish": {"float": lambda x: vanishing(x, 1 / (1 + np.exp(-x)))},
+    "gelu_erf": {"float": lambda x: vanishing(x, (1 + erf(x / math.sqrt(2))) / 2)},
     "gelu": {
-        "float": lambda x: x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2
+        "float": lambda x: vanishing(
+            x, (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2
+        )
     },
     "erf": {"float": erf},
     "erfc": {"float": erfc},

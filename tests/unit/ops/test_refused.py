@@ -114,6 +114,8 @@ SLICES: dict[str, Call] = {
 }
 
 REST: dict[str, Call] = {
+    "transpose": lambda t: ops.transpose(t.m * 2, [0, 2], program=t.p),
+    "transpose, no program": lambda t: ops.transpose(t.m * 2, [0, 1]),
     "matmul, plan": lambda t: ops.map(
         ops.matmul(t.m * 2, t.m.T, ops.plan_matmul(t.m.graph, m=3, k=6, n=1)) * 2, program=t.p
     ),

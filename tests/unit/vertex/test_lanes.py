@@ -275,10 +275,10 @@ class Place(pl.Vertex):
         (-1, 2, "'Reach.x': index -1 of 9 elements"),
         (8, 2, "'Reach.x': index 9 of 9 elements"),
         (10, 0, "'Reach.x': index 10 of 9 elements"),
-        (0, 65, "'Reach.x': index 65 of 65 lanes"),
+        (0, 65, "'Reach.x': 65 lanes, but from 0 to 64 are there at a time"),
         (0, 5, "'Reach.y': index 4 of 4 elements"),
         (0, 6, "'Reach.y': index 5 of 4 elements"),
-        (0, -1, "'Reach.x': index -1 of 65 lanes"),
+        (0, -1, "'Reach.x': -1 lanes, but from 0 to 64 are there at a time"),
     ],
 )
 def test_lanes_outside_a_field_stop_the_vertex(
@@ -313,6 +313,9 @@ def test_no_lanes_have_a_place_in_a_field_too(
 def test_lanes_outside_a_field_stop_a_vertex_with_fast_checks() -> None:
     with pytest.raises(TensorIndexError, match="index 9 of 9 elements"):
         run(Reach, checks="fast", x=np.zeros(9), first=8, count=2, y=np.zeros(4))
+    for count in (65, -1):
+        with pytest.raises(TensorIndexError, match=f"'Reach.x': {count} lanes, but from 0 to 64"):
+            run(Reach, checks="fast", x=np.zeros(99), first=0, count=count, y=np.zeros(99))
 
 
 class Inverse(pl.Vertex):
@@ -560,6 +563,13 @@ class V(pl.Vertex):
         ("z = self.y.lanes(0)", "output 'y' is read", "InOut"),
         ("self.x.set_lanes(0, x)", "field 'x' is read only", "InOut"),
         ("self.y.set_lanes(0, self.n.lanes(0))", "lanes of ints is stored", "lanes of float32s"),
+        ("self.y.set_lanes(0, 2.0)", "a Python float is stored in lanes", "pl.lanes.full(2.0)"),
+        ("self.y.set_lanes(0, 2)", "an int is stored in lanes", "pl.lanes.full(float(2))"),
+        ("self.y.set_lanes(0, self.x)", "a vector of 'x' is stored in lanes", "self.x.lanes(i)"),
+        ("self.y = x", "lanes of float32s are stored in vector 'y'", "set_lanes(i, value)"),
+        ("self.out = x.sum", "sum of lanes of float32s is not called", "x.sum()"),
+        ("self.out = x.mean", "lanes of float32s have no mean", "lanes have: sum, prod"),
+        ("z = self.x.lanes", "lanes of a vector of 'x' is not called", "self.x.lanes(i)"),
         ("self.y.set_lanes(0)", "set_lanes takes the first index and the lanes", "(i, value)"),
         ("z = pl.lanes.map(near, 1.0, 2.0)", "map without lanes", "itself"),
         ("z = pl.lanes.map(near)", "map takes a function", "pl.lanes.map(f"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -203,6 +204,54 @@ def test_functions_of_several_operations_are_near_the_true_values(
 ) -> None:
     assert main(["--function", *COMPOSITES, "--step", "50021"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == len(COMPOSITES)
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most"),
+    [("swish", -87.0, 3.5), ("gelu", -1.0, 4.0), ("gelu_erf", -1.0, 4.0)],
+)
+def test_functions_of_several_operations_are_near_above_a_number(
+    name: str, least: float, most: float
+) -> None:
+    x = numbers()
+    x = np.concatenate([x[x >= least], np.linspace(least, 12, 100_001, dtype=np.float32)])
+    assert errors(computed(name, x)[0], in_double(name)(x.astype(np.float64))).max() <= most
+
+
+@pytest.mark.parametrize("name", COMPOSITES)
+def test_functions_of_several_operations_have_limits_at_infinity(name: str) -> None:
+    with np.errstate(all="ignore"):
+        true = in_double(name)(SPECIAL.astype(np.float64))
+        for found in computed(name, SPECIAL):
+            assert (errors(found, true) <= LIMITS[name]).all()
+    compiled, interpreted = computed(name, SPECIAL)
+    is_number = ~np.isnan(true)
+    assert compiled[is_number].tobytes() == interpreted[is_number].tobytes()
+
+
+@pytest.mark.parametrize("name", ["swish", "gelu", "gelu_erf"])
+def test_what_vanishes_far_below_is_a_negative_zero(name: str) -> None:
+    x = np.array([-np.inf, -1e30, -200.0])
+    for element in (np.float32, np.float16):
+        with np.errstate(over="ignore"):
+            given = x.astype(element)
+        for found in computed(name, given):
+            assert (found == 0).all()
+            assert np.signbit(found).all()
+
+
+def computed(name: str, x: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+    """Return what the operation gives, compiled and interpreted."""
+    graph, program = pl.Graph(pl.Target(tiles=64)), pl.Sequence()
+    element = {"float32": pl.FLOAT, "float16": pl.HALF}[x.dtype.name]
+    given = graph.add_variable(element, x.shape, "x", mapping="linear", initial_value=x)
+    result = pl.ops.map(getattr(pl.ops, name)(given), program=program)
+    made = []
+    for interpret in (False, True)[: 1 + (len(x) < 1000)]:
+        engine = pl.Engine(graph, program, interpret=interpret)
+        engine.run()
+        made.append(engine.read(result))
+    return made
 
 
 def test_errors_are_in_units_of_the_true_value() -> None:

@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from poplite.errors import TensorIndexError
 from poplite.source import here
+from poplite.text import amount
 from poplite.types import (
     FLOAT,
     HALF,
@@ -116,7 +117,7 @@ class FieldVector:
         if not 0 <= first <= self._length:
             _refuse(self._label, first, self._length)
         if not 0 <= count <= WIDTH:
-            _refuse(self._label, count, WIDTH + 1, "lanes")
+            raise _outside(self._label, no_count(count), f"ask for 0 to {WIDTH} lanes at a time")
         if first + count > self._length:
             last = first + count - 1 if first < self._length else first
             _refuse(self._label, last, self._length)
@@ -408,10 +409,16 @@ class OutsideField(TensorIndexError):
 
 def _refuse(label: str, index: int, length: int, noun: str = "elements") -> NoReturn:
     longer = "connect a longer tensor" if noun == "elements" else "connect more rows"
-    error = OutsideField(
-        f"'{label}': index {index} of {length} {noun}",
-        at=here(),
-        fix=f"keep the index from 0 to {length - 1}" if length else longer,
-    )
+    fix = f"keep the index from 0 to {length - 1}" if length else longer
+    raise _outside(label, f"index {index} of {length} {noun}", fix)
+
+
+def _outside(label: str, what: str, fix: str) -> OutsideField:
+    error = OutsideField(f"'{label}': {what}", at=here(), fix=fix)
     error.label = label
-    raise error
+    return error
+
+
+def no_count(count: int) -> str:
+    """Return what is wrong with a number of lanes."""
+    return f"{amount(count, 'lane')}, but from 0 to {WIDTH} are there at a time"

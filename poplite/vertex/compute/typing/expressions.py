@@ -131,6 +131,7 @@ class Expressions:
     def _Attribute(self, node: ast.Attribute) -> Value:
         if not is_self(node.value):
             owner = self.value(node.value)
+            self.calls.lanes.attribute(node, owner)
             hint = "len(...)" if node.attr in ("size", "shape") else "elements by index"
             self._scope.refuse(node, f"{owner} has no attribute '{node.attr}'", f"use {hint}")
         read = self.field(node)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from typing import NoReturn
 
 from poplite.types import QUARTER
 from poplite.vertex.compute import lanes
@@ -68,9 +69,7 @@ class LanesTyping:
         if not isinstance(owner, LanesOf):
             return None
         if called.attr not in lanes.JOINS:
-            self._scope.refuse(
-                node, f"{owner} have no {called.attr}", f"lanes have: {', '.join(lanes.JOINS)}"
-            )
+            self._refuse_method(node, owner, called.attr)
         if node.args or node.keywords:
             self._scope.refuse(node, f"{called.attr} of lanes takes no arguments", "leave them out")
         if owner.kind not in lanes.IDENTITIES[called.attr]:
@@ -81,6 +80,23 @@ class LanesTyping:
             )
         self._facts.folds[node] = called.attr
         return Number(owner.kind, long=owner.kind in (Kind.INT, Kind.UINT))
+
+    def attribute(self, node: ast.Attribute, owner: Value) -> None:
+        """Refuse an attribute of lanes, and a method of them or of a vector without its call."""
+        text = ast.unparse(node)
+        if isinstance(owner, LanesOf):
+            if node.attr not in lanes.JOINS:
+                self._refuse_method(node, owner, node.attr)
+            self._scope.refuse(node, f"{node.attr} of {owner} is not called", f"{text}()")
+        if isinstance(owner, Elements) and node.attr in (_LOADS, _STORES):
+            arguments = "i" if node.attr == _LOADS else "i, value"
+            self._scope.refuse(
+                node, f"{node.attr} of {owner} is not called", f"{text}({arguments})"
+            )
+
+    def _refuse_method(self, node: ast.AST, owner: LanesOf, name: str) -> NoReturn:
+        have = f"lanes have: {', '.join(lanes.JOINS)}"
+        self._scope.refuse(node, f"{owner} have no {name}", have)
 
     def _load(self, node: ast.Call, called: ast.Attribute) -> LanesOf:
         field = self._vector(called).field
@@ -143,10 +159,17 @@ class LanesTyping:
         self._index(node.args[0])
         value = self._value(node.args[1])
         if not isinstance(value, LanesOf) or value.kind is not element_kind(field.element):
+            wanted, source = LanesOf(element_kind(field.element)), ast.unparse(node.args[1])
+            fix = str(wanted)
+            if isinstance(value, Elements) and value.depth == 1:
+                fix = f"{source}.lanes(i)"
+            elif isinstance(value, Number):
+                is_other = wanted.kind is Kind.F32 and value.kind not in (Kind.F32, Kind.FLOAT)
+                fix = f"pl.lanes.full({f'float({source})' if is_other else source})"
             self._scope.refuse(
                 node.args[1],
                 f"{value} is stored in lanes of '{field.name}', a field of {field.element!r}",
-                str(LanesOf(element_kind(field.element))),
+                fix,
             )
         self._facts.lane_accesses.add(node)
         return True

@@ -298,6 +298,12 @@ class Statements:
             return
         if isinstance(target, ast.Attribute):
             stored, depth = self._expressions.field(target), 0
+            if stored.depth == 1 and isinstance(value, LanesOf):
+                self._scope.refuse(
+                    target,
+                    f"{value} are stored in vector '{stored.name}' without an index",
+                    f"self.{stored.name}.set_lanes(i, value)",
+                )
             if stored.depth:
                 rows = stored.depth > 1
                 self._scope.refuse(
