@@ -92,7 +92,7 @@ def nmap(function: Any, *xs: Any, axes: AxesLike, out_axes: AxesLike = None) -> 
     >>> import poplite.named as ng
     >>> N, W = ng.make_axis(8, "N"), ng.make_axis(3, "W")
     >>> nmap(lambda row: row / ng.sum(row, ...), ng.placeholder([W, N]), axes=[W])
-    <divide (N:8, W:3) FLOAT>
+    <broadcast (N:8, W:3) FLOAT>
     """
     args, seen = tuple(as_op(each, "nmap") for each in xs), axes_of(axes)
     others = some([])
