@@ -6,7 +6,7 @@ x - mean(x)       1  mean: reduced, and stored where the reduction puts it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
@@ -182,17 +182,21 @@ class Lowering:
         for tasks in levels(exprs, kept, is_left):
             steps = Beside(self.recorder)
             around, self.recorder = self.recorder, steps
+            before, fresh = self.stored, dict(self.stored)
             for expr, number, is_root in sorted(tasks, key=_is_view):
                 steps.begin()
+                # Views show what the level stored; other tasks run with it, and do not read it.
+                self.stored = fresh if isinstance(expr, View) else dict(before)
                 root = roots[number]
                 if is_root:
                     made[number] = self._store(expr, root)
-                elif (same := self._with_other_dims(expr)) is not None:
+                elif (same := self._with_other_dims(expr, fresh)) is not None:
                     self.stored[expr] = same
                 else:
                     name = operation_name(expr) or "value"
                     self._store(expr, Root(expr, name=f"{root.name}/{name}"))
-            self.recorder = around
+                fresh.update(self.stored)
+            self.stored, self.recorder = fresh, around
             steps.end()
         return made
 
@@ -210,7 +214,7 @@ class Lowering:
         for node in in_order(expr, {}):
             if node is expr or node not in kept or node in self.stored or node in products:
                 continue
-            same = self._with_other_dims(node)
+            same = self._with_other_dims(node, self.stored)
             if same is not None:
                 self.stored[node] = same
             else:
@@ -222,10 +226,11 @@ class Lowering:
             return self._behind(root, expr, kept, unmade)
         return self._store(expr, root)
 
-    def _with_other_dims(self, expr: Expr) -> Tensor | None:
+    @staticmethod
+    def _with_other_dims(expr: Expr, stored: Mapping[Expr, Tensor]) -> Tensor | None:
         """Return a reduction that was stored with or without the dimensions of size 1."""
         if isinstance(expr, Reduction):
-            for node, tensor in self.stored.items():
+            for node, tensor in stored.items():
                 if isinstance(node, Reduction) and _is_same(node, expr):
                     return tensor.reshape(expr.shape)
         return None

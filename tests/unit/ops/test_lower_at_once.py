@@ -88,3 +88,27 @@ def test_equal_roots_are_two_tensors(graph: pl.Graph) -> None:
     engine = pl.Engine(graph, program)
     engine.run()
     assert engine.read(one).tobytes() == engine.read(other).tobytes()
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_root_that_another_one_reads(graph: pl.Graph, is_first: bool) -> None:
+    x, a = drawn(graph, (12,), "x")
+    program = pl.Sequence()
+    total = x + x
+    roots = [total, total * total - ops.sum(total)]
+    made = ops.lower(graph, roots if is_first else roots[::-1], program)
+    engine = pl.Engine(graph, program, checks="strict")
+    engine.run()
+    expected = [2 * a, 4 * a * a - (2 * a).sum()]
+    for tensor, values in zip(made, expected if is_first else expected[::-1], strict=True):
+        np.testing.assert_array_equal(engine.read(tensor), values)
+
+
+def test_sums_with_and_without_their_dimensions_are_one(graph: pl.Graph) -> None:
+    x, a = drawn(graph, (4, 6), "x")
+    program = pl.Sequence()
+    made = ops.lower(graph, [x - ops.sum(x, 1, keepdims=True), ops.exp(0 * ops.sum(x, 1))], program)
+    engine = pl.Engine(graph, program)
+    engine.run()
+    np.testing.assert_array_equal(engine.read(made[0]), a - a.sum(1, keepdims=True))
+    assert engine.read(made[1]).tolist() == [1] * 4
