@@ -51,10 +51,9 @@ class TensorOp(Op):
         kind: "constant", "placeholder", "persistent tensor" or "variable".
         value: its first value, or that of a constant; None for none.
         place: where it lies, as `map=` takes it; None for the transformer's rule.
-        layout: how it is stored; None for any way.
     """
 
-    __slots__ = ("number", "kind", "value", "place", "layout", "has_name")
+    __slots__ = ("number", "kind", "value", "place")
     holds_values = True
 
     def __init__(
@@ -65,12 +64,10 @@ class TensorOp(Op):
         value: Value,
         name: str | None,
         place: Any = None,
-        layout: Any = None,
     ) -> None:
         super().__init__(axes, dtype, ())
         self.number = next(_numbers)
-        self.kind, self.value, self.place, self.layout = kind, value, place, layout
-        self.has_name = name is not None
+        self.kind, self.value, self.place = kind, value, place
         self.name = name or f"{kind.partition(' ')[0]}{self.number}"
 
     @property
@@ -175,7 +172,6 @@ def placeholder(
     dtype: ElementTypeLike = FLOAT,
     name: str | None = None,
     map: Any = None,  # noqa: A002
-    layout: Any = None,
 ) -> TensorOp:
     """Return a tensor that each call of a computation gives a value.
 
@@ -184,14 +180,13 @@ def placeholder(
         dtype: element type.
         name: for messages; left out, an automatic one.
         map: where it lies, as for `variable`.
-        layout: how it is stored, as for `variable`.
 
     >>> import poplite.named as ng
     >>> placeholder([ng.make_axis(2, "H")], name="x")
     <placeholder x (H:2) FLOAT>
     """
     found = element_type(dtype)
-    return TensorOp("placeholder", axes_of(axes), found, None, name, map, layout)
+    return TensorOp("placeholder", axes_of(axes), found, None, name, map)
 
 
 def variable(
@@ -200,7 +195,6 @@ def variable(
     dtype: ElementTypeLike = FLOAT,
     name: str | None = None,
     map: Any = None,  # noqa: A002
-    layout: Any = None,
 ) -> TensorOp:
     """Return state that is trained: `variables()` of what reads it lists it.
 
@@ -212,13 +206,12 @@ def variable(
         name: for messages; left out, an automatic one.
         map: where it lies: a tile, a `pl.TileMapping`, another named tensor, or what is done with
             its axes, `{H: "tiles"}` or `{H: 4, W: 8}`. Left out, the transformer decides.
-        layout: how it is stored: `ng.row_major(axes)`, `ng.column_major(axes)`. Left out, any way.
 
     >>> import poplite.named as ng
     >>> variable([ng.make_axis(2, "H")], 0.5, name="w")
     <variable w (H:2) FLOAT>
     """
-    return _state("variable", axes, initial_value, dtype, name, map, layout)
+    return _state("variable", axes, initial_value, dtype, name, map)
 
 
 def persistent_tensor(
@@ -227,7 +220,6 @@ def persistent_tensor(
     dtype: ElementTypeLike = FLOAT,
     name: str | None = None,
     map: Any = None,  # noqa: A002
-    layout: Any = None,
 ) -> TensorOp:
     """Return state that is not trained, such as the velocity of a step of descent.
 
@@ -237,13 +229,12 @@ def persistent_tensor(
         dtype: element type.
         name: for messages; left out, an automatic one.
         map: where it lies, as for `variable`.
-        layout: how it is stored, as for `variable`.
 
     >>> import poplite.named as ng
     >>> persistent_tensor([ng.make_axis(2, "H")], name="v")
     <persistent tensor v (H:2) FLOAT>
     """
-    return _state("persistent tensor", axes, initial_value, dtype, name, map, layout)
+    return _state("persistent tensor", axes, initial_value, dtype, name, map)
 
 
 def _state(
@@ -253,10 +244,9 @@ def _state(
     dtype: ElementTypeLike,
     name: str | None,
     place: Any,
-    layout: Any,
 ) -> TensorOp:
     listed, found = axes_of(axes), element_type(dtype)
-    made = TensorOp(kind, listed, found, 0 if value is None else value, name, place, layout)
+    made = TensorOp(kind, listed, found, 0 if value is None else value, name, place)
     if not callable(value) and None not in listed.lengths:
         made.first_value()
     return made
