@@ -22,6 +22,7 @@ from poplite.text import clipped, of_type
 from poplite.types import FLOAT
 
 if TYPE_CHECKING:
+    from poplite.named.description.description import TensorDescription
     from poplite.named.ops.tensors import TensorOp
 
 F = TypeVar("F", bound="Callable[..., Any]")
@@ -81,8 +82,17 @@ class Op:
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing can be assigned to it."""
-        return True
+        """Whether nothing can be assigned to it: a constant, what is computed, and views of these.
+
+        So is a view in which an element stands for several; other views are as their tensors.
+        """
+        return self.tensor_description.read_only
+
+    @property
+    def tensor_description(self) -> TensorDescription:
+        """Its axes and type, and the steps by which it is a view of what is stored."""
+        made: TensorDescription = MAKERS["description"](self)
+        return made
 
     @property
     def text(self) -> str:
@@ -91,13 +101,24 @@ class Op:
         return f"{name}{self.axes}, {self.what} made at {self.line}"
 
     def explain(self) -> str:
-        """Return what it is computed of: a line for each operation, with its axes and line."""
+        """Return what it is computed of: a line for each operation, with its axes and line.
+
+        Tensors have their layout, and views of them the strides that come of it.
+        """
         nodes = below([self])
         names = {node: node.name or f"{node.what}{n}" for n, node in enumerate(nodes)}
         lines = []
         for node in nodes:
             of = ", ".join(names[each] for each in node.args)
-            what = f"{node.what} of {of}" if of else f"{node.what}, layout free"
+            description = node.tensor_description
+            what = f"{node.what} of {of}" if of else node.what
+            if description.is_view and description.fixed:
+                what += f", a view: strides {description.strides}, offset {description.offset}"
+            elif description.is_view:
+                what += ", a view"
+            elif not of and node.dtype is not None:
+                layout = description.layout
+                what += ", layout free" if layout is None else f", {layout!r}"
             kind = "a number" if node.dtype is None else repr(node.dtype)
             lines.append(f"{names[node]:<16} {node.axes} {kind}  {what}  {node.line}")
         return "\n".join(lines)
