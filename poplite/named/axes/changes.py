@@ -9,8 +9,17 @@ from types import EllipsisType
 from typing import Any, Protocol
 
 from poplite.errors import AxisError, AxisLengthError, MissingAxisError, TensorIndexError
-from poplite.named.axes.axes import Axes, AxesLike, axes_of, check_lengths, chosen, missing, some
-from poplite.named.axes.axis import Axis, Root
+from poplite.named.axes.axes import (
+    Axes,
+    AxesLike,
+    alike,
+    axes_of,
+    check_lengths,
+    chosen,
+    missing,
+    some,
+)
+from poplite.named.axes.axis import PLAIN, Axis, Root
 from poplite.named.axes.flattened import FlattenedAxis, leaves
 from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
@@ -42,6 +51,9 @@ def broader(axes: Axes, like: AxesLike, of: Named) -> Axes:
 
 def ordered(axes: Axes, like: AxesLike, of: Named) -> Axes:
     """Return a tensor's axes in the order that a user listed; `...` stands for the others."""
+    if like.__class__ is Axes and like.root_set == axes.root_set:
+        own = dict(zip(axes.roots, axes.items, strict=True))
+        return alike([own[root] for root in like.roots], like)
     listed = chosen(like, axes, "axes_with_order")
     left = axes - listed
     if left.items:
@@ -76,23 +88,27 @@ def relabelled(axes: Axes, like: AxesLike, of: Named) -> Axes:
     return listed
 
 
-def joined(axes: Axes, like: AxesLike, name: str | None, of: Named) -> Axes:
-    """Return a tensor's axes with some, that stand side by side, as one; None for all of them."""
+def joined(axes: Axes, like: AxesLike, name: str | None, of: Named) -> tuple[Axes, int]:
+    """Return a tensor's axes with some, that stand side by side, as one, and where this stands.
+
+    None for all of them; none at all make an axis of length 1 at the end.
+    """
     listed = axes if like is None else chosen(like, axes, "flatten")
     one = FlattenedAxis(listed)
     if name is not None:
         one.root.shown = name
     if not listed.items:
-        return Axes([*axes, one])
+        return some([*axes.items, one]), len(axes)
     first = axes.index(listed[0])
-    if axes.roots[first : first + len(listed)] != listed.roots:
+    behind = first + len(listed)
+    if axes.roots[first:behind] != listed.roots:
         raise AxisError(
             f"flatten: {listed} do not stand side by side in this order",
             at=here(),
             found=of.text,
             fix=f"ng.axes_with_order(x, [..., {', '.join(listed.names)}]) first",
         )
-    return Axes([*axes[:first], one, *axes[first + len(listed) :]])
+    return some([*axes.items[:first], one, *axes.items[behind:]]), first
 
 
 def parted(axes: Axes, axis: Axis | None, of: Named) -> Axes:
@@ -126,12 +142,17 @@ def regrouped(axes: Axes, others: Axes, of: Named) -> Axes:
 
 def without(axes: Axes, parts: dict[Root, Part]) -> Axes:
     """Return a tensor's axes when some indices are taken of them; one index drops an axis."""
-    left = []
-    for axis in axes:
-        part = parts.get(axis.root)
-        if not isinstance(part, int):
-            left.append(axis if part is None else axis.slice(part))
-    return some(left)
+    items = list(axes.items)
+    dropped = []
+    for root, part in parts.items():
+        where = axes.roots.index(root)
+        if isinstance(part, int):
+            dropped.append(where)
+        else:
+            items[where] = items[where].part(part)
+    if not dropped:
+        return alike(items, axes)
+    return some([each for n, each in enumerate(items) if n not in dropped])
 
 
 def part_of(axis: Axis, part: Any, of: Named) -> Part:
@@ -139,6 +160,9 @@ def part_of(axis: Axis, part: Any, of: Named) -> Part:
     if isinstance(part, EllipsisType):
         return ALL
     if isinstance(part, slice):
+        start, stop, step = part.start, part.stop, part.step
+        if type(start) in PLAIN and type(stop) in PLAIN and type(step) in PLAIN and step != 0:
+            return part
         axis.slice(part)  # which refuses what is no slice of whole numbers
         numbers = [integer_or_none(each) for each in (part.start, part.stop, part.step)]
         return slice(*numbers)

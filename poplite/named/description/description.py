@@ -19,7 +19,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.named.axes import changes
-from poplite.named.axes.axes import Axes, AxesLike, axes_of, check_lengths, chosen, some
+from poplite.named.axes.axes import Axes, AxesLike, axes_of, check_lengths, chosen, missing, some
 from poplite.named.axes.axis import Axis, Root, length_of
 from poplite.named.axes.flattened import FlattenedAxis
 from poplite.named.description import steps
@@ -29,6 +29,10 @@ from poplite.named.description.layout import Layout, layout_of, row_major
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import FLOAT, ElementTypeLike, element_type
+
+_TRANSPOSE, _REORDER = steps.Ordered("transpose"), steps.Ordered("reorder")
+_BROADCAST, _CAST = steps.Ordered("broadcast"), steps.Relabelled("cast")
+_FLATTEN, _UNFLATTEN = steps.Regrouped("flatten"), steps.Regrouped("unflatten")
 
 
 class Element(NamedTuple):
@@ -75,6 +79,12 @@ class TensorDescription:
     19
     """
 
+    name: str = ""
+    sources: tuple[TensorDescription, ...] = ()
+    step: steps.Step | None = None
+    _layout: Layout | None = None
+    _is_read_only: bool = False
+
     def __init__(
         self,
         axes: AxesLike,
@@ -86,17 +96,14 @@ class TensorDescription:
         self.axes = axes_of(axes)
         self.dtype = element_type(dtype)
         self.name, self.line = name, here()
-        self.sources: tuple[TensorDescription, ...] = ()
-        self.step: steps.Step | None = None
         self._layout = layout_of(layout, self.axes, f"description {name}".rstrip())
         self._is_read_only = read_only
 
     def seen(self, axes: Axes, step: steps.Step, *more: TensorDescription) -> TensorDescription:
         """Return a view of this description, and of more that stand behind it, by one step."""
         made = TensorDescription.__new__(TensorDescription)
-        made.axes, made.dtype, made.name, made.line = axes, self.dtype, "", here()
+        made.axes, made.dtype, made.line = axes, self.dtype, here()
         made.sources, made.step = (self, *more), step
-        made._layout, made._is_read_only = None, False
         return made
 
     # -- facts -----------------------------------------------------------------------------------
@@ -249,7 +256,7 @@ class TensorDescription:
 
     def transpose(self) -> TensorDescription:
         """Return it with its axes in reverse."""
-        return self.seen(some(reversed(self.axes.items)), steps.Ordered("transpose"))
+        return self.seen(some(reversed(self.axes.items)), _TRANSPOSE)
 
     def reorder(self, axes: AxesLike) -> TensorDescription:
         """Return it with its axes in another order; `...` stands for those that are not listed.
@@ -257,7 +264,7 @@ class TensorDescription:
         Raises:
             MissingAxisError: for an axis that it has not, and one that is not listed.
         """
-        return self.seen(changes.ordered(self.axes, axes, self), steps.Ordered("reorder"))
+        return self.seen(changes.ordered(self.axes, axes, self), _REORDER)
 
     def broadcast(self, axes: AxesLike) -> TensorDescription:
         """Return it by more axes, along which it is repeated.
@@ -269,7 +276,7 @@ class TensorDescription:
             MissingAxisError: for an axis of its own that is not listed.
             AxisLengthError: for an axis whose length differs.
         """
-        return self.seen(changes.broader(self.axes, axes, self), steps.Ordered("broadcast"))
+        return self.seen(changes.broader(self.axes, axes, self), _BROADCAST)
 
     def cast(self, axes: AxesLike) -> TensorDescription:
         """Return it by other axes, one for one, of equal lengths.
@@ -278,7 +285,7 @@ class TensorDescription:
             AxisLengthError: for a length that differs.
             AxisError: for another number of axes.
         """
-        return self.seen(changes.relabelled(self.axes, axes, self), steps.Relabelled())
+        return self.seen(changes.relabelled(self.axes, axes, self), _CAST)
 
     def slice(self, parts: Mapping[Axis, Any]) -> TensorDescription:
         """Return some indices of it.
@@ -292,7 +299,10 @@ class TensorDescription:
         """
         made: dict[Root, changes.Part] = {}
         for axis, part in parts.items():
-            (own,) = chosen([axis], self.axes, "slice")
+            try:
+                own = self.axes.own(axis)
+            except (AttributeError, ValueError):
+                raise missing("slice", axis, self.axes) from None
             made[own.root] = changes.part_of(own, part, self)
         return self.seen(changes.without(self.axes, made), steps.Parts(made))
 
@@ -317,11 +327,10 @@ class TensorDescription:
         Source: seed 003, "flattening"; the condition is `stride == inner length * inner stride`
         for each pair of neighbours whose lengths are not 1.
         """
-        joined = changes.joined(self.axes, axes, None, self)
-        made = self.seen(joined, steps.Regrouped("flatten"))
-        if copy == "never" or (copy is None and self.fixed):
-            made._check_strides()
-        return made
+        joined, first = changes.joined(self.axes, axes, None, self)
+        if copy != "view":
+            self._check_stride(joined.items[first], first)
+        return self.seen(joined, _FLATTEN)
 
     def unflatten(self, axis: Axis | None = None) -> TensorDescription:
         """Return it with the parts of a flattened axis in its place; left out, of all of them.
@@ -330,7 +339,7 @@ class TensorDescription:
             AxisError: for an axis that is not flattened.
         """
         parted = changes.parted(self.axes, axis, self)
-        return self.seen(parted, steps.Regrouped("unflatten"))
+        return self.seen(parted, _UNFLATTEN)
 
     def concat(self, others: Sequence[TensorDescription], axis: Axis) -> TensorDescription:
         """Return it with others behind it along an axis: a view of several storages.
@@ -489,20 +498,15 @@ class TensorDescription:
             return tensor
         return tensor.dim_shuffle([layout.order.roots.index(root) for root in self.axes.roots])
 
-    def _check_strides(self) -> None:
-        """Raise NeedsCopyError where an axis that was made by joining some has no stride."""
-        (source,) = self.sources
-        where, before = self._strided, source._strided
-        if before is None or where is None:
+    def _check_stride(self, axis: Axis, first: int) -> None:
+        """Raise NeedsCopyError where no single stride reaches all of an axis that joins some."""
+        where = self._strided
+        if where is None or not isinstance(axis, FlattenedAxis):
             return
-        for axis, digits in zip(self.axes, where.digits, strict=True):
-            if digits is not None and len(digits) == 1:
-                continue
-            parts = axis.axes if isinstance(axis, FlattenedAxis) else axes_of(axis)
-            if axis in source.axes or not all(each in source.axes for each in parts):
-                continue
-            own = [before.digits[source.axes.index(each)] for each in parts]
-            raise needs_copy(source.text, axis, parts, own)
+        own = where.digits[first : first + len(axis.axes)]
+        known = [digit for each in own if each is not None for digit in each]
+        if None in own or len(merged(known)) > 1:
+            raise needs_copy(self.text, axis, axis.axes, own)
 
     # -- text ------------------------------------------------------------------------------------
 

@@ -98,7 +98,7 @@ class Ordered:
 class Relabelled:
     """Other axes for the same elements."""
 
-    what: str = "cast"
+    what: str
 
     def view(self, sources: Sequence[Axes], tensors: Sequence[Tensor], axes: Axes) -> Tensor:
         """Return the tensor itself."""
@@ -113,7 +113,7 @@ class Relabelled:
         return 0, index
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Parts:
     """Some indices of axes; one index drops an axis.
 

@@ -70,6 +70,6 @@ def _step_of(op: Op) -> steps.Step | None:
 
 _STEPS: dict[type[Op], steps.Step] = {
     Broadcast: steps.Ordered("broadcast"),
-    Relabelled: steps.Relabelled(),
+    Relabelled: steps.Relabelled("cast"),
     Regrouped: steps.Regrouped("flatten"),
 }

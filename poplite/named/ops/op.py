@@ -27,6 +27,36 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
+Operator = Callable[["Op", Any], "Op"]
+
+
+MAKERS: dict[str, Callable[..., Any]] = {}
+"""What operators make: modules that stand behind this one fill it in, since all import it."""
+
+
+def makes(name: str) -> Callable[[F], F]:
+    """Return the decorator of what makes an operator's result."""
+
+    def kept(maker: F) -> F:
+        MAKERS[name] = maker
+        return maker
+
+    return kept
+
+
+def _operators(name: str) -> tuple[Operator, Operator]:
+    """Return the methods of an operator, the second for an operand on the left."""
+
+    def operator(self: Op, other: Any) -> Op:
+        made: Op = MAKERS["pair"](name, self, other)
+        return made
+
+    def reflected(self: Op, other: Any) -> Op:
+        made: Op = MAKERS["pair"](name, other, self)
+        return made
+
+    return operator, reflected
+
 
 class Op:
     """A tensor whose dimensions are axes: a value, or what is computed of others.
@@ -56,7 +86,7 @@ class Op:
         self.name = name
         self.line: SourceLocation = here()
         self.adjoints: dict[Op | None, dict[Op, Op]] | None = None
-        self._labels: Mapping[str, str] | None = _LABELS[-1] if _LABELS else None
+        self._labels: Mapping[str, str] | None = LABELS[-1] if LABELS else None
 
     # -- facts -----------------------------------------------------------------------------------
 
@@ -142,65 +172,21 @@ class Op:
 
     # -- operators -------------------------------------------------------------------------------
 
-    def __add__(self, other: Any) -> Op:
-        return _apply("add", self, other)
-
-    def __radd__(self, other: Any) -> Op:
-        return _apply("add", other, self)
-
-    def __sub__(self, other: Any) -> Op:
-        return _apply("subtract", self, other)
-
-    def __rsub__(self, other: Any) -> Op:
-        return _apply("subtract", other, self)
-
-    def __mul__(self, other: Any) -> Op:
-        return _apply("multiply", self, other)
-
-    def __rmul__(self, other: Any) -> Op:
-        return _apply("multiply", other, self)
-
-    def __truediv__(self, other: Any) -> Op:
-        return _apply("divide", self, other)
-
-    def __rtruediv__(self, other: Any) -> Op:
-        return _apply("divide", other, self)
-
-    def __floordiv__(self, other: Any) -> Op:
-        return _apply("floor_divide", self, other)
-
-    def __rfloordiv__(self, other: Any) -> Op:
-        return _apply("floor_divide", other, self)
-
-    def __mod__(self, other: Any) -> Op:
-        return _apply("remainder", self, other)
-
-    def __rmod__(self, other: Any) -> Op:
-        return _apply("remainder", other, self)
-
-    def __pow__(self, other: Any) -> Op:
-        return _apply("power", self, other)
-
-    def __rpow__(self, other: Any) -> Op:
-        return _apply("power", other, self)
+    __add__, __radd__ = _operators("add")
+    __sub__, __rsub__ = _operators("subtract")
+    __mul__, __rmul__ = _operators("multiply")
+    __truediv__, __rtruediv__ = _operators("divide")
+    __floordiv__, __rfloordiv__ = _operators("floor_divide")
+    __mod__, __rmod__ = _operators("remainder")
+    __pow__, __rpow__ = _operators("power")
+    __lt__, __gt__ = _operators("less")[0], _operators("greater")[0]
+    __le__, __ge__ = _operators("less_equal")[0], _operators("greater_equal")[0]
 
     def __neg__(self) -> Op:
         return _apply("negative", self)
 
     def __abs__(self) -> Op:
         return _apply("absolute", self)
-
-    def __lt__(self, other: Any) -> Op:
-        return _apply("less", self, other)
-
-    def __le__(self, other: Any) -> Op:
-        return _apply("less_equal", self, other)
-
-    def __gt__(self, other: Any) -> Op:
-        return _apply("greater", self, other)
-
-    def __ge__(self, other: Any) -> Op:
-        return _apply("greater_equal", self, other)
 
     def __getitem__(self, key: Any) -> Op:
         made: Op = MAKERS["slice"](self, key)
@@ -258,20 +244,6 @@ _OPERATORS = frozenset(
 """Operators that numbers of NumPy's may stand beside."""
 
 
-MAKERS: dict[str, Callable[..., Any]] = {}
-"""What operators make: modules that stand behind this one fill it in, since all import it."""
-
-
-def makes(name: str) -> Callable[[F], F]:
-    """Return the decorator of what makes an operator's result."""
-
-    def kept(maker: F) -> F:
-        MAKERS[name] = maker
-        return maker
-
-    return kept
-
-
 def _apply(name: str, *operands: Any) -> Op:
     made: Op = MAKERS["apply"](name, *operands)
     return made
@@ -324,7 +296,7 @@ def below(roots: list[Op] | tuple[Op, ...]) -> list[Op]:
     return found
 
 
-_LABELS: list[Mapping[str, str]] = []
+LABELS: list[Mapping[str, str]] = []
 """The labels of the blocks of `metadata` that are open, each with those around it."""
 
 
@@ -339,8 +311,8 @@ def metadata(**labels: str) -> Iterator[None]:
     >>> y.metadata
     {'layer': 'first'}
     """
-    _LABELS.append({**(_LABELS[-1] if _LABELS else {}), **labels})
+    LABELS.append({**(LABELS[-1] if LABELS else {}), **labels})
     try:
         yield
     finally:
-        _LABELS.pop()
+        LABELS.pop()
