@@ -8,6 +8,8 @@ Tensors of 10^7 FLOAT elements lie linearly on 1,472 tiles. A node is timed agai
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import sys
 import time
 from collections.abc import Callable
@@ -114,7 +116,22 @@ def fused(small: bool, samples: int) -> list[Row]:
     made.append(
         Row("sum((x - y) ** 2): bytes beside / of x, y", share, "x", "<=", 0.002, once, once)
     )
+    made += beside_xarray(p, q, m, t, tiles, samples, warm_up)
     return [*made, *gradients(a, b, x, y, tiles, samples, warm_up)]
+
+
+def beside_xarray(
+    p: ng.Op, q: ng.Op, m: Array, t: Array, tiles: int, samples: int, warm_up: float
+) -> list[Row]:
+    """The row of a broadcasting addition in xarray; none where it is not installed."""
+    if importlib.util.find_spec("xarray") is None:
+        return []
+    xarray = importlib.import_module("xarray")
+    one, other = xarray.DataArray(m, dims=("H", "W")), xarray.DataArray(t, dims=("W", "H"))
+    _, _, ours_run = named_engine(p + q, {p: m, q: t}, tiles)
+    theirs, ours = in_turn(lambda: one + other, ours_run, samples, warm_up=warm_up)
+    name = "(H, W) + (W, H): xarray / named"
+    return [Row(name, 1 / least(ours, theirs), "x", ">=", 1.0, theirs, ours)]
 
 
 def gradients(
@@ -151,6 +168,8 @@ def nodes(small: bool, samples: int) -> list[Row]:
     A, B, C, D = ng.make_axes({"A": 2, "B": 3, "C": 4, "D": 5})
     one, other = ng.make_axes([A, B, C, D]), ng.make_axes([D, C, B, A])
     x, y = ng.placeholder(one), ng.placeholder(other)
+    described = ng.TensorDescription(one, layout=ng.row_major(one), name="x")
+    part, last = {B: slice(1, None)}, ng.make_axes([C, D])
     shuffle = looped(partial(tensor.dim_shuffle, [3, 2, 1, 0]), times)
     made = []
     for name, work, limit in (
@@ -163,6 +182,9 @@ def nodes(small: bool, samples: int) -> list[Row]:
         ("an elementwise node", lambda: x + y, 1.2),
         ("a node of dot", partial(ng.dot, x, y), 5.0),
         ("a node of sum", partial(ng.sum, x, [A, B]), 5.0),
+        ("reorder of a description", partial(described.reorder, other), 2.0),
+        ("slice of a description", partial(described.slice, part), 2.0),
+        ("flatten of a description", partial(described.flatten, last), 4.0),
     ):
         ours, theirs = in_turn(looped(work, times), shuffle, samples)
         title = f"{name} / dim_shuffle"

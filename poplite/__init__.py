@@ -42,6 +42,7 @@ from poplite.errors import (
     InvalidTileMapping as InvalidTileMapping,
     MemoryElemConstraintsError as MemoryElemConstraintsError,
     MissingAxisError as MissingAxisError,
+    NeedsCopyError as NeedsCopyError,
     NoSizeSpecified as NoSizeSpecified,
     PopliteError as PopliteError,
     PopliteWarning as PopliteWarning,

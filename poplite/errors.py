@@ -314,6 +314,10 @@ class ReadOnlyError(AxisError, TypeError):
     """Something is assigned to a named tensor that cannot take it."""
 
 
+class NeedsCopyError(AxisError):
+    """A view needs one stride, and its elements have several: they would have to be copied."""
+
+
 class ImplicitOuterProductError(AxisError):
     """Operands of an operation have axes that neither has all of, under `strict`."""
 

@@ -15,6 +15,12 @@ from poplite.named.axes.roles import (
 )
 from poplite.named.axes.standard import ar as ar, ax as ax
 from poplite.named.derivative import deriv as deriv
+from poplite.named.description.description import TensorDescription as TensorDescription
+from poplite.named.description.layout import (
+    Layout as Layout,
+    column_major as column_major,
+    row_major as row_major,
+)
 from poplite.named.effects.items import (
     assign as assign,
     parallel as parallel,

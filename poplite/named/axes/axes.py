@@ -49,10 +49,11 @@ class Axes:
     ((H:3, W:4, N:8), (H:3), 12)
     """
 
-    __slots__ = ("items", "roots", "root_set")
+    __slots__ = ("items", "roots", "root_set", "_identities")
     items: tuple[Axis, ...]
     roots: tuple[Root, ...]
     root_set: frozenset[Root]
+    _identities: frozenset[int]
 
     def __init__(self, items: AxesLike = ()) -> None:
         if isinstance(items, Axes):
@@ -72,6 +73,15 @@ class Axes:
             names = {root.given or root for root in roots}
             if len(names) < len(roots):
                 raise _twice(self.items)
+
+    @property
+    def identities(self) -> frozenset[int]:
+        """The numbers of the axis objects: of those that two lists share, all lengths agree."""
+        try:
+            return self._identities
+        except AttributeError:
+            self._identities = frozenset(map(id, self.items))
+            return self._identities
 
     # -- a list ----------------------------------------------------------------------------------
 
@@ -240,6 +250,13 @@ def some(items: Iterable[Axis]) -> Axes:
     return made
 
 
+def alike(items: list[Axis], axes: Axes) -> Axes:
+    """Return axes that pair with others, one for one in their order, and may have other lengths."""
+    made = Axes.__new__(Axes)
+    made.items, made.roots, made.root_set = tuple(items), axes.roots, axes.root_set
+    return made
+
+
 def make_axes(items: AxesLike = ()) -> Axes:
     """Return axes of a list of them, or of a dictionary of names and lengths.
 
@@ -266,8 +283,8 @@ def chosen(like: AxesLike, all_axes: Axes, what: str) -> Axes:
     Raises MissingAxisError for one that the tensor has not, and DuplicateAxisError for one that is
     listed twice.
     """
-    listed: Any = [like] if isinstance(like, EllipsisType) else like
-    if isinstance(listed, list | tuple) and any(each is ... for each in listed):
+    listed: Any = [like] if like is ... else like
+    if listed.__class__ in (list, tuple) and EllipsisType in map(type, listed):
         named = Axes([each for each in listed if each is not ...])
         others = (all_axes - named).items
         if sum(each is ... for each in listed) > 1:
@@ -278,7 +295,8 @@ def chosen(like: AxesLike, all_axes: Axes, what: str) -> Axes:
     axes = axes_of(listed)
     if not axes.root_set <= all_axes.root_set:
         raise missing(what, next(each for each in axes if each not in all_axes), all_axes)
-    return some([all_axes.own(each) for each in axes])
+    own, where = all_axes.items, all_axes.roots.index
+    return alike([own[where(root)] for root in axes.roots], axes)
 
 
 def order_of(left: Axes, right: Axes) -> Axes:

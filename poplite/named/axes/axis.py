@@ -22,21 +22,26 @@ if TYPE_CHECKING:
     from poplite.named.axes.roles import AxisRole
 
 
+Slice = slice  # an axis has a method of this name
+
+
 class Root:
     """What makes axes the same: one object for an axis, its slices and its other lengths.
 
     Attributes:
         given: the name that a user gave; None for an axis that got none.
         shown: how it is named in messages.
+        joined: the roots of flattened axes that begin with it, by those of all parts.
     """
 
-    __slots__ = ("given", "shown", "__weakref__")
+    __slots__ = ("given", "shown", "joined")
     _made = 0
 
     def __init__(self, given: str | None, shown: str = "") -> None:
         Root._made += 1
         self.given = given
         self.shown = given or shown or f"axis{Root._made}"
+        self.joined: dict[tuple[Root, ...], Root] = {}
 
 
 class Axis:
@@ -160,10 +165,7 @@ class Axis:
         Raises:
             AxisError: for something else than a slice of whole numbers.
         """
-        ends = (part.start, part.stop, part.step) if isinstance(part, slice) else (part,)
-        if not isinstance(part, slice) or any(
-            each is not None and integer_or_none(each) is None for each in ends
-        ):
+        if not is_slice(part):
             raise AxisError(
                 f"axis '{self.name}': {clipped(part)} is no slice of it",
                 at=here(),
@@ -174,7 +176,16 @@ class Axis:
             raise AxisError(
                 f"axis '{self.name}': a slice with steps of 0", at=here(), fix="slice(0, 4, 2)"
             )
-        return Axis(self.root, None, (self, part), self._roles, self.docstring)
+        return self.part(part)
+
+    def part(self, part: Slice) -> Axis:
+        """Return a part, as `slice` does of a slice that is known to be one."""
+        made = Axis.__new__(Axis)
+        made.root, made.docstring, made.line = self.root, self.docstring, self.line
+        made._length, made._source, made._roles, made._user = None, (self, part), self._roles, ""
+        if made._roles:
+            made._roles = made._roles.copy()
+        return made
 
     def resized(self, length: int) -> Axis:
         """Return an axis of another length, which pairs with this one where lengths are equal.
@@ -261,6 +272,20 @@ def _alone(axis: Axis) -> Axes:
     from poplite.named.axes.axes import Axes  # which are made of axes
 
     return Axes((axis,))
+
+
+PLAIN = frozenset([int, type(None)])
+"""The types of ends of slices that need no closer look."""
+
+
+def is_slice(part: object) -> bool:
+    """Tell whether something is a slice of whole numbers."""
+    if not isinstance(part, slice):
+        return False
+    ends = part.start, part.stop, part.step
+    return {*map(type, ends)} <= PLAIN or all(
+        each is None or integer_or_none(each) is not None for each in ends
+    )
 
 
 def length_of(value: object, name: str) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
-from weakref import WeakValueDictionary
 
 from poplite.errors import AxisError, AxisLengthError
 from poplite.named.axes.axis import Axis, Root
@@ -13,17 +12,17 @@ if TYPE_CHECKING:
     from poplite.named.axes.axes import Axes
 
 
-class _Joined(Root):
-    """The root of flattened axes: it keeps the roots of their parts, which it is found by."""
-
-    __slots__ = ("parts",)
-
-    def __init__(self, parts: tuple[Root, ...]) -> None:
-        super().__init__(None, f"({','.join(each.shown for each in parts)})")
-        self.parts = parts
+_NOTHING = Root(None, "()")
 
 
-_ROOTS: WeakValueDictionary[tuple[Root, ...], _Joined] = WeakValueDictionary()
+def _joined(roots: tuple[Root, ...]) -> Root:
+    """Return the root of what joins axes, which is one object for all that do."""
+    first = roots[0] if roots else _NOTHING
+    found = first.joined.get(roots)
+    if found is None:
+        found = Root(None, f"({','.join([each.shown for each in roots])})")
+        first.joined[roots] = found
+    return found
 
 
 class FlattenedAxis(Axis):
@@ -43,10 +42,8 @@ class FlattenedAxis(Axis):
     __slots__ = ("axes",)
 
     def __init__(self, axes: Axes) -> None:
-        root = _ROOTS.get(axes.roots)
-        if root is None:
-            root = _ROOTS[axes.roots] = _Joined(axes.roots)
-        super().__init__(root, None, None)
+        self.root, self.docstring, self.line = _joined(axes.roots), "", here()
+        self._length, self._source, self._roles, self._user = None, None, {}, ""
         self.axes = axes
 
     @property

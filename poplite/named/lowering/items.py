@@ -21,7 +21,9 @@ from poplite.expr.tree import Applied, Expr, Leaf
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.tensor import Tensor
+from poplite.named.axes.axes import Axes
 from poplite.named.effects.items import Assign, Effect, Item, Parallel, Repeat, Sequential, base_of
 from poplite.named.lowering.expressions import Expressions
 from poplite.named.ops.keeping import Place
@@ -42,6 +44,7 @@ class Items:
         graph: where they go.
         tensor: returns the tensor of a constant, an input or a state.
         place: returns the variable that takes what a `ng.place` stores.
+        order: returns the axes of an operation in the order in which they are stored.
         fuse: "cost", or "none" to store each operation by itself.
         is_strict: whether operations may not make outer products by themselves.
     """
@@ -51,11 +54,12 @@ class Items:
         graph: Graph,
         tensor: Callable[[TensorOp], Tensor],
         place: Callable[[Op, object], Tensor],
+        order: Callable[[Op], Axes],
         fuse: str,
         *,
         is_strict: bool,
     ) -> None:
-        self._graph, self._new_place = graph, place
+        self._graph, self._new_place, self._order = graph, place, order
         self._expressions = Expressions(
             graph,
             tensor,
@@ -65,21 +69,26 @@ class Items:
             is_strict=is_strict,
         )
         self._pending: list[Op] = []
-        self.stored: list[tuple[Op | None, Tensor]] = []
-        """What was stored for which operation, for `explain`."""
+        self.stored: list[tuple[Op, Tensor]] = []
+        """What was stored for which operation, by its axes."""
+        self.made: list[Tensor] = []
+        """What was stored, in the order of storage."""
         self.compute_sets: list[ComputeSet] = []
         """Those of its steps."""
+        self.variables: list[Variable] = []
+        """Those that were added for it."""
 
     def values(self, items: Sequence[Item]) -> list[Tensor | None]:
         """Record items, and return where their values will be; None for those without one."""
         # A bare tensor is read where it is, unless it changes behind its place.
         found: list[Callable[[], Tensor] | None] = []
-        before = len(self._graph.compute_sets)
+        before, had = len(self._graph.compute_sets), len(self._graph.variables)
         for number, item in enumerate(items):
             is_last = not any(isinstance(each, Effect) for each in items[number + 1 :])
             found.append(self._item(item, is_read_there=is_last))
         self._flush([])
         self.compute_sets = list(self._graph.compute_sets)[before:]
+        self.variables = list(self._graph.variables)[had:]
         return [None if each is None else each() for each in found]
 
     def _item(self, item: Item, *, is_read_there: bool = False) -> Callable[[], Tensor] | None:
@@ -110,7 +119,7 @@ class Items:
             if is_read_there or op.constant:
                 return lambda: tensor
             self._flush([])
-            (copy,) = self._lower([Root(expr, name=f"{op.name}/now")], [op])
+            (copy,) = self._lower([self._root(op, f"{op.name}/now")], [op])
             return lambda: copy
         if op not in self._expressions.remembered and op not in self._pending:
             self._pending.append(op)
@@ -119,7 +128,7 @@ class Items:
     def _flush(self, extra: list[Expr]) -> list[Tensor]:
         """Store what is pending, and other expressions, in one decision; return these."""
         pending, self._pending = self._pending, []
-        roots = [Root(self._expressions.all_of(op), name=_name(op), at=op.line) for op in pending]
+        roots = [self._root(op, _name(op)) for op in pending]
         roots += [Root(expr, name="part", at=expr.location) for expr in extra]
         if not roots:
             return []
@@ -129,20 +138,38 @@ class Items:
         self._expressions.forget()
         return made[len(pending) :]
 
+    def _root(self, op: Op, name: str) -> Root:
+        """Return an operation as it is to be stored: its axes in the order of storage."""
+        return Root(self._expressions.all_of(op, self._order(op)), name=name, at=op.line)
+
     def _lower(self, roots: list[Root], of: Sequence[Op | None]) -> list[Tensor]:
+        """Store expressions, and return them by the axes of their operations."""
         made = ops.lower(self._graph, roots)
-        self.stored += zip(of, made, strict=True)
-        return made
+        self.made += made
+        found = []
+        for op, tensor in zip(of, made, strict=True):
+            if op is not None:
+                tensor = as_axes(tensor, self._order(op), op.axes)
+                self.stored.append((op, tensor))
+            found.append(tensor)
+        return found
 
     # -- effects -----------------------------------------------------------------------------------
 
     def _write(self, assigns: Sequence[Assign]) -> None:
-        targets = [self._target(each) for each in assigns]
+        orders = [self._order(each.target) for each in assigns]
+        targets = [
+            as_axes(self._target(each), each.target.axes, order)
+            for each, order in zip(assigns, orders, strict=True)
+        ]
         for number, target in enumerate(targets):
             for other, earlier in zip(targets[:number], assigns, strict=False):
                 if target.intersects_with(other):
                     raise _overlapping(earlier, assigns[number])
-        values = [self._expressions.all_of(each.value, each.target.axes) for each in assigns]
+        values = [
+            self._expressions.all_of(each.value, order)
+            for each, order in zip(assigns, orders, strict=True)
+        ]
         if len(assigns) > 1:
             values = self._read_first(values, targets)
         self._flush([])
@@ -222,6 +249,13 @@ class Items:
             innermost("nmap").add(Execute(work))
         self.stored.append((op, out.reshape(lengths)))
         return out.reshape(lengths)
+
+
+def as_axes(tensor: Tensor, order: Axes, axes: Axes) -> Tensor:
+    """Return a tensor, whose dimensions are axes in one order, by another order."""
+    if order == axes:
+        return tensor
+    return tensor.dim_shuffle([order.roots.index(root) for root in axes.roots])
 
 
 def _name(op: Op) -> str:

@@ -10,7 +10,7 @@ from poplite.errors import ElementTypeError, ImplicitOuterProductError
 from poplite.expr.operations import OPERATIONS
 from poplite.expr.tree import ElementClass
 from poplite.named.axes.axes import Axes, check_lengths, order_of, same_lengths
-from poplite.named.ops.op import Op, as_op, makes
+from poplite.named.ops.op import LABELS, Op, as_op, makes
 from poplite.source import here
 from poplite.types import BOOL, FLOAT, INT, ElementTypeLike, element_type
 
@@ -27,8 +27,9 @@ class Elementwise(Op):
     def __init__(
         self, operation: str, args: tuple[Op, ...], axes: Axes, dtype: ElementClass | None
     ) -> None:
-        super().__init__(axes, dtype, args)
-        self.operation = operation
+        self.axes, self.dtype, self.args, self.name = axes, dtype, args, ""
+        self.line, self.adjoints, self.operation = here(), None, operation
+        self._labels = LABELS[-1] if LABELS else None
 
     @property
     def what(self) -> str:  # type: ignore[override]
@@ -65,19 +66,35 @@ def strict(is_strict: bool = True) -> Iterator[None]:
 def apply(operation: str, *values: Any) -> Op:
     """Return the node of an operation; numbers take the element type of tensors beside them."""
     args = tuple([each if isinstance(each, Op) else as_op(each, operation) for each in values])
+    if len(args) == 2:
+        return pair(operation, *args)
     axes = args[0].axes
     for each in args[1:]:
-        other = each.axes
-        if other is not axes and other.items:
-            axes = _together(operation, args, axes, each) if axes.items else other
-    key = (operation, *[each.dtype for each in args])
-    if key not in _TYPES:
-        _TYPES[key] = _type_of(operation, args)
-    return Elementwise(operation, args, axes, _TYPES[key])
+        axes = _together(operation, args, axes, each)
+    return Elementwise(operation, args, axes, _type_of(operation, args))
 
 
-_TYPES: dict[tuple[object, ...], ElementClass | None] = {}
-"""Element types of results, by the operation and the types of its operands."""
+@makes("pair")
+def pair(operation: str, one: Any, other: Any) -> Op:
+    """Return the node of an operation on two operands."""
+    if not isinstance(one, Op):
+        one = as_op(one, operation)
+    if not isinstance(other, Op):
+        other = as_op(other, operation)
+    axes, wide = one.axes, other.axes
+    if wide is not axes and not wide.identities <= axes.identities:
+        inside = axes.identities <= wide.identities
+        axes = wide if inside else _together(operation, (one, other), axes, other)
+    key = operation, one.dtype, other.dtype
+    try:
+        dtype = _TYPES[key]
+    except KeyError:
+        dtype = _TYPES[key] = _type_of(operation, (one, other))
+    return Elementwise(operation, (one, other), axes, dtype)
+
+
+_TYPES: dict[tuple[str, ElementClass | None, ElementClass | None], ElementClass | None] = {}
+"""Element types of results, by the operation and the types of its two operands."""
 
 
 def _together(operation: str, args: Sequence[Op], axes: Axes, other: Op) -> Axes:
@@ -145,7 +162,7 @@ def _unary(operation: str) -> Callable[[Any], Op]:
 
 def _binary(operation: str) -> Callable[[Any, Any], Op]:
     def function(x: Any, y: Any) -> Op:
-        return apply(operation, x, y)
+        return pair(operation, x, y)
 
     function.__name__ = operation
     function.__doc__ = (

@@ -22,9 +22,40 @@ from poplite.text import clipped, of_type
 from poplite.types import FLOAT
 
 if TYPE_CHECKING:
+    from poplite.named.description.description import TensorDescription
     from poplite.named.ops.tensors import TensorOp
 
 F = TypeVar("F", bound="Callable[..., Any]")
+
+Operator = Callable[["Op", Any], "Op"]
+
+
+MAKERS: dict[str, Callable[..., Any]] = {}
+"""What operators make: modules that stand behind this one fill it in, since all import it."""
+
+
+def makes(name: str) -> Callable[[F], F]:
+    """Return the decorator of what makes an operator's result."""
+
+    def kept(maker: F) -> F:
+        MAKERS[name] = maker
+        return maker
+
+    return kept
+
+
+def _operators(name: str) -> tuple[Operator, Operator]:
+    """Return the methods of an operator, the second for an operand on the left."""
+
+    def operator(self: Op, other: Any) -> Op:
+        made: Op = MAKERS["pair"](name, self, other)
+        return made
+
+    def reflected(self: Op, other: Any) -> Op:
+        made: Op = MAKERS["pair"](name, other, self)
+        return made
+
+    return operator, reflected
 
 
 class Op:
@@ -55,7 +86,7 @@ class Op:
         self.name = name
         self.line: SourceLocation = here()
         self.adjoints: dict[Op | None, dict[Op, Op]] | None = None
-        self._labels: Mapping[str, str] | None = _LABELS[-1] if _LABELS else None
+        self._labels: Mapping[str, str] | None = LABELS[-1] if LABELS else None
 
     # -- facts -----------------------------------------------------------------------------------
 
@@ -81,8 +112,17 @@ class Op:
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing can be assigned to it."""
-        return True
+        """Whether nothing can be assigned to it: a constant, what is computed, and views of these.
+
+        So is a view in which an element stands for several; other views are as their tensors.
+        """
+        return self.tensor_description.read_only
+
+    @property
+    def tensor_description(self) -> TensorDescription:
+        """Its axes and type, and the steps by which it is a view of what is stored."""
+        made: TensorDescription = MAKERS["description"](self)
+        return made
 
     @property
     def text(self) -> str:
@@ -91,13 +131,24 @@ class Op:
         return f"{name}{self.axes}, {self.what} made at {self.line}"
 
     def explain(self) -> str:
-        """Return what it is computed of: a line for each operation, with its axes and line."""
+        """Return what it is computed of: a line for each operation, with its axes and line.
+
+        Tensors have their layout, and views of them the strides that come of it.
+        """
         nodes = below([self])
         names = {node: node.name or f"{node.what}{n}" for n, node in enumerate(nodes)}
         lines = []
         for node in nodes:
             of = ", ".join(names[each] for each in node.args)
-            what = f"{node.what} of {of}" if of else f"{node.what}, layout free"
+            description = node.tensor_description
+            what = f"{node.what} of {of}" if of else node.what
+            if description.is_view and description.fixed:
+                what += f", a view: strides {description.strides}, offset {description.offset}"
+            elif description.is_view:
+                what += ", a view"
+            elif not of and node.dtype is not None:
+                layout = description.layout
+                what += ", layout free" if layout is None else f", {layout!r}"
             kind = "a number" if node.dtype is None else repr(node.dtype)
             lines.append(f"{names[node]:<16} {node.axes} {kind}  {what}  {node.line}")
         return "\n".join(lines)
@@ -121,65 +172,21 @@ class Op:
 
     # -- operators -------------------------------------------------------------------------------
 
-    def __add__(self, other: Any) -> Op:
-        return _apply("add", self, other)
-
-    def __radd__(self, other: Any) -> Op:
-        return _apply("add", other, self)
-
-    def __sub__(self, other: Any) -> Op:
-        return _apply("subtract", self, other)
-
-    def __rsub__(self, other: Any) -> Op:
-        return _apply("subtract", other, self)
-
-    def __mul__(self, other: Any) -> Op:
-        return _apply("multiply", self, other)
-
-    def __rmul__(self, other: Any) -> Op:
-        return _apply("multiply", other, self)
-
-    def __truediv__(self, other: Any) -> Op:
-        return _apply("divide", self, other)
-
-    def __rtruediv__(self, other: Any) -> Op:
-        return _apply("divide", other, self)
-
-    def __floordiv__(self, other: Any) -> Op:
-        return _apply("floor_divide", self, other)
-
-    def __rfloordiv__(self, other: Any) -> Op:
-        return _apply("floor_divide", other, self)
-
-    def __mod__(self, other: Any) -> Op:
-        return _apply("remainder", self, other)
-
-    def __rmod__(self, other: Any) -> Op:
-        return _apply("remainder", other, self)
-
-    def __pow__(self, other: Any) -> Op:
-        return _apply("power", self, other)
-
-    def __rpow__(self, other: Any) -> Op:
-        return _apply("power", other, self)
+    __add__, __radd__ = _operators("add")
+    __sub__, __rsub__ = _operators("subtract")
+    __mul__, __rmul__ = _operators("multiply")
+    __truediv__, __rtruediv__ = _operators("divide")
+    __floordiv__, __rfloordiv__ = _operators("floor_divide")
+    __mod__, __rmod__ = _operators("remainder")
+    __pow__, __rpow__ = _operators("power")
+    __lt__, __gt__ = _operators("less")[0], _operators("greater")[0]
+    __le__, __ge__ = _operators("less_equal")[0], _operators("greater_equal")[0]
 
     def __neg__(self) -> Op:
         return _apply("negative", self)
 
     def __abs__(self) -> Op:
         return _apply("absolute", self)
-
-    def __lt__(self, other: Any) -> Op:
-        return _apply("less", self, other)
-
-    def __le__(self, other: Any) -> Op:
-        return _apply("less_equal", self, other)
-
-    def __gt__(self, other: Any) -> Op:
-        return _apply("greater", self, other)
-
-    def __ge__(self, other: Any) -> Op:
-        return _apply("greater_equal", self, other)
 
     def __getitem__(self, key: Any) -> Op:
         made: Op = MAKERS["slice"](self, key)
@@ -237,20 +244,6 @@ _OPERATORS = frozenset(
 """Operators that numbers of NumPy's may stand beside."""
 
 
-MAKERS: dict[str, Callable[..., Any]] = {}
-"""What operators make: modules that stand behind this one fill it in, since all import it."""
-
-
-def makes(name: str) -> Callable[[F], F]:
-    """Return the decorator of what makes an operator's result."""
-
-    def kept(maker: F) -> F:
-        MAKERS[name] = maker
-        return maker
-
-    return kept
-
-
 def _apply(name: str, *operands: Any) -> Op:
     made: Op = MAKERS["apply"](name, *operands)
     return made
@@ -303,7 +296,7 @@ def below(roots: list[Op] | tuple[Op, ...]) -> list[Op]:
     return found
 
 
-_LABELS: list[Mapping[str, str]] = []
+LABELS: list[Mapping[str, str]] = []
 """The labels of the blocks of `metadata` that are open, each with those around it."""
 
 
@@ -318,8 +311,8 @@ def metadata(**labels: str) -> Iterator[None]:
     >>> y.metadata
     {'layer': 'first'}
     """
-    _LABELS.append({**(_LABELS[-1] if _LABELS else {}), **labels})
+    LABELS.append({**(LABELS[-1] if LABELS else {}), **labels})
     try:
         yield
     finally:
-        _LABELS.pop()
+        LABELS.pop()

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from poplite.errors import AxisError, AxisLengthError, DuplicateAxisError, MissingAxisError
-from poplite.named.axes.axes import (
-    Axes,
-    AxesLike,
-    axes_of,
-    check_lengths,
-    chosen,
-    missing,
-    some,
-)
+from poplite.errors import AxisError, DuplicateAxisError
+from poplite.named.axes import changes
+from poplite.named.axes.axes import Axes, AxesLike, axes_of
 from poplite.named.axes.axis import Axis
-from poplite.named.axes.flattened import FlattenedAxis, leaves
 from poplite.named.axes.roles import AxesMap, by_roles
 from poplite.named.ops.op import Op, as_op
 from poplite.source import here
@@ -59,11 +51,8 @@ def broadcast(x: Any, axes: AxesLike) -> Op:
     >>> broadcast(ng.placeholder([H]), [W, H])
     <broadcast (W:4, H:3) FLOAT>
     """
-    operand, listed = as_op(x, "broadcast"), axes_of(axes)
-    for axis in operand.axes:
-        if axis not in listed:
-            raise missing("broadcast: what is listed", axis, listed)
-    check_lengths("broadcast", operand.axes, listed, lambda: (operand.text, f"listed {listed}"))
+    operand = as_op(x, "broadcast")
+    listed = changes.broader(operand.axes, axes, operand)
     return operand if operand.axes == listed else Broadcast(listed, operand.dtype, (operand,))
 
 
@@ -78,15 +67,7 @@ def axes_with_order(x: Any, axes: AxesLike) -> Op:
         MissingAxisError: for an axis that x has not, and one that is not listed.
     """
     operand = as_op(x, "axes_with_order")
-    listed = chosen(axes, operand.axes, "axes_with_order")
-    left = operand.axes - listed
-    if left.items:
-        raise MissingAxisError(
-            f"axes_with_order: axis '{left[0].name}' is not listed",
-            at=here(),
-            found=operand.text,
-            fix="all axes, or '...' for the others",
-        )
+    listed = changes.ordered(operand.axes, axes, operand)
     return operand if operand.axes == listed else Broadcast(listed, operand.dtype, (operand,))
 
 
@@ -125,23 +106,8 @@ def cast_axes(x: Any, axes: AxesLike) -> Op:
     >>> cast_axes(ng.placeholder([C]), [D])
     <cast_axes (D:3) FLOAT>
     """
-    operand, listed = as_op(x, "cast_axes"), axes_of(axes)
-    if len(listed) != operand.rank:
-        raise AxisError(
-            f"cast_axes: {len(listed)} axes {listed} for {operand.rank}",
-            at=here(),
-            found=operand.text,
-            fix="one for each, in their order",
-        )
-    for own, new in zip(operand.axes, listed, strict=True):
-        one, other = own.length, new.length
-        if one != other and one is not None and other is not None:
-            raise AxisLengthError(
-                f"cast_axes: axis '{own.name}' has length {one}, '{new.name}' {other}",
-                at=here(),
-                found=operand.text,
-                fix="axes of equal lengths; ng.axes_with_order changes the order",
-            )
+    operand = as_op(x, "cast_axes")
+    listed = changes.relabelled(operand.axes, axes, operand)
     return operand if operand.axes == listed else Relabelled(listed, operand.dtype, (operand,))
 
 
@@ -191,22 +157,8 @@ def flatten(x: Any, axes: AxesLike = None, name: str | None = None) -> Op:
     <flatten (N:8, (H,W):12) FLOAT>
     """
     operand = as_op(x, "flatten")
-    listed = operand.axes if axes is None else chosen(axes, operand.axes, "flatten")
-    one = FlattenedAxis(listed)
-    if name is not None:
-        one.root.shown = name
-    if not listed.items:
-        return Regrouped(Axes([*operand.axes, one]), operand.dtype, (operand,))
-    first = operand.axes.index(listed[0])
-    if operand.axes.roots[first : first + len(listed)] != listed.roots:
-        raise AxisError(
-            f"flatten: {listed} do not stand side by side in this order",
-            at=here(),
-            found=operand.text,
-            fix=f"ng.axes_with_order(x, [..., {', '.join(listed.names)}]) first",
-        )
-    items = [*operand.axes[:first], one, *operand.axes[first + len(listed) :]]
-    return Regrouped(Axes(items), operand.dtype, (operand,))
+    made, _ = changes.joined(operand.axes, axes, name, operand)
+    return Regrouped(made, operand.dtype, (operand,))
 
 
 def unflatten(x: Any, axis: Axis | None = None) -> Op:
@@ -216,33 +168,15 @@ def unflatten(x: Any, axis: Axis | None = None) -> Op:
         AxisError: for an axis that is not flattened.
     """
     operand = as_op(x, "unflatten")
-    chosen_axes = chosen(axis, operand.axes, "unflatten") if axis is not None else operand.axes
-    flat = [each for each in chosen_axes if isinstance(each, FlattenedAxis)]
-    if not flat:
-        raise AxisError(
-            "unflatten: no axis is a flattened one",
-            at=here(),
-            found=operand.text,
-            fix="ng.flatten(x, axes) makes one",
-        )
-    items: list[Axis] = []
-    for each in operand.axes:
-        items += each.axes if isinstance(each, FlattenedAxis) and each in some(flat) else [each]
-    return Regrouped(Axes(items), operand.dtype, (operand,))
+    made = changes.parted(operand.axes, axis, operand)
+    return Regrouped(made, operand.dtype, (operand,))
 
 
 def regrouped(x: Op, axes: Axes) -> Op:
     """Return x by axes that join or part its own, of the same leaves in the same order."""
     if x.axes == axes:
         return x
-    if [each.root for each in leaves(x.axes)] != [each.root for each in leaves(axes)]:
-        raise AxisError(
-            f"{axes} are not the axes {x.axes}, joined or parted",
-            at=here(),
-            found=x.text,
-            fix="the same parts in the same order",
-        )
-    return Regrouped(axes, x.dtype, (x,))
+    return Regrouped(changes.regrouped(x.axes, axes, x), x.dtype, (x,))
 
 
 def check_axis_is_new(what: str, axis: object, x: Op) -> Axis:

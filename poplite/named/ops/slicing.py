@@ -13,14 +13,12 @@ from types import EllipsisType
 from typing import Any
 
 from poplite.errors import AxisError, TensorIndexError
-from poplite.named.axes.axes import AxesLike, chosen, some
+from poplite.named.axes.axes import AxesLike, chosen
 from poplite.named.axes.axis import Axis, Root
+from poplite.named.axes.changes import ALL, Part, part_of, without
 from poplite.named.ops.op import Op, as_op, makes
 from poplite.source import here
-from poplite.text import amount, clipped, integer_or_none, of_type
-
-Part = slice | int
-"""What is taken of an axis: some of its indices, or one, without the axis."""
+from poplite.text import amount, clipped
 
 
 class Slice(Op):
@@ -34,16 +32,8 @@ class Slice(Op):
     what = "slice"
 
     def __init__(self, x: Op, parts: dict[Root, Part]) -> None:
-        axes = []
-        for axis in x.axes:
-            part = parts.get(axis.root)
-            if not isinstance(part, int):
-                axes.append(axis if part is None else axis.slice(part))
-        super().__init__(some(axes), x.dtype, (x,))
+        super().__init__(without(x.axes, parts), x.dtype, (x,))
         self.parts = parts
-
-
-_ALL = slice(None)
 
 
 def tensor_slice(x: Any, slices: Sequence[Part], axes: AxesLike = None) -> Op:
@@ -87,37 +77,10 @@ def sliced(x: Op, parts: Mapping[Axis, Any]) -> Op:
     """Return some indices of axes of x; x itself for all of them."""
     made: dict[Root, Part] = {}
     for axis, part in parts.items():
-        found = _part(x, axis, part)
-        if found != _ALL:
+        found = part_of(axis, part, x)
+        if found != ALL:
             made[axis.root] = found
     return Slice(x, made) if made else x
-
-
-def _part(x: Op, axis: Axis, part: Any) -> Part:
-    """Return what is taken of an axis, with an index counted from its begin."""
-    if isinstance(part, EllipsisType):
-        return _ALL
-    if isinstance(part, slice):
-        axis.slice(part)  # which refuses what is no slice of whole numbers
-        numbers = [integer_or_none(each) for each in (part.start, part.stop, part.step)]
-        return slice(*numbers)
-    index = integer_or_none(part)
-    if index is None or isinstance(part, bool):
-        raise TensorIndexError(
-            f"axis '{axis.name}': {clipped(part)} is no index",
-            at=here(),
-            found=f"{of_type(part)}; {x.text}",
-            fix=f"x[{axis.name}, 0], or x[{axis.name}, 1:3]",
-        )
-    length = axis.known_length(f"index {index} of axis '{axis.name}'") if index < 0 else axis.length
-    if length is not None and not -length <= index < length:
-        raise TensorIndexError(
-            f"axis '{axis.name}' has length {length}: there is no index {index}",
-            at=here(),
-            found=x.text,
-            fix=f"from {-length} to {length - 1}" if length else "no index at all",
-        )
-    return index if index >= 0 or length is None else index + length
 
 
 @makes("slice")
@@ -152,7 +115,7 @@ def parts_of(x: Op, key: Any) -> dict[Axis, Any]:
         raise TensorIndexError("'...' stands twice in brackets", at=here(), found=x.text)
     if dots:
         n = dots[0]
-        items = (*items[:n], *[_ALL] * (x.rank - len(items) + 1), *items[n + 1 :])
+        items = (*items[:n], *[ALL] * (x.rank - len(items) + 1), *items[n + 1 :])
     return dict(zip(x.axes, items, strict=False))
 
 

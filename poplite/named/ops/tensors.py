@@ -20,6 +20,8 @@ import numpy.typing as npt
 from poplite.errors import AxisError, AxisLengthError, ElementTypeError
 from poplite.expr.tree import ElementClass
 from poplite.named.axes.axes import Axes, AxesLike, axes_of
+from poplite.named.description.description import TensorDescription
+from poplite.named.description.layout import Layout, layout_of
 from poplite.named.ops.op import Op, makes
 from poplite.source import here
 from poplite.text import clipped
@@ -51,9 +53,10 @@ class TensorOp(Op):
         kind: "constant", "placeholder", "persistent tensor" or "variable".
         value: its first value, or that of a constant; None for none.
         place: where it lies, as `map=` takes it; None for the transformer's rule.
+        storage: the description of its storage, of which views of it are views.
     """
 
-    __slots__ = ("number", "kind", "value", "place")
+    __slots__ = ("number", "kind", "value", "place", "storage")
     holds_values = True
 
     def __init__(
@@ -64,11 +67,15 @@ class TensorOp(Op):
         value: Value,
         name: str | None,
         place: Any = None,
+        layout: Any = None,
     ) -> None:
         super().__init__(axes, dtype, ())
         self.number = next(_numbers)
         self.kind, self.value, self.place = kind, value, place
         self.name = name or f"{kind.partition(' ')[0]}{self.number}"
+        order = layout_of(layout, axes, self.name)
+        self.storage = TensorDescription(axes, dtype, order, self.name, kind == "constant")
+        self.storage.line = self.line
 
     @property
     def what(self) -> str:  # type: ignore[override]
@@ -94,11 +101,6 @@ class TensorOp(Op):
     def input(self) -> bool:
         """Whether a call gives it its value."""
         return self.kind == "placeholder"
-
-    @property
-    def read_only(self) -> bool:
-        """Whether nothing can be assigned to it."""
-        return self.constant
 
     def first_value(self) -> npt.NDArray[Any] | None:
         """Return its first value as an array of its axes; None for none."""
@@ -172,6 +174,7 @@ def placeholder(
     dtype: ElementTypeLike = FLOAT,
     name: str | None = None,
     map: Any = None,  # noqa: A002
+    layout: Layout | None = None,
 ) -> TensorOp:
     """Return a tensor that each call of a computation gives a value.
 
@@ -180,13 +183,14 @@ def placeholder(
         dtype: element type.
         name: for messages; left out, an automatic one.
         map: where it lies, as for `variable`.
+        layout: in which order its axes are stored, as for `variable`.
 
     >>> import poplite.named as ng
     >>> placeholder([ng.make_axis(2, "H")], name="x")
     <placeholder x (H:2) FLOAT>
     """
     found = element_type(dtype)
-    return TensorOp("placeholder", axes_of(axes), found, None, name, map)
+    return TensorOp("placeholder", axes_of(axes), found, None, name, map, layout)
 
 
 def variable(
@@ -195,6 +199,7 @@ def variable(
     dtype: ElementTypeLike = FLOAT,
     name: str | None = None,
     map: Any = None,  # noqa: A002
+    layout: Layout | None = None,
 ) -> TensorOp:
     """Return state that is trained: `variables()` of what reads it lists it.
 
@@ -206,12 +211,14 @@ def variable(
         name: for messages; left out, an automatic one.
         map: where it lies: a tile, a `pl.TileMapping`, another named tensor, or what is done with
             its axes, `{H: "tiles"}` or `{H: 4, W: 8}`. Left out, the transformer decides.
+        layout: in which order its axes are stored, and with how much room: `ng.row_major(axes)`,
+            `ng.column_major(axes)`, `ng.Layout([W, H])`. Left out, what reads it decides.
 
     >>> import poplite.named as ng
     >>> variable([ng.make_axis(2, "H")], 0.5, name="w")
     <variable w (H:2) FLOAT>
     """
-    return _state("variable", axes, initial_value, dtype, name, map)
+    return _state("variable", axes, initial_value, dtype, name, map, layout)
 
 
 def persistent_tensor(
@@ -220,6 +227,7 @@ def persistent_tensor(
     dtype: ElementTypeLike = FLOAT,
     name: str | None = None,
     map: Any = None,  # noqa: A002
+    layout: Layout | None = None,
 ) -> TensorOp:
     """Return state that is not trained, such as the velocity of a step of descent.
 
@@ -229,12 +237,13 @@ def persistent_tensor(
         dtype: element type.
         name: for messages; left out, an automatic one.
         map: where it lies, as for `variable`.
+        layout: in which order its axes are stored, as for `variable`.
 
     >>> import poplite.named as ng
     >>> persistent_tensor([ng.make_axis(2, "H")], name="v")
     <persistent tensor v (H:2) FLOAT>
     """
-    return _state("persistent tensor", axes, initial_value, dtype, name, map)
+    return _state("persistent tensor", axes, initial_value, dtype, name, map, layout)
 
 
 def _state(
@@ -244,9 +253,10 @@ def _state(
     dtype: ElementTypeLike,
     name: str | None,
     place: Any,
+    layout: Layout | None,
 ) -> TensorOp:
     listed, found = axes_of(axes), element_type(dtype)
-    made = TensorOp(kind, listed, found, 0 if value is None else value, name, place)
+    made = TensorOp(kind, listed, found, 0 if value is None else value, name, place, layout)
     if not callable(value) and None not in listed.lengths:
         made.first_value()
     return made

@@ -12,10 +12,20 @@ from poplite.errors import AxisError, AxisLengthError
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.named.axes.axes import Axes, axes_of
+from poplite.named.description.description import TensorDescription
 from poplite.named.lowering.items import Items
+from poplite.named.ops.described import described
 from poplite.named.ops.op import Op, below
 from poplite.named.ops.tensors import TensorOp, fitting
-from poplite.ops.fuse.lowering import NOTES
+from poplite.named.transform.explained import (
+    bytes_of,
+    copies,
+    decisions,
+    headline,
+    tensors,
+    views,
+)
+from poplite.named.transform.reads import listed_items, needed, no_parameter, roots_of
 from poplite.program import Sequence
 from poplite.report.report import Report
 from poplite.simulator.engine import Engine
@@ -33,30 +43,24 @@ class Computation:
         name: of its program.
         line: the user's line that made it.
         params: the tensors that a call takes values for.
+        items: its results and effects, in order.
         is_added: whether the engine has its program.
     """
 
     def __init__(
         self, transformer: Transformer, results: Any, params: tuple[Any, ...], name: str
     ) -> None:
-        from poplite.named.transform.transformer import (
-            listed_items,
-            needed,
-            no_tensor,
-            roots_of,
-        )
-
         self._transformer, self._results, self.name = transformer, results, name
         self.line: SourceLocation = here()
         self.is_added = False
-        self._items = listed_items(results)
-        self._roots = roots_of(self._items)
+        self.items = listed_items(results)
+        self._roots = roots_of(self.items)
         reads = needed(self._roots)
         if params == ("all",):
             params = tuple(each for each in reads if each.input)
         for each in params:
             if not isinstance(each, TensorOp) or each.constant:
-                raise no_tensor(each)
+                raise no_parameter(each)
         self.params: tuple[TensorOp, ...] = params
         missing = [each for each in reads if each.input and each not in params]
         if missing:
@@ -89,11 +93,12 @@ class Computation:
                 device.graph,
                 device.tensor,
                 device.variable,
+                device.stored_order,
                 device.fuse,
                 is_strict=device.is_strict,
             )
             with device.graph.steps(self.name) as program:
-                self._values = work.values(self._items)
+                self._values = work.values(self.items)
             self._program, self._work = program, work
         return self._program
 
@@ -103,24 +108,48 @@ class Computation:
         return self._transformer.engine_for(self)
 
     def tensor(self, op: Op) -> Tensor:
-        """Return the tensor of an operation: its storage, or where a result is.
+        """Return the tensor of an operation: its storage, or a view of what is stored.
 
         Raises:
-            AxisError: for an operation that is not stored by itself.
+            AxisError: for an operation that is not stored.
         """
         _ = self.program
-        if isinstance(op, TensorOp):
-            return self._transformer.tensor(op)
         assert self._work is not None
-        for other, tensor in reversed(self._work.stored):
-            if other is op:
-                return tensor
-        raise AxisError(
-            f"{op.what}: it is not stored by itself",
-            at=here(),
-            found=op.text,
-            fix="make it a result, or ng.keep(x)",
-        )
+        stored = {id(other): tensor for other, tensor in self._work.stored}
+        if id(op) in stored:
+            return stored[id(op)]
+        tensors: dict[int, Tensor] = {}
+
+        def storage(node: Op) -> TensorDescription:
+            made = TensorDescription(node.axes, node.element_type)
+            if isinstance(node, TensorOp):
+                tensors[id(made)] = self._transformer.tensor(node)
+            elif id(node) in stored:
+                tensors[id(made)] = stored[id(node)]
+            else:
+                raise AxisError(
+                    f"{node.what}: it is not stored by itself",
+                    at=here(),
+                    found=node.text,
+                    fix="make it a result, or ng.keep(x)",
+                )
+            return made
+
+        found = described(op, storage)
+        return found.view(*(tensors[id(each)] for each in found.bases))
+
+    def description(self, op: Op) -> TensorDescription:
+        """Return the description of a tensor, or of a view of one, with the layout that it got.
+
+        >>> import poplite.named as ng
+        >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+        >>> x = ng.placeholder([H, W], name="x", layout=ng.column_major([H, W]))
+        >>> work = ng.make_transformer(tiles=2).computation(ng.sum(x, [W]), x)
+        >>> work.description(x[H, 1:]).strides, work.description(x[H, 1:]).offset
+        ((1, 3), 1)
+        """
+        _ = self.program
+        return self._transformer.description(op)
 
     @property
     def is_ready(self) -> bool:
@@ -139,19 +168,26 @@ class Computation:
         return self.engine.report()
 
     def explain(self) -> str:
-        """Return what is stored, reduced, multiplied or computed again, and why, with numbers."""
+        """Return how tensors are stored, what is computed when, and why, with numbers.
+
+        Tensors come first, with their layouts, then views of them, then what is copied since its
+        elements do not lie as they are read, then what is stored, reduced, multiplied or computed
+        again.
+        """
         _ = self.program
         assert self._work is not None
-        sets = self._work.compute_sets
-        lines = [f"computation '{self.name}': {amount(len(sets), 'compute set')}"]
-        for each in self.params:
-            lines.append(f"  {each.name:<12} {each.axes} {each.element_type!r}  {each.kind}")
-        seen: set[int] = set()
-        for _, tensor in self._work.stored:
-            for note in NOTES.get(self.graph, {}).get((tensor.name, tensor.shape), ()):
-                if id(note) not in seen:
-                    seen.add(id(note))
-                    lines += [f"  {line}" for line in str(note).splitlines()]
+        device, work, graph = self._transformer, self._work, self.graph
+        listed = needed([*self._roots, *self.params])
+        own = [device.storages[each] for each in listed]
+        known = {id(each) for each in device.storages.values()}
+        beside = [each for each in work.variables if id(each) not in known]
+        lines = [
+            headline(self.name, self.params, work.compute_sets, bytes_of(own), bytes_of(beside)),
+            *tensors(listed, device.why),
+            *views(self._roots, device.description),
+            *copies(self._roots, device.description),
+            *decisions(graph, work.made),
+        ]
         return "\n".join(lines)
 
     # -- calls -------------------------------------------------------------------------------------
@@ -217,7 +253,7 @@ class Computation:
         if isinstance(results, Mapping):
             return dict(zip(results, found, strict=True))
         if isinstance(results, set | frozenset):
-            return dict(zip(self._items, found, strict=True))
+            return dict(zip(self.items, found, strict=True))
         if isinstance(results, list | tuple):
             return tuple(found)
         return found[0]

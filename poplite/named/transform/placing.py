@@ -1,4 +1,4 @@
-"""Where named tensors lie: hints by axis, and the tile mapping that they come to."""
+"""Where named tensors lie: hints by axis, and the layout and tile mapping that they come to."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 from poplite.errors import AxisError, InvalidTileMapping
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.tensor.tensor import Tensor
 from poplite.named.axes.axes import Axes, missing, some
 from poplite.named.axes.axis import Axis
+from poplite.named.description.layout import Layout, row_major
 from poplite.source import here
-from poplite.text import clipped, integer_or_none, of_type
+from poplite.text import amount, clipped, integer_or_none, of_type
 
 LEAST_BYTES = 128
 """Bytes of a tile, at least, where a tensor is spread linearly. Source: PopLibs, the default of
@@ -28,25 +28,28 @@ class Placed:
     """How a tensor is stored.
 
     Attributes:
-        order: its axes as they are stored, the outermost first.
+        layout: in which order its axes are stored, and with how much room.
         mapping: of its elements in that order, as `graph.add_variable` takes it.
         why: the reason, for `explain()`.
     """
 
-    order: Axes
+    layout: Layout
     mapping: Any
     why: str
 
 
-def placed(graph: Graph, axes: Axes, lengths: tuple[int, ...], element: int, hint: Any) -> Placed:
+def placed(
+    graph: Graph, axes: Axes, element: int, hint: Any, layout: Layout | None, inner: Axis | None
+) -> Placed:
     """Return how a tensor is stored by a hint.
 
     Args:
         graph: whose tiles they are.
         axes: of the tensor.
-        lengths: of them.
         element: bytes of an element.
         hint: None, a tile, a `TileMapping`, or a dictionary of axes.
+        layout: that a user gave; None for one whose outermost axes are those that are cut.
+        inner: the axis that is the innermost where there is a choice; None for the listed order.
 
     Raises:
         AxisError: for an axis that the tensor has not, and what is no hint.
@@ -54,17 +57,18 @@ def placed(graph: Graph, axes: Axes, lengths: tuple[int, ...], element: int, hin
     """
     tiles = graph.target.tiles
     if hint is None:
-        size = math.prod(lengths)
-        per_tile = max(-(-size // tiles), LEAST_BYTES // element, 1)
-        count = -(-size // per_tile)
-        return Placed(axes, _blocks(tiles, size, per_tile), f"linear over {count} tiles")
+        stored = layout or _layout(axes, [], inner)
+        per_tile = max(-(-stored.size // tiles), LEAST_BYTES // element, 1)
+        count = -(-stored.size // per_tile)
+        why = f"linear over {amount(count, 'tile')}"
+        return Placed(stored, _blocks(tiles, stored.size, per_tile), why)
     if isinstance(hint, TileMapping):
-        return Placed(axes, hint, "as given")
+        return Placed(layout or row_major(axes), hint, "as given")
     tile = integer_or_none(hint)
     if tile is not None and not isinstance(hint, bool):
-        return Placed(axes, tile, f"on tile {tile}")
+        return Placed(layout or _layout(axes, [], inner), tile, f"on tile {tile}")
     if isinstance(hint, Mapping):
-        return _by_axes(tiles, axes, lengths, hint)
+        return _by_axes(tiles, axes, hint, layout, inner)
     raise AxisError(
         f"a place for axes {axes}: {clipped(hint)}",
         at=here(),
@@ -73,15 +77,48 @@ def placed(graph: Graph, axes: Axes, lengths: tuple[int, ...], element: int, hin
     )
 
 
+def _layout(axes: Axes, cut: list[Axis], inner: Axis | None) -> Layout:
+    """Return the layout that has the axes that are cut outermost, and one innermost."""
+    outer = [axes.own(axis) for axis in cut]
+    last = [axes.own(inner)] if inner is not None and inner not in some(outer) else []
+    return Layout(some([*outer, *(axes - some(outer) - some(last)), *last])).by(axes)
+
+
 def _blocks(tiles: int, size: int, per_tile: int) -> TileMapping:
     bounds = np.minimum(np.arange(-(-size // per_tile) + 1) * per_tile, size)
     return TileMapping(tiles, np.arange(len(bounds) - 1), np.diff(bounds))
 
 
-def _by_axes(tiles: int, axes: Axes, lengths: tuple[int, ...], hint: Mapping[Axis, Any]) -> Placed:
-    """Return a mapping by blocks of axes; the axes that are cut are stored outermost."""
+def _by_axes(
+    tiles: int, axes: Axes, hint: Mapping[Axis, Any], layout: Layout | None, inner: Axis | None
+) -> Placed:
+    """Return a mapping by blocks of axes."""
+    cuts = _cuts(tiles, axes, hint)
+    own = [axis for axis, _ in cuts if axis in axes]
+    stored = layout or _layout(axes, own, inner)
+    outer = 1 + max([stored.order.index(axis) for axis in own], default=-1)
+    shape = stored.stored_shape
+    tile = np.zeros(shape[:outer] or (1,), np.int64)
+    stride = math.prod(number for _, number in cuts)
+    for axis, number in cuts:
+        stride //= number
+        if axis not in axes:
+            continue
+        dim = stored.order.index(axis)
+        length = axes.own(axis).known_length("a place")
+        # What is room only lies with the last index.
+        index = np.minimum(np.arange(shape[dim]), max(length - 1, 0))
+        block = index // max(1, -(-length // number))
+        tile = tile + (block * stride).reshape([-1 if d == dim else 1 for d in range(outer)])
+    flat = tile.reshape(-1)
+    text = ", ".join(f"{axis.name} in {number}" for axis, number in cuts)
+    mapping = TileMapping(tiles, flat, np.full(len(flat), math.prod(shape[outer:])))
+    return Placed(stored, mapping, f"blocks of {text}")
+
+
+def _cuts(tiles: int, axes: Axes, hint: Mapping[Axis, Any]) -> list[tuple[Axis, int]]:
+    """Return into how many blocks a hint cuts which axes."""
     cuts: list[tuple[Axis, int]] = []
-    grid = 1
     for axis, count in hint.items():
         if not isinstance(axis, Axis):
             raise missing("a place", axis, axes)
@@ -95,8 +132,8 @@ def _by_axes(tiles: int, axes: Axes, lengths: tuple[int, ...], hint: Mapping[Axi
                 found=of_type(count),
                 fix=f'{{{axis.name}: "tiles"}}, {{{axis.name}: 4}}, or None for one block',
             )
-        grid *= number
         cuts.append((axis, number))
+    grid = math.prod(number for _, number in cuts)
     if grid > tiles:
         text = " x ".join(str(number) for _, number in cuts)
         raise InvalidTileMapping(
@@ -105,29 +142,4 @@ def _by_axes(tiles: int, axes: Axes, lengths: tuple[int, ...], hint: Mapping[Axi
             found=f"the axes are {axes}",
             fix="fewer blocks, or more tiles",
         )
-    own = [axis for axis, _ in cuts if axis in axes]
-    order = some([*(axes.own(axis) for axis in own), *(axes - some(own))])
-    size = {axis.root: n for axis, n in zip(axes, lengths, strict=True)}
-    tile = np.zeros([size[axis.root] for axis in own] or [1], np.int64)
-    stride = grid
-    for axis, number in cuts:
-        stride //= number
-        if axis not in axes:
-            continue
-        length = size[axis.root]
-        per = max(1, -(-length // number))
-        block = np.arange(length) // per
-        shape = [1] * len(own)
-        shape[own.index(axis)] = length
-        tile = tile + (block * stride).reshape(shape)
-    inner = math.prod(size[axis.root] for axis in order[len(own) :])
-    flat = tile.reshape(-1)
-    text = ", ".join(f"{axis.name} in {number}" for axis, number in cuts)
-    return Placed(order, TileMapping(tiles, flat, np.full(len(flat), inner)), f"blocks of {text}")
-
-
-def as_axes(tensor: Tensor, order: Axes, axes: Axes) -> Tensor:
-    """Return a tensor that is stored in an order, in that of its axes."""
-    if order == axes:
-        return tensor
-    return tensor.dim_shuffle([order.roots.index(root) for root in axes.roots])
+    return cuts

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
-from poplite.errors import AxisError, InvalidOption
+import numpy as np
+import numpy.typing as npt
+
+from poplite.errors import InvalidOption
 from poplite.graph.graph import Graph
+from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.named.effects.items import Effect, Item, item_of
-from poplite.named.ops.op import Op, below
+from poplite.named.axes.axes import Axes, some
+from poplite.named.axes.axis import Axis
+from poplite.named.description.description import TensorDescription
+from poplite.named.description.layout import Layout
+from poplite.named.ops.described import described
+from poplite.named.ops.op import Op
 from poplite.named.ops.tensors import TensorOp
 from poplite.named.transform.computation import Computation
-from poplite.named.transform.placing import Placed, as_axes, placed
+from poplite.named.transform.placing import Placed, placed
+from poplite.named.transform.reads import roots_of, written_by
+from poplite.named.transform.votes import Choice, Votes
 from poplite.simulator.engine import Engine
 from poplite.source import here
 from poplite.text import clipped, of_type
@@ -48,6 +58,11 @@ class Transformer:
         self._graph = Graph(self.target)
         self._tensors: dict[TensorOp, Tensor] = {}
         self._places: dict[TensorOp, Placed] = {}
+        self._descriptions: dict[TensorOp, TensorDescription] = {}
+        self._reasons: dict[TensorOp, str] = {}
+        self.storages: dict[TensorOp, Variable] = {}
+        """The variable of each tensor that is stored."""
+        self._votes: tuple[int, Votes] | None = None
         self._computations: list[Computation] = []
         self._engine: Engine | None = None
 
@@ -140,47 +155,86 @@ class Transformer:
 
     def variable(self, op: Op, hint: Any) -> Tensor:
         """Return a new variable for a result, placed by a hint."""
-        lengths = tuple(axis.known_length(f"storing {op.text}") for axis in op.axes)
-        where = self._placed(op, lengths, hint)
-        sizes = tuple(where.order.index(axis) for axis in op.axes)
-        shape = tuple(lengths[op.axes.index(axis)] for axis in where.order)
-        assert len(sizes) == len(shape)
-        made = self._graph.add_variable(
-            op.element_type, shape, op.name or op.what, mapping=where.mapping
-        )
-        return as_axes(made, where.order, op.axes)
+        description = TensorDescription(op.axes, op.element_type, name=op.name or op.what)
+        where = self._placed(op, description, hint, None)
+        stored = description.with_layout(where.layout)
+        return stored.view(stored.allocated(self._graph, where.mapping))
+
+    def description(self, op: Op) -> TensorDescription:
+        """Return the description of a tensor that is stored, or of a view of such."""
+        return described(op, self._description)
+
+    def stored_order(self, op: Op) -> Axes:
+        """Return the axes of an operation as they are stored, or are to be: the outermost first.
+
+        What is computed element by element lies as the tensor that it is of.
+        """
+        axes, strides = op.axes, self.description(op).strides
+        if None in strides:
+            like = self._known_votes().like(op)
+            if like is None:
+                return op.axes
+            axes, strides = like.axes, self.description(like).strides
+        far = dict(zip(axes.roots, strides, strict=True))
+        return some(sorted(op.axes, key=lambda axis: -abs(far[axis.root] or 0)))
+
+    def why(self, op: TensorOp) -> str:
+        """Return where a tensor lies, and why its axes are stored in their order."""
+        return self._reasons[op]
+
+    def _description(self, op: Op) -> TensorDescription:
+        if isinstance(op, TensorOp):
+            self.tensor(op)
+            return self._descriptions[op]
+        return op.tensor_description
 
     def _stored(self, op: TensorOp) -> Tensor:
-        lengths = tuple(axis.known_length(f"storing '{op.name}'") for axis in op.axes)
         for axis in op.axes:
+            axis.known_length(f"storing '{op.name}'")
             axis.keep_length(op.text)
-        where = self._places[op] = self._placed(op, lengths, op.place)
-        order = [op.axes.index(axis) for axis in where.order]
-        shape = tuple(lengths[d] for d in order)
+        choice = self._choice(op)
+        where = self._placed(op, op.storage, op.place, choice.inner)
+        self._places[op] = where
+        own = "its layout is given" if op.storage.fixed else choice.why
+        self._reasons[op] = f"{where.layout!r}: {own}; {where.why}"
+        made = self._descriptions[op] = op.storage.with_layout(where.layout)
         value = op.first_value()
-        stored = None if value is None else value.transpose(order)
+        stored = None if value is None else _in_order(value, op.axes, where.layout)
         if op.constant:
             assert stored is not None
-            made = self._graph.add_constant(
-                op.element_type, shape, stored, op.name, mapping=where.mapping
+            storage = self._graph.add_constant(
+                op.element_type, stored.shape, stored, op.name, mapping=where.mapping
             )
         else:
-            made = self._graph.add_variable(
-                op.element_type, shape, op.name, mapping=where.mapping, initial_value=stored
-            )
-        return as_axes(made, where.order, op.axes)
+            storage = made.allocated(self._graph, where.mapping, stored)
+        self.storages[op] = self._graph.space.variables[-1]
+        return made.view(storage)
 
-    def _placed(self, op: Op, lengths: tuple[int, ...], hint: Any) -> Placed:
+    def _choice(self, op: TensorOp) -> Choice:
+        return self._known_votes().choice(op)
+
+    def _known_votes(self) -> Votes:
+        """Return the votes of all computations that there are by now."""
+        known = len(self._computations)
+        if self._votes is None or self._votes[0] != known:
+            items = [item for each in self._computations for item in each.items]
+            self._votes = known, Votes(roots_of(items), written_by(items))
+        return self._votes[1]
+
+    def _placed(
+        self, op: Op, description: TensorDescription, hint: Any, inner: Axis | None
+    ) -> Placed:
+        layout = description.layout
         if isinstance(hint, TensorOp):
             self.tensor(hint)
             like = self._places[hint]
-            if hint.axes == op.axes:
+            if hint.axes == op.axes and layout in (None, like.layout):
                 return like
             hint = hint.place
         if hint is None:
             hint = self._hint_for(op)
         size = op.element_type.size_bytes
-        return placed(self._graph, op.axes, lengths, size, hint or None)
+        return placed(self._graph, op.axes, size, hint or None, layout, inner)
 
     def _hint_for(self, op: Op) -> dict[Any, Any]:
         """Return the hints that concern a tensor.
@@ -244,47 +298,11 @@ def make_transformer(
     return Transformer(found, map or {}, strict, fuse, checks)
 
 
-def listed_items(results: Any) -> list[Item]:
-    """Return the items of results, in order."""
-    if results is None:
-        return []
-    if isinstance(results, Op | Effect):
-        return [results]
-    if isinstance(results, Mapping):
-        return [item_of(each, "computation") for each in results.values()]
-    if isinstance(results, Iterable) and not isinstance(results, str):
-        return [item_of(each, "computation") for each in results]
-    return [item_of(results, "computation")]
-
-
-def roots_of(items: list[Item]) -> list[Op]:
-    """Return the operations that items compute, and those that they write to."""
-    roots: list[Op] = []
-    waiting: list[Any] = list(items)
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, Op):
-            roots.append(item)
-        else:
-            for name in ("target", "value", "item"):
-                if hasattr(item, name):
-                    waiting.append(getattr(item, name))
-            waiting += [*getattr(item, "items", ()), *getattr(item, "assigns", ())]
-    return roots
-
-
-def needed(roots: list[Op]) -> list[TensorOp]:
-    """Return the tensors that operations are computed of, in order of creation."""
-    found = [each for each in below(roots) if isinstance(each, TensorOp)]
-    return sorted(found, key=lambda each: each.number)
-
-
-def no_tensor(value: Any) -> AxisError:
-    """Return the error for a parameter that is no tensor of its own."""
-    text = value.text if isinstance(value, Op) else clipped(value)
-    return AxisError(
-        f"computation: {text} is no parameter",
-        at=here(),
-        found=of_type(value),
-        fix="a placeholder, or a variable or persistent tensor that a call writes",
-    )
+def _in_order(value: npt.NDArray[Any], axes: Axes, layout: Layout) -> npt.NDArray[Any]:
+    """Return a value of some axes as it is stored, with zeros where there is only room."""
+    ordered = value.transpose([axes.index(axis) for axis in layout.order])
+    if ordered.shape == layout.stored_shape:
+        return ordered
+    made = np.zeros(layout.stored_shape, value.dtype)
+    made[tuple(map(slice, ordered.shape))] = ordered
+    return made

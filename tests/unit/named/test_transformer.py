@@ -228,9 +228,13 @@ def test_explain_tells_what_is_stored_and_why() -> None:
     distance = ng.sum((x - y) ** 2, [H])
     work = ng.make_transformer(tiles=2).computation(distance, x, y)
     told = work.explain().splitlines()
-    assert told[0] == "computation 'computation0': 1 compute set"
-    assert told[1].split() == ["x", "(H:3)", "FLOAT", "placeholder"]
-    assert "reduced: sum((x - y) ** 2, 0), 4 B (with its operand, which is not stored)" in told[3]
+    assert told[0] == (
+        "computation 'computation0' (x, y): 1 compute set, 1 vertex class, 24 B of tensors, "
+        "4 B beside them"
+    )
+    assert told[1].split()[:6] == ["x", "(H:3)", "FLOAT", "placeholder,", "12", "B"]
+    assert told[2] == "    row-major (H): no votes; linear over 1 tile"
+    assert "reduced: sum((x - y) ** 2, 0), 4 B (with its operand, which is not stored)" in told[5]
     assert told[-2:] == ["      v0 = a0 - a1", "      v1 = v0 * v0"]
 
 

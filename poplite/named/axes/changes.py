@@ -1,0 +1,185 @@
+"""Other axes for a tensor's: what may stand in place of them, and what is refused.
+
+`of` is the tensor whose axes they are, for messages.
+"""
+
+from __future__ import annotations
+
+from types import EllipsisType
+from typing import Any, Protocol
+
+from poplite.errors import AxisError, AxisLengthError, MissingAxisError, TensorIndexError
+from poplite.named.axes.axes import (
+    Axes,
+    AxesLike,
+    alike,
+    axes_of,
+    check_lengths,
+    chosen,
+    missing,
+    some,
+)
+from poplite.named.axes.axis import PLAIN, Axis, Root
+from poplite.named.axes.flattened import FlattenedAxis, leaves
+from poplite.source import here
+from poplite.text import clipped, integer_or_none, of_type
+
+Part = slice | int
+"""What is taken of an axis: some of its indices, or one, without the axis."""
+
+ALL = slice(None)
+"""All indices of an axis."""
+
+
+class Named(Protocol):
+    """What messages name."""
+
+    @property
+    def text(self) -> str:
+        """It as messages name it: its axes, and where it was made."""
+
+
+def broader(axes: Axes, like: AxesLike, of: Named) -> Axes:
+    """Return axes that a user listed: all of a tensor's, in any order, and others."""
+    listed = axes_of(like)
+    for axis in axes:
+        if axis not in listed:
+            raise missing("broadcast: what is listed", axis, listed)
+    check_lengths("broadcast", axes, listed, lambda: (of.text, f"listed {listed}"))
+    return listed
+
+
+def ordered(axes: Axes, like: AxesLike, of: Named) -> Axes:
+    """Return a tensor's axes in the order that a user listed; `...` stands for the others."""
+    if like.__class__ is Axes and like.root_set == axes.root_set:
+        own = dict(zip(axes.roots, axes.items, strict=True))
+        return alike([own[root] for root in like.roots], like)
+    listed = chosen(like, axes, "axes_with_order")
+    left = axes - listed
+    if left.items:
+        raise MissingAxisError(
+            f"axes_with_order: axis '{left[0].name}' is not listed",
+            at=here(),
+            found=of.text,
+            fix="all axes, or '...' for the others",
+        )
+    return listed
+
+
+def relabelled(axes: Axes, like: AxesLike, of: Named) -> Axes:
+    """Return axes that a user listed in place of a tensor's, one for one, of equal lengths."""
+    listed = axes_of(like)
+    if len(listed) != len(axes):
+        raise AxisError(
+            f"cast_axes: {len(listed)} axes {listed} for {len(axes)}",
+            at=here(),
+            found=of.text,
+            fix="one for each, in their order",
+        )
+    for own, new in zip(axes, listed, strict=True):
+        one, other = own.length, new.length
+        if one != other and one is not None and other is not None:
+            raise AxisLengthError(
+                f"cast_axes: axis '{own.name}' has length {one}, '{new.name}' {other}",
+                at=here(),
+                found=of.text,
+                fix="axes of equal lengths; ng.axes_with_order changes the order",
+            )
+    return listed
+
+
+def joined(axes: Axes, like: AxesLike, name: str | None, of: Named) -> tuple[Axes, int]:
+    """Return a tensor's axes with some, that stand side by side, as one, and where this stands.
+
+    None for all of them; none at all make an axis of length 1 at the end.
+    """
+    listed = axes if like is None else chosen(like, axes, "flatten")
+    one = FlattenedAxis(listed)
+    if name is not None:
+        one.root.shown = name
+    if not listed.items:
+        return some([*axes.items, one]), len(axes)
+    first = axes.index(listed[0])
+    behind = first + len(listed)
+    if axes.roots[first:behind] != listed.roots:
+        raise AxisError(
+            f"flatten: {listed} do not stand side by side in this order",
+            at=here(),
+            found=of.text,
+            fix=f"ng.axes_with_order(x, [..., {', '.join(listed.names)}]) first",
+        )
+    return some([*axes.items[:first], one, *axes.items[behind:]]), first
+
+
+def parted(axes: Axes, axis: Axis | None, of: Named) -> Axes:
+    """Return a tensor's axes with the parts of a flattened one, or of all, in its place."""
+    listed = chosen(axis, axes, "unflatten") if axis is not None else axes
+    flat = some([each for each in listed if isinstance(each, FlattenedAxis)])
+    if not flat.items:
+        raise AxisError(
+            "unflatten: no axis is a flattened one",
+            at=here(),
+            found=of.text,
+            fix="ng.flatten(x, axes) makes one",
+        )
+    items: list[Axis] = []
+    for each in axes:
+        items += each.axes if isinstance(each, FlattenedAxis) and each in flat else [each]
+    return Axes(items)
+
+
+def regrouped(axes: Axes, others: Axes, of: Named) -> Axes:
+    """Return axes that join or part a tensor's, of the same leaves in the same order."""
+    if [each.root for each in leaves(axes)] != [each.root for each in leaves(others)]:
+        raise AxisError(
+            f"{others} are not the axes {axes}, joined or parted",
+            at=here(),
+            found=of.text,
+            fix="the same parts in the same order",
+        )
+    return others
+
+
+def without(axes: Axes, parts: dict[Root, Part]) -> Axes:
+    """Return a tensor's axes when some indices are taken of them; one index drops an axis."""
+    items = list(axes.items)
+    dropped = []
+    for root, part in parts.items():
+        where = axes.roots.index(root)
+        if isinstance(part, int):
+            dropped.append(where)
+        else:
+            items[where] = items[where].part(part)
+    if not dropped:
+        return alike(items, axes)
+    return some([each for n, each in enumerate(items) if n not in dropped])
+
+
+def part_of(axis: Axis, part: Any, of: Named) -> Part:
+    """Return what a user takes of an axis, with an index counted from its begin."""
+    if isinstance(part, EllipsisType):
+        return ALL
+    if isinstance(part, slice):
+        start, stop, step = part.start, part.stop, part.step
+        if type(start) in PLAIN and type(stop) in PLAIN and type(step) in PLAIN and step != 0:
+            return part
+        axis.slice(part)  # which refuses what is no slice of whole numbers
+        numbers = [integer_or_none(each) for each in (part.start, part.stop, part.step)]
+        return slice(*numbers)
+    index = integer_or_none(part)
+    if index is None or isinstance(part, bool):
+        raise TensorIndexError(
+            f"axis '{axis.name}': {clipped(part)} is no index",
+            at=here(),
+            found=f"{of_type(part)}; {of.text}",
+            fix=f"x[{axis.name}, 0], or x[{axis.name}, 1:3]",
+        )
+    length = axis.known_length(f"index {index} of axis '{axis.name}'") if index < 0 else axis.length
+    if length is not None and not -length <= index < length:
+        raise TensorIndexError(
+            f"axis '{axis.name}' has length {length}: there is no index {index}",
+            at=here(),
+            found=of.text,
+            fix=f"from {-length} to {length - 1}" if length else "no index at all",
+        )
+    return index if index >= 0 or length is None else index + length

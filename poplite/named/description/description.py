@@ -1,0 +1,536 @@
+"""What is known of a tensor before it has storage, and where its elements lie when it has.
+
+TensorDescription((H:3, W:4))               an allocation, whose layout is free
+    .slice({H: slice(None, None, -1)})      a view of it
+    .flatten()                              a view of the view
+
+A description holds facts. `view` makes a `pl.Tensor` of them, as soon as there is storage: the
+steps are replayed on it, so a layout that is chosen late changes no description.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, Literal, NamedTuple
+
+from poplite.errors import AxisError, TensorIndexError
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.machine.target import Target
+from poplite.named.axes import changes
+from poplite.named.axes.axes import Axes, AxesLike, axes_of, check_lengths, chosen, missing, some
+from poplite.named.axes.axis import Axis, Root, length_of
+from poplite.named.axes.flattened import FlattenedAxis
+from poplite.named.description import steps
+from poplite.named.description.digits import merged
+from poplite.named.description.explained import explained, needs_copy
+from poplite.named.description.layout import Layout, layout_of, row_major
+from poplite.source import here
+from poplite.text import amount, clipped, integer_or_none
+from poplite.types import FLOAT, ElementTypeLike, element_type
+
+_TRANSPOSE, _REORDER = steps.Ordered("transpose"), steps.Ordered("reorder")
+_BROADCAST, _CAST = steps.Ordered("broadcast"), steps.Relabelled("cast")
+_FLATTEN, _UNFLATTEN = steps.Regrouped("flatten"), steps.Regrouped("unflatten")
+
+
+class Element(NamedTuple):
+    """Where an element is stored.
+
+    Attributes:
+        base: the description of the storage.
+        offset: in it, in elements.
+    """
+
+    base: TensorDescription
+    offset: int
+
+
+class TensorDescription:
+    """The axes of a tensor, its element type, and where its elements lie.
+
+    It does not change; each method returns another one, on the same storage.
+
+    Args:
+        axes: of the tensor.
+        dtype: element type.
+        layout: in which order, and with how much room, it is stored; None as long as that is free.
+        name: for messages.
+        read_only: whether nothing can be assigned to it: a constant, or a result.
+
+    Attributes:
+        axes: its axes, in its order.
+        dtype: element type.
+        sources: what it is a view of: one description, or several that stand behind each other;
+            none for an allocation, which has storage of its own.
+        step: how it is made of these; None for an allocation.
+        name: for messages.
+        line: the user's line that made it.
+
+    Source: "Tensor descriptions" and "Views" of seeds 000, 001 and 003.
+
+    >>> import poplite.named as ng
+    >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+    >>> image = TensorDescription([H, W], layout=ng.row_major([H, W], {W: 8}), name="image")
+    >>> image.strides, image.transpose().strides, image.slice({H: slice(None, None, -1)}).strides
+    ((8, 1), (1, 8), (-8, 1))
+    >>> image.at((2, 3)).offset
+    19
+    """
+
+    name: str = ""
+    sources: tuple[TensorDescription, ...] = ()
+    step: steps.Step | None = None
+    _layout: Layout | None = None
+    _is_read_only: bool = False
+
+    def __init__(
+        self,
+        axes: AxesLike,
+        dtype: ElementTypeLike = FLOAT,
+        layout: Layout | None = None,
+        name: str = "",
+        read_only: bool = False,
+    ) -> None:
+        self.axes = axes_of(axes)
+        self.dtype = element_type(dtype)
+        self.name, self.line = name, here()
+        self._layout = layout_of(layout, self.axes, f"description {name}".rstrip())
+        self._is_read_only = read_only
+
+    def seen(self, axes: Axes, step: steps.Step, *more: TensorDescription) -> TensorDescription:
+        """Return a view of this description, and of more that stand behind it, by one step."""
+        made = TensorDescription.__new__(TensorDescription)
+        made.axes, made.dtype, made.line = axes, self.dtype, here()
+        made.sources, made.step = (self, *more), step
+        return made
+
+    # -- facts -----------------------------------------------------------------------------------
+
+    @property
+    def rank(self) -> int:
+        """Number of axes."""
+        return len(self.axes)
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        """The length of each axis; None for one that is not set."""
+        return self.axes.lengths
+
+    @property
+    def is_view(self) -> bool:
+        """Whether it has no storage of its own."""
+        return self.step is not None
+
+    @cached_property
+    def bases(self) -> tuple[TensorDescription, ...]:
+        """The allocations that it is a view of, each once, in order; of an allocation itself."""
+        if not self.sources:
+            return (self,)
+        found = [base for each in self.sources for base in each.bases]
+        return tuple({id(each): each for each in found}.values())
+
+    @property
+    def base(self) -> TensorDescription | None:
+        """The one allocation that it is a view of; None for an allocation, and for several."""
+        return self.bases[0] if self.is_view and len(self.bases) == 1 else None
+
+    @property
+    def layout(self) -> Layout | None:
+        """The layout of its storage; None while that is free, and for several storages."""
+        return self.bases[0]._layout if len(self.bases) == 1 else None
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the layout of all its storage is known."""
+        return all(each._layout is not None for each in self.bases)
+
+    @cached_property
+    def read_only(self) -> bool:
+        """Whether nothing can be assigned to it.
+
+        Constants and results are; so is a view in which an element stands for several, or that
+        stands for several tensors. Other views are as what they are views of.
+        """
+        if not self.sources:
+            return self._is_read_only
+        if isinstance(self.step, steps.Concat):
+            return True
+        if isinstance(self.step, steps.Ordered) and len(self.axes) > len(self.sources[0].axes):
+            return True
+        return self.sources[0].read_only
+
+    @property
+    def sizes(self) -> tuple[int | None, ...]:
+        """The room that each axis has in storage; of views, the lengths."""
+        layout = None if self.is_view else self._layout
+        return self.shape if layout is None else layout.sizes
+
+    @cached_property
+    def _strided(self) -> steps.Strided | None:
+        """Where elements lie, as far as strides tell it; None while a layout is free, too."""
+        if not self.sources:
+            if self._layout is None:
+                return None
+            return steps.Strided.of(self._layout)
+        if len(self.sources) > 1:
+            return None
+        (source,) = self.sources
+        assert self.step is not None
+        where = source._strided
+        return None if where is None else self.step.strided(source.axes, where, self.axes)
+
+    @property
+    def strides(self) -> tuple[int | None, ...]:
+        """How far apart the elements of neighbouring indices are, in elements, with a sign.
+
+        None for an axis whose elements no single stride reaches, and for all axes while the layout
+        is free, or where a view stands for several storages. For lengths 0 and 1 it says nothing.
+        """
+        where = self._strided
+        return (None,) * len(self.axes) if where is None else where.strides
+
+    @property
+    def offset(self) -> int | None:
+        """Where the element at index 0 of all axes lies; None where no stride is known."""
+        return None if self._strided is None else self._strided.offset
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether its elements, in row-major order, lie one behind the other in one storage."""
+        if self._strided is None:
+            return self.fixed and len(self.bases) == 1 and self._example.is_contiguous()
+        digits = [each for own in self._strided.digits if own is not None for each in own]
+        if None in self._strided.digits:
+            return self._example.is_contiguous()
+        found = merged(digits)
+        return len(found) == 1 and (found[0][1] == 1 or found[0][0] < 2)
+
+    @property
+    def contains_aliases(self) -> bool:
+        """Whether an element of storage stands for several of its elements."""
+        return self._example.contains_aliases()
+
+    @cached_property
+    def _example(self) -> Tensor:
+        """The view of variables of a graph that is made for the question."""
+        graph = Graph(Target(tiles=1))
+        return self.view(*(each.allocated(graph) for each in self.bases))
+
+    def at(self, index: Sequence[int]) -> Element:
+        """Return where an element is stored.
+
+        Args:
+            index: one for each axis.
+
+        Raises:
+            TensorIndexError: for an index that an axis has not, and for another number of them.
+            AxisError: while the layout is free.
+        """
+        numbers = [integer_or_none(each) for each in index]
+        lengths = [axis.known_length("at") for axis in self.axes]
+        is_inside = len(numbers) == len(lengths) and all(
+            each is not None and 0 <= each < length
+            for each, length in zip(numbers, lengths, strict=True)
+        )
+        if not is_inside:
+            raise TensorIndexError(
+                f"at: there is no index {clipped(tuple(index))}",
+                at=here(),
+                found=self.text,
+                fix=f"one for each axis, below {tuple(lengths)}",
+            )
+        base, own = self, tuple(each or 0 for each in numbers)
+        while base.step is not None:
+            which, own = base.step.origin([s.axes for s in base.sources], own, base.axes)
+            base = base.sources[which]
+        if base._layout is None:
+            raise AxisError(
+                "at: the layout is free", at=here(), found=base.text, fix=_LAYOUTS.format(base.axes)
+            )
+        strides = base._layout.strides
+        return Element(base, sum(i * s for i, s in zip(own, strides, strict=True)))
+
+    # -- views -----------------------------------------------------------------------------------
+
+    def transpose(self) -> TensorDescription:
+        """Return it with its axes in reverse."""
+        return self.seen(some(reversed(self.axes.items)), _TRANSPOSE)
+
+    def reorder(self, axes: AxesLike) -> TensorDescription:
+        """Return it with its axes in another order; `...` stands for those that are not listed.
+
+        Raises:
+            MissingAxisError: for an axis that it has not, and one that is not listed.
+        """
+        return self.seen(changes.ordered(self.axes, axes, self), _REORDER)
+
+    def broadcast(self, axes: AxesLike) -> TensorDescription:
+        """Return it by more axes, along which it is repeated.
+
+        Args:
+            axes: all of its axes, in any order, and others.
+
+        Raises:
+            MissingAxisError: for an axis of its own that is not listed.
+            AxisLengthError: for an axis whose length differs.
+        """
+        return self.seen(changes.broader(self.axes, axes, self), _BROADCAST)
+
+    def cast(self, axes: AxesLike) -> TensorDescription:
+        """Return it by other axes, one for one, of equal lengths.
+
+        Raises:
+            AxisLengthError: for a length that differs.
+            AxisError: for another number of axes.
+        """
+        return self.seen(changes.relabelled(self.axes, axes, self), _CAST)
+
+    def slice(self, parts: Mapping[Axis, Any]) -> TensorDescription:
+        """Return some indices of it.
+
+        Args:
+            parts: for an axis a slice, with a step of any sign, or an index, which drops the axis.
+
+        Raises:
+            MissingAxisError: for an axis that it has not.
+            TensorIndexError: for an index that an axis has not.
+        """
+        made: dict[Root, changes.Part] = {}
+        for axis, part in parts.items():
+            try:
+                own = self.axes.own(axis)
+            except (AttributeError, ValueError):
+                raise missing("slice", axis, self.axes) from None
+            made[own.root] = changes.part_of(own, part, self)
+        return self.seen(changes.without(self.axes, made), steps.Parts(made))
+
+    def flatten(
+        self,
+        axes: AxesLike = None,
+        *,
+        copy: Literal["never", "view"] | None = None,
+    ) -> TensorDescription:
+        """Return it with several axes, which stand side by side, as one.
+
+        Args:
+            axes: the axes, in their order; left out, all of them.
+            copy: "never" to refuse a flat axis that no single stride reaches, so that nobody has to
+                copy elements to step over them; "view" to make it a view of several pieces. Left
+                out, "never" where the layout is known, "view" while it is free.
+
+        Raises:
+            NeedsCopyError: where no single stride reaches all elements.
+            AxisError: for axes that do not stand side by side.
+
+        Source: seed 003, "flattening"; the condition is `stride == inner length * inner stride`
+        for each pair of neighbours whose lengths are not 1.
+        """
+        joined, first = changes.joined(self.axes, axes, None, self)
+        if copy != "view":
+            self._check_stride(joined.items[first], first)
+        return self.seen(joined, _FLATTEN)
+
+    def unflatten(self, axis: Axis | None = None) -> TensorDescription:
+        """Return it with the parts of a flattened axis in its place; left out, of all of them.
+
+        Raises:
+            AxisError: for an axis that is not flattened.
+        """
+        parted = changes.parted(self.axes, axis, self)
+        return self.seen(parted, _UNFLATTEN)
+
+    def concat(self, others: Sequence[TensorDescription], axis: Axis) -> TensorDescription:
+        """Return it with others behind it along an axis: a view of several storages.
+
+        Args:
+            others: of the same axes, in any order, and the same element type; lengths differ along
+                `axis` only.
+            axis: along which they stand.
+
+        Raises:
+            MissingAxisError: for one without an axis that this has.
+            AxisLengthError: for a length that differs.
+        """
+        (own,) = chosen([axis], self.axes, "concat")
+        total = own.known_length("concat")
+        listed = []
+        for each in others:
+            (other,) = chosen([axis], each.axes, "concat")
+            total += other.known_length("concat")
+            order = changes.ordered(each.axes, self.axes, each)
+            check_lengths("concat", self.axes - own, order - own, partial(_texts, self, each))
+            if each.dtype is not self.dtype:
+                raise AxisError(
+                    f"concat: {each.dtype!r} behind {self.dtype!r}",
+                    at=here(),
+                    found=f"{self.text}\n{each.text}",
+                    fix="descriptions of one element type",
+                )
+            listed.append(each if each.axes == order else each.reorder(order))
+        along = own if own.length == total else own.origin.resized(total)
+        axes = some([along if each == own else each for each in self.axes])
+        return self.seen(axes, steps.Concat(along.root), *listed)
+
+    def pad(self, widths: Mapping[Axis, tuple[int, int]]) -> TensorDescription:
+        """Return it with a border of constants along axes: a view of several storages.
+
+        Args:
+            widths: for each axis the elements before and behind, from 0.
+
+        Raises:
+            MissingAxisError: for an axis that it has not.
+            AxisLengthError: for a width that is no whole number from 0.
+        """
+        made = self
+        for axis, (before, behind) in widths.items():
+            (own,) = chosen([axis], made.axes, "pad")
+            border = TensorDescription((), self.dtype, row_major(()), "border", read_only=True)
+            parts = []
+            for count in (before, behind):
+                number = length_of(count, f"{own.name}, of a border")
+                wide = [own.resized(number) if each == own else each for each in made.axes]
+                parts.append([border.broadcast(wide)] if number else [])
+            listed = [*parts[0], made, *parts[1]]
+            first, others = listed[0], listed[1:]
+            made = first.concat(others, own) if others else made
+        return made
+
+    # -- storage ---------------------------------------------------------------------------------
+
+    def with_layout(self, layout: Layout) -> TensorDescription:
+        """Return the same view of storage that has a layout: all steps are taken again.
+
+        Args:
+            layout: of the storage.
+
+        Raises:
+            AxisError: for a layout that is fixed already, and for a view of several storages.
+            MissingAxisError: for a layout of other axes.
+        """
+        if len(self.bases) > 1:
+            raise AxisError(
+                f"with_layout: a view of {amount(len(self.bases), 'storage')}",
+                at=here(),
+                found=self.text,
+                fix="with_layout of each, before they are joined",
+            )
+        if self.fixed and self.layout != layout:
+            raise AxisError(
+                f"with_layout: the layout is fixed, {self.layout!r}",
+                at=here(),
+                found=self.text,
+                fix="a description without layout=",
+            )
+        (base,) = self.bases
+        stored = TensorDescription(base.axes, base.dtype, layout, base.name, base.read_only)
+        stored.line = base.line
+        return self.on({id(base): stored})
+
+    def on(self, bases: Mapping[int, TensorDescription]) -> TensorDescription:
+        """Return the same view of other allocations, by the `id` of those that they replace."""
+        if not self.sources:
+            return bases.get(id(self), self)
+        assert self.step is not None
+        first, *more = (each.on(bases) for each in self.sources)
+        made = first.seen(self.axes, self.step, *more)
+        made.name, made.line = self.name, self.line
+        return made
+
+    def allocated(self, graph: Graph, mapping: Any = 0, initial_value: Any = None) -> Tensor:
+        """Return a new variable for the storage of an allocation, in its stored shape.
+
+        Args:
+            graph: where it is added.
+            mapping: of its elements, as stored, to tiles.
+            initial_value: of the stored shape.
+        """
+        shape = (self._layout or row_major(self.axes)).stored_shape
+        return graph.add_variable(
+            self.dtype, shape, self.name, mapping=mapping, initial_value=initial_value
+        )
+
+    def view(self, *storage: Tensor) -> Tensor:
+        """Return the elements as a `pl.Tensor`, one dimension for each axis.
+
+        Args:
+            storage: for each of `bases` a tensor of its stored shape; listed order while its layout
+                is free.
+
+        Raises:
+            AxisError: for another number of tensors, or one of another shape.
+
+        >>> import poplite as pl, poplite.named as ng
+        >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+        >>> x = TensorDescription([H, W], layout=ng.column_major([H, W]))
+        >>> stored = pl.Graph().add_variable(pl.FLOAT, (4, 3), "x", mapping=0)
+        >>> x.flatten(copy="view").view(stored).shape, x.slice({H: 1}).view(stored).shape
+        ((12,), (4,))
+        """
+        if len(storage) != len(self.bases):
+            raise AxisError(
+                f"view: {amount(len(storage), 'tensor')} for {amount(len(self.bases), 'storage')}",
+                at=here(),
+                found=self.text,
+                fix="one for each of description.bases",
+            )
+        of = {id(base): tensor for base, tensor in zip(self.bases, storage, strict=True)}
+        return self._view(of)
+
+    def _view(self, storage: Mapping[int, Tensor]) -> Tensor:
+        if self.sources:
+            assert self.step is not None
+            tensors = [each._view(storage) for each in self.sources]
+            return self.step.view([each.axes for each in self.sources], tensors, self.axes)
+        layout, tensor = self._layout or row_major(self.axes), storage[id(self)]
+        if tensor.shape != layout.stored_shape:
+            raise AxisError(
+                f"view: storage of shape {tensor.shape} for {layout!r}",
+                at=here(),
+                found=self.text,
+                fix=f"shape {layout.stored_shape}",
+            )
+        lengths = [axis.known_length("a view") for axis in layout.order]
+        if tensor.shape != tuple(lengths):
+            tensor = tensor[tuple(slice(length) for length in lengths)]
+        if layout.order == self.axes:
+            return tensor
+        return tensor.dim_shuffle([layout.order.roots.index(root) for root in self.axes.roots])
+
+    def _check_stride(self, axis: Axis, first: int) -> None:
+        """Raise NeedsCopyError where no single stride reaches all of an axis that joins some."""
+        where = self._strided
+        if where is None or not isinstance(axis, FlattenedAxis):
+            return
+        own = where.digits[first : first + len(axis.axes)]
+        known = [digit for each in own if each is not None for digit in each]
+        if None in own or len(merged(known)) > 1:
+            raise needs_copy(self.text, axis, axis.axes, own)
+
+    # -- text ------------------------------------------------------------------------------------
+
+    @property
+    def text(self) -> str:
+        """It as messages name it."""
+        what = f"view by {self.step.what}" if self.step is not None else "description"
+        name = f"'{self.name}' " if self.name else ""
+        return f"{name}{self.axes}, {what} made at {self.line}"
+
+    def explain(self) -> str:
+        """Return its axes, layout and steps, and where its elements lie: a line for each."""
+        pieces = 0 if self._strided is not None or not self.fixed else self._example.num_regions()
+        return explained(self, pieces)
+
+    def __repr__(self) -> str:
+        kind = (
+            f"view by {self.step.what}" if self.step is not None else repr(self._layout or "free")
+        )
+        return f"<TensorDescription {self.name + ' ' if self.name else ''}{self.axes} {kind}>"
+
+
+def _texts(one: TensorDescription, other: TensorDescription) -> tuple[str, str]:
+    return one.text, other.text
+
+
+_LAYOUTS = "layout=ng.row_major({0}), or with_layout"
