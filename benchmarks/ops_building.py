@@ -4,9 +4,9 @@
 
 A network of 20 layers of ten operations: products with a bias and an activation, reductions along
 rows and columns, softmax, random numbers, slices, rows by number, the largest elements, copies,
-losses, and steps of optimizers. Its layers are all alike, or no two have the same shapes. No engine
-is made, and every sample plans its products anew. The baseline keeps what was asked for as plain
-objects.
+losses, and steps of optimizers. Its layers are all alike, or no two have the same shapes: then 49
+products have to be planned instead of one, a tenth of a second each. No engine is made, and every
+sample plans its products anew. The baseline keeps what was asked for as plain objects.
 """
 
 from __future__ import annotations
@@ -98,14 +98,14 @@ def rows(small: bool, samples: int) -> list[Row]:
     """All rows of this script."""
     size, step, layers = (32, 2, 2) if small else (512, 16, LAYERS)
     made = []
-    for what, widths in (
-        ("layers alike", [size] * layers),
-        ("layers all different", [size + (-1) ** k * step * k for k in range(layers)]),
+    for what, widths, limit in (
+        ("layers alike", [size] * layers, 2.0),
+        ("layers all different", [size + (-1) ** k * step * k for k in range(layers)], 8.0),
     ):
         work = partial(build, size, widths, small=small)
         ours, baseline = in_turn(work, partial(objects, size, widths), min(samples, 3))
         name = f"{OPERATIONS * layers} mixed operations, {what}, planned and built"
-        made.append(Row(name, min(ours), "s", "<=", 2.0, ours, baseline))
+        made.append(Row(name, min(ours), "s", "<=", limit, ours, baseline))
     return made
 
 

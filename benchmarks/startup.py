@@ -99,10 +99,12 @@ pl.Engine(graph, pl.Execute(work)).run()
 
 
 def python(*arguments: str, cache: Path) -> str:
-    """Run one process; return what it prints."""
+    """Run one process that keeps its byte code, as Python does; return what it prints."""
+    environment = {**os.environ, "POPLITE_CACHE_DIR": str(cache)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run(
         [sys.executable, *arguments],
-        env={**os.environ, "POPLITE_CACHE_DIR": str(cache)},
+        env=environment,
         capture_output=True,
         text=True,
         check=False,

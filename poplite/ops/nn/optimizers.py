@@ -16,6 +16,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
 from poplite.ops.fuse.lowering import Root
 from poplite.ops.mathematics import sqrt
+from poplite.ops.operands import beside
 from poplite.ops.record import lower
 from poplite.program import Sequence
 from poplite.source import here
@@ -154,6 +155,7 @@ def adam(
         The parameter.
 
     Raises:
+        InvalidOption: for a state that `adam_state` did not make, and betas that are not two.
         the errors of `sgd`.
 
     >>> import poplite as pl
@@ -166,9 +168,13 @@ def adam(
     array([ 0.75, -2.75], dtype=float32)
     """
     w, g = _operands(parameter, gradient, "ops.nn.adam")
+    if not isinstance(state, AdamState):
+        raise beside("ops.nn.adam", "state", state, f"ops.nn.adam_state({parameter.name})")
     first, second, shares = state
     for tensor, role in ((first, "state.first"), (second, "state.second")):
         _check_state(parameter, tensor, role, "ops.nn.adam")
+    if not isinstance(betas, tuple | list) or len(betas) != 2:
+        raise beside("ops.nn.adam", "betas", betas, "two numbers, such as betas=(0.9, 0.999)")
     one, other = betas
     change = first / shares[0] / (sqrt(second / shares[1]) + epsilon)
     if not _is_zero(decay):

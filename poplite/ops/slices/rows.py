@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.expr.build import number
 from poplite.expr.operand import Operand
-from poplite.expr.tree import Expr
+from poplite.expr.tree import ElementClass, Expr, Number
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
@@ -18,6 +20,7 @@ from poplite.ops.choices import iota, where
 from poplite.ops.comparisons import equal
 from poplite.ops.operands import (
     FLOATS,
+    beside,
     called,
     check_placed,
     count_of,
@@ -68,7 +71,8 @@ def one_hot(
         A new variable: the shape of the indices, and the depth.
 
     Raises:
-        ElementTypeError: for indices of another type.
+        ElementTypeError: for indices of another type, and numbers that `dtype` does not hold.
+        InvalidOption: for `on` and `off` that are no numbers.
         TensorIndexError: when the program runs, for an index out of range.
         ControlProgramError: without `program=` outside of all steps.
 
@@ -83,7 +87,7 @@ def one_hot(
     """
     what = "ops.one_hot"
     depth, kind = count_of(what, "depth", depth), element_type(dtype)
-    one, other = number(on, kind, what), number(off, kind, what)
+    one, other = (_element(what, *each, kind) for each in (("on", on), ("off", off)))
     columns = iota((depth,), UNSIGNED_INT)
     where(equal(columns, 0), one, other)  # refuses types, before anything is recorded
     given = operand(what, indices, program, "indices")
@@ -92,6 +96,15 @@ def one_hot(
     is_on = equal(columns, numbers.reshape((*numbers.shape, 1)))
     found = where(is_on, one, other)
     return stored(found, name=name, program=program)
+
+
+def _element(what: str, name: str, value: object, kind: ElementClass) -> Number:
+    """Return a number that elements may be."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, bool | int | float):
+        raise beside(what, name, value, f"a number, such as {name}=1")
+    return number(value, kind, f"{what}, {name}")
 
 
 def select_from_rows(

@@ -106,6 +106,8 @@ SLICES: dict[str, Call] = {
     "one_hot, type": lambda t: ops.one_hot(t.x * 2, 3, program=t.p),
     "one_hot, depth": lambda t: ops.one_hot(t.k * 2, -3, program=t.p),
     "one_hot, number": lambda t: ops.one_hot(t.k, 3, on=2.5, dtype=pl.INT, program=t.p),
+    "one_hot, no number": lambda t: ops.one_hot(t.k, 3, on="a", program=t.p),  # type: ignore[arg-type]
+    "one_hot, nothing": lambda t: ops.one_hot(t.k, 3, off=None, program=t.p),  # type: ignore[arg-type]
     "one_hot, element type": lambda t: ops.one_hot(t.k, 3, dtype=pl.QUARTER, program=t.p),
     "select, shape": lambda t: ops.select_from_rows(t.m, t.k[:2], program=t.p),
     "select, graph": lambda t: ops.select_from_rows(t.m, t.other_k, program=t.p),
@@ -129,6 +131,8 @@ REST: dict[str, Call] = {
     "sgd, gradient": lambda t: nn.sgd(t.m, t.x * 2, 0.1, program=t.p),
     "sgd, velocity": lambda t: nn.sgd(t.m, t.m * 2, 0.1, velocity=t.x, program=t.p),
     "sgd, constant": lambda t: nn.sgd(t.one, t.x * 2, 0.1, velocity=t.x, program=t.p),
+    "adam, state": lambda t: nn.adam(t.m, t.m * 2, (t.m, t.m, t.m), program=t.p),  # type: ignore[arg-type]
+    "adam, no state": lambda t: nn.adam(t.m, t.m * 2, None, program=t.p),  # type: ignore[arg-type]
     "adam_state": lambda t: nn.adam_state(t.bare),
 }
 
@@ -174,6 +178,12 @@ def test_nothing_is_left_of_a_refused_operation(name: str) -> None:
         (lambda t: ops.multi_slice(t.m, t.k, plan=3, program=t.p), "plan is 3"),  # type: ignore[arg-type]
         (lambda t: ops.sort(t.x, name=3, program=t.p), "the name of a step is text, but 3"),  # type: ignore[arg-type]
         (lambda t: ops.one_hot(t.k, -3, program=t.p), "depth is -3"),
+        (lambda t: ops.one_hot(t.k, 3, on="a", program=t.p), "on is 'a'"),  # type: ignore[arg-type]
+        (lambda t: nn.adam(t.m, t.m, None, program=t.p), r"ops\.nn\.adam_state\(m\)"),  # type: ignore[arg-type]
+        (
+            lambda t: nn.adam(t.m, t.m, nn.adam_state(t.m), betas=0.9, program=t.p),  # type: ignore[arg-type]
+            "betas is 0.9",
+        ),
     ],
 )
 def test_an_expression_is_named_as_it_is_written(call: Call, text: str) -> None:
