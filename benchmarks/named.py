@@ -225,12 +225,13 @@ def layers(small: bool, samples: int) -> list[Row]:
         work = device.computation([again, *ng.deriv(again, others)], y)
         lowered.append(_timed(lambda work=work: work.engine))  # type: ignore[misc]
     sets = device.graph.compute_sets
-    classes = len({v.vertex_class for each in sets for v in each.vertices})
+    used = {v.vertex_class for each in sets for v in each.vertices}
+    made = [each for each in used if not each.__module__.startswith("poplite.vertices.")]
     return [
         Row("300 operations: built", 1e3 * min(built), "ms", "<=", 5.0, built, built),
         Row("300 operations: derived", 1e3 * min(derived), "ms", "<=", 30.0, derived, derived),
         Row("300 operations: lowered", min(lowered), "s", "<=", 1.0, lowered, lowered),
-        Row("300 operations: classes", classes, "", "<=", 8, lowered, lowered),
+        Row("300 operations: classes made", len(made), "", "<=", 8, lowered, lowered),
     ]
 
 

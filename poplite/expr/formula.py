@@ -42,15 +42,15 @@ MOST_NODES, MOST_LEVELS = 200, 60
 """What is written; formulas that share parts can be very long, and others very deep."""
 
 
-def formula(expr: Expr) -> str:
-    """Return an expression as one would write it.
+def formula(expr: Expr, most_nodes: int = MOST_NODES) -> str:
+    """Return an expression as one would write it, with three dots for what follows so many parts.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
     >>> formula(-(x + 1) * pl.ops.exp(x))
     '-(x + 1.0) * exp(x)'
     """
-    left, levels = [MOST_NODES], [MOST_LEVELS]
+    left, levels = [most_nodes], [MOST_LEVELS]
 
     def written(node: Expr, above: int, is_right: bool = False) -> str:
         left[0] -= 1

@@ -9,7 +9,7 @@ a @ b               Contraction(Leaf(a), Leaf(b))
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from poplite.errors import ElementTypeError
@@ -92,16 +92,9 @@ class Expr(Operand):
     def leaves(self) -> tuple[Operand, ...]:
         """The tensors that it reads, each once, in the order of the formula."""
         found: dict[int, Operand] = {}
-        seen: set[Expr] = set()  # parts may be shared, and shared parts have parts that are
-        waiting: list[Expr] = [self]
-        while waiting:
-            node = waiting.pop()
-            if node in seen:
-                continue
-            seen.add(node)
+        for node in new_parts(self, set()):
             if isinstance(node, Leaf):
                 found.setdefault(id(node.tensor), node.tensor)
-            waiting += reversed(node.operands)
         return tuple(found.values())
 
     def __repr__(self) -> str:
@@ -342,3 +335,18 @@ class View(Expr):
     ) -> None:
         super().__init__(operands, shape, element_type)
         self.how = how
+
+
+def new_parts(expr: Expr, seen: set[Expr]) -> Iterator[Expr]:
+    """Yield an expression and its parts, as the formula names them, but for those seen before.
+
+    Parts may be shared, and shared parts have parts that are.
+    """
+    waiting = [expr]
+    while waiting:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        yield node
+        waiting += reversed(node.operands)

@@ -74,7 +74,8 @@ from poplite.ops.control import (
     together as together,
     while_ as while_,
 )
-from poplite.ops.fuse.lowering import Note as Note, Root as Root
+from poplite.ops.fuse.lowering import Root as Root
+from poplite.ops.fuse.notes import Note as Note
 from poplite.ops.many_reductions import reduce_many as reduce_many
 from poplite.ops.mathematics import (
     acos as acos,

@@ -11,14 +11,15 @@ from poplite.expr.arguments import bind, number_of_arguments
 from poplite.expr.build import as_expr, number
 from poplite.expr.formula import formula, operation_name
 from poplite.expr.operand import Operand
-from poplite.expr.tree import Expr, Leaf, Weak
+from poplite.expr.tree import Contraction, Expr, Leaf, Weak, new_parts
 from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import expression, shared
-from poplite.ops.fuse.contractions import check_products
-from poplite.ops.fuse.lowering import NOTES, Lowering, Root
+from poplite.ops.fuse.contractions import layout_of
+from poplite.ops.fuse.lowering import Lowering, Root
+from poplite.ops.fuse.notes import NOTES
 from poplite.ops.fuse.placement import Mappings
 from poplite.ops.operands import check_closed, check_name, check_writeable, graph_of
 from poplite.program import Sequence as Steps
@@ -193,8 +194,9 @@ def _lower(
     roots = [_typed(root, usage) for root in roots]
     graph = graph or _graph(roots, program, usage)
     mappings = Mappings(graph)
+    seen: set[Expr] = set()
     for root in roots:
-        _check(mappings, root, usage)
+        _check(mappings, root, usage, seen)
     target = append_to(graph, program, usage)
     roots = [_named(root) for root in roots]
     for root in roots:
@@ -203,7 +205,7 @@ def _lower(
     work = Lowering(recorder(graph, target), mappings)
     name = roots[0].name if roots else ""
     outs = [root.out for root in roots if root.out is not None]
-    work.recorder.uses(name, [leaf for root in roots for leaf in _tensors(root.expr)], outs)
+    work.recorder.uses(name, _tensors(roots), outs)
     made = work.lower(roots)
     work.recorder.uses(name, [], made)
     work.recorder.finish(target, name)
@@ -229,15 +231,20 @@ def _graph(roots: Sequence[Root], program: Steps | None, usage: str) -> Graph:
     return graph_of(usage, roots[0].expr, program)
 
 
-def _check(mappings: Mappings, root: Root, usage: str) -> None:
+def _check(mappings: Mappings, root: Root, usage: str, seen: set[Expr]) -> None:
+    """Refuse what cannot be stored; `seen` are the parts of earlier roots."""
     graph = mappings.graph
     check_name(usage, root.name)
-    for tensor in root.expr.leaves:
-        check_own(graph, tensor, usage, here())
-        assert isinstance(tensor, Tensor)
-        mappings.of(tensor)  # raises where an element has no tile
+    parts = [*new_parts(root.expr, seen)]
+    for part in parts:
+        if isinstance(part, Leaf):
+            check_own(graph, part.tensor, usage, here())
+            assert isinstance(part.tensor, Tensor)
+            mappings.of(part.tensor)  # raises where an element has no tile
     check_closed(usage, root.expr)
-    check_products(graph, root.expr)
+    for part in parts:
+        if isinstance(part, Contraction):
+            layout_of(graph, part)  # raises where none fits
     out = root.out
     if out is None:
         return
@@ -260,8 +267,12 @@ def _check(mappings: Mappings, root: Root, usage: str) -> None:
     check_writeable(usage, "out", out)
 
 
-def _tensors(expr: Expr) -> list[Tensor]:
-    return [leaf for leaf in expr.leaves if isinstance(leaf, Tensor)]
+def _tensors(roots: Sequence[Root]) -> list[Tensor]:
+    """Return the tensors that expressions read."""
+    seen: set[Expr] = set()
+    parts = [part for root in roots for part in new_parts(root.expr, seen)]
+    found = [part.tensor for part in parts if isinstance(part, Leaf)]
+    return [tensor for tensor in found if isinstance(tensor, Tensor)]
 
 
 def _fits(shape: tuple[int, ...], out: tuple[int, ...]) -> bool:

@@ -50,6 +50,7 @@ from poplite.named.ops.reducing import Count, Dot, Extreme, Reduce, size_of
 from poplite.named.ops.shaping import Broadcast, Regrouped, Relabelled, regrouped
 from poplite.named.ops.slicing import Slice
 from poplite.named.ops.tensors import NumberOp, TensorOp
+from poplite.ops.fuse.storing import is_worth_storing
 from poplite.types import FLOAT, INT
 
 Asked = Generator[tuple[Op, Slots, Parts, bool], Expr, Expr]
@@ -95,10 +96,11 @@ class Expressions:
         """What has been stored by a computation, in the order of its axes."""
         self._known: dict[object, Expr] = {}
         self._now: dict[Op, Tensor] = {}  # stored for what reads it as the state is now
+        self._first: dict[Op, tuple[Slots, object]] = {}  # in which order it was made, and its key
 
     def forget(self) -> None:
         """Forget all expressions, since a tensor changes: only what is remembered stays."""
-        self._known, self._now = {}, {}
+        self._known, self._now, self._first = {}, {}, {}
 
     def all_of(self, op: Op, axes: Axes | None = None) -> Expr:
         """Return an operation in the order of its axes, or of others, with all elements."""
@@ -141,6 +143,10 @@ class Expressions:
         stored = self.remembered.get(op, self._now.get(op))
         if stored is not None:
             return self._framed(Leaf(stored), op.axes, slots, own)
+        if isinstance(op, Elementwise | Reduce | Extreme | Dot):
+            again = self._turned(op, self._key(op, slots, parts, is_full), slots, own)
+            if again is not None:
+                return again
         match op:
             case TensorOp():
                 return self._framed(Leaf(self._tensor(op)), op.axes, slots, own)
@@ -179,6 +185,37 @@ class Expressions:
             case Concat():
                 return (yield from self._joined(op, slots, own))
         raise AssertionError(type(op))
+
+    def _turned(self, op: Op, key: object, slots: Slots, parts: Parts) -> Expr | None:
+        """Return a view of what was made in another order, if making it again takes longer."""
+        if op not in self._first:
+            if not parts:
+                self._first[op] = slots, key
+            return None
+        first, known = self._first[op]
+        made = self._known.get(known)
+        if made is None or isinstance(made, Weak | Number):
+            return None
+        if isinstance(made, Applied) and not is_worth_storing(made):
+            return None
+        return self._turned_view(made, op.axes, first, slots, parts)
+
+    def _turned_view(
+        self, made: Expr, axes: Axes, first: Slots, slots: Slots, parts: Parts
+    ) -> Expr:
+        """Return what has dimensions by some slots by others; what has size 1 keeps it."""
+        sizes = {root: size for root, size in zip(first, made.shape, strict=True) if root}
+        roots = tuple(root for root in first if root in axes.root_set)
+        taken: Parts = {}
+        for root, part in parts.items():
+            is_short = sizes[root] == 1 != length_of(root, axes, {})
+            if isinstance(part, int):
+                taken[root] = 0 if is_short else part
+            elif not is_short:
+                taken[root] = part
+        lengths = tuple(sizes[root] for root in roots)
+        flat = self._reshaped(made, lengths)
+        return self._viewed(flat, frame(roots, lengths, slots, taken))
 
     # -- elements ----------------------------------------------------------------------------------
 
@@ -371,7 +408,7 @@ class Expressions:
     # -- views of what is made ---------------------------------------------------------------------
 
     def _framed(self, made: Expr, axes: Axes, slots: Slots, parts: Parts) -> Expr:
-        return self._viewed(made, frame(axes, made.shape, slots, parts))
+        return self._viewed(made, frame(axes.roots, made.shape, slots, parts))
 
     def _slotted(self, made: Expr, roots: tuple[Root | None, ...], slots: Slots) -> Expr:
         """Return dimensions in the order of slots, and others of size 1 between them."""

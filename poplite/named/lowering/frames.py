@@ -92,12 +92,12 @@ def length_of(root: Root, axes: Axes, parts: Parts) -> int:
     return axis.known_length("storing a tensor")
 
 
-def frame(axes: Axes, lengths: tuple[int, ...], slots: Slots, parts: Parts) -> Frame:
-    """Return the view of a tensor with some axes; slots of other axes have size 1."""
+def frame(roots: tuple[Root, ...], lengths: tuple[int, ...], slots: Slots, parts: Parts) -> Frame:
+    """Return the view of a tensor whose dimensions are axes; slots of other axes have size 1."""
     index: list[tuple[int | None, int | None, int] | int] = []
     left: list[Root] = []
     sizes: dict[Root, int] = {}
-    for root, length in zip(axes.roots, lengths, strict=True):
+    for root, length in zip(roots, lengths, strict=True):
         taken = parts.get(root)
         if isinstance(taken, int):
             index.append(taken)
@@ -106,7 +106,7 @@ def frame(axes: Axes, lengths: tuple[int, ...], slots: Slots, parts: Parts) -> F
         sizes[root] = length if taken is None else len(taken)
         index.append((None, None, 1) if taken is None else _ends(taken))
     order = tuple(left.index(root) for root in slots if root is not None and root in sizes)
-    assert len(order) == len(left), (axes, slots, parts)
+    assert len(order) == len(left), (roots, slots, parts)
     shape = tuple(1 if root is None else sizes.get(root, 1) for root in slots)
     return Frame(None, tuple(index), order, shape)
 

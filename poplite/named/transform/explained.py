@@ -15,7 +15,7 @@ from poplite.named.ops.op import Op, below
 from poplite.named.ops.reducing import Dot
 from poplite.named.ops.tensors import TensorOp
 from poplite.named.transform.votes import wishes
-from poplite.ops.fuse.lowering import NOTES
+from poplite.ops.fuse.notes import NOTES
 from poplite.text import amount
 
 

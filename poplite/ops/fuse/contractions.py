@@ -54,13 +54,6 @@ def layout_of(graph: Graph, node: Contraction) -> tuple[Graph, Layout]:
     return layout_for(graph, how, sizes, node.operands[0].element_type)
 
 
-def check_products(graph: Graph, expr: Expr) -> None:
-    """Refuse products that no layout, or none of their plans, fits."""
-    for node in in_order(expr, ()):
-        if isinstance(node, Contraction):
-            layout_of(graph, node)
-
-
 def _of_groups(tensor: Tensor, groups: Shape) -> Tensor:
     rank = len(groups) + 2
     view = tensor.reshape((1,) * (rank - tensor.rank) + tensor.shape)

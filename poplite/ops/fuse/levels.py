@@ -82,13 +82,16 @@ def levels(
     """
     found: list[list[Task]] = []
     level_of: dict[Expr, int] = {}
+    deepest: dict[Expr, int] = {}  # how many levels stand before a part, whatever root has it
     for number, root in enumerate(roots):
-        deepest: dict[Expr, int] = {}  # how many levels stand before a part
-        for node in in_order(root, ()):
+        for node in in_order(root, deepest):
+            if node in deepest and node is not root:
+                continue
             before = max((deepest[each] for each in node.operands), default=0)
-            deepest[node] = before
             is_stored = node in kept or (node is root and node.operands)
             if not is_stored or is_left(number, node):
+                if node is not root:
+                    deepest[node] = before
                 continue
             if node not in level_of:
                 # A view takes no step: it is there as soon as what it shows is.
@@ -96,5 +99,6 @@ def levels(
                 while len(found) <= level_of[node]:
                     found.append([])
                 found[level_of[node]].append(Task(node, number, node is root))
-            deepest[node] = level_of[node] + 1
+            if node in kept:
+                deepest[node] = level_of[node] + 1
     return found

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
-from poplite.expr.formula import formula, operation_name
+from poplite.expr.formula import operation_name
 from poplite.expr.tree import (
     Applied,
     Contraction,
@@ -23,7 +22,6 @@ from poplite.expr.tree import (
     Leaf,
     Number,
     Reduction,
-    Shape,
     View,
 )
 from poplite.graph.graph import Graph
@@ -36,11 +34,11 @@ from poplite.ops.fuse.contractions import (
 )
 from poplite.ops.fuse.levels import Beside, Task, levels
 from poplite.ops.fuse.maps import add_map
+from poplite.ops.fuse.notes import Note
 from poplite.ops.fuse.placement import Mappings, complete, like, place
 from poplite.ops.fuse.positions import split_positions
-from poplite.ops.fuse.recipe import Body
 from poplite.ops.fuse.storing import MOST_FIELDS, cut, decide, interned
-from poplite.ops.fuse.straight import Straight, in_order, straight, written
+from poplite.ops.fuse.straight import Straight, in_order, straight
 from poplite.ops.matmul.layout import Layout
 from poplite.ops.matmul.steps import Multiplication, product_of
 from poplite.ops.reduce.fused import reduce_fused
@@ -48,11 +46,6 @@ from poplite.ops.reduce.reduce import reduce_into
 from poplite.program import Copy
 from poplite.program.recording import Recorder
 from poplite.source import SourceLocation
-from poplite.text import clipped_text
-
-MOST_LINES = 40
-"""Lines of a vertex that a note shows."""
-
 
 MOST_REDUCED = 64
 """Lines of what is reduced without being stored: its class writes each of them some 25 times."""
@@ -76,35 +69,6 @@ class Root:
     mapping: Any = None
     name: str = ""
     at: SourceLocation | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Note:
-    """What was done with a part of an expression.
-
-    Attributes:
-        what: "stored", "reduced", "multiplied", "computed again" or "copied".
-        formula: the part.
-        why: the reason, with its numbers.
-        vertex: the name of the vertex class; empty for none.
-        bytes: of the tensor that holds it.
-        body: what the vertex computes of each element; None without one.
-    """
-
-    what: Literal["stored", "reduced", "multiplied", "computed again", "copied"]
-    formula: str
-    why: str
-    vertex: str = ""
-    bytes: int = 0
-    body: Body | None = None
-
-    def __str__(self) -> str:
-        shown = f"{self.what}: {clipped_text(self.formula, 80)}"
-        by = f", by {self.vertex}" if self.vertex else ""
-        size = f", {self.bytes:,} B" if self.bytes else ""
-        why = f" ({self.why})" if self.why else ""
-        lines = [] if self.body is None else written(self.body).lines[:MOST_LINES]
-        return "\n    ".join([f"{shown}{by}{size}{why}", *lines])
 
 
 @dataclass(slots=True, eq=False)
@@ -131,7 +95,7 @@ class Lowering:
     def lower(self, roots: Sequence[Root]) -> list[Tensor]:
         """Store the roots, one after the other: each sees what those before it stored."""
         exprs = interned(split_positions(self.mappings, [root.expr for root in roots]))
-        parts = dict.fromkeys(node for root in exprs for node in _all(root))
+        parts = _all(exprs)
         kept: set[Expr] = {
             node for node in parts if isinstance(node, Reduction | Iota | Contraction | View)
         }
@@ -147,10 +111,10 @@ class Lowering:
             what: Literal["stored", "computed again"]
             what = "stored" if decision.is_stored else "computed again"
             why = str(decision).partition(": ")[2]
-            self.notes.append(Note(what, formula(decision.expr), why))
+            self.notes.append(Note.of(what, decision.expr, why))
         for part in cut([*groups, *[each.expr for each in decisions if each.is_stored]], kept):
             why = f"a vertex has at most {MOST_FIELDS} tensors and numbers"
-            self.notes.append(Note("stored", formula(part), why))
+            self.notes.append(Note.of("stored", part, why))
         products = [dict.fromkeys(products_within(expr, exprs, kept)) for expr in exprs]
         at_once: dict[int, Tensor] = {}
         if type(self.recorder) is Recorder and all(root.out is None for root in roots):
@@ -203,7 +167,7 @@ class Lowering:
     def _overwritten(self, out: Tensor) -> None:
         """Forget stored parts whose tensors have changed since."""
         for node in [*self.stored]:
-            leaves = [each for each in _all(node) if isinstance(each, Leaf)]
+            leaves = [each for each in _all([node]) if isinstance(each, Leaf)]
             if any(_tensor(each).intersects_with(out) for each in leaves):
                 del self.stored[node]
 
@@ -489,11 +453,7 @@ class Lowering:
     ) -> None:
         size = made.num_elements * made.element_type.size_bytes
         lines = None if body is None else body.body
-        self.notes.append(Note(what, formula(expr), why, vertex, size, lines))
-
-
-NOTES: WeakKeyDictionary[Graph, dict[tuple[str, Shape], list[Note]]] = WeakKeyDictionary()
-"""What was done for each result, by name and shape; no tensor, which would keep the graph."""
+        self.notes.append(Note.of(what, expr, why, vertex, size, lines))
 
 
 def _planned(layout: Layout) -> str:
@@ -514,14 +474,19 @@ def _positions(expr: Iota) -> npt.NDArray[Any]:
     return numbers
 
 
-def _all(root: Expr) -> list[Expr]:
-    found: dict[Expr, None] = {root: None}
-    waiting = [root]
-    while waiting:
-        for each in waiting.pop().operands:
-            if each not in found:
-                found[each] = None
-                waiting.append(each)
+def _all(roots: Sequence[Expr]) -> list[Expr]:
+    """Return expressions and their parts, each once."""
+    found: dict[Expr, None] = {}
+    for root in roots:
+        if root in found:
+            continue
+        found[root] = None
+        waiting = [root]
+        while waiting:
+            for each in waiting.pop().operands:
+                if each not in found:
+                    found[each] = None
+                    waiting.append(each)
     return list(found)
 
 

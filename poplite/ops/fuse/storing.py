@@ -51,6 +51,9 @@ _NAMES = {
 }
 """Operations whose names in PopLibs' tables differ."""
 
+WORTH_STORING = 4
+"""c + l of a part that two readers with as many elements compute again."""
+
 UNKNOWN_SLOTS = 100
 """Of an operation that PopLibs' tables do not have: those that remain are functions."""
 
@@ -218,6 +221,23 @@ def cut(groups: Sequence[Expr], stored: set[Expr]) -> list[Expr]:
                 own = set().union(*[fields[each] for each in node.operands])
             fields[node] = own
     return made
+
+
+def is_worth_storing(part: Expr) -> bool:
+    """Tell whether the rule stores a part for two readers with as many elements."""
+    slots, leaves = 0.0, set[object]()
+    seen, waiting = {part}, [part]
+    while waiting and slots + len(leaves) <= WORTH_STORING:
+        node = waiting.pop()
+        if isinstance(node, Applied):
+            slots += slots_of(node.operation.name, node.operands[0].element_type)
+            waiting += [each for each in node.operands if each not in seen]
+            seen.update(node.operands)
+        elif isinstance(node, Leaf):
+            leaves.add(node.tensor)
+        elif node.operands:
+            leaves.add(node)
+    return slots + len(leaves) > WORTH_STORING
 
 
 def _slots(part: Expr, stored: set[Expr]) -> float:
