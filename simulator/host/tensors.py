@@ -137,6 +137,10 @@ class HostAccess:
     call: str
 
 
+MOST_KNOWN = 256
+"""Accesses that are kept: a loop reads and writes the same tensors again and again."""
+
+
 class HostTensors:
     """The tensors of an engine that the host reads and writes.
 
@@ -145,15 +149,25 @@ class HostTensors:
 
     def __init__(self, executable: Executable, graph: Graph | None, arena: Arena) -> None:
         self._executable, self._graph, self._arena = executable, graph, arena
+        self._reads: dict[int, HostAccess] = {}  # of all replicas, by the id of the tensor
+        self._writes: dict[int, HostAccess] = {}
 
     def to_read(self, tensor: object, replica: int | None) -> HostAccess:
         """Return what a call of `Engine.read` reads, or refuse it; None means all replicas."""
+        found = None if replica is not None else self._reads.get(id(tensor))
+        return found or _kept(self._reads, self._to_read(tensor, replica), replica)
+
+    def to_write(self, tensor: object, replica: int | None) -> HostAccess:
+        """Return what a call of `Engine.write` writes, or refuse it; None means all replicas."""
+        found = None if replica is not None else self._writes.get(id(tensor))
+        return found or _kept(self._writes, self._to_write(tensor, replica), replica)
+
+    def _to_read(self, tensor: object, replica: int | None) -> HostAccess:
         place = self._place(tensor, "read", self._executable.host_reads)
         call = f"engine.read of '{place.name}'"
         return HostAccess(place, self._replicas(replica, call), call)
 
-    def to_write(self, tensor: object, replica: int | None) -> HostAccess:
-        """Return what a call of `Engine.write` writes, or refuse it; None means all replicas."""
+    def _to_write(self, tensor: object, replica: int | None) -> HostAccess:
         place = self._place(tensor, "write", self._executable.host_writes)
         call = f"engine.write to '{place.name}'"
         if isinstance(place, ByView) and not place.tensor.is_parallel_writeable():
@@ -175,6 +189,15 @@ class HostTensors:
     def write(self, access: HostAccess, array: npt.ArrayLike | QuarterMetadata) -> None:
         """Overwrite the values with the user's array, or refuse it as `Engine.write` does."""
         place, replicas = access.place, access.replicas
+        if (
+            type(array) is np.ndarray
+            and array.dtype == place.element_type.dtype
+            and array.shape == place.shape
+            and not place.element_type.requires_metadata
+        ):
+            for number in replicas:
+                place.write(self._arena, array, number)
+            return
         metadata = {number: place.metadata(self._arena, number) for number in replicas}
         stored = {
             each: elements(place.element_type, array, what=access.call, at=here(), metadata=each)
@@ -264,6 +287,15 @@ class HostTensors:
                 fix="make the engine after all variables are added",
             )
         return tensor
+
+
+def _kept(known: dict[int, HostAccess], access: HostAccess, replica: int | None) -> HostAccess:
+    """Return an access, which keeps its tensor alive, so that no other one gets its id."""
+    if replica is None and isinstance(access.place, ByView):
+        if len(known) >= MOST_KNOWN:
+            known.clear()
+        known[id(access.place.tensor)] = access
+    return access
 
 
 def read_host(tensor: HostTensor, memory: Bytes) -> npt.NDArray[Any]:

@@ -21,7 +21,7 @@ from poplite.named.axes.axes import (
 )
 from poplite.named.axes.axis import PLAIN, Axis, Root
 from poplite.named.axes.flattened import FlattenedAxis, leaves
-from poplite.source import here
+from poplite.source import SourceLocation, here
 from poplite.text import clipped, integer_or_none, of_type
 
 Part = slice | int
@@ -88,13 +88,15 @@ def relabelled(axes: Axes, like: AxesLike, of: Named) -> Axes:
     return listed
 
 
-def joined(axes: Axes, like: AxesLike, name: str | None, of: Named) -> tuple[Axes, int]:
+def joined(
+    axes: Axes, like: AxesLike, name: str | None, of: Named, line: SourceLocation
+) -> tuple[Axes, int]:
     """Return a tensor's axes with some, that stand side by side, as one, and where this stands.
 
     None for all of them; none at all make an axis of length 1 at the end.
     """
     listed = axes if like is None else chosen(like, axes, "flatten")
-    one = FlattenedAxis(listed)
+    one = FlattenedAxis(listed, line)
     if name is not None:
         one.root.shown = name
     if not listed.items:

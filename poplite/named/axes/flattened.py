@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from poplite.errors import AxisError, AxisLengthError
 from poplite.named.axes.axis import Axis, Root
-from poplite.source import here
+from poplite.source import SourceLocation, here
 
 if TYPE_CHECKING:
     from poplite.named.axes.axes import Axes
@@ -32,6 +32,7 @@ class FlattenedAxis(Axis):
 
     Args:
         axes: the parts; of none, its length is 1.
+        line: where it was made; left out, where the call stands.
 
     >>> from poplite.named.axes.axes import make_axes
     >>> one = FlattenedAxis(make_axes({"H": 3, "W": 4}))
@@ -41,8 +42,8 @@ class FlattenedAxis(Axis):
 
     __slots__ = ("axes",)
 
-    def __init__(self, axes: Axes) -> None:
-        self.root, self.docstring, self.line = _joined(axes.roots), "", here()
+    def __init__(self, axes: Axes, line: SourceLocation | None = None) -> None:
+        self.root, self.docstring, self.line = _joined(axes.roots), "", line or here()
         self._length, self._source, self._roles, self._user = None, None, {}, ""
         self.axes = axes
 

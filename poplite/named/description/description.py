@@ -26,7 +26,7 @@ from poplite.named.description import steps
 from poplite.named.description.digits import merged
 from poplite.named.description.explained import explained, needs_copy
 from poplite.named.description.layout import Layout, layout_of, row_major
-from poplite.source import here
+from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import FLOAT, ElementTypeLike, element_type
 
@@ -99,10 +99,16 @@ class TensorDescription:
         self._layout = layout_of(layout, self.axes, f"description {name}".rstrip())
         self._is_read_only = read_only
 
-    def seen(self, axes: Axes, step: steps.Step, *more: TensorDescription) -> TensorDescription:
+    def seen(
+        self,
+        axes: Axes,
+        step: steps.Step,
+        *more: TensorDescription,
+        line: SourceLocation | None = None,
+    ) -> TensorDescription:
         """Return a view of this description, and of more that stand behind it, by one step."""
         made = TensorDescription.__new__(TensorDescription)
-        made.axes, made.dtype, made.line = axes, self.dtype, here()
+        made.axes, made.dtype, made.line = axes, self.dtype, line or here()
         made.sources, made.step = (self, *more), step
         return made
 
@@ -327,10 +333,11 @@ class TensorDescription:
         Source: seed 003, "flattening"; the condition is `stride == inner length * inner stride`
         for each pair of neighbours whose lengths are not 1.
         """
-        joined, first = changes.joined(self.axes, axes, None, self)
+        line = here()
+        joined, first = changes.joined(self.axes, axes, None, self, line)
         if copy != "view":
             self._check_stride(joined.items[first], first)
-        return self.seen(joined, _FLATTEN)
+        return self.seen(joined, _FLATTEN, line=line)
 
     def unflatten(self, axis: Axis | None = None) -> TensorDescription:
         """Return it with the parts of a flattened axis in its place; left out, of all of them.

@@ -20,12 +20,12 @@ def merged(digits: Sequence[tuple[int, int]]) -> Digits:
     Digits of length 1 go; two neighbours are one where `stride == inner length * inner stride`.
     Source: seed 003, on flattening; the condition is by lengths, never by sizes.
     """
-    if any(length == 0 for length, _ in digits):
-        return ((0, 0),)
     found: list[tuple[int, int]] = []
     for length, stride in digits:
         if length == 1:
             continue
+        if not length:
+            return ((0, 0),)
         if found and found[-1][1] == length * stride:
             found[-1] = found[-1][0] * length, stride
         else:

@@ -157,7 +157,7 @@ def flatten(x: Any, axes: AxesLike = None, name: str | None = None) -> Op:
     <flatten (N:8, (H,W):12) FLOAT>
     """
     operand = as_op(x, "flatten")
-    made, _ = changes.joined(operand.axes, axes, name, operand)
+    made, _ = changes.joined(operand.axes, axes, name, operand, here())
     return Regrouped(made, operand.dtype, (operand,))
 
 

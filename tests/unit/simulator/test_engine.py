@@ -766,3 +766,19 @@ def test_memory_that_cannot_be_had_is_named() -> None:
         graph.add_variable(pl.FLOAT, (size,), "beyond", mapping=0)
     with pytest.raises(pl.SizeOverflowError, match="(?s)be addressed.*largest is 'beyond"):
         pl.Engine(graph, pl.Sequence())
+
+
+def test_views_that_are_made_and_dropped_are_told_apart() -> None:
+    """An access is kept by the tensor's id, which Python gives to another one once it is free."""
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.INT, (700,), "x", mapping=0)
+    engine = pl.Engine(graph, pl.Sequence())
+    for k in range(700):
+        engine.write(x[k], k)
+    assert [int(engine.read(x[k])) for k in range(700)] == [*range(700)]
+    values = np.arange(700, dtype=np.int32)
+    engine.write(x, values)
+    values[:] = 0
+    assert engine.read(x)[699] == 699
+    with pytest.raises(pl.GraphReplicationError, match="replica 3"):
+        engine.read(x, replica=3)
