@@ -43,6 +43,10 @@ class Choice(NamedTuple):
     why: str
 
 
+Bases = dict[tuple[TensorOp, Root], None]
+"""Tensors, each with its axis for one of what is computed of it."""
+
+
 class Votes:
     """The votes of all that reads tensors.
 
@@ -54,6 +58,7 @@ class Votes:
     def __init__(self, roots: Sequence[Op], pairs: Sequence[tuple[Op, Op]] = ()) -> None:
         self._votes: dict[TensorOp, Counter[Root]] = {}
         self._leader: dict[TensorOp, TensorOp] = {}
+        self._known: dict[tuple[Op, Root], Bases] = {}
         nodes = below([*roots, *(each for pair in pairs for each in pair)])
         for node in nodes:
             for op, root in wishes(node):
@@ -84,8 +89,30 @@ class Votes:
 
     def _vote(self, op: Op, root: Root) -> None:
         weight = math.prod(length or 0 for length in op.axes.lengths)
-        for base, own in _bases(op, root):
+        for base, own in self._bases(op, root):
             self._votes.setdefault(base, Counter())[own] += weight
+
+    def _bases(self, op: Op, root: Root) -> Bases:
+        """Return the tensors that an operation is computed of, element by element."""
+        waiting = [(op, root)]
+        while waiting:
+            node, own = waiting[-1]
+            if (node, own) in self._known:
+                waiting.pop()
+                continue
+            read = _read(node, own)
+            new = [each for each in read if each not in self._known]
+            if new:
+                waiting += new
+                continue
+            found: Bases = {(node, own): None} if isinstance(node, TensorOp) else {}
+            if len(read) == 1:
+                found = self._known[read[0]]
+            else:
+                for each in read:
+                    found |= self._known[each]
+            self._known[node, own] = found
+        return self._known[op, root]
 
     def like(self, op: Op) -> TensorOp | None:
         """Return a tensor that an operation is of, element by element; None for none."""
@@ -135,27 +162,19 @@ def wishes(node: Op) -> Iterator[tuple[Op, Root]]:
                     yield x, seen[-1]
 
 
-def _bases(op: Op, root: Root) -> Iterator[tuple[TensorOp, Root]]:
-    """Yield the tensors that an operation reads element by element, and their axis for one."""
-    waiting = [(op, root)]
-    seen: set[tuple[int, Root]] = set()
-    while waiting:
-        node, own = waiting.pop()
-        if (id(node), own) in seen or own not in node.axes.root_set:
-            continue
-        seen.add((id(node), own))
-        match node:
-            case TensorOp():
-                yield node, own
-            case Elementwise() | StopGradient() | Softmax() | Broadcast() | Slice():
-                waiting += [(each, own) for each in node.args]
-            case Relabelled():
-                (x,) = node.args
-                waiting.append((x, x.axes.roots[node.axes.roots.index(own)]))
-            case Regrouped():
-                (x,) = node.args
-                last = _last(node.axes, own)
-                waiting += [(x, each.root) for each in x.axes if _last(x.axes, each.root) is last]
+def _read(node: Op, own: Root) -> list[tuple[Op, Root]]:
+    """Return the operands that an operation reads element by element, and their axis for one."""
+    match node:
+        case Elementwise() | StopGradient() | Softmax() | Broadcast() | Slice():
+            return [(each, own) for each in node.args if own in each.axes.root_set]
+        case Relabelled():
+            (x,) = node.args
+            return [(x, x.axes.roots[node.axes.roots.index(own)])]
+        case Regrouped():
+            (x,) = node.args
+            last = _last(node.axes, own)
+            return [(x, each.root) for each in x.axes if _last(x.axes, each.root) is last]
+    return []
 
 
 def _last(axes: Axes, root: Root) -> Root:
