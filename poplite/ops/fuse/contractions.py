@@ -10,7 +10,8 @@ Where k is not cut it is a map in the place of the product.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from poplite.expr.build import cast
@@ -130,32 +131,46 @@ def _cut(part: Part, tensor: Tensor, layout: Layout, parts: Parts) -> Tensor | S
     return Slices(tensor, 0, top + parts.low // width, top + parts.high // width)
 
 
-def products_within(expr: Expr, roots: Sequence[Expr], kept: set[Expr]) -> list[Contraction]:
-    """Return the products that nothing reads but the vertices of an expression of their shape."""
-    if not isinstance(expr, Applied) or sum(expr is root for root in roots) != 1:
-        return []
-    members = in_order(expr, kept)
-    own = {node for node in members if node is expr or node not in kept}
+def products_behind(
+    parts: Sequence[Expr], roots: Sequence[Expr], kept: set[Expr]
+) -> dict[Expr, list[Contraction]]:
+    """Return the products that nothing reads but the vertices of one expression of their shape.
+
+    Args:
+        parts: of the roots, and these themselves.
+        roots: the expressions that are stored.
+        kept: the parts that are stored.
+    """
     parents: dict[Expr, list[Expr]] = {}
-    for node in dict.fromkeys(each for root in roots for each in in_order(root, ())):
-        for operand in node.operands:
-            parents.setdefault(operand, []).append(node)
-    others = {*roots} - {expr}
-    return [
-        node
-        for node in members
-        if isinstance(node, Contraction) and node.shape == expr.shape and node not in others
-        if _above(node, parents) <= own
-    ]
+    for part in parts:
+        for operand in part.operands:
+            parents.setdefault(operand, []).append(part)
+    times = Counter(roots)
+    found: dict[Expr, list[Contraction]] = {}
+    for part in parts:
+        if not isinstance(part, Contraction) or part in times:
+            continue
+        readers = _readers(part, parents, times, kept)
+        reader = readers.pop()
+        is_alone = not readers and isinstance(reader, Applied) and times[reader] < 2
+        if is_alone and reader.shape == part.shape:
+            found.setdefault(reader, []).append(part)
+    return found
 
 
-def _above(node: Expr, parents: Mapping[Expr, Sequence[Expr]]) -> set[Expr]:
+def _readers(
+    node: Expr, parents: Mapping[Expr, Sequence[Expr]], roots: Container[Expr], kept: set[Expr]
+) -> set[Expr]:
+    """Return the stored expressions whose vertices read what stores a node."""
     found: set[Expr] = set()
-    waiting = [node]
+    seen, waiting = {node}, [node]
     while waiting:
-        new = [each for each in parents.get(waiting.pop(), ()) if each not in found]
-        found.update(new)
-        waiting += new
+        for each in parents[waiting.pop()]:
+            if each in roots or each in kept:
+                found.add(each)
+            if each not in kept and each not in seen and each in parents:
+                seen.add(each)
+                waiting.append(each)
     return found
 
 

@@ -6,7 +6,7 @@ tiles, final                    at once: half of the synchronisations
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from poplite.expr.tree import Expr, View
@@ -70,15 +70,12 @@ class Task(NamedTuple):
     is_root: bool
 
 
-def levels(
-    roots: Sequence[Expr], kept: set[Expr], is_left: Callable[[int, Expr], bool]
-) -> list[list[Task]]:
+def levels(roots: Sequence[Expr], kept: set[Expr]) -> list[list[Task]]:
     """Return what is stored, in levels: a task depends on tasks of the levels before it alone.
 
     Args:
         roots: the expressions that are stored.
-        kept: the parts that are stored.
-        is_left: tells of a root, and of its part, whether it is stored later, in another way.
+        kept: the parts that are stored, each by steps of its own.
     """
     found: list[list[Task]] = []
     level_of: dict[Expr, int] = {}
@@ -88,8 +85,7 @@ def levels(
             if node in deepest and node is not root:
                 continue
             before = max((deepest[each] for each in node.operands), default=0)
-            is_stored = node in kept or (node is root and node.operands)
-            if not is_stored or is_left(number, node):
+            if node not in kept and not (node is root and node.operands):
                 if node is not root:
                     deepest[node] = before
                 continue

@@ -30,7 +30,7 @@ from poplite.ops.fuse.contractions import (
     as_matrices,
     computed_behind,
     layout_of,
-    products_within,
+    products_behind,
 )
 from poplite.ops.fuse.levels import Beside, Task, levels
 from poplite.ops.fuse.maps import add_map
@@ -86,6 +86,9 @@ class Lowering:
     mappings: Mappings
     stored: dict[Expr, Tensor] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
+    _kept: set[Expr] = field(default_factory=set)
+    _behind_of: dict[Expr, list[Contraction]] = field(default_factory=dict)
+    _left: set[Contraction] = field(default_factory=set)
 
     @property
     def graph(self) -> Graph:
@@ -115,35 +118,25 @@ class Lowering:
         for part in cut([*groups, *[each.expr for each in decisions if each.is_stored]], kept):
             why = f"a vertex has at most {MOST_FIELDS} tensors and numbers"
             self.notes.append(Note.of("stored", part, why))
-        products = [dict.fromkeys(products_within(expr, exprs, kept)) for expr in exprs]
+        self._kept, self._behind_of = kept, products_behind(parts, exprs, kept)
+        self._left = {product for each in self._behind_of.values() for product in each}
         at_once: dict[int, Tensor] = {}
         if type(self.recorder) is Recorder and all(root.out is None for root in roots):
-            at_once = self._at_once(roots, exprs, kept, products)
+            at_once = self._at_once(roots, exprs)
         made = []
         for number, (root, expr) in enumerate(zip(roots, exprs, strict=True)):
             if number in at_once:
                 made.append(at_once[number])
                 continue
-            made.append(self._root(root, expr, kept, products[number]))
+            made.append(self._root(root, expr))
             if root.out is not None:
                 self._overwritten(root.out)
         return made
 
-    def _at_once(
-        self,
-        roots: Sequence[Root],
-        exprs: Sequence[Expr],
-        kept: set[Expr],
-        products: Sequence[dict[Contraction, None]],
-    ) -> dict[int, Tensor]:
+    def _at_once(self, roots: Sequence[Root], exprs: Sequence[Expr]) -> dict[int, Tensor]:
         """Store what does not depend on each other together; return the roots that are stored."""
         made: dict[int, Tensor] = {}
-        left = {each for found in products for each in found}
-
-        def is_left(number: int, node: Expr) -> bool:
-            return node in left or (node is exprs[number] and bool(products[number]))
-
-        for tasks in levels(exprs, kept, is_left):
+        for tasks in levels(exprs, self._kept - self._left):
             steps = Beside(self.recorder)
             around, self.recorder = self.recorder, steps
             before, fresh = self.stored, dict(self.stored)
@@ -171,12 +164,9 @@ class Lowering:
             if any(_tensor(each).intersects_with(out) for each in leaves):
                 del self.stored[node]
 
-    def _root(
-        self, root: Root, expr: Expr, kept: set[Expr], products: dict[Contraction, None]
-    ) -> Tensor:
-        """Store a root; nothing else reads its `products`."""
+    def _root(self, root: Root, expr: Expr) -> Tensor:
         for node in in_order(expr, {}):
-            if node is expr or node not in kept or node in self.stored or node in products:
+            if node is expr or node not in self._kept or node in self.stored or node in self._left:
                 continue
             same = self._with_other_dims(node, self.stored)
             if same is not None:
@@ -185,9 +175,6 @@ class Lowering:
                 self._store(node, Root(node, name=f"{root.name}/{operation_name(node) or 'value'}"))
         if expr in self.stored:
             return self._copied(root, self.stored[expr])
-        unmade = [each for each in products if each not in self.stored]
-        if unmade:
-            return self._behind(root, expr, kept, unmade)
         return self._store(expr, root)
 
     @staticmethod
@@ -212,7 +199,8 @@ class Lowering:
         elif isinstance(expr, Number | Iota):
             made = self._filled(expr, root)
         else:
-            made = self._mapped(expr, root)
+            unmade = [each for each in self._behind_of.get(expr, ()) if each not in self.stored]
+            made = self._behind(root, expr, unmade) if unmade else self._mapped(expr, root)
         if root.out is None:
             self.stored[expr] = made
         return made
@@ -302,9 +290,7 @@ class Lowering:
         self._note("multiplied", expr, _planned(work.layout), "", made)
         return made
 
-    def _behind(
-        self, root: Root, expr: Expr, kept: set[Expr], products: Sequence[Contraction]
-    ) -> Tensor:
+    def _behind(self, root: Root, expr: Expr, products: Sequence[Contraction]) -> Tensor:
         """Store an expression around products that nothing else reads, where sums are made."""
         root = self._with_variable(root)
         node, *others = products
@@ -313,7 +299,7 @@ class Lowering:
             self.stored[each] = self._product(each, self._multiplication(each), name)
         work = self._multiplication(node)
         if work.layout.has_partials and node.num_elements:
-            made = self._summed(root, expr, node, work, kept)
+            made = self._summed(root, expr, node, work)
         elif root.out is None and node.element_type is expr.element_type:
             self.stored[node] = made = self._product(node, work, root.name)
             self._store(expr, Root(expr, made, name=root.name))
@@ -324,13 +310,11 @@ class Lowering:
             self.stored.pop(each, None)
         return made
 
-    def _summed(
-        self, root: Root, expr: Expr, node: Contraction, work: Multiplication, kept: set[Expr]
-    ) -> Tensor:
+    def _summed(self, root: Root, expr: Expr, node: Contraction, work: Multiplication) -> Tensor:
         """Store an expression that the vertices compute which add up slices of k."""
         layout, out = work.layout, root.out
         with self.graph.scope(root.name):
-            behind, body = computed_behind(expr, node, work, self.stored, kept)
+            behind, body = computed_behind(expr, node, work, self.stored, self._kept)
         beside = [each for each in body.tensors if each is not work.partials]
         flat = self._flat_out(root, expr, work, beside)
         if flat is None:

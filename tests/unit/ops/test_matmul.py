@@ -351,6 +351,52 @@ def test_what_follows_a_product_is_computed_where_its_sums_end() -> None:
         assert graph.tile_mapping(h).elements_per_tile.max() <= -(-16 // cuts) * plan.block[2]
 
 
+@pytest.mark.parametrize("outs", [False, True])
+def test_so_is_what_follows_a_product_within_an_expression(outs: bool) -> None:
+    graph = pl.Graph(pl.Target(tiles=8))
+    (a, x), (b, y) = drawn(graph, (16, 64), "a"), drawn(graph, (64, 24), "b")
+    c, z = drawn(graph, (24, 5), "c")
+    plan = ops.plan_matmul(graph, m=16, k=64, n=24, constraints={"pk": 2})
+    with graph.steps() as step:
+        hidden = ops.exp(ops.matmul(a, b, plan) * 0.01 + 1)  # stored, as two roots read it
+        roots = [ops.sum(hidden, 0), hidden @ c, hidden + 1]
+        if outs:
+            into = [
+                graph.add_variable(pl.FLOAT, each.shape, "out", mapping="linear") for each in roots
+            ]
+            made = ops.lower(graph, [ops.Root(*each) for each in zip(roots, into, strict=True)])
+        else:
+            made = ops.lower(graph, [ops.Root(each) for each in roots])
+    text = ops.explain(made[0])
+    assert text.count("multiplied: a @ b, ") == 1
+    assert "by the vertices that add up 2 slices of k" in text
+    own = [each.name.rpartition("/")[2] for each in graph.compute_sets if "/exp/" in each.name]
+    assert own == ["products", "sums"]
+    engine = pl.Engine(graph, step)
+    engine.run()
+    exact = np.exp(order_of_sums(x, y, plan).astype(np.float64) * 0.01 + 1)
+    for tensor, expected in zip(made, [exact.sum(0), exact @ z, exact + 1], strict=True):
+        assert np.allclose(engine.read(tensor), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("others", ["product", "map", "sum"])
+def test_a_product_that_something_else_reads_is_stored(others: str) -> None:
+    graph = pl.Graph(pl.Target(tiles=8))
+    (a, x), (b, y) = drawn(graph, (16, 64), "a"), drawn(graph, (64, 24), "b")
+    plan = ops.plan_matmul(graph, m=16, k=64, n=24, constraints={"pk": 2})
+    made = ops.matmul(a, b, plan)
+    other = {"product": made, "map": -made, "sum": ops.sum(made, 0)}[others]
+    with graph.steps() as step:
+        found = ops.lower(graph, [ops.Root(made * 2), ops.Root(other)])
+    assert "slices of k" not in ops.explain(found[0])
+    engine = pl.Engine(graph, step)
+    engine.run()
+    expected = order_of_sums(x, y, plan)
+    assert np.array_equal(engine.read(found[0]), 2 * expected)
+    wanted = {"product": expected, "map": -expected, "sum": expected.sum(0)}[others]
+    assert np.allclose(engine.read(found[1]), wanted)
+
+
 BESIDE: dict[str, Any] = {
     "a row": lambda c, x: c + x[0],
     "a column": lambda c, x: c * x[:, :1],
