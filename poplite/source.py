@@ -96,14 +96,15 @@ def here() -> SourceLocation:
         The user's location, or that of a module of poplite that is being imported; the outermost
         frame when every frame is poplite's own.
     """
-    frame = sys._getframe(1)
+    frame, inside = sys._getframe(1), _inside
+    code = frame.f_code
     while True:
-        while id(frame.f_code) in _inside and frame.f_back is not None:
-            frame = frame.f_back
+        while id(code) in inside and (behind := frame.f_back) is not None:
+            frame, code = behind, behind.f_code
         function = frame
         while function.f_code.co_name in _INNER and function.f_back is not None:
             function = function.f_back
-        code, caller = frame.f_code, function.f_back
+        caller = function.f_back
         if caller is None or function.f_code.co_name == "<module>":
             caller, key = None, (id(code), frame.f_lasti, 0, 0)
         else:

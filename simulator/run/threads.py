@@ -61,8 +61,9 @@ class _Threads:
 
     def start(self) -> None:
         # By default GNU OpenMP spins for milliseconds between launches, which costs entire
-        # scheduler slices when another process wants the core.  It reads this when it loads.
-        os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+        # scheduler slices when another process wants the core.  This is some 50 us: threads are
+        # still awake when Python starts the next run.  It is read when the library loads.
+        os.environ.setdefault("GOMP_SPINCOUNT", "5000")
         import llvmlite.binding as llvm
         from numba.np.ufunc import parallel
 

@@ -16,7 +16,7 @@ from poplite.text import clipped_text
 What = Literal["stored", "reduced", "multiplied", "computed again", "copied"]
 
 SHOWN = 80
-"""Characters of a formula, each part of which has one at least."""
+"""Characters of a formula; `x + y` has three parts in five of them."""
 
 MOST_LINES = 40
 """Lines of a vertex."""
@@ -53,7 +53,7 @@ class Note:
         body: Body | None = None,
     ) -> Note:
         """Return a note of an expression, with as much of its formula as is shown."""
-        return cls(what, formula(expr, SHOWN), why, vertex, size, body)
+        return cls(what, formula(expr, SHOWN // 2), why, vertex, size, body)
 
     def __str__(self) -> str:
         shown = f"{self.what}: {clipped_text(self.formula, SHOWN)}"
