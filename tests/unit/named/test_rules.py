@@ -1,0 +1,236 @@
+"""Tables of the documents for products and reductions, the parts of errors, what is stored."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poplite as pl
+import poplite.named as ng
+from poplite.errors import (
+    AxisError,
+    AxisLengthError,
+    DuplicateAxisError,
+    ImplicitOuterProductError,
+    MissingAxisError,
+    NeedsCopyError,
+    ReadOnlyError,
+    UnsetLengthError,
+)
+
+LENGTHS = {"H": 2, "W": 3, "N": 4, "C": 5, "M": 6}
+AXES = {name: ng.make_axis(length, name) for name, length in LENGTHS.items()}
+H, W, N, C, M = AXES.values()
+
+
+def axes(names: str) -> ng.Axes:
+    return ng.make_axes([AXES[name] for name in names])
+
+
+def tensor(names: str) -> ng.Op:
+    return ng.placeholder(axes(names), name=names.lower() or "scalar")
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "result"),
+    [
+        # Seed 002: "2d dot"
+        ("HW", "WN", "HN"),
+        # "4d dot": "the axes that match are contracted", in any order
+        ("MCHW", "CHWN", "MN"),
+        ("MWHC", "CHWN", "MN"),
+        ("NWC", "HWC", "NH"),
+        # Nothing shared: an outer product. All shared: rank 0. A rank-0 operand scales.
+        ("HW", "N", "HWN"),
+        ("HW", "WH", ""),
+        ("", "HW", "HW"),
+        ("HW", "", "HW"),
+    ],
+)
+def test_the_axes_of_a_dot(left: str, right: str, result: str) -> None:
+    assert ng.dot(tensor(left), tensor(right)).axes == axes(result)
+
+
+@pytest.mark.parametrize(
+    ("options", "result"),
+    [
+        ({"reduction_axes": []}, "CHW"),  # reduces nothing
+        ({"reduction_axes": [W, C]}, "H"),  # the order inside it is free
+        ({"reduction_axes": [H]}, "CW"),  # the result keeps the order of x
+        ({"reduction_axes": H}, "CW"),  # one bare axis is accepted
+        ({"reduction_axes": axes("CHW")}, ""),
+        ({"reduction_axes": ...}, ""),
+        ({"out_axes": [W, C]}, "WC"),  # the result follows their order
+        ({"out_axes": []}, ""),  # the full reduction
+        ({"reduction_axes": [H], "out_axes": [W, C]}, "WC"),
+    ],
+)
+def test_the_axes_of_a_reduction(options: dict[str, Any], result: str) -> None:
+    for reduce in (ng.sum, ng.prod, ng.mean, ng.variance):
+        assert reduce(tensor("CHW"), **options).axes == axes(result)
+
+
+def late() -> ng.Op:
+    return ng.sum(ng.placeholder([ng.make_axis(name="late")], name="x"), ...)
+
+
+def outer() -> None:
+    with ng.strict():
+        _ = tensor("H") + tensor("W")
+
+
+def copied() -> None:
+    described = ng.TensorDescription(axes("HW"), layout=ng.column_major(axes("HW")), name="x")
+    described.flatten()
+
+
+REFUSED: list[tuple[type[AxisError], Callable[[], Any], str, str, str]] = [
+    (
+        AxisError,
+        lambda: ng.sum(tensor("CHW"), [H], [W]),
+        r"sum: reduction_axes \(H:2\) and out_axes \(W:3\) are not all axes, each once",
+        r"'chw' \(C:5, H:2, W:3\), placeholder made at .*test_rules",
+        "one of the two lists alone",
+    ),
+    (
+        DuplicateAxisError,
+        lambda: ng.sum(tensor("CHW"), [H, H]),
+        "axis 'H' occurs twice",
+        r"\(H:2, H:2\)",
+        r"H\.fresh\(\)",
+    ),
+    (
+        DuplicateAxisError,
+        lambda: ng.make_axes([H, ng.make_axis(2, "H")]),
+        "two different axes are named 'H'",
+        "one was made at .*test_rules.*, the other at .*test_rules",
+        "one axis object for both, or another name",
+    ),
+    (
+        AxisLengthError,
+        lambda: tensor("CHW") + ng.placeholder([W.resized(4)], name="y"),
+        "add: axis 'W' has length 3 in the left operand and 4 in the right",
+        r"(?s)left  'chw' .* made at .*test_rules.*right 'y' \(W:4\), placeholder made at .*rules",
+        r"x\[W, 0:3\] of the longer one, or W\.fresh\(\)",
+    ),
+    (
+        MissingAxisError,
+        lambda: ng.sum(tensor("CHW"), [N]),
+        r"sum: no axis 'N' among \(C:5, H:2, W:3\)",
+        "'N' was made at .*test_rules",
+        r"the axes are \(C:5, H:2, W:3\)",
+    ),
+    (
+        UnsetLengthError,
+        lambda: ng.make_transformer(tiles=1).computation(late(), "all").engine,
+        "storing 'x': the length of axis 'late' has not been set",
+        "'late' was made at .*test_rules",
+        "late.length = 16",
+    ),
+    (
+        ReadOnlyError,
+        lambda: ng.assign(tensor("HW") + 1, 2),
+        "assign: 'add' is computed, and has no storage",
+        r"\(H:2, W:3\), add made at .*test_rules",
+        r"ng\.variable\(axes\)",
+    ),
+    (
+        NeedsCopyError,
+        copied,
+        r"axis '\(H,W\)' has no stride: 'H' has stride 1, and 6 = 3 x 2 is needed over 'W'",
+        r"'x' \(H:2, W:3\), description made at .*test_rules",
+        'copy="view"',
+    ),
+    (
+        ImplicitOuterProductError,
+        outer,
+        "add: only 'h' has axis 'H', and only 'w' 'W'",
+        r"(?s)left  'h' \(H:2\), placeholder made .*test_rules.*right 'w' \(W:3\), .*test_rules",
+        r"ng\.broadcast\(h, \[H, W\]\)",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong", "what", "found", "fix"), REFUSED, ids=[each[0].__name__ for each in REFUSED]
+)
+def test_errors_have_four_parts(
+    kind: type[AxisError], wrong: Callable[[], Any], what: str, found: str, fix: str
+) -> None:
+    with pytest.raises(kind) as caught:
+        wrong()
+    error = caught.value
+    assert type(error) is kind
+    assert error.at is not None
+    assert error.at.file.endswith("test_rules.py")
+    for text, pattern in ((error.what, what), (error.found, found), (error.fix, fix)):
+        assert re.search(pattern, text), text
+
+
+def test_all_kinds_of_errors_are_in_the_table() -> None:
+    kinds = {each for each in vars(pl.errors).values() if isinstance(each, type)}
+    assert {each for each in kinds if issubclass(each, AxisError)} == {kind for kind, *_ in REFUSED}
+
+
+# -- what is stored -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["sum", "dot"])
+def test_a_difference_that_is_summed_is_nowhere_stored(name: str) -> None:
+    """Seed 003: "we can compute it without storing the tensor". Trap 6: nothing is gathered."""
+    beside = set()
+    for length in (1_000_000, 10_000_000):
+        axis = ng.make_axis(length, "X")
+        x, y = ng.placeholder([axis], name="x"), ng.placeholder([axis], name="y")
+        total = ng.sum((x - y) ** 2, ...) if name == "sum" else ng.dot(x - y, x - y)
+        work = ng.make_transformer(tiles=1472).computation(total, x, y)
+        assert work(np.full(length, 3, np.float32), np.ones(length, np.float32)) == 4 * length
+        report = work.report()
+        own = int(report.compilation.memory.categories()["variable"].array().sum()) - 8 * length
+        beside.add(own)
+        assert report.bytes_gathered == report.bytes_copied == 0
+    assert max(beside) <= 0.002 * 8 * 10_000_000
+    assert max(beside) - min(beside) < 4 * 6 * 2  # of the workers of two tiles
+
+
+def test_scalars_take_few_compute_sets() -> None:
+    """Trap 8: updates of rank 0 run beside others."""
+    rows, columns = ng.make_axis(569, "N"), ng.make_axis(30, "F")
+    x, y = ng.placeholder([rows, columns], name="x"), ng.placeholder([rows], name="y")
+    w, b = ng.variable([columns], 0, name="w"), ng.variable([], 0, name="b")
+    loss = ng.mean(ng.cross_entropy_binary(ng.sigmoid(ng.dot(x, w) + b), y), [rows])
+    pairs = zip([w, b], ng.deriv(loss, [w, b]), strict=True)
+    update = ng.parallel([ng.assign(v, v - 0.5 * g) for v, g in pairs])
+    device = ng.make_transformer(tiles=64, map={rows: "tiles"})
+    work = device.computation([loss, update], x, y)
+    _ = work.engine
+    sets = device.graph.compute_sets
+    assert len(sets) <= 6
+    assert sum(len(each.vertices) == 1 for each in sets) <= 2
+
+
+# -- the package ----------------------------------------------------------------------------------
+
+
+def test_no_vertex_is_defined_in_named() -> None:
+    for found in pkgutil.walk_packages(ng.__path__, "poplite.named."):
+        module = importlib.import_module(found.name)
+        own = [
+            each for each in vars(module).values() if getattr(each, "__module__", "") == found.name
+        ]
+        assert not [each for each in own if isinstance(each, type) and issubclass(each, pl.Vertex)]
+
+
+def test_nobody_is_told_to_import_all_names() -> None:
+    """Trap 24: `sum`, `max` and others would hide those of Python."""
+    root = Path(pl.__file__).resolve().parents[1]
+    pages = [root / "README.md", *(root / "docs").glob("*.md"), *(root / "examples").glob("*.py")]
+    assert len(pages) > 20
+    assert not [each for each in pages if "poplite.named import *" in each.read_text()]
