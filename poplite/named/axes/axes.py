@@ -22,7 +22,7 @@ from poplite.errors import (
     MissingAxisError,
     did_you_mean,
 )
-from poplite.named.axes.axis import Axis, Root, make_axis
+from poplite.named.axes.axis import Axis, Root, check_kind, make_axis
 from poplite.source import here
 from poplite.text import amount, clipped, of_type
 
@@ -98,7 +98,11 @@ class Axes:
     def __getitem__(self, key: slice) -> Axes: ...
 
     def __getitem__(self, key: int | slice) -> Axis | Axes:
-        return some(self.items[key]) if isinstance(key, slice) else self.items[key]
+        try:
+            return some(self.items[key]) if isinstance(key, slice) else self.items[key]
+        except TypeError:
+            check_kind(key, int, "an index of axes", "axes[0], axes.find('H') or axes.index(H)")
+            raise
 
     def __contains__(self, axis: object) -> bool:
         return isinstance(axis, Axis) and axis.root in self.root_set
@@ -195,7 +199,7 @@ class Axes:
     def find(self, name: str) -> Axis:
         """Return the axis of a name; raises MissingAxisError, with the names there are."""
         for axis in self.items:
-            if axis.name == name:
+            if isinstance(name, str) and axis.name == name:
                 return axis
         raise MissingAxisError(
             f"no axis of {self} is named {clipped(name)}{did_you_mean(str(name), self.names)}",
@@ -216,6 +220,7 @@ class Axes:
 
     def set_shape(self, lengths: Iterable[int]) -> None:
         """Set all lengths; raises AxisLengthError for another number of them."""
+        check_kind(lengths, Iterable, "set_shape: lengths", "a list of lengths, one for each axis")
         listed = tuple(lengths)
         if len(listed) != len(self.items):
             raise AxisLengthError(

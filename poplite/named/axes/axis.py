@@ -215,11 +215,15 @@ class Axis:
 
     def has_role(self, role: AxisRole) -> bool:
         """Tell whether it has a role."""
-        return role in self._roles
+        from poplite.named.axes.roles import checked_roles
+
+        return checked_roles([role])[0] in self._roles
 
     def add_role(self, role: AxisRole) -> Axis:
         """Give it a role, and return it."""
-        self._roles[role] = None
+        from poplite.named.axes.roles import checked_roles
+
+        self._roles[checked_roles([role])[0]] = None
         return self
 
     # -- axes of one -----------------------------------------------------------------------------
@@ -299,6 +303,12 @@ def length_of(value: object, name: str) -> int:
             fix="a whole number from 0",
         )
     return number
+
+
+def check_kind(value: object, kind: type | tuple[type, ...], what: str, fix: str) -> None:
+    """Raise AxisError for an argument of another kind."""
+    if not isinstance(value, kind):
+        raise AxisError(f"{what} is {clipped(value)}", at=here(), found=of_type(value), fix=fix)
 
 
 def check_name(name: object) -> None:

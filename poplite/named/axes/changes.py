@@ -22,7 +22,7 @@ from poplite.named.axes.axes import (
 from poplite.named.axes.axis import PLAIN, Axis, Root
 from poplite.named.axes.flattened import FlattenedAxis, leaves
 from poplite.source import SourceLocation, here
-from poplite.text import clipped, integer_or_none, of_type
+from poplite.text import amount, clipped, integer_or_none, of_type
 
 Part = slice | int
 """What is taken of an axis: some of its indices, or one, without the axis."""
@@ -111,6 +111,18 @@ def joined(
             fix=f"ng.axes_with_order(x, [..., {', '.join(listed.names)}]) first",
         )
     return some([*axes.items[:first], one, *axes.items[behind:]]), first
+
+
+def one_of(axes: Axes, what: str) -> Axis:
+    """Return the only axis of some."""
+    if len(axes) != 1:
+        raise AxisError(
+            f"{what}: {amount(len(axes), 'axis', 'axes')} where one is asked for",
+            at=here(),
+            found=f"{axes}",
+            fix="one axis, such as ng.make_axis(3, 'H')",
+        )
+    return axes[0]
 
 
 def parted(axes: Axes, axis: Axis | None, of: Named) -> Axes:

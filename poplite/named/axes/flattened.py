@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from poplite.errors import AxisError, AxisLengthError
+from poplite.named.axes.axes import Axes, AxesLike, axes_of
 from poplite.named.axes.axis import Axis, Root
 from poplite.source import SourceLocation, here
-
-if TYPE_CHECKING:
-    from poplite.named.axes.axes import Axes
-
 
 _NOTHING = Root(None, "()")
 
@@ -31,7 +28,7 @@ class FlattenedAxis(Axis):
     It pairs with other flattened axes whose parts pair with its own, in the same order.
 
     Args:
-        axes: the parts; of none, its length is 1.
+        axes: the parts, as a list or Axes; of none, its length is 1.
         line: where it was made; left out, where the call stands.
 
     >>> from poplite.named.axes.axes import make_axes
@@ -42,7 +39,8 @@ class FlattenedAxis(Axis):
 
     __slots__ = ("axes",)
 
-    def __init__(self, axes: Axes, line: SourceLocation | None = None) -> None:
+    def __init__(self, axes: AxesLike, line: SourceLocation | None = None) -> None:
+        axes = axes_of(axes)
         self.root, self.docstring, self.line = _joined(axes.roots), "", line or here()
         self._length, self._source, self._roles, self._user = None, None, {}, ""
         self.axes = axes

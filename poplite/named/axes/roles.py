@@ -7,7 +7,7 @@ from typing import Any
 
 from poplite.errors import AxisError, DuplicateAxisError, MissingAxisError
 from poplite.named.axes.axes import Axes, AxesLike, axes_of, some
-from poplite.named.axes.axis import Axis, check_name, make_axis
+from poplite.named.axes.axis import Axis, check_kind, check_name, make_axis
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, of_type
 
@@ -46,7 +46,7 @@ def make_axis_role(name: str | None = None, docstring: str = "") -> AxisRole:
     return AxisRole(name, docstring)
 
 
-def checked_roles(roles: Iterable[AxisRole]) -> Iterable[AxisRole]:
+def checked_roles(roles: Iterable[AxisRole]) -> list[AxisRole]:
     """Return roles; raises AxisError for what is none."""
     listed = list(roles) if isinstance(roles, Iterable) else [roles]
     for role in listed:
@@ -130,6 +130,13 @@ class AxesMap:
     """
 
     def __init__(self, mapping: Mapping[Axis | str, Axis | str]) -> None:
+        if not isinstance(mapping, Mapping):
+            raise AxisError(
+                f"a map of axes of {clipped(mapping)}",
+                at=here(),
+                found=of_type(mapping),
+                fix="ng.AxesMap({H: G}) of axes, or of their names",
+            )
         for each in (*mapping, *mapping.values()):
             if not isinstance(each, Axis | str):
                 raise AxisError(
@@ -152,6 +159,7 @@ class AxesMap:
 
     def map_axis(self, axis: Axis) -> Axis:
         """Return what stands for an axis: itself, where the map does not name it."""
+        check_kind(axis, Axis, "map_axis: an axis", "ng.make_axis(3, 'H')")
         target = self._to.get(axis, self._to.get(axis.name, axis))
         if isinstance(target, Axis):
             return target

@@ -14,20 +14,20 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple
 
-from poplite.errors import AxisError, TensorIndexError
+from poplite.errors import AxisError, InvalidOption
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.named.axes import changes
 from poplite.named.axes.axes import Axes, AxesLike, axes_of, check_lengths, chosen, missing, some
-from poplite.named.axes.axis import Axis, Root, length_of
+from poplite.named.axes.axis import Axis, Root, check_kind, length_of
 from poplite.named.axes.flattened import FlattenedAxis
-from poplite.named.description import steps
+from poplite.named.description import arguments, steps
 from poplite.named.description.digits import merged
 from poplite.named.description.explained import explained, needs_copy
 from poplite.named.description.layout import Layout, layout_of, row_major
 from poplite.source import SourceLocation, here
-from poplite.text import amount, clipped, integer_or_none
+from poplite.text import amount, clipped
 from poplite.types import FLOAT, ElementTypeLike, element_type
 
 _TRANSPOSE, _REORDER = steps.Ordered("transpose"), steps.Ordered("reorder")
@@ -234,20 +234,7 @@ class TensorDescription:
             TensorIndexError: for an index that an axis has not, and for another number of them.
             AxisError: while the layout is free.
         """
-        numbers = [integer_or_none(each) for each in index]
-        lengths = [axis.known_length("at") for axis in self.axes]
-        is_inside = len(numbers) == len(lengths) and all(
-            each is not None and 0 <= each < length
-            for each, length in zip(numbers, lengths, strict=True)
-        )
-        if not is_inside:
-            raise TensorIndexError(
-                f"at: there is no index {clipped(tuple(index))}",
-                at=here(),
-                found=self.text,
-                fix=f"one for each axis, below {tuple(lengths)}",
-            )
-        base, own = self, tuple(each or 0 for each in numbers)
+        base, own = self, arguments.index_of(index, self.axes, self)
         while base.step is not None:
             which, own = base.step.origin([s.axes for s in base.sources], own, base.axes)
             base = base.sources[which]
@@ -304,7 +291,9 @@ class TensorDescription:
             TensorIndexError: for an index that an axis has not.
         """
         made: dict[Root, changes.Part] = {}
-        for axis, part in parts.items():
+        for axis, part in arguments.listed(
+            parts, "slice: what is taken", "slice({H: slice(1, None)})"
+        ):
             try:
                 own = self.axes.own(axis)
             except (AttributeError, ValueError):
@@ -333,6 +322,10 @@ class TensorDescription:
         Source: seed 003, "flattening"; the condition is `stride == inner length * inner stride`
         for each pair of neighbours whose lengths are not 1.
         """
+        if copy is not None and not (isinstance(copy, str) and copy in ("never", "view")):
+            raise InvalidOption(
+                f"flatten: copy={clipped(copy)}", at=here(), fix='copy="never" or copy="view"'
+            )
         line = here()
         joined, first = changes.joined(self.axes, axes, None, self, line)
         if copy != "view":
@@ -360,11 +353,14 @@ class TensorDescription:
             MissingAxisError: for one without an axis that this has.
             AxisLengthError: for a length that differs.
         """
-        (own,) = chosen([axis], self.axes, "concat")
+        own = changes.one_of(chosen([axis], self.axes, "concat"), "concat")
         total = own.known_length("concat")
         listed = []
+        fix = "description.concat([another], H)"
+        check_kind(others, (list, tuple), "concat: what stands behind", fix)
         for each in others:
-            (other,) = chosen([axis], each.axes, "concat")
+            check_kind(each, TensorDescription, "concat: what stands behind", fix)
+            other = changes.one_of(chosen([axis], each.axes, "concat"), "concat")
             total += other.known_length("concat")
             order = changes.ordered(each.axes, self.axes, each)
             check_lengths("concat", self.axes - own, order - own, partial(_texts, self, each))
@@ -391,11 +387,11 @@ class TensorDescription:
             AxisLengthError: for a width that is no whole number from 0.
         """
         made = self
-        for axis, (before, behind) in widths.items():
-            (own,) = chosen([axis], made.axes, "pad")
+        for axis, pair in arguments.listed(widths, "pad: widths", "pad({H: (1, 2)})"):
+            own = changes.one_of(chosen([axis], made.axes, "pad"), "pad")
             border = TensorDescription((), self.dtype, row_major(()), "border", read_only=True)
             parts = []
-            for count in (before, behind):
+            for count in arguments.pair_of(pair, own):
                 number = length_of(count, f"{own.name}, of a border")
                 wide = [own.resized(number) if each == own else each for each in made.axes]
                 parts.append([border.broadcast(wide)] if number else [])
@@ -416,6 +412,7 @@ class TensorDescription:
             AxisError: for a layout that is fixed already, and for a view of several storages.
             MissingAxisError: for a layout of other axes.
         """
+        check_kind(layout, Layout, "with_layout: a layout", "ng.row_major([H, W])")
         if len(self.bases) > 1:
             raise AxisError(
                 f"with_layout: a view of {amount(len(self.bases), 'storage')}",
@@ -453,6 +450,7 @@ class TensorDescription:
             mapping: of its elements, as stored, to tiles.
             initial_value: of the stored shape.
         """
+        check_kind(graph, Graph, "allocated: a graph", "pl.Graph()")
         shape = (self._layout or row_major(self.axes)).stored_shape
         return graph.add_variable(
             self.dtype, shape, self.name, mapping=mapping, initial_value=initial_value
@@ -482,6 +480,8 @@ class TensorDescription:
                 found=self.text,
                 fix="one for each of description.bases",
             )
+        for each in storage:
+            check_kind(each, Tensor, "view: storage", "description.allocated(graph)")
         of = {id(base): tensor for base, tensor in zip(self.bases, storage, strict=True)}
         return self._view(of)
 

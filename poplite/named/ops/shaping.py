@@ -74,7 +74,7 @@ def axes_with_order(x: Any, axes: AxesLike) -> Op:
 def expand_dims(x: Any, axis: Axis, pos: int = 0) -> Op:
     """Return x repeated along one more axis, which stands at a position; x itself if it has it."""
     operand = as_op(x, "expand_dims")
-    (new,) = axes_of(axis).items
+    new = changes.one_of(axes_of(axis), "expand_dims")
     if new in operand.axes:
         return operand
     place = integer_or_none(pos)
@@ -114,6 +114,13 @@ def cast_axes(x: Any, axes: AxesLike) -> Op:
 def map_roles(x: Any, axes_map: AxesMap) -> Op:
     """Return x with axes renamed by a map; those that it does not name stay."""
     operand = as_op(x, "map_roles")
+    if not isinstance(axes_map, AxesMap):
+        raise AxisError(
+            f"map_roles: {clipped(axes_map)} is no map of axes",
+            at=here(),
+            found=operand.text,
+            fix="ng.map_roles(x, ng.AxesMap({H: G}))",
+        )
     return cast_axes(operand, axes_map.map_axes(operand.axes))
 
 

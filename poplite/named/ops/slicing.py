@@ -15,7 +15,7 @@ from typing import Any
 from poplite.errors import AxisError, TensorIndexError
 from poplite.named.axes.axes import AxesLike, chosen
 from poplite.named.axes.axis import Axis, Root
-from poplite.named.axes.changes import ALL, Part, part_of, without
+from poplite.named.axes.changes import ALL, Part, one_of, part_of, without
 from poplite.named.ops.op import Op, as_op, makes
 from poplite.source import here
 from poplite.text import amount, clipped
@@ -55,6 +55,13 @@ def tensor_slice(x: Any, slices: Sequence[Part], axes: AxesLike = None) -> Op:
     """
     operand = as_op(x, "tensor_slice")
     listed = operand.axes if axes is None else chosen(axes, operand.axes, "tensor_slice")
+    if not isinstance(slices, list | tuple):
+        raise AxisError(
+            f"tensor_slice: {clipped(slices)} is no list of slices",
+            at=here(),
+            found=operand.text,
+            fix="one for each axis; slice(None) takes all of it",
+        )
     if len(slices) != len(listed):
         raise AxisError(
             f"tensor_slice: {amount(len(slices), 'slice')} for "
@@ -69,7 +76,7 @@ def tensor_slice(x: Any, slices: Sequence[Part], axes: AxesLike = None) -> Op:
 def slice_along_axis(x: Any, axis: Axis, index: int) -> Op:
     """Return one index of an axis: a tensor without the axis."""
     operand = as_op(x, "slice_along_axis")
-    (own,) = chosen(axis, operand.axes, "slice_along_axis")
+    own = one_of(chosen(axis, operand.axes, "slice_along_axis"), "slice_along_axis")
     return sliced(operand, {own: index})
 
 

@@ -24,7 +24,7 @@ from poplite.named.description.description import TensorDescription
 from poplite.named.description.layout import Layout, layout_of
 from poplite.named.ops.op import Op, makes
 from poplite.source import here
-from poplite.text import clipped
+from poplite.text import clipped, of_type
 from poplite.types import BOOL, FLOAT, INT, ElementTypeLike, element_type
 
 _numbers = itertools.count()
@@ -70,6 +70,13 @@ class TensorOp(Op):
         layout: Any = None,
     ) -> None:
         super().__init__(axes, dtype, ())
+        if name is not None and not isinstance(name, str):
+            raise AxisError(
+                f"a {kind} is named {clipped(name)}",
+                at=here(),
+                found=of_type(name),
+                fix="name='x'",
+            )
         self.number = next(_numbers)
         self.kind, self.value, self.place = kind, value, place
         self.name = name or f"{kind.partition(' ')[0]}{self.number}"

@@ -12,10 +12,11 @@ from poplite.errors import AxisError, AxisLengthError
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.named.axes.axes import Axes, axes_of
+from poplite.named.axes.axis import check_kind
 from poplite.named.description.description import TensorDescription
 from poplite.named.lowering.items import Items
 from poplite.named.ops.described import described
-from poplite.named.ops.op import Op, below
+from poplite.named.ops.op import Op, as_op, below
 from poplite.named.ops.tensors import TensorOp, fitting
 from poplite.named.transform.explained import (
     bytes_of,
@@ -56,7 +57,7 @@ class Computation:
         self.items = listed_items(results)
         self._roots = roots_of(self.items)
         reads = needed(self._roots)
-        if params == ("all",):
+        if len(params) == 1 and isinstance(params[0], str) and params[0] == "all":
             params = tuple(each for each in reads if each.input)
         for each in params:
             if not isinstance(each, TensorOp) or each.constant:
@@ -113,6 +114,7 @@ class Computation:
         Raises:
             AxisError: for an operation that is not stored.
         """
+        op = as_op(op, "tensor")
         _ = self.program
         assert self._work is not None
         stored = {id(other): tensor for other, tensor in self._work.stored}
@@ -215,6 +217,8 @@ class Computation:
     def _given(
         self, values: tuple[Any, ...], feed_dict: Mapping[TensorOp, Any] | None
     ) -> tuple[Any, ...]:
+        if feed_dict is not None:
+            check_kind(feed_dict, Mapping, f"{self.name}: feed_dict", "a value for each parameter")
         if feed_dict is not None and not values:
             values = tuple(feed_dict[each] for each in self.params if each in feed_dict)
             if len(feed_dict) == len(values) == len(self.params):

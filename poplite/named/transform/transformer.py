@@ -14,11 +14,11 @@ from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.named.axes.axes import Axes, some
-from poplite.named.axes.axis import Axis
+from poplite.named.axes.axis import Axis, check_kind
 from poplite.named.description.description import TensorDescription
 from poplite.named.description.layout import Layout
 from poplite.named.ops.described import described
-from poplite.named.ops.op import Op
+from poplite.named.ops.op import Op, as_op
 from poplite.named.ops.tensors import TensorOp
 from poplite.named.transform.computation import Computation
 from poplite.named.transform.placing import Placed, placed
@@ -83,6 +83,8 @@ class Transformer:
                 not among them.
             InvalidOption: for a name that another computation has.
         """
+        if name is not None:
+            check_kind(name, str, "computation: a name", "name='train'")
         called = name or f"computation{len(self._computations)}"
         if any(each.name == called for each in self._computations):
             raise InvalidOption(
@@ -162,7 +164,7 @@ class Transformer:
 
     def description(self, op: Op) -> TensorDescription:
         """Return the description of a tensor that is stored, or of a view of such."""
-        return described(op, self._description)
+        return described(as_op(op, "description"), self._description)
 
     def stored_order(self, op: Op) -> Axes:
         """Return the axes of an operation as they are stored, or are to be: the outermost first.
@@ -287,7 +289,21 @@ def make_transformer(
             at=here(),
             fix="pl.Target(tiles=...) alone, or tiles= alone",
         )
-    if fuse not in ("cost", "none"):
+    if target is not None and not isinstance(target, Target):
+        raise InvalidOption(
+            f"make_transformer: {clipped(target)} is no target",
+            at=here(),
+            found=of_type(target),
+            fix="pl.Target(tiles=...), or tiles=...",
+        )
+    if map is not None and not isinstance(map, Mapping):
+        raise InvalidOption(
+            f"make_transformer: map={clipped(map)}",
+            at=here(),
+            found=of_type(map),
+            fix='a hint for each of some axes, such as map={N: "tiles"}',
+        )
+    if not isinstance(fuse, str) or fuse not in ("cost", "none"):
         raise InvalidOption(
             f"make_transformer: fuse={clipped(fuse)}",
             at=here(),
@@ -295,7 +311,7 @@ def make_transformer(
             fix='fuse="cost" or fuse="none"',
         )
     found = target or (Target() if tiles is None else Target(tiles=tiles))
-    return Transformer(found, map or {}, strict, fuse, checks)
+    return Transformer(found, {} if map is None else map, strict, fuse, checks)
 
 
 def _in_order(value: npt.NDArray[Any], axes: Axes, layout: Layout) -> npt.NDArray[Any]:

@@ -174,6 +174,59 @@ def test_errors_have_four_parts(
         assert re.search(pattern, text), text
 
 
+def described() -> ng.TensorDescription:
+    return ng.TensorDescription(axes("HW"), layout=ng.row_major(axes("HW")), name="x")
+
+
+def computation() -> ng.Computation:
+    x = tensor("HW")
+    return ng.make_transformer(tiles=1).computation(x, x)
+
+
+WRONG: list[tuple[Callable[[Any], Any], str]] = [
+    (ng.FlattenedAxis, "no ax[ei]s"),
+    (ng.AxesMap, "a map of axes"),
+    (lambda wrong: ng.map_roles(tensor("HW"), wrong), "map_roles: .* is no map of axes"),
+    (lambda wrong: ng.AxesMap({H: "G"}).map_axis(wrong), "map_axis: an axis is"),
+    (lambda wrong: axes("HW")[wrong], "an index of axes is"),
+    (lambda wrong: axes("HW").find(wrong), r"no axis of \(H:2, W:3\) is named"),
+    (lambda wrong: axes("HW").set_shape(wrong), "set_shape: lengths is|[12] length|a length"),
+    (lambda wrong: axes("HW").add_role(wrong), "is no role of an axis"),
+    (lambda wrong: H.has_role(wrong), "is no role of an axis"),
+    (lambda wrong: ng.expand_dims(tensor("H"), wrong), "no ax[ei]s"),
+    (lambda wrong: ng.tensor_slice(tensor("H"), wrong), "tensor_slice: "),
+    (lambda wrong: ng.slice_along_axis(tensor("H"), wrong, 0), "no ax[ei]s"),
+    (lambda wrong: ng.placeholder([H], name=wrong), "a placeholder is named"),
+    (lambda wrong: ng.make_transformer(tiles=1, map=wrong), "make_transformer: map="),
+    (lambda wrong: ng.make_transformer(wrong), "make_transformer: .* is no target"),
+    (lambda wrong: ng.make_transformer(tiles=1, fuse=wrong), "make_transformer: fuse="),
+    (lambda wrong: computation()(feed_dict=wrong), "feed_dict is"),
+    (lambda wrong: computation().tensor(wrong), "tensor: .* (is no named tensor|has no axes)"),
+    (
+        lambda wrong: computation().description(wrong),
+        "description: .* (is no named tensor|has no axes)",
+    ),
+    (lambda wrong: described().at(wrong), "at: "),
+    (lambda wrong: described().slice(wrong), "slice: what is taken is"),
+    (lambda wrong: described().flatten(copy=wrong), "flatten: copy="),
+    (lambda wrong: described().concat(wrong, H), "concat: what stands behind is"),
+    (lambda wrong: described().pad(wrong), "pad: widths is"),
+    (lambda wrong: described().pad({H: wrong}), "pad: the widths of 'H' is|widths? for axis 'H'"),
+    (lambda wrong: described().with_layout(wrong), "with_layout: a layout is"),
+    (lambda wrong: described().allocated(wrong), "allocated: a graph is"),
+    (lambda wrong: described().view(wrong), "view: storage is"),
+]
+
+
+@pytest.mark.parametrize(
+    "wrong", [object(), np.zeros((2, 3)), b"a"], ids=["object", "array", "bytes"]
+)
+def test_arguments_of_another_kind_are_refused_in_words(wrong: object) -> None:
+    for call, text in WRONG:
+        with pytest.raises((AxisError, pl.ElementTypeError, pl.InvalidOption), match=text):
+            call(wrong)
+
+
 def test_all_kinds_of_errors_are_in_the_table() -> None:
     kinds = {each for each in vars(pl.errors).values() if isinstance(each, type)}
     assert {each for each in kinds if issubclass(each, AxisError)} == {kind for kind, *_ in REFUSED}
