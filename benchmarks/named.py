@@ -117,22 +117,22 @@ def fused(small: bool, samples: int) -> list[Row]:
     made.append(
         Row("sum((x - y) ** 2): bytes beside / of x, y", share, "x", "<=", 0.002, once, once)
     )
-    made += beside_xarray(p, q, m, t, tiles, samples, warm_up)
+    made.append(beside_xarray(p, q, m, t, tiles, samples, warm_up))
     return [*made, *gradients(a, b, x, y, tiles, samples, warm_up)]
 
 
 def beside_xarray(
     p: ng.Op, q: ng.Op, m: Array, t: Array, tiles: int, samples: int, warm_up: float
-) -> list[Row]:
-    """The row of a broadcasting addition in xarray; none where it is not installed."""
+) -> Row:
+    """The row of a broadcasting addition in xarray, where that is installed."""
+    name = "(H, W) + (W, H): xarray / named"
     if importlib.util.find_spec("xarray") is None:
-        return []
+        return Row.skipped(name)
     xarray = importlib.import_module("xarray")
     one, other = xarray.DataArray(m, dims=("H", "W")), xarray.DataArray(t, dims=("W", "H"))
     _, _, ours_run = named_engine(p + q, {p: m, q: t}, tiles)
     theirs, ours = in_turn(lambda: one + other, ours_run, samples, warm_up=warm_up)
-    name = "(H, W) + (W, H): xarray / named"
-    return [Row(name, 1 / least(ours, theirs), "x", ">=", 1.0, theirs, ours)]
+    return Row(name, 1 / least(ours, theirs), "x", ">=", 1.0, theirs, ours)
 
 
 def gradients(
