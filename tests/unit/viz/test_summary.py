@@ -97,7 +97,8 @@ def test_rows_in_words(graph: Graph) -> None:
         "tiles used": "4 of 4",
         "worst tile": "tile 1: 3,332 B of 638,976 B, 0.5 %",
         "memory": "stack 3,168 B, control code 48 B, vertex code 48 B, "
-        "internal exchange code 28 B, control table 16 B, vertex instance state 8 B, variable 4 B, message 4 B, gaps 8 B",
+        "internal exchange code 28 B, control table 16 B, vertex instance state 8 B, "
+        "variable 4 B, message 4 B, gaps 8 B",
     }
 
 
