@@ -137,6 +137,32 @@ def compile_graph(
     )
 
 
+@no_collection()
+def plan_memory(graph: Graph, programs: Programs) -> MemoryPlan:
+    """Return what the memory of tiles holds when programs run, also where they have too little.
+
+    Programs may change afterwards. Raises what `compile_graph` does.
+
+    >>> from poplite.program import Copy
+    >>> graph = Graph()
+    >>> a, b = (graph.add_variable("int32", (3,), mapping=0) for _ in range(2))
+    >>> plan_memory(graph, Copy(a, b)).fullest
+    0
+    """
+    graph = graph.top_level_graph
+    asked = engine_options({"debug.allowOutOfMemory": True}, checks="fast", interpret=False)
+    named = named_programs(programs)
+    edges_of = cache(edge_table)
+    check_program(graph, named, edges_of)
+    parts = parts_of(named.values())
+    layout = ArenaLayout(stored(graph.variables), graph.replication_factor)
+    saved = [False] * len(parts.compute_sets)
+    lowered = lower_parts(parts, graph, edges_of, layout, saved=saved, keep_marks=False)
+    memory = _priced(graph, named, parts, lowered, edges_of, asked).memory
+    assert memory is not None
+    return memory
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Prices:
     """What steps, actions and memory take: the costs of an `Executable`."""

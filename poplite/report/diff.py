@@ -30,6 +30,10 @@ MOST = 20
 """Most changes of one kind that are printed."""
 
 
+MANY = 10
+"""So many times more is told as that, not in percent."""
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """A number in two reports.
@@ -59,9 +63,11 @@ class Change:
 
     @property
     def percent(self) -> str:
-        """The change in words."""
+        """The change in words: from tenfold on, how many times more it is."""
         if self.ratio is None:
             return "new" if self.after else "+0.0%"
+        if self.ratio >= MANY:
+            return f"×{self.ratio:,.0f}"
         return f"{100 * (self.ratio - 1):+.1f}%"
 
     def __str__(self) -> str:

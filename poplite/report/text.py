@@ -183,6 +183,10 @@ def _time(seconds: float) -> str:
     return f"{seconds:,.1f} seconds"
 
 
+SHARED = "  (what no step needs together shares room: these add up to more than the total)"
+"""Stands below sums by kind that add up to more than the memory that is needed."""
+
+
 def _memory(compilation: Compilation) -> list[str]:
     """Return what the memory of tiles holds, a line each."""
     memory, limit = compilation.modelled, compilation.target.tile_memory_bytes
@@ -199,6 +203,7 @@ def _memory(compilation: Compilation) -> list[str]:
         *(f"  {line}" for line in rows_text(totals)),
         *(["By Data Type:"] if by_type else []),
         *(f"  {line}" for line in (rows_text(by_type) if by_type else [])),
+        *([SHARED] if sum(used.values()) > memory.excluding_gaps.total else []),
         "By Tile (Including Gaps):",
         *(f"  {line}" for line in _histogram(memory)),
         *(f"  {line}" for line in _fullest(memory)),
@@ -240,19 +245,19 @@ def _fullest(memory: Memory) -> Iterator[str]:
 def _histogram(memory: Memory) -> list[str]:
     """Return bars of how many tiles hold how much.
 
-    Range (KB) Histogram                                Count (tiles)
-         4 - 5 *******                                              1
-         5 - 6 ****************************************             6
+    Range (KiB) Histogram                                Count (tiles)
+          4 - 5 *******                                              1
+          5 - 6 ****************************************             6
     """
-    kilobytes = memory.including_gaps.array() / 1024
-    width = _bar_width(float(kilobytes.min()), float(kilobytes.max()))
-    number, counts = np.unique((kilobytes // width).astype(np.int64), return_counts=True)
+    kibibytes = memory.including_gaps.array() / 1024
+    width = _bar_width(float(kibibytes.min()), float(kibibytes.max()))
+    number, counts = np.unique((kibibytes // width).astype(np.int64), return_counts=True)
     first = int(number[0])
     tiles = np.zeros(int(number[-1]) - first + 1, np.int64)
     tiles[number - first] = counts
     bars = [f"{(first + k) * width:,} - {(first + k + 1) * width:,}" for k in range(len(tiles))]
-    left = max(len("Range (KB)"), *map(len, bars))
-    lines = [f"{'Range (KB)':>{left}} {'Histogram':<{STARS}} Count (tiles)"]
+    left = max(len("Range (KiB)"), *map(len, bars))
+    lines = [f"{'Range (KiB)':>{left}} {'Histogram':<{STARS}} Count (tiles)"]
     for bar, count in zip(bars, tiles.tolist(), strict=True):
         stars = "*" * -(-count * STARS // int(tiles.max()))
         lines.append(f"{bar:>{left}} {stars:<{STARS}} {count:>13,}")
@@ -260,7 +265,7 @@ def _histogram(memory: Memory) -> list[str]:
 
 
 def _bar_width(least: float, most: float) -> int:
-    """Return the least of 1, 2, 5, 10, 20, ... kilobytes that leaves few bars."""
+    """Return the least of 1, 2, 5, 10, 20, ... KiB that leaves few bars."""
     width = 1
     for factor in (2, 2.5, 2) * 12:
         if most // width - least // width < MOST_BARS:

@@ -92,7 +92,7 @@ def graph_cell(graph: Graph) -> str:
 
     >>> graph = Graph()
     >>> _ = graph.add_variable("int32", (3,), "x", mapping=7)
-    >>> "tile 7: 12 B of 638,976 B" in graph_cell(graph)
+    >>> "tile 7: 3,180 B of 638,976 B" in graph_cell(graph)
     True
     """
     graph = graph.top_level_graph

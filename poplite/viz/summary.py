@@ -1,7 +1,7 @@
 """A graph in a dozen numbers, drawn as a verdict and a row for each number.
 
-Memory is what variables and constants take.  Code, vertex state and exchange buffers are
-not counted, cycles are not modelled: the summary says so beside the numbers.
+Memory is what the model finds for the program, as the engine does: variables, messages, code and
+stacks.  Of a graph that cannot be compiled so far it is variables and constants alone, with why.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import size_text
 from poplite.viz.program.labels import many, runs_text
 from poplite.viz.program.tree import runs_of
+from poplite.viz.tiles.modelled import kinds_on, modelled
 from poplite.viz.tiles.tile_load import tile_load
 from poplite.viz.tiles.vertex_counts import class_counts, classes_text, num_edges
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
     from poplite.program import Program
-
-NOT_MODELLED = "not modelled yet"
 
 MARGIN = 20
 ROW = 20
@@ -71,8 +70,10 @@ class Summary:
         unplaced_vertices: vertices without a tile.
         used_tiles: tiles that hold elements.
         unmapped_variables: variables and constants that have elements without a tile.
-        worst_tile: the tile with most bytes.
-        worst_bytes: bytes of variables and constants on it.
+        worst_tile: the tile that needs most bytes.
+        worst_bytes: the bytes that it needs in the step that needs most.
+        kinds: those bytes by kind of thing, the most first.
+        unmodelled: why the memory model knows nothing; empty where it does.
         over_tiles: tiles that hold more than their memory.
         program: length of the program, or None when there is none.
     """
@@ -94,6 +95,8 @@ class Summary:
     unmapped_variables: int
     worst_tile: int
     worst_bytes: int
+    kinds: tuple[tuple[str, int], ...]
+    unmodelled: str
     over_tiles: int
     program: Steps | None
 
@@ -120,6 +123,8 @@ class Summary:
             )
         if self.unmapped_elements:
             return f"fits so far: {_have_no_tile(self.unmapped_elements, 'element')}"
+        if self.unmodelled:
+            return f"variables fit; the rest is not known: {self.unmodelled}"
         return "fits"
 
     def rows(self) -> list[tuple[str, str]]:
@@ -137,9 +142,13 @@ class Summary:
             ("mapping", self._mapping()),
             ("tiles used", f"{self.used_tiles:,} of {target.tiles:,}"),
             ("worst tile", self._worst()),
-            ("memory", f"variables and constants; code, state, buffers: {NOT_MODELLED}"),
-            ("cycles", NOT_MODELLED),
+            ("memory", self._memory()),
         ]
+
+    def _memory(self) -> str:
+        if self.unmodelled:
+            return f"of variables and constants alone: {self.unmodelled}"
+        return ", ".join(f"{kind} {size_text(size)}" for kind, size in self.kinds)
 
     def _target(self) -> str:
         target = self.target
@@ -184,10 +193,12 @@ def summary_of(graph: Graph, program: Program | None = None) -> Summary:
     >>> graph = Graph(Target(tiles=2, tile_memory_bytes=24))
     >>> _ = graph.add_variable("float32", (8,), "x", mapping=1)
     >>> summary_of(graph).verdict
-    'does not fit: tile 1 needs 32 B, has 24 B (8 B over)'
+    'does not fit: tile 1 needs 3,200 B, has 24 B (3,176 B over), and 1 more tile'
     """
     graph = graph.top_level_graph
-    load = tile_load(graph)
+    load, model = tile_load(graph), modelled(graph, program)
+    sizes_of_tiles = load.size_bytes if model.plan is None else model.plan.with_gaps()
+    worst = int(sizes_of_tiles.argmax())
     counts, sizes = [0, 0], [0, 0]
     for variable in graph.variables:
         counts[variable.constant] += 1
@@ -214,15 +225,17 @@ def summary_of(graph: Graph, program: Program | None = None) -> Summary:
         unmapped_variables=sum(not v.mapping.is_complete for v in graph.variables)
         if load.unmapped
         else 0,
-        worst_tile=int(load.size_bytes.argmax()),
-        worst_bytes=int(load.size_bytes.max()),
-        over_tiles=int(np.count_nonzero(load.over)),
+        worst_tile=worst,
+        worst_bytes=int(sizes_of_tiles[worst]),
+        kinds=() if model.plan is None else tuple(kinds_on(model.plan, worst).items()),
+        unmodelled=model.missing,
+        over_tiles=int(np.count_nonzero(sizes_of_tiles > load.limit_bytes)),
         program=None if program is None else Steps(program.num_steps, runs_of(program)),
     )
 
 
 def summary_json(summary: Summary) -> str:
-    """Return a summary as JSON; what is not modelled yet is null.
+    """Return a summary as JSON.
 
     >>> import json
     >>> from poplite.graph import Graph
@@ -230,9 +243,8 @@ def summary_json(summary: Summary) -> str:
     'fits'
     """
     data = asdict(summary) | {
-        "cycles": None,
         "fits": summary.fits,
-        "memory_counted": ["variables", "constants"],
+        "kinds": dict(summary.kinds),
         "verdict": summary.verdict,
         "vertices": summary.vertices,
     }
@@ -310,5 +322,6 @@ def _bar(canvas: Canvas, summary: Summary, left: float, y: float, width: float) 
     if used > limit:
         canvas.rect(left + limit * scale, y, (used - limit) * scale, BAR_HEIGHT, "over", tip=tip)
     canvas.path(box(left + limit * scale - 1, y - 3, 1, BAR_HEIGHT + 6), "mark")
-    canvas.text(left, y + BAR_HEIGHT + 16, f"tile {summary.worst_tile}", "soft")
+    mark = "! " if used > limit else ""
+    canvas.text(left, y + BAR_HEIGHT + 16, f"{mark}tile {summary.worst_tile}", "soft")
     canvas.text(left + limit * scale, y + BAR_HEIGHT + 16, size_text(limit), "soft end")

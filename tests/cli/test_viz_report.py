@@ -36,7 +36,8 @@ def test_a_report_is_printed(
     assert main(["report", "run.json"]) == 0
     assert capsys.readouterr().out == f"{reports['run']}\n"
     assert main(["report", "run.json", "later.json"]) == 0
-    assert capsys.readouterr().out == f"{reports['run'].diff(reports['later'])}\n"
+    names = "before  run.json\nafter   later.json\n"
+    assert capsys.readouterr().out == f"{names}{reports['run'].diff(reports['later'])}\n"
 
 
 @pytest.mark.parametrize("width", [60, 77])

@@ -61,7 +61,8 @@ def test_summary_of_a_graph_with_its_program(capsys: pytest.CaptureFixture[str])
     text = printed(capsys, "summary", "net.py:build")
     assert text.startswith("summary: fits\n")
     assert "\n  program       3 steps, run 21 times in all\n" in text
-    assert "\n  worst tile    tile 1: 80 B of 638,976 B, under 0.1 %\n" in text
+    assert "\n  worst tile    tile 1: 3,360 B of 638,976 B, 0.5 %\n" in text
+    assert "\n  memory        stack 3,168 B, variable 80 B, internal exchange code 56 B,\n" in text
 
 
 def test_summary_of_a_graph_without_one(capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,7 +71,7 @@ def test_summary_of_a_graph_without_one(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_what_does_not_fit_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "summary", "net.py:tight", "--color", "always")
-    assert "tile 1 needs 40 B, has 30 B (10 B over)" in text
+    assert "tile 1 needs 3,208 B, has 30 B (3,178 B over)" in text
     assert text.startswith("\x1b[1;31m! summary: does not fit")
 
 

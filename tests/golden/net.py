@@ -26,7 +26,7 @@ class Blur(Vertex):
 
 def build() -> tuple[Graph, Program]:
     """Three variables and a constant on four tiles; names of all kinds; a shared block."""
-    graph = Graph(Target(tiles=4, tile_memory_bytes=100))
+    graph = Graph(Target(tiles=4, tile_memory_bytes=3674))
     image = graph.add_variable(FLOAT, (3, 4), "image", mapping="linear")
     with graph.scope("model/block4/conv/branch2/temporaries"):
         a = graph.add_variable(FLOAT, (12,), "widened_activations", mapping=[[(0, 10)], [(10, 12)]])

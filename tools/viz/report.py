@@ -42,6 +42,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from poplite.errors import InvalidOption
     from poplite.report import Report
     from poplite.tools.viz.output import Destination
+    from poplite.viz.draw.units import name_text
 
     out = Destination.of(arguments)
     report = Report.load(arguments.report)
@@ -52,7 +53,9 @@ def _run(arguments: argparse.Namespace) -> int:
                 found=f"--by {arguments.by}" if arguments.by else f"the format is {out.format}",
                 fix=f"poplite-viz report {arguments.report} {arguments.later}",
             )
-        out.write(fitted(str(report.diff(Report.load(arguments.later))), arguments.width))
+        later = Report.load(arguments.later)
+        heading = f"before  {name_text(arguments.report)}\nafter   {name_text(arguments.later)}\n"
+        out.write(fitted(f"{heading}{report.diff(later)}", arguments.width))
     elif out.format == "json":
         out.write(report.to_json())
     elif arguments.by is None and out.format == "txt":

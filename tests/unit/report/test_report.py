@@ -18,7 +18,7 @@ from poplite.compile.compiler import compile_graph
 from poplite.cost.memory.plan import Held, LiveStep, MemoryPlan
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import Cause, PhaseTotal, StepTotal, VertexType
-from poplite.report import Execution, Instrumentation, ProgramVisitor, Report
+from poplite.report import Change, Execution, Instrumentation, ProgramVisitor, Report
 from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Program
 from poplite.simulator.accounts.reporting import compilation_of, execution_steps, memory_of_plan
@@ -465,6 +465,14 @@ def test_changes_from_one_report_to_another(report: Report) -> None:
     assert "  x to y  190 ->   0  -190  -100.0%" in lines
     assert "  z to y    0 -> 190  +190      new" in lines
     assert "bytes of memory:" in lines
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [(10, 30_900, "×3,090"), (10, 99, "+890.0%"), (10, 100, "×10"), (100, 1, "-99.0%")],
+)
+def test_from_tenfold_on_it_is_told_how_many_times(before: int, after: int, words: str) -> None:
+    assert str(Change("x", before, after)).endswith(f"  {words}")
 
 
 def test_no_change_is_said(report: Report) -> None:

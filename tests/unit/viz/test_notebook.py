@@ -172,12 +172,14 @@ def test_a_mapping_over_too_many_tiles_is_told_in_words() -> None:
 
 
 def test_a_graph_lists_what_is_in_it() -> None:
-    graph = Graph(Target(tiles=4, tile_memory_bytes=10))
+    graph = Graph(Target(tiles=4, tile_memory_bytes=3182))
     for k in range(5):
         graph.add_variable(FLOAT, (k + 1,), f"w{k}", mapping=k % 4)
     shown = cell(graph)
     assert "5 variables" in shown.rich
-    assert "does not fit: tile 0 needs 24 B, has 10 B (14 B over)" in shown.rich
+    assert (
+        "does not fit: tile 0 needs 3,196 B, has 3,182 B (14 B over), and 1 more tile" in shown.rich
+    )
     assert "variables5 (60 B)" in shown.rich
     assert "w4float32[5]200" in shown.rich
     for k in range(5, 103):

@@ -9,11 +9,16 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from poplite import FLOAT, INT, Input, Output, Target, Vector, Vertex
+from poplite.errors import GraphMemoryAllocationError
 from poplite.graph import Graph
 from poplite.program import Execute, Repeat, Sequence
+from poplite.simulator.engine import Engine
 from poplite.viz import summary_svg, summary_text
 from poplite.viz.draw.columns import cells
-from poplite.viz.summary import Summary, summary_json, summary_of
+from poplite.viz.summary import Steps, Summary, summary_json, summary_of
+
+STACKS = 3168
+"""Bytes of the stacks of a tile: of six workers and the supervisor."""
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -64,7 +69,8 @@ def test_counts_what_the_graph_holds(graph: Graph) -> None:
     assert [(entry.name, entry.vertices) for entry in summary.classes] == [("Fill", 2), ("Sum", 1)]
     assert summary.edges == 4 + 2  # two rows, a start and a total; two single fields
     assert (summary.vertex_tiles, summary.used_tiles) == (2, 4)
-    assert (summary.worst_tile, summary.worst_bytes) == (2, 36)
+    assert (summary.worst_tile, summary.worst_bytes) == (2, STACKS + 36)
+    assert summary.kinds == (("stack", STACKS), ("variable", 36))
     assert summary.program is None
 
 
@@ -89,9 +95,10 @@ def test_rows_in_words(graph: Graph) -> None:
         "program": "2 steps, run 10 times in all",
         "mapping": "complete",
         "tiles used": "4 of 4",
-        "worst tile": "tile 2: 36 B of 638,976 B, under 0.1 %",
-        "memory": "variables and constants; code, state, buffers: not modelled yet",
-        "cycles": "not modelled yet",
+        "worst tile": "tile 1: 3,332 B of 638,976 B, 0.5 %",
+        "memory": "stack 3,168 B, control code 48 B, vertex code 48 B, "
+        "internal exchange code 28 B, control table 16 B, vertex instance state 8 B, "
+        "variable 4 B, message 4 B, gaps 8 B",
     }
 
 
@@ -115,7 +122,8 @@ def test_an_empty_graph_fits() -> None:
     told = rows(summary)
     assert told["vertices"] == "0"
     assert told["program"] == "none given"
-    assert told["worst tile"] == "tile 0: 0 B of 638,976 B, 0.0 %"
+    assert told["worst tile"] == "tile 0: 3,168 B of 638,976 B, 0.5 %"
+    assert told["memory"] == "stack 3,168 B"
 
 
 def test_a_tile_is_full_before_it_is_over() -> None:
@@ -124,19 +132,69 @@ def test_a_tile_is_full_before_it_is_over() -> None:
         graph.add_variable(FLOAT, (100,), "x", mapping=3)
         return summary_of(graph).verdict
 
-    assert verdict(400) == "fits"
-    assert verdict(396) == "does not fit: tile 3 needs 400 B, has 396 B (4 B over)"
+    assert verdict(STACKS + 400) == "fits"
+    assert verdict(STACKS + 396) == ("does not fit: tile 3 needs 3,568 B, has 3,564 B (4 B over)")
+
+
+class Reads(Vertex):
+    """Reads many numbers of other tiles."""
+
+    x: Input[Vector[FLOAT]]
+    total: Output[FLOAT]
+
+    def compute(self) -> None:
+        self.total = self.x[0]
+
+
+def test_messages_count_as_they_do_for_the_engine() -> None:
+    graph = Graph(Target(tiles=2))
+    x = graph.add_variable(FLOAT, (150_000,), "x", mapping=1)
+    y = graph.add_variable(FLOAT, (75_000,), "y", mapping=0)
+    totals = graph.add_variable(FLOAT, (1,), "totals", mapping=1)
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, Reads, tile=1, x=y, total=totals[0])
+    program = Execute(work)
+    assert summary_of(graph).verdict == "fits"  # nothing is sent yet
+    summary = summary_of(graph, program)
+    with pytest.raises(GraphMemoryAllocationError) as caught:
+        Engine(graph, program)
+    assert f"tile 1 is out of memory: it needs {summary.worst_bytes:,} B" in caught.value.what
+    assert summary.verdict.startswith("does not fit: tile 1 needs 90")
+    assert dict(summary.kinds)["message"] == 300_000
+    assert dict(summary.kinds)["variable"] == x.num_elements * 4 + 4
+    assert sum(dict(summary.kinds).values()) == summary.worst_bytes
+    texts = ET.fromstring(summary_svg(graph, program)).iter(f"{SVG}text")
+    assert "! tile 1" in [text.text for text in texts]
+
+
+def test_a_graph_that_cannot_be_compiled_says_what_is_counted() -> None:
+    graph = Graph(Target(tiles=2))
+    x = graph.add_variable(FLOAT, (4,), "x", mapping=1)
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, Fill, tile=1)
+    summary = summary_of(graph, Execute(work))
+    assert summary.verdict.startswith("variables fit; the rest is not known: ")
+    assert "'x'" in summary.verdict
+    assert rows(summary)["memory"].startswith("of variables and constants alone: ")
+    assert summary.worst_bytes == 4 * x.num_elements
+
+
+def test_a_program_may_grow_after_it_is_summarised(graph: Graph) -> None:
+    program = Sequence(Execute(graph.compute_sets[1]))
+    summary_of(graph, program)
+    program.add(Execute(graph.compute_sets[0]))
+    assert summary_of(graph, program).program == Steps(2, 2)
 
 
 def test_the_fullest_tile_is_named_with_the_number_of_others() -> None:
-    graph = Graph(Target(tiles=8, tile_memory_bytes=100))
+    graph = Graph(Target(tiles=8, tile_memory_bytes=STACKS + 100))
     for tile, count in ((1, 30), (5, 1000), (6, 40)):
         graph.add_variable(INT, (count,), mapping=tile)
     summary = summary_of(graph)
     assert summary.verdict == (
-        "does not fit: tile 5 needs 4,000 B, has 100 B (3,900 B over), and 2 more tiles"
+        "does not fit: tile 5 needs 7,168 B, has 3,268 B (3,900 B over), and 2 more tiles"
     )
-    assert rows(summary)["worst tile"] == "! tile 5: 4,000 B of 100 B, 4,000.0 %"
+    assert rows(summary)["worst tile"] == "! tile 5: 7,168 B of 3,268 B, 219.3 %"
     assert summary_text(graph).startswith("! summary: does not fit: tile 5 needs")
 
 
@@ -188,24 +246,22 @@ def test_svg_says_all_rows(graph: Graph) -> None:
     said = [text.text for text in ET.fromstring(picture).iter(f"{SVG}text")]
     assert said[0] == "summary: fits so far: 1 element has no tile"
     assert "4 on 3 tiles: Fill 2, Sum 1, <b>&\\x01 1" in said
-    assert "not modelled yet" in said
+    assert "stack 3,168 B, variable 36 B" in said
     assert picture == summary_svg(graph)
 
 
-@pytest.mark.parametrize(
-    ("elements", "shares"), [(0, [0.0]), (50, [0.5]), (100, [1.0]), (200, [0.5, 0.5])]
-)
+@pytest.mark.parametrize(("elements", "shares"), [(208, [0.5]), (1208, [1.0]), (3208, [0.5, 0.5])])
 def test_svg_bar_is_as_long_as_the_worst_tile_is_full(elements: int, shares: list[float]) -> None:
-    graph = Graph(Target(tiles=2, tile_memory_bytes=400))
+    graph = Graph(Target(tiles=2, tile_memory_bytes=8000))
     graph.add_variable(FLOAT, (elements,), "x", mapping=1)
     _, _, *filled = ET.fromstring(summary_svg(graph)).iter(f"{SVG}rect")
     path = ET.fromstring(summary_svg(graph)).find(f"{SVG}path")
     assert path is not None
     whole = {r.get("class"): float(r.get("width") or 0) for r in filled}
     frame = [r for r in ET.fromstring(summary_svg(graph)).iter(f"{SVG}rect")][1]
-    full = float(frame.get("width") or 0) * max(1.0, elements / 100)
+    full = float(frame.get("width") or 0) * max(1.0, (STACKS + 4 * elements) / 8000)
     assert [width / full for width in whole.values()] == pytest.approx(shares, abs=0.01)
-    assert ("over" in whole) == (elements > 100)
+    assert ("over" in whole) == (STACKS + 4 * elements > 8000)
 
 
 def test_json_holds_the_numbers(graph: Graph) -> None:
@@ -217,7 +273,8 @@ def test_json_holds_the_numbers(graph: Graph) -> None:
     assert data["target"]["tile_memory_bytes"] == 638_976
     assert data["classes"] == [{"name": "Fill", "vertices": 2}, {"name": "Sum", "vertices": 1}]
     assert data["program"] == {"runs": 1, "steps": 1}
-    assert (data["fits"], data["verdict"], data["cycles"]) == (True, "fits", None)
+    assert (data["fits"], data["verdict"], data["unmodelled"]) == (True, "fits", "")
+    assert sum(data["kinds"].values()) == data["worst_bytes"]
 
 
 def test_replicas_are_named_where_there_are_several(graph: Graph) -> None:

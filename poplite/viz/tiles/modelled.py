@@ -1,0 +1,66 @@
+"""What the memory model says of a graph and its program, before anything runs."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from poplite.cost.memory.plan import NO_STEP, MemoryPlan
+from poplite.errors import PopliteError
+
+if TYPE_CHECKING:
+    from poplite.graph.graph import Graph
+    from poplite.program import Program
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Modelled:
+    """The memory of tiles, or why it is not known.
+
+    Attributes:
+        plan: what tiles hold; None for a graph that cannot be compiled so far.
+        missing: why it cannot.
+    """
+
+    plan: MemoryPlan | None
+    missing: str = ""
+
+
+def modelled(graph: Graph, program: Program | None = None) -> Modelled:
+    """Return what tiles hold when a program runs; without one, what lies there all the time.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> _ = graph.add_variable(pl.FLOAT, (100,), "x", mapping=1)
+    >>> modelled(graph).plan.with_gaps().tolist()
+    [3168, 3568]
+    """
+    from poplite.compile.compiler import plan_memory  # and with it all that prices steps
+    from poplite.program import Sequence
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return Modelled(plan_memory(graph, Sequence() if program is None else program))
+        except PopliteError as error:
+            return Modelled(None, error.what)
+
+
+def kinds_on(plan: MemoryPlan, tile: int) -> dict[str, int]:
+    """Return the bytes of each kind of thing on a tile in its fullest step, and between them.
+
+    They add up to the bytes that the tile needs.
+    """
+    step = int(plan.peak_step[tile])
+    found: dict[str, int] = {}
+    for held, size in [
+        *((held, held.bytes.at(tile)) for held in plan.held if held.steps is None),
+        *(plan.live_in(step, tile) if step != NO_STEP else ()),
+    ]:
+        if size:
+            kind = held.category.replace("_", " ")
+            found[kind] = found.get(kind, 0) + size
+    found = dict(sorted(found.items(), key=lambda each: -each[1]))
+    gaps = int(plan.with_gaps()[tile]) - sum(found.values())
+    return found | ({"gaps": gaps} if gaps else {})
