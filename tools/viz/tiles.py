@@ -31,7 +31,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from poplite.tools.viz.output import Destination
 
     out = Destination.of(arguments)
-    graph, _ = load_target(arguments.target)
+    graph, _ = load_target(arguments.target, arguments.given)
     from poplite.viz.forms import tiles_forms
     from poplite.viz.tiles.tile_load import tile_load
 
