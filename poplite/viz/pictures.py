@@ -32,8 +32,8 @@ from poplite.viz.summary import summary_of
 from poplite.viz.tensor.ownership import ownership_of
 from poplite.viz.tensor.page import tensor_page
 from poplite.viz.tensor.selection import Index
+from poplite.viz.tiles.modelled import judged_load
 from poplite.viz.tiles.page import tiles_page
-from poplite.viz.tiles.tile_load import tile_load
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
@@ -48,6 +48,7 @@ def tiles_text(
     graph: Graph,
     variables: Sequence[str] = (),
     *,
+    program: Program | None = None,
     width: int = 80,
     color: bool = False,
     ascii_only: bool = False,
@@ -57,6 +58,7 @@ def tiles_text(
     Args:
         graph: the graph.
         variables: names of the variables and constants to count; all when empty.
+        program: the program that runs, whose messages and code count for what tiles need.
         width: columns to fit.
         color: whether to write escape codes for a terminal.
         ascii_only: whether to keep to ASCII.
@@ -75,15 +77,18 @@ def tiles_text(
     '32 B on 4 of 4 tiles'
     """
     style = Style(color, ascii_only, width)
-    return tiles_forms(tile_load(graph, variables)).text(style)
+    return tiles_forms(judged_load(graph, variables, program)).text(style)
 
 
-def tiles_svg(graph: Graph, variables: Sequence[str] = ()) -> SvgText:
+def tiles_svg(
+    graph: Graph, variables: Sequence[str] = (), *, program: Program | None = None
+) -> SvgText:
     """Draw what lies on every tile, as SVG.
 
     Args:
         graph: the graph.
         variables: names of the variables and constants to count; all when empty.
+        program: the program that runs, whose messages and code count for what tiles need.
 
     Returns:
         The picture.
@@ -95,15 +100,18 @@ def tiles_svg(graph: Graph, variables: Sequence[str] = ()) -> SvgText:
     >>> tiles_svg(Graph())[:4]
     '<svg'
     """
-    return tiles_forms(tile_load(graph, variables)).svg()
+    return tiles_forms(judged_load(graph, variables, program)).svg()
 
 
-def tiles_html(graph: Graph, variables: Sequence[str] = ()) -> str:
+def tiles_html(
+    graph: Graph, variables: Sequence[str] = (), *, program: Program | None = None
+) -> str:
     """Return what lies on every tile as one page: picture, numbers, text and JSON.
 
     Args:
         graph: the graph.
         variables: names of the variables and constants to count; all when empty.
+        program: the program that runs, whose messages and code count for what tiles need.
 
     Returns:
         The content of a file, which needs no other file and no network.
@@ -115,7 +123,7 @@ def tiles_html(graph: Graph, variables: Sequence[str] = ()) -> str:
     >>> tiles_html(Graph()).splitlines()[0]
     '<!doctype html>'
     """
-    return tiles_page(tile_load(graph, variables))
+    return tiles_page(judged_load(graph, variables, program))
 
 
 def tensor_text(

@@ -29,6 +29,11 @@ def several():
 def only():
     return build()[0]
 
+def sized(elements, *, scale=1.0, wide=False, name="x"):
+    graph = Graph(Target(tiles=4))
+    graph.add_variable(FLOAT, (int(elements * scale), 1 + wide), name, mapping="linear")
+    return graph
+
 def tight():
     graph = Graph(Target(tiles=2, tile_memory_bytes=30))
     graph.add_variable(FLOAT, (10,), "x", mapping=1)
@@ -171,11 +176,43 @@ def test_every_form_goes_to_a_file(
     assert (data["poplite"], data["version"]) == (command, 1)
 
 
-@pytest.mark.parametrize("example", thinned(["pi", "first_tiles", "heat", "photo"], keep=3))
-def test_examples(root: Path, example: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("given", "variable"),
+    [
+        (["elements=20"], "'x' float32[20, 1]"),
+        (["elements=20", "scale=0.5", "wide=True"], "'x' float32[10, 2]"),
+        (["elements=2", "name=a=b"], "'a=b' float32[2, 1]"),
+    ],
+)
+def test_arguments_are_handed_to_the_callable(
+    given: list[str], variable: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = [flag for each in given for flag in ("--arg", each)]
+    name = variable.split("'")[1]
+    assert variable in printed(capsys, "tensor", "net.py:sized", name, *flags)
+    assert printed(capsys, "summary", "net.py:sized", *flags).startswith("summary: fits\n")
+
+
+def test_one_of_several_programs_is_summarised(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = "\n  program       {}, run {} in all\n"
+    whole = printed(capsys, "summary", "net.py:several")
+    copy = printed(capsys, "summary", "net.py:several", "--program", "copy")
+    assert rows.format("4 steps", "22 times") in whole
+    assert "\n  program       1 step, run 1 time in all\n" in copy
+    assert "digraph" in printed(
+        capsys, "graph", "net.py:several", "--program", "copy", "--format", "dot"
+    )
+
+
+EXAMPLES = [("pi", ""), ("heat", ""), ("matvec", "split=4"), ("first_tiles", ""), ("photo", "")]
+
+
+@pytest.mark.parametrize(("example", "given"), thinned(EXAMPLES, keep=3))
+def test_examples(root: Path, example: str, given: str, capsys: pytest.CaptureFixture[str]) -> None:
     target = f"{root / 'examples' / example}.py:build"
-    assert printed(capsys, "summary", target).startswith("summary: fits\n")
-    assert f"{example}.py:" in printed(capsys, "program", target)
+    flags = ["--arg", given] if given else []
+    assert printed(capsys, "summary", target, *flags).startswith("summary: fits\n")
+    assert f"{example}.py:" in printed(capsys, "program", target, *flags)
 
 
 def fault(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -183,6 +220,29 @@ def fault(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     said = capsys.readouterr()
     assert said.out == ""
     return said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["summary", "net.py:sized"], "called without arguments but needs 'elements'"),
+        (
+            ["summary", "net.py:sized", "--arg", "scale=2"],
+            "called with these arguments but needs 'elements'\n  try: --arg elements=VALUE",
+        ),
+        (
+            ["tiles", "net.py:sized", "--arg", "element=2"],
+            "takes no argument 'element' (did you mean 'elements'?)",
+        ),
+        (["tiles", "net.py:only", "--arg", "a=2"], "it takes none\n  try: leave --arg out"),
+        (["summary", "net.py:several", "--program", "coppy"], "did you mean 'copy'"),
+        (["summary", "net.py:only", "--program", "a"], "'net.py:only' returned a Graph alone"),
+    ],
+)
+def test_wrong_arguments_are_named(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said in fault(capsys, *arguments)
 
 
 def test_a_target_without_a_program(capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,7 +32,21 @@ def add_picture(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> N
     parser.add_argument(
         "target", metavar="TARGET", type=_target, help="file.py:callable or module:callable"
     )
+    parser.add_argument(
+        "--arg",
+        metavar="NAME=VALUE",
+        dest="given",
+        type=_given,
+        action="append",
+        default=[],
+        help="hand the callable an argument: a whole number, a number, true, false, or text",
+    )
     add_output(parser, formats=formats)
+
+
+def add_program(parser: argparse.ArgumentParser) -> None:
+    """Add which of several programs is meant."""
+    parser.add_argument("--program", metavar="NAME", help="of several programs, only this one")
 
 
 def add_output(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:
@@ -89,6 +103,25 @@ def _target(text: str) -> str:
             f"{text!r} names no callable; write file.py:callable, for instance heat.py:build"
         )
     return text
+
+
+def _given(text: str) -> tuple[str, object]:
+    """Return the name and the value of an argument.
+
+    >>> _given("rows=20"), _given("scale=0.5"), _given("wide=true"), _given("name=x=1")
+    (('rows', 20), ('scale', 0.5), ('wide', True), ('name', 'x=1'))
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE, for instance rows=20")
+    if value.lower() in ("true", "false"):
+        return name, value.lower() == "true"
+    for kind in (int, float):
+        try:
+            return name, kind(value)
+        except ValueError:
+            continue
+    return name, value
 
 
 def _width(text: str) -> int:

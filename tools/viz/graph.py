@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from poplite.errors import FileLoadError
-from poplite.tools.viz.flags import Commands, add_picture, set_run
+from poplite.tools.viz.flags import Commands, add_picture, add_program, set_run
 
 if TYPE_CHECKING:
     from poplite.tools.viz.output import Destination
@@ -31,6 +31,7 @@ def add(commands: Commands) -> None:
         description="Draw variables, compute sets and copies, and the bytes between them.",
     )
     add_picture(parser, formats=("txt", "svg", "json", "dot", "png", "pdf"))
+    add_program(parser)
     parser.add_argument("--around", metavar="NAME", help="stay near a variable or compute set")
     parser.add_argument(
         "--hops", metavar="N", type=_hops, default=2, help="edges away from it (default 2)"
@@ -61,7 +62,7 @@ def _run(arguments: argparse.Namespace) -> int:
     out = Destination.of(arguments)
     if out.format in ("svg", "png", "pdf"):
         _check_layout(arguments.layout, out.format)
-    graph, program = load_target(arguments.target)
+    graph, program = load_target(arguments.target, arguments.given, arguments.program)
     from poplite.viz.dataflow.dot import dataflow_dot
     from poplite.viz.dataflow.fold import Excerpt
     from poplite.viz.dataflow.graph import dataflow_of

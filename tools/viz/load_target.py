@@ -17,7 +17,8 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -35,17 +36,21 @@ _RETURN = (
 )
 
 
-def load_target(target: str) -> tuple[Graph, Program | None]:
+def load_target(
+    target: str, given: Iterable[tuple[str, object]] = (), name: str | None = None
+) -> tuple[Graph, Program | None]:
     """Build the graph that a target names, and its program if it has one.
 
-    Several programs become one that runs each of them once, in their order.  Raises as
-    `load_programs` does.
+    Several programs become one that runs each of them once, in their order, unless `name` names
+    one of them.  Raises as `load_programs` does.
 
     >>> load_target("no_such_file.py:build")
     Traceback (most recent call last):
     poplite.errors.FileLoadError: there is no file 'no_such_file.py'...
     """
-    graph, programs = load_programs(target)
+    graph, programs = load_programs(target, given)
+    if name is not None:
+        return graph, program_named(programs, name, target)
     if len(programs) < 2:
         return graph, next(iter(programs.values()), None)
     from poplite.program import Sequence
@@ -53,17 +58,35 @@ def load_target(target: str) -> tuple[Graph, Program | None]:
     return graph, Sequence(*programs.values())
 
 
-def load_programs(target: str) -> tuple[Graph, dict[str, Program]]:
+def program_named(programs: Mapping[str, Program], name: str, target: str) -> Program:
+    """Return one of a target's programs; raises UnknownName where there is none of that name."""
+    if name in programs:
+        return programs[name]
+    if not programs:
+        raise UnknownName(
+            f"there is no program {name!r}, as {target!r} returned a Graph alone", fix=_RETURN
+        )
+    raise UnknownName(
+        f"there is no program {name!r}{did_you_mean(name, programs)}",
+        found=f"there are {', '.join(map(repr, programs))}",
+        fix=f"--program {next(iter(programs))}",
+    )
+
+
+def load_programs(
+    target: str, given: Iterable[tuple[str, object]] = ()
+) -> tuple[Graph, dict[str, Program]]:
     """Build the graph that a target names, with its programs by the names an engine has for them.
 
-    Raises FileLoadError when the file or module cannot be run, or the callable raises, and
-    UnknownName when there is no such callable.
+    The callable gets the arguments that are given, by name.  Raises FileLoadError when the file or
+    module cannot be run, or the callable raises, and UnknownName when there is no such callable, or
+    it takes no such argument.
     """
     place, _, name = target.rpartition(":")
     with contextlib.redirect_stdout(sys.stderr), _without_arguments(place):
         module = _load_file(place) if place.endswith(".py") else _load_module(place)
         build = _find(module, place, name)
-        result = _call(build, f"{place}:{name}")
+        result = _call(build, f"{place}:{name}", dict(given))
     return _checked(result, f"{place}:{name}")
 
 
@@ -151,21 +174,30 @@ def _defined(owner: Any, module: ModuleType) -> list[str]:
     return sorted(own, key=lambda key: inspect.isclass(own[key]))
 
 
-def _call(build: Callable[..., object], target: str) -> object:
+def _call(build: Callable[..., object], target: str, given: dict[str, object]) -> object:
     try:
-        needed = [
-            p.name
-            for p in inspect.signature(build).parameters.values()
-            if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-        ]
+        parameters = list(inspect.signature(build).parameters.values())
     except (TypeError, ValueError):  # a callable written in C has no signature
-        needed = []
-    if needed:
-        raise FileLoadError(
-            f"{target!r} is called without arguments but needs {', '.join(map(repr, needed))}",
-            fix="give them defaults, or name a function that fills them in",
+        return _guarded(partial(build, **given), target, "raised")
+    named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    known = [p.name for p in named]
+    unknown = [name for name in given if name not in known]
+    if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        raise UnknownName(
+            f"{target!r} takes no argument {unknown[0]!r}{did_you_mean(unknown[0], known)}",
+            found=f"it takes {', '.join(map(repr, known))}" if known else "it takes none",
+            fix=f"--arg {known[0]}=..." if known else "leave --arg out",
         )
-    return _guarded(build, target, "raised")
+    needed = [p.name for p in named if p.default is p.empty and p.name not in given]
+    needed += [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY and p.default is p.empty]
+    if needed:
+        less = "these arguments" if given else "arguments"
+        raise FileLoadError(
+            f"{target!r} is called {'with' if given else 'without'} {less} but needs "
+            f"{', '.join(map(repr, needed))}",
+            fix=f"--arg {needed[0]}=VALUE, or give it a default",
+        )
+    return _guarded(partial(build, **given), target, "raised")
 
 
 def _guarded(action: Callable[[], Any], what: str, verb: str) -> Any:

@@ -6,8 +6,8 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from poplite.errors import FileLoadError, InvalidOption, UnknownName, did_you_mean
-from poplite.tools.viz.flags import Commands, add_picture, command, set_run
+from poplite.errors import FileLoadError, InvalidOption, UnknownName
+from poplite.tools.viz.flags import Commands, add_picture, add_program, command, set_run
 
 if TYPE_CHECKING:
     from poplite.program import Program
@@ -22,7 +22,7 @@ def add(commands: Commands) -> None:
         description="Draw the program as a tree, with the step numbers that messages use.",
     )
     add_picture(parser, formats=("txt", "svg", "json"))
-    parser.add_argument("--program", metavar="NAME", help="of several programs, only this one")
+    add_program(parser)
     parser.add_argument(
         "--depth", metavar="N", type=_depth, help="fold what lies deeper than N levels"
     )
@@ -37,11 +37,11 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from poplite.tools.viz.load_target import load_programs
+    from poplite.tools.viz.load_target import load_programs, program_named
     from poplite.tools.viz.output import Destination
 
     out = Destination.of(arguments)
-    graph, programs = load_programs(arguments.target)
+    graph, programs = load_programs(arguments.target, arguments.given)
     if not programs:
         raise FileLoadError(
             f"{arguments.target!r} returned a Graph without a program",
@@ -51,7 +51,8 @@ def _run(arguments: argparse.Namespace) -> int:
     from poplite.viz.forms import program_forms
 
     if arguments.program is not None:
-        programs = {arguments.program: _named(programs, arguments.program)}
+        program = program_named(programs, arguments.program, arguments.target)
+        programs = {arguments.program: program}
     elif len(programs) > 1 and out.format != "txt":
         raise InvalidOption(
             f"{out.format} shows one program, and {arguments.target!r} has {len(programs)}",
@@ -67,16 +68,6 @@ def _run(arguments: argparse.Namespace) -> int:
     else:
         out.draw(forms[0], arguments)
     return 0
-
-
-def _named(programs: dict[str, Program], name: str) -> Program:
-    if name not in programs:
-        raise UnknownName(
-            f"there is no program {name!r}{did_you_mean(name, programs)}",
-            found=f"there are {', '.join(map(repr, programs))}",
-            fix=f"--program {next(iter(programs))}",
-        )
-    return programs[name]
 
 
 def _trees(

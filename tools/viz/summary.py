@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from poplite.tools.viz.flags import Commands, add_picture, set_run
+from poplite.tools.viz.flags import Commands, add_picture, add_program, set_run
 
 
 def add(commands: Commands) -> None:
@@ -15,6 +15,7 @@ def add(commands: Commands) -> None:
         description="Say what a graph holds, which tile holds most, and whether that fits.",
     )
     add_picture(parser, formats=("txt", "svg", "json"))
+    add_program(parser)
     set_run(parser, _run)
 
 
@@ -23,7 +24,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from poplite.tools.viz.output import Destination
 
     out = Destination.of(arguments)
-    graph, program = load_target(arguments.target)
+    graph, program = load_target(arguments.target, arguments.given, arguments.program)
     from poplite.viz.forms import summary_forms
     from poplite.viz.summary import summary_of
 

@@ -27,7 +27,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from poplite.tools.viz.output import Destination
 
     out = Destination.of(arguments)
-    graph, _ = load_target(arguments.target)
+    graph, _ = load_target(arguments.target, arguments.given)
     from poplite.graph.storage.lookup import variable_named
     from poplite.viz.forms import tensor_forms
     from poplite.viz.tensor.ownership import ownership_of_variable

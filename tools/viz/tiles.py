@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from poplite.tools.viz.flags import Commands, add_picture, set_run
+from poplite.tools.viz.flags import Commands, add_picture, add_program, set_run
 
 
 def add(commands: Commands) -> None:
@@ -15,6 +15,7 @@ def add(commands: Commands) -> None:
         description="Draw every tile of the target, shaded by the bytes mapped to it.",
     )
     add_picture(parser, formats=("txt", "svg", "json", "html"))
+    add_program(parser)
     parser.add_argument(
         "--variable",
         metavar="NAME",
@@ -31,11 +32,11 @@ def _run(arguments: argparse.Namespace) -> int:
     from poplite.tools.viz.output import Destination
 
     out = Destination.of(arguments)
-    graph, _ = load_target(arguments.target)
+    graph, program = load_target(arguments.target, arguments.given, arguments.program)
     from poplite.viz.forms import tiles_forms
-    from poplite.viz.tiles.tile_load import tile_load
+    from poplite.viz.tiles.modelled import judged_load
 
-    forms = tiles_forms(tile_load(graph, arguments.variable))
+    forms = tiles_forms(judged_load(graph, arguments.variable, program))
     variables = ["--variable", *arguments.variable] if arguments.variable else []
     out.draw(forms, arguments, "tiles", arguments.target, *variables)
     return 0

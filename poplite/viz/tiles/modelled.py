@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from poplite.cost.memory.plan import NO_STEP, MemoryPlan
 from poplite.errors import PopliteError
+from poplite.viz.tiles.tile_load import TileLoad, tile_load
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
@@ -45,6 +47,18 @@ def modelled(graph: Graph, program: Program | None = None) -> Modelled:
             return Modelled(plan_memory(graph, Sequence() if program is None else program))
         except PopliteError as error:
             return Modelled(None, error.what)
+
+
+def judged_load(
+    graph: Graph, names: Sequence[str] = (), program: Program | None = None
+) -> TileLoad:
+    """Count what lies on every tile, and what tiles need in all where all variables are counted.
+
+    Raises UnknownName when the graph has no variable of a name.
+    """
+    load = tile_load(graph, names)
+    plan = None if names else modelled(graph, program).plan
+    return load if plan is None else replace(load, needed=plan.with_gaps())
 
 
 def kinds_on(plan: MemoryPlan, tile: int) -> dict[str, int]:

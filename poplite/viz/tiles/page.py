@@ -19,6 +19,7 @@ def tiles_page(load: TileLoad, command: str = "") -> str:
     """Return the tile map as HTML; `command` is what writes the page, if a command does."""
     facts = {"counted": load.title, "in all": load.summary()}
     facts |= {"balance": load.balance()} if load.balance() else {}
+    facts |= {"fullest tile": load.fullest()} if load.fullest() else {}
     facts |= {"memory of a tile": size_text(load.limit_bytes)}
     facts |= {"warning": "; ".join(load.warnings()).replace("! ", "")} if load.warnings() else {}
     return page(
@@ -35,11 +36,11 @@ def tiles_page(load: TileLoad, command: str = "") -> str:
 
 def _table(load: TileLoad) -> str:
     used = np.flatnonzero(load.size_bytes)
+    needed = load.size_bytes if load.needed is None else load.needed
+    columns = [each[used].tolist() for each in (load.elements, load.size_bytes, needed)]
     rows = [
-        [f"{tile:,}", f"{elements:,}", f"{size:,}", _share(size, load.limit_bytes)]
-        for tile, elements, size in zip(
-            used.tolist(), load.elements[used].tolist(), load.size_bytes[used].tolist(), strict=True
-        )
+        [f"{tile:,}", f"{elements:,}", f"{size:,}", _share(total, load.limit_bytes)]
+        for tile, elements, size, total in zip(used.tolist(), *columns, strict=True)
     ]
     return numbers_table("used tiles", ["tile", "elements", "bytes", "of its memory"], rows)
 

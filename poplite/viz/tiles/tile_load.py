@@ -35,6 +35,8 @@ class TileLoad:
         unmapped: elements that have no tile.
         limit_bytes: memory of one tile.
         ipus: IPUs that the tiles are on, each with as many.
+        needed: int64[tiles], what they need with messages, code and stacks; None where these are
+            not counted.
     """
 
     title: str
@@ -43,11 +45,26 @@ class TileLoad:
     unmapped: int
     limit_bytes: int
     ipus: int = 1
+    needed: npt.NDArray[np.int64] | None = None
 
     @property
     def over(self) -> npt.NDArray[np.bool_]:
-        """bool[tiles], whether a tile holds more than its memory."""
-        return self.size_bytes > self.limit_bytes
+        """bool[tiles], whether a tile needs more than its memory."""
+        return (self.size_bytes if self.needed is None else self.needed) > self.limit_bytes
+
+    def fullest(self) -> str:
+        """Return what the fullest tile needs in all; empty where that is not counted.
+
+        >>> from dataclasses import replace
+        >>> load = TileLoad("", np.array([4, 2]), np.array([16, 8]), 0, 9000)
+        >>> replace(load, needed=np.array([3184, 3200])).fullest()
+        'with messages, code and stacks tile 1 needs most: 3,200 B of 9,000 B'
+        """
+        if self.needed is None:
+            return ""
+        tile = int(self.needed.argmax())
+        size = f"{size_text(int(self.needed[tile]))} of {size_text(self.limit_bytes)}"
+        return f"with messages, code and stacks tile {tile} needs most: {size}"
 
     def summary(self) -> str:
         """Return how much lies where, on one line."""

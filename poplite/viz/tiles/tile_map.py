@@ -92,12 +92,12 @@ def map_of_load(load: TileLoad) -> TileMap:
     numbers = zip(load.size_bytes.tolist(), load.elements.tolist(), strict=True)
     return TileMap(
         f"bytes per tile: {load.title}",
-        [load.summary(), *filter(None, [load.balance()]), *load.warnings()],
+        [load.summary(), *filter(None, [load.balance(), load.fullest()]), *load.warnings()],
         load.size_bytes,
         load.over,
         [f"{size_text(size)}, {amount(elements, 'element')}" for size, elements in numbers],
         size_text,
-        size_text(load.limit_bytes),
+        size_text(load.limit_bytes) + ("" if load.needed is None else " in all"),
         load.ipus,
     )
 
@@ -265,5 +265,6 @@ def tiles_json(load: TileLoad) -> str:
         "unmapped_elements": load.unmapped,
         "elements": load.elements.tolist(),
         "size_bytes": load.size_bytes.tolist(),
+        "needed_bytes": None if load.needed is None else load.needed.tolist(),
     }
     return json_text("tiles", data)

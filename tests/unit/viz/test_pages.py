@@ -96,15 +96,16 @@ def test_a_page_says_what_it_shows() -> None:
 
 
 def test_every_used_tile_has_a_row_with_its_share() -> None:
-    graph = Graph(Target(tiles=4, tile_memory_bytes=100))
+    graph = Graph(Target(tiles=4, tile_memory_bytes=3300))
     graph.add_variable(FLOAT, (20,), "x", mapping=1)
     graph.add_variable(FLOAT, (40,), "y", mapping=3)
     page = tiles_html(graph)
-    assert "<tr><td>1</td><td>20</td><td>80</td><td>80.0%</td></tr>" in page
-    assert "<tr><td>3</td><td>40</td><td>160</td><td>160.0% !</td></tr>" in page
+    assert "<tr><td>1</td><td>20</td><td>80</td><td>98.4%</td></tr>" in page
+    assert "<tr><td>3</td><td>40</td><td>160</td><td>100.8% !</td></tr>" in page
     assert "<td>0</td>" not in page
     assert "<details open><summary>Numbers of 2 used tiles</summary>" in page
-    assert "<td>1 tile over its 100 B (3)</td>" in page
+    assert "<td>1 tile over its 3,300 B (3)</td>" in page
+    assert "with messages, code and stacks tile 3 needs most: 3,328 B of 3,300 B" in page
 
 
 def test_intervals_are_listed_up_to_six() -> None:

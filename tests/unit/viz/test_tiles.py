@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from poplite import FLOAT, INT, Target, UnknownName
+from poplite import FLOAT, INT, Input, Output, Target, UnknownName, Vector, Vertex
 from poplite.graph import Graph
+from poplite.program import Execute
 from poplite.viz import tensor_svg, tensor_text, tiles_svg, tiles_text
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.terminal import Style
+from poplite.viz.tiles.modelled import judged_load
 from poplite.viz.tiles.tile_load import TileLoad, tile_load
 from poplite.viz.tiles.tile_map import draw_tiles_svg, draw_tiles_text
 
@@ -225,3 +228,29 @@ def test_tiles_of_several_ipus_stand_apart() -> None:
     assert len(boxes) == 144
     assert len({(box.get("x"), box.get("y")) for box in boxes}) == 144
     assert max(float(box.get("y", "")) for box in boxes) < float(drawn.get("height", "0")) - 60
+
+
+def test_messages_count_for_what_a_tile_needs() -> None:
+    class First(Vertex):
+        x: Input[Vector[FLOAT]]
+        total: Output[FLOAT]
+
+        def compute(self) -> None:
+            self.total = self.x[0]
+
+    graph = Graph(Target(tiles=2, tile_memory_bytes=10_000))
+    x = graph.add_variable(FLOAT, (1500,), "x", mapping=0)
+    total = graph.add_variable(FLOAT, (), "total", mapping=1)
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, First, tile=1, x=x, total=total)
+    assert not [line for line in tiles_text(graph).splitlines() if line.startswith("!")]
+    text = tiles_text(graph, program=Execute(work))
+    assert "with messages, code and stacks tile 1 needs most: 9," in text
+    judged = judged_load(graph, program=Execute(work))
+    assert judged.size_bytes.tolist() == [6000, 4]
+    assert judged.over.tolist() == [False, False]
+    assert judged.needed is not None
+    least, most = judged.needed.tolist()
+    assert most > least > 6000  # x, and x once more as a message beside the code
+    assert replace(judged, limit_bytes=least).over.tolist() == [False, True]
+    assert judged_load(graph, ["x"], Execute(work)).needed is None
