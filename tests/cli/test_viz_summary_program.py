@@ -193,6 +193,16 @@ def test_arguments_are_handed_to_the_callable(
     assert printed(capsys, "summary", "net.py:sized", *flags).startswith("summary: fits\n")
 
 
+def test_a_page_names_the_command_with_its_arguments(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = "--arg elements=20 --arg wide=True"
+    assert main(["tiles", "net.py:sized", *given.split(), "-o", "tiles.html"]) == 0
+    assert f"poplite-viz tiles net.py:sized {given}" in (folder / "tiles.html").read_text()
+    assert main(["tensor", "net.py:sized", "x", *given.split(), "-o", "x.html"]) == 0
+    assert f"poplite-viz tensor net.py:sized x {given}" in (folder / "x.html").read_text()
+
+
 def test_one_of_several_programs_is_summarised(capsys: pytest.CaptureFixture[str]) -> None:
     rows = "\n  program       {}, run {} in all\n"
     whole = printed(capsys, "summary", "net.py:several")

@@ -96,6 +96,17 @@ def command(*words: str) -> str:
     return shlex.join(["poplite-viz", *words])
 
 
+def build_flags(arguments: argparse.Namespace) -> list[str]:
+    """Return the flags that say what a target builds, and which program of it is meant.
+
+    >>> build_flags(argparse.Namespace(given=[("rows", 20)], program="step"))
+    ['--arg', 'rows=20', '--program', 'step']
+    """
+    flags = [word for name, value in arguments.given for word in ("--arg", f"{name}={value}")]
+    program: str | None = getattr(arguments, "program", None)
+    return flags if program is None else [*flags, "--program", program]
+
+
 def _target(text: str) -> str:
     place, colon, name = text.rpartition(":")
     if not (place and colon and name):

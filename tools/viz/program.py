@@ -7,7 +7,14 @@ import re
 from typing import TYPE_CHECKING
 
 from poplite.errors import FileLoadError, InvalidOption, UnknownName
-from poplite.tools.viz.flags import Commands, add_picture, add_program, command, set_run
+from poplite.tools.viz.flags import (
+    Commands,
+    add_picture,
+    add_program,
+    build_flags,
+    command,
+    set_run,
+)
 
 if TYPE_CHECKING:
     from poplite.program import Program
@@ -57,7 +64,13 @@ def _run(arguments: argparse.Namespace) -> int:
         raise InvalidOption(
             f"{out.format} shows one program, and {arguments.target!r} has {len(programs)}",
             found=f"they are {', '.join(map(repr, programs))}",
-            fix=command("program", arguments.target, "--program", next(iter(programs))),
+            fix=command(
+                "program",
+                arguments.target,
+                *build_flags(arguments),
+                "--program",
+                next(iter(programs)),
+            ),
         )
     all_lines = out.format == "json" or (out.format == "txt" and not out.is_stdout)
     trees = _trees(programs, arguments, all_lines=all_lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from poplite.tools.viz.flags import Commands, add_picture, set_run
+from poplite.tools.viz.flags import Commands, add_picture, build_flags, set_run
 
 
 def add(commands: Commands) -> None:
@@ -34,5 +34,6 @@ def _run(arguments: argparse.Namespace) -> int:
 
     owned = ownership_of_variable(variable_named(graph.space, arguments.name), arguments.view)
     view = ["--view", arguments.view] if arguments.view is not None else []
-    out.draw(tensor_forms(owned), arguments, "tensor", arguments.target, arguments.name, *view)
+    words = [arguments.target, arguments.name, *build_flags(arguments), *view]
+    out.draw(tensor_forms(owned), arguments, "tensor", *words)
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from poplite.tools.viz.flags import Commands, add_picture, add_program, set_run
+from poplite.tools.viz.flags import Commands, add_picture, add_program, build_flags, set_run
 
 
 def add(commands: Commands) -> None:
@@ -38,5 +38,6 @@ def _run(arguments: argparse.Namespace) -> int:
 
     forms = tiles_forms(judged_load(graph, arguments.variable, program))
     variables = ["--variable", *arguments.variable] if arguments.variable else []
-    out.draw(forms, arguments, "tiles", arguments.target, *variables)
+    flags = build_flags(arguments)
+    out.draw(forms, arguments, "tiles", arguments.target, *flags, *variables)
     return 0
