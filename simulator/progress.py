@@ -134,9 +134,10 @@ class Announcer:
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._classes: list[type] = []
-        self._what = ""
+        self._what = self._announced = ""
         self._is_late = False
         self._timer: threading.Timer | None = None
+        self._lock = threading.Lock()  # the timer's thread and the one that compiles announce
 
     def expect(self, classes: Iterable[type]) -> None:
         """Set the vertex classes that will be compiled, in order."""
@@ -162,8 +163,11 @@ class Announcer:
             self._timer.start()
 
     def _write(self) -> None:
-        self._is_late = True
-        _write(f"compiling {self._what}")
+        with self._lock:
+            self._is_late = True
+            if self._announced != self._what:
+                self._announced = self._what
+                _write(f"compiling {self._what}")
 
     def __enter__(self) -> Self:
         self._token = _announcer.set(self)
@@ -185,4 +189,5 @@ def announcer() -> Announcer | None:
 
 
 def _write(text: str) -> None:
-    print(f"poplite: {text}", file=sys.stderr, flush=True)
+    sys.stderr.write(f"poplite: {text}\n")  # in one piece: print() writes the end by itself
+    sys.stderr.flush()
