@@ -132,6 +132,7 @@ def test_views_of_a_target_are_written_through() -> None:
     ],
 )
 def test_only_tensors_with_storage_take_values(target: Any, said: str) -> None:
+    """Defect 10: values of sums and constants were assigned to."""
     x = ng.variable([H], 0, name="x")
     with pytest.raises(ReadOnlyError, match=said):
         ng.assign(target(x), 1)

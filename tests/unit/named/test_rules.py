@@ -164,6 +164,7 @@ REFUSED: list[tuple[type[AxisError], Callable[[], Any], str, str, str]] = [
 def test_errors_have_four_parts(
     kind: type[AxisError], wrong: Callable[[], Any], what: str, found: str, fix: str
 ) -> None:
+    """Defect 21: messages were empty."""
     with pytest.raises(kind) as caught:
         wrong()
     error = caught.value

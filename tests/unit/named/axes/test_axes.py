@@ -52,6 +52,7 @@ def axes(names: str) -> ng.Axes:
     ],
 )
 def test_the_order_of_two_operands(left: str, right: str, result: str) -> None:
+    """Defect 1: of equal sets the right operand's order was taken."""
     assert order_of(axes(left), axes(right)) == axes(result)
 
 
@@ -98,6 +99,7 @@ def test_single_axes_make_axes() -> None:
 
 
 def test_lists_and_sets_of_axes() -> None:
+    """Defect 14: subset and superset were documented the wrong way round."""
     a = axes("HWN")
     assert (a[0], a[-1], a[1:], len(a)) == (AXES["H"], AXES["N"], axes("WN"), 3)
     assert (a.index(AXES["W"]), AXES["W"] in a, AXES["C"] in a, "H" in a) == (1, True, False, False)
@@ -151,6 +153,7 @@ def test_two_axes_of_one_name_are_refused_by_both_lines() -> None:
 
 @pytest.mark.parametrize("items", ["HW", {AXES["H"]}, 3, [3], [AXES["H"], None], [...]])
 def test_what_is_no_axis_is_refused(items: Any) -> None:
+    """Defect 17: a text was taken apart without end."""
     with pytest.raises(AxisError) as caught:
         ng.make_axes(items)
     assert caught.value.fix
@@ -193,6 +196,7 @@ def test_another_axis_of_the_name_is_told_apart() -> None:
 
 
 def test_lengths_are_compared_where_axes_meet() -> None:
+    """Defect 4: they were not."""
     H = ng.make_axis(4, "H")
     part = H.slice(slice(0, 3))
     check_lengths("add", ng.make_axes(H), axes("W"))

@@ -23,6 +23,7 @@ def test_an_axis_is_its_root_not_its_name_or_length() -> None:
 
 
 def test_the_hash_stays_when_the_length_comes() -> None:
+    """Defect 5: it was made of the name and the length."""
     H = ng.make_axis(name="H")
     known = {H: 1}
     H.length = 5
@@ -96,6 +97,7 @@ def test_an_unknown_length_names_the_axis_and_who_needs_it() -> None:
 
 
 def test_an_axis_is_true_and_no_sequence() -> None:
+    """Defect 7: an axis of length 0 was false, one without a length raised."""
     H = ng.make_axis(0, "H")
     assert H
     uses: list[Callable[[Any], object]] = [len, list, lambda axis: axis[0]]
@@ -117,11 +119,12 @@ def test_names_are_texts() -> None:
 
 
 def test_flattened_axes_are_their_parts_in_order() -> None:
+    """Defect 6: only as many parts as the shorter one has were compared."""
     H, W, N = (ng.make_axis(length, name) for length, name in ((3, "H"), (4, "W"), (8, "N")))
     one = ng.FlattenedAxis(H + W)
     assert one == ng.FlattenedAxis(H + W.resized(9))
     assert one != ng.FlattenedAxis(W + H)
-    assert one != ng.FlattenedAxis(H + W + N)  # upstream compared the shorter list
+    assert one != ng.FlattenedAxis(H + W + N)
     assert ng.FlattenedAxis(ng.make_axes(H)) != ng.FlattenedAxis(ng.make_axes())
     assert (one.length, ng.FlattenedAxis(ng.make_axes()).length) == (12, 1)
     assert repr(ng.make_axes([[H, W], N])) == "((H,W):12, N:8)"

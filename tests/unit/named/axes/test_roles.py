@@ -15,7 +15,7 @@ from poplite.named.axes.roles import by_roles
 
 
 def test_roles_without_names_are_different_ones() -> None:
-    """Upstream compared names, and None equalled None."""
+    """Defect 19: names were compared, and None equalled None."""
     assert ng.make_axis_role() != ng.make_axis_role()
     assert ng.make_axis_role("R") != ng.make_axis_role("R")
 
