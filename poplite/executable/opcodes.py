@@ -161,6 +161,24 @@ class Code:
             end += 1
         return end
 
+    @property
+    def first_numbers(self) -> npt.NDArray[np.int64]:
+        """Step numbers in the place where a function is first called: int64[rows].
+
+        A row of a function gets the number that messages of its first call use.
+        """
+        begins = np.unique(self.ops[self.ops[:, 0] == CALL, 1])
+        calls = np.flatnonzero(self.ops[:, 0] == CALL)
+        of_row = np.searchsorted(begins, np.arange(len(self.ops)), "right")  # 0 for the program
+        before = np.full(len(begins) + 1, self.num_steps, np.int64)
+        before[0] = 0
+        callee = 1 + np.searchsorted(begins, self.ops[calls, 1])
+        while True:  # as often as calls are nested
+            earlier = before.copy()
+            np.minimum.at(before, callee, earlier[of_row[calls]] + self.step_numbers[calls])
+            if np.array_equal(before, earlier):
+                return self.step_numbers + before[of_row]
+
     def called_from(self, rows: Sequence[int]) -> Code:
         """Return the code with the step numbers of one call; `rows` are the open CALLs."""
         before = int(self.step_numbers[np.array(rows, np.int64)].sum())

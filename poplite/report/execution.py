@@ -122,6 +122,8 @@ class ExecutionStep:
         phases: its phases, in order, with totals.
         vertex_types: what ran in it, with totals.
         operation: the name of the operation that recorded it; empty for none.
+        number: in its program, from 1, as messages and pictures of the program count; 0 in reports
+            of version 1.
         target: the machine.
         programs: where its program is found.
     """
@@ -138,6 +140,7 @@ class ExecutionStep:
     target: Target = field(repr=False, metadata={"saved": False})
     programs: Programs = field(repr=False, compare=False, metadata={"saved": False})
     operation: str = ""
+    number: int = 0
 
     @property
     def program(self) -> Program:
@@ -228,8 +231,8 @@ class Execution:
         bytes_gathered: total of bytes that the simulator moved to and from temporaries, because
             fields were not contiguous or kept their values from before.
         runs_again: total of times that strict checks ran the vertices of a compute set once more.
-        steps: what each place of each program took, in the order it is written down; nothing
-            where costs are not modelled.
+        steps: what each place of each program took, in the order of their numbers, one program
+            after the other; nothing where costs are not modelled.
         cycles: total of all steps; None where they are not modelled.
         target: the machine.
     """

@@ -61,6 +61,8 @@ class MemoryStep:
         at: the user's line.
         most: bytes that are not always live in it, on the tile that has most of them.
         tile: that tile.
+        number: in its program, from 1, where it stands first; 0 in reports of version 1.
+        rows: of the program's code, wherever it stands; those of `ExecutionStep.row`.
     """
 
     program: str
@@ -68,6 +70,8 @@ class MemoryStep:
     at: str
     most: int
     tile: int
+    number: int = 0
+    rows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

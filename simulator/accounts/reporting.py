@@ -6,7 +6,7 @@ so that a report of a thousand steps on a thousand tiles takes milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -19,6 +19,7 @@ from poplite.errors import ControlProgramError
 from poplite.executable import opcodes as op
 from poplite.executable.descriptor import COUNT, positions
 from poplite.executable.executable import Executable
+from poplite.executable.opcodes import Code
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, Vertices, vertex_classes
 from poplite.report.compilation import (
@@ -128,7 +129,9 @@ def compilation_of(executable: Executable) -> Compilation:
             ),
         ),
         programs=Programs(lambda: program_trees(executable)),
-        modelled=None if executable.memory is None else memory_of_plan(executable.memory),
+        modelled=None
+        if executable.memory is None
+        else memory_of_plan(executable.memory, executable.programs),
         operations=tuple(
             Operation(
                 each.name,
@@ -142,8 +145,9 @@ def compilation_of(executable: Executable) -> Compilation:
     )
 
 
-def memory_of_plan(plan: MemoryPlan) -> Memory:
-    """Return a plan of memory as data of the report."""
+def memory_of_plan(plan: MemoryPlan, programs: Mapping[str, Code]) -> Memory:
+    """Return a plan of memory as data of the report; `programs` are those of an executable."""
+    rows = {name: _rows_of_steps(plan, name, code) for name, code in programs.items()}
     return Memory(
         including_gaps=_per_tile(plan.including_gaps, plan.num_tiles),
         not_always_live=_per_tile(plan.peak, plan.num_tiles),
@@ -158,10 +162,39 @@ def memory_of_plan(plan: MemoryPlan) -> Memory:
             for each in plan.held
         ),
         steps=tuple(
-            MemoryStep(each.program, each.name, _place(each.at), each.most, each.tile)
+            MemoryStep(
+                each.program,
+                each.name,
+                _place(each.at),
+                each.most,
+                each.tile,
+                each.number,
+                tuple(rows[each.program].get(each.number, ())),
+            )
             for each in plan.steps
         ),
     )
+
+
+def _rows_of_steps(plan: MemoryPlan, program: str, code: Code) -> dict[int, list[int]]:
+    """Return the rows that do the work of each step in a plan of memory, by its number.
+
+    A step that stands in several places has a number in each, and is planned where it stands first:
+    the rows of the others do the same.
+    """
+    planned = {each.number for each in plan.steps if each.program == program}
+    callbacks = np.flatnonzero(code.ops[:, 0] == op.CALLBACK)
+    rows: dict[int, list[int]] = {}
+    of_work: dict[tuple[int, int], int] = {}
+    numbers = code.first_numbers
+    for row in sorted({*code.step_rows.tolist(), *callbacks.tolist()}):
+        kind, what = code.ops[row, :2].tolist()
+        number = int(numbers[row])
+        if number not in planned:
+            number = of_work.get((kind, what), number)
+        of_work.setdefault((kind, what), number)
+        rows.setdefault(number, []).append(row)
+    return rows
 
 
 def execution_steps(
@@ -170,6 +203,10 @@ def execution_steps(
     """Return what the rows of programs took that ran at least once."""
     target, names = executable.target, _type_names(executable)
     operations = {step: each.name for each in executable.operations for step in each.steps}
+    numbers = {name: code.first_numbers.tolist() for name, code in executable.programs.items()}
+    order = {name: number for number, name in enumerate(executable.programs)}
+    ran = [total for total in totals if total.executions]
+    ran.sort(key=lambda total: (order[total.program], numbers[total.program][total.row]))
     return tuple(
         ExecutionStep(
             name=total.name,
@@ -193,9 +230,9 @@ def execution_steps(
             target=target,
             programs=programs,
             operation=operations.get(total.number, "") if total.kind == "execute" else "",
+            number=numbers[total.program][total.row],
         )
-        for total in totals
-        if total.executions
+        for total in ran
     )
 
 

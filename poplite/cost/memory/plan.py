@@ -84,6 +84,7 @@ class LiveStep:
 
     Attributes:
         program: the name of the program.
+        number: of the step in its program, from 1, where it stands first.
         name: the name of the step, as in messages.
         at: the user's line.
         most: bytes that are live in the step but not always, on the tile with the most of them.
@@ -91,6 +92,7 @@ class LiveStep:
     """
 
     program: str
+    number: int
     name: str
     at: SourceLocation
     most: int

@@ -114,7 +114,7 @@ PLAN = MemoryPlan(
         held("y", "variable", spread(0, 500, 0, 0), [2]),
     ),
     steps=tuple(
-        LiveStep("main", f"step {n}", HERE, most, 1) for n, most in enumerate([3, 3, 5, 3])
+        LiveStep("main", n + 1, f"step {n}", HERE, most, 1) for n, most in enumerate([3, 3, 5, 3])
     ),
     peak=spread(0, 500, 0, 0),
     peak_step=np.array([-1, 2, -1, -1]),
@@ -134,7 +134,7 @@ def report_of(*totals: StepTotal, ipus: int = 1, plan: MemoryPlan | None = PLAN)
     main = pl.Sequence(pl.Repeat(2, pl.Execute(blur)), pl.Copy(x, y))
     unlimited = {"debug.allowOutOfMemory": True}
     executable = compile_graph(graph, {"main": main}, "fast", options=unlimited)
-    memory = None if plan is None else memory_of_plan(plan)
+    memory = None if plan is None else memory_of_plan(plan, executable.programs)
     compilation = replace(compilation_of(executable), modelled=memory)
     steps = execution_steps(totals, executable, compilation.programs)
     steps = tuple(replace(step, at=Path(step.at).name.split(":")[0]) for step in steps)
