@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from poplite.report.diff import Change as Change, ReportDiff as ReportDiff
     from poplite.report.execution import Execution as Execution, ExecutionStep as ExecutionStep
-    from poplite.report.insights import Insights as Insights
+    from poplite.report.findings import Finding as Finding, Insights as Insights
     from poplite.report.program_tree import ProgramVisitor as ProgramVisitor
     from poplite.report.report import Instrumentation as Instrumentation, Report as Report
     from poplite.report.trace import Trace as Trace
@@ -21,7 +21,8 @@ _HOME = {
     "Change": "diff",
     "Execution": "execution",
     "ExecutionStep": "execution",
-    "Insights": "insights",
+    "Finding": "findings",
+    "Insights": "findings",
     "Instrumentation": "report",
     "ProgramVisitor": "program_tree",
     "Report": "report",

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from poplite.report.execution import ExecutionStep, Phase, TypeCycles
-from poplite.report.insights import NAME
+from poplite.report.findings import NAME
 from poplite.report.per_tile import PerTile
 from poplite.text import amount, shortened
 

@@ -10,7 +10,7 @@ Each phase has a number for each tile as well.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -68,6 +68,18 @@ class Phase:
     def balance(self) -> float:
         """Mean of the tiles' busy cycles, divided by the slowest tile's; 1 where nothing ran."""
         return self.tile_cycles.mean / self.cycles if self.cycles else 1.0
+
+
+def between_syncs(phases: Iterable[Phase]) -> Iterator[list[Phase]]:
+    """Yield phases from one sync to the next: within such a group tiles proceed independently."""
+    group: list[Phase] = []
+    for phase in phases:
+        if phase.sync and group:
+            yield group
+            group = []
+        group.append(phase)
+    if group:
+        yield group
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from poplite.text import amount
 if TYPE_CHECKING:
     from poplite.report.diff import ReportDiff
     from poplite.report.execution import ExecutionStep
-    from poplite.report.insights import Insights
+    from poplite.report.findings import Insights
 
 # Methods import what they need: an engine makes a report without it.
 
@@ -71,7 +71,7 @@ class Report(Displayed):
     @property
     def insights(self) -> Insights:
         """What to look at first."""
-        from poplite.report.insights import insights_of
+        from poplite.report.findings import insights_of
 
         return insights_of(self.compilation, self.execution)
 

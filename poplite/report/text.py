@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.report.execution import Execution
-from poplite.report.insights import NAME, insights_text, where
+from poplite.report.findings import NAME, insights_text, where
 from poplite.report.memory import Memory, MemoryCategories
 from poplite.report.phase_kinds import PHASE_KINDS
 from poplite.text import amount, shortened

@@ -25,7 +25,7 @@ from poplite.arrays.intervals import Int64
 from poplite.errors import InvalidTileMapping
 from poplite.files import replacing
 from poplite.machine.target import Target
-from poplite.report.execution import ExecutionStep, Phase
+from poplite.report.execution import ExecutionStep, between_syncs
 from poplite.source import here
 from poplite.text import amount, clipped
 
@@ -178,7 +178,7 @@ def _names(target: Target, tiles: Sequence[int]) -> Iterator[Event]:
 def _slices(step: ExecutionStep, tiles: Sequence[int]) -> Iterator[_Slice]:
     """Yield what one execution of a step does on the tracks of phases and tiles."""
     size, at = step.target.tiles_per_ipu, 0
-    for group in _groups(step.phases):
+    for group in between_syncs(step.phases):
         cycles = [phase.tile_cycles.array() // step.executions for phase in group]
         total: Int64 = np.sum(cycles, axis=0)
         sync = group[0].sync // step.executions
@@ -195,15 +195,3 @@ def _slices(step: ExecutionStep, tiles: Sequence[int]) -> Iterator[_Slice]:
                         yield _Slice(ipu, track, phase.kind, begin, end, phase.kind)
                     begin = end
         at += sync + int(total.max())
-
-
-def _groups(phases: Iterable[Phase]) -> Iterator[list[Phase]]:
-    """Yield groups of phases from one sync to the next: in a group, tiles proceed independently."""
-    group: list[Phase] = []
-    for phase in phases:
-        if phase.sync and group:
-            yield group
-            group = []
-        group.append(phase)
-    if group:
-        yield group

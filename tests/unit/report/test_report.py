@@ -324,31 +324,46 @@ def test_insights(report: Report) -> None:
     assert (insights.busiest.tile, insights.busiest.most, insights.busiest.mean) == (0, 240, 120)
     assert insights.fullest is not None
     assert (insights.fullest.tile, insights.fullest.most) == (1, 1004)
-    (waiting,) = insights.imbalances
-    assert (waiting.step, waiting.lost, waiting.balance) == ("blur", 120, 0.5)
-    assert (waiting.worst_tile, waiting.at) == (0, "test_report.py")  # where vertices are added
-    assert insights.idle_workers == ()  # 3 of 4
-    assert [(e.step, e.cycles, e.bytes) for e in insights.exchanges] == [
-        ("x to y", 100, 8),
-        ("blur", 60, 640),
-    ]
-    (copied,) = insights.copies
-    assert (copied.step, copied.cause.bytes, copied.cause.at) == ("blur", 2 * 96, "model.py:12")
-    assert insights.guessed == ("Gather",)
+    waiting, exchange, copied, before, guessed = insights.findings
+    assert (exchange.kind, exchange.names, exchange.cycles) == ("exchange", ("x to y",), 100)
+    # Without its compute phase the group takes 70 of 310 cycles; tiles compute 120 on average.
+    assert (waiting.kind, waiting.names, waiting.cycles) == ("waiting", ("blur",), 310 - 70 - 120)
+    assert (waiting.tile, waiting.at) == (0, "test_report.py")  # where vertices are added
+    assert "for tile 0, as tiles have 50.0% of its work on average" in waiting.text
+    assert (copied.kind, copied.cycles, copied.bytes) == ("copied on its tile", 40, 2 * 96)
+    assert (copied.at, copied.tiles, copied.share) == ("model.py:12", 1, 40 / 680)
+    assert (before.kind, before.cycles, before.bytes) == ("exchange", 30, 640)  # of tile 0's 310
+    assert (guessed.kind, guessed.names, guessed.steps) == ("guessed", ("Gather",), (0,))
 
 
 def test_idle_workers_are_found() -> None:
     idle = replace(BLUR, types=(VertexType(Axpy, 3, "formula", 120, None),))
     report = report_of(idle)
-    (found,) = report.insights.idle_workers
-    assert (found.step, found.lost, found.idle) == ("blur", (480 - 120) / 3, 0.75)
-    assert "idle workers: 75.0% of the time in blur: more vertices a tile" in str(report)
+    (found,) = (each for each in report.insights.findings if each.kind == "idle workers")
+    assert (found.names, found.cycles, found.share) == (("blur",), (480 - 120) // 3, 120 / 490)
+    assert "(24.5%) in blur, 75.0% of the time of workers: more vertices a tile" in str(report)
 
 
 def test_little_is_no_finding() -> None:
-    long = replace(COPY, cycles=100 * 120 + 1)
-    assert report_of(BLUR, replace(long, cycles=100 * 120 - 490)).insights.imbalances
-    assert not report_of(BLUR, long).insights.imbalances
+    def waits(report: Report) -> bool:
+        return "waiting" in {each.kind for each in report.insights.findings}
+
+    assert waits(report_of(BLUR, replace(COPY, cycles=100 * 120 - 490)))
+    assert not waits(report_of(BLUR, replace(COPY, cycles=100 * 120 + 1)))
+
+
+def test_small_losses_of_one_line_are_one_finding() -> None:
+    """Each of 200 steps loses under a hundredth of all cycles, and all of them four tenths."""
+    small = [
+        replace(BLUR, name=f"blur {number}", row=1, executions=1, cycles=300, types=())
+        for number in range(200)
+    ]
+    found = report_of(*small).insights.findings
+    waiting = next(each for each in found if each.kind == "waiting")
+    assert (waiting.cycles, waiting.share) == (200 * 120, 0.4)
+    assert len(waiting.steps) == len(waiting.names) == 200
+    assert "24,000 cycles (40.0%) in blur 0 and 199 other steps for tile 0" in waiting.text
+    assert [each.kind for each in found].count("copied on its tile") == 1
 
 
 # -- programs --------------------------------------------------------------------------------
