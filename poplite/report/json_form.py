@@ -1,6 +1,6 @@
 """Reports as JSON, and back.
 
-    {"poplite": "report", "version": 1, "compilation": {...}, "execution": {...}, ...}
+    {"poplite": "report", "version": 2, "compilation": {...}, "execution": {...}, ...}
 
 Every dataclass is an object with the names of its fields; keys are sorted.  Numbers per tile are
 written as ranges of tiles with their values, or one value if all are equal; programs as a list of
@@ -25,8 +25,14 @@ from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Program, Programs, ProgramType
 from poplite.text import clipped
 
-VERSION = 1
-"""Increases when the meaning of a field changes."""
+VERSION = 2
+"""Increases when the meaning of a field changes.
+
+Version 1 had no numbers of steps and steps in the order of code rows.
+"""
+
+OLDEST = 1
+"""The oldest version that can be read: what it lacks gets defaults."""
 
 KIND = "report"
 
@@ -49,9 +55,11 @@ def from_json(cls: type[T], text: str, source: str = "this") -> T:
         data = json.loads(text)
         if not isinstance(data, dict) or data.get("poplite") != KIND:
             raise _Malformed("it does not say that it is a report")
-        if data.get("version") != VERSION:
+        if data.get("version") not in range(OLDEST, VERSION + 1):
             version = clipped(data.get("version"))
-            raise _Malformed(f"it has version {version}, and this poplite reads {VERSION}")
+            raise _Malformed(
+                f"it has version {version}, and this poplite reads {OLDEST} to {VERSION}"
+            )
         loaded: T = _decoded(cls, data, {})
         return loaded
     except (_Malformed, ValueError, TypeError, IndexError, RecursionError, PopliteError) as error:

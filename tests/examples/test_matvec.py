@@ -28,6 +28,21 @@ def test_the_plan(matvec: ModuleType) -> None:
     assert min(matvec.cost(split) for split in range(1, 160)) == 392
 
 
+def test_the_copies_are_found_first(matvec: ModuleType) -> None:
+    """They take 46 % of the cycles, and one of them runs on 2 of 32 tiles."""
+    graph, program, _ = matvec.build(2)
+    engine = pl.Engine(graph, program)
+    engine.run()
+    report = engine.report()
+    first, second = report.insights.findings[:2]
+    assert report.cycles == 1337
+    assert (first.kind, first.cycles, first.names) == ("copied on its tile", 318, ("sums",))
+    assert (first.tiles, first.of_tiles, first.bytes) == (2, 32, 24)
+    assert "(23.8%) for 24 B in sums, on 2 of 32 tiles while the others wait" in first.text
+    assert (second.kind, second.cycles, second.names) == ("copied on its tile", 300, ("dots",))
+    assert (second.tiles, second.bytes) == (32, 640)
+
+
 @both_forms
 @pytest.mark.parametrize("split", thinned([1, 2, 7, 40, 159], keep=(1, 40)))
 def test_the_product(matvec: ModuleType, split: int, interpret: bool) -> None:

@@ -1,0 +1,100 @@
+"""One numbering of steps: of messages, programs, reports and liveness."""
+
+from __future__ import annotations
+
+import pytest
+
+import poplite as pl
+from poplite.program import Program, walk
+
+
+class Count(pl.Vertex):
+    """n += 1, and tell whether that is enough."""
+
+    n: pl.InOut[pl.INT]
+    goes_on: pl.Output[pl.BOOL]
+
+    def compute(self) -> None:
+        self.n = self.n + 1
+        self.goes_on = self.n < 3
+
+
+class Work:
+    """Named steps on one tile."""
+
+    def __init__(self) -> None:
+        self.graph = pl.Graph(pl.Target(tiles=2))
+        self.n = self.graph.add_variable(pl.INT, (), "n", mapping=0, initial_value=0)
+        self.goes_on = self.graph.add_variable(pl.BOOL, (), "goes on", mapping=0)
+        self.other = self.graph.add_variable(pl.INT, (), "other", mapping=1)
+
+    def step(self, name: str) -> pl.Execute:
+        compute_set = self.graph.add_compute_set(name)
+        self.graph.add_vertex(compute_set, Count, tile=0, n=self.n, goes_on=self.goes_on)
+        return pl.Execute(compute_set)
+
+
+def nested(work: Work) -> Program:
+    """A condition before its body, functions within functions, a copy between."""
+    inner = work.graph.add_function(pl.Sequence(work.step("in 1"), work.step("in 2")))
+    outer = work.graph.add_function(pl.Sequence(work.step("out"), pl.Call(inner)))
+    return pl.Sequence(
+        pl.RepeatWhileTrue(work.step("test"), work.goes_on, work.step("body")),
+        pl.Copy(work.n, work.other),
+        pl.Call(outer),
+        pl.Repeat(2, pl.Call(inner)),
+        pl.Call(outer),
+    )
+
+
+def shared(work: Work) -> Program:
+    """One step in several places."""
+    step = work.step("shared")
+    return pl.Sequence(work.step("first"), step, pl.Repeat(2, pl.Sequence(step, work.step("own"))))
+
+
+@pytest.mark.parametrize("made", [nested, shared])
+def test_steps_have_the_numbers_of_their_programs(made) -> None:  # type: ignore[no-untyped-def]
+    work = Work()
+    program = made(work)
+    engine = pl.Engine(work.graph, program)
+    engine.run()
+    report = engine.report()
+    of_program = {step.number: str(step.program) for step in walk(program)}
+    steps = report.execution.steps
+    assert [step.number for step in steps] == sorted(step.number for step in steps)
+    for step in steps:
+        assert step.name.split(" to ")[0] in of_program[step.number]
+    assert report.compilation.modelled is not None
+    planned = report.compilation.modelled.steps
+    for live in planned:
+        assert live.name == f"step {live.number} of {program.num_steps}: {of_program[live.number]}"
+    rows = [row for live in planned for row in live.rows]
+    assert sorted(rows) == sorted({step.row for step in steps})
+
+
+def test_a_step_of_a_function_has_the_number_of_its_first_call() -> None:
+    work = Work()
+    engine = pl.Engine(work.graph, nested(work))
+    engine.run()
+    found = {step.name: (step.number, step.executions) for step in engine.report().execution.steps}
+    assert found == {
+        "test": (1, 2),
+        "body": (2, 1),
+        "n to other": (3, 1),
+        "out": (4, 2),
+        "in 1": (5, 4),
+        "in 2": (6, 4),
+    }
+
+
+def test_a_step_in_two_places_is_planned_once() -> None:
+    work = Work()
+    engine = pl.Engine(work.graph, shared(work))
+    engine.run()
+    report = engine.report()
+    found = [(step.number, step.name, step.executions) for step in report.execution.steps]
+    assert found == [(1, "first", 1), (2, "shared", 1), (3, "shared", 2), (4, "own", 2)]
+    assert report.compilation.modelled is not None
+    live = {step.number: len(step.rows) for step in report.compilation.modelled.steps}
+    assert live == {1: 1, 2: 2, 4: 1}
