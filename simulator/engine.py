@@ -124,6 +124,7 @@ class Engine:
             seed = checked_seed(asked.seed)
             self._source = source_of(graph, program, asked, options)
             self._executable = self._source.executable
+            self._options = asked.engine_only()
             self.checks: Checks = self._executable.checks
             self.interpret: Interpret = asked.interpret or False
             self._arena = Arena(self._executable.layout, Floats(self._executable.float_modes, seed))
@@ -552,6 +553,7 @@ class Engine:
             runs_again=runs_again,
             interpret=self.interpret is True,
             faster=tuple(map(str, self._runs.forms.values())),
+            options=self._options,
         )
 
     @contextmanager

@@ -47,6 +47,7 @@ from poplite.program import (
     TensorCopy,
     children_first,
 )
+from poplite.source import SourceLocation
 from poplite.view import addresses
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ class Emitter:
         self._ops: list[list[int]] = []
         self._step_numbers: list[int] = []
         self._step_rows: list[int] = []
+        self._locations: list[SourceLocation] = []
+        self._location = program.location
         self._step = self._loops = 0
         self._calls: list[tuple[int, Function]] = []
         self._write(program)
@@ -104,19 +107,21 @@ class Emitter:
             _num_runs(program),
             self._loops,
             len(begins),
+            tuple(self._locations),
         )
 
     def _write(self, program: Program) -> None:
         # A stack instead of recursion: programs may be as deep as they are long.
-        pending: list[Program | _Later] = [program]
+        pending: list[tuple[Program | _Later, SourceLocation]] = [(program, program.location)]
         while pending:
-            item = pending.pop()
+            item, self._location = pending.pop()
             if not isinstance(item, Program):
                 item()
             elif item.is_empty:
                 self._step += item.num_steps
             else:
-                pending.extend(reversed(self._open(item)))
+                self._location = at = item.location
+                pending.extend((each, at) for each in reversed(self._open(item)))
 
     def _open(self, node: Program) -> list[Program | _Later]:
         """Write the beginning of a program; return what is to be written behind it."""
@@ -146,6 +151,7 @@ class Emitter:
     def _emit(self, kind: int, a: int = 0, b: int = 0, c: int = 0) -> int:
         self._ops.append([kind, a, b, c])
         self._step_numbers.append(self._step)
+        self._locations.append(self._location)
         return len(self._ops) - 1
 
     def _aim(self, rows: Sequence[int], target: int | None = None, word: int = 1) -> None:

@@ -127,6 +127,19 @@ class EngineOptions:
             return None
         return (TRAPS if self.traps else 0) | (OVERFLOW_NAN if self.nan_overflow else 0)
 
+    def engine_only(self) -> tuple[tuple[str, str], ...]:
+        """Return the options that were asked for, but for arguments of `Engine`, and their values.
+
+        >>> EngineOptions(checks="fast", may_overflow=True).engine_only()
+        (('debug.allowOutOfMemory', 'true'),)
+        """
+        values = {
+            name: getattr(self, option.field)
+            for name, option in OPTIONS.items()
+            if not option.is_argument
+        }
+        return tuple((name, str(v).lower()) for name, v in values.items() if v is not None)
+
 
 def engine_options(options: Mapping[str, object] | None = None, **arguments: Any) -> EngineOptions:
     """Return what is asked for by arguments, by options and, above both, by the environment.

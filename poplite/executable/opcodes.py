@@ -40,6 +40,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from poplite.source import SourceLocation
+
 (
     LAUNCH, REPEAT, AGAIN, JUMP, JUMP_IF_ZERO, JUMP_IF_NONZERO, SWITCH, CASE, CALL, RETURN,
     CALLBACK, MARK, EXPECT, COLLECT, AGREE, SAME, FLOATS, END,
@@ -131,6 +133,7 @@ class Code:
             stops it, decide.
         num_loops: Repeats in it.
         num_functions: functions that it calls, none of them twice at a time.
+        locations: the user's line of each row; nothing in files that were written without lines.
         of_program: `, of program 'train'` where the executable has several; set by the executable.
     """
 
@@ -141,6 +144,7 @@ class Code:
     num_runs: int | None
     num_loops: int
     num_functions: int
+    locations: tuple[SourceLocation, ...] = ()
     of_program: str = field(default="", metadata={"saved": False})
 
     @property

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from poplite.errors import ControlProgramError
 from poplite.machine.target import Target
+from poplite.report.execution import ExecutionStep
 from poplite.report.memory import LivenessStep, Memory, MemoryVariable, TileMemory
 from poplite.report.per_tile import LazySequence, PerTile
 from poplite.report.program_tree import Programs
@@ -132,6 +133,10 @@ class Compilation:
         programs: its programs by name, as trees.
         modelled: what the memory of tiles holds; None where it is not modelled.
         operations: what functions of `poplite.ops` recorded, in that order.
+        options: those of the engine that were asked for, with their values.
+        planned: what each place of each program takes in one run of it, in the order of
+            `Execution.steps`: as often as the program says, once where data decide. Only where
+            nothing has run.
     """
 
     target: Target
@@ -142,6 +147,8 @@ class Compilation:
     programs: Programs = field(repr=False)
     modelled: Memory | None = field(repr=False)
     operations: tuple[Operation, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+    planned: Sequence[ExecutionStep] = field(default=(), repr=False)
 
     @property
     def memory(self) -> Memory:

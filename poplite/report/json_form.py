@@ -104,7 +104,10 @@ def _encoded_per_tile(numbers: PerTile) -> dict[str, Any]:
 
 
 def _encoded_tree(tree: Program) -> list[Any]:
-    """Return type, name, row and numbers of the children of each node; the root comes last."""
+    """Return a list for each node: type, name, row, numbers of its children, line, role and count.
+
+    The root comes last.
+    """
     numbers: dict[int, int] = {}
     nodes: list[Any] = []
     pending = [tree]
@@ -117,7 +120,8 @@ def _encoded_tree(tree: Program) -> list[Any]:
         if id(node) not in numbers:
             children = [numbers[id(child)] for child in node.children]
             numbers[id(node)] = len(nodes)
-            nodes.append([node.type.name, node.name, node.row, children])
+            own = [node.type.name, node.name, node.row, children]
+            nodes.append([*own, node.at, node.role, node.count])
     return nodes
 
 
@@ -169,6 +173,7 @@ def _decoded_object(cls: Any, data: Mapping[str, Any], known: Mapping[str, Any])
         else:
             value = _decoded(hints[field.name], data[field.name], known)
             values[field.name] = value
+            known = {**known, field.name: value}
             if dataclasses.is_dataclass(value):  # such as the target, for those that come later
                 fields = dataclasses.fields(value)
                 known = {**known, **{f.name: getattr(value, f.name) for f in fields}}
@@ -197,11 +202,11 @@ def _decoded_per_tile(data: Any) -> PerTile:
 
 def _decoded_tree(data: Any) -> Program:
     nodes: list[Program] = []
-    for kind, name, row, children in _list(data):
+    for kind, name, row, children, *younger in _list(data):
         if kind not in ProgramType.__members__:
             raise _Malformed(f"{clipped(kind)} is no type of program")
         below = tuple(nodes[number] for number in children)
-        nodes.append(Program(ProgramType[kind], name, row, below))
+        nodes.append(Program(ProgramType[kind], name, row, below, *younger))
     if not nodes:
         raise _Malformed("a program without nodes")
     return nodes[-1]

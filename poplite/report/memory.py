@@ -38,6 +38,8 @@ class Held:
         category: what kind of thing it is.
         steps: when it is needed; None where it is always live.
         at: the user's line; empty where there is none.
+        shape: of a variable or constant; None of other things, and in reports of version 1.
+        element_type: of its elements, such as "FLOAT"; empty where it has no shape.
     """
 
     name: str
@@ -45,6 +47,8 @@ class Held:
     category: str
     steps: Steps | None
     at: str
+    shape: tuple[int, ...] | None = None
+    element_type: str = ""
 
     def is_in(self, step: int) -> bool:
         """Tell whether it is live in a step, and not always."""

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -151,6 +152,41 @@ class LazySequence(Sequence[T_co]):
     def __reduce__(self) -> tuple[object, ...]:
         """Return the items: what makes them is code of this process."""
         return _of_items, (tuple(self),)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class LateSequence(Sequence[T_co]):
+    """Items that are made all at once, when somebody first looks.
+
+    >>> late = LateSequence(lambda: tuple(range(3)))
+    >>> len(late), late[1:]
+    (3, (1, 2))
+    """
+
+    def __init__(self, make: Callable[[], tuple[T_co, ...]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _items(self) -> tuple[T_co, ...]:
+        return self._make()
+
+    @overload
+    def __getitem__(self, index: int) -> T_co: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[T_co]: ...
+    def __getitem__(self, index: int | slice) -> T_co | Sequence[T_co]:
+        return self._items[index]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._items == tuple(other)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return the items: what makes them is code of this process."""
+        return tuple, (self._items,)
 
     __hash__ = None  # type: ignore[assignment]
 

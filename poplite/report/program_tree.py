@@ -54,12 +54,20 @@ class Program:
         row: its row in the code; the step of the same row describes what runs in it.
         children: the programs under it, in order; for a RepeatWhile the condition, then the body.
             A function is the only program under each of its calls.
+        at: the user's line; empty where it is not known.
+        role: what it is to the program above, where that decides: "condition" or "body" of a
+            RepeatWhile, "then" or "else" of an If, "case 3" or "default" of a Switch.
+        count: how often one run executes it, a function in all of its calls; None where data
+            decide, and in reports of version 1.
     """
 
     type: ProgramType
     name: str
     row: int
     children: tuple[Program, ...] = ()
+    at: str = ""
+    role: str = ""
+    count: int | None = None
 
     def accept(self, visitor: ProgramVisitor) -> None:
         """Call the visitor's method that is named after the type, such as `visit_execute`."""

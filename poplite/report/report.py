@@ -76,6 +76,11 @@ class Report(Displayed):
         return insights_of(self.compilation, self.execution)
 
     @property
+    def is_run(self) -> bool:
+        """Whether anything has run."""
+        return bool(self.execution.runs or self.execution.num_steps)
+
+    @property
     def cycles(self) -> int | None:
         """Total of tile cycles of all runs; None where they are not modelled."""
         return self.execution.cycles

@@ -11,11 +11,13 @@ A tree is only made for a report that somebody looks at; executables need not ho
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
+from poplite.arrays.intervals import Int64
 from poplite.executable import opcodes as op
 from poplite.executable.actions import Action, Equal, Fail, Stamp
 from poplite.executable.executable import Executable
@@ -25,13 +27,56 @@ from poplite.executable.transfers import CodeLoad, CodeUse, HostFunctionCall, Ro
 from poplite.report.program_tree import Program, ProgramType
 from poplite.text import amount
 
-_Range = tuple[int, int]
-"""The first row, and the row behind the last."""
-
 
 def program_trees(executable: Executable) -> dict[str, Program]:
     """Return the tree of each program."""
     return {name: _Tree(executable, code).root(name) for name, code in executable.programs.items()}
+
+
+def planned_counts(code: Code, tree: Program) -> Int64:
+    """Return how often a run executes each row of its steps, 1 where data decide: int64[rows]."""
+    numbers = code.first_numbers
+    count_of = {
+        int(numbers[node.row]): 1 if node.count is None else node.count
+        for node in tree.walk()
+        if not node.children
+    }
+    return np.array([count_of.get(number, 0) for number in numbers.tolist()], np.int64)
+
+
+def _counted(root: Program, times: Mapping[int, int]) -> Program:
+    """Return a tree with how often each program runs; `times` has the Repeats by row."""
+    below_first: list[Program] = []
+    seen: set[int] = set()
+    pending = [(root, False)]
+    while pending:
+        node, is_done = pending.pop()
+        if is_done:
+            below_first.append(node)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            pending.append((node, True))
+            pending.extend((child, False) for child in node.children)
+    total: dict[int, int | None] = {id(node): 0 for node in below_first}
+    total[id(root)] = 1
+    for node in reversed(below_first):
+        count = total[id(node)]
+        if count and node.type in _BY_DATA:
+            count = None
+        elif count and node.type is ProgramType.REPEAT:
+            count *= times[node.row]
+        for child in node.children:
+            before = total[id(child)]
+            total[id(child)] = None if before is None or count is None else before + count
+    made: dict[int, Program] = {}
+    for node in below_first:
+        children = tuple(made[id(child)] for child in node.children)
+        made[id(node)] = replace(node, children=children, count=total[id(node)])
+    return made[id(root)]
+
+
+_BY_DATA = (ProgramType.REPEAT_WHILE, ProgramType.LOOP, ProgramType.IF, ProgramType.SWITCH)
+"""What runs its programs as often as data, or whoever stops it, decide."""
 
 
 class _Tree:
@@ -42,6 +87,7 @@ class _Tree:
         self._works = set(code.step_rows.tolist())
         self._ends = np.flatnonzero(np.isin(code.ops[:, 0], [op.END, op.RETURN]))
         self._functions: dict[int, Program] = {}
+        self._times: dict[int, int] = {}
         back = [row for row, kind in enumerate(self._ops) if kind[0] == op.JUMP and kind[1] <= row]
         self._loops: dict[int, list[int]] = {}
         for row in back:  # of two loops that begin together, the outer ends later
@@ -49,17 +95,27 @@ class _Tree:
 
     def root(self, name: str) -> Program:
         """Return the tree of the program."""
-        return self._program(ProgramType.SEQUENCE, name, 0, (0, int(self._ends[0])))
+        tree = replace(self._sequence(0, int(self._ends[0])), name=name)
+        return _counted(tree, self._times)
 
-    def _program(self, kind: ProgramType, name: str, row: int, *ranges: _Range) -> Program:
-        return Program(kind, name, row, tuple(each for part in ranges for each in self._in(*part)))
+    def _sequence(self, row: int, end: int, role: str = "") -> Program:
+        return Program(ProgramType.SEQUENCE, "", row, tuple(self._in(row, end)), role=role)
 
-    def _in(self, row: int, end: int) -> Iterator[Program]:
+    def _node(
+        self, kind: ProgramType, row: int, children: Iterable[Program] = (), name: str = ""
+    ) -> Program:
+        return Program(kind, name, row, tuple(children), at=self._line(row))
+
+    def _line(self, row: int) -> str:
+        """Return the user's line of a row."""
+        return str(self._code.locations[row]) if self._code.locations else ""
+
+    def _in(self, row: int, end: int, role: str = "") -> Iterator[Program]:
         """Yield the programs of some rows."""
         while row < end:
             program, row = self._next(row, end)
             if program is not None:
-                yield program
+                yield replace(program, role=role) if role else program
 
     def _next(self, row: int, end: int) -> tuple[Program | None, int]:
         """Return the program that begins at a row, and the row behind it."""
@@ -67,10 +123,15 @@ class _Tree:
         ends = self._loops.get(row, [])
         if ends and ends[-1] < end:
             last = ends.pop()
-            return self._program(ProgramType.LOOP, "", row, (row, last)), last + 1
+            loop = Program(
+                ProgramType.LOOP, "", row, tuple(self._in(row, last)), at=self._line(last)
+            )
+            return loop, last + 1
         if kind == op.REPEAT:
-            name = amount(b, "time")
-            return self._program(ProgramType.REPEAT, name, row, (row + 1, c - 1)), c
+            below = self._in(row + 1, c - 1)
+            repeat = self._node(ProgramType.REPEAT, row, below, amount(b, "time"))
+            self._times[row] = b
+            return repeat, c
         if kind == op.JUMP:
             return self._repeat_while(row, a)
         if kind in (op.AGREE, op.SAME):  # behind it, Python reports replicas that do not agree
@@ -80,7 +141,7 @@ class _Tree:
         if kind == op.SWITCH:
             return self._switch(row, a, c)
         if kind == op.CALL:
-            return Program(ProgramType.CALL, "", row, (self._function(a),)), row + 1
+            return self._node(ProgramType.CALL, row, [self._function(a)]), row + 1
         return self._leaf(row, end)
 
     def _repeat_while(self, row: int, condition: int) -> tuple[Program, int]:
@@ -90,37 +151,35 @@ class _Tree:
             [op.JUMP_IF_NONZERO, row + 1],
         ):
             test += 1
-        kind = ProgramType.REPEAT_WHILE
-        return self._program(kind, "", row, (condition, test), (row + 1, condition)), test + 1
+        below = [*self._in(condition, test, "condition"), *self._in(row + 1, condition, "body")]
+        return self._node(ProgramType.REPEAT_WHILE, row, below), test + 1
 
     def _if(self, row: int, otherwise: int) -> tuple[Program, int]:
         kind, end = self._ops[otherwise - 1][:2]
         if kind != op.JUMP or end <= otherwise:
-            return self._program(ProgramType.IF, "", row, (row + 1, otherwise)), otherwise
-        parts = (row + 1, otherwise - 1), (otherwise, end)
-        both = [self._program(ProgramType.SEQUENCE, "", part[0], part) for part in parts]
-        return Program(ProgramType.IF, "", row, tuple(both)), end
+            below = self._in(row + 1, otherwise, "then")
+            return self._node(ProgramType.IF, row, below), otherwise
+        then = self._sequence(row + 1, otherwise - 1, "then")
+        return self._node(ProgramType.IF, row, [then, self._sequence(otherwise, end, "else")]), end
 
     def _switch(self, row: int, cases: int, default: int) -> tuple[Program, int]:
         if not cases:
-            return Program(ProgramType.SWITCH, "", row), row + 1
+            return self._node(ProgramType.SWITCH, row), row + 1
         rows = self._ops[row + 1 : row + 1 + cases]
         begins = sorted([(target, str(value)) for _, value, target, _ in rows])
         end = self._ops[default - 1][1]  # the last case leaves
         parts = [
-            self._program(ProgramType.SEQUENCE, name, first, (first, behind - 1))
+            replace(self._sequence(first, behind - 1, f"case {name}"), name=name)
             for (first, name), (behind, _) in pairwise([*begins, (default, "")])
         ]
         if default < end:
-            part = self._program(ProgramType.SEQUENCE, "default", default, (default, end))
-            parts.append(part)
-        return Program(ProgramType.SWITCH, "", row, tuple(parts)), end
+            parts.append(replace(self._sequence(default, end, "default"), name="default"))
+        return self._node(ProgramType.SWITCH, row, parts), end
 
     def _function(self, begin: int) -> Program:
         if begin not in self._functions:
             end = int(self._ends[np.searchsorted(self._ends, begin)])
-            program = self._program(ProgramType.SEQUENCE, "", begin, (begin, end))
-            self._functions[begin] = program
+            self._functions[begin] = self._sequence(begin, end)
         return self._functions[begin]
 
     def _is_abort(self, row: int) -> bool:
@@ -146,13 +205,13 @@ class _Tree:
             if self._ops[each][0] == op.CALLBACK:
                 action = self._executable.actions[self._ops[each][1]]
                 program = _action(action, each)
-                return program, behind
+                return program and replace(program, at=self._line(each)), behind
         if work:
             step = self._executable.steps[self._ops[work[0]][1]]
             is_execute = isinstance(step, ComputeStep)
             kind = ProgramType.EXECUTE if is_execute else ProgramType.COPY
-            return Program(kind, step.name, work[0]), behind
-        return Program(ProgramType.MARK, "", row), behind
+            return self._node(kind, work[0], name=step.name), behind
+        return self._node(ProgramType.MARK, row), behind
 
 
 def _action(action: Action, row: int) -> Program | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
@@ -33,12 +34,12 @@ from poplite.report.compilation import (
 from poplite.report.diff import steps_since
 from poplite.report.execution import Cause, Execution, ExecutionStep, Phase, TypeCycles
 from poplite.report.memory import Held, Memory, MemoryStep
-from poplite.report.per_tile import LazySequence, PerTile
+from poplite.report.per_tile import LateSequence, LazySequence, PerTile
 from poplite.report.program_tree import Programs
 from poplite.report.report import Instrumentation, Report
 from poplite.report.trace import Trace
 from poplite.simulator.accounts.accounts import Accounts
-from poplite.simulator.accounts.program_tree import program_trees
+from poplite.simulator.accounts.program_tree import planned_counts, program_trees
 from poplite.simulator.run.recording import Recording
 from poplite.simulator.run_control import Runs
 from poplite.source import SourceLocation, here
@@ -56,9 +57,15 @@ def report_of(
     runs_again: int,
     interpret: bool,
     faster: tuple[str, ...],
+    options: tuple[tuple[str, str], ...],
 ) -> Report:
     """Return the report of an engine at this moment; `runs` counts those that reached their end."""
     work, compilation = accounts.work(), compilation_of(executable)
+    compilation = replace(compilation, options=options)
+    if accounts.are_kept and not (work.steps or runs):
+        programs = compilation.programs
+        planned = LateSequence(lambda: planned_steps(executable, programs))
+        compilation = replace(compilation, planned=planned)
     totals = accounts.totals() if accounts.are_kept else ()
     execution = Execution(
         runs=runs,
@@ -158,6 +165,8 @@ def memory_of_plan(plan: MemoryPlan, programs: Mapping[str, Code]) -> Memory:
                 each.category,
                 None if each.steps is None else _stretches(each.steps),
                 _place(each.at),
+                each.shape,
+                each.element_type,
             )
             for each in plan.held
         ),
@@ -234,6 +243,14 @@ def execution_steps(
         )
         for total in ran
     )
+
+
+def planned_steps(executable: Executable, programs: Programs) -> tuple[ExecutionStep, ...]:
+    """Return what one run of each program takes, where nothing has run."""
+    counts = {
+        name: planned_counts(code, programs[name]) for name, code in executable.programs.items()
+    }
+    return execution_steps(Accounts(executable, counts).totals(), executable, programs)
 
 
 def steps_between(

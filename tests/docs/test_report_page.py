@@ -29,7 +29,7 @@ OBJECTS = [
     for module in MODULES
     for name, cls in vars(module).items()
     if inspect.isclass(cls) and cls.__module__ == module.__name__ and not name.startswith("_")
-    and name not in ("ProgramType", "ProgramVisitor", "LazySequence")
+    and name not in ("ProgramType", "ProgramVisitor", "LazySequence", "LateSequence")
 ]  # fmt: skip
 
 ONE = {

@@ -94,6 +94,8 @@ def contents(
                 steps,
                 found.always.get(number, ""),
                 variable.location,
+                variable.shape,
+                str(variable.element_type),
             )
     yield from _buffers(found, cost_of, align)
 

@@ -66,6 +66,8 @@ class Held:
             where it is always live.
         why: why it is always live; empty where it is not.
         at: the user's line that made it; None where there is none.
+        shape: of a variable or constant; None of other things.
+        element_type: of its elements, such as "FLOAT"; empty for other things.
     """
 
     name: str
@@ -76,6 +78,8 @@ class Held:
     steps: Series | None = None
     why: str = ""
     at: SourceLocation | None = None
+    shape: tuple[int, ...] | None = None
+    element_type: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,19 +88,20 @@ class LiveStep:
 
     Attributes:
         program: the name of the program.
-        number: of the step in its program, from 1, where it stands first.
         name: the name of the step, as in messages.
         at: the user's line.
         most: bytes that are live in the step but not always, on the tile with the most of them.
         tile: that tile.
+        number: of the step in its program, from 1, where it stands first; 0 in files that were
+            written without.
     """
 
     program: str
-    number: int
     name: str
     at: SourceLocation
     most: int
     tile: int
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

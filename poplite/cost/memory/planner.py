@@ -105,7 +105,7 @@ def _peaks(
             most = int(live[tile])
             _raise(peak, peak_step, live, begun, number)
         what = f"{step}, of program '{name}'" if several else str(step)
-        live_steps.append(LiveStep(name, step.number, what, step.program.location, most, tile))
+        live_steps.append(LiveStep(name, what, step.program.location, most, tile, step.number))
     return tuple(live_steps), peak, peak_step
 
 

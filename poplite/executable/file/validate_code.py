@@ -58,6 +58,8 @@ def check_code(
     size in bytes.
     """
     ops = code.ops
+    if len(code.locations) not in (0, len(ops)):
+        raise Malformed(f"{len(code.locations):,} lines of {len(ops):,} ops")
     if ops.ndim != 2 or ops.shape[1] != op.OP_WORDS or not len(ops):
         raise Malformed(f"ops of shape {ops.shape}")
     if code.step_numbers.shape != (len(ops),):

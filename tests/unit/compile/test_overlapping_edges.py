@@ -134,5 +134,5 @@ def test_the_values_are_those_from_before(interpret: bool) -> None:
     engine: Any = pl.Engine(graph, pl.Execute(cs), interpret=interpret)
     engine.run()
     assert engine.read(x).tolist() == [0, *range(8), *range(9, 16)]
-    report = str(engine.report())
-    assert "copied on its tile: 32 B in step: " + KEPT in report
+    (found,) = (e for e in engine.report().insights.findings if e.kind == "copied on its tile")
+    assert (found.bytes, found.names, f"{found.what} {found.why}") == (32, ("step",), KEPT)

@@ -114,7 +114,7 @@ PLAN = MemoryPlan(
         held("y", "variable", spread(0, 500, 0, 0), [2]),
     ),
     steps=tuple(
-        LiveStep("main", n + 1, f"step {n}", HERE, most, 1) for n, most in enumerate([3, 3, 5, 3])
+        LiveStep("main", f"step {n}", HERE, most, 1, n + 1) for n, most in enumerate([3, 3, 5, 3])
     ),
     peak=spread(0, 500, 0, 0),
     peak_step=np.array([-1, 2, -1, -1]),

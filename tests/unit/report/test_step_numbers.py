@@ -98,3 +98,67 @@ def test_a_step_in_two_places_is_planned_once() -> None:
     assert report.compilation.modelled is not None
     live = {step.number: len(step.rows) for step in report.compilation.modelled.steps}
     assert live == {1: 1, 2: 2, 4: 1}
+
+
+def test_programs_know_their_lines_roles_and_counts() -> None:
+    work = Work()
+    engine = pl.Engine(work.graph, nested(work))
+    (tree,) = engine.report().compilation.programs.values()
+    loop, copy, call, repeat, again = tree.children
+    assert [(node.role, node.name, node.count) for node in loop.children] == [
+        ("condition", "test", None),
+        ("body", "body", None),
+    ]
+    assert (loop.count, copy.count, call.count) == (1, 1, 1)
+    assert (repeat.name, repeat.count, repeat.children[0].count) == ("2 times", 1, 2)
+    outer, (inner,) = call.children[0], repeat.children[0].children
+    assert again.children[0] is outer
+    assert (outer.count, inner.count) == (2, 4)  # in all calls
+    assert all("test_step_numbers.py" in node.at for node in (loop, copy, call, repeat))
+
+
+def test_branches_have_roles() -> None:
+    work = Work()
+    three = pl.Switch(work.n, {3: work.step("three")}, work.step("other"))
+    program = pl.Sequence(
+        pl.If(work.goes_on, work.step("yes"), work.step("no")),
+        pl.Repeat(5, pl.If(work.goes_on, work.step("only"), pl.Sequence())),
+        three,
+    )
+    (tree,) = pl.Engine(work.graph, program).report().compilation.programs.values()
+    found = [
+        (node.role, node.count, [leaf.name for leaf in node.walk() if not leaf.children])
+        for node in tree.walk()
+        if node.role
+    ]
+    assert found == [
+        ("then", None, ["yes"]),
+        ("else", None, ["no"]),
+        ("then", None, ["only"]),
+        ("case 3", None, ["three"]),
+        ("default", None, ["other"]),
+    ]
+
+
+def test_what_has_not_run_says_what_a_run_would_take() -> None:
+    work = Work()
+    program = pl.Sequence(pl.Repeat(3, work.step("often")), pl.Copy(work.n, work.other))
+    engine = pl.Engine(work.graph, program, options={"debug.allowOutOfMemory": True})
+    report = engine.report()
+    assert not report.is_run
+    assert report.compilation.options == (("debug.allowOutOfMemory", "true"),)
+    planned = report.compilation.planned
+    again = pl.Report.from_json(report.to_json())
+    engine.run()
+    ran = engine.report()
+    assert ran.is_run
+    assert [(step.name, step.executions) for step in planned] == [("often", 3), ("n to other", 1)]
+    assert tuple(planned) == tuple(again.compilation.planned) == ran.execution.steps
+    assert ran.compilation.planned == ()
+
+
+def test_what_data_decide_is_planned_once() -> None:
+    work = Work()
+    report = pl.Engine(work.graph, nested(work)).report()
+    found = {step.name: step.executions for step in report.compilation.planned}
+    assert found == {"test": 1, "body": 1, "n to other": 1, "out": 2, "in 1": 4, "in 2": 4}
