@@ -87,12 +87,15 @@ class Memory:
         not_always_live: bytes of each tile that are not always live, in the step that needs most.
         held: all that lies in memory.
         steps: the steps of all programs, one program after the other.
+        addresses: where each thing of `held` begins on each tile, counted from the beginning of
+            its memory; nothing in reports of version 1.
     """
 
     including_gaps: PerTile
     not_always_live: PerTile
     held: tuple[Held, ...]
     steps: tuple[MemoryStep, ...]
+    addresses: Sequence[PerTile] = field(default=(), repr=False)
 
     @property
     def always_live(self) -> PerTile:

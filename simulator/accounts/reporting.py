@@ -182,6 +182,9 @@ def memory_of_plan(plan: MemoryPlan, programs: Mapping[str, Code]) -> Memory:
             )
             for each in plan.steps
         ),
+        addresses=LateSequence(
+            lambda: tuple(_per_tile(each, plan.num_tiles) for each in plan.addresses())
+        ),
     )
 
 

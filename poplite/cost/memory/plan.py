@@ -13,7 +13,7 @@ Source of the terms: PopVision analysis library, "Memory".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
-from poplite.cost.memory.allocation import Placing
+from poplite.cost.memory.addresses import placed, placing_of
 from poplite.cost.spread import Spread
 from poplite.source import SourceLocation
 
@@ -199,6 +199,11 @@ class MemoryPlan:
         ]
         return tuple(sorted(found, key=lambda each: each.address))
 
+    def addresses(self) -> list[Spread]:
+        """Return where each thing of `held` begins on each tile; 0 where it is not there."""
+        where = placed(self.held, self.num_tiles, self.interleaved_begin, self.tile_bytes)
+        return where.of_each(len(self.held))
+
     def live_in(self, step: int, tile: int) -> tuple[tuple[Held, int], ...]:
         """Return the things that a tile holds in a step but not always, and their bytes there."""
         found = [(held, held.bytes.at(tile)) for held in self.held if _is_in(held.steps, step)]
@@ -219,17 +224,6 @@ class MemoryPlan:
         for held in chosen:
             held.bytes.add_to(total)
         return total
-
-
-def placing_of(held: Sequence[Held], border: int, limit: int) -> Placing:
-    """Return how things are placed; `border` is the address at which interleaved memory begins."""
-    return Placing(
-        [each.align for each in held],
-        [each.interleaved for each in held],
-        [each.steps for each in held],
-        border,
-        limit,
-    )
 
 
 def _is_in(steps: Series | None, step: int) -> bool:

@@ -14,11 +14,10 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps
-from poplite.arrays.sweep import sorted_order
-from poplite.cost.memory.allocation import alike
+from poplite.cost.memory.addresses import placed
 from poplite.cost.memory.contents import BUFFERS, CostOf, EdgesOf, contents
 from poplite.cost.memory.liveness import lifetimes
-from poplite.cost.memory.plan import NO_STEP, Held, LiveStep, MemoryPlan, placing_of
+from poplite.cost.memory.plan import NO_STEP, Held, LiveStep, MemoryPlan
 from poplite.cost.spread import Spread
 from poplite.errors import SHOWN_FAULTS, GraphMemoryAllocationError
 from poplite.graph.mapping.tile_mapping import ranges
@@ -27,7 +26,6 @@ from poplite.text import amount
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
-    from poplite.machine.target import Target
     from poplite.program import Program, Step
 
 
@@ -65,6 +63,7 @@ def memory_of(
     border = int(target.cost("interleaved_begin_bytes"))
     if border >= target.tile_memory_bytes:
         border = 0  # a model of a small tile: all of its memory is the same
+    where = placed(held, target.tiles, border, target.tile_memory_bytes)
     plan = MemoryPlan(
         num_tiles=target.tiles,
         tile_bytes=target.tile_memory_bytes,
@@ -74,7 +73,7 @@ def memory_of(
         steps=steps,
         peak=Spread.of(peak),
         peak_step=peak_step,
-        including_gaps=Spread.of(_with_gaps(held, target, border)),
+        including_gaps=Spread.of(where.used[where.kinds]),
     )
     if len(plan.overflowing) and not may_overflow:
         raise _overflow_error(plan)
@@ -136,52 +135,6 @@ def _raise(
     for tile in few:
         if live[tile] > peak[tile]:
             peak[tile], peak_step[tile] = live[tile], number
-
-
-def _with_gaps(held: Sequence[Held], target: Target, border: int) -> Int64:
-    """Return int64[tiles], the bytes of each tile when everything has an address."""
-    number: dict[Spread, int] = {}  # few: all variables of a size on a tile have the same
-    which = np.array([number.setdefault(each.bytes, len(number)) for each in held], np.int64)
-    spreads = list(number)
-    tiles, kinds = alike(spreads, target.tiles)
-    row = np.full(target.tiles, -1)
-    row[tiles] = np.arange(len(tiles))
-    placing = placing_of(held, border, target.tile_memory_bytes)
-    on, place, size = _listed(spreads, which[placing.order], row)
-    counts = np.bincount(on, minlength=len(tiles)).tolist()
-    used: Int64 = placing.addresses(size, counts, place)[1][kinds]
-    return used
-
-
-def _listed(spreads: Sequence[Spread], which: Int64, row: Int64) -> tuple[Int64, Int64, Int64]:
-    """Return the numbers of the tiles that have a row, of many things.
-
-    `which`, int64[things], says which of the spreads each thing has. Returns the row, the thing and
-    the number of each, sorted by row and then by thing.
-    """
-    few: list[int] = []  # row, number and value of each, one after the other
-    many = [np.zeros((3, 0), np.int64)]
-    row_of = row.tolist()
-    for number, spread in enumerate(spreads):
-        some = spread.few()
-        if some is not None:
-            for tile, value in some:
-                if row_of[tile] >= 0:
-                    few += (row_of[tile], number, value)
-        else:
-            on = row[spread.tiles.array()]
-            chosen = np.flatnonzero(on >= 0)
-            values = spread.values.array()[chosen]
-            many.append(np.stack([on[chosen], np.full(len(chosen), number), values]))
-    found = np.concatenate([np.array(few, np.int64).reshape(-1, 3).T, *many], axis=1)
-    found = found[:, sorted_order(found[1])]
-    end = np.cumsum(np.bincount(found[1], minlength=len(spreads)))
-    count = np.diff(end, prepend=0)[which]
-    thing = np.repeat(np.arange(len(which)), count)
-    of_thing = np.repeat(end[which] - np.cumsum(count), count) + np.arange(len(thing))
-    on, value = found[0][of_thing], found[2][of_thing]
-    order = sorted_order(on)
-    return on[order], thing[order], value[order]
 
 
 # -- what does not fit -----------------------------------------------------------------------

@@ -532,3 +532,23 @@ def test_advice_is_about_what_a_step_brings_along() -> None:
         "\n" + error.found
     )
     assert error.fix.startswith("let Execute 'scale' move less at a time, or to more tiles; ")
+
+
+def test_addresses_of_all_tiles_are_those_of_each() -> None:
+    graph = pl.Graph(pl.Target(tiles=5))
+    spread = graph.add_variable(pl.FLOAT, (11,), "spread", mapping="linear")
+    other = graph.add_variable(pl.HALF, (40,), "other", mapping=3)
+    later = graph.add_variable(pl.HALF, (40,), "later", mapping=3)
+    program = pl.Sequence(pl.Copy(spread[:5], spread[6:]), pl.Copy(other, later))
+    plan = compile_graph(graph, program).memory
+    assert plan is not None
+    addresses = [spread.dense(5) for spread in plan.addresses()]
+    for tile in range(5):
+        found = {
+            number: int(each[tile])
+            for number, each in enumerate(addresses)
+            if plan.held[number].bytes.at(tile)
+        }
+        numbers = {id(held): number for number, held in enumerate(plan.held)}
+        assert found == {numbers[id(each.held)]: each.address for each in plan.on_tile(tile)}
+    assert len({tuple(each.tolist()) for each in addresses}) > 2
