@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
 from poplite.cost.spread import NOTHING, Spread
@@ -52,6 +54,42 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """The bytes that tiles receive from each other.
+
+    Attributes:
+        block: tiles that are counted together; 1 where each pair is known.
+        bytes: by receiving and sending block: block `r` receives from block `s` what stands at
+            `r * blocks + s`.
+        largest: of blocks, some of the largest pairs: source, receiver, bytes.
+    """
+
+    block: int
+    bytes: Spread
+    largest: tuple[tuple[int, int, int], ...]
+
+    def columns(self, num_tiles: int) -> tuple[Int64, Int64, Int64]:
+        """Return receivers, sources and bytes of blocks of tiles, each int64[pairs]."""
+        to, source = np.divmod(self.bytes.tiles.array(), -(-num_tiles // self.block))
+        return to, source, self.bytes.values.array()
+
+    def listed(self, num_tiles: int) -> list[tuple[int, int, int]]:
+        """Return source, receiver and bytes of each pair of blocks."""
+        to, source, size = (column.tolist() for column in self.columns(num_tiles))
+        return list(zip(source, to, size, strict=True))
+
+    def times(self, factor: int) -> Pairs:
+        """Return the bytes of several executions."""
+        if not factor:
+            return NO_PAIRS
+        largest = tuple((source, to, size * factor) for source, to, size in self.largest)
+        return Pairs(self.block, self.bytes.times(factor), largest)
+
+
+NO_PAIRS = Pairs(1, NOTHING, ())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Phase:
     """One phase of a step.
 
@@ -66,6 +104,7 @@ class Phase:
         buffers: bytes that each tile needs until the step ends, to receive or rearrange data in.
         causes: the largest causes of the phase, the most bytes first.
         controls: instructions by which each tile sends and receives.
+        pairs: bytes that tiles receive from each other in an exchange.
     """
 
     kind: PhaseKind
@@ -77,6 +116,7 @@ class Phase:
     buffers: Spread = NOTHING
     causes: tuple[Cause, ...] = ()
     controls: Spread = NOTHING
+    pairs: Pairs = NO_PAIRS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,6 +187,7 @@ class PhaseTotal:
         sent: bytes that each tile sent.
         copied: bytes rearranged on each tile.
         causes: its causes, the most bytes first.
+        pairs: bytes that tiles received from each other.
     """
 
     kind: PhaseKind
@@ -157,6 +198,7 @@ class PhaseTotal:
     sent: Spread
     copied: Spread
     causes: tuple[Cause, ...]
+    pairs: Pairs = NO_PAIRS
 
 
 @dataclass(frozen=True, slots=True, eq=False)

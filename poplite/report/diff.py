@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from poplite.report.execution import ExecutionStep, Phase, TypeCycles
+from poplite.report.execution import ExecutionStep, Phase, TilePairs, TypeCycles
 from poplite.report.findings import NAME
 from poplite.report.per_tile import PerTile
 from poplite.text import amount, shortened
@@ -218,7 +218,16 @@ def _phase_since(later: Phase, earlier: Phase) -> Phase:
         received=_minus(later.received, earlier.received),
         sent=_minus(later.sent, earlier.sent),
         copied=_minus(later.copied, earlier.copied),
+        pairs=_pairs_since(later.pairs, earlier.pairs),
     )
+
+
+def _pairs_since(later: TilePairs | None, earlier: TilePairs | None) -> TilePairs | None:
+    if later is None or earlier is None:
+        return later
+    before = {(source, to): size for source, to, size in earlier.largest}
+    largest = tuple((s, t, size - before.get((s, t), 0)) for s, t, size in later.largest)
+    return replace(later, bytes=_minus(later.bytes, earlier.bytes), largest=largest)
 
 
 def _type_since(later: TypeCycles, earlier: TypeCycles) -> TypeCycles:

@@ -9,6 +9,7 @@ Each phase has a number for each tile as well.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -41,6 +42,33 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
+class TilePairs:
+    """Bytes that tiles receive from each other.
+
+    A word that one tile sends to several others counts for each of them, so a column may add up to
+    more than its tile sends; rows add up to what tiles receive.
+
+    Attributes:
+        block: tiles that are counted together; 1 where each pair is known.
+        bytes: total that block `r` receives from block `s`, at number `r * blocks + s`.
+        largest: of blocks, some of the largest pairs of tiles: source, receiver, total of bytes.
+    """
+
+    block: int
+    bytes: PerTile
+    largest: tuple[tuple[int, int, int], ...] = ()
+
+    @property
+    def num_blocks(self) -> int:
+        """How many blocks of tiles there are."""
+        return math.isqrt(self.bytes.num_tiles)
+
+    def matrix(self) -> Int64:
+        """Return the total of bytes by receiver and source: int64[blocks, blocks]."""
+        return self.bytes.array().reshape(self.num_blocks, -1)
+
+
+@dataclass(frozen=True, slots=True)
 class Phase:
     """One phase of a step; all but its causes are totals over all executions of the step.
 
@@ -53,6 +81,8 @@ class Phase:
         sent: total of bytes that each tile sent.
         copied: total of bytes rearranged on each tile.
         causes: its largest causes, the most bytes first, in one execution.
+        pairs: totals of bytes from tile to tile; None where nothing moves between tiles, and in
+            reports of version 1.
     """
 
     kind: PhaseKind
@@ -63,6 +93,7 @@ class Phase:
     sent: PerTile
     copied: PerTile
     causes: tuple[Cause, ...]
+    pairs: TilePairs | None = None
 
     @property
     def balance(self) -> float:

@@ -197,6 +197,7 @@ class Accounts:
                     phase.sent.times(count),
                     phase.copied.times(count),
                     phase.causes,
+                    phase.pairs.times(count),
                 )
                 if counted is None or phase.kind != "compute"
                 else _ran_for(counted)

@@ -15,7 +15,7 @@ import numpy as np
 from poplite.arrays.series import Series
 from poplite.cost.memory.plan import MemoryPlan
 from poplite.cost.spread import Spread
-from poplite.cost.step_cost import PhaseTotal, StepTotal
+from poplite.cost.step_cost import Pairs, PhaseTotal, StepTotal
 from poplite.errors import ControlProgramError
 from poplite.executable import opcodes as op
 from poplite.executable.descriptor import COUNT, positions
@@ -32,7 +32,7 @@ from poplite.report.compilation import (
     VertexType,
 )
 from poplite.report.diff import steps_since
-from poplite.report.execution import Cause, Execution, ExecutionStep, Phase, TypeCycles
+from poplite.report.execution import Cause, Execution, ExecutionStep, Phase, TilePairs, TypeCycles
 from poplite.report.memory import Held, Memory, MemoryStep
 from poplite.report.per_tile import LateSequence, LazySequence, PerTile
 from poplite.report.program_tree import Programs
@@ -293,7 +293,15 @@ def _phase(phase: PhaseTotal, tiles: int) -> Phase:
         _per_tile(phase.sent, tiles),
         _per_tile(phase.copied, tiles),
         tuple(Cause(each.what, each.why, _place(each.at), each.bytes) for each in phase.causes),
+        _tile_pairs(phase.pairs, tiles),
     )
+
+
+def _tile_pairs(pairs: Pairs, tiles: int) -> TilePairs | None:
+    if pairs.bytes.is_empty:
+        return None
+    blocks = -(-tiles // pairs.block)
+    return TilePairs(pairs.block, _per_tile(pairs.bytes, blocks * blocks), pairs.largest)
 
 
 def _per_tile(spread: Spread, tiles: int) -> PerTile:

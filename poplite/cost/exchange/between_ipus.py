@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.cost.exchange.pairs import PairSums
 from poplite.cost.exchange.pieces import Pieces, by_place
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import Cause, Phase
@@ -54,6 +55,8 @@ def global_phase(
     for tiles in (pieces.source, pieces.to):
         np.maximum.at(cycles, tiles, waits)
     cycles[cycles > 0] += int(target.cost("global_exchange_cycles"))
+    sums = PairSums(target.tiles)
+    sums.add_moving(pieces)
     replicas = len(replica_map)
     whole = dataclasses.replace(target, ipus=target.ipus * replicas, tiles=target.tiles * replicas)
     return Phase(
@@ -64,6 +67,7 @@ def global_phase(
         sent=Spread.of(sent),
         buffers=buffers,
         causes=causes,
+        pairs=sums.pairs(),
     )
 
 

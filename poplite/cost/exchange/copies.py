@@ -19,6 +19,7 @@ from poplite.arrays.sweep import sorted_order
 from poplite.cost.exchange.latency import has_map
 from poplite.cost.exchange.locations import FEW, Locations, walk
 from poplite.cost.exchange.on_tile_copies import Rows, copy_phase, one_row_cycles
+from poplite.cost.exchange.pairs import sum_of_pairs
 from poplite.cost.exchange.pieces import Pieces
 from poplite.cost.exchange.within_ipu import FEW as FEW_PIECES, exchange_of_few
 from poplite.cost.spread import Spread
@@ -76,6 +77,7 @@ def sum_of_parts(target: Target, phases: Sequence[Phase]) -> Phase:
         sent=_total([phase.sent for phase in phases], num_tiles),
         copied=_total([phase.copied for phase in phases], num_tiles),
         causes=(replace(cause, bytes=sum(phase.causes[0].bytes for phase in phases)),),
+        pairs=sum_of_pairs(num_tiles, [phase.pairs for phase in phases]),
     )
 
 

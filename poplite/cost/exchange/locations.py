@@ -29,6 +29,7 @@ from poplite.jit.native import address, native
 
 if TYPE_CHECKING:
     from poplite.cost.spread import Spread
+    from poplite.cost.step_cost import Pairs
     from poplite.graph.graph import Graph
 
 FEW = 32
@@ -82,7 +83,7 @@ class Locations:
         self._graph = ref(graph)
         self._variables = graph.variables
         self._bases = [variable.base for variable in self._variables]
-        self.exchanges: dict[object, tuple[Spread, ...]] = {}
+        self.exchanges: dict[object, tuple[tuple[Spread, ...], Pairs]] = {}
         self._few: dict[int, _Lists] = {}
         self._places: dict[int, Int64] = {}
         self._complete: dict[int, bool] = {}

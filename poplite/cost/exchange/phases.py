@@ -38,6 +38,7 @@ from poplite.cost.exchange.copies import (
 from poplite.cost.exchange.host import host_phase
 from poplite.cost.exchange.locations import Locations, locations_of
 from poplite.cost.exchange.on_tile_copies import Rows, copy_phase, joined_rows
+from poplite.cost.exchange.pairs import PairSums
 from poplite.cost.exchange.pieces import Pieces, joined, sent_home
 from poplite.cost.exchange.remote_reads import RemoteElements, touched
 from poplite.cost.exchange.rows_to_gather import rows_to_gather, rows_to_keep
@@ -263,25 +264,31 @@ def _exchanges(
 ) -> Iterator[Phase]:
     """Yield the exchange within IPUs, then that between them; the first one has the buffers."""
     others: list[Pieces] = []
-    load = load_of(target, _within(target, parts, others), once)
+    sums = PairSums(target.tiles)
+    load = load_of(target, _within(target, parts, others, sums), once)
     causes, buffers = described()  # known only after all parts have been added up
     if len(load.tiles):
-        yield exchange_phase(target, load, causes, buffers)
+        yield exchange_phase(target, load, causes, buffers, sums.pairs())
         buffers = NOTHING
     if others:
         every = Pieces._make(np.concatenate(column) for column in zip(*others, strict=True))
         yield global_phase(target, every, causes, buffers)
 
 
-def _within(target: Target, parts: Iterable[Pieces], others: list[Pieces]) -> Iterator[Pieces]:
-    """Yield the pieces that stay in their IPU; append the others to `others`."""
+def _within(
+    target: Target, parts: Iterable[Pieces], others: list[Pieces], sums: PairSums
+) -> Iterator[Pieces]:
+    """Yield the pieces that stay in their IPU, and add them up; append the others to `others`."""
     for pieces in parts:
         if target.ipus == 1:
+            sums.add(pieces)
             yield pieces
             continue
         stays = pieces.source // target.tiles_per_ipu == pieces.to // target.tiles_per_ipu
         if stays.any():
-            yield pieces.kept(stays)
+            kept = pieces.kept(stays)
+            sums.add(kept)
+            yield kept
         if not stays.all():
             others.append(pieces.kept(~stays))
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -29,9 +30,10 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.sweep import sorted_with_order
 from poplite.cost.exchange.latency import has_map, places, route_cycles
+from poplite.cost.exchange.pairs import pairs_of_few
 from poplite.cost.exchange.pieces import Pieces
 from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step_cost import Cause, Phase
+from poplite.cost.step_cost import NO_PAIRS, Cause, Pairs, Phase
 from poplite.jit.kernels.exchange import LOAD_WORDS, PIECE_WORDS, fragments, receive, send
 from poplite.jit.native import address, native
 
@@ -88,7 +90,11 @@ class Load(NamedTuple):
 
 
 def exchange_phase(
-    target: Target, load: Load, causes: tuple[Cause, ...], buffers: Spread = NOTHING
+    target: Target,
+    load: Load,
+    causes: tuple[Cause, ...],
+    buffers: Spread = NOTHING,
+    pairs: Pairs = NO_PAIRS,
 ) -> Phase:
     """Return the phase in which pieces move between the tiles of an IPU, or of several."""
     costs = _constants(target)
@@ -97,7 +103,7 @@ def exchange_phase(
     cycles = np.maximum(load.first + np.maximum(payload, load.controls), load.last)
     columns = cycles, load.received, load.sent, load.controls
     spreads = tuple([Spread.at_tiles(load.tiles, column) for column in columns])
-    return _phase(target, spreads, causes, buffers)
+    return _phase(target, spreads, causes, buffers, pairs)
 
 
 def _words_out(costs: _Constants, load: Load) -> Int64:
@@ -134,19 +140,26 @@ def exchange_of_few(
     target: Target,
     pieces: tuple[tuple[int, ...], ...],
     causes: tuple[Cause, ...],
-    known: dict[object, tuple[Spread, ...]],
+    known: dict[object, tuple[tuple[Spread, ...], Pairs]],
 ) -> Phase:
     """Return the exchange phase of a few pieces, as columns; `known` caches their numbers."""
-    spreads = known.get(pieces)
-    if spreads is None:
+    found = known.get(pieces)
+    if found is None:
         tiles, load = _sums_of_few(target, pieces)
         columns = [load[word::LOAD_WORDS] for word in range(LOAD_WORDS)]
-        spreads = known[pieces] = _spreads_of_few(target, [tiles, *columns])
-    return _phase(target, spreads, causes, NOTHING)
+        source, to, _, size, width, _ = pieces
+        moved = zip(source, to, map(mul, size, width), strict=True)
+        spreads = _spreads_of_few(target, [tiles, *columns])
+        found = known[pieces] = spreads, pairs_of_few(target.tiles, moved)
+    return _phase(target, found[0], causes, NOTHING, found[1])
 
 
 def _phase(
-    target: Target, spreads: tuple[Spread, ...], causes: tuple[Cause, ...], buffers: Spread
+    target: Target,
+    spreads: tuple[Spread, ...],
+    causes: tuple[Cause, ...],
+    buffers: Spread,
+    pairs: Pairs,
 ) -> Phase:
     cycles, received, sent, controls = spreads
     return Phase(
@@ -158,6 +171,7 @@ def _phase(
         buffers=buffers,
         causes=causes,
         controls=controls,
+        pairs=pairs,
     )
 
 

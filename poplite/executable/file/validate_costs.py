@@ -21,7 +21,7 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Listed, Series
 from poplite.cost.memory.plan import NO_STEP, MemoryPlan
 from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step_cost import Phase, StepCost, VertexCosts
+from poplite.cost.step_cost import NO_PAIRS, Pairs, Phase, StepCost, VertexCosts
 from poplite.executable import opcodes as op
 from poplite.executable.actions import Action, Stamp
 from poplite.executable.descriptor import COUNT
@@ -124,6 +124,19 @@ def _check_phase(phase: Phase, tiles: int) -> None:
                 check_spread(spread, tiles)
     if any(not 0 <= cause.bytes <= MOST for cause in phase.causes):
         raise Malformed("a cause of so many bytes")
+    if phase.pairs is not NO_PAIRS:
+        with at(".pairs"):
+            _check_pairs(phase.pairs, tiles)
+
+
+def _check_pairs(pairs: Pairs, tiles: int) -> None:
+    if not 1 <= pairs.block <= tiles:
+        raise Malformed(f"blocks of {pairs.block:,} tiles, there are {tiles:,}")
+    blocks = -(-tiles // pairs.block)
+    check_spread(pairs.bytes, blocks * blocks)
+    for source, to, size in pairs.largest:
+        if not (0 <= source < tiles and 0 <= to < tiles and 0 <= size <= MOST):
+            raise Malformed(f"{size:,} B from tile {source:,} to tile {to:,} of {tiles:,}")
 
 
 def check_spread(spread: Spread, tiles: int) -> None:

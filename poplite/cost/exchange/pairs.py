@@ -1,0 +1,120 @@
+"""How many bytes go from which tile to which.
+
+pieces   5 words 0 -> 2, 3 words 0 -> 2, 5 words 0 -> 7        in one exchange
+pairs    32 B 0 -> 2, 20 B 0 -> 7
+
+A word that one tile sends to several others is sent once, and counted for each of them here: what
+a tile receives is the sum over its sources, what it sends may be less than the sum of what leaves
+it.  Where very many pairs exchange, blocks of tiles are kept and the largest pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.arrays.series import compact
+from poplite.cost.exchange.pieces import Pieces
+from poplite.cost.spread import Spread
+from poplite.cost.step_cost import NO_PAIRS, Pairs
+
+MOST_PAIRS = 10_000
+"""Most pairs of tiles that are kept."""
+
+MOST_BLOCKS = 64
+"""Most blocks of tiles, where there are more pairs."""
+
+LARGEST = 50
+"""Largest pairs that are kept beside blocks."""
+
+
+class PairSums:
+    """Adds up the bytes of pieces by pair of tiles; those that stay on their tile do not count.
+
+    >>> sums = PairSums(8)
+    >>> source, to = np.array([0, 0, 0]), np.array([2, 2, 7])
+    >>> four = np.array([4, 4, 4])
+    >>> sums.add(Pieces(source, to, four, np.array([5, 3, 5]), four, source == 0))
+    >>> sums.pairs().listed(8)
+    [(0, 2, 32), (0, 7, 20)]
+    """
+
+    def __init__(self, num_tiles: int) -> None:
+        self._num_tiles = num_tiles
+        self._keys: list[Int64] = []
+        self._bytes: list[Int64] = []
+
+    def add(self, pieces: Pieces) -> None:
+        """Add pieces that move within a replica."""
+        moves = pieces.to != pieces.source
+        self.add_moving(pieces if moves.all() else pieces.kept(moves))
+
+    def add_moving(self, pieces: Pieces) -> None:
+        """Add pieces that all move, be it to the same tile of another replica."""
+        key, size = _summed(pieces.to * self._num_tiles + pieces.source, pieces.bytes)
+        self._keys.append(key)
+        self._bytes.append(size)
+
+    def pairs(self) -> Pairs:
+        """Return what was added."""
+        if not self._keys:
+            return NO_PAIRS
+        key, size = self._keys[0], self._bytes[0]
+        if len(self._keys) > 1:
+            key, size = _summed(np.concatenate(self._keys), np.concatenate(self._bytes))
+        return _kept(self._num_tiles, key, size)
+
+
+def pairs_of_few(num_tiles: int, pieces: Iterable[Sequence[int]]) -> Pairs:
+    """Return the pairs of a few pieces: source, to, and bytes of each."""
+    sums: dict[int, int] = {}
+    for source, to, size in pieces:
+        if source != to:
+            key = to * num_tiles + source
+            sums[key] = sums.get(key, 0) + size
+    keys = sorted(sums)
+    return Pairs(1, Spread.at_few(keys, [sums[key] for key in keys]), ())
+
+
+def sum_of_pairs(num_tiles: int, several: Sequence[Pairs]) -> Pairs:
+    """Return the sum of pairs of parts of one exchange, that are kept alike or in blocks."""
+    block = max(each.block for each in several)
+    keys, sizes = [], []
+    for each in several:
+        to, source, size = each.columns(num_tiles)
+        if each.block < block:
+            to, source = to // block, source // block
+        keys.append(to * -(-num_tiles // block) + source)
+        sizes.append(size)
+    key, size = _summed(np.concatenate(keys), np.concatenate(sizes))
+    if block == 1:
+        return _kept(num_tiles, key, size)
+    largest = sorted((pair for each in several for pair in each.largest), key=lambda p: -p[2])
+    return Pairs(block, Spread(compact(key), compact(size)), tuple(largest[:LARGEST]))
+
+
+def _summed(key: Int64, size: Int64) -> tuple[Int64, Int64]:
+    """Return each key once, ascending, with the sum of its sizes."""
+    if not len(key):
+        return key, size
+    if (key[1:] < key[:-1]).any():
+        order = np.argsort(key, kind="stable")  # fast on what is nearly in order
+        key, size = key[order], size[order]
+    first = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
+    return key[first], np.add.reduceat(size, first)
+
+
+def _kept(num_tiles: int, key: Int64, size: Int64) -> Pairs:
+    """Return pairs as they are kept, from ascending keys."""
+    if len(key) <= MOST_PAIRS:
+        return Pairs(1, Spread(compact(key), compact(size)), ())
+    to, source = np.divmod(key, num_tiles)
+    most = np.argsort(-size, kind="stable")[:LARGEST]
+    columns = (column[most].tolist() for column in (source, to, size))
+    block = -(-num_tiles // MOST_BLOCKS)
+    blocks = -(-num_tiles // block)
+    key, size = _summed(to // block * blocks + source // block, size)
+    largest = tuple(zip(*columns, strict=True))
+    return Pairs(block, Spread(compact(key), compact(size)), largest)
