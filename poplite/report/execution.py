@@ -167,6 +167,8 @@ class ExecutionStep:
         operation: the name of the operation that recorded it; empty for none.
         number: in its program, from 1, as messages and pictures of the program count; 0 in reports
             of version 1.
+        compute_set: position in `Compilation.compute_sets` of what it executes; None for what is
+            no Execute, and in reports of version 1.
         target: the machine.
         programs: where its program is found.
     """
@@ -184,6 +186,7 @@ class ExecutionStep:
     programs: Programs = field(repr=False, compare=False, metadata={"saved": False})
     operation: str = ""
     number: int = 0
+    compute_set: int | None = None
 
     @property
     def program(self) -> Program:

@@ -3,14 +3,16 @@
     {"poplite": "report", "version": 2, "compilation": {...}, "execution": {...}, ...}
 
 Every dataclass is an object with the names of its fields; keys are sorted.  Numbers per tile are
-written as ranges of tiles with their values, or one value if all are equal; programs as a list of
-nodes in which children stand before their parents, so that a function stands there once.
+written as ranges of tiles with their values, or one value if all are equal; where that would be
+many numbers as bytes in base 64, of tiles the distances from each to the next.  Programs are a list
+of nodes in which children stand before their parents, so that a function stands there once.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Hashable, Mapping, Sequence
 from enum import Enum
 from functools import cache
@@ -19,6 +21,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import compact
 from poplite.errors import FileLoadError, PopliteError
 from poplite.report.per_tile import PerTile
@@ -35,6 +38,12 @@ OLDEST = 1
 """The oldest version that can be read: what it lacks gets defaults."""
 
 KIND = "report"
+
+FEW = 64
+"""Most ranges of tiles, and most different numbers, that are written out as lists."""
+
+PACKED = {"u1": 0xFF, "u2": 0xFFFF, "u4": 0xFFFFFFFF, "i8": 2**63 - 1}
+"""Types of numbers that are written as bytes in base 64, little-endian, and the most of each."""
 
 T = TypeVar("T")
 
@@ -62,7 +71,10 @@ def from_json(cls: type[T], text: str, source: str = "this") -> T:
             )
         loaded: T = _decoded(cls, data, {})
         return loaded
-    except (_Malformed, ValueError, TypeError, IndexError, RecursionError, PopliteError) as error:
+    except (
+        *(_Malformed, PopliteError, RecursionError),
+        *(ValueError, TypeError, IndexError, OverflowError),
+    ) as error:
         raise FileLoadError(
             f"{source} is no report that can be loaded: {error}",
             found=clipped(text),
@@ -96,11 +108,31 @@ def _saved(cls: Any) -> list[dataclasses.Field[Any]]:
 def _encoded_per_tile(numbers: PerTile) -> dict[str, Any]:
     tiles, values = numbers.tiles.array(), numbers.values
     begins = np.flatnonzero(np.diff(tiles, prepend=-2) != 1)
-    ends = np.append(begins[1:], len(tiles)) - 1
-    ranges = np.stack([tiles[begins], tiles[ends]], axis=1).tolist() if len(tiles) else []
+    if len(begins) > FEW:
+        where: Any = _packed(np.diff(tiles, prepend=0))
+    else:
+        ends = np.append(begins[1:], len(tiles)) - 1
+        where = np.stack([tiles[begins], tiles[ends]], axis=1).tolist() if len(tiles) else []
     only = values.only if len(tiles) else 0
-    written = values.array().tolist() if only is None else only
-    return {"of": numbers.num_tiles, "tiles": ranges, "values": written}
+    written: Any = only
+    if only is None:
+        written = values.array()
+        written = written.tolist() if len(tiles) <= FEW else _packed(written)
+    return {"of": numbers.num_tiles, "tiles": where, "values": written}
+
+
+def _packed(numbers: Int64) -> str:
+    """Return many whole numbers as text: their type, and their bytes in base 64."""
+    high = int(numbers.max())
+    kind = "i8" if int(numbers.min()) < 0 else next(k for k, most in PACKED.items() if high <= most)
+    return f"{kind}:{b64encode(numbers.astype('<' + kind).tobytes()).decode()}"
+
+
+def _unpacked(text: str) -> Int64:
+    kind, _, data = text.partition(":")
+    if kind not in PACKED:
+        raise _Malformed(f"{clipped(kind)} is no type of numbers")
+    return np.frombuffer(b64decode(data, validate=True), "<" + kind).astype(np.int64)
 
 
 def _encoded_tree(tree: Program) -> list[Any]:
@@ -187,17 +219,37 @@ def _hints(cls: Hashable) -> dict[str, Any]:
 
 def _decoded_per_tile(data: Any) -> PerTile:
     saved = _object(data)
-    size, ranges, values = saved.get("of"), _list(saved.get("tiles")), saved.get("values")
+    size, where, values = saved.get("of"), saved.get("tiles"), saved.get("values")
     if type(size) is not int:
         raise _Malformed(f"{clipped(data)} is no number for each tile")
-    for first, last in ranges:  # before they are written out, as they may be long
+    tiles = np.cumsum(_unpacked(where)) if isinstance(where, str) else _of_ranges(where, size)
+    if isinstance(values, int):
+        numbers = np.full(len(tiles), values, np.int64)
+    else:
+        numbers = _unpacked(values) if isinstance(values, str) else _whole(values)
+    if len(numbers) != len(tiles) or (np.diff(tiles, prepend=-1) <= 0).any():
+        raise _Malformed(f"{clipped(data)} is no number for each tile")
+    if len(tiles) and tiles[-1] >= size:
+        raise _Malformed(f"tile {tiles[-1]:,} of {size:,}")
+    return PerTile(size, compact(tiles), compact(numbers))
+
+
+def _whole(data: Any) -> Int64:
+    """Return a list of whole numbers, or of lists of as many."""
+    numbers = np.array(_list(data))
+    if numbers.size and numbers.dtype != np.int64:
+        raise _Malformed(f"{clipped(data)} are no whole numbers")
+    return numbers.astype(np.int64)
+
+
+def _of_ranges(ranges: Any, size: int) -> Int64:
+    """Return the tiles of ranges; refuse them before they are written out, as they may be long."""
+    bounds = _whole(ranges).reshape(-1, 2)
+    for first, last in bounds.tolist():
         if not 0 <= first <= last < size:
             raise _Malformed(f"tile {last:,} of {size:,}")
-    tiles = [t for first, last in ranges for t in range(first, last + 1)]
-    numbers = [values] * len(tiles) if isinstance(values, int) else _list(values)
-    if len(numbers) != len(tiles) or sorted(set(tiles)) != tiles:
-        raise _Malformed(f"{clipped(data)} is no number for each tile")
-    return PerTile(size, compact(np.array(tiles, int)), compact(np.array(numbers, int)))
+    parts = [np.arange(first, last + 1) for first, last in bounds.tolist()]
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
 
 def _decoded_tree(data: Any) -> Program:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from poplite.report.diff import ReportDiff
     from poplite.report.execution import ExecutionStep
     from poplite.report.findings import Insights
+    from poplite.report.trace import Trace
 
 # Methods import what they need: an engine makes a report without it.
 
@@ -51,6 +52,8 @@ class Report(Displayed):
         compilation: machine, graph, programs, memory.
         execution: steps and their cycles.
         instrumentation: what was looked at.
+        order: what ran in which order, where that was recorded: positions in `Execution.steps`,
+            and how often each ran in a row.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -67,6 +70,7 @@ class Report(Displayed):
     compilation: Compilation
     execution: Execution
     instrumentation: Instrumentation
+    order: tuple[tuple[int, int], ...] = ()
 
     @property
     def insights(self) -> Insights:
@@ -194,17 +198,43 @@ class Report(Displayed):
 
         return from_json(Report, text)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def with_order(self, trace: Trace) -> Report:
+        """Return the report with the order in which steps ran.
+
+        Args:
+            trace: of the engine that the report is of, from `engine.tracing()`.
+
+        Raises:
+            UnknownName: when a step of the trace is not among those of the report.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph(pl.Target(tiles=4))
+        >>> a, b = (graph.add_variable(pl.INT, (3,), name, mapping=0) for name in "ab")
+        >>> program = pl.Sequence(pl.Repeat(3, pl.Copy(a, b)), pl.Copy(b, a), pl.Copy(a, b))
+        >>> engine = pl.Engine(graph, program)
+        >>> with engine.tracing() as trace:
+        ...     engine.run()
+        >>> engine.report().with_order(trace).order
+        ((0, 3), (1, 1), (2, 1))
+        """
+        from poplite.report.trace import order_of
+
+        return replace(self, order=order_of(self.execution, trace))
+
+    def save(self, path: str | os.PathLike[str], trace: Trace | None = None) -> None:
         """Write the report to a file as JSON.
 
         Args:
             path: the file; one that exists is replaced.
+            trace: of the same engine, whose order is kept as of `with_order`.
 
         Raises:
             FileLoadError: when it cannot be written.
+            UnknownName: when a step of the trace is not among those of the report.
         """
+        report = self if trace is None else self.with_order(trace)
         with replacing(path, "run.json") as file:
-            file.write(self.to_json().encode())
+            file.write(report.to_json().encode())
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Report:

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.errors import InvalidTileMapping
+from poplite.errors import InvalidTileMapping, UnknownName
 from poplite.files import replacing
 from poplite.machine.target import Target
-from poplite.report.execution import ExecutionStep, between_syncs
+from poplite.report.execution import Execution, ExecutionStep, between_syncs
 from poplite.source import here
 from poplite.text import amount, clipped
 
@@ -148,6 +148,24 @@ class Trace:
 
     def _nanoseconds(self, cycles: int) -> int:
         return round(cycles * 1e9 / self.target.clock_hz)
+
+
+def order_of(execution: Execution, trace: Trace) -> tuple[tuple[int, int], ...]:
+    """Return the steps of a trace as positions in an execution, and how often each in a row."""
+    position = {(step.program_name, step.row): k for k, step in enumerate(execution.steps)}
+    found: list[tuple[int, int]] = []
+    for step in trace.steps:
+        place = position.get((step.program_name, step.row))
+        if place is None:
+            raise UnknownName(
+                f"report: {step.name!r} of the trace is no step of it",
+                at=here(),
+                found=f"step {step.number:,} of program {step.program_name!r}",
+                fix="make the report after the trace: engine.report().save(path, trace)",
+            )
+        times = found.pop()[1] if found and found[-1][0] == place else 0
+        found.append((place, times + 1))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

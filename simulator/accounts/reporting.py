@@ -243,6 +243,7 @@ def execution_steps(
             programs=programs,
             operation=operations.get(total.number, "") if total.kind == "execute" else "",
             number=numbers[total.program][total.row],
+            compute_set=total.number if total.kind == "execute" else None,
         )
         for total in ran
     )

@@ -36,6 +36,7 @@ ONE = {
     "Execution.runs",
     "ExecutionStep.row",
     "ExecutionStep.number",
+    "ExecutionStep.compute_set",
     "ExecutionStep.executions",
     "IpuStep.ipu",
 }

@@ -402,6 +402,19 @@ def test_json_round_trip(report: Report, tmp_path: Path) -> None:
     assert Report.load(tmp_path / "run.json") == report
 
 
+@pytest.mark.parametrize("most", [3, 200, 60_000, 2**31, 2**40])
+@pytest.mark.parametrize("least", [0, -5])
+@pytest.mark.parametrize("used", [0.02, 0.5, 1])
+def test_many_numbers_come_back(report: Report, most: int, least: int, used: float) -> None:
+    rng = np.random.default_rng(most)
+    numbers = rng.integers(least, most, 1472) * (rng.random(1472) < used)
+    phase = report.execution.steps[0].phases[0]
+    step = replace(report.execution.steps[0], phases=(replace(phase, sent=PerTile.of(numbers)),))
+    changed = replace(report, execution=replace(report.execution, steps=(step,)))
+    again = Report.from_json(changed.to_json())
+    assert again.execution.steps[0].phases[0].sent.array().tolist() == numbers.tolist()
+
+
 def test_reports_of_version_1_load() -> None:
     """What it lacks is said to be unknown; the file was written before steps had numbers."""
     report = Report.load(GOLDEN.with_name("version_1.json"))
@@ -450,6 +463,26 @@ def test_json_is_plain_to_read(report: Report) -> None:
                 tiles=[[0, 10**15]], values=1
             ),
             "tile 1,000,000,000,000,000 of 4",
+        ),
+        (
+            lambda data: data["compilation"]["modelled"]["including_gaps"].update(values=[1.5] * 4),
+            "are no whole numbers",
+        ),
+        (
+            lambda data: data["compilation"]["modelled"]["including_gaps"].update(
+                values="u2:AAECAwQFBg=="
+            ),
+            "buffer size must be a multiple of element size",
+        ),
+        (
+            lambda data: data["compilation"]["modelled"]["including_gaps"].update(tiles="u9:"),
+            "'u9' is no type of numbers",
+        ),
+        (
+            lambda data: data["compilation"]["modelled"]["including_gaps"].update(
+                tiles="u1:AAEBCQ=="
+            ),
+            "tile 11 of 4",
         ),
         (lambda data: data["compilation"]["target"].update(tiles=0), "at least 1 is needed"),
     ],

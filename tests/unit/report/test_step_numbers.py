@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import poplite as pl
@@ -162,3 +164,26 @@ def test_what_data_decide_is_planned_once() -> None:
     report = pl.Engine(work.graph, nested(work)).report()
     found = {step.name: step.executions for step in report.compilation.planned}
     assert found == {"test": 1, "body": 1, "n to other": 1, "out": 2, "in 1": 4, "in 2": 4}
+
+
+def test_the_order_of_a_trace_is_kept(tmp_path: Path) -> None:
+    work = Work()
+    engine = pl.Engine(work.graph, nested(work))
+    earlier = engine.report()
+    with engine.tracing() as trace:
+        engine.run()
+    report = engine.report()
+    report.save(tmp_path / "run.json", trace)
+    order = pl.Report.load(tmp_path / "run.json").order
+    names = [report.execution.steps[place].name for place, times in order for _ in range(times)]
+    assert names == [step.name for step in trace.steps]
+    assert names[:5] == ["test", "body", "test", "n to other", "out"]
+    assert report.order == ()
+    with pytest.raises(pl.UnknownName, match="'test' of the trace is no step of it") as caught:
+        earlier.save(tmp_path / "no.json", trace)
+    assert caught.value.found == "step 1 of program '0'"
+    assert not (tmp_path / "no.json").exists()
+    sets = report.compilation.compute_sets
+    for step in report.execution.steps:
+        assert (step.compute_set is None) == (step.kind == "copy")
+        assert step.compute_set is None or sets[step.compute_set].name == step.name
