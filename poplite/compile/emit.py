@@ -121,7 +121,7 @@ class Emitter:
                 self._step += item.num_steps
             else:
                 self._location = at = item.location
-                pending.extend((each, at) for each in reversed(self._open(item)))
+                pending += [(each, at) for each in reversed(self._open(item))]
 
     def _open(self, node: Program) -> list[Program | _Later]:
         """Write the beginning of a program; return what is to be written behind it."""

@@ -74,6 +74,9 @@ def pairs_of_few(num_tiles: int, pieces: Iterable[Sequence[int]]) -> Pairs:
         if source != to:
             key = to * num_tiles + source
             sums[key] = sums.get(key, 0) + size
+    if len(sums) == 1:
+        ((key, total),) = sums.items()
+        return Pairs(1, Spread.at_tile(key, total), ())
     keys = sorted(sums)
     return Pairs(1, Spread.at_few(keys, [sums[key] for key in keys]), ())
 

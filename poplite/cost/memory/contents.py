@@ -95,7 +95,7 @@ def contents(
                 found.always.get(number, ""),
                 variable.location,
                 variable.shape,
-                str(variable.element_type),
+                variable.element_type.__name__,
             )
     yield from _buffers(found, cost_of, align)
 

@@ -82,7 +82,7 @@ class Held:
     element_type: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # as of Held
 class LiveStep:
     """A step of a program; a step that stands in several places of the program comes once.
 
