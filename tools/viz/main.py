@@ -26,10 +26,11 @@ examples:
   poplite-viz tensor heat.py:build a --view '20:40, ::2'   a part of it
   poplite-viz program heat.py:build --counts               how often?
   poplite-viz graph heat.py:build --around a               near a variable
-  poplite-viz report run.json                              what did it take?
+  poplite-viz report heat.py:build --open                  what does it take?
 
-TARGET is file.py:callable or module:callable; the callable takes no arguments
-and returns a Graph, (Graph, Program) or (Graph, {name: Program}).
+TARGET is file.py:callable or module:callable; the callable gets what --arg says
+and returns a Graph, (Graph, Program) or (Graph, {name: Program}). A report is
+also made of files that report.save or executable.save wrote.
 
 exit codes: 0 done, 1 a message says what is wrong, 2 the command line is wrong
 """
