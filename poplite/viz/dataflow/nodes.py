@@ -172,7 +172,7 @@ def _of_operation(node: Node, items: Sequence[Item]) -> Node:
         tiles=_ranges(tiles),
         num_tiles=len(tiles),
         step=min((item.step for item in items if item.step), default=0),
-        location=str(compute_sets[0].location) if compute_sets else "",
+        location=compute_sets[0].location.portable if compute_sets else "",
     )
 
 
@@ -183,7 +183,7 @@ def _of_compute_set(node: Node, compute_set: ComputeSet) -> Node:
         vertices=class_counts(compute_set.vertices.items()),
         tiles=_ranges(tiles),
         num_tiles=len(tiles),
-        location=str(compute_set.location),
+        location=compute_set.location.portable,
     )
 
 
@@ -197,14 +197,14 @@ def _of_variable(node: Node, variable: Variable) -> Node:
         size_bytes=_data_bytes(variable),
         tiles=_ranges(tiles),
         num_tiles=len(tiles),
-        location=str(variable.location),
+        location=variable.location.portable,
     )
 
 
 def _of_program(node: Node, program: Program) -> Node:
     if isinstance(program, HostCall):
         sizes = (t.num_elements * t.element_type.size_bytes for t in program.reads + program.writes)
-        return replace(node, verb="Call", size_bytes=sum(sizes), location=str(program.location))
+        return replace(node, verb="Call", size_bytes=sum(sizes), location=program.location.portable)
     if isinstance(program, Copy):
         assert program.tensor is not None
         tensor, verb = program.tensor, ""
@@ -218,7 +218,7 @@ def _of_program(node: Node, program: Program) -> Node:
         type_name=type_text(tensor.element_type),
         shape=tensor.shape,
         size_bytes=tensor.num_elements * tensor.element_type.size_bytes,
-        location=str(program.location),
+        location=program.location.portable,
     )
 
 
