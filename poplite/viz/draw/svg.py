@@ -115,8 +115,15 @@ class Canvas:
     ) -> None:
         """Add a line of text, then softly what is `aside`.
 
-        The line starts at x, or is centred there (class `mid`) or ends (`end`); y is its base.
+        The line starts at x, or is centred there (class `mid`) or ends (`end`); y is its base.  A
+        `halo` around it is a text of its own below: not all that draw SVG know `paint-order`.
         """
+        classes = kind.split()
+        if "halo" in classes:
+            rim = " ".join(each for each in classes if each not in ("ink", "soft"))
+            shape = f'<text x="{number(x)}" y="{number(y)}" class="{rim}" aria-hidden="true">'
+            self._parts.append(f"{shape}{escape(text)}</text>")
+            kind = " ".join(each for each in classes if each != "halo")
         more = f'<tspan dx="9" class="soft">{escape(aside)}</tspan>' if aside else ""
         title = f"<title>{escape(tip)}</title>" if tip else ""
         self._parts.append(
@@ -174,7 +181,7 @@ def _themed(colors: dict[str, str], ramp: tuple[str, ...], ramp_ink: tuple[str, 
         f".none{{fill:{colors['empty']}}}",
         f".rule{{stroke:{colors['line']}}}",
         f".mark{{stroke:{colors['mark']}}}",
-        f".halo{{stroke:{colors['page']}}}",
+        f".halo{{stroke:{colors['page']};fill:{colors['page']}}}",
     ]
     rules += [f".q{step}{{fill:{color}}}" for step, color in enumerate(ramp)]
     rules += [f".i{step}{{fill:{color}}}" for step, color in enumerate(ramp_ink)]
@@ -195,7 +202,7 @@ def _fixed() -> str:
         ".rule{fill:none;stroke-width:1}",
         ".mark{fill:none;stroke-width:1.6}",
         ".fine{stroke-width:.8}",
-        ".halo{paint-order:stroke;stroke-width:4;stroke-linejoin:round}",
+        ".halo{stroke-width:4;stroke-linejoin:round}",
         ".flush{shape-rendering:crispEdges}",
         ".seam{stroke-width:.75}",
         ".hatch{stroke-width:1.2}",
