@@ -10,6 +10,7 @@ from poplite.tools.viz.flags import (
     add_program,
     build_flags,
     command,
+    count,
     set_run,
 )
 
@@ -31,7 +32,7 @@ def add(commands: Commands) -> None:
         help="tiles with tracks of their own (default: the busiest, the least busy, one between)",
     )
     parser.add_argument(
-        "--limit", metavar="N", type=_limit, default=10_000, help="steps that are recorded"
+        "--limit", metavar="N", type=count, default=10_000, help="steps that are recorded"
     )
     set_run(parser, _run)
 
@@ -67,9 +68,3 @@ def _tiles(text: str) -> list[int]:
     if not all(part.isdecimal() for part in parts):
         raise argparse.ArgumentTypeError(f"{text!r} are not numbers of tiles, as in 0,7")
     return [int(part) for part in parts]
-
-
-def _limit(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of steps from 1 up")
-    return int(text)
