@@ -15,7 +15,18 @@ import traceback
 from collections.abc import Sequence
 
 from poplite.errors import PopliteError
-from poplite.tools.viz import exchange, graph, program, report, steps, summary, tensor, tiles, trace
+from poplite.tools.viz import (
+    exchange,
+    graph,
+    ops,
+    program,
+    report,
+    steps,
+    summary,
+    tensor,
+    tiles,
+    trace,
+)
 from poplite.tools.viz.flags import Commands, Run, set_run, terminal_columns
 
 EPILOG = """\
@@ -79,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (summary, tiles, tensor, program, graph, report, steps, exchange, trace):
+    for command in (summary, tiles, tensor, program, graph, report, steps, exchange, ops, trace):
         command.add(commands)
     _add_doctor(commands)
     return parser
