@@ -25,6 +25,7 @@ SUFFIXES = {
     ".txt": "txt",
     ".svg": "svg",
     ".json": "json",
+    ".csv": "csv",
     ".html": "html",
     ".gv": "dot",
     ".dot": "dot",
