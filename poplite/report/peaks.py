@@ -8,6 +8,7 @@ Room that several steps share counts once: a tile is looked at in its own fulles
 All steps are gone through once, with the running sum of all tiles: what begins in a step is added,
 what has ended is taken off.  So a machine of 1,472 tiles and 200 steps takes milliseconds.
 
+>>> from poplite.report.memory import MemoryStep
 >>> x = Held("x", PerTile.of(np.array([64, 0])), "variable", None, "")
 >>> m = Held("m", PerTile.of(np.array([0, 16])), "message", ((1, 1),), "")
 >>> steps = tuple(MemoryStep("main", name, "", 0, 0) for name in "ab")
@@ -26,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.report.memory import Held, Memory, MemoryStep
+from poplite.report.memory import Held, Memory
 from poplite.report.per_tile import PerTile
 
 KINDS = {
@@ -140,6 +141,7 @@ def bytes_by_step(memory: Memory, tile: int) -> Int64:
 def step_of_memory(memory: Memory, program: str, row: int) -> int | None:
     """Return the position in `memory.steps` of the step that a row of a program's code is.
 
+    >>> from poplite.report.memory import MemoryStep
     >>> nothing = PerTile.nothing(2)
     >>> steps = MemoryStep("main", "a", "", 0, 0), MemoryStep("main", "b", "", 0, 0, 2, (5, 9))
     >>> step_of_memory(Memory(nothing, nothing, (), steps), "main", 9)
