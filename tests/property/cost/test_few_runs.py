@@ -15,7 +15,7 @@ from poplite.cost.exchange.copies import phases_of_few
 from poplite.cost.exchange.locations import locations_of
 from poplite.cost.exchange.phases import phases_of_copy
 from poplite.cost.spread import Spread
-from poplite.cost.step_cost import Phase
+from poplite.cost.step_cost import Pairs, Phase
 
 SIZES = 1, 2, 3, 7, 15, 16, 17, 31, 32, 33, 40
 """Around the numbers of pieces up to which plain Python does it."""
@@ -60,13 +60,16 @@ def seen(data: st.DataObject, tensor: pl.Tensor, other: pl.Tensor, *, often: boo
 
 def told(phases: tuple[Phase, ...], tiles: int) -> list[list[object]]:
     """Return all that phases say, whatever form their numbers have."""
-    return [
-        [
-            value.dense(tiles).tolist() if isinstance(value, Spread) else value
-            for value in (getattr(phase, each.name) for each in fields(phase))
-        ]
-        for phase in phases
-    ]
+
+    def numbers(value: object) -> object:
+        match value:
+            case Spread():
+                return value.dense(tiles).tolist()
+            case Pairs():
+                return value.block, value.listed(tiles), value.largest
+        return value
+
+    return [[numbers(getattr(phase, each.name)) for each in fields(phase)] for phase in phases]
 
 
 @given(st.data(), st.sampled_from(["gc2", "c600"]), st.sampled_from([1, 1, 2]))
