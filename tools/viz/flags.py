@@ -104,7 +104,7 @@ def add_output(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> No
         help=f"write to FILE, as its suffix says ({suffixes}); - is standard output",
     )
     parser.add_argument(
-        "--format", choices=formats, help=f"{formats[0]} unless the suffix says otherwise"
+        "-f", "--format", choices=formats, help=f"{formats[0]} unless the suffix says otherwise"
     )
     parser.add_argument(
         "--width",
@@ -190,6 +190,17 @@ def _width(text: str) -> int:
     if not text.isdecimal() or int(text) < LEAST_WIDTH:
         message = f"{text!r} is not a number of columns from {LEAST_WIDTH} up"
         raise argparse.ArgumentTypeError(message)
+    return int(text)
+
+
+def count(text: str) -> int:
+    """Return a number from 1 up, the type of a flag.
+
+    >>> count("10")
+    10
+    """
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
     return int(text)
 
 

@@ -15,7 +15,18 @@ import traceback
 from collections.abc import Sequence
 
 from poplite.errors import PopliteError
-from poplite.tools.viz import graph, program, report, summary, tensor, tiles
+from poplite.tools.viz import (
+    exchange,
+    graph,
+    ops,
+    program,
+    report,
+    steps,
+    summary,
+    tensor,
+    tiles,
+    trace,
+)
 from poplite.tools.viz.flags import Commands, Run, set_run, terminal_columns
 
 EPILOG = """\
@@ -27,6 +38,7 @@ examples:
   poplite-viz program heat.py:build --counts               how often?
   poplite-viz graph heat.py:build --around a               near a variable
   poplite-viz report heat.py:build --open                  what does it take?
+  poplite-viz steps heat.py:build --timeline               who waits?
 
 TARGET is file.py:callable or module:callable; the callable gets what --arg says
 and returns a Graph, (Graph, Program) or (Graph, {name: Program}). A report is
@@ -79,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (summary, tiles, tensor, program, graph, report):
+    for command in (summary, tiles, tensor, program, graph, report, steps, exchange, ops, trace):
         command.add(commands)
     _add_doctor(commands)
     return parser

@@ -35,7 +35,7 @@ def add(commands: Commands) -> None:
         "executable.save wrote, and tell cycles, memory, and what to look at first: as text, or as "
         "a page to click on (-o FILE.html). With a second report, tell what changed.",
     )
-    add_report(parser, formats=("txt", "html", "svg", "json"))
+    add_report(parser, formats=("txt", "html", "svg", "png", "json"))
     parser.add_argument("later", metavar="LATER", nargs="?", help="another one to compare with")
     add_run(parser)
     parser.add_argument(
