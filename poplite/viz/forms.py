@@ -9,6 +9,8 @@ gather the data of a picture and have it drawn by what these functions return::
     ownership_of    Ownership     tensor_forms
     summary_of      Summary       summary_forms
     program_tree    ProgramTree   program_forms
+    memory_bars     MemoryBars    memory_forms
+    live_steps      LiveSteps     liveness_forms
     dataflow_of     Dataflow      dataflow_forms
 """
 
@@ -23,6 +25,12 @@ from poplite.viz.dataflow.svg import draw_dataflow_svg
 from poplite.viz.dataflow.text import draw_dataflow_text
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import Style
+from poplite.viz.liveness.live_steps import LiveSteps, liveness_csv, liveness_json
+from poplite.viz.liveness.svg import draw_liveness_svg
+from poplite.viz.liveness.text import draw_liveness_text
+from poplite.viz.memory.memory_bars import MemoryBars, memory_csv, memory_json
+from poplite.viz.memory.svg import draw_memory_svg
+from poplite.viz.memory.text import draw_memory_text
 from poplite.viz.program.svg import draw_program_svg
 from poplite.viz.program.text import draw_program_text
 from poplite.viz.program.tree import ProgramTree, program_json
@@ -98,6 +106,26 @@ def program_forms(tree: ProgramTree, *, counts: bool) -> Forms:
         partial(draw_program_text, tree, counts=counts),
         partial(draw_program_svg, tree, counts=counts),
         partial(program_json, tree),
+    )
+
+
+def memory_forms(bars: MemoryBars, top: int) -> Forms:
+    """Return the forms of what every tile needs, with the `top` largest things of the fullest."""
+    return Forms(
+        partial(draw_memory_text, bars, top=top),
+        partial(draw_memory_svg, bars, top=top),
+        partial(memory_json, bars),
+        csv=partial(memory_csv, bars),
+    )
+
+
+def liveness_forms(live: LiveSteps) -> Forms:
+    """Return the forms of what a tile needs, step by step."""
+    return Forms(
+        partial(draw_liveness_text, live),
+        partial(draw_liveness_svg, live),
+        partial(liveness_json, live),
+        csv=partial(liveness_csv, live),
     )
 
 

@@ -193,6 +193,17 @@ def _width(text: str) -> int:
     return int(text)
 
 
+def count(text: str) -> int:
+    """Return a number from 1 up, the type of a flag.
+
+    >>> count("10")
+    10
+    """
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
+    return int(text)
+
+
 def terminal_columns() -> int | None:
     """Return the width that the variable COLUMNS names; None where it is not set.
 

@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Sequence
 
 from poplite.errors import PopliteError
-from poplite.tools.viz import graph, program, report, summary, tensor, tiles
+from poplite.tools.viz import graph, liveness, memory, program, report, summary, tensor, tiles
 from poplite.tools.viz.flags import Commands, Run, set_run, terminal_columns
 
 EPILOG = """\
@@ -26,6 +26,8 @@ examples:
   poplite-viz tensor heat.py:build a --view '20:40, ::2'   a part of it
   poplite-viz program heat.py:build --counts               how often?
   poplite-viz graph heat.py:build --around a               near a variable
+  poplite-viz memory heat.py:build --stack variable        what fills the tiles?
+  poplite-viz liveness run.json                            and when?
   poplite-viz report run.json                              what did it take?
 
 TARGET is file.py:callable or module:callable; the callable takes no arguments
@@ -78,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (summary, tiles, tensor, program, graph, report):
+    for command in (summary, tiles, tensor, program, graph, memory, liveness, report):
         command.add(commands)
     _add_doctor(commands)
     return parser

@@ -21,6 +21,13 @@ KINDS = {"compute": 0, "copy": 1, "control": 2, "host": 3, "variable": 4, "const
 
 OVER_LIMIT = "#d55e00"
 
+ADDITIONAL = {
+    "olive": ("#8f8f2b", "#a3a33c"),
+    "other": ("#8b98a1", "#74828b"),
+    "gaps": ("#dfe5e9", "#2c3840"),
+}
+"""Further classes, on a light and on a dark page; only pictures that use them declare them."""
+
 RAMP = (
     "#c4f3cd", "#90e8c8", "#58dac6", "#23cac7", "#00b7c7", "#00a3c4",
     "#008ebd", "#0079b1", "#00659f", "#1d528b", "#284372", "#29335a",
