@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 from poplite.errors import PopliteError
 from poplite.tools.viz import (
+    diff,
     exchange,
     graph,
     ops,
@@ -38,12 +39,14 @@ examples:
   poplite-viz program heat.py:build --counts               how often?
   poplite-viz graph heat.py:build --around a               near a variable
   poplite-viz report run.json                              what did it take?
+  poplite-viz diff base.json run.json --fail-if 'cycles>+5%'  is it slower?
   poplite-viz steps heat.py:build --timeline               who waits?
 
 TARGET is file.py:callable or module:callable; the callable takes no arguments
 and returns a Graph, (Graph, Program) or (Graph, {name: Program}).
 
-exit codes: 0 done, 1 a message says what is wrong, 2 the command line is wrong
+exit codes: 0 done, 1 a message says what is wrong, 2 the command line is wrong,
+3 a check of diff failed
 """
 
 
@@ -90,7 +93,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (summary, tiles, tensor, program, graph, report, steps, exchange, ops, trace):
+    subcommands = summary, tiles, tensor, program, graph, report, steps, exchange, ops, trace, diff
+    for command in subcommands:
         command.add(commands)
     _add_doctor(commands)
     return parser
