@@ -66,6 +66,7 @@ class Forms:
     svg: Callable[[], SvgText]
     json: Callable[[], str] | None = None
     page: Callable[[str], str] | None = None
+    csv: Callable[[], str] | None = None
 
 
 def tiles_forms(load: TileLoad) -> Forms:

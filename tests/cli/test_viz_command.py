@@ -255,7 +255,7 @@ def test_plain_characters_where_blocks_cannot_be_written(
         (["tiles", "net.py:"], "names no callable"),
         (["tensor", "net.py:build"], "required: NAME"),
         (["tiles", "net.py:build", "--width", "20"], "'20' is not a number of columns from 60"),
-        (["tiles", "net.py:build", "--format", "png"], "invalid choice: 'png'"),
+        (["tiles", "net.py:build", "--format", "pdf"], "invalid choice: 'pdf'"),
     ],
 )
 def test_a_wrong_command_line_exits_with_2(

@@ -104,7 +104,7 @@ def add_output(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> No
         help=f"write to FILE, as its suffix says ({suffixes}); - is standard output",
     )
     parser.add_argument(
-        "--format", choices=formats, help=f"{formats[0]} unless the suffix says otherwise"
+        "-f", "--format", choices=formats, help=f"{formats[0]} unless the suffix says otherwise"
     )
     parser.add_argument(
         "--width",

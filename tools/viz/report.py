@@ -33,7 +33,7 @@ def add(commands: Commands) -> None:
         choices=("memory", "cycles"),
         help="draw the tile map: bytes that each tile holds, or cycles that it was busy",
     )
-    add_output(parser, formats=("txt", "svg", "json"))
+    add_output(parser, formats=("txt", "svg", "png", "json"))
     parser.set_defaults(width=terminal_columns())  # else lines are as long as they are
     set_run(parser, _run)
 

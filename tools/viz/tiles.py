@@ -14,7 +14,7 @@ def add(commands: Commands) -> None:
         help="the tile map: every tile, shaded by the bytes on it",
         description="Draw every tile of the target, shaded by the bytes mapped to it.",
     )
-    add_picture(parser, formats=("txt", "svg", "json", "html"))
+    add_picture(parser, formats=("txt", "svg", "png", "json", "html"))
     add_program(parser)
     parser.add_argument(
         "--variable",
