@@ -12,6 +12,9 @@ gather the data of a picture and have it drawn by what these functions return::
     memory_bars     MemoryBars    memory_forms
     live_steps      LiveSteps     liveness_forms
     dataflow_of     Dataflow      dataflow_forms
+    step_list       StepList      steps_forms
+    timeline_of     Timeline      timeline_forms
+    traffic_of      Traffic       exchange_forms
 """
 
 from __future__ import annotations
@@ -25,6 +28,9 @@ from poplite.viz.dataflow.svg import draw_dataflow_svg
 from poplite.viz.dataflow.text import draw_dataflow_text
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import Style
+from poplite.viz.exchange.svg import draw_exchange_svg
+from poplite.viz.exchange.text import draw_exchange_text
+from poplite.viz.exchange.traffic import Traffic, traffic_json
 from poplite.viz.liveness.live_steps import LiveSteps, liveness_csv, liveness_json
 from poplite.viz.liveness.svg import draw_liveness_svg
 from poplite.viz.liveness.text import draw_liveness_text
@@ -34,6 +40,11 @@ from poplite.viz.memory.text import draw_memory_text
 from poplite.viz.program.svg import draw_program_svg
 from poplite.viz.program.text import draw_program_text
 from poplite.viz.program.tree import ProgramTree, program_json
+from poplite.viz.steps.step_list import StepList, steps_json
+from poplite.viz.steps.svg import draw_steps_svg, draw_timeline_svg
+from poplite.viz.steps.text import draw_steps_text
+from poplite.viz.steps.timeline import Timeline, timeline_json
+from poplite.viz.steps.timeline_text import draw_timeline_text
 from poplite.viz.summary import Summary, draw_summary_svg, draw_summary_text, summary_json
 from poplite.viz.tensor.ownership import Ownership, tensor_json
 from poplite.viz.tensor.page import tensor_page
@@ -135,4 +146,31 @@ def dataflow_forms(flow: Dataflow) -> Forms:
         partial(draw_dataflow_text, flow),
         partial(draw_dataflow_svg, flow),
         partial(dataflow_json, flow),
+    )
+
+
+def steps_forms(steps: StepList) -> Forms:
+    """Return the forms of what steps took."""
+    return Forms(
+        partial(draw_steps_text, steps),
+        partial(draw_steps_svg, steps),
+        partial(steps_json, steps),
+    )
+
+
+def timeline_forms(timeline: Timeline) -> Forms:
+    """Return the forms of all tiles in time."""
+    return Forms(
+        partial(draw_timeline_text, timeline),
+        partial(draw_timeline_svg, timeline),
+        partial(timeline_json, timeline),
+    )
+
+
+def exchange_forms(traffic: Traffic, top: int) -> Forms:
+    """Return the forms of what tiles send each other, with the `top` largest reasons."""
+    return Forms(
+        partial(draw_exchange_text, traffic, top),
+        partial(draw_exchange_svg, traffic, top),
+        partial(traffic_json, traffic),
     )

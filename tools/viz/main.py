@@ -15,7 +15,21 @@ import traceback
 from collections.abc import Sequence
 
 from poplite.errors import PopliteError
-from poplite.tools.viz import graph, liveness, memory, program, report, summary, tensor, tiles
+from poplite.tools.viz import (
+    diff,
+    exchange,
+    graph,
+    liveness,
+    memory,
+    ops,
+    program,
+    report,
+    steps,
+    summary,
+    tensor,
+    tiles,
+    trace,
+)
 from poplite.tools.viz.flags import Commands, Run, set_run, terminal_columns
 
 EPILOG = """\
@@ -29,11 +43,14 @@ examples:
   poplite-viz memory heat.py:build --stack variable        what fills the tiles?
   poplite-viz liveness run.json                            and when?
   poplite-viz report run.json                              what did it take?
+  poplite-viz diff base.json run.json --fail-if 'cycles>+5%'  is it slower?
+  poplite-viz steps heat.py:build --timeline               who waits?
 
 TARGET is file.py:callable or module:callable; the callable takes no arguments
 and returns a Graph, (Graph, Program) or (Graph, {name: Program}).
 
-exit codes: 0 done, 1 a message says what is wrong, 2 the command line is wrong
+exit codes: 0 done, 1 a message says what is wrong, 2 the command line is wrong,
+3 a check of diff failed
 """
 
 
@@ -80,7 +97,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (summary, tiles, tensor, program, graph, memory, liveness, report):
+    subcommands = (
+        *(summary, tiles, tensor, program, graph, memory, liveness),
+        *(report, steps, exchange, ops, trace, diff),
+    )
+    for command in subcommands:
         command.add(commands)
     _add_doctor(commands)
     return parser

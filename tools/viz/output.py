@@ -26,11 +26,12 @@ SUFFIXES = {
     ".txt": "txt",
     ".svg": "svg",
     ".json": "json",
+    ".csv": "csv",
+    ".md": "md",
     ".html": "html",
     ".gv": "dot",
     ".dot": "dot",
     ".png": "png",
-    ".csv": "csv",
     ".pdf": "pdf",
 }
 

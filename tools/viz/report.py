@@ -42,7 +42,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from poplite.errors import InvalidOption
     from poplite.report import Report
     from poplite.tools.viz.output import Destination
-    from poplite.viz.draw.units import name_text
+    from poplite.viz.compare.names import column_names
 
     out = Destination.of(arguments)
     report = Report.load(arguments.report)
@@ -54,8 +54,10 @@ def _run(arguments: argparse.Namespace) -> int:
                 fix=f"poplite-viz report {arguments.report} {arguments.later}",
             )
         later = Report.load(arguments.later)
-        heading = f"before  {name_text(arguments.report)}\nafter   {name_text(arguments.later)}\n"
-        out.write(fitted(f"{heading}{report.diff(later)}", arguments.width))
+        names = column_names(arguments.report, arguments.later)
+        text = report.diff(later).text(names, width=arguments.width)
+        text = text.replace("×", "x") if out.style.ascii_only else text
+        out.write(fitted(text, arguments.width))
     elif out.format == "json":
         out.write(report.to_json())
     elif arguments.by is None and out.format == "txt":

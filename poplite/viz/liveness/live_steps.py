@@ -22,9 +22,9 @@ from poplite.report.peaks import KIND_NAMES, bytes_by_step, kind_of
 from poplite.text import clipped, integer_or_none
 from poplite.viz.draw.csv_text import csv_text
 from poplite.viz.draw.json_text import json_text
-from poplite.viz.draw.memory_steps import title_of
 from poplite.viz.draw.units import name_text, size_text
 from poplite.viz.memory.memory_bars import modelled_memory, short_name
+from poplite.viz.memory.step_titles import title_of
 
 if TYPE_CHECKING:
     from poplite.arrays.intervals import Int64

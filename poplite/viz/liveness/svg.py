@@ -6,10 +6,10 @@ The step that needs most is outlined.
 from __future__ import annotations
 
 from poplite.viz.draw.columns import cut
-from poplite.viz.draw.kinds import LOOKS, draw_legend, legend_width
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, box, text_width
 from poplite.viz.draw.units import size_text
 from poplite.viz.liveness.live_steps import LiveRow, LiveSteps
+from poplite.viz.memory.kinds import LOOKS, draw_legend, legend_width
 
 MARGIN = 20
 ROW, BAR = 20, 12

@@ -24,9 +24,9 @@ from poplite.report.peaks import GAPS, NO_STEP, OTHER, Peaks, kind_of, peaks_of
 from poplite.text import amount
 from poplite.viz.draw.csv_text import csv_text
 from poplite.viz.draw.json_text import json_text
-from poplite.viz.draw.kinds import LOOKS
-from poplite.viz.draw.memory_steps import full_title
 from poplite.viz.draw.units import name_text, shape_text, share_text, size_text
+from poplite.viz.memory.kinds import LOOKS
+from poplite.viz.memory.step_titles import full_title
 
 if TYPE_CHECKING:
     from poplite.report import Report

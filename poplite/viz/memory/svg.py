@@ -12,9 +12,9 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.viz.draw.columns import cut
-from poplite.viz.draw.kinds import draw_legend, legend_width
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, number, text_width
 from poplite.viz.draw.units import share_text, size_text
+from poplite.viz.memory.kinds import draw_legend, legend_width
 from poplite.viz.memory.memory_bars import MemoryBars, Part
 
 MARGIN = 20

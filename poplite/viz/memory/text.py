@@ -10,9 +10,9 @@ stands above a line, as exclamation marks.
 from __future__ import annotations
 
 from poplite.viz.draw.columns import cells, table_lines, wrapped
-from poplite.viz.draw.kinds import painted
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import share_text, size_text
+from poplite.viz.memory.kinds import painted
 from poplite.viz.memory.memory_bars import MemoryBars
 
 COLUMNS = 64
