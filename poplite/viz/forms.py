@@ -11,6 +11,7 @@ gather the data of a picture and have it drawn by what these functions return::
     program_tree    ProgramTree   program_forms
     memory_bars     MemoryBars    memory_forms
     live_steps      LiveSteps     liveness_forms
+    tile_contents   TileContents  tile_forms
     dataflow_of     Dataflow      dataflow_forms
     step_list       StepList      steps_forms
     timeline_of     Timeline      timeline_forms
@@ -37,6 +38,9 @@ from poplite.viz.liveness.text import draw_liveness_text
 from poplite.viz.memory.memory_bars import MemoryBars, memory_csv, memory_json
 from poplite.viz.memory.svg import draw_memory_svg
 from poplite.viz.memory.text import draw_memory_text
+from poplite.viz.one_tile.svg import draw_tile_svg
+from poplite.viz.one_tile.text import draw_tile_text
+from poplite.viz.one_tile.tile_contents import TileContents, tile_json
 from poplite.viz.program.svg import draw_program_svg
 from poplite.viz.program.text import draw_program_text
 from poplite.viz.program.tree import ProgramTree, program_json
@@ -137,6 +141,13 @@ def liveness_forms(live: LiveSteps) -> Forms:
         partial(draw_liveness_svg, live),
         partial(liveness_json, live),
         csv=partial(liveness_csv, live),
+    )
+
+
+def tile_forms(tile: TileContents) -> Forms:
+    """Return the forms of one tile."""
+    return Forms(
+        partial(draw_tile_text, tile), partial(draw_tile_svg, tile), partial(tile_json, tile)
     )
 
 

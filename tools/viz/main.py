@@ -27,6 +27,7 @@ from poplite.tools.viz import (
     steps,
     summary,
     tensor,
+    tile,
     tiles,
     trace,
 )
@@ -41,6 +42,7 @@ examples:
   poplite-viz program heat.py:build --counts               how often?
   poplite-viz graph heat.py:build --around a               near a variable
   poplite-viz memory heat.py:build --stack variable        what fills the tiles?
+  poplite-viz tile run.json 37                             what is on it?
   poplite-viz liveness run.json                            and when?
   poplite-viz report run.json                              what did it take?
   poplite-viz diff base.json run.json --fail-if 'cycles>+5%'  is it slower?
@@ -98,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     subcommands = (
-        *(summary, tiles, tensor, program, graph, memory, liveness),
+        *(summary, tiles, tensor, program, graph, memory, tile, liveness),
         *(report, steps, exchange, ops, trace, diff),
     )
     for command in subcommands:

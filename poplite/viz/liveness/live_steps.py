@@ -17,14 +17,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.errors import InvalidTileMapping
 from poplite.report.peaks import KIND_NAMES, bytes_by_step, kind_of
-from poplite.text import clipped, integer_or_none
 from poplite.viz.draw.csv_text import csv_text
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.units import name_text, size_text
-from poplite.viz.memory.memory_bars import modelled_memory, short_name
-from poplite.viz.memory.step_titles import title_of
+from poplite.viz.memory.names import modelled_memory, short_name, tile_number, title_of
 
 if TYPE_CHECKING:
     from poplite.arrays.intervals import Int64
@@ -142,22 +139,6 @@ def live_steps(report: Report, tile: int | str = WORST, *, top: int | None = Non
         num_steps=len(sizes),
         note=f"; of one of {report.replicas:,} replicas" if report.replicas > 1 else "",
     )
-
-
-def tile_number(tile: object, tiles: int) -> int:
-    """Return a tile that a user names; raises InvalidTileMapping where there is none.
-
-    >>> tile_number("3", 4)
-    3
-    """
-    number = int(tile) if isinstance(tile, str) and tile.isdecimal() else integer_or_none(tile)
-    if number is None or not 0 <= number < tiles:
-        raise InvalidTileMapping(
-            f"there is no tile {clipped(tile)}",
-            found=f"tiles are 0 to {tiles - 1:,}",
-            fix=f"name one of them, such as {tiles - 1}",
-        )
-    return number
 
 
 def _rows(memory: Memory, tile: int, sizes: Int64, shown: range) -> tuple[LiveRow, ...]:

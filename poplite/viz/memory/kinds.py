@@ -2,8 +2,8 @@
 
 >>> LOOKS["messages"].kind, marked("messages", 3, Style())
 ('c2', 'mmm')
->>> legend_lines(["variables", "gaps"], Style())
-['v variables  . gaps']
+>>> legend_lines(["variables"], Style(), free=True)
+['v variables  . free']
 """
 
 from __future__ import annotations
@@ -58,14 +58,15 @@ def painted(text: str, category: int | None, style: Style) -> str:
     return style.faint(text) if category is None else style.category(text, category)
 
 
-def legend_lines(names: Collection[str], style: Style) -> list[str]:
-    """Return what the characters of these kinds mean, on lines that fit."""
+def legend_lines(names: Collection[str], style: Style, *, free: bool = False) -> list[str]:
+    """Return what the characters of these kinds mean, and of free room, on lines that fit."""
     lines, used = [""], 0
-    for name in (each for each in KIND_NAMES if each in names):
+    shown = [(name, marked(name, 1, style)) for name in KIND_NAMES if name in names]
+    for name, mark in [*shown, *([("free", style.faint("."))] if free else [])]:
         if used and used + len(name) + 4 > style.columns:
             lines.append("")
             used = 0
-        lines[-1] += f"{'  ' * bool(used)}{marked(name, 1, style)} {name}"
+        lines[-1] += f"{'  ' * bool(used)}{mark} {name}"
         used += len(name) + 2 + 2 * bool(used)
     return lines
 

@@ -18,15 +18,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.errors import InvalidOption
-from poplite.report.memory import Held, Memory
+from poplite.report.memory import Memory
 from poplite.report.peaks import GAPS, NO_STEP, OTHER, Peaks, kind_of, peaks_of
 from poplite.text import amount
 from poplite.viz.draw.csv_text import csv_text
 from poplite.viz.draw.json_text import json_text
-from poplite.viz.draw.units import name_text, shape_text, share_text, size_text
+from poplite.viz.draw.units import share_text, size_text
 from poplite.viz.memory.kinds import LOOKS
-from poplite.viz.memory.step_titles import full_title
+from poplite.viz.memory.names import form_of, full_title, modelled_memory, name_of, place_of
 
 if TYPE_CHECKING:
     from poplite.report import Report
@@ -39,8 +38,6 @@ SORTS: tuple[Sort, ...] = ("tile", "size")
 
 COLORED = 5
 """Things that have a colour of their own where each is a part; the others are one part together."""
-
-VARIABLES = ("variable", "constant")
 
 ALWAYS, IN_STEP = "always live", "live in the fullest step"
 
@@ -84,8 +81,8 @@ class Thing:
 
     @property
     def place(self) -> str:
-        """File and line, without functions and callers."""
-        return self.at.partition(" in ")[0]
+        """File and line, without folders, functions and callers."""
+        return place_of(self.at)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,18 +186,6 @@ def memory_bars(report: Report, *, stack: Stack = "kind", sort: Sort = "tile") -
     )
 
 
-def modelled_memory(report: Report) -> Memory:
-    """Return the memory of a report; raises InvalidOption where it is not modelled."""
-    memory = report.compilation.modelled
-    if memory is None:
-        raise InvalidOption(
-            "there is no memory to draw: it is not modelled",
-            found="the graph was compiled with debug.instrument=False",
-            fix="leave that option out: Engine(graph, program)",
-        )
-    return memory
-
-
 def _parts(peaks: Peaks, stack: Stack, tile: int) -> list[Part]:
     if stack == "kind":
         return [
@@ -254,28 +239,6 @@ def _things(memory: Memory, tile: int, step: int) -> list[Thing]:
         if (size := held.bytes[tile]) and (held.steps is None or held.is_in(step))
     ]
     return sorted(found, key=lambda each: -each.bytes)
-
-
-def name_of(held: Held) -> str:
-    """Return what a thing is called: a variable by its name, other things with what they are."""
-    what = short_name(held)
-    if held.category in VARIABLES or held.name.rstrip("s") == what:
-        return what
-    return f"{what} of {name_text(held.name)}"
-
-
-def short_name(held: Held) -> str:
-    """Return the name of a variable, or what another thing is."""
-    if held.category in VARIABLES:
-        return f"'{name_text(held.name)}'"
-    return name_text(held.category.replace("_", " "))
-
-
-def form_of(held: Held) -> str:
-    """Return element type and shape of a variable; nothing of other things."""
-    if held.shape is None:
-        return ""
-    return f"{held.element_type.lower()}{shape_text(held.shape)}"
 
 
 # -- data ------------------------------------------------------------------------------------------
