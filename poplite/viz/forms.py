@@ -6,6 +6,7 @@ gather the data of a picture and have it drawn by what these functions return::
     gathered by     data          drawn as
     tile_load       TileLoad      tiles_forms
     report_maps     TileMap       map_forms
+    quantity_map    TileMap       quantity_forms
     ownership_of    Ownership     tensor_forms
     summary_of      Summary       summary_forms
     program_tree    ProgramTree   program_forms
@@ -55,6 +56,7 @@ from poplite.viz.tensor.page import tensor_page
 from poplite.viz.tensor.svg import draw_tensor_svg
 from poplite.viz.tensor.text import draw_tensor_text
 from poplite.viz.tiles.page import tiles_page
+from poplite.viz.tiles.quantities import Quantity, quantity_json, quantity_page
 from poplite.viz.tiles.tile_load import TileLoad
 from poplite.viz.tiles.tile_map import (
     TileMap,
@@ -94,6 +96,16 @@ def tiles_forms(load: TileLoad) -> Forms:
 def map_forms(tiles: TileMap) -> Forms:
     """Return the forms of any other tile map; its data is part of a larger JSON text."""
     return Forms(partial(draw_map_text, tiles), partial(draw_map_svg, tiles))
+
+
+def quantity_forms(tiles: TileMap, by: Quantity) -> Forms:
+    """Return the forms of a tile map of a report."""
+    return Forms(
+        partial(draw_map_text, tiles),
+        partial(draw_map_svg, tiles),
+        partial(quantity_json, tiles, by),
+        partial(quantity_page, tiles, by),
+    )
 
 
 def tensor_forms(owned: Ownership) -> Forms:

@@ -37,6 +37,7 @@ EPILOG = """\
 examples:
   poplite-viz summary heat.py:build                        does it fit?
   poplite-viz tiles heat.py:build                          the tile map
+  poplite-viz tiles run.json --by waited                   which tiles wait?
   poplite-viz tensor heat.py:build a -o a.svg              as a picture
   poplite-viz tensor heat.py:build a --view '20:40, ::2'   a part of it
   poplite-viz program heat.py:build --counts               how often?

@@ -55,10 +55,14 @@ DARK = {
 }
 
 
-def ramp_step(value: int, largest: int) -> int:
-    """Return the position in `RAMP` of a value from 1 to `largest`, which takes the last one.
+def ramp_step(value: int, largest: int, base: int = 0) -> int:
+    """Return the position in `RAMP` of a value up to `largest`, which takes the last one.
+
+    The first one begins at `base`.
 
     >>> ramp_step(1, 1200), ramp_step(100, 1200), ramp_step(101, 1200), ramp_step(1200, 1200)
     (0, 0, 1, 11)
+    >>> ramp_step(1000, 1200, 1000), ramp_step(1100, 1200, 1000)
+    (0, 5)
     """
-    return max(0, -(-value * len(RAMP) // largest) - 1)
+    return max(0, -(-(value - base) * len(RAMP) // (largest - base)) - 1)
