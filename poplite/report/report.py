@@ -16,6 +16,8 @@ from poplite.source import here
 from poplite.text import amount
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from poplite.report.diff import ReportDiff
     from poplite.report.execution import ExecutionStep
     from poplite.report.findings import Insights
@@ -83,6 +85,11 @@ class Report(Displayed):
     def is_run(self) -> bool:
         """Whether anything has run."""
         return bool(self.execution.runs or self.execution.num_steps)
+
+    @property
+    def places(self) -> Sequence[ExecutionStep]:
+        """What each place of the programs took; where nothing ran, what one run takes."""
+        return self.execution.steps if self.is_run else self.compilation.planned
 
     @property
     def cycles(self) -> int | None:

@@ -27,6 +27,7 @@ SUFFIXES = {
     ".svg": "svg",
     ".json": "json",
     ".csv": "csv",
+    ".md": "md",
     ".html": "html",
     ".gv": "dot",
     ".dot": "dot",

@@ -67,7 +67,7 @@ def _run(arguments: argparse.Namespace) -> int:
         if arguments.open:
             _show(out)
     elif len(loaded) > 1:
-        out.write(_differences(report, loaded[1].report, arguments))
+        out.write(_differences(report, loaded[1].report, arguments, out))
     elif out.format == "json":
         out.write(report.to_json())
     elif arguments.by is None and out.format == "txt":
@@ -158,12 +158,14 @@ def _show(out: Destination) -> None:
         print(f"poplite-viz: no browser found; open {out.path} in one", file=sys.stderr)
 
 
-def _differences(report: Report, later: Report, arguments: argparse.Namespace) -> str:
-    from poplite.viz.draw.units import name_text
+def _differences(
+    report: Report, later: Report, arguments: argparse.Namespace, out: Destination
+) -> str:
+    from poplite.viz.compare.names import column_names
 
-    before, after = name_text(arguments.target), name_text(arguments.later)
-    heading = f"before  {before}\nafter   {after}\n"
-    return fitted(f"{heading}{report.diff(later)}", arguments.width)
+    names = column_names(arguments.target, arguments.later)
+    text = report.diff(later).text(names, width=arguments.width)
+    return fitted(text.replace("×", "x") if out.style.ascii_only else text, arguments.width)
 
 
 def _draw(report: Report, arguments: argparse.Namespace, out: Destination) -> None:

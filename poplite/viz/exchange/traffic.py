@@ -15,7 +15,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.report.execution import ExecutionStep, Phase
 from poplite.viz.draw.json_text import json_text
-from poplite.viz.steps.step_list import chosen_steps, note_of, steps_taken
+from poplite.viz.steps.step_list import chosen_steps, note_of
 
 if TYPE_CHECKING:
     from poplite.report import Report
@@ -115,7 +115,7 @@ def traffic_of(report: Report, *, step: str | None = None) -> Traffic:
     >>> traffic.sent.tolist(), traffic.matrix[1].tolist(), traffic.reach
     ([12, 0, 0, 0], [12, 0, 0, 0], 1.0)
     """
-    steps = steps_taken(report)
+    steps = report.places
     shown = steps if step is None else chosen_steps(steps, step)
     moving = [(each, list(_moving(each))) for each in shown]
     phases = [phase for _, found in moving for phase in found]

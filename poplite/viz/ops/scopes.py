@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from poplite.report.execution import ExecutionStep
 from poplite.text import amount
 from poplite.viz.draw.json_text import json_text
-from poplite.viz.steps.step_list import note_of, steps_taken
+from poplite.viz.steps.step_list import note_of
 
 if TYPE_CHECKING:
     from poplite.report import Report
@@ -121,7 +121,7 @@ def scope_tree(report: Report, *, depth: int = 2, sort: str = "cycles") -> Scope
     [(0, 'model', 24), (1, 'a to b', 0)]
     """
     whole = _Node()
-    for step in steps_taken(report):
+    for step in report.places:
         received = sum(phase.received.total for phase in step.phases)
         for node in whole.at(_path(step)):
             node.steps += 1

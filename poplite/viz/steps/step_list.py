@@ -18,7 +18,6 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.errors import UnknownName, did_you_mean
 from poplite.report.execution import ExecutionStep, between_syncs
-from poplite.source import here
 from poplite.text import amount
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.phases import Part
@@ -99,11 +98,6 @@ SORTS: dict[str, Callable[[StepRow], Any]] = {
 """How steps are sorted: by name of the order; equal ones stay in the order of the program."""
 
 
-def steps_taken(report: Report) -> Sequence[ExecutionStep]:
-    """Return the steps that ran; where nothing did, what one run takes as compiled."""
-    return report.execution.steps if report.is_run else report.compilation.planned
-
-
 def note_of(report: Report) -> str:
     """Return what the numbers of a report are of, as it follows a heading."""
     notes = []
@@ -135,7 +129,6 @@ def chosen_steps(steps: Sequence[ExecutionStep], choice: str) -> list[ExecutionS
     most = max((step.number for step in steps), default=0)
     raise UnknownName(
         f"there is no step {choice!r}{did_you_mean(choice, known)}",
-        at=here(),
         found=f"steps are numbered 1 to {most:,}" if steps else "there are no steps",
         fix=f"--step {steps[0].number}, --step 1:{most}, or --step {steps[0].name!r}"
         if steps
@@ -157,7 +150,7 @@ def step_list(
     >>> [(row.number, row.name, row.share) for row in step_list(report).rows]
     [(1, 'a to b', 1.0)]
     """
-    steps = steps_taken(report)
+    steps = report.places
     whole = sum(each.cycles for each in steps)
     shown = steps if step is None else chosen_steps(steps, step)
     rows = [_row(each, whole) for each in shown if match.lower() in each.name.lower()]

@@ -22,7 +22,7 @@ from poplite.arrays.intervals import Int64
 from poplite.report.execution import ExecutionStep, between_syncs
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.phases import LOOKS, Part
-from poplite.viz.steps.step_list import StepList, step_list, steps_data, steps_taken
+from poplite.viz.steps.step_list import StepList, step_list, steps_data
 
 if TYPE_CHECKING:
     from poplite.report import Report
@@ -144,7 +144,7 @@ def timeline_of(report: Report, *, step: str | None = None, match: str = "") -> 
     begin = 0
     begins: list[int] = []
     stretches: list[Stretch] = []
-    for each in steps_taken(report):
+    for each in report.places:
         if (each.program_name, each.number, each.name) in shown:
             begins.append(begin)
             stretches += _stretches(each, begin)
