@@ -206,7 +206,7 @@ def tile_contents(report: Report, tile: int | str, *, step: str | None = None) -
     peak = int(peaks_of(memory).step[number])
     places = [peak] if step is None else places_of(memory.steps, step)
     place = max(places, key=lambda each: sizes[each] if each != NO_STEP else 0)
-    chosen = [memory.steps[k] for k in places]
+    chosen = [memory.steps[k] for k in places if k != NO_STEP]
     rows = {(each.program, row) for each in chosen for row in each.rows} if step else None
     ran = [p for p in report.places if rows is None or (p.program_name, p.row) in rows]
     cycles = _cycles(ran, number)
