@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import poplite as pl
+from helpers.view_page import ViewPage
 from poplite.tools.viz import main
-from tests.helpers.view_page import ViewPage
 
 
 @pytest.fixture(autouse=True)
@@ -140,7 +140,12 @@ def test_a_page_is_opened(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) or len(opened) < 2)
+
+    def open_once(url: str) -> bool:
+        opened.append(url)
+        return len(opened) == 1
+
+    monkeypatch.setattr("webbrowser.open", open_once)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert main(["report", "run.json", "--open"]) == 0
     path = Path(opened[0].removeprefix("file://"))

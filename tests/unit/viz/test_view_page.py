@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 import poplite as pl
+from helpers.random_reports import MARKUP, random_report
+from helpers.view_page import ViewPage
 from poplite.viz.draw.colors import OVER_LIMIT
+from poplite.viz.draw.html import escaped
 from poplite.viz.page import document, report_page
-from tests.helpers.random_reports import MARKUP, random_report
-from tests.helpers.view_page import ViewPage
 
 VIEW = Path(document.__file__).parents[1] / "assets" / "view"
 CODE = sorted(VIEW.glob("*.js"))
@@ -75,7 +76,7 @@ def test_without_code_the_page_tells_the_report_as_text() -> None:
     report = small()
     html = report.to_html(title="a < b")
     assert "<title>a &lt; b</title>" in html
-    assert f"<noscript><pre>\n{document.escaped(str(report))}\n</pre></noscript>" in html
+    assert f"<noscript><pre>\n{escaped(str(report))}\n</pre></noscript>" in html
 
 
 def test_names_cannot_leave_their_place() -> None:
