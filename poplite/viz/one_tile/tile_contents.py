@@ -5,7 +5,7 @@
 >>> a, b = (graph.add_variable(pl.INT, (9,), name, mapping=0) for name in "ab")
 >>> tile = tile_contents(pl.Engine(graph, pl.Copy(a, b)).report(), 0)
 >>> [(each.name, each.address, each.bytes) for each in tile.things if "'" in each.name]
-[("'a'", 3440, 36), ("'b'", 3480, 36)]
+[("'a'", 3200, 36), ("'b'", 3240, 36)]
 """
 
 from __future__ import annotations
@@ -251,11 +251,7 @@ def _things(memory: Memory, tile: int, step: int) -> list[Placed]:
 
 
 def _when(steps: Steps | None, memory: Memory) -> str:
-    """Return the steps in which something is live, in words.
-
-    >>> _when(None, Memory(None, None, (), ()))
-    'always'
-    """
+    """Return the steps in which something is live, in words."""
     if steps is None:
         return "always"
     ends = [tuple(_number(memory, step) for step in stretch) for stretch in steps]

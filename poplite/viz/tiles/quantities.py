@@ -68,7 +68,7 @@ def quantity_map(
     >>> x = graph.add_variable(pl.INT, (500,), "x", mapping=1)
     >>> report = pl.Engine(graph, pl.Copy(x[:250], x[250:])).report()
     >>> quantity_map(report).notes
-    ['8,544 B on 2 tiles, mean 4,272 B', 'most 5,304 B (tile 1), least 3,240 B (tile 0)']
+    ['8,372 B on 2 tiles, mean 4,186 B', 'most 5,200 B (tile 1), least 3,172 B (tile 0)']
     """
     target, ipus = report.compilation.target, report.compilation.target.ipus
     shown = _checked(tiles, target.tiles)
