@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from poplite.report.peaks import NO_STEP, bytes_by_step, kind_of, peaks_of
 from poplite.report.phase_kinds import PHASE_KINDS
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from poplite.report.compilation import Compilation
     from poplite.report.execution import ExecutionStep
     from poplite.report.memory import Memory, Steps
+    from poplite.report.per_tile import PerTile
 
 FREE = ""
 """Stands for the kind of room where nothing is live."""
@@ -167,7 +169,7 @@ class TileContents:
         `FREE` is the kind of a part where nothing is live.
         """
         edges = np.arange(cells + 1) * self.extent / cells
-        sizes: dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
+        sizes: dict[str, npt.NDArray[np.float64]] = {}
         for thing in self.things:
             if thing.is_live and thing.address is not None:
                 begin, end = np.clip(edges[:-1], thing.address, None), _end(thing)
@@ -230,7 +232,7 @@ def tile_contents(report: Report, tile: int | str, *, step: str | None = None) -
 
 
 def _things(memory: Memory, tile: int, step: int) -> list[Placed]:
-    addresses = memory.addresses or [None] * len(memory.held)
+    addresses: Sequence[PerTile | None] = memory.addresses or [None] * len(memory.held)
     found = [
         Placed(
             name=name_of(held),

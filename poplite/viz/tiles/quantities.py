@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import InvalidOption
@@ -178,7 +179,7 @@ def _base(value: Int64, scale: Scale | None) -> int:
 
 def _notes(
     value: Int64,
-    over: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    over: npt.NDArray[np.bool_],
     first: int,
     unit: Callable[[int], str],
     limit: str,
