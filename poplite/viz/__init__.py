@@ -21,7 +21,8 @@ to it: `pictures` and `memory_pictures` have the functions that users call and t
 command line.
 
 Imports go one way: `draw`, `memory`, `steps`, the other pictures of reports with `tiles`, `tensor`
-and `program`, then `dataflow`, `summary`, `forms`, and `notebook` and `pictures`.  Nothing below imports a module of this package.
+and `program`, then `dataflow`, `summary`, `forms`, and `notebook` and `pictures`.
+Nothing below imports a module of this package.
 
 Positions follow from the data (tile number, element index, program order); the dataflow
 graph alone has a layout of its own (`draw.layered_layout`), and a better one where Graphviz
