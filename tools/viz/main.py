@@ -2,8 +2,8 @@
 
     poplite-viz tiles heat.py:build
 
-A subcommand is a module beside this one.  Anything slow is imported by the subcommand that
-needs it.
+A subcommand is a module of `graphs` or of `reports`.  Anything slow is imported by the subcommand
+that needs it.
 """
 
 from __future__ import annotations
@@ -15,23 +15,19 @@ import traceback
 from collections.abc import Sequence
 
 from poplite.errors import PopliteError
-from poplite.tools.viz import (
+from poplite.tools.viz.flags import Commands, Run, set_run, terminal_columns
+from poplite.tools.viz.graphs import graph, program, summary, tensor, tiles
+from poplite.tools.viz.reports import (
     diff,
     exchange,
-    graph,
     liveness,
     memory,
     ops,
-    program,
     report,
     steps,
-    summary,
-    tensor,
     tile,
-    tiles,
     trace,
 )
-from poplite.tools.viz.flags import Commands, Run, set_run, terminal_columns
 
 EPILOG = """\
 examples:
@@ -45,12 +41,13 @@ examples:
   poplite-viz memory heat.py:build --stack variable        what fills the tiles?
   poplite-viz tile run.json 37                             what is on it?
   poplite-viz liveness run.json                            and when?
-  poplite-viz report run.json                              what did it take?
+  poplite-viz report heat.py:build --open                  what does it take?
   poplite-viz diff base.json run.json --fail-if 'cycles>+5%'  is it slower?
   poplite-viz steps heat.py:build --timeline               who waits?
 
-TARGET is file.py:callable or module:callable; the callable takes no arguments
-and returns a Graph, (Graph, Program) or (Graph, {name: Program}).
+TARGET is file.py:callable or module:callable; the callable gets what --arg says
+and returns a Graph, (Graph, Program) or (Graph, {name: Program}). A report is
+also made of files that report.save or executable.save wrote.
 
 exit codes: 0 done, 1 a message says what is wrong, 2 the command line is wrong,
 3 a check of diff failed
