@@ -80,7 +80,7 @@ def png_of(scene: Scene) -> bytes:
     for shape in scene.shapes:
         painter.draw(shape, {})
     file = io.BytesIO()
-    image.save(file, "PNG", optimize=True)
+    image.save(file, "PNG")
     return file.getvalue()
 
 
