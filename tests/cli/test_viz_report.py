@@ -36,8 +36,8 @@ def test_a_report_is_printed(
     assert main(["report", "run.json"]) == 0
     assert capsys.readouterr().out == f"{reports['run']}\n"
     assert main(["report", "run.json", "later.json"]) == 0
-    names = "before  run.json\nafter   later.json\n"
-    assert capsys.readouterr().out == f"{names}{reports['run'].diff(reports['later'])}\n"
+    changed = reports["run"].diff(reports["later"]).text(("run.json", "later.json"))
+    assert capsys.readouterr().out == f"{changed}\n"
 
 
 @pytest.mark.parametrize("width", [60, 77])

@@ -15,7 +15,7 @@ def add(commands: Commands) -> None:
         description="Draw what each tile sends and receives, the fields and lines that are the "
         "cause, and which tiles receive from which.",
     )
-    add_report(parser, formats=("txt", "svg", "json"))
+    add_report(parser, formats=("txt", "svg", "png", "json"))
     add_run(parser)
     parser.add_argument(
         "--step", metavar="N|A:B|NAME", help="only this step, or those from A to B, both included"

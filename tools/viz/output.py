@@ -32,7 +32,6 @@ SUFFIXES = {
     ".gv": "dot",
     ".dot": "dot",
     ".png": "png",
-    ".csv": "csv",
     ".pdf": "pdf",
 }
 

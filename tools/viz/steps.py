@@ -17,7 +17,7 @@ def add(commands: Commands) -> None:
         description="Draw a row for each step: its cycles, how often it ran, how evenly tiles "
         "work, and its phases. With --timeline, draw what all tiles do in time.",
     )
-    add_report(parser, formats=("txt", "svg", "json"))
+    add_report(parser, formats=("txt", "svg", "png", "json"))
     add_run(parser)
     parser.add_argument(
         "--timeline", action="store_true", help="draw tiles from top to bottom, time to the right"
