@@ -7,7 +7,7 @@ from itertools import groupby
 
 from poplite.text import amount
 from poplite.viz.draw.columns import cut
-from poplite.viz.draw.phases import LOOKS, Part, draw_legend
+from poplite.viz.draw.phases import LOOKS, Part, draw_legend, legend_width
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, text_width
 from poplite.viz.draw.units import name_text, share_text
 from poplite.viz.steps.step_list import StepList, StepRow
@@ -43,7 +43,7 @@ def draw_timeline_svg(timeline: Timeline) -> SvgText:
     """Draw all tiles in time as SVG, and below it the list of the steps."""
     if not timeline.cycles:
         return draw_steps_svg(timeline.steps)
-    table = _Table(timeline.steps)
+    table = _Table(timeline.steps, blank="waiting")
     rows = len(timeline.starts)
     side = 12 if rows > 8 else 20
     labels = [timeline.label(first) for first in timeline.starts]
@@ -65,7 +65,7 @@ def draw_timeline_svg(timeline: Timeline) -> SvgText:
     canvas.text(left, y + 15, "0", "small soft")
     canvas.text(left + WIDE / 2, y + 15, "cycles", "small soft mid")
     canvas.text(left + WIDE, y + 15, f"{timeline.cycles:,}", "small soft end")
-    table.draw(canvas, below, blank="waiting")
+    table.draw(canvas, below)
     return canvas.text_of()
 
 
@@ -105,14 +105,14 @@ def _tip(steps: StepList, row: StepRow) -> str:
     parts = ", ".join(f"{LOOKS[kind].words} {cycles:,}" for kind, cycles in row.parts)
     at = f" ({row.at})" if row.at else ""
     took = f"{amount(row.cycles, 'cycle')}, {amount(row.executions, 'time')}"
-    return f"{row.number} {steps.label(row)}{at}: {took}" + (f"; {parts}" if parts else "")
+    return f"{row.number} {name_text(steps.label(row))}{at}: {took}" + (f"; {parts}" if parts else "")
 
 
 class _Table:
-    """The list of steps: numbers, names, bars and what their colours mean."""
+    """The list of steps: numbers, names, bars, what their colours mean and what is blank."""
 
-    def __init__(self, steps: StepList) -> None:
-        self.steps = steps
+    def __init__(self, steps: StepList, *, blank: str = "") -> None:
+        self.steps, self.blank = steps, blank
         self.rows = steps.rows[:MOST_ROWS]
         self.numbers = [
             (
@@ -135,15 +135,16 @@ class _Table:
     @property
     def width(self) -> float:
         """The width of a picture that holds the list, with its margins."""
-        return self.name_left + self.name_width + 14 + BAR + MARGIN
+        legend = legend_width(self.parts, blank=self.blank)
+        return max(self.name_left + self.name_width + 14 + BAR, MARGIN + legend) + MARGIN
 
     @property
     def height(self) -> int:
         """The height of the list."""
-        return ROW * (len(self.rows) + bool(self.more)) + 44 if self.rows else 0
+        return ROW * (len(self.rows) + bool(self.more)) + 48 if self.rows else 0
 
-    def draw(self, canvas: Canvas, top: float, *, blank: str = "") -> None:
-        """Draw the list; `top` is the base of its heading, `blank` what is not coloured."""
+    def draw(self, canvas: Canvas, top: float) -> None:
+        """Draw the list; `top` is the base of its heading."""
         if not self.rows:
             return
         self._line(canvas, HEADING, "step", top, "soft")
@@ -157,7 +158,7 @@ class _Table:
         if self.more:
             y += ROW
             canvas.text(self.name_left, y, f"... {self.more:,} more", "line soft")
-        draw_legend(canvas, self.parts, bar_left, y + 14, blank=blank)
+        draw_legend(canvas, self.parts, MARGIN, y + 18, blank=self.blank)
 
     def _line(
         self, canvas: Canvas, numbers: tuple[str, ...], name: str, y: float, ink: str
