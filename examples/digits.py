@@ -170,6 +170,14 @@ class Network:
         return program
 
 
+def build(
+    batches: int = 1, tests: int = 100, tiles: int = 16
+) -> tuple[pl.Graph, dict[str, pl.Program]]:
+    """Return the graph of the network and its programs, for poplite-viz."""
+    network = Network(first_weights(1), batches, tests, tiles)
+    return network.graph, network.programs
+
+
 def numpy_step(
     x: Floats, labels: Labels, weights: list[Floats], velocities: list[Floats]
 ) -> np.float32:

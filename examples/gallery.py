@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 TARGET = "heat:build"
 
+build = heat.build
+
 
 @dataclass(frozen=True)
 class Picture:

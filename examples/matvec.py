@@ -111,11 +111,11 @@ def operands() -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
     )
 
 
-def build(split: int) -> tuple[pl.Graph, pl.Program, pl.Tensor]:
+def build(split: int = EXPECTED_SPLIT) -> tuple[pl.Graph, pl.Program, pl.Tensor]:
     """Return the graph, its program, and y.
 
     Args:
-        split: segments that columns are cut into, 1 to 159.
+        split: segments that columns are cut into, 1 to 159; the best number when left out.
     """
     graph = pl.Graph(pl.Target(tiles=TILES, workers=WORKERS))
     a, b = operands()

@@ -99,9 +99,19 @@ class Trained(NamedTuple):
     seconds: float
 
 
-def train(model: Model, data: Data, epochs: int, tiles: int) -> Trained:
-    """Train a model on tiles, and test it there."""
-    N, M = ng.make_axis(BATCH, "N"), ng.make_axis(len(data.test), "M")
+class Step(NamedTuple):
+    """A step of training: its axis and placeholders, the loss, and the assignments."""
+
+    N: ng.Axis
+    x: ng.Op
+    label: ng.Op
+    loss: ng.Op
+    update: ng.Op
+
+
+def step_of(model: Model) -> Step:
+    """Return a step of training by gradient descent."""
+    N = ng.make_axis(BATCH, "N")
     x, label = ng.placeholder([N, F], name="x"), ng.placeholder([N], pl.INT, name="label")
     p = ng.softmax(model.scores(x), [K])
     loss = ng.mean(ng.cross_entropy_multi(p, ng.one_hot(label, K), [K]), [N])
@@ -109,6 +119,21 @@ def train(model: Model, data: Data, epochs: int, tiles: int) -> Trained:
     update = ng.parallel(
         [ng.assign(each, each - RATE * g) for each, g in zip(model.state, gradients, strict=True)]
     )
+    return Step(N, x, label, loss, update)
+
+
+def build(tiles: int = 16) -> tuple[pl.Graph, pl.Program]:
+    """Return the graph of a step of two layers and its program, for poplite-viz."""
+    N, x, label, loss, update = step_of(two_layers())
+    device = ng.make_transformer(tiles=tiles, map={N: "tiles"})
+    work = device.computation([loss, update], x, label, name="step")
+    return work.graph, work.program
+
+
+def train(model: Model, data: Data, epochs: int, tiles: int) -> Trained:
+    """Train a model on tiles, and test it there."""
+    N, x, label, loss, update = step_of(model)
+    M = ng.make_axis(len(data.test), "M")
     pictures, digit = ng.placeholder([M, F], name="pictures"), ng.placeholder([M], pl.INT)
     right = ng.equal(ng.argmax(model.scores(pictures), [K]), digit)
     share = ng.mean(ng.cast(right, pl.FLOAT), [M])

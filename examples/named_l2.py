@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import poplite as pl
 import poplite.named as ng
 from poplite.tools.script import one_line_errors
 
@@ -28,6 +29,15 @@ def forms(x: ng.Op, y: ng.Op) -> dict[str, ng.Op]:
         "sum((x - y) ** 2)": ng.sum((x - y) ** 2, reduction_axes=x.axes),
         "dot(x - y, x - y)": ng.dot(difference, difference),
     }
+
+
+def build(length: int = 1_000_000, tiles: int = 64) -> tuple[pl.Graph, pl.Program]:
+    """Return the graph of the sum of squares and its program, for poplite-viz."""
+    H = ng.make_axis(length, "H")
+    x, y = ng.placeholder([H], name="x"), ng.placeholder([H], name="y")
+    distance, _ = forms(x, y).values()
+    work = ng.make_transformer(tiles=tiles).computation(distance, x, y)
+    return work.graph, work.program
 
 
 @one_line_errors

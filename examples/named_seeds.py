@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import poplite as pl
 import poplite.named as ng
 import poplite.named as ngt
 from poplite.errors import DuplicateAxisError
@@ -172,14 +173,22 @@ def tensors() -> None:
     check("x + y is read only", ((x + y).read_only, x.read_only) == (True, False))
 
 
+def L2(x: Any, y: Any) -> Any:
+    t = x - y
+    return ng.dot(t, t)
+
+
+def build(length: int = 1000, tiles: int = 4) -> tuple[pl.Graph, pl.Program]:
+    """Return the graph of L2 and its program, for poplite-viz."""
+    H = ng.make_axis(length, "H")
+    x, y = ng.placeholder([H]), ng.placeholder([H])
+    comp = ngt.make_transformer(tiles=tiles).computation(L2(x, y), x, y)
+    return comp.graph, comp.program
+
+
 def l2() -> None:
     """The function L2 in both forms; the loop of the second one is a sum here."""
     H = ng.make_axis(1000, "H")
-
-    def L2(x: Any, y: Any) -> Any:
-        t = x - y
-        return ng.dot(t, t)
-
     x, y = ng.placeholder([H]), ng.placeholder([H])
     values = np.random.rand(2, 1000).astype(np.float32)
     comp = ngt.make_transformer(tiles=4).computation([L2(x, y), ng.sum((x - y) ** 2, [H])], x, y)

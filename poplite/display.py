@@ -7,6 +7,7 @@ a notebook asks for the first time::
     Tensor, TileMapping, ComputeSet, Graph, Program, Report
          |  is a
     Displayed._repr_html_() - - by name - -> poplite.viz.notebook.html(value)
+    Report.to_html() - - - - - by name - -> poplite.viz.page.report_page(report)
 
 This is the only way from below `poplite.viz` into it.
 """
@@ -16,6 +17,7 @@ from __future__ import annotations
 from importlib import import_module
 
 _PICTURES = "poplite.viz.notebook"
+_PAGE = "poplite.viz.page"
 
 
 class Displayed:
@@ -31,3 +33,9 @@ class Displayed:
     def _repr_html_(self) -> str:
         shown: str = import_module(_PICTURES).html(self)
         return shown
+
+
+def report_page(report: Displayed, title: str) -> str:
+    """Return a report as an HTML page; the module that makes it is found by its name as well."""
+    page: str = import_module(_PAGE).report_page(report, title=title)
+    return page

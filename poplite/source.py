@@ -20,6 +20,7 @@ import os
 import re
 import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from types import CodeType, FrameType
 
 _INNER = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
@@ -60,6 +61,42 @@ class SourceLocation:
 
     def __str__(self) -> str:
         return self.innermost + (f", called at {self.caller}" if self.caller else "")
+
+    @property
+    def portable(self) -> str:
+        """The same without the folders of this machine, for what is saved or sent to others.
+
+        >>> SourceLocation("/home/ada/nets.py", 7, "dense").portable
+        'nets.py:7 in dense'
+        """
+        line: SourceLocation | None = self
+        lines = []
+        while line is not None:
+            lines.append(SourceLocation(portable_path(line.file), line.line, line.function))
+            line = line.caller
+        return ", called at ".join(each.innermost for each in lines)
+
+
+def portable_path(file: str) -> str:
+    """Return a path below the working directory or from its package on; else the file's name.
+
+    Args:
+        file: path as Python reported it.
+
+    >>> portable_path(os.path.join(os.path.dirname(__file__), "source.py")).endswith("source.py")
+    True
+    """
+    short = shortest(file)
+    return _from_package(short) if os.path.isabs(short) else short
+
+
+@lru_cache(maxsize=1024)
+def _from_package(file: str) -> str:
+    """Return an absolute path from the outermost package on that the file is in."""
+    folder = os.path.dirname(file)
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        folder = os.path.dirname(folder)
+    return os.path.relpath(file, folder)
 
 
 def shortest(file: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from poplite.display import Displayed
+from poplite.display import Displayed, report_page
 from poplite.errors import FileLoadError
 from poplite.files import replacing
 from poplite.report.compilation import Compilation
@@ -264,6 +264,23 @@ class Report(Displayed):
         from poplite.report.json_form import from_json
 
         return from_json(Report, text, repr(os.fspath(path)))
+
+    def to_html(self, *, title: str = "poplite report") -> str:
+        """Return the report as a page: pictures of tiles, memory, time and programs to click on.
+
+        Args:
+            title: what the page says that it shows.
+
+        Returns:
+            The content of a file, which needs no other file and no network; equal reports and
+            titles give equal text.
+
+        >>> import poplite as pl
+        >>> engine = pl.Engine(pl.Graph(pl.Target(tiles=4)), pl.Sequence())
+        >>> engine.report().to_html(title="nothing yet").splitlines()[0]
+        '<!doctype html>'
+        """
+        return report_page(self, title)
 
     def rows(self) -> dict[str, str]:
         """Return the most important numbers as words, by name."""

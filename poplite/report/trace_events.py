@@ -55,15 +55,15 @@ def events_of(trace: Trace, tiles: Sequence[int]) -> list[Event]:
         groups, told = parts[id(step)]
         place = step.program_name, step.row
         if place in live:
-            events.append(clock.counter(LIVE, begin, {"bytes": live[place]}))
+            events.append(clock.measure(LIVE, begin, {"bytes": live[place]}))
         for ipu in range(trace.target.ipus):
             track = FIRST_IPU + ipu, STEPS
             name = step.name, "step"
-            events.append(clock.slice(track, name, begin, begin + cycles, told))
+            events.append(clock.stretch(track, name, begin, begin + cycles, told))
         for group in groups:
             events += _of_group(clock, group, begin, trace.target, tiles)
         begin += cycles
-    return [*events, clock.counter(WAITING, begin, {"tiles": 0})]
+    return [*events, clock.measure(WAITING, begin, {"tiles": 0})]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class _Clock:
 
     hertz: float
 
-    def slice(
+    def stretch(
         self, track: tuple[int, int], name: tuple[str, str], begin: int, end: int, told: Event
     ) -> Event:
         """Return a stretch of time on a track, of a name and category."""
@@ -136,7 +136,7 @@ class _Clock:
         own = {"ts": self._nanoseconds(at) / 1000, "pid": FIRST_IPU, "tid": PHASES}
         return {"name": name, "cat": name, "ph": "i", "s": "g", **own, "args": told}
 
-    def counter(self, name: str, at: int, numbers: dict[str, int]) -> Event:
+    def measure(self, name: str, at: int, numbers: dict[str, int]) -> Event:
         """Return the numbers of a counter from a moment on."""
         own = {"ts": self._nanoseconds(at) / 1000, "pid": FIRST_IPU}
         return {"name": name, "ph": "C", **own, "args": numbers}
@@ -153,12 +153,12 @@ def _of_group(
     start = at + group.sync
     if group.sync:
         yield clock.instant("sync", at, {"cycles": group.sync})
-        yield clock.counter(WAITING, at, {"tiles": target.tiles})
-    yield clock.counter(WAITING, start, {"tiles": group.waiting})
+        yield clock.measure(WAITING, at, {"tiles": target.tiles})
+    yield clock.measure(WAITING, start, {"tiles": group.waiting})
     for ipu in range(target.ipus):
         process = FIRST_IPU + ipu
         if group.sync:
-            yield clock.slice((process, PHASES), ("sync", "sync"), at, start, {})
+            yield clock.stretch((process, PHASES), ("sync", "sync"), at, start, {})
         slowest = ipu * size + int(busy[ipu * size : (ipu + 1) * size].argmax())
         own = [(FIRST_TILE + tile, tile) for tile in tiles if tile // size == ipu]
         for track, tile in [(PHASES, slowest), *own]:
@@ -167,7 +167,7 @@ def _of_group(
                 end = done + int(cycles[tile])
                 if end > done:
                     name = phase.kind, phase.kind
-                    yield clock.slice((process, track), name, done, end, told)
+                    yield clock.stretch((process, track), name, done, end, told)
                 done = end
 
 

@@ -216,7 +216,7 @@ def _tree(lines: list[_Line]) -> str:
         color = CATEGORIES[KINDS[label_of(line.node).kind]]
         item = (
             f'<i style="background:{color}"></i>{escaped(_words(line))}'
-            f"<span>{_step(line)}</span><span>{escaped(name_text(str(line.node.location)))}</span>"
+            f"<span>{_step(line)}</span><span>{escaped(name_text(line.node.location.portable))}</span>"
         )
         if after > level:
             fold = " open" if level == 0 else opened
@@ -320,7 +320,7 @@ def compute_set_cell(compute_set: ComputeSet) -> str:
         "name": name_text(compute_set.name),
         "vertices": f"{len(vertices):,}",
         "classes": classes_text(class_counts(vertices.items())) or "none",
-        "where": name_text(str(compute_set.location)),
+        "where": name_text(compute_set.location.portable),
     }
     return _shown_with_map(compute_set, facts, vertices_map(compute_set))
 

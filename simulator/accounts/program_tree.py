@@ -108,7 +108,7 @@ class _Tree:
 
     def _line(self, row: int) -> str:
         """Return the user's line of a row."""
-        return str(self._code.locations[row]) if self._code.locations else ""
+        return self._code.locations[row].portable if self._code.locations else ""
 
     def _in(self, row: int, end: int, role: str = "") -> Iterator[Program]:
         """Yield the programs of some rows."""

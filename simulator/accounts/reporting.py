@@ -145,7 +145,7 @@ def compilation_of(executable: Executable) -> Compilation:
         operations=tuple(
             Operation(
                 each.name,
-                str(each.location),
+                each.location.portable,
                 each.steps,
                 each.result_bytes,
                 each.temporary_bytes,
@@ -282,9 +282,9 @@ def steps_between(
 def _line_of(total: StepTotal, executable: Executable) -> str:
     """Return the user's line that a step comes from."""
     if total.kind == "execute" and (lines := executable.origins[total.number].locations):
-        return str(lines[0])
+        return lines[0].portable
     causes = (cause for phase in total.phases for cause in phase.causes)
-    return next((str(cause.at) for cause in causes if cause.at is not None), "")
+    return next((cause.at.portable for cause in causes if cause.at is not None), "")
 
 
 def _phase(phase: PhaseTotal, tiles: int) -> Phase:
@@ -313,7 +313,7 @@ def _per_tile(spread: Spread, tiles: int) -> PerTile:
 
 
 def _place(location: SourceLocation | None) -> str:
-    return "" if location is None else str(location)
+    return "" if location is None else location.portable
 
 
 def _stretches(steps: Series) -> tuple[tuple[int, int], ...]:

@@ -367,9 +367,10 @@ def test_help_shows_commands_that_run(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     shown = [shlex.split(line) for line in re.findall(r"^  poplite-viz (.*?)  ", EPILOG, re.M)]
-    commands = {"summary", "tiles", "tensor", "program", "graph", "report"}
+    commands = {"summary", "tiles", "tensor", "program", "graph", "report", "diff", "steps"}
     assert {words[0] for words in shown} == commands
-    Engine(Graph(), Sequence()).report().save(tmp_path / "run.json")
+    for name in ("old.json", "new.json"):
+        Engine(Graph(), Sequence()).report().save(tmp_path / name)
     for words in shown:
         assert main(words) == 0
     assert (tmp_path / "a.svg").is_file()

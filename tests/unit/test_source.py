@@ -168,3 +168,18 @@ def test_cells_of_a_notebook_have_their_numbers(monkeypatch: pytest.MonkeyPatch)
     assert str(SourceLocation("/models/net.py", 7, "head")) == "/models/net.py:7 in head"
     monkeypatch.setattr(ipython, "get_ipython", lambda: None)  # imported, but not running
     assert str(cell) == "/tmp/ipykernel_7/21.py:2"
+
+
+def test_lines_are_portable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lib/nets/conv").mkdir(parents=True)
+    (tmp_path / "work").mkdir()
+    for folder in ("lib/nets", "lib/nets/conv"):
+        (tmp_path / folder / "__init__.py").touch()
+    monkeypatch.chdir(tmp_path / "work")
+    script = SourceLocation(str(tmp_path / "elsewhere" / "main.py"), 2, "<module>")
+    below = SourceLocation(str(tmp_path / "work" / "model.py"), 9, "head", script)
+    inside = SourceLocation(str(tmp_path / "lib/nets/conv/dense.py"), 7, "dense", below)
+    assert inside.portable == (
+        "nets/conv/dense.py:7 in dense, called at model.py:9 in head, called at main.py:2"
+    )
+    assert str(tmp_path) in str(inside)  # messages for the user keep the folder

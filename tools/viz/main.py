@@ -15,20 +15,9 @@ import traceback
 from collections.abc import Sequence
 
 from poplite.errors import PopliteError
-from poplite.tools.viz import (
-    diff,
-    exchange,
-    graph,
-    ops,
-    program,
-    report,
-    steps,
-    summary,
-    tensor,
-    tiles,
-    trace,
-)
+from poplite.tools.viz import graph, program, report, summary, tensor, tiles
 from poplite.tools.viz.flags import Commands, Run, set_run, terminal_columns
+from poplite.tools.viz.profile import diff, exchange, ops, steps, trace
 
 EPILOG = """\
 examples:
@@ -38,12 +27,13 @@ examples:
   poplite-viz tensor heat.py:build a --view '20:40, ::2'   a part of it
   poplite-viz program heat.py:build --counts               how often?
   poplite-viz graph heat.py:build --around a               near a variable
-  poplite-viz report run.json                              what did it take?
-  poplite-viz diff base.json run.json --fail-if 'cycles>+5%'  is it slower?
+  poplite-viz report heat.py:build --open                  what does it take?
+  poplite-viz diff old.json new.json --fail-if 'cycles>+5%'   is it slower?
   poplite-viz steps heat.py:build --timeline               who waits?
 
-TARGET is file.py:callable or module:callable; the callable takes no arguments
-and returns a Graph, (Graph, Program) or (Graph, {name: Program}).
+TARGET is file.py:callable or module:callable; the callable gets what --arg says
+and returns a Graph, (Graph, Program) or (Graph, {name: Program}). A report is
+also made of files that report.save or executable.save wrote.
 
 exit codes: 0 done, 1 a message says what is wrong, 2 the command line is wrong,
 3 a check of diff failed

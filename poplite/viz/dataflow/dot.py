@@ -40,7 +40,7 @@ def dataflow_dot(flow: Dataflow) -> str:
     for k, node in enumerate(flow.nodes):
         dot.node(
             f"n{k}",
-            _label(node.title, node.detail),
+            _label(node.title, node.detail, node.step_text),
             tooltip=_tooltip(node.title, *node.facts()),
             **_look(node),
         )
@@ -48,7 +48,7 @@ def dataflow_dot(flow: Dataflow) -> str:
         dot.edge(
             f"n{edge.tail}",
             f"n{edge.head}",
-            _label(edge.label),
+            _label(edge.label_by_field),
             tooltip=_tooltip(flow.tip(edge)),
             **({"dir": "both"} if edge.backward_bytes else {}),
         )

@@ -10,8 +10,9 @@ puts items together until they fit, in this order:
     model/conv1/w   model/conv1/apply   model/x0 to model/x999      1,002 items
     model/conv1/                        model/x0 ... model/x999     2 nodes
 
-What an operation of `poplite.ops` made is one node in any case, unless its scope is looked into. A
-node is a tuple of items; the items that were asked for by name stay by themselves.
+What an operation of `poplite.ops` made is one node in any case, unless its scope is looked into,
+and so are copies between the same variables with nothing but copies in between.  A node is a tuple
+of items; the items that were asked for by name stay by themselves.
 """
 
 from __future__ import annotations
@@ -224,7 +225,24 @@ def _by_operation(items: list[Item | None], scope: str | None) -> tuple[Int64, L
             group[others] = first
             for other in others:
                 items[other] = None
+    _join_copies(items, group, labels)
     return group, labels
+
+
+def _join_copies(items: list[Item | None], group: Int64, labels: Labels) -> None:
+    """Put copies between the same variables together, where nothing else is done in between."""
+    before: dict[tuple[type, str], int] = {}
+    for k, item in enumerate(items):
+        if item is None or item.kind in ("variable", "constant"):
+            continue
+        if item.kind != "copy" or labels.get(k):
+            before = {}
+            continue
+        first = before.setdefault((type(item.thing), item.name), k)
+        if first != k:
+            labels[first] = "copy", item.name
+            group[k] = first
+            items[k] = None
 
 
 def _is_within(scope: str | None, operation: str) -> bool:

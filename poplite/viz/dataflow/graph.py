@@ -18,9 +18,9 @@ updates a variable in place, or scopes that exchange data.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,19 @@ if TYPE_CHECKING:
     from poplite.program import Program
 
 
+class Through(NamedTuple):
+    """Bytes that flow through one field of the vertices of a compute set, as in `Edge`."""
+
+    field: str
+    forward_bytes: int
+    backward_bytes: int
+
+    @property
+    def label(self) -> str:
+        """The field with its bytes."""
+        return f"{name_text(self.field)} {_flow_text(self.forward_bytes, self.backward_bytes)}"
+
+
 @dataclass(frozen=True, slots=True)
 class Edge:
     """Bytes that flow between two nodes.
@@ -44,20 +57,30 @@ class Edge:
         head: the node they go to.
         forward_bytes: from tail to head, above 0; what several vertices read counts for each.
         backward_bytes: from head to tail, 0 when nothing does.
+        fields: the same by field, where one end is a single compute set.
     """
 
     tail: int
     head: int
     forward_bytes: int
     backward_bytes: int = 0
+    fields: tuple[Through, ...] = ()
 
     @property
     def label(self) -> str:
         """The bytes, once when they are the same both ways."""
-        forward = size_text(self.forward_bytes)
-        if self.backward_bytes in (0, self.forward_bytes):
-            return forward
-        return f"{forward}, back {size_text(self.backward_bytes)}"
+        return _flow_text(self.forward_bytes, self.backward_bytes)
+
+    @property
+    def label_by_field(self) -> str:
+        """The bytes of each field; without fields the bytes alone."""
+        return ", ".join(each.label for each in self.fields) or self.label
+
+
+def _flow_text(forward: int, backward: int) -> str:
+    if 0 in (forward, backward) or forward == backward:
+        return size_text(forward or backward)
+    return f"{size_text(forward)}, back {size_text(backward)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +105,8 @@ class Dataflow:
 
     def tip(self, edge: Edge) -> str:
         """Return an edge in words, on one line."""
-        arrow = "<->" if edge.backward_bytes else "->"
-        return f"{self.nodes[edge.tail].title} {arrow} {self.nodes[edge.head].title}: {edge.label}"
+        arrow, words = "<->" if edge.backward_bytes else "->", edge.label_by_field
+        return f"{self.nodes[edge.tail].title} {arrow} {self.nodes[edge.head].title}: {words}"
 
     def dependences(self) -> list[tuple[int, int]]:
         """Return pairs of nodes in program order: both touch the same data, one at least writes it.
@@ -171,6 +194,8 @@ def dataflow_json(flow: Dataflow) -> str:
             "tiles": node.tiles,
             "num_tiles": node.num_tiles,
             "step": node.step or None,
+            "steps": node.steps,
+            "parts": node.parts or None,
             "at": node.location or None,
         }
         for node in flow.nodes
@@ -181,6 +206,10 @@ def dataflow_json(flow: Dataflow) -> str:
             "to": edge.head,
             "bytes": edge.forward_bytes,
             "bytes_back": edge.backward_bytes,
+            "fields": [
+                {"field": name, "bytes": forward, "bytes_back": backward}
+                for name, forward, backward in edge.fields
+            ],
         }
         for edge in flow.edges
     ]
@@ -196,16 +225,28 @@ def _edges(links: Links, fold: Fold) -> tuple[tuple[Edge, ...], int]:
     inside = (node_of_item[links.tail] >= 0) & (node_of_item[links.head] >= 0)
     ends = np.sort([links.tail[inside], links.head[inside]], axis=0)
     num_pairs = len(np.unique(ends[0] * len(links.items) + ends[1]))
-    flow: dict[tuple[int, int], int] = defaultdict(int)
-    tail, head = node_of_item[links.tail[inside]], node_of_item[links.head[inside]]
-    for a, b, size in zip(
-        tail.tolist(), head.tolist(), links.size_bytes[inside].tolist(), strict=True
-    ):
+    flow: dict[tuple[int, int], dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    columns = node_of_item[links.tail], node_of_item[links.head], links.field, links.size_bytes
+    for a, b, field, size in zip(*(each[inside].tolist() for each in columns), strict=True):
         if a != b:
-            flow[a, b] += size
+            flow[a, b][field] += size
+    alone = [label is None for label in fold.labels]
     edges = [
-        Edge(a, b, size, flow.get((b, a), 0))
-        for (a, b), size in flow.items()
+        _edge(a, b, there, flow.get((b, a), {}), links.fields if alone[a] and alone[b] else ())
+        for (a, b), there in flow.items()
         if a < b or (b, a) not in flow
     ]
     return tuple(sorted(edges, key=lambda edge: (edge.tail, edge.head))), num_pairs
+
+
+def _edge(
+    tail: int, head: int, there: Mapping[int, int], back: Mapping[int, int], fields: Sequence[str]
+) -> Edge:
+    """Return an edge from bytes by the number of a field, -1 for none, in both ways."""
+    both = dict.fromkeys((*there, *back))
+    through = [
+        Through(fields[field], there.get(field, 0), back.get(field, 0))
+        for field in both
+        if fields and field >= 0
+    ]
+    return Edge(tail, head, sum(there.values()), sum(back.values()), tuple(through))

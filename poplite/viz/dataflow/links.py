@@ -71,7 +71,7 @@ class Item(NamedTuple):
         name: with its scopes; for a copy, the names of both ends.
         scope: its scopes, the outermost first; for a copy, those that both ends share.
         thing: the variable, compute set or program; or the constants connected as numbers.
-        step: where it first stands in the program, from 1; 0 for what is no step of it.
+        steps: where it stands in the program, from 1; empty for what is no step of it.
         operation: the name of the operation that it is a part of; empty for none.
     """
 
@@ -79,7 +79,7 @@ class Item(NamedTuple):
     name: str
     scope: Scope
     thing: Thing
-    step: int
+    steps: tuple[int, ...]
     operation: str = ""
 
 
@@ -92,6 +92,8 @@ class Links:
         tail: int64[links], the item that data comes from.
         head: int64[links], the item that it goes to.
         size_bytes: int64[links], above 0; what several vertices read counts for each.
+        field: int64[links], which of `fields` connects them, -1 for none.
+        fields: names of fields of vertices.
         num_steps: steps of the program, 0 without one.
     """
 
@@ -99,14 +101,16 @@ class Links:
     tail: Int64
     head: Int64
     size_bytes: Int64
+    field: Int64
+    fields: tuple[str, ...]
     num_steps: int
 
 
 class Touched(NamedTuple):
-    """Elements of one variable that a step reads and writes."""
+    """Elements that a step reads and writes, by the number of a variable and the field."""
 
-    read: dict[int, int]
-    written: dict[int, int]
+    read: dict[tuple[int, str], int]
+    written: dict[tuple[int, str], int]
 
 
 def links_of(graph: Graph, program: Program | None = None) -> Links:
@@ -119,7 +123,8 @@ def links_of(graph: Graph, program: Program | None = None) -> Links:
     variables, (owner, numbers) = graph.variables, _owners(graph, operations)
     place: dict[int, int] = {}
     items: list[Item] = []
-    flows: list[tuple[int, int, int]] = []
+    flows: list[tuple[int, int, int, int]] = []
+    fields: dict[str, int] = {"": -1}
 
     def place_of(key: int) -> int:
         if key not in place:
@@ -133,18 +138,20 @@ def links_of(graph: Graph, program: Program | None = None) -> Links:
         touched = _touched(action.thing, count)
         for tensor in results.get(action.thing, ()):
             for number, elements in count(tensor.view):
-                touched.written[number] += elements
+                touched.written[number, ""] += elements
         read, written = (_bytes(part, owner, variables) for part in touched)
-        sources = [(place_of(key), size) for key, size in read]
+        for _, field, _ in (*read, *written):
+            fields.setdefault(field, len(fields) - 1)
+        sources = [(place_of(key), fields[field], size) for key, field, size in read]
         own = len(items)
         items.append(action._replace(operation=operations.get(action.thing, "")))
-        flows += [(source, own, size) for source, size in sources]
-        flows += [(own, place_of(key), size) for key, size in written]
+        flows += [(source, own, size, field) for source, field, size in sources]
+        flows += [(own, place_of(key), size, fields[field]) for key, field, size in written]
     for key in dict.fromkeys(owner):
         place_of(key)
-    table = np.array(flows, np.int64).reshape(-1, 3)
+    table = np.array(flows, np.int64).reshape(-1, 4)
     steps = program.num_steps if program is not None else 0
-    return Links(tuple(items), table[:, 0], table[:, 1], table[:, 2], steps)
+    return Links(tuple(items), *table.T, tuple(fields)[1:], steps)
 
 
 def _operations(graph: Graph) -> dict[Thing, str]:
@@ -173,7 +180,7 @@ def _owners(graph: Graph, operations: Mapping[Thing, str]) -> tuple[list[int], d
                 owner[variable.storage.id] = first
             name = f"{compute_set.name} numbers"
             scope, operation = _scope(compute_set.name), operations.get(compute_set, "")
-            numbers[first] = Item("constant", name, scope, tuple(constants), 0, operation)
+            numbers[first] = Item("constant", name, scope, tuple(constants), (), operation)
     return owner, numbers
 
 
@@ -189,7 +196,7 @@ def _results(program: Program | None) -> Mapping[Thing, Iterable[Tensor]]:
 def _data_item(variable: Variable, operations: Mapping[Thing, str]) -> Item:
     kind: Kind = "constant" if variable.constant else "variable"
     operation = operations.get(variable, "")
-    return Item(kind, variable.name, _scope(variable.name), variable, 0, operation)
+    return Item(kind, variable.name, _scope(variable.name), variable, (), operation)
 
 
 def _scope(name: str) -> Scope:
@@ -210,29 +217,31 @@ def shared(scopes: Iterable[Scope]) -> Scope:
 def _actions(graph: Graph, program: Program | None) -> Iterator[Item]:
     """Yield what reads and writes, each once: the program's steps, then what it leaves out."""
     seen: set[object] = set()
+    steps = _steps(program)
     for step in () if program is None else _reading(program):
         match step.program:
             case Execute(compute_set=compute_set):
                 _check_graph(graph, compute_set.graph, step)
                 if compute_set not in seen:
                     seen.add(compute_set)
-                    yield _compute_item(compute_set, step.number)
+                    yield _compute_item(compute_set, steps[compute_set])
             case Copy(source=source, destination=end, tensor=Tensor() as tensor) as leaf:
                 _check_graph(graph, tensor.graph, step)
                 if (source, end) not in seen:
                     seen.add((source, end))
                     tensors = *leaf.reads, *leaf.writes
                     scope = shared([_scope(each.name) for each in tensors])
-                    yield Item("copy", f"{source.name} -> {end.name}", scope, leaf, step.number)
+                    name = f"{source.name} -> {end.name}"
+                    yield Item("copy", name, scope, leaf, steps[source, end])
             case PrintTensor(title=title, tensor=tensor) as leaf:
                 _check_graph(graph, tensor.graph, step)
-                yield Item("host", title, _scope(tensor.name), leaf, step.number)
+                yield Item("host", title, _scope(tensor.name), leaf, (step.number,))
             case HostCall(function=function) as leaf:
                 _check_graph(graph, function.graph, step)
-                yield Item("host", function.handle, (), leaf, step.number)
+                yield Item("host", function.handle, (), leaf, (step.number,))
             case Program(decided_by=Tensor() as tensor) as node:
                 _check_graph(graph, tensor.graph, step)
-                yield Item("control", tensor.name, _scope(tensor.name), node, step.number)
+                yield Item("control", tensor.name, _scope(tensor.name), node, (step.number,))
             case leaf:
                 tensors = *leaf.reads, *leaf.writes
                 for tensor in tensors:
@@ -241,10 +250,22 @@ def _actions(graph: Graph, program: Program | None) -> Iterator[Item]:
                     kind: Kind = "copy" if leaf.reads and leaf.writes else "host"
                     name = " -> ".join(tensor.name for tensor in tensors)
                     scope = shared([_scope(tensor.name) for tensor in tensors])
-                    yield Item(kind, name, scope, leaf, step.number)
+                    yield Item(kind, name, scope, leaf, (step.number,))
     for compute_set in graph.compute_sets:
         if compute_set not in seen:
-            yield _compute_item(compute_set, 0)
+            yield _compute_item(compute_set, ())
+
+
+def _steps(program: Program | None) -> dict[object, tuple[int, ...]]:
+    """Return where each compute set and each pair of copied tensors stands in a program."""
+    found: dict[object, list[int]] = defaultdict(list)
+    for step in () if program is None else distinct_steps(program):
+        match step.program:
+            case Execute(compute_set=compute_set):
+                found[compute_set].append(step.number)
+            case Copy(source=source, destination=end):
+                found[source, end].append(step.number)
+    return {key: tuple(numbers) for key, numbers in found.items()}
 
 
 def _reading(program: Program) -> Iterator[Step]:
@@ -264,8 +285,8 @@ def _check_graph(graph: Graph, other: Graph, step: Step) -> None:
         )
 
 
-def _compute_item(compute_set: ComputeSet, step: int) -> Item:
-    return Item("compute", compute_set.name, _scope(compute_set.name), compute_set, step)
+def _compute_item(compute_set: ComputeSet, steps: tuple[int, ...]) -> Item:
+    return Item("compute", compute_set.name, _scope(compute_set.name), compute_set, steps)
 
 
 class _VariableShares:
@@ -314,38 +335,42 @@ def _shares_of_edges(graph: Graph, edges: Edges) -> list[Share]:
 
 def _touched(thing: Thing, count: _VariableShares) -> Touched:
     touched = Touched(defaultdict(int), defaultdict(int))
-    for shares, reads, writes in _ends(thing, count):
+    for shares, name, reads, writes in _ends(thing, count):
         for number, elements in shares:
             if reads:
-                touched.read[number] += elements
+                touched.read[number, name] += elements
             if writes:
-                touched.written[number] += elements
+                touched.written[number, name] += elements
     return touched
 
 
-def _ends(thing: Thing, count: _VariableShares) -> Iterator[tuple[Iterable[Share], bool, bool]]:
-    """Yield what something touches in each place, whether it reads it, whether it writes it."""
+def _ends(
+    thing: Thing, count: _VariableShares
+) -> Iterator[tuple[Iterable[Share], str, bool, bool]]:
+    """Yield what something touches in each place, by which field, and if it reads and writes."""
     match thing:
         case ComputeSet():
             for vertex in thing.vertices.singles():
                 for field, tensor in edges_of(vertex):
-                    yield count(tensor.view), field.reads, field.writes
+                    yield count(tensor.view), field.name, field.reads, field.writes
             for block in thing.vertices.blocks():
                 for name, edges in block.edges.items():
                     field = block.vertex_class.fields[name]
-                    yield _shares_of_edges(block.graph, edges), field.reads, field.writes
+                    shares = _shares_of_edges(block.graph, edges)
+                    yield shares, name, field.reads, field.writes
         case Program(reads=reads, writes=writes):
             for tensor in reads:
-                yield count(tensor.view), True, False
+                yield count(tensor.view), "", True, False
             for tensor in writes:
-                yield count(tensor.view), False, True
+                yield count(tensor.view), "", False, True
 
 
 def _bytes(
-    elements: dict[int, int], owner: list[int], variables: tuple[Variable, ...]
-) -> list[tuple[int, int]]:
+    elements: dict[tuple[int, str], int], owner: list[int], variables: tuple[Variable, ...]
+) -> list[tuple[int, str, int]]:
     """Sum bytes over what stands for the variables, in the order the variables were made."""
-    sizes: dict[int, int] = defaultdict(int)
-    for number in sorted(elements):
-        sizes[owner[number]] += elements[number] * variables[number].element_type.size_bytes
-    return list(sizes.items())
+    sizes: dict[tuple[int, str], int] = defaultdict(int)
+    for number, field in sorted(elements, key=lambda key: key[0]):
+        size = variables[number].element_type.size_bytes
+        sizes[owner[number], field] += elements[number, field] * size
+    return [(key, field, size) for (key, field), size in sizes.items()]

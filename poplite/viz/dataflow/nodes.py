@@ -16,11 +16,13 @@ import numpy as np
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
 from poplite.graph.storage.variable import Variable
+from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Copy, HostCall, PrintTensor, Program
 from poplite.text import amount
 from poplite.types import type_text
 from poplite.viz.dataflow.fold import Label, NodeKind
 from poplite.viz.dataflow.links import Int64, Item, Kind, Thing
+from poplite.viz.dataflow.parts import part_text
 from poplite.viz.draw.units import name_text, shape_text, size_text
 from poplite.viz.tiles.vertex_counts import class_counts
 
@@ -56,6 +58,10 @@ def members_text(counts: Mapping[Kind, int]) -> str:
     return ", ".join(amount(counts[kind], *NOUNS[kind]) for kind in NOUNS if counts.get(kind))
 
 
+MOST_STEPS = 3
+"""Steps of a node that are listed; of more, the first two and the last."""
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """Something that data flows through, or several such things put together.
@@ -70,10 +76,11 @@ class Node:
         size_bytes: bytes of data, or of what is copied.
         vertices: vertex classes of a compute set, and how many vertices each has.
         tiles: where it lies or runs, as ranges.
-        step: where it first stands in the program, from 1; 0 for none.
+        steps: where it stands in the program, from 1.
         location: the user's line that made it.
         focus: whether it was asked for by name.
         verb: what it does with what its name says; empty where that needs no word.
+        parts: which parts of its two variables a copy moves from and to; empty for all of both.
     """
 
     kind: NodeKind
@@ -85,15 +92,38 @@ class Node:
     vertices: tuple[tuple[str, int], ...] = ()
     tiles: str = ""
     num_tiles: int = 0
-    step: int = 0
+    steps: tuple[int, ...] = ()
     location: str = ""
     focus: bool = False
     verb: str = ""
+    parts: str = ""
 
     @property
     def is_data(self) -> bool:
         """Whether it holds data and does nothing."""
         return self.kind in ("variable", "constant")
+
+    @property
+    def step(self) -> int:
+        """The number of the first step, 0 for none."""
+        return self.steps[0] if self.steps else 0
+
+    @property
+    def step_text(self) -> str:
+        """Its steps in words; empty for none.
+
+        >>> Node("copy", "x -> y", steps=(2,)).step_text
+        'step 2'
+        >>> Node("copy", "x -> y", steps=(2, 4, 6, 8)).step_text
+        'steps 2, 4 ... 8'
+        """
+        if not self.steps:
+            return ""
+        if len(self.steps) == 1:
+            return f"step {self.step:,}"
+        if len(self.steps) <= MOST_STEPS:
+            return f"steps {', '.join(f'{step:,}' for step in self.steps)}"
+        return f"steps {self.steps[0]:,}, {self.steps[1]:,} ... {self.steps[-1]:,}"
 
     @property
     def title(self) -> str:
@@ -106,7 +136,10 @@ class Node:
     def detail(self) -> str:
         """The most important fact about it."""
         if self.members:
-            return members_text(dict(self.members))
+            text = members_text(dict(self.members))
+            return f"{text}, {size_text(self.size_bytes)}" if self.kind == "copy" else text
+        if self.kind == "copy" and self.parts:
+            return f"{self.parts}, {size_text(self.size_bytes)}"
         if self.kind == "compute":
             return _vertices_text(self.vertices)
         if self.kind == "copy" or self.shape is None:
@@ -126,11 +159,10 @@ class Node:
             lines += [f"{count:,} {name_text(name)}" for name, count in self.vertices]
         if self.kind == "copy" and not self.members:
             lines.append(name_text(self.name))
-        elif self.size_bytes:
+        elif self.size_bytes and self.kind != "copy":
             lines[0] += f", {size_text(self.size_bytes)}"
         lines += [self.place] if self.place else []
-        if self.step:
-            lines.append(f"step {self.step:,}")
+        lines += [self.step_text] if self.steps else []
         return lines + ([name_text(self.location)] if self.location else [])
 
 
@@ -146,11 +178,14 @@ def node_of(items: Sequence[Item], label: Label | None, *, focus: bool) -> Node:
     """Describe a node of one item, or of several with the kind and name in `label`."""
     if label is not None:
         members = members_of(items)
-        size = sum(_data_bytes(item.thing) for item in items)
+        is_copy = label[0] == "copy"
+        size = sum(_copied_bytes(i.thing) if is_copy else _data_bytes(i.thing) for i in items)
         node = Node(*label, tuple(members.items()), size_bytes=size, focus=focus)
+        if is_copy:
+            return replace(node, steps=tuple(sorted(s for item in items for s in item.steps)))
         return _of_operation(node, items) if node.kind == "operation" else node
     (item,) = items
-    node = Node(item.kind, item.name, step=item.step, focus=focus)
+    node = Node(item.kind, item.name, steps=item.steps, focus=focus)
     match item.thing:
         case ComputeSet() as compute_set:
             return _of_compute_set(node, compute_set)
@@ -171,8 +206,8 @@ def _of_operation(node: Node, items: Sequence[Item]) -> Node:
         node,
         tiles=_ranges(tiles),
         num_tiles=len(tiles),
-        step=min((item.step for item in items if item.step), default=0),
-        location=str(compute_sets[0].location) if compute_sets else "",
+        steps=tuple(sorted(step for item in items for step in item.steps)[:1]),
+        location=compute_sets[0].location.portable if compute_sets else "",
     )
 
 
@@ -183,7 +218,7 @@ def _of_compute_set(node: Node, compute_set: ComputeSet) -> Node:
         vertices=class_counts(compute_set.vertices.items()),
         tiles=_ranges(tiles),
         num_tiles=len(tiles),
-        location=str(compute_set.location),
+        location=compute_set.location.portable,
     )
 
 
@@ -197,17 +232,18 @@ def _of_variable(node: Node, variable: Variable) -> Node:
         size_bytes=_data_bytes(variable),
         tiles=_ranges(tiles),
         num_tiles=len(tiles),
-        location=str(variable.location),
+        location=variable.location.portable,
     )
 
 
 def _of_program(node: Node, program: Program) -> Node:
     if isinstance(program, HostCall):
         sizes = (t.num_elements * t.element_type.size_bytes for t in program.reads + program.writes)
-        return replace(node, verb="Call", size_bytes=sum(sizes), location=str(program.location))
+        return replace(node, verb="Call", size_bytes=sum(sizes), location=program.location.portable)
     if isinstance(program, Copy):
         assert program.tensor is not None
         tensor, verb = program.tensor, ""
+        node = replace(node, parts=_parts(program))
     elif isinstance(program, PrintTensor):
         tensor, verb = program.tensor, "Print"
     else:
@@ -218,8 +254,24 @@ def _of_program(node: Node, program: Program) -> Node:
         type_name=type_text(tensor.element_type),
         shape=tensor.shape,
         size_bytes=tensor.num_elements * tensor.element_type.size_bytes,
-        location=str(program.location),
+        location=program.location.portable,
     )
+
+
+def _parts(copy: Copy) -> str:
+    """Return what a copy moves from and to; empty where that is all of two variables."""
+    parts = [
+        part_text(end) if isinstance(end, Tensor) else f"'{name_text(end.name)}'"
+        for end in (copy.source, copy.destination)
+    ]
+    return "" if parts == ["all", "all"] else " -> ".join(parts)
+
+
+def _copied_bytes(thing: Thing) -> int:
+    """Return the bytes that a copy moves."""
+    assert isinstance(thing, Program)
+    tensors = thing.writes or thing.reads
+    return sum(tensor.num_elements * tensor.element_type.size_bytes for tensor in tensors)
 
 
 def _data_bytes(thing: Thing) -> int:

@@ -51,7 +51,7 @@ def draw_dataflow_svg(flow: Dataflow) -> SvgText:
     """
     widths = _widths(flow)
     links = [Link(e.tail, e.head, int(e.backward_bytes > 0)) for e in flow.edges]
-    layout = layered(widths, links, flow.dependences())
+    layout = layered(widths, links, flow.dependences(), [node.step > 0 for node in flow.nodes])
     heading, notes = cut(flow.title, LONGEST_HEADING), [flow.notice] if flow.notice else []
     top = MARGIN + 40 + 18 * len(notes)
     kinds = [kind for kind in LEGEND if any(node.kind == kind for node in flow.nodes)]
@@ -139,7 +139,7 @@ def _widths(flow: Dataflow) -> list[float]:
     return [
         max(
             96.0,
-            text_width(_title(node), 12) + BAR + 20,
+            text_width(_title(node), 12) + BAR + 20 + _step_width(node),
             text_width(_detail(node), 11) + BAR + 20,
             64.0 * min(4, max(before[k], after[k])),
         )
@@ -153,6 +153,11 @@ def _title(node: Node) -> str:
 
 def _detail(node: Node) -> str:
     return cut(node.detail, LONGEST_DETAIL)
+
+
+def _step_width(node: Node) -> float:
+    """Return the room that a box needs for its steps, beside its title."""
+    return text_width(node.step_text, LABEL_SIZE) + 16 if node.steps else 0.0
 
 
 def _draw_edges(
@@ -207,13 +212,15 @@ def _draw_labels(
                 if end is known or end.crowd < known.crowd:
                     best[links[0]] = end, other
     for link, (end, other) in sorted(best.items()):
-        label = flow.edges[link].label
-        if text_width(label, LABEL_SIZE) + 8 <= end.room:
+        edge = flow.edges[link]
+        labels = [edge.label_by_field, edge.label]
+        fitting = [each for each in labels if text_width(each, LABEL_SIZE) + 8 <= end.room]
+        if fitting:
             # Beside the curve, not upon it; between others, where there is only one place.
             left = end.crowd == 1 and other.x > end.x
             y = _rim(places, end) + (18 if end.sign > 0 else -11)
             kind = "small soft halo end" if left else "small soft halo"
-            canvas.text(end.x + (-6 if left else 6), y, label, kind)
+            canvas.text(end.x + (-6 if left else 6), y, fitting[0], kind)
 
 
 def _draw_box(canvas: Canvas, node: Node, x: float, y: float, width: float) -> None:
@@ -224,6 +231,8 @@ def _draw_box(canvas: Canvas, node: Node, x: float, y: float, width: float) -> N
     canvas.path(_rounded(x, y, BAR, radius, 0), _color(node.kind))
     canvas.path(outline, "mark" if node.focus else "rule")
     canvas.text(x + BAR + 8, y + 19, _title(node), "line ink")
+    if node.steps:
+        canvas.text(x + width - 8, y + 19, node.step_text, "small soft end")
     canvas.text(x + BAR + 8, y + 36, _detail(node), "soft")
     canvas.close()
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from poplite.viz.dataflow.graph import Dataflow
+from poplite.viz.dataflow.graph import Dataflow, Edge
 from poplite.viz.dataflow.nodes import Node
 from poplite.viz.draw.columns import cells, cut, quoted, wrapped
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
-from poplite.viz.draw.units import size_text
+from poplite.viz.draw.units import name_text, size_text
 
 LONGEST_NAME = 40
 VERBS = {"reads": "from", "writes": "to", "updates": "with"}
@@ -68,15 +68,24 @@ def _touched(flow: Dataflow) -> dict[int, dict[str, list[tuple[int, str]]]]:
             words = size_text(size or back)
             if size and back and size != back:
                 words = f"{size_text(size)} read, {size_text(back)} written"
+            words += _fields_text(edge, flow.nodes[other].name)
             verb = "updates" if size and back else "reads" if size else "writes"
             touched[node][verb].append((other, words))
     return touched
 
 
+def _fields_text(edge: Edge, name: str) -> str:
+    """Return fields behind an edge: several with their bytes, one that is named otherwise."""
+    if len(edge.fields) > 1:
+        return f" ({edge.label_by_field})"
+    is_told = edge.fields and edge.fields[0].field != name.rpartition("/")[2]
+    return f" as {name_text(edge.fields[0].field)}" if is_told else ""
+
+
 def _heading(node: Node, flow: Dataflow, style: Style) -> str:
-    number, name = f"step {node.step:,}  " if node.step else "", _name(node)
+    number, name = f"{node.step_text}  " if node.steps else "", _name(node)
     where = f" {node.place}" if node.place else ""
-    idle = flow.num_steps and node.kind == "compute" and not node.step and not node.members
+    idle = flow.num_steps and node.kind == "compute" and not node.steps and not node.members
     rest = f"  {node.detail}{where}{', in no step of the program' if idle else ''}"
     room = style.columns - cells(number) - cells(name)
     return f"{style.faint(number)}{style.bold(name)}{cut(rest, room)}"

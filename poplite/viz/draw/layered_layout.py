@@ -82,14 +82,19 @@ class Layout:
 
 
 def layered(
-    widths: Sequence[float], links: Sequence[Link], order: Iterable[tuple[int, int]]
+    widths: Sequence[float],
+    links: Sequence[Link],
+    order: Iterable[tuple[int, int]],
+    is_step: Sequence[bool] = (),
 ) -> Layout:
     """Place boxes in rows, near the order in which they are passed; widths are in pixels.
 
-    `order` holds more pairs of nodes (earlier, later), of which the later one stands lower.
+    `order` holds more pairs of nodes (earlier, later), of which the later one stands lower.  A node
+    that `is_step` stands above none of those that come before it.
     """
     count = len(widths)
-    row = _rows(widths, _ranks(count, [*((a, b) for a, b, _ in links), *order]))
+    pairs = [*((a, b) for a, b, _ in links), *order]
+    row = _rows(widths, _ranks(pairs, is_step or [False] * count))
     segments = _segments(row, links)
     room = [*widths, *([TRUNK] * (len(row) - count))]
     rows = _ordered(row, count)
@@ -111,10 +116,11 @@ def layered(
     return Layout(row, center, segments, width, len(rows))
 
 
-def _ranks(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
+def _ranks(pairs: Iterable[tuple[int, int]], is_step: Sequence[bool]) -> list[int]:
     """Return the length of the longest path to each node; edges against the order are reversed.
 
-    A node without a predecessor stands just above what needs it, one without edges at the end.
+    A node without a predecessor that is no step stands just above what needs it, one without edges
+    at the end.
     """
     before: dict[int, set[int]] = defaultdict(set)
     after: dict[int, set[int]] = defaultdict(set)
@@ -123,11 +129,14 @@ def _ranks(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
         before[later].add(earlier)
         after[earlier].add(later)
     rank: list[int] = []
-    for node in range(count):
+    reached = 0
+    for node, steps in enumerate(is_step):
         rank.append(max((rank[other] + 1 for other in before[node]), default=0))
+        if steps:
+            rank[node] = reached = max(reached, rank[node])
     last = max(rank, default=0) + 1
-    for node in range(count):
-        if not before[node]:
+    for node, steps in enumerate(is_step):
+        if not (before[node] or steps):
             rank[node] = min((rank[other] - 1 for other in after[node]), default=last)
     return rank
 

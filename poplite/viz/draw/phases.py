@@ -85,13 +85,13 @@ def draw_legend(
         left += _entry_width(words)
 
 
-def legend_width(parts: Collection[Part], *, blank: str = "") -> float:
-    """Return how wide `draw_legend` draws.
+def legend_width(parts: Collection[Part]) -> float:
+    """Return how wide `draw_legend` draws these phases.
 
-    >>> legend_width([]) == 0 < legend_width(["sync"]) < legend_width(["sync"], blank="waiting")
+    >>> legend_width([]) == 0 < legend_width(["sync"]) < legend_width(["sync", "copy"])
     True
     """
-    return sum(_entry_width(words) for _, words in _entries(parts, blank))
+    return sum(_entry_width(words) for _, words in _entries(parts, ""))
 
 
 def _entries(parts: Collection[Part], blank: str) -> list[tuple[str, str]]:

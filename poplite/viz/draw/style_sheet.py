@@ -41,7 +41,7 @@ def _themed(colors: dict[str, str], ramp: tuple[str, ...], ramp_ink: tuple[str, 
         (".none", f"fill:{colors['empty']}"),
         (".rule", f"stroke:{colors['line']}"),
         (".mark", f"stroke:{colors['mark']}"),
-        (".halo", f"stroke:{colors['page']}"),
+        (".halo", f"stroke:{colors['page']};fill:{colors['page']}"),
     ]
     rules += [(f".q{step}", f"fill:{color}") for step, color in enumerate(ramp)]
     rules += [(f".i{step}", f"fill:{color}") for step, color in enumerate(ramp_ink)]
@@ -62,7 +62,7 @@ def _fixed() -> Rules:
         (".rule", "fill:none;stroke-width:1"),
         (".mark", "fill:none;stroke-width:1.6"),
         (".fine", "stroke-width:.8"),
-        (".halo", "paint-order:stroke;stroke-width:4;stroke-linejoin:round"),
+        (".halo", "stroke-width:4;stroke-linejoin:round"),
         (".flush", "shape-rendering:crispEdges"),
         (".seam", "stroke-width:.75"),
         (".hatch", "stroke-width:1.2"),

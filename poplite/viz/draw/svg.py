@@ -138,8 +138,14 @@ class Canvas:
     ) -> None:
         """Add a line of text, then softly what is `aside`.
 
-        The line starts at x, or is centred there (class `mid`) or ends (`end`); y is its base.
+        The line starts at x, or is centred there (class `mid`) or ends (`end`); y is its base.  A
+        `halo` around it is a text of its own below: not all that draw SVG know `paint-order`.
         """
+        classes = kind.split()
+        if "halo" in classes:
+            rim = " ".join(each for each in classes if each not in ("ink", "soft"))
+            self._shapes.append(Text(x, y, text, rim))
+            kind = " ".join(each for each in classes if each != "halo")
         self._shapes.append(Text(x, y, text, kind, aside, tip))
 
     def path(self, data: str, kind: str) -> None:
@@ -197,10 +203,11 @@ def _lines(shape: Shape) -> Iterator[str]:
             )
             yield f"{begin}>{_title(tip)}</rect>" if tip else f"{begin}/>"
         case Text(x, y, text, kind, aside, tip):
+            hidden = ' aria-hidden="true"' if "halo" in kind.split() else ""
             more = f'<tspan dx="{ASIDE}" class="soft">{escape(aside)}</tspan>' if aside else ""
             yield (
-                f'<text x="{number(x)}" y="{number(y)}" class="{kind}">{_title(tip)}{escape(text)}'
-                f"{more}</text>"
+                f'<text x="{number(x)}" y="{number(y)}" class="{kind}"{hidden}>{_title(tip)}'
+                f"{escape(text)}{more}</text>"
             )
         case PathShape(data, kind):
             yield f'<path d="{data}" class="{kind}"/>'

@@ -230,7 +230,7 @@ def line_of(node: Program) -> str:
     ['Program', 'empty']
     """
     label = label_of(node)
-    return f"{label.title}  {label.detail}  {node.location}"
+    return f"{label.title}  {label.detail}  {node.location.portable}"
 
 
 def count_text(count: int | None) -> str:
@@ -280,7 +280,8 @@ def place_of(location: SourceLocation) -> str:
     >>> place_of(SourceLocation("net.py", 7, "build"))
     'net.py:7'
     """
-    return location.innermost.removesuffix(f" in {location.function}")
+    own = SourceLocation(location.file, location.line, location.function)
+    return own.portable.removesuffix(f" in {location.function}")
 
 
 def places_of(locations: list[SourceLocation]) -> list[tuple[str, ...]]:

@@ -92,7 +92,7 @@ def _end(row: TreeRow) -> float:
 
 def _tip(row: TreeRow) -> str:
     title = row.label.pattern.format(*(f"'{name_text(name)}'" for name in row.label.names))
-    parts = [title, row.label.detail, row.note, name_text(str(row.location))]
+    parts = [title, row.label.detail, row.note, name_text(row.location.portable)]
     return "\n".join(part for part in parts if part)
 
 

@@ -194,7 +194,7 @@ def program_json(tree: ProgramTree) -> str:
     """
     rows = [
         {
-            "at": str(row.location),
+            "at": row.location.portable,
             "first_step": row.first_step,
             "kind": row.label.kind,
             "level": row.level,

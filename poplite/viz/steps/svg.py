@@ -43,13 +43,13 @@ def draw_timeline_svg(timeline: Timeline) -> SvgText:
     """Draw all tiles in time as SVG, and below it the list of the steps."""
     if not timeline.cycles:
         return draw_steps_svg(timeline.steps)
-    table = _Table(timeline.steps, blank="waiting")
+    table = _Table(timeline.steps)
     rows = len(timeline.starts)
     side = 12 if rows > 8 else 20
     labels = [timeline.label(first) for first in timeline.starts]
     left = round(MARGIN + 8 + max(text_width(label, 10) for label in labels))
     top = MARGIN + 56
-    below = top + rows * side + 62
+    below = top + rows * side + 78
     width = max(table.width, left + WIDE + MARGIN)
     canvas = Canvas(round(width), below + table.height + 10, title=timeline.heading)
     canvas.text(MARGIN, MARGIN + 14, cut(timeline.heading, LONGEST_HEADING), "head ink")
@@ -65,6 +65,7 @@ def draw_timeline_svg(timeline: Timeline) -> SvgText:
     canvas.text(left, y + 15, "0", "small soft")
     canvas.text(left + WIDE / 2, y + 15, "cycles", "small soft mid")
     canvas.text(left + WIDE, y + 15, f"{timeline.cycles:,}", "small soft end")
+    draw_legend(canvas, table.parts, left, y + 26, blank="waiting")
     table.draw(canvas, below)
     return canvas.text_of()
 
@@ -105,14 +106,15 @@ def _tip(steps: StepList, row: StepRow) -> str:
     parts = ", ".join(f"{LOOKS[kind].words} {cycles:,}" for kind, cycles in row.parts)
     at = f" ({row.at})" if row.at else ""
     took = f"{amount(row.cycles, 'cycle')}, {amount(row.executions, 'time')}"
-    return f"{row.number} {name_text(steps.label(row))}{at}: {took}" + (f"; {parts}" if parts else "")
+    name = f"{row.number} {name_text(steps.label(row))}{at}"
+    return f"{name}: {took}; {parts}" if parts else f"{name}: {took}"
 
 
 class _Table:
-    """The list of steps: numbers, names, bars, what their colours mean and what is blank."""
+    """The list of steps: numbers, names, bars and what their colours mean."""
 
-    def __init__(self, steps: StepList, *, blank: str = "") -> None:
-        self.steps, self.blank = steps, blank
+    def __init__(self, steps: StepList) -> None:
+        self.steps = steps
         self.rows = steps.rows[:MOST_ROWS]
         self.numbers = [
             (
@@ -135,7 +137,7 @@ class _Table:
     @property
     def width(self) -> float:
         """The width of a picture that holds the list, with its margins."""
-        legend = legend_width(self.parts, blank=self.blank)
+        legend = legend_width(self.parts)
         return max(self.name_left + self.name_width + 14 + BAR, MARGIN + legend) + MARGIN
 
     @property
@@ -158,7 +160,7 @@ class _Table:
         if self.more:
             y += ROW
             canvas.text(self.name_left, y, f"... {self.more:,} more", "line soft")
-        draw_legend(canvas, self.parts, MARGIN, y + 18, blank=self.blank)
+        draw_legend(canvas, self.parts, MARGIN, y + 18)
 
     def _line(
         self, canvas: Canvas, numbers: tuple[str, ...], name: str, y: float, ink: str

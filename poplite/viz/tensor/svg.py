@@ -1,9 +1,10 @@
 """The tensor picture as SVG: coloured by tile, the view outlined, the rest veiled.
 
-Up to six tiles take a colour of their own; more take steps of the ramp, in the order of
-their numbers.  A picture holds at most 4,000 rectangles: beyond, elements are drawn in
-larger cells, and where most cells would hold several tiles, the first part of the tensor
-is drawn instead.  The picture says so.
+Up to six tiles take a colour of their own; more share the six so that neighbours differ.  Where
+their parts are too small to tell apart, they take steps of the ramp, in the order of their
+numbers, which shows how they follow each other.  A picture holds at most 4,000 rectangles:
+beyond, elements are drawn in larger cells, and where most cells would hold several tiles, the
+first part of the tensor is drawn instead.  The picture says so.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from poplite.viz.tensor.flat_page import (
 )
 from poplite.viz.tensor.ownership import Ownership
 from poplite.viz.tensor.selection import Selection
+from poplite.viz.tensor.tile_colors import tile_colors
 
 Int64 = npt.NDArray[np.int64]
 Float = npt.NDArray[np.floating[Any]]
@@ -45,6 +47,8 @@ MOST_TIPS = 2000
 MOST_NUMBERS = 600
 SEAM_FROM = 2.5
 """Rectangles narrower than this, in pixels, touch: a seam would hide them."""
+LEAST_TOLD_APART = 8.0
+"""Rectangles narrower than this, in pixels, show tiles by the ramp."""
 LEAST_OUTLINE = 2.0
 """Parts of a view narrower than this, in pixels, are outlined together."""
 FINE_BELOW = 10.0
@@ -89,6 +93,8 @@ class _Scene:
         view: rectangles of the view, of page elements.
         notices: what was left out.
         tiles: the tiles that own anything, rising.
+        colors: the classes of each, of its parts and of text upon them.
+        is_ramp: whether those are steps of the ramp.
     """
 
     page: Page
@@ -99,6 +105,8 @@ class _Scene:
     view: Rectangles | None
     notices: list[str]
     tiles: Int64
+    colors: list[tuple[str, str]]
+    is_ramp: bool
 
     @property
     def width(self) -> float:
@@ -109,6 +117,13 @@ class _Scene:
         """Pixels of one unit of the rectangles, down and across."""
         down, across = self.units
         return self.height / self.rows * down, self.width / self.columns * across
+
+    @property
+    def median_side(self) -> float:
+        """The shorter side of a rectangle, in pixels."""
+        (row, column), blocks = self.steps, self.blocks
+        height, width = (blocks.bottom - blocks.top) * row, (blocks.right - blocks.left) * column
+        return float(np.median(np.minimum(height, width)))
 
     @property
     def outline(self) -> tuple[Float, Float, Float, Float] | None:
@@ -140,8 +155,18 @@ def _scene(owned: Ownership) -> _Scene:
             notices.append(_corner_notice(len(blocks), page, rows, columns))
             blocks = blocks.clipped(rows, columns)
     tiles = np.unique(owned.tile[owned.tile >= 0])
-    scene = _Scene(page, rows, columns, blocks, units, None, notices, tiles)
+    scene = _Scene(page, rows, columns, blocks, units, None, notices, tiles, [], is_ramp=False)
+    is_ramp = len(tiles) > len(CATEGORIES) and scene.median_side < LEAST_TOLD_APART
+    scene = replace(scene, colors=_colors(blocks, tiles, is_ramp=is_ramp), is_ramp=is_ramp)
     return scene if owned.view is None else _with_view(scene, owned.view)
+
+
+def _colors(blocks: Rectangles, tiles: Int64, *, is_ramp: bool) -> list[tuple[str, str]]:
+    """Return the classes of tiles and of the text upon them."""
+    if is_ramp:
+        steps = [rank * len(RAMP) // len(tiles) for rank in range(len(tiles))]
+        return [(f"q{step}", f"i{step}") for step in steps]
+    return [(f"c{color}", f"k{color}") for color in tile_colors(blocks, tiles)]
 
 
 def _cells_notice(count: int, page: Page, down: int, across: int) -> str:
@@ -225,23 +250,19 @@ def _axes(canvas: Canvas, scene: _Scene, left: float, top: float) -> None:
         canvas.text(x, top - 6, page.column_label(tick), "soft mid")
 
 
-def _kind(tile: int, rank: int, count: int) -> tuple[str, str]:
+def _kind(scene: _Scene, tile: int, rank: int) -> tuple[str, str]:
     """Return the classes of a rectangle and of the text upon it."""
     if tile == NO_TILE:
         return "unmapped", "soft"
     if tile == MIXED:
         return "mixed", "soft"
-    if count <= len(CATEGORIES):
-        return f"c{rank}", f"k{rank}"
-    step = rank * len(RAMP) // count
-    return f"q{step}", f"i{step}"
+    return scene.colors[rank]
 
 
 def _blocks(canvas: Canvas, scene: _Scene, left: float, top: float) -> None:
     page, blocks = scene.page, scene.blocks
     row, column = scene.steps
-    sides = np.minimum((blocks.bottom - blocks.top) * row, (blocks.right - blocks.left) * column)
-    seams = float(np.median(sides)) >= SEAM_FROM
+    seams = scene.median_side >= SEAM_FROM
     tips = scene.units == (1.0, 1.0) and len(blocks) <= MOST_TIPS
     ranks = np.searchsorted(scene.tiles, blocks.value).tolist()
     corners = zip(
@@ -255,7 +276,7 @@ def _blocks(canvas: Canvas, scene: _Scene, left: float, top: float) -> None:
     )
     canvas.open("seam" if seams else "flush")
     for t, b, lo, hi, tile, rank in corners:
-        kind, _ = _kind(tile, rank, len(scene.tiles))
+        kind, _ = _kind(scene, tile, rank)
         x, y, width, height = lo * column, t * row, (hi - lo) * column, (b - t) * row
         tip = _tip(page, tile, t, b, lo, hi) if tips else ""
         canvas.rect(left + x, top + y, width, height, kind, tip=tip)
@@ -284,7 +305,7 @@ def _numbers(canvas: Canvas, scene: _Scene, left: float, top: float) -> None:
             at_y = y + 1 + down * (height[k] - 13 - 2)
             inside = _inside(view, at_x, at_y, box_width, 13)
             if inside is not None:
-                ink = _kind(tile, int(np.searchsorted(scene.tiles, tile)), len(scene.tiles))[1]
+                ink = _kind(scene, tile, int(np.searchsorted(scene.tiles, tile)))[1]
                 kind = f"{ink if inside else 'soft'} mid"
                 canvas.text(left + at_x + box_width / 2, top + at_y + 10.5, label, kind)
                 break
@@ -326,12 +347,16 @@ def _outline(canvas: Canvas, scene: _Scene, left: float, top: float) -> None:
 
 
 def _legend(scene: _Scene, view_text: str) -> list[tuple[str, str]]:
-    """Return `(kind, label)` of each entry; the kind `ramp` is all of its steps."""
+    """Return `(kind, label)` of each entry, whose kind may be several, one after the other."""
     tiles = scene.tiles.tolist()
     if len(tiles) <= len(CATEGORIES):
         entries = [(f"c{rank}", f"tile {tile}") for rank, tile in enumerate(tiles)]
+    elif scene.is_ramp:
+        ramp = " ".join(f"q{k}" for k in range(len(RAMP)))
+        entries = [(ramp, f"tiles {tiles[0]} to {tiles[-1]}")]
     else:
-        entries = [("ramp", f"tiles {tiles[0]} to {tiles[-1]}")]
+        label = f"tiles {tiles[0]} to {tiles[-1]}: neighbours differ in colour"
+        entries = [(" ".join(f"c{k}" for k in range(len(CATEGORIES))), label)]
     if (scene.blocks.value == NO_TILE).any():
         entries.append(("unmapped", "no tile"))
     if (scene.blocks.value == MIXED).any():
@@ -343,7 +368,7 @@ def _legend(scene: _Scene, view_text: str) -> list[tuple[str, str]]:
 
 def _legend_steps(entries: list[tuple[str, str]]) -> list[float]:
     """Return where each entry starts, and the end."""
-    swatches = [12.0 * len(RAMP) if kind == "ramp" else 12.0 for kind, _ in entries]
+    swatches = [12.0 * len(kind.split()) for kind, _ in entries]
     widths = [
         swatch + 5 + text_width(label, 11) + 14
         for swatch, (_, label) in zip(swatches, entries, strict=True)
@@ -353,13 +378,11 @@ def _legend_steps(entries: list[tuple[str, str]]) -> list[float]:
 
 def _draw_legend(canvas: Canvas, entries: list[tuple[str, str]], left: float, y: float) -> None:
     for (kind, label), step in zip(entries, _legend_steps(entries), strict=False):
-        x, swatch = left + step, 12
-        if kind == "ramp":
-            swatch *= len(RAMP)
-            for k in range(len(RAMP)):
-                canvas.rect(x + 12 * k, y, 12, 12, f"q{k}")
-        elif kind == "mark":
-            canvas.path(box(x + 1, y + 1, 10, 10), kind)
-        else:
-            canvas.rect(x, y, 12, 12, kind)
-        canvas.text(x + swatch + 5, y + 10, label, "soft")
+        x = left + step
+        for each in kind.split():
+            if each == "mark":
+                canvas.path(box(x + 1, y + 1, 10, 10), each)
+            else:
+                canvas.rect(x, y, 12, 12, each)
+            x += 12
+        canvas.text(x + 5, y + 10, label, "soft")

@@ -107,20 +107,47 @@ def test_nodes_stand_in_program_order() -> None:
     assert titles(dataflow_of(graph)) == [idle.name, "c", "second", "a", "first", "b", "d"]
 
 
-def test_a_copy_made_twice_is_one_node_and_prints_are_shown() -> None:
+def test_repeated_copies_are_one_node_and_prints_are_shown() -> None:
     graph = pl.Graph(pl.Target(tiles=4))
     a, b = (graph.add_variable(pl.INT, (4,), name, mapping=0) for name in "ab")
     copies = [pl.Copy(a, b), pl.Copy(a, b), pl.Copy(a[:2], b[2:])]
-    flow = dataflow_of(graph, pl.Sequence(*copies, pl.PrintTensor("result", b)))
-    assert titles(flow) == ["a", "Copy", "b", "Copy", "Print result"]
-    assert [node.detail for node in flow.nodes if node.kind == "copy"] == ["16 B", "8 B"]
-    assert [(e.tail, e.head, e.forward_bytes) for e in flow.edges] == [
-        (0, 1, 16),
-        (0, 3, 8),
-        (1, 2, 16),
-        (2, 4, 16),
-        (3, 2, 8),
+    flow = dataflow_of(graph, pl.Sequence(*copies, pl.PrintTensor("result", b), pl.Copy(a, b[:])))
+    assert titles(flow) == ["a", "a -> b", "b", "Print result"]
+    (copy,) = (node for node in flow.nodes if node.kind == "copy")
+    assert (copy.detail, copy.step_text) == ("2 copies, 24 B", "steps 1, 2 ... 5")
+    assert flows(flow) == {
+        ("a", "a -> b"): (24, 0),
+        ("a -> b", "b"): (24, 0),
+        ("b", "Print result"): (16, 0),
+    }
+    assert flow.notice == ""
+
+
+def test_copies_with_something_in_between_are_not_joined() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    a, b, c = (graph.add_variable(pl.INT, (2, 4), name, mapping=0) for name in "abc")
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, Rows, tile=0, rows=b)
+    halves = pl.Copy(a[0], b[0]), pl.Copy(b, c), pl.Copy(a[1], b[1])
+    flow = dataflow_of(graph, pl.Sequence(*halves, pl.Execute(work), pl.Copy(a[:, ::2], b[:, 2:])))
+    copies = [(n.title, n.detail, n.steps) for n in flow.nodes if n.kind == "copy"]
+    assert copies == [
+        ("a -> b", "2 copies, 32 B", (1, 3)),
+        ("Copy", "32 B", (2,)),
+        ("Copy", "[:, 0:3:2] -> [:, 2:4], 16 B", (5,)),
     ]
+
+
+def test_edges_of_a_compute_set_keep_their_fields_apart() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    x, y = (graph.add_variable(pl.FLOAT, (8,), name, mapping=0) for name in "xy")
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, Blend, tile=0, k=x[0], x=x[1:4], y=y[:2], z=y[2:5])
+    graph.add_vertex(work, Blend, tile=1, k=x[4], x=x[5:], y=y[5:7], z=y[7:])
+    read, both = dataflow_of(graph, pl.Execute(work)).edges
+    assert read.fields == (("k", 8, 0), ("x", 24, 0))
+    assert (read.label, read.label_by_field) == ("32 B", "k 8 B, x 24 B")
+    assert set(both.fields) == {("z", 16, 16), ("y", 0, 16)}
 
 
 def test_what_shares_data_runs_one_after_the_other() -> None:
@@ -294,8 +321,8 @@ def test_json_has_names_verbatim_and_edges_by_position() -> None:
     said = json.loads(dataflow_json(dataflow_of(graph, pl.Copy(a, b))))
     assert (said["poplite"], said["version"], said["num_steps"]) == ("graph", 1, 1)
     assert said["edges"] == [
-        {"from": 0, "to": 1, "bytes": 16, "bytes_back": 0},
-        {"from": 1, "to": 2, "bytes": 16, "bytes_back": 0},
+        {"from": 0, "to": 1, "bytes": 16, "bytes_back": 0, "fields": []},
+        {"from": 1, "to": 2, "bytes": 16, "bytes_back": 0, "fields": []},
     ]
     first = said["nodes"][0]
     assert (first["name"], first["shape"], first["tiles"]) == ('a "<\n\x00', [2, 2], "1")

@@ -71,7 +71,7 @@ def test_dot_with_any_name() -> None:
     dot = graph_dot(graph, program)
     assert "label=<" not in dot
     assert "tooltip=<" not in dot
-    labels = [f"{node.title}\n{node.detail}" for node in flow.nodes]
+    labels = ["\n".join(filter(None, (n.title, n.detail, n.step_text))) for n in flow.nodes]
     assert labels == strings(dot, "label")[1 : len(labels) + 1]  # the first is the graph's
     tips = ["\n".join([node.title, *node.facts()]) for node in flow.nodes]
     taken_apart = [tip.replace("\\\\", "\\") for tip in strings(dot, "tooltip")]
@@ -103,7 +103,7 @@ def test_long_lists_are_broken_between_names() -> None:
 
 
 def test_text_says_what_goes_both_ways_and_what_is_idle() -> None:
-    nodes = (Node("variable", "x"), Node("compute", "a", step=1), Node("compute", "b"))
+    nodes = (Node("variable", "x"), Node("compute", "a", steps=(1,)), Node("compute", "b"))
     edges = (Edge(0, 1, 16, 16), Edge(0, 2, 16, 8))
     text = draw_dataflow_text(Dataflow("dataflow", nodes, edges, 1, "", 3))
     assert "step 1  'a'  no vertices\n  updates: 'x' 16 B\n" in text
@@ -117,6 +117,16 @@ def test_dot_marks_what_goes_both_ways() -> None:
     assert 'n0 -> n1 [label="16 B, back 8 B" dir=both tooltip="x <-> a: 16 B, back 8 B"]' in dot
     assert 'n1 -> n2 [label="4 B" tooltip="a -> s/: 4 B"]' in dot
     assert "penwidth=3" in dot.split("n0 [")[1].split("\n")[0]
+
+
+def test_no_step_stands_above_an_earlier_one() -> None:
+    links = [Link(0, 1), Link(1, 2), Link(2, 3), Link(4, 5)]  # 4 and 5 share nothing with the rest
+    is_step = [False, True, False, True, False, True]
+    row = layered([80.0] * 6, links, [], is_step).row[:6]
+    assert row[1] < row[3] <= row[5]
+    assert row[4] == row[5] - 1
+    free = layered([80.0] * 6, links, []).row[:6]
+    assert free[5] < free[3]
 
 
 def arrows(picture: SvgText) -> int:

@@ -17,6 +17,7 @@ from poplite.program import Program, Sequence, children_first, distinct_steps
 from poplite.program.base import set_once
 from poplite.tools.viz.load_target import load_target
 from poplite.viz import graph_text, program_svg, program_text, summary_text
+from poplite.viz.dataflow.graph import dataflow_of
 from poplite.viz.program.labels import label_of, leaf_kind
 
 EVERY = Path(__file__).parents[2] / "golden" / "every.py"
@@ -65,12 +66,11 @@ def test_every_kind_is_drawn() -> None:
     tree = program_text(program, width=120)
     for node in nodes:
         assert label_of(node).title in tree
-    flow = graph_text(graph, program)
+    drawn = {number for node in dataflow_of(graph, program).nodes for number in node.steps}
     for step in distinct_steps(program):
         touches = step.program.reads or step.program.writes
-        is_drawn = f"step {step.number}  " in flow
         known = {"compute", "control"}
-        assert is_drawn or not touches or label_of(step.program).kind in known
+        assert step.number in drawn or not touches or label_of(step.program).kind in known
 
 
 def test_steps_that_are_new_are_drawn_by_what_they_say_and_touch() -> None:

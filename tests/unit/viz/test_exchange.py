@@ -68,6 +68,20 @@ def test_reasons_are_summed_over_executions() -> None:
     assert first.at.startswith("tests/unit/viz/test_exchange.py:")
 
 
+def test_what_goes_within_ipus_and_between_them_is_counted_once() -> None:
+    graph = pl.Graph(pl.Target(tiles=8, ipus=2))
+    a, b = (
+        graph.add_variable(pl.INT, (16,), name, mapping="linear", initial_value=1) for name in "ab"
+    )
+    engine = pl.Engine(graph, pl.Repeat(3, pl.Copy(a[1:], b[:-1])))
+    engine.run()
+    report = engine.report()
+    kinds = [phase.kind for phase in report.execution.steps[0].phases]
+    assert {"exchange", "global exchange"} <= set(kinds)
+    traffic = traffic_of(report)
+    assert sum(reason.bytes for reason in traffic.reasons) == traffic.received.sum()
+
+
 def test_reports_without_pairs_say_so() -> None:
     report = report_of(5)
     steps = tuple(

@@ -257,7 +257,26 @@ def test_svg_rectangles_tile_the_plot() -> None:
     found = rectangles(draw_tensor_svg(owned(blocks(64, 128, 4, 4))))
     assert len(found) == 16
     assert sum(w * h for *_, w, h in found) == pytest.approx(760 * 460, rel=1e-3)
-    assert len({kind for kind, *_ in found}) == 12  # more than six tiles: the ramp
+
+
+def test_svg_gives_neighbouring_tiles_different_colours() -> None:
+    drawn = rectangles(draw_tensor_svg(owned(blocks(64, 96, 8, 6))))  # 6 columns of 6 colours
+    assert len(drawn) == 48
+    color = {(round(x), round(y)): kind for kind, x, y, *_ in drawn}
+    left, top = min(color)
+    width, height = round(drawn[0][3]), round(drawn[0][4])
+    places = {
+        (round((x - left) / width), round((y - top) / height)): c for (x, y), c in color.items()
+    }
+    assert set(places.values()) == {f"c{k}" for k in range(6)}
+    for (column, row), kind in places.items():
+        assert kind not in (places.get((column + 1, row)), places.get((column, row + 1)))
+
+
+def test_svg_shows_tiles_in_small_pieces_by_the_ramp() -> None:
+    plate = Graph(Target(tiles=1000)).add_variable(FLOAT, (100, 100), "x", mapping="linear")
+    drawn = rectangles(tensor_svg(plate))
+    assert {kind for kind, *_ in drawn} == {f"q{k}" for k in range(12)}
 
 
 def test_svg_gives_up_to_six_tiles_a_colour_each() -> None:
@@ -287,8 +306,9 @@ def test_svg_outlines_each_part_of_the_view() -> None:
 def test_svg_numbers_every_tile_also_where_the_view_covers_all_of_it() -> None:
     picture = draw_tensor_svg(owned(blocks(66, 98, 4, 4), "0:20, ::2"))
     found = [t for t in ET.fromstring(picture).iter(f"{SVG}text") if t.text in list("0123")]
-    halos = {t.text for t in found if t.attrib["class"] == "ink mid halo"}
-    assert halos == set("0123")
+    classes = [t.attrib["class"] for t in found if t.attrib["class"].endswith(("halo", "ink mid"))]
+    assert classes == ["mid halo", "ink mid"] * 4  # the halo is drawn first, as a text of its own
+    assert {t.text for t in found} == set("0123")
     assert "halo" not in re.sub(
         r"(?s)<style>.*</style>", "", draw_tensor_svg(owned(blocks(66, 98, 4, 4)))
     )

@@ -1,0 +1,1 @@
+"""Subcommands that tell what runs took: steps, exchange, operations, order, changes."""
