@@ -6,9 +6,13 @@ gather the data of a picture and have it drawn by what these functions return::
     gathered by     data          drawn as
     tile_load       TileLoad      tiles_forms
     report_maps     TileMap       map_forms
+    quantity_map    TileMap       quantity_forms
     ownership_of    Ownership     tensor_forms
     summary_of      Summary       summary_forms
     program_tree    ProgramTree   program_forms
+    memory_bars     MemoryBars    memory_forms
+    live_steps      LiveSteps     liveness_forms
+    tile_contents   TileContents  tile_forms
     dataflow_of     Dataflow      dataflow_forms
     step_list       StepList      steps_forms
     timeline_of     Timeline      timeline_forms
@@ -29,6 +33,15 @@ from poplite.viz.draw.terminal import Style
 from poplite.viz.exchange.svg import draw_exchange_svg
 from poplite.viz.exchange.text import draw_exchange_text
 from poplite.viz.exchange.traffic import Traffic, traffic_json
+from poplite.viz.liveness.live_steps import LiveSteps, liveness_csv, liveness_json
+from poplite.viz.liveness.svg import draw_liveness_svg
+from poplite.viz.liveness.text import draw_liveness_text
+from poplite.viz.memory.memory_bars import MemoryBars, memory_csv, memory_json
+from poplite.viz.memory.svg import draw_memory_svg
+from poplite.viz.memory.text import draw_memory_text
+from poplite.viz.one_tile.svg import draw_tile_svg
+from poplite.viz.one_tile.text import draw_tile_text
+from poplite.viz.one_tile.tile_contents import TileContents, tile_json
 from poplite.viz.program.svg import draw_program_svg
 from poplite.viz.program.text import draw_program_text
 from poplite.viz.program.tree import ProgramTree, program_json
@@ -43,6 +56,7 @@ from poplite.viz.tensor.page import tensor_page
 from poplite.viz.tensor.svg import draw_tensor_svg
 from poplite.viz.tensor.text import draw_tensor_text
 from poplite.viz.tiles.page import tiles_page
+from poplite.viz.tiles.quantities import Quantity, quantity_json, quantity_page
 from poplite.viz.tiles.tile_load import TileLoad
 from poplite.viz.tiles.tile_map import (
     TileMap,
@@ -84,6 +98,16 @@ def map_forms(tiles: TileMap) -> Forms:
     return Forms(partial(draw_map_text, tiles), partial(draw_map_svg, tiles))
 
 
+def quantity_forms(tiles: TileMap, by: Quantity) -> Forms:
+    """Return the forms of a tile map of a report."""
+    return Forms(
+        partial(draw_map_text, tiles),
+        partial(draw_map_svg, tiles),
+        partial(quantity_json, tiles, by),
+        partial(quantity_page, tiles, by),
+    )
+
+
 def tensor_forms(owned: Ownership) -> Forms:
     """Return the forms of who owns a tensor's elements."""
     return Forms(
@@ -109,6 +133,33 @@ def program_forms(tree: ProgramTree, *, counts: bool) -> Forms:
         partial(draw_program_text, tree, counts=counts),
         partial(draw_program_svg, tree, counts=counts),
         partial(program_json, tree),
+    )
+
+
+def memory_forms(bars: MemoryBars, top: int) -> Forms:
+    """Return the forms of what every tile needs, with the `top` largest things of the fullest."""
+    return Forms(
+        partial(draw_memory_text, bars, top=top),
+        partial(draw_memory_svg, bars, top=top),
+        partial(memory_json, bars),
+        csv=partial(memory_csv, bars),
+    )
+
+
+def liveness_forms(live: LiveSteps) -> Forms:
+    """Return the forms of what a tile needs, step by step."""
+    return Forms(
+        partial(draw_liveness_text, live),
+        partial(draw_liveness_svg, live),
+        partial(liveness_json, live),
+        csv=partial(liveness_csv, live),
+    )
+
+
+def tile_forms(tile: TileContents) -> Forms:
+    """Return the forms of one tile."""
+    return Forms(
+        partial(draw_tile_text, tile), partial(draw_tile_svg, tile), partial(tile_json, tile)
     )
 
 

@@ -251,8 +251,8 @@ def test_plain_characters_where_blocks_cannot_be_written(
         ([], "required: COMMAND"),
         (["draw"], "invalid choice: 'draw'"),
         (["tiles"], "required: TARGET"),
-        (["tiles", "net.py"], "'net.py' names no callable; write file.py:callable"),
-        (["tiles", "net.py:"], "names no callable"),
+        (["summary", "net.py"], "'net.py' names no callable; write file.py:callable"),
+        (["summary", "net.py:"], "names no callable"),
         (["tensor", "net.py:build"], "required: NAME"),
         (["tiles", "net.py:build", "--width", "20"], "'20' is not a number of columns from 60"),
         (["tiles", "net.py:build", "--format", "pdf"], "invalid choice: 'pdf'"),
@@ -367,9 +367,10 @@ def test_help_shows_commands_that_run(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     shown = [shlex.split(line) for line in re.findall(r"^  poplite-viz (.*?)  ", EPILOG, re.M)]
-    commands = {"summary", "tiles", "tensor", "program", "graph", "report", "diff", "steps"}
+    commands = {"summary", "tiles", "tensor", "program", "graph", "report", "steps"}
+    commands |= {"memory", "tile", "liveness", "diff"}
     assert {words[0] for words in shown} == commands
-    for name in ("old.json", "new.json"):
+    for name in ("run.json", "base.json"):
         Engine(Graph(), Sequence()).report().save(tmp_path / name)
     for words in shown:
         assert main(words) == 0

@@ -15,7 +15,17 @@ import traceback
 from collections.abc import Sequence
 
 from poplite.errors import PopliteError
-from poplite.tools.viz import graph, program, report, summary, tensor, tiles
+from poplite.tools.viz import (
+    graph,
+    liveness,
+    memory,
+    program,
+    report,
+    summary,
+    tensor,
+    tile,
+    tiles,
+)
 from poplite.tools.viz.flags import Commands, Run, set_run, terminal_columns
 from poplite.tools.viz.profile import diff, exchange, ops, steps, trace
 
@@ -23,12 +33,16 @@ EPILOG = """\
 examples:
   poplite-viz summary heat.py:build                        does it fit?
   poplite-viz tiles heat.py:build                          the tile map
+  poplite-viz tiles run.json --by waited                   which tiles wait?
   poplite-viz tensor heat.py:build a -o a.svg              as a picture
   poplite-viz tensor heat.py:build a --view '20:40, ::2'   a part of it
   poplite-viz program heat.py:build --counts               how often?
   poplite-viz graph heat.py:build --around a               near a variable
+  poplite-viz memory heat.py:build --stack variable        what fills the tiles?
+  poplite-viz tile run.json 37                             what is on it?
+  poplite-viz liveness run.json                            and when?
   poplite-viz report heat.py:build --open                  what does it take?
-  poplite-viz diff old.json new.json --fail-if 'cycles>+5%'   is it slower?
+  poplite-viz diff base.json run.json --fail-if 'cycles>+5%'  is it slower?
   poplite-viz steps heat.py:build --timeline               who waits?
 
 TARGET is file.py:callable or module:callable; the callable gets what --arg says
@@ -83,7 +97,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    subcommands = summary, tiles, tensor, program, graph, report, steps, exchange, ops, trace, diff
+    subcommands = (
+        *(summary, tiles, tensor, program, graph, memory, tile, liveness),
+        *(report, steps, exchange, ops, trace, diff),
+    )
     for command in subcommands:
         command.add(commands)
     _add_doctor(commands)

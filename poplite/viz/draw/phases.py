@@ -45,7 +45,7 @@ LOOKS: Mapping[Part, Look] = {
     "exchange": Look("exchange", "▒", "=", "c2", 2),
     "global exchange": Look("between IPUs", "░", "~", "c4", 4),
     "host exchange": Look("from and to the host", "▚", "@", "c3", 3),
-    "sync": Look("sync", "·", ".", "dots", None),
+    "sync": Look("sync", "·", ".", "sync", None),
 }
 
 

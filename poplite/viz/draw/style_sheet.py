@@ -13,6 +13,7 @@ from functools import cache
 from typing import TypeAlias
 
 from poplite.viz.draw.colors import (
+    ADDITIONAL,
     CATEGORIES,
     CATEGORY_INK,
     DARK,
@@ -90,6 +91,23 @@ STYLE = (
 """The style sheet of every picture, for light and dark pages."""
 
 
+def additional(kinds: Iterable[str]) -> str:
+    """Return the rules of those of these classes that not every picture has.
+
+    >>> print(additional(["gaps", "q3"]), end="")
+    .poplite .gaps{fill:#dfe5e9}
+    @media (prefers-color-scheme:dark){
+    .poplite .gaps{fill:#2c3840}
+    }
+    """
+    light, dark = (_added(set(kinds), page) for page in (0, 1))
+    return f"{_css(light)}@media (prefers-color-scheme:dark){{\n{_css(dark)}}}\n" if light else ""
+
+
+def _added(kinds: Iterable[str], page: int) -> Rules:
+    return [(f".{kind}", f"fill:{ADDITIONAL[kind][page]}") for kind in ADDITIONAL if kind in kinds]
+
+
 def look(kinds: Iterable[str], element: str = "") -> dict[str, str]:
     """Return what a light page declares for an element of these classes, property by property.
 
@@ -107,7 +125,9 @@ def look(kinds: Iterable[str], element: str = "") -> dict[str, str]:
 @cache
 def _sheet() -> list[tuple[str, dict[str, str]]]:
     """Return the rules of a light page with their declarations apart, those of elements first."""
-    rules = sorted([*_LIGHT, *_fixed()], key=lambda rule: rule[0].startswith("."))
+    rules = sorted(
+        [*_LIGHT, *_fixed(), *_added(ADDITIONAL, 0)], key=lambda rule: rule[0].startswith(".")
+    )
     return [
         (selector, {name: value for name, _, value in _parted(declared)})
         for selector, declared in rules

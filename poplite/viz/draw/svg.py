@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
@@ -24,7 +24,7 @@ from poplite.files import write_bytes, write_text
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.png import png_of
 from poplite.viz.draw.scene import ASIDE, Group, Path as PathShape, Rect, Scene, Shape, Text
-from poplite.viz.draw.style_sheet import STYLE
+from poplite.viz.draw.style_sheet import STYLE, additional
 
 LONGEST_HEADING = 100
 """Cells of a picture's heading; its `aria-label` has all of it."""
@@ -183,6 +183,7 @@ def _written(scene: Scene) -> str:
     width, height = number(scene.width), number(scene.height)
     body = "\n".join(line for shape in scene.shapes for line in _lines(shape))
     scope, rules, patterns = _hatching(body)
+    rules = additional(_kinds(scene.shapes)) + rules
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="poplite{scope}" width="{width}"'
         f' height="{height}" viewBox="0 0 {width} {height}" role="img"'
@@ -216,6 +217,16 @@ def _lines(shape: Shape) -> Iterator[str]:
             for each in shapes:
                 yield from _lines(each)
             yield "</g>"
+
+
+def _kinds(shapes: Iterable[Shape]) -> set[str]:
+    """Return all classes of shapes."""
+    found: set[str] = set()
+    for shape in shapes:
+        found.update(shape.kind.split())
+        if isinstance(shape, Group):
+            found |= _kinds(shape.shapes)
+    return found
 
 
 def _title(tip: str) -> str:
