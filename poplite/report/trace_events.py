@@ -55,7 +55,7 @@ def events_of(trace: Trace, tiles: Sequence[int]) -> list[Event]:
         groups, told = parts[id(step)]
         place = step.program_name, step.row
         if place in live:
-            events.append(clock.measure(LIVE, begin, {"bytes": live[place]}))
+            events.append(clock.numbers(LIVE, begin, {"bytes": live[place]}))
         for ipu in range(trace.target.ipus):
             track = FIRST_IPU + ipu, STEPS
             name = step.name, "step"
@@ -63,7 +63,7 @@ def events_of(trace: Trace, tiles: Sequence[int]) -> list[Event]:
         for group in groups:
             events += _of_group(clock, group, begin, trace.target, tiles)
         begin += cycles
-    return [*events, clock.measure(WAITING, begin, {"tiles": 0})]
+    return [*events, clock.numbers(WAITING, begin, {"tiles": 0})]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class _Clock:
         own = {"ts": self._nanoseconds(at) / 1000, "pid": FIRST_IPU, "tid": PHASES}
         return {"name": name, "cat": name, "ph": "i", "s": "g", **own, "args": told}
 
-    def measure(self, name: str, at: int, numbers: dict[str, int]) -> Event:
+    def numbers(self, name: str, at: int, numbers: dict[str, int]) -> Event:
         """Return the numbers of a counter from a moment on."""
         own = {"ts": self._nanoseconds(at) / 1000, "pid": FIRST_IPU}
         return {"name": name, "ph": "C", **own, "args": numbers}
@@ -153,8 +153,8 @@ def _of_group(
     start = at + group.sync
     if group.sync:
         yield clock.instant("sync", at, {"cycles": group.sync})
-        yield clock.measure(WAITING, at, {"tiles": target.tiles})
-    yield clock.measure(WAITING, start, {"tiles": group.waiting})
+        yield clock.numbers(WAITING, at, {"tiles": target.tiles})
+    yield clock.numbers(WAITING, start, {"tiles": group.waiting})
     for ipu in range(target.ipus):
         process = FIRST_IPU + ipu
         if group.sync:

@@ -370,6 +370,7 @@ def test_help_shows_commands_that_run(
     commands = {"summary", "tiles", "tensor", "program", "graph", "report", "steps"}
     commands |= {"memory", "tile", "liveness", "diff"}
     assert {words[0] for words in shown} == commands
+    monkeypatch.setattr("webbrowser.open", lambda url: True)
     for name in ("run.json", "base.json"):
         Engine(Graph(), Sequence()).report().save(tmp_path / name)
     for words in shown:

@@ -2,8 +2,8 @@
 
     poplite-viz tiles heat.py:build
 
-A subcommand is a module beside this one.  Anything slow is imported by the subcommand that
-needs it.
+A subcommand is a module of `graphs` or of `reports`.  Anything slow is imported by the subcommand
+that needs it.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import traceback
 from collections.abc import Sequence
 
 from poplite.errors import PopliteError
-from poplite.tools.viz import (
-    graph,
+from poplite.tools.viz.flags import Commands, Run, set_run, terminal_columns
+from poplite.tools.viz.graphs import graph, program, summary, tensor, tiles
+from poplite.tools.viz.reports import (
+    diff,
+    exchange,
     liveness,
     memory,
-    program,
+    ops,
     report,
-    summary,
-    tensor,
+    steps,
     tile,
-    tiles,
+    trace,
 )
-from poplite.tools.viz.flags import Commands, Run, set_run, terminal_columns
-from poplite.tools.viz.profile import diff, exchange, ops, steps, trace
 
 EPILOG = """\
 examples:

@@ -1,1 +1,0 @@
-"""Subcommands that tell what runs took: steps, exchange, operations, order, changes."""
