@@ -65,7 +65,7 @@ def test_pairs_of_tiles_are_by_receiver_and_source() -> None:
 def test_reasons_are_summed_over_executions() -> None:
     (first, *_) = traffic_of(report_of(5, times=7), step="1").reasons
     assert (first.bytes, first.why) == (7 * 5 * 4, "goes to other tiles")
-    assert first.at.startswith("tests/unit/viz/test_exchange.py:")
+    assert first.at.startswith("tests/unit/viz/test_exchange_picture.py:")
 
 
 def test_what_goes_within_ipus_and_between_them_is_counted_once() -> None:
