@@ -3,8 +3,8 @@
     poplite: compiling vertex class 3 of 17: Blur       when compiling takes longer than a second
     poplite: run 'main': 1,200 of 5,000 steps, 12 s     with progress=True
 
-On a terminal, `rich` draws a bar; otherwise there are lines, at most one per second.  A notebook shows
-standard error as a red block for each line, so it gets one line below the cell, which changes.
+On a terminal, `rich` draws a bar; otherwise there are lines, at most one per second.  A notebook
+shows standard error as red blocks, so it gets one line below the cell, which changes.
 """
 
 from __future__ import annotations
