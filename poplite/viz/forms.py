@@ -7,6 +7,7 @@ gather the data of a picture and have it drawn by what these functions return::
     tile_load       TileLoad      tiles_forms
     report_maps     TileMap       map_forms
     ownership_of    Ownership     tensor_forms
+    frames_of       RegionFrames  regions_forms
     summary_of      Summary       summary_forms
     program_tree    ProgramTree   program_forms
     dataflow_of     Dataflow      dataflow_forms
@@ -26,6 +27,10 @@ from poplite.viz.draw.terminal import Style
 from poplite.viz.program.svg import draw_program_svg
 from poplite.viz.program.text import draw_program_text
 from poplite.viz.program.tree import ProgramTree, program_json
+from poplite.viz.regions.frames import RegionFrames, regions_json
+from poplite.viz.regions.page import regions_page
+from poplite.viz.regions.svg import draw_regions_svg
+from poplite.viz.regions.text import draw_regions_text
 from poplite.viz.summary import Summary, draw_summary_svg, draw_summary_text, summary_json
 from poplite.viz.tensor.ownership import Ownership, tensor_json
 from poplite.viz.tensor.page import tensor_page
@@ -79,6 +84,16 @@ def tensor_forms(owned: Ownership) -> Forms:
         partial(draw_tensor_svg, owned),
         partial(tensor_json, owned),
         partial(tensor_page, owned),
+    )
+
+
+def regions_forms(shown: RegionFrames) -> Forms:
+    """Return the forms of a tensor's intervals, operation by operation."""
+    return Forms(
+        partial(draw_regions_text, shown),
+        partial(draw_regions_svg, shown),
+        partial(regions_json, shown),
+        partial(regions_page, shown),
     )
 
 

@@ -36,7 +36,12 @@ from poplite.viz import (
     tiles_text,
 )
 from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
+from poplite.viz.draw.terminal import Style
+from poplite.viz.forms import regions_forms
 from poplite.viz.program.tree import program_json, program_tree
+from poplite.viz.regions.field import frames_of_field
+from poplite.viz.regions.frames import RegionFrames, frames_of, regions_json
+from poplite.viz.regions.operations import read_operation
 from poplite.viz.summary import summary_json, summary_of
 
 HERE = Path(__file__).parent
@@ -111,6 +116,27 @@ def every() -> tuple[Graph, Program]:
     return graph, program
 
 
+def rows() -> RegionFrames:
+    """Every other column of some rows, turned and repeated."""
+    x = Graph(Target(tiles=4)).add_variable(FLOAT, (6, 8), "x", mapping="linear")
+    chain = "1:5, ::2", "dimShuffle(1, 0)", "reverse 0", "broadcast 2 1"
+    return frames_of(x, list(map(read_operation, chain)))
+
+
+def joined() -> RegionFrames:
+    """Two variables put together, one of them without tiles."""
+    graph = Graph(Target(tiles=4))
+    x = graph.add_variable(FLOAT, (4, 6), "model/x", mapping="linear")
+    graph.add_variable(FLOAT, (2, 6), "広い <y>")
+    chain = "1:3", "concat 広い <y>", "flatten", "subSample 3 0"
+    return frames_of(x, list(map(read_operation, chain)))
+
+
+def large() -> RegionFrames:
+    """A plate in blocks, of which columns are taken."""
+    return frames_of(plate(), list(map(read_operation, ("8:40", "dimShuffle 1,0"))))
+
+
 PICTURES: dict[str, Callable[[], str]] = {
     "tiles_spread.txt": lambda: tiles_text(spread()),
     "tiles_spread_ascii.txt": lambda: tiles_text(spread(), ascii_only=True, width=60),
@@ -159,6 +185,14 @@ PICTURES: dict[str, Callable[[], str]] = {
     "graph_fan.svg": lambda: graph_svg(*fan()),
     "graph_fan_collapsed.txt": lambda: graph_text(*fan(), max_nodes=10),
     "graph_fan_collapsed.svg": lambda: graph_svg(*fan(), max_nodes=10),
+    "regions_rows.txt": lambda: regions_forms(rows()).text(Style()),
+    "regions_rows_ascii.txt": lambda: regions_forms(rows()).text(Style(ascii_only=True, width=60)),
+    "regions_rows.svg": lambda: regions_forms(rows()).svg(),
+    "regions_rows.json": lambda: regions_json(rows()),
+    "regions_joined.txt": lambda: regions_forms(joined()).text(Style()),
+    "regions_joined.svg": lambda: regions_forms(joined()).svg(),
+    "regions_large.txt": lambda: regions_forms(large()).text(Style()),
+    "regions_field.txt": lambda: regions_forms(frames_of_field(net()[0], "back#3.x")).text(Style()),
     "tensor_machine.txt": lambda: tensor_text(tensor_of(machine()), "100:200, 300:400"),
 }
 

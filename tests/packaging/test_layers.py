@@ -30,7 +30,8 @@ ROOMS = {
     "simulator": "progress stopping | codegen | pricing | counting | compiled_parts | run | host"
     " | strict | carrying compiled_program interpreted_program | run_control | accounts"
     " | engine_arguments | engine",
-    "viz": "draw | tiles | tensor program | dataflow | summary | forms | notebook pictures",
+    "viz": "draw | tiles | tensor program | regions | dataflow | summary | forms"
+    " | notebook pictures",
 }
 """The same within these packages."""
 

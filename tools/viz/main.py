@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Sequence
 
 from poplite.errors import PopliteError
-from poplite.tools.viz import graph, program, report, summary, tensor, tiles
+from poplite.tools.viz import graph, program, regions, report, summary, tensor, tiles
 from poplite.tools.viz.flags import Commands, Run, set_run, terminal_columns
 
 EPILOG = """\
@@ -24,6 +24,7 @@ examples:
   poplite-viz tiles heat.py:build                          the tile map
   poplite-viz tensor heat.py:build a -o a.svg              as a picture
   poplite-viz tensor heat.py:build a --view '20:40, ::2'   a part of it
+  poplite-viz regions heat.py:build a --op 'dimShuffle 1,0'   in which order?
   poplite-viz program heat.py:build --counts               how often?
   poplite-viz graph heat.py:build --around a               near a variable
   poplite-viz report run.json                              what did it take?
@@ -78,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (summary, tiles, tensor, program, graph, report):
+    for command in (summary, tiles, tensor, regions, program, graph, report):
         command.add(commands)
     _add_doctor(commands)
     return parser

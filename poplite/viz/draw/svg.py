@@ -135,10 +135,15 @@ class Canvas:
         """Add a path; `data` holds its commands."""
         self._parts.append(f'<path d="{data}" class="{kind}"/>')
 
-    def open(self, kind: str, *, tip: str = "") -> None:
-        """Open a group; what is added until `close` belongs to it."""
+    def open(self, kind: str, *, tip: str = "", key: int | None = None, down: float = 0) -> None:
+        """Open a group; what is added until `close` belongs to it, and stands lower by `down`.
+
+        Scripts of a page find the same thing in several groups by its `key`.
+        """
         title = f"<title>{escape(tip)}</title>" if tip else ""
-        self._parts.append(f'<g class="{kind}">{title}')
+        known = "" if key is None else f' data-key="{key}"'
+        moved = f' transform="translate(0 {number(down)})"' if down else ""
+        self._parts.append(f'<g class="{kind}"{known}{moved}>{title}')
 
     def close(self) -> None:
         """Close the group opened last."""
@@ -205,7 +210,10 @@ def _fixed() -> str:
         ".halo{stroke-width:4;stroke-linejoin:round}",
         ".flush{shape-rendering:crispEdges}",
         ".seam{stroke-width:.75}",
+        ".seam text{stroke:none}",
         ".hatch{stroke-width:1.2}",
+        ".ribbon{fill-opacity:.4}",
+        ".haze{fill-opacity:.12}",
         ".veil{fill-opacity:.72;fill-rule:evenodd;pointer-events:none}",
     ]
     rules += [f".c{k}{{fill:{color}}}" for k, color in enumerate(CATEGORIES)]
