@@ -7,6 +7,7 @@ a notebook asks for the first time::
     Tensor, TileMapping, ComputeSet, Graph, Program, Report
          |  is a
     Displayed._repr_html_() - - by name - -> poplite.viz.notebook.html(value)
+    Report.to_html() - - - - - by name - -> poplite.viz.page.report_page(report)
 
 `Graph.output_vertex_graph` gets its text the same way.  This is the only way from below
 `poplite.viz` into it.
@@ -19,6 +20,7 @@ from importlib import import_module
 
 _PICTURES = "poplite.viz.notebook"
 _DATAFLOW = "poplite.viz.dataflow.dot"
+_PAGE = "poplite.viz.page"
 
 
 class Displayed:
@@ -45,3 +47,9 @@ def dataflow_dot(graph: Displayed, programs: Iterable[Displayed]) -> str:
     """
     text: str = import_module(_DATAFLOW).programs_dot(graph, programs)
     return text
+
+
+def report_page(report: Displayed, title: str) -> str:
+    """Return a report as an HTML page; the module that makes it is found by its name as well."""
+    page: str = import_module(_PAGE).report_page(report, title=title)
+    return page

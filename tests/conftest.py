@@ -49,6 +49,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "deep: runs with --depth=full only")
+    config.addinivalue_line("markers", "browser: opens pages in Chromium, where it is installed")
     settings.load_profile(config.getoption("depth"))
 
 

@@ -2,10 +2,11 @@
 
 `diff_of` compares any two, for people to read::
 
-    cycles           1,204 -> 1,100         -104    -8.6%
-    fullest tile     640 B -> 960 B       +320 B   +50.0%
-    steps
-      'blur'         200 -> 96              -104   -52.0%
+                     before   after   change
+    cycles            1,204   1,100     -104    -8.6%
+    fullest tile, B     640     960     +320   +50.0%
+    cycles of steps:
+      blur              200      96     -104   -52.0%
 
 Steps are matched by name, so that programs may be divided differently.  `steps_since` subtracts an
 earlier report of the same engine from a later one, for traces: step by step, and tile by tile.
@@ -17,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from poplite.report.execution import ExecutionStep, Phase, TilePairs, TypeCycles
+from poplite.report.execution import Execution, ExecutionStep, Phase, TilePairs, TypeCycles
 from poplite.report.findings import NAME
 from poplite.report.per_tile import PerTile
 from poplite.text import amount, shortened
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
 MOST = 20
 """Most changes of one kind that are printed."""
 
+LONGEST_HEAD = 20
+"""Most characters of the name of a report above its column."""
+
+LEAST_NAME = 12
+"""Characters that are left of a name, however little room there is."""
 
 MANY = 10
 """So many times more is told as that, not in percent."""
@@ -91,19 +97,51 @@ class ReportDiff:
     phases: tuple[Change, ...]
     memory: tuple[Change, ...]
 
-    def __str__(self) -> str:
-        lines = _table(self.totals) or ["neither cycles nor memory are modelled in both"]
-        for title, changes in (
-            ("cycles of steps", self.steps),
-            ("cycles by phase", self.phases),
-            ("bytes of memory", self.memory),
-        ):
-            changed = [each for each in changes if each.change]
-            lines.append(f"{title}: {'' if changed else 'no change'}".rstrip())
-            lines += [f"  {line}" for line in _table(changed[:MOST])]
-            if len(changed) > MOST:
-                lines.append(f"  ... {len(changed) - MOST:,} more")
+    def sections(self) -> Mapping[str, tuple[Change, ...]]:
+        """Return what changed, by title; numbers that stayed the same are left out."""
+        named = {
+            "cycles of steps": self.steps,
+            "cycles by phase": self.phases,
+            "bytes of memory": self.memory,
+        }
+        return {name: tuple(c for c in changes if c.change) for name, changes in named.items()}
+
+    def text(
+        self,
+        names: tuple[str, str] = ("before", "after"),
+        *,
+        top: int = MOST,
+        width: int | None = None,
+    ) -> str:
+        """Return what changed as text.
+
+        Args:
+            names: of the two reports, above their columns.
+            top: most changes of one kind.
+            width: columns to fit; None for lines as long as they are.
+
+        >>> print(ReportDiff((Change("cycles", 1204, 1100),), (), (), ()).text(top=1))
+                before  after  change
+        cycles   1,204  1,100    -104  -8.6%
+        cycles of steps: no change
+        cycles by phase: no change
+        bytes of memory: no change
+        """
+        rows = [(each.name, each) for each in self.totals]
+        rows += [(f"  {c.name}", c) for found in self.sections().values() for c in found[:top]]
+        table = _Table(rows, names, width)
+        lines = [*table.heading, *(table.line(each.name, each) for each in self.totals)]
+        if not self.totals:
+            lines = ["neither cycles nor memory are modelled in both"]
+        for title, changes in self.sections().items():
+            lines.append(f"{title}: {'' if changes else 'no change'}".rstrip())
+            lines += [table.line(f"  {each.name}", each) for each in changes[:top]]
+            if len(changes) > top:
+                lines.append(f"  ... {len(changes) - top:,} more")
         return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text()
 
     def __repr__(self) -> str:
         changed = sum(1 for each in self.steps if each.change)
@@ -113,8 +151,9 @@ class ReportDiff:
 def diff_of(before: Report, after: Report) -> ReportDiff:
     """Return what changed from one report to another."""
     totals = []
-    if before.cycles is not None and after.cycles is not None:
-        totals.append(Change("cycles", before.cycles, after.cycles))
+    took = execution_of(before).cycles, execution_of(after).cycles
+    if took[0] is not None and took[1] is not None:
+        totals.append(Change("cycles", took[0], took[1]))
     one, other = before.compilation.modelled, after.compilation.modelled
     memory: tuple[Change, ...] = ()
     if one is not None and other is not None:
@@ -156,13 +195,21 @@ def _changes(before: Mapping[str, int], after: Mapping[str, int]) -> tuple[Chang
     return tuple(sorted(changes, key=lambda each: -abs(each.change)))
 
 
+def execution_of(report: Report) -> Execution:
+    """Return what ran; where nothing did, what one run takes as compiled."""
+    steps = tuple(report.places)
+    cycles = None if report.cycles is None else sum(step.cycles for step in steps)
+    return replace(report.execution, steps=steps, cycles=cycles)
+
+
 def _steps(report: Report) -> dict[str, int]:
-    return _summed((step.name, step.cycles) for step in report.execution.steps)
+    return _summed((step.name, step.cycles) for step in report.places)
 
 
 def _phases(report: Report) -> dict[str, int]:
-    cycles: dict[str, int] = {"sync": report.execution.sync_cycles}
-    for kind, average in report.execution.phase_cycles().items():
+    execution = execution_of(report)
+    cycles: dict[str, int] = {"sync": execution.sync_cycles}
+    for kind, average in execution.phase_cycles().items():
         cycles[kind] = round(average)
     return cycles
 
@@ -178,23 +225,41 @@ def _summed(numbers: Iterable[tuple[str, int]]) -> dict[str, int]:
     return totals
 
 
-def _table(changes: Iterable[Change]) -> list[str]:
-    rows = [
-        (
-            shortened(each.name, NAME),
-            f"{each.before:,}",
-            f"{each.after:,}",
-            f"{each.change:+,}",
-            each.percent,
-        )
-        for each in changes
-    ]
-    widths = [max(len(row[column]) for row in rows) for column in range(5)] if rows else []
-    return [
-        f"{name:<{widths[0]}}  {before:>{widths[1]}} -> {after:>{widths[2]}}"
-        f"  {change:>{widths[3]}}  {percent:>{widths[4]}}"
-        for name, before, after, change, percent in rows
-    ]
+class _Table:
+    """Columns of changes, under the names of the two reports."""
+
+    def __init__(
+        self, rows: Sequence[tuple[str, Change]], names: tuple[str, str], width: int | None
+    ) -> None:
+        longest = max((len(name) for name, _ in rows), default=0)
+        numbers = [_numbers(change) for _, change in rows]
+        heads, told = [shortened(name, LONGEST_HEAD) for name in names], []
+        for _ in range(2):
+            columns = zip((*heads, "change", ""), *numbers, strict=True)
+            self.widths = [max(map(len, column)) for column in columns]
+            room = NAME if width is None else width - sum(self.widths) - 2 * len(self.widths)
+            if heads == ["before", "after"] or (
+                heads[0] != heads[1] and room >= min(longest, NAME)
+            ):
+                break
+            heads = ["before", "after"]
+            told = [f"{head:<6}  {name}" for head, name in zip(heads, names, strict=True)]
+        self.name_width = min(longest, NAME, max(LEAST_NAME, room))
+        self.heading = [*told, self._joined("", (*heads, "change", ""))]
+
+    def line(self, name: str, change: Change) -> str:
+        """Return the line of a change."""
+        indent = len(name) - len(name.lstrip())
+        shown = shortened(name.lstrip(), self.name_width - indent)
+        return self._joined(" " * indent + shown, _numbers(change))
+
+    def _joined(self, name: str, numbers: tuple[str, ...]) -> str:
+        cells = (f"{text:>{width}}" for text, width in zip(numbers, self.widths, strict=True))
+        return "  ".join([f"{name:<{self.name_width}}", *cells]).rstrip()
+
+
+def _numbers(change: Change) -> tuple[str, ...]:
+    return f"{change.before:,}", f"{change.after:,}", f"{change.change:+,}", change.percent
 
 
 def _step_since(later: ExecutionStep, earlier: ExecutionStep) -> ExecutionStep:

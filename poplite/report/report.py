@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from poplite.display import Displayed
+from poplite.display import Displayed, report_page
 from poplite.errors import FileLoadError
 from poplite.files import replacing
 from poplite.report.compilation import Compilation
@@ -16,6 +16,8 @@ from poplite.source import here
 from poplite.text import amount
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from poplite.report.diff import ReportDiff
     from poplite.report.execution import ExecutionStep
     from poplite.report.findings import Insights
@@ -83,6 +85,11 @@ class Report(Displayed):
     def is_run(self) -> bool:
         """Whether anything has run."""
         return bool(self.execution.runs or self.execution.num_steps)
+
+    @property
+    def places(self) -> Sequence[ExecutionStep]:
+        """What each place of the programs took; where nothing ran, what one run takes."""
+        return self.execution.steps if self.is_run else self.compilation.planned
 
     @property
     def cycles(self) -> int | None:
@@ -257,6 +264,23 @@ class Report(Displayed):
         from poplite.report.json_form import from_json
 
         return from_json(Report, text, repr(os.fspath(path)))
+
+    def to_html(self, *, title: str = "poplite report") -> str:
+        """Return the report as a page: pictures of tiles, memory, time and programs to click on.
+
+        Args:
+            title: what the page says that it shows.
+
+        Returns:
+            The content of a file, which needs no other file and no network; equal reports and
+            titles give equal text.
+
+        >>> import poplite as pl
+        >>> engine = pl.Engine(pl.Graph(pl.Target(tiles=4)), pl.Sequence())
+        >>> engine.report().to_html(title="nothing yet").splitlines()[0]
+        '<!doctype html>'
+        """
+        return report_page(self, title)
 
     def rows(self) -> dict[str, str]:
         """Return the most important numbers as words, by name."""

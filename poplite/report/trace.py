@@ -1,15 +1,4 @@
-"""What ran in which order, for viewing in Perfetto or Chrome.
-
-    IPU 0   steps       | blur                                  | a to b       |
-            phases      | sync | exchange | compute             | sync | exch. |
-            tile 7      |      | exch. | compute                |      | ex    |
-
-Steps are shown one after the other, as all tiles meet between them; within a step each tile
-proceeds independently until the next sync.  Time is cycles at the clock of the target.
-
-Format: "Trace Event Format", complete events (X) and names (M); Perfetto, "Visualizing external
-trace formats": events of one track must not overlap, so times are whole nanoseconds.
-"""
+"""What ran in which order, for viewing in Perfetto or Chrome; `trace_events` writes it."""
 
 from __future__ import annotations
 
@@ -17,25 +6,16 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64
 from poplite.errors import InvalidTileMapping, UnknownName
 from poplite.files import replacing
 from poplite.machine.target import Target
-from poplite.report.execution import Execution, ExecutionStep, between_syncs
+from poplite.report.execution import Execution, ExecutionStep
+from poplite.report.memory import Memory
 from poplite.source import here
 from poplite.text import amount, clipped
-
-STEPS, PHASES, FIRST_TILE = range(1, 4)
-"""Tracks of each IPU: steps, phases of its slowest tile, single tiles.  Perfetto takes process and
-thread 0 for the idle ones of an operating system, so both are counted from 1."""
-
-FIRST_IPU = 1
-
-Event = dict[str, Any]
 
 
 @dataclass(slots=True, repr=False, eq=False)
@@ -47,16 +27,20 @@ class Trace:
         steps: what ran, in order, a step that ran several times as often; its numbers are sums over
             all its executions in the trace.
         is_complete: whether all steps were recorded: there may have been more than the limit.
+        memory: what the memory of tiles holds.
+        replicas: how many replicas do what is told of one.
     """
 
     target: Target
     steps: Sequence[ExecutionStep] = ()
     is_complete: bool = True
+    memory: Memory | None = None
+    replicas: int = 1
 
     @property
     def cycles(self) -> int:
         """Cycles of all steps that were recorded."""
-        return sum(cycles for _, cycles in self._taken())
+        return sum(cycles for _, cycles in self.taken())
 
     def to_json(self, tiles: Iterable[int] | None = None) -> str:
         """Return the trace in Chrome's format.
@@ -68,8 +52,15 @@ class Trace:
         Raises:
             InvalidTileMapping: when there is no such tile.
         """
-        events = [*_names(self.target, shown := self._tiles(tiles)), *self._events(shown)]
-        other = {"cycles": self.cycles, "complete": self.is_complete, "target": repr(self.target)}
+        from poplite.report.trace_events import events_of
+
+        events = events_of(self, self._tiles(tiles))
+        other = {
+            "cycles": self.cycles,
+            "complete": self.is_complete,
+            "replicas": self.replicas,
+            "target": repr(self.target),
+        }
         outer = {"displayTimeUnit": "ns", "otherData": other, "traceEvents": events}
         return json.dumps(outer, separators=(",", ":")) + "\n"
 
@@ -111,43 +102,14 @@ class Trace:
             )
         return shown
 
-    def _taken(self) -> Iterator[tuple[ExecutionStep, int]]:
-        """Yield steps with their cycles: on average, in whole numbers that add up to all."""
+    def taken(self) -> Iterator[tuple[ExecutionStep, int]]:
+        """Yield what ran, in order, with its cycles: on average, in whole numbers that add up."""
         ran: dict[int, int] = {}
         for step in self.steps:
             before = ran.get(id(step), 0)
             ran[id(step)] = before + 1
             first, last = (step.cycles * n // step.executions for n in (before, before + 1))
             yield step, last - first
-
-    def _events(self, tiles: Sequence[int]) -> Iterator[Event]:
-        parts: dict[int, list[_Slice]] = {}
-        begin = 0
-        for step, cycles in self._taken():
-            if id(step) not in parts:
-                parts[id(step)] = list(_slices(step, tiles))
-            end = begin + cycles
-            for ipu in range(self.target.ipus):
-                yield self._event(_Slice(ipu, STEPS, step.name, begin, end, "step"), 0)
-            for part in parts[id(step)]:
-                yield self._event(part, begin)
-            begin = end
-
-    def _event(self, part: _Slice, begin: int) -> Event:
-        first, last = (self._nanoseconds(begin + at) for at in (part.begin, part.end))
-        return {
-            "name": part.name,
-            "cat": part.kind,
-            "ph": "X",
-            "pid": FIRST_IPU + part.ipu,
-            "tid": part.track,
-            "ts": first / 1000,
-            "dur": (last - first) / 1000,
-            "args": {"cycles": part.end - part.begin},
-        }
-
-    def _nanoseconds(self, cycles: int) -> int:
-        return round(cycles * 1e9 / self.target.clock_hz)
 
 
 def order_of(execution: Execution, trace: Trace) -> tuple[tuple[int, int], ...]:
@@ -166,50 +128,3 @@ def order_of(execution: Execution, trace: Trace) -> tuple[tuple[int, int], ...]:
         times = found.pop()[1] if found and found[-1][0] == place else 0
         found.append((place, times + 1))
     return tuple(found)
-
-
-@dataclass(frozen=True, slots=True)
-class _Slice:
-    """A stretch of time on a track, in cycles since the beginning of its step."""
-
-    ipu: int
-    track: int
-    name: str
-    begin: int
-    end: int
-    kind: str
-
-
-def _names(target: Target, tiles: Sequence[int]) -> Iterator[Event]:
-    """Yield the names of processes and threads: IPUs and tracks."""
-    for ipu in range(target.ipus):
-        process = {"ph": "M", "pid": FIRST_IPU + ipu}
-        yield {"name": "process_name", "args": {"name": f"IPU {ipu}"}, **process}
-        tracks = {STEPS: "steps", PHASES: "phases"}
-        tracks |= {FIRST_TILE + t: f"tile {t}" for t in tiles if target.ipu_of(t) == ipu}
-        for track, name in tracks.items():
-            yield {"name": "thread_name", "tid": track, "args": {"name": name}, **process}
-            order = {"sort_index": track}
-            yield {"name": "thread_sort_index", "tid": track, "args": order, **process}
-
-
-def _slices(step: ExecutionStep, tiles: Sequence[int]) -> Iterator[_Slice]:
-    """Yield what one execution of a step does on the tracks of phases and tiles."""
-    size, at = step.target.tiles_per_ipu, 0
-    for group in between_syncs(step.phases):
-        cycles = [phase.tile_cycles.array() // step.executions for phase in group]
-        total: Int64 = np.sum(cycles, axis=0)
-        sync = group[0].sync // step.executions
-        for ipu in range(step.target.ipus):
-            if sync:
-                yield _Slice(ipu, PHASES, "sync", at, at + sync, "sync")
-            slowest = ipu * size + int(total[ipu * size : (ipu + 1) * size].argmax())
-            own = [tile for tile in tiles if tile // size == ipu]
-            for track, tile in [(PHASES, slowest), *((FIRST_TILE + t, t) for t in own)]:
-                begin = at + sync
-                for phase, busy in zip(group, cycles, strict=True):
-                    end = begin + int(busy[tile])
-                    if end > begin:
-                        yield _Slice(ipu, track, phase.kind, begin, end, phase.kind)
-                    begin = end
-        at += sync + int(total.max())

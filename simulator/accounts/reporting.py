@@ -98,7 +98,10 @@ def traced(executable: Executable, accounts: Accounts, runs: Runs, limit: int) -
             at=here(),
             fix="engine.tracing(), for the first 10,000 steps",
         )
-    trace, recording = Trace(executable.target), Recording(LAUNCHES * limit)
+    trace = Trace(executable.target, replicas=executable.layout.replicas)
+    if executable.memory is not None:
+        trace.memory = memory_of_plan(executable.memory, executable.programs)
+    recording = Recording(LAUNCHES * limit)
     earlier = accounts.totals()
     try:
         with runs.recorded(recording):

@@ -251,11 +251,11 @@ def test_plain_characters_where_blocks_cannot_be_written(
         ([], "required: COMMAND"),
         (["draw"], "invalid choice: 'draw'"),
         (["tiles"], "required: TARGET"),
-        (["tiles", "net.py"], "'net.py' names no callable; write file.py:callable"),
-        (["tiles", "net.py:"], "names no callable"),
+        (["summary", "net.py"], "'net.py' names no callable; write file.py:callable"),
+        (["summary", "net.py:"], "names no callable"),
         (["tensor", "net.py:build"], "required: NAME"),
         (["tiles", "net.py:build", "--width", "20"], "'20' is not a number of columns from 60"),
-        (["tiles", "net.py:build", "--format", "png"], "invalid choice: 'png'"),
+        (["tiles", "net.py:build", "--format", "pdf"], "invalid choice: 'pdf'"),
     ],
 )
 def test_a_wrong_command_line_exits_with_2(
@@ -367,7 +367,7 @@ def test_help_shows_commands_that_run(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     shown = [shlex.split(line) for line in re.findall(r"^  poplite-viz (.*?)  ", EPILOG, re.M)]
-    commands = {"summary", "tiles", "tensor", "program", "graph", "report"}
+    commands = {"summary", "tiles", "tensor", "program", "graph", "report", "steps"}
     assert {words[0] for words in shown} == commands
     Engine(Graph(), Sequence()).report().save(tmp_path / "run.json")
     for words in shown:

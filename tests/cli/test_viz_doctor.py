@@ -35,7 +35,7 @@ def test_says_what_is_there(cache: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["doctor"]) == 0
     said = capsys.readouterr().out
     names = [line[2:14].strip() for line in said.splitlines()]
-    assert names == ["poplite", "python", "numpy", "numba", "graphviz", "cache folder"]
+    assert names == ["poplite", "python", "numpy", "numba", "graphviz", "png", "cache folder"]
     assert "graphviz      dot\n" in said
     assert f"numpy         {np.__version__}" in said
     assert f"{cache}  writable, 0 compiled" in said

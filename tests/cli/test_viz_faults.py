@@ -183,7 +183,7 @@ def test_an_unknown_variable_of_the_tile_map(capsys: pytest.CaptureFixture[str])
     [
         ("no/such/map.svg", r"there is no folder 'no/such'(.|\n)*try: mkdir -p no/such"),
         (".", r"cannot write '\.': it is a folder"),
-        ("map.png", r"format of 'map\.png' from its suffix '\.png'(.|\n)*-o map\.svg"),
+        ("map.pdf", r"format of 'map\.pdf' from its suffix '\.pdf'(.|\n)*-o map\.svg"),
         ("map", r"from its suffix ''(.|\n)*-o map\.svg"),
     ],
 )

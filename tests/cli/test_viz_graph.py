@@ -201,8 +201,8 @@ def test_the_built_in_layout_on_request_says_nothing(
     ("arguments", "message"),
     [
         (["--layout", "dot", "-o", "a.svg"], "cannot draw svg with dot: no Graphviz found"),
-        (["-o", "a.png"], "cannot draw png with dot: no Graphviz found"),
-        (["-o", "a.pdf", "--layout", "builtin"], "the built-in layout draws svg, not pdf"),
+        (["-o", "a.pdf"], "cannot draw pdf with dot: no Graphviz found"),
+        (["-o", "a.pdf", "--layout", "builtin"], "built-in layout draws svg and png, not pdf"),
     ],
 )
 def test_what_needs_graphviz_is_refused_before_the_program_runs(
@@ -213,6 +213,14 @@ def test_what_needs_graphviz_is_refused_before_the_program_runs(
     assert message in said
     assert "try: " in said
     assert not list(folder.glob("a.*"))
+
+
+def test_without_graphviz_the_built_in_layout_draws_a_png_too(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["graph", "net.py:build", "-o", "step.png"]) == 0
+    assert (folder / "step.png").read_bytes()[1:4] == b"PNG"
+    assert "dot -Tpng step.gv -o step.png\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["svg", "png", "pdf"])

@@ -30,8 +30,8 @@ ROOMS = {
     "simulator": "progress stopping | codegen | pricing | counting | compiled_parts | run | host"
     " | strict | carrying compiled_program interpreted_program | run_control | accounts"
     " | engine_arguments | engine",
-    "viz": "draw | tiles | tensor program | regions | dataflow | summary | forms"
-    " | notebook pictures",
+    "viz": "draw | memory | steps | tiles liveness one_tile tensor program exchange ops compare"
+    " | regions | dataflow | page | summary | forms | notebook pictures",
 }
 """The same within these packages."""
 

@@ -71,6 +71,7 @@ def examine() -> list[Finding]:
         Finding("python", f"{python}  {sys.executable}"),
         *(package(name, use) for name, use in PACKAGES.items()),
         layout(),
+        png(),
         cache(),
     ]
 
@@ -106,8 +107,21 @@ def layout() -> Finding:
     picture = graphviz_picture("digraph { a -> b }", "svg")
     if picture.content is not None:
         return Finding("graphviz", ", ".join(name for name, _ in graphviz_links()))
-    state = f"{picture.reason}: graphs are drawn by the built-in layout, and only as svg"
+    state = f"{picture.reason}: graphs are drawn by the built-in layout, and not as pdf"
     return Finding("graphviz", state, 'pip install "poplite[dot]", or install Graphviz')
+
+
+def png() -> Finding:
+    """Report whether pictures can be written as PNG.
+
+    >>> png().fault
+    False
+    """
+    from poplite.viz.draw.png import INSTALL, is_possible
+
+    if is_possible():
+        return Finding("png", "pillow")
+    return Finding("png", "pillow is missing: pictures are written as text and svg", INSTALL)
 
 
 def cache() -> Finding:

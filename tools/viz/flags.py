@@ -32,6 +32,51 @@ def add_picture(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> N
     parser.add_argument(
         "target", metavar="TARGET", type=_target, help="file.py:callable or module:callable"
     )
+    _add_given(parser)
+    add_output(parser, formats=formats)
+
+
+def add_report(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:
+    """Add what a picture of a report takes: the target or saved file, where to write, and how.
+
+    `load_report` makes the report of it.
+    """
+    parser.add_argument(
+        "target",
+        metavar="TARGET|SAVED",
+        help="file.py:callable, or a file of report.save or executable.save",
+    )
+    _add_given(parser)
+    add_program(parser)
+    parser.add_argument(
+        "--vertices",
+        metavar="FILE.py|MODULE",
+        action="append",
+        default=[],
+        help="where the vertex classes of a saved executable are defined",
+    )
+    add_output(parser, formats=formats)
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """Add whether the program of a TARGET runs; `load_report` reads it."""
+    runs = parser.add_mutually_exclusive_group()
+    runs.add_argument(
+        "--run",
+        dest="execute",
+        action="store_true",
+        default=None,
+        help="run it once, with zeros in its streams; else one that needs streams is not run",
+    )
+    runs.add_argument(
+        "--no-run",
+        dest="execute",
+        action="store_false",
+        help="only compile it, and tell what one run takes",
+    )
+
+
+def _add_given(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--arg",
         metavar="NAME=VALUE",
@@ -41,7 +86,6 @@ def add_picture(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> N
         default=[],
         help="hand the callable an argument: a whole number, a number, true, false, or text",
     )
-    add_output(parser, formats=formats)
 
 
 def add_program(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +104,7 @@ def add_output(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> No
         help=f"write to FILE, as its suffix says ({suffixes}); - is standard output",
     )
     parser.add_argument(
-        "--format", choices=formats, help=f"{formats[0]} unless the suffix says otherwise"
+        "-f", "--format", choices=formats, help=f"{formats[0]} unless the suffix says otherwise"
     )
     parser.add_argument(
         "--width",
@@ -99,12 +143,19 @@ def command(*words: str) -> str:
 def build_flags(arguments: argparse.Namespace) -> list[str]:
     """Return the flags that say what a target builds, and which program of it is meant.
 
+    Also those of a report: where vertex classes are, and whether the program runs.
+
     >>> build_flags(argparse.Namespace(given=[("rows", 20)], program="step"))
     ['--arg', 'rows=20', '--program', 'step']
     """
     flags = [word for name, value in arguments.given for word in ("--arg", f"{name}={value}")]
     program: str | None = getattr(arguments, "program", None)
-    return flags if program is None else [*flags, "--program", program]
+    if program is not None:
+        flags += ["--program", program]
+    for place in getattr(arguments, "vertices", ()):
+        flags += ["--vertices", place]
+    run = {True: ["--run"], False: ["--no-run"], None: []}
+    return flags + run[getattr(arguments, "execute", None)]
 
 
 def _target(text: str) -> str:
@@ -139,6 +190,17 @@ def _width(text: str) -> int:
     if not text.isdecimal() or int(text) < LEAST_WIDTH:
         message = f"{text!r} is not a number of columns from {LEAST_WIDTH} up"
         raise argparse.ArgumentTypeError(message)
+    return int(text)
+
+
+def count(text: str) -> int:
+    """Return a number from 1 up, the type of a flag.
+
+    >>> count("10")
+    10
+    """
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
     return int(text)
 
 

@@ -1,6 +1,6 @@
 """`poplite-viz graph`: the dataflow graph.
 
-SVG is laid out by Graphviz where there is one, else by the built-in layout, which also
+SVG and PNG are laid out by Graphviz where there is one, else by the built-in layout, which also
 leaves the DOT text beside the picture for a machine that has Graphviz.
 """
 
@@ -50,7 +50,7 @@ def add(commands: Commands) -> None:
         "--layout",
         choices=("auto", "dot", "builtin"),
         default="auto",
-        help="who places the nodes of an svg: auto is Graphviz, or else the built-in layout",
+        help="who places the nodes of an svg or png: auto is Graphviz, or else the built-in layout",
     )
     set_run(parser, _run)
 
@@ -87,12 +87,12 @@ def _check_layout(layout: str, form: str) -> None:
     """Refuse, before the user's program runs, what cannot be drawn here."""
     from poplite.viz.draw.graphviz_layout import graphviz_links
 
-    if layout == "builtin" and form != "svg":
+    if layout == "builtin" and form == "pdf":
         raise FileLoadError(
-            f"the built-in layout draws svg, not {form}",
+            f"the built-in layout draws svg and png, not {form}",
             fix=f"--format svg, or --layout dot for {form}",
         )
-    if (layout == "dot" or form != "svg") and not any(graphviz_links()):
+    if (layout == "dot" or form == "pdf") and not any(graphviz_links()):
         raise _no_graphviz(form, "no Graphviz found")
 
 
@@ -108,35 +108,51 @@ def _lay_out(flow: Dataflow, out: Destination, layout: str) -> None:
     """Write a picture by Graphviz, or by the built-in layout."""
     from poplite.viz.dataflow.dot import dataflow_dot
     from poplite.viz.draw.graphviz_layout import graphviz_picture
-    from poplite.viz.forms import dataflow_forms
 
     if layout == "builtin":
-        out.write(dataflow_forms(flow).svg())
+        _write_builtin(flow, out)
         return
     dot = dataflow_dot(flow)
     content, reason = graphviz_picture(dot, out.format)
     if content is not None:
         out.write(content)
         return
-    if layout == "dot" or out.format != "svg":
+    if layout == "dot" or out.format == "pdf":
         raise _no_graphviz(out.format, reason)
-    out.write(dataflow_forms(flow).svg())
+    _write_builtin(flow, out)
     beside = _write_beside(out.path, dot)
     if not out.quiet:
         drew = f"drew '{out.path}'" if out.path else "drew it"
         also = f" and wrote '{beside}'" if beside else ""
         print(f"poplite-viz: {reason}; {drew} with the built-in layout{also}.", file=sys.stderr)
-        run = shlex.join(["dot", "-Tsvg", str(beside), "-o", str(out.path)]) if beside else ""
+        run = (
+            shlex.join(["dot", f"-T{out.format}", str(beside), "-o", str(out.path)])
+            if beside
+            else ""
+        )
         better = f"{INSTALL}   or install Graphviz" + (f" and run  {run}" if run else "")
         print(f"  better layout: {better}", file=sys.stderr)
 
 
+def _write_builtin(flow: Dataflow, out: Destination) -> None:
+    from poplite.viz.forms import dataflow_forms
+
+    picture = dataflow_forms(flow).svg()
+    if out.format == "png":
+        out.write_png(picture)
+    else:
+        out.write(picture)
+
+
 def _write_beside(picture: Path | None, dot: str) -> Path | None:
-    """Write DOT text beside an .svg, unless a file of that name is the user's own."""
+    """Write DOT text beside a picture, unless a file of that name is the user's own."""
     from poplite.files import write_text
     from poplite.viz.dataflow.dot import FIRST_LINE
 
-    if picture is None or picture.suffix.lower() != ".svg":  # /dev/stdout, for instance
+    if picture is None or picture.suffix.lower() not in (
+        ".svg",
+        ".png",
+    ):  # /dev/stdout, for instance
         return None
     path = picture.with_suffix(".gv")
     ours = path.is_file() and path.read_bytes().startswith(FIRST_LINE.encode())

@@ -83,11 +83,17 @@ def load_programs(
     it takes no such argument.
     """
     place, _, name = target.rpartition(":")
+    module = load_module(place)
     with contextlib.redirect_stdout(sys.stderr), _without_arguments(place):
-        module = _load_file(place) if place.endswith(".py") else _load_module(place)
         build = _find(module, place, name)
         result = _call(build, f"{place}:{name}", dict(given))
     return _checked(result, f"{place}:{name}")
+
+
+def load_module(place: str) -> ModuleType:
+    """Run a Python file, or import a module; raises FileLoadError when that fails."""
+    with contextlib.redirect_stdout(sys.stderr), _without_arguments(place):
+        return _load_file(place) if place.endswith(".py") else _load_module(place)
 
 
 @contextlib.contextmanager

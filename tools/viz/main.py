@@ -15,24 +15,48 @@ import traceback
 from collections.abc import Sequence
 
 from poplite.errors import PopliteError
-from poplite.tools.viz import graph, program, regions, report, summary, tensor, tiles
+from poplite.tools.viz import (
+    diff,
+    exchange,
+    graph,
+    liveness,
+    memory,
+    ops,
+    program,
+    regions,
+    report,
+    steps,
+    summary,
+    tensor,
+    tile,
+    tiles,
+    trace,
+)
 from poplite.tools.viz.flags import Commands, Run, set_run, terminal_columns
 
 EPILOG = """\
 examples:
   poplite-viz summary heat.py:build                        does it fit?
   poplite-viz tiles heat.py:build                          the tile map
+  poplite-viz tiles run.json --by waited                   which tiles wait?
   poplite-viz tensor heat.py:build a -o a.svg              as a picture
   poplite-viz tensor heat.py:build a --view '20:40, ::2'   a part of it
   poplite-viz regions heat.py:build a --op 'dimShuffle 1,0'   in which order?
   poplite-viz program heat.py:build --counts               how often?
   poplite-viz graph heat.py:build --around a               near a variable
-  poplite-viz report run.json                              what did it take?
+  poplite-viz memory heat.py:build --stack variable        what fills the tiles?
+  poplite-viz tile run.json 37                             what is on it?
+  poplite-viz liveness run.json                            and when?
+  poplite-viz report heat.py:build --open                  what does it take?
+  poplite-viz diff base.json run.json --fail-if 'cycles>+5%'  is it slower?
+  poplite-viz steps heat.py:build --timeline               who waits?
 
-TARGET is file.py:callable or module:callable; the callable takes no arguments
-and returns a Graph, (Graph, Program) or (Graph, {name: Program}).
+TARGET is file.py:callable or module:callable; the callable gets what --arg says
+and returns a Graph, (Graph, Program) or (Graph, {name: Program}). A report is
+also made of files that report.save or executable.save wrote.
 
-exit codes: 0 done, 1 a message says what is wrong, 2 the command line is wrong
+exit codes: 0 done, 1 a message says what is wrong, 2 the command line is wrong,
+3 a check of diff failed
 """
 
 
@@ -79,7 +103,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (summary, tiles, tensor, regions, program, graph, report):
+    subcommands = (
+        *(summary, tiles, tensor, regions, program, graph, memory, tile, liveness),
+        *(report, steps, exchange, ops, trace, diff),
+    )
+    for command in subcommands:
         command.add(commands)
     _add_doctor(commands)
     return parser

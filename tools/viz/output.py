@@ -19,12 +19,15 @@ from poplite.tools.viz.flags import command, drawn_width
 from poplite.viz.draw.terminal import Style
 
 if TYPE_CHECKING:
+    from poplite.viz.draw.svg import SvgText
     from poplite.viz.forms import Forms
 
 SUFFIXES = {
     ".txt": "txt",
     ".svg": "svg",
     ".json": "json",
+    ".csv": "csv",
+    ".md": "md",
     ".html": "html",
     ".gv": "dot",
     ".dot": "dot",
@@ -95,14 +98,33 @@ class Destination:
         match self.format:
             case "svg":
                 self.write(forms.svg())
+            case "png":
+                self.write_png(forms.svg())
             case "json":
                 assert forms.json is not None
                 self.write(forms.json())
+            case "csv":
+                assert forms.csv is not None
+                self.write(forms.csv())
             case "html":
                 assert forms.page is not None
                 self.write(forms.page(command(*words)))
             case _:
                 self.write(forms.text(self.text_style(arguments)))
+
+    def write_png(self, picture: SvgText) -> None:
+        """Write a picture as PNG; without Pillow, as SVG beside it, which is an error."""
+        from poplite.viz.draw.png import INSTALL, is_possible
+
+        if is_possible():
+            self.write(picture.png())
+            return
+        instead = "" if self.path is None else str(picture.write(self.path.with_suffix(".svg")))
+        raise FileLoadError(
+            "cannot draw a PNG: Pillow is not installed",
+            found=f"wrote {instead!r} instead" if instead else "",
+            fix=f"{INSTALL}, or --format svg",
+        )
 
     def write(self, picture: str | bytes) -> None:
         """Write a picture, and say so on standard error when it is a file.

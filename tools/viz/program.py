@@ -28,7 +28,7 @@ def add(commands: Commands) -> None:
         help="the program tree, with step numbers and source lines",
         description="Draw the program as a tree, with the step numbers that messages use.",
     )
-    add_picture(parser, formats=("txt", "svg", "json"))
+    add_picture(parser, formats=("txt", "svg", "png", "json"))
     add_program(parser)
     parser.add_argument(
         "--depth", metavar="N", type=_depth, help="fold what lies deeper than N levels"

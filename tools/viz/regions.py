@@ -20,7 +20,7 @@ def add(commands: Commands) -> None:
         description="Draw what operations make of a variable, one frame each, and the intervals "
         "of memory that it is made of; or a field of a vertex, and the copies it forces.",
     )
-    add_picture(parser, formats=("txt", "svg", "json", "html"))
+    add_picture(parser, formats=("txt", "svg", "png", "json", "html"))
     parser.add_argument(
         "name", metavar="NAME", nargs="?", help="name of the variable, with its scopes"
     )

@@ -1,13 +1,20 @@
-"""`poplite-viz report`: what an engine's report says, that was saved to a file."""
+"""`poplite-viz report`: what an engine's report says, as text, as a page, as a map, or compared."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
+import tempfile
+import webbrowser
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from poplite.tools.viz.flags import (
     Commands,
-    add_output,
+    add_report,
+    add_run,
     fitted,
     set_run,
     terminal_columns,
@@ -15,6 +22,7 @@ from poplite.tools.viz.flags import (
 
 if TYPE_CHECKING:
     from poplite.report import Report
+    from poplite.tools.viz.load_report import Loaded
     from poplite.tools.viz.output import Destination
 
 
@@ -23,39 +31,43 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "report",
         help="what runs took, or what changed from one report to another",
-        description="Print a report that report.save(FILE) wrote: cycles, memory, and what to "
-        "look at first. With a second one, print what changed.",
+        description="Build, compile and run a target once, or read a file that report.save or "
+        "executable.save wrote, and tell cycles, memory, and what to look at first: as text, or as "
+        "a page to click on (-o FILE.html). With a second report, tell what changed.",
     )
-    parser.add_argument("report", metavar="REPORT", help="a file that report.save wrote")
+    add_report(parser, formats=("txt", "html", "svg", "png", "json"))
     parser.add_argument("later", metavar="LATER", nargs="?", help="another one to compare with")
+    add_run(parser)
     parser.add_argument(
         "--by",
         choices=("memory", "cycles"),
         help="draw the tile map: bytes that each tile holds, or cycles that it was busy",
     )
-    add_output(parser, formats=("txt", "svg", "json"))
+    parser.add_argument("--title", metavar="T", help="of the page (default: the target)")
+    parser.add_argument(
+        "--open", action="store_true", help="show the page in a browser; without -o FILE a new file"
+    )
     parser.set_defaults(width=terminal_columns())  # else lines are as long as they are
     set_run(parser, _run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from poplite.errors import InvalidOption
-    from poplite.report import Report
-    from poplite.tools.viz.output import Destination
-    from poplite.viz.draw.units import name_text
+    from poplite.tools.viz.load_report import load, say
 
-    out = Destination.of(arguments)
-    report = Report.load(arguments.report)
-    if arguments.later is not None:
-        if arguments.by or out.format != "txt":
-            raise InvalidOption(
-                "two reports are compared as text",
-                found=f"--by {arguments.by}" if arguments.by else f"the format is {out.format}",
-                fix=f"poplite-viz report {arguments.report} {arguments.later}",
-            )
-        later = Report.load(arguments.later)
-        heading = f"before  {name_text(arguments.report)}\nafter   {name_text(arguments.later)}\n"
-        out.write(fitted(f"{heading}{report.diff(later)}", arguments.width))
+    out = _destination(arguments)
+    _check(arguments, out)
+    flags = {"run": arguments.execute, "vertices": arguments.vertices}
+    places = [arguments.target] + ([] if arguments.later is None else [arguments.later])
+    loaded = [load(each, arguments.given, arguments.program, **flags) for each in places]
+    for each in loaded:
+        say(each, arguments)
+    report = loaded[0].report
+    if out.format == "html":
+        out.write(_page(loaded, arguments))
+        if arguments.open:
+            _show(out)
+    elif len(loaded) > 1:
+        out.write(_differences(report, loaded[1].report, arguments, out))
     elif out.format == "json":
         out.write(report.to_json())
     elif arguments.by is None and out.format == "txt":
@@ -63,6 +75,97 @@ def _run(arguments: argparse.Namespace) -> int:
     else:
         _draw(report, arguments, out)
     return 0
+
+
+def _destination(arguments: argparse.Namespace) -> Destination:
+    """Return where to write; a page that is opened and has no file gets a new one."""
+    from poplite.tools.viz.output import Destination
+
+    if not arguments.open:
+        return Destination.of(arguments)
+    arguments.format = arguments.format or "html"
+    out = Destination.of(arguments)
+    if out.path is None and out.format == "html":
+        file, path = tempfile.mkstemp(prefix="poplite-", suffix=".html")
+        os.close(file)
+        return replace(out, path=Path(path))
+    return out
+
+
+def _check(arguments: argparse.Namespace, out: Destination) -> None:
+    """Refuse flags that do not go together, before the user's program runs."""
+    from poplite.errors import InvalidOption
+
+    page = f"poplite-viz report {arguments.target} -o report.html"
+    for flag, given in (("--open", arguments.open), ("--title", arguments.title)):
+        if given and out.format != "html":
+            raise InvalidOption(
+                f"{flag} is for a page, and the format is {out.format}", fix=f"{page} {flag}"
+            )
+    if arguments.later is not None and (arguments.by or out.format not in ("txt", "html")):
+        raise InvalidOption(
+            "two reports are compared as text, or as a page",
+            found=f"--by {arguments.by}" if arguments.by else f"the format is {out.format}",
+            fix=f"poplite-viz report {arguments.target} {arguments.later}",
+        )
+
+
+# -- forms -----------------------------------------------------------------------------------------
+
+
+def _page(loaded: list[Loaded], arguments: argparse.Namespace) -> str:
+    from poplite.viz.page import report_page
+
+    names = [_short(each) for each in (arguments.target, arguments.later) if each is not None]
+    title = arguments.title or " and ".join(names)
+    if len(loaded) == 1:
+        return report_page(loaded[0].report, title=title, graph_svg=_graph(loaded[0]))
+    if names[0] == names[1]:
+        names = [arguments.target, arguments.later]
+    return report_page(
+        loaded[1].report,
+        title=title,
+        before=loaded[0].report,
+        names=(names[0], names[1]),
+        graph_svg=_graph(loaded[1]),
+    )
+
+
+def _short(place: str) -> str:
+    """Return a target or file without its folder.
+
+    >>> _short("examples/photo.py:build")
+    'photo.py:build'
+    """
+    return place.replace(os.sep, "/").rpartition("/")[2]
+
+
+def _graph(loaded: Loaded) -> str:
+    """Return the dataflow graph of a target, laid out in the same way everywhere."""
+    if loaded.graph is None:
+        return ""
+    from poplite.program import Sequence
+    from poplite.viz.dataflow.graph import dataflow_of
+    from poplite.viz.forms import dataflow_forms
+
+    program = Sequence(*(each for _, each in loaded.programs)) if loaded.programs else None
+    return dataflow_forms(dataflow_of(loaded.graph, program)).svg()
+
+
+def _show(out: Destination) -> None:
+    assert out.path is not None
+    if not webbrowser.open(out.path.resolve().as_uri()):
+        print(f"poplite-viz: no browser found; open {out.path} in one", file=sys.stderr)
+
+
+def _differences(
+    report: Report, later: Report, arguments: argparse.Namespace, out: Destination
+) -> str:
+    from poplite.viz.compare.names import column_names
+
+    names = column_names(arguments.target, arguments.later)
+    text = report.diff(later).text(names, width=arguments.width)
+    return fitted(text.replace("×", "x") if out.style.ascii_only else text, arguments.width)
 
 
 def _draw(report: Report, arguments: argparse.Namespace, out: Destination) -> None:
@@ -73,7 +176,7 @@ def _draw(report: Report, arguments: argparse.Namespace, out: Destination) -> No
     maps = dict(zip(("memory", "cycles"), report_maps(report), strict=False))
     if not maps:
         raise InvalidOption(
-            f"{arguments.report!r} has no numbers to draw",
+            f"{arguments.target!r} has no numbers to draw",
             found="cycles and memory are not modelled in it: debug.instrument was False",
             fix="leave that option out, and save a report again",
         )

@@ -14,7 +14,7 @@ def add(commands: Commands) -> None:
         help="what the graph is, and whether it fits",
         description="Say what a graph holds, which tile holds most, and whether that fits.",
     )
-    add_picture(parser, formats=("txt", "svg", "json"))
+    add_picture(parser, formats=("txt", "svg", "png", "json"))
     add_program(parser)
     set_run(parser, _run)
 

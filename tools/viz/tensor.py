@@ -14,7 +14,7 @@ def add(commands: Commands) -> None:
         help="which tile owns which elements of a variable",
         description="Draw which tile owns which elements of a variable, with its intervals.",
     )
-    add_picture(parser, formats=("txt", "svg", "json", "html"))
+    add_picture(parser, formats=("txt", "svg", "png", "json", "html"))
     parser.add_argument("name", metavar="NAME", help="name of the variable, with its scopes")
     parser.add_argument(
         "--view", metavar="INDEX", help="point out a part of it, for instance '2:5, ::2'"

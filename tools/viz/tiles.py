@@ -1,21 +1,31 @@
-"""`poplite-viz tiles`: the tile map."""
+"""`poplite-viz tiles`: the tile map, of variables of a graph, or of what a report knows."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from poplite.tools.viz.flags import Commands, add_picture, add_program, build_flags, set_run
+from poplite.tools.viz.flags import Commands, add_report, add_run, build_flags, set_run
+
+if TYPE_CHECKING:
+    from poplite.tools.viz.output import Destination
+
+QUANTITIES = ("memory", "free", "vertices", "cycles", "waited", "sent", "received", "copied")
+COMPILED = ("memory", "free", "vertices")
+"""What is known without a run."""
 
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
     parser = commands.add_parser(
         "tiles",
-        help="the tile map: every tile, shaded by the bytes on it",
-        description="Draw every tile of the target, shaded by the bytes mapped to it.",
+        help="the tile map: every tile, shaded by the bytes on it, or by what it does",
+        description="Draw every tile of the target, shaded by the bytes mapped to it; with --by, "
+        "and of a saved file, by what the model knows of it.",
     )
-    add_picture(parser, formats=("txt", "svg", "json", "html"))
-    add_program(parser)
+    add_report(parser, formats=("txt", "svg", "png", "json", "html"))
+    add_run(parser)
     parser.add_argument(
         "--variable",
         metavar="NAME",
@@ -24,14 +34,37 @@ def add(commands: Commands) -> None:
         default=[],
         help="count only these variables",
     )
+    parser.add_argument(
+        "--by",
+        choices=QUANTITIES,
+        help="memory that tiles need or have free, vertices, cycles busy or waiting for others, "
+        "bytes sent, received, or copied on their tile",
+    )
+    parser.add_argument(
+        "--step", metavar="N|A:B|NAME", help="of what runs, only this step, or those from A to B"
+    )
+    parser.add_argument(
+        "--from",
+        dest="scale",
+        choices=("zero", "least"),
+        help="where colours begin (default: the least, where that is over half of the most)",
+    )
+    parser.add_argument(
+        "--tiles", metavar="A:B", type=_range, help="only these tiles, both included"
+    )
     set_run(parser, _run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from poplite.tools.viz.load_target import load_target
     from poplite.tools.viz.output import Destination
 
     out = Destination.of(arguments)
+    if arguments.by or ":" not in arguments.target or Path(arguments.target).is_file():
+        _draw_quantity(arguments, out)
+        return 0
+    _refuse(arguments, ("step", "scale", "tiles", "execute"), "--by memory, or another quantity")
+    from poplite.tools.viz.load_target import load_target
+
     graph, program = load_target(arguments.target, arguments.given, arguments.program)
     from poplite.viz.forms import tiles_forms
     from poplite.viz.tiles.modelled import judged_load
@@ -41,3 +74,54 @@ def _run(arguments: argparse.Namespace) -> int:
     flags = build_flags(arguments)
     out.draw(forms, arguments, "tiles", arguments.target, *flags, *variables)
     return 0
+
+
+def _draw_quantity(arguments: argparse.Namespace, out: Destination) -> None:
+    """Draw what a report knows of every tile."""
+    from poplite.tools.viz.load_report import load_report
+    from poplite.viz.forms import quantity_forms
+    from poplite.viz.tiles.quantities import quantity_map
+
+    _refuse(
+        arguments, ("variable",), "leave it out: maps of variables are of a TARGET without --by"
+    )
+    by = arguments.by or QUANTITIES[0]
+    if by in COMPILED and arguments.execute is None:
+        arguments.execute = False
+    tiles = quantity_map(
+        load_report(arguments),
+        by,
+        step=arguments.step,
+        scale=arguments.scale,
+        tiles=arguments.tiles,
+    )
+    shown = arguments.tiles
+    flags = {"--by": by, "--step": arguments.step, "--from": arguments.scale}
+    flags["--tiles"] = shown and f"{shown.start}:{shown.stop - 1}"
+    words = [word for flag, value in flags.items() if value for word in (flag, value)]
+    target = [arguments.target, *build_flags(arguments)]
+    out.draw(quantity_forms(tiles, by), arguments, "tiles", *target, *words)
+
+
+def _refuse(arguments: argparse.Namespace, names: tuple[str, ...], fix: str) -> None:
+    """Refuse flags that mean nothing here."""
+    from poplite.errors import InvalidOption
+
+    flags = {"scale": "--from", "execute": "--run" if arguments.execute else "--no-run"}
+    for name in names:
+        if getattr(arguments, name) not in (None, []):
+            flag = flags.get(name, f"--{name}")
+            kind = "a saved file or --by" if name == "variable" else "bytes of variables"
+            raise InvalidOption(f"{flag} means nothing for {kind}", fix=fix)
+
+
+def _range(text: str) -> range:
+    """Return the tiles of A:B, or one.
+
+    >>> _range("3:7"), _range("5")
+    (range(3, 8), range(5, 6))
+    """
+    first, colon, last = text.partition(":")
+    if not first.isdecimal() or not (last.isdecimal() or not colon):
+        raise argparse.ArgumentTypeError(f"{text!r} are no tiles; write A:B, for instance 0:63")
+    return range(int(first), int(last or first) + 1)

@@ -7,25 +7,20 @@
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   if (frames.length < 2) return;
 
-  const heading = frames[0].transform.baseVal[0].matrix.f;
-  const next = frames[1].transform.baseVal[0].matrix.f;
-  const total = picture.viewBox.baseVal.height;
-  const last = frames[frames.length - 1].transform.baseVal[0].matrix.f;
-  const ends = last + next - heading;
-  const height = total - ends + next;
-  const width = picture.viewBox.baseVal.width;
-
-  // Frames take the place of the first one, and what lies below them moves up.
-  for (const frame of frames) frame.setAttribute("transform", `translate(0 ${heading})`);
+  // All frames are equally high; they take the place of the first one, and what lies below follows.
+  const first = (frame) => frame.querySelector("text").y.baseVal[0].value;
+  const height = first(frames[1]) - first(frames[0]);
+  const { width, height: total } = picture.viewBox.baseVal;
+  const left = total - height * (frames.length - 1);
+  frames.forEach((frame, k) => frame.setAttribute("transform", `translate(0 ${-k * height})`));
   const below = document.createElementNS(picture.namespaceURI, "g");
-  for (let node = frames[frames.length - 1].nextSibling; node; node = frames[frames.length - 1].nextSibling) {
-    below.append(node);
-  }
-  below.setAttribute("transform", `translate(0 ${next - ends})`);
+  const last = frames[frames.length - 1];
+  while (last.nextSibling) below.append(last.nextSibling);
+  below.setAttribute("transform", `translate(0 ${left - total})`);
   picture.append(below);
-  picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  picture.setAttribute("height", height);
-  picture.querySelector("rect.page").setAttribute("height", height);
+  picture.setAttribute("viewBox", `0 0 ${width} ${left}`);
+  picture.setAttribute("height", left);
+  picture.querySelector("rect.page").setAttribute("height", left);
 
   const bar = document.createElement("div");
   bar.id = "frames";
@@ -47,9 +42,9 @@
   bar.append(place);
   picture.closest("figure").before(bar);
 
-  function position(element) {
+  function position(element, frame) {
     const box = element.querySelector("rect");
-    return [box.x.baseVal.value, box.y.baseVal.value];
+    return [box.x.baseVal.value, box.y.baseVal.value - frames.indexOf(frame) * height];
   }
 
   function elements(frame) {
@@ -72,8 +67,8 @@
           element.animate([{ opacity: 0 }, { opacity: 1 }], DURATION);
           return;
         }
-        const [x0, y0] = position(sources[Math.min(k, sources.length - 1)]);
-        const [x1, y1] = position(element);
+        const [x0, y0] = position(sources[Math.min(k, sources.length - 1)], from);
+        const [x1, y1] = position(element, to);
         element.animate(
           [{ transform: `translate(${x0 - x1}px, ${y0 - y1}px)` }, { transform: "none" }],
           { duration: DURATION, easing: "ease-in-out" },

@@ -21,6 +21,13 @@ KINDS = {"compute": 0, "copy": 1, "control": 2, "host": 3, "variable": 4, "const
 
 OVER_LIMIT = "#d55e00"
 
+ADDITIONAL = {
+    "olive": ("#8f8f2b", "#a3a33c"),
+    "other": ("#8b98a1", "#74828b"),
+    "gaps": ("#dfe5e9", "#2c3840"),
+}
+"""Further classes, on a light and on a dark page; only pictures that use them declare them."""
+
 RAMP = (
     "#c4f3cd", "#90e8c8", "#58dac6", "#23cac7", "#00b7c7", "#00a3c4",
     "#008ebd", "#0079b1", "#00659f", "#1d528b", "#284372", "#29335a",
@@ -48,10 +55,14 @@ DARK = {
 }
 
 
-def ramp_step(value: int, largest: int) -> int:
-    """Return the position in `RAMP` of a value from 1 to `largest`, which takes the last one.
+def ramp_step(value: int, largest: int, base: int = 0) -> int:
+    """Return the position in `RAMP` of a value up to `largest`, which takes the last one.
+
+    The first one begins at `base`.
 
     >>> ramp_step(1, 1200), ramp_step(100, 1200), ramp_step(101, 1200), ramp_step(1200, 1200)
     (0, 0, 1, 11)
+    >>> ramp_step(1000, 1200, 1000), ramp_step(1100, 1200, 1000)
+    (0, 5)
     """
-    return max(0, -(-value * len(RAMP) // largest) - 1)
+    return max(0, -(-(value - base) * len(RAMP) // (largest - base)) - 1)

@@ -10,6 +10,7 @@ be drawn in front.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from unicodedata import bidirectional, category, east_asian_width
 
 from poplite.viz.draw.units import name_text
@@ -117,3 +118,20 @@ def folded(line: str, width: int) -> list[str]:
         lines.append(line[:at].rstrip())
         line = " " * indent + line[at:].lstrip()
     return [*lines, line]
+
+
+def table_lines(rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Return rows as lines of a table, indented by two cells.
+
+    All columns but the last are aligned to the right; the last is shortened where it does not fit.
+
+    >>> table_lines([("bytes", "what"), ("1,024", "stacks")], 60)
+    ['  bytes  what', '  1,024  stacks']
+    """
+    wide = [max(map(cells, column)) for column in list(zip(*rows, strict=True))[:-1]]
+    lines = []
+    for row in rows:
+        parts = [" " * (room - cells(text)) + text for text, room in zip(row, wide, strict=False)]
+        left = "  " + "".join(f"{part}  " for part in parts)
+        lines.append(f"{left}{cut(row[-1], max(LEAST_NAME, width - cells(left)))}".rstrip())
+    return lines

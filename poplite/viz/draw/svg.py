@@ -15,22 +15,16 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
-from poplite.files import write_text
-from poplite.viz.draw.colors import (
-    CATEGORIES,
-    CATEGORY_INK,
-    DARK,
-    LIGHT,
-    OVER_LIMIT,
-    RAMP,
-    RAMP_INK,
-)
+from poplite.errors import InvalidOption
+from poplite.files import write_bytes, write_text
 from poplite.viz.draw.columns import cells
-
-FONT = "ui-sans-serif,system-ui,'Segoe UI',Roboto,'Helvetica Neue',Arial,'DejaVu Sans',sans-serif"
+from poplite.viz.draw.png import png_of
+from poplite.viz.draw.scene import ASIDE, Group, Path as PathShape, Rect, Scene, Shape, Text
+from poplite.viz.draw.style_sheet import STYLE, additional
 
 LONGEST_HEADING = 100
 """Cells of a picture's heading; its `aria-label` has all of it."""
@@ -42,31 +36,63 @@ MEAN_GLYPH = 0.58
 class SvgText(str):
     """A picture as SVG text; a notebook shows it as a picture.
 
+    Attributes:
+        scene: its shapes; None of text that no `Canvas` made.
+
     >>> SvgText("<svg/>")._repr_svg_()
     '<svg/>'
     """
 
-    __slots__ = ()
+    __slots__ = ("scene",)
+
+    scene: Scene | None
+
+    def __new__(cls, text: str, scene: Scene | None = None) -> SvgText:
+        """Make a picture of its text and the scene that it was written from."""
+        picture = super().__new__(cls, text)
+        picture.scene = scene
+        return picture
 
     def _repr_svg_(self) -> str:
         return str(self)
+
+    def png(self) -> bytes:
+        """Return the picture as PNG, of twice as many pixels, on a light page.
+
+        Raises:
+            InvalidOption: when this text was not drawn here.
+            FileLoadError: when Pillow is not installed.
+
+        >>> Canvas(40, 20, title="nothing").text_of().png()[1:4]
+        b'PNG'
+        """
+        if self.scene is None:
+            raise InvalidOption(
+                "only what poplite drew can become a PNG",
+                found="this text was made by something else",
+                fix="picture.png(), where tiles_svg(graph) or the like returned the picture",
+            )
+        return png_of(self.scene)
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the picture to a file, completely or not at all.
 
         Args:
-            path: the file; one that exists is replaced.
+            path: the file, a PNG where it ends in `.png`; one that exists is replaced.
 
         Returns:
             The path.
 
         Raises:
-            FileLoadError: when the folder does not exist or refuses the file.
+            FileLoadError: when the folder does not exist or refuses the file, or a PNG is asked for
+                and Pillow is not installed.
 
         >>> SvgText("<svg/>").write("no/such/map.svg")
         Traceback (most recent call last):
         poplite.errors.FileLoadError: cannot write 'no/such/map.svg': there is no folder ...
         """
+        if os.fspath(path).lower().endswith(".png"):
+            return write_bytes(path, self.png())
         return write_text(path, self)
 
 
@@ -98,17 +124,14 @@ class Canvas:
 
     def __init__(self, width: float, height: float, *, title: str) -> None:
         self.width, self.height, self.title = width, height, title
-        self._parts: list[str] = []
+        self._shapes: list[Shape] = []
+        self._open: list[tuple[str, str, int | None, list[Shape]]] = []
 
     def rect(
         self, x: float, y: float, width: float, height: float, kind: str, *, tip: str = ""
     ) -> None:
         """Add a rectangle; x and y are its left and top edges."""
-        shape = (
-            f'<rect x="{number(x)}" y="{number(y)}" width="{number(width)}"'
-            f' height="{number(height)}" class="{kind}"'
-        )
-        self._parts.append(f"{shape}><title>{escape(tip)}</title></rect>" if tip else f"{shape}/>")
+        self._shapes.append(Rect(x, y, width, height, kind, tip))
 
     def text(
         self, x: float, y: float, text: str, kind: str, *, aside: str = "", tip: str = ""
@@ -121,47 +144,32 @@ class Canvas:
         classes = kind.split()
         if "halo" in classes:
             rim = " ".join(each for each in classes if each not in ("ink", "soft"))
-            shape = f'<text x="{number(x)}" y="{number(y)}" class="{rim}" aria-hidden="true">'
-            self._parts.append(f"{shape}{escape(text)}</text>")
+            self._shapes.append(Text(x, y, text, rim))
             kind = " ".join(each for each in classes if each != "halo")
-        more = f'<tspan dx="9" class="soft">{escape(aside)}</tspan>' if aside else ""
-        title = f"<title>{escape(tip)}</title>" if tip else ""
-        self._parts.append(
-            f'<text x="{number(x)}" y="{number(y)}" class="{kind}">{title}{escape(text)}{more}'
-            "</text>"
-        )
+        self._shapes.append(Text(x, y, text, kind, aside, tip))
 
     def path(self, data: str, kind: str) -> None:
         """Add a path; `data` holds its commands."""
-        self._parts.append(f'<path d="{data}" class="{kind}"/>')
+        self._shapes.append(PathShape(data, kind))
 
-    def open(self, kind: str, *, tip: str = "", key: int | None = None, down: float = 0) -> None:
-        """Open a group; what is added until `close` belongs to it, and stands lower by `down`.
+    def open(self, kind: str, *, tip: str = "", key: int | None = None) -> None:
+        """Open a group; what is added until `close` belongs to it.
 
-        Scripts of a page find the same thing in several groups by its `key`.
+        The script of a page finds the same thing in several groups by its `key`.
         """
-        title = f"<title>{escape(tip)}</title>" if tip else ""
-        known = "" if key is None else f' data-key="{key}"'
-        moved = f' transform="translate(0 {number(down)})"' if down else ""
-        self._parts.append(f'<g class="{kind}"{known}{moved}>{title}')
+        self._open.append((kind, tip, key, self._shapes))
+        self._shapes = []
 
     def close(self) -> None:
         """Close the group opened last."""
-        self._parts.append("</g>")
+        kind, tip, key, shapes = self._open.pop()
+        shapes.append(Group(kind, tip, tuple(self._shapes), key))
+        self._shapes = shapes
 
     def text_of(self) -> SvgText:
         """Return the picture: one `<svg>` element, ended by a line break."""
-        width, height = number(self.width), number(self.height)
-        body = "\n".join(self._parts)
-        scope, rules, patterns = _hatching(body)
-        return SvgText(
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="poplite{scope}" width="{width}"'
-            f' height="{height}" viewBox="0 0 {width} {height}" role="img"'
-            f" aria-label={quoteattr(self.title)}>\n"
-            f"<style>\n{_STYLE}{rules}</style>\n{patterns}"
-            f'<rect width="{width}" height="{height}" rx="6" class="page"/>\n'
-            f"{body}\n</svg>\n"
-        )
+        scene = Scene(self.width, self.height, self.title, tuple(self._shapes))
+        return SvgText(_written(scene), scene)
 
 
 def box(x: float, y: float, width: float, height: float) -> str:
@@ -173,66 +181,60 @@ def box(x: float, y: float, width: float, height: float) -> str:
     return f"M{number(x)} {number(y)}h{number(width)}v{number(height)}h-{number(width)}z"
 
 
-def _themed(colors: dict[str, str], ramp: tuple[str, ...], ramp_ink: tuple[str, ...]) -> str:
-    """Return the rules that differ between a light and a dark page."""
-    rules = [
-        f".page{{fill:{colors['page']}}}",
-        f".veil{{fill:{colors['page']}}}",
-        f".seam{{stroke:{colors['page']}}}",
-        f".ink{{fill:{colors['ink']}}}",
-        f".soft{{fill:{colors['soft']}}}",
-        f".dots{{fill:{colors['soft']}}}",
-        f".hatch{{stroke:{colors['soft']}}}",
-        f".none{{fill:{colors['empty']}}}",
-        f".rule{{stroke:{colors['line']}}}",
-        f".mark{{stroke:{colors['mark']}}}",
-        f".halo{{stroke:{colors['page']};fill:{colors['page']}}}",
-    ]
-    rules += [f".q{step}{{fill:{color}}}" for step, color in enumerate(ramp)]
-    rules += [f".i{step}{{fill:{color}}}" for step, color in enumerate(ramp_ink)]
-    return _scoped(rules)
+def _written(scene: Scene) -> str:
+    """Return a scene as SVG."""
+    width, height = number(scene.width), number(scene.height)
+    body = "\n".join(line for shape in scene.shapes for line in _lines(shape))
+    scope, rules, patterns = _hatching(body)
+    rules = additional(_kinds(scene.shapes)) + rules
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="poplite{scope}" width="{width}"'
+        f' height="{height}" viewBox="0 0 {width} {height}" role="img"'
+        f" aria-label={quoteattr(scene.title)}>\n"
+        f"<style>\n{STYLE}{rules}</style>\n{patterns}"
+        f'<rect width="{width}" height="{height}" rx="6" class="page"/>\n'
+        f"{body}\n</svg>\n"
+    )
 
 
-def _fixed() -> str:
-    """Return the rules that hold on every page."""
-    rules = [
-        f"text{{font-family:{FONT};font-size:11px}}",
-        ".head{font-size:15px;font-weight:600}",
-        ".line{font-size:12px}",
-        ".small{font-size:10px}",
-        ".mid{text-anchor:middle}",
-        ".end{text-anchor:end}",
-        f".over{{fill:{OVER_LIMIT}}}",
-        ".bang{fill:#fff;font-weight:700}",
-        ".rule{fill:none;stroke-width:1}",
-        ".mark{fill:none;stroke-width:1.6}",
-        ".fine{stroke-width:.8}",
-        ".halo{stroke-width:4;stroke-linejoin:round}",
-        ".flush{shape-rendering:crispEdges}",
-        ".seam{stroke-width:.75}",
-        ".seam text{stroke:none}",
-        ".hatch{stroke-width:1.2}",
-        ".ribbon{fill-opacity:.4}",
-        ".haze{fill-opacity:.12}",
-        ".veil{fill-opacity:.72;fill-rule:evenodd;pointer-events:none}",
-    ]
-    rules += [f".c{k}{{fill:{color}}}" for k, color in enumerate(CATEGORIES)]
-    rules += [f".k{k}{{fill:{color}}}" for k, color in enumerate(CATEGORY_INK)]
-    return _scoped(rules)
+def _lines(shape: Shape) -> Iterator[str]:
+    """Yield the lines of a shape."""
+    match shape:
+        case Rect(x, y, width, height, kind, tip):
+            begin = (
+                f'<rect x="{number(x)}" y="{number(y)}" width="{number(width)}"'
+                f' height="{number(height)}" class="{kind}"'
+            )
+            yield f"{begin}>{_title(tip)}</rect>" if tip else f"{begin}/>"
+        case Text(x, y, text, kind, aside, tip):
+            hidden = ' aria-hidden="true"' if "halo" in kind.split() else ""
+            more = f'<tspan dx="{ASIDE}" class="soft">{escape(aside)}</tspan>' if aside else ""
+            yield (
+                f'<text x="{number(x)}" y="{number(y)}" class="{kind}"{hidden}>{_title(tip)}'
+                f"{escape(text)}{more}</text>"
+            )
+        case PathShape(data, kind):
+            yield f'<path d="{data}" class="{kind}"/>'
+        case Group(kind, tip, shapes, key):
+            known = "" if key is None else f' data-key="{key}"'
+            yield f'<g class="{kind}"{known}>{_title(tip)}'
+            for each in shapes:
+                yield from _lines(each)
+            yield "</g>"
 
 
-def _scoped(rules: list[str]) -> str:
-    """Keep rules to our pictures: a page may hold other drawings, with other classes."""
-    return "".join(f".poplite {rule}\n" for rule in rules)
+def _kinds(shapes: Iterable[Shape]) -> set[str]:
+    """Return all classes of shapes."""
+    found: set[str] = set()
+    for shape in shapes:
+        found.update(shape.kind.split())
+        if isinstance(shape, Group):
+            found |= _kinds(shape.shapes)
+    return found
 
 
-_STYLE = (
-    _themed(LIGHT, RAMP, RAMP_INK)
-    + _fixed()
-    + "@media (prefers-color-scheme:dark){\n"
-    + _themed(DARK, RAMP[::-1], RAMP_INK[::-1])
-    + "}\n"
-)
+def _title(tip: str) -> str:
+    return f"<title>{escape(tip)}</title>" if tip else ""
 
 
 def _hatching(body: str) -> tuple[str, str, str]:

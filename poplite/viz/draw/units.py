@@ -34,3 +34,12 @@ def name_text(name: str) -> str:
     two\nlines
     """
     return name if name.isprintable() else repr(name)[1:-1]
+
+
+def share_text(share: float) -> str:
+    """Return a part of a whole in percent, with one digit.
+
+    >>> share_text(0.759), share_text(0.0002), share_text(0)
+    ('75.9%', '<0.1%', '0.0%')
+    """
+    return "<0.1%" if 0 < share < 0.0005 else f"{100 * share:.1f}%"

@@ -80,8 +80,8 @@ def draw_regions_svg(shown: RegionFrames, *, moves: bool = False) -> SvgText:
     )
     canvas.text(MARGIN, MARGIN + 14, heading, "head ink")
     for k, height in enumerate(heights):
-        canvas.open("frame", down=top)
-        drawing.draw(canvas, k)
+        canvas.open("frame")
+        drawing.draw(canvas, k, top)
         canvas.close()
         top += height
     drawing.draw_legend(canvas, top)
@@ -181,12 +181,12 @@ class _Drawing:
         """Return the height of a frame."""
         return 18 * self.lines_room(k) + self.room(k) + 14 + BAR + RIBBONS + STRIP + 48
 
-    def draw(self, canvas: Canvas, k: int) -> None:
-        """Draw a frame from y = 0 on."""
+    def draw(self, canvas: Canvas, k: int, top: float) -> None:
+        """Draw a frame from a height on."""
         frame = self.shown.frames[k]
         for n, line in enumerate(self.caption(k)):
-            canvas.text(MARGIN, 14 + 18 * n, line, "line soft" if n else "line ink")
-        top = 18 * self.lines_room(k) + 8
+            canvas.text(MARGIN, top + 14 + 18 * n, line, "line soft" if n else "line ink")
+        top += 18 * self.lines_room(k) + 8
         bar = top + self.room(k) + 14
         strip = bar + BAR + RIBBONS
         if frame.num_elements:
@@ -208,21 +208,36 @@ class _Drawing:
             [np.arange(b, b + n) for b, n in zip(frame.begin, frame.length, strict=True)]
         ).tolist()
         tile = np.repeat(frame.pieces.tile, frame.pieces.length).tolist()
-        canvas.open("seam" if cell >= SEAM_FROM else "flush")
-        for k, (place, owner) in enumerate(zip(position, tile, strict=True)):
-            row, column = divmod(k, columns)
-            x, y = MARGIN + column * cell, top + row * cell
-            label = element_text(self.shown.strip, place)
-            tip = self._tip(place, owner) if frame.num_elements <= MOST_TIPS else ""
-            if self.moves:
+        labels = [element_text(self.shown.strip, place) for place in position]
+        places = [divmod(k, columns) for k in range(len(position))]
+        corners = [(MARGIN + column * cell, top + row * cell) for row, column in places]
+        has_tips = frame.num_elements <= MOST_TIPS
+        seam = "seam" if cell >= SEAM_FROM else "flush"
+
+        def square(k: int) -> None:
+            tip = self._tip(position[k], tile[k]) if has_tips else ""
+            canvas.rect(*corners[k], cell, cell, self.kind(tile[k]), tip=tip)
+
+        def label(k: int) -> None:
+            if text_width(labels[k], LABEL) + 2 <= cell:
+                middle, base = corners[k][0] + cell / 2, corners[k][1] + cell / 2 + 3.5
+                canvas.text(middle, base, labels[k], f"small {self.ink(tile[k])} mid")
+
+        if self.moves:
+            for k, place in enumerate(position):
                 canvas.open("element", key=place)
-            canvas.rect(x, y, cell, cell, self.kind(owner), tip=tip)
-            if text_width(label, LABEL) + 2 <= cell:
-                kind = f"small {self.ink(owner)} mid"
-                canvas.text(x + cell / 2, y + cell / 2 + 3.5, label, kind)
-            if self.moves:
+                canvas.open(seam)
+                square(k)
                 canvas.close()
+                label(k)
+                canvas.close()
+            return
+        canvas.open(seam)
+        for k in range(len(position)):
+            square(k)
         canvas.close()
+        for k in range(len(position)):
+            label(k)
 
     def _tip(self, place: int, tile: int) -> str:
         strip = self.shown.strip

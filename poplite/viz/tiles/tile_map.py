@@ -37,6 +37,12 @@ MARGIN = 20
 MAP_WIDTH = 768
 SCALE_WIDTH = 430
 IPU_CAPTION = 24
+BARS = 40
+"""Height of a histogram in pixels."""
+
+HISTOGRAM = 32
+"""Bars of a histogram."""
+
 NUMBERED_SIDE = 30
 """Side of a square, in pixels, from which its tile number is written into it."""
 
@@ -56,6 +62,9 @@ class TileMap:
         unit: how a value is written.
         limit: what a tile may have, as words; empty when there is no limit.
         ipus: IPUs that the tiles are on, each with as many.
+        base: the quantity at which colours begin.
+        first: number of the first tile.
+        has_histogram: whether to draw how many tiles have how much.
     """
 
     heading: str
@@ -66,6 +75,23 @@ class TileMap:
     unit: Callable[[int], str]
     limit: str = ""
     ipus: int = 1
+    base: int = 0
+    first: int = 0
+    has_histogram: bool = False
+
+    @property
+    def largest(self) -> int:
+        """The largest quantity."""
+        return int(self.value.max(initial=0))
+
+    def bins(self, count: int) -> list[int]:
+        """Return how many tiles have how much, from the least to the most in as many parts.
+
+        >>> TileMap("", [], np.array([4, 4, 5, 8]), np.zeros(4) > 1, [""] * 4, str).bins(2)
+        [3, 1]
+        """
+        counts, _ = np.histogram(self.value, count, (int(self.value.min()), max(self.largest, 1)))
+        return [int(each) for each in counts]
 
     def rows(self, across: int) -> list[tuple[int, int, int]]:
         """Return the lines of a map, of at most `across` tiles.
@@ -126,7 +152,7 @@ def draw_map_text(tiles: TileMap, style: Style = DEFAULT_STYLE) -> str:
     ramp = ASCII_BLOCKS if style.ascii_only else BLOCKS
     bar = "|" if style.ascii_only else "│"
     count = len(tiles.value)
-    label_width = max(3, len(f"{count - 1:,}"))
+    label_width = max(3, len(f"{tiles.first + count - 1:,}"))
     room = width - label_width - 3
     a_line = next(n for n in (LONGEST_LINE, 32) if n <= room)
     cells = _shades(tiles, ramp)
@@ -137,27 +163,47 @@ def draw_map_text(tiles: TileMap, style: Style = DEFAULT_STYLE) -> str:
     for ipu, first, stop in tiles.rows(a_line):
         if tiles.ipus > 1 and first == ipu * (count // tiles.ipus):
             lines.append(style.faint(f"IPU {ipu}"))
-        label = style.faint(f"{first:>{label_width},} {bar}")
+        label = style.faint(f"{tiles.first + first:>{label_width},} {bar}")
         row = style.shade(cells[first:stop])
         lines.append(f"{label}{row}{style.faint(bar)}")
     lines += ["", *(style.faint(line) for line in wrapped(_scale_text(tiles, ramp), width))]
+    lines += _histogram_text(tiles, ramp, style) if tiles.has_histogram else []
     return "\n".join(lines) + "\n"
 
 
 def _shades(tiles: TileMap, ramp: str) -> str:
-    largest = max(1, int(tiles.value.max(initial=0)))
-    marks = np.array(list(ramp))[_level(tiles.value, largest, ramp)]
+    marks = np.array(list(ramp))[_level(tiles.value, max(1, tiles.largest), ramp, tiles.base)]
+    marks[tiles.value == 0] = " "
     return "".join(np.where(tiles.over, "!", marks))
 
 
-def _level(value: _Number, largest: int, ramp: str) -> _Number:
-    return -(-value * (len(ramp) - 1) // largest)
+def _level(value: _Number, largest: int, ramp: str, base: int = 0) -> _Number:
+    """Return which character of a ramp stands for a value; the first one is for 0 alone."""
+    level: _Number = -(-(value - base) * (len(ramp) - 1) // (largest - base))
+    return np.maximum(level, 1) if base else level  # type: ignore[return-value]
+
+
+def _histogram_text(tiles: TileMap, ramp: str, style: Style) -> list[str]:
+    least, most = (tiles.unit(int(each)) for each in (tiles.value.min(), tiles.value.max()))
+    if least == most:
+        return [style.faint(f"all tiles: {least}")]
+    counts = tiles.bins(HISTOGRAM)
+    highest = max(counts)
+    bars = "".join(ramp[_level(count, highest, ramp)] for count in counts)
+    wall = style.faint("|" if style.ascii_only else "│")
+    line = f"{style.faint('tiles:')} {least} {wall}{style.shade(bars)}{wall} {most}"
+    most_tiles = f"the highest bar is {amount(highest, 'tile')}"
+    return [line, style.faint(f"{'':>{len('tiles: ') + len(least) + 2}}{most_tiles}")]
 
 
 def _scale_text(tiles: TileMap, ramp: str) -> str:
-    largest, unit = int(tiles.value.max(initial=0)), tiles.unit
+    largest, unit = tiles.largest, tiles.unit
     if not largest:
         return f"scale: blank {unit(0)}"
+    if tiles.base:
+        parts = [f"{ramp[1]} from {unit(tiles.base)}", f"{ramp[-1]} up to {unit(largest)}"]
+        parts += [f"! over {tiles.limit}"] if tiles.limit else []
+        return f"scale from the least: {', '.join(parts)}"
     first = max(1, largest // (len(ramp) - 1))
     parts = [f"blank {unit(0)}"]
     if first < largest:
@@ -183,7 +229,7 @@ def draw_map_svg(tiles: TileMap) -> SvgText:
     across = _tiles_across(count // tiles.ipus)
     rows = tiles.rows(across)
     side = min(36, MAP_WIDTH // across)
-    left = round(MARGIN + 8 + text_width(f"{count - 1:,}", 11))
+    left = round(MARGIN + 8 + text_width(f"{tiles.first + count - 1:,}", 11))
     top = MARGIN + 48 + 18 * len(tiles.notes)
     caption = IPU_CAPTION if tiles.ipus > 1 else 0
     tops = [top + number * side + (ipu + 1) * caption for number, (ipu, _, _) in enumerate(rows)]
@@ -191,7 +237,8 @@ def draw_map_svg(tiles: TileMap) -> SvgText:
     heading = cut(tiles.heading, LONGEST_HEADING)
     widest = max(text_width(heading, 16), *(text_width(s, 12) for s in tiles.notes))
     inner = max(across * side, SCALE_WIDTH, widest - left + MARGIN)
-    canvas = Canvas(round(left + inner + MARGIN), bottom + 62, title=tiles.heading)
+    below = BARS + 44 if tiles.has_histogram else 0
+    canvas = Canvas(round(left + inner + MARGIN), bottom + 62 + below, title=tiles.heading)
     canvas.text(MARGIN, MARGIN + 14, heading, "head ink")
     for k, line in enumerate(tiles.notes):
         kind = "line ink" if line.startswith("!") else "line soft"
@@ -201,10 +248,12 @@ def draw_map_svg(tiles: TileMap) -> SvgText:
     for (ipu, first, _), y in zip(rows, tops, strict=True):
         if caption and first == ipu * (count // tiles.ipus):
             canvas.text(left, y - 7, f"IPU {ipu}", "soft")
-        canvas.text(left - 8, y + side / 2 + 3, f"{first:,}", "soft end")
+        canvas.text(left - 8, y + side / 2 + 3, f"{tiles.first + first:,}", "soft end")
     for (_, first, stop), y in zip(rows, tops, strict=True):
         _squares(canvas, tiles, range(first, stop), side, left, y)
     _scale(canvas, tiles, left, bottom + 24)
+    if tiles.has_histogram:
+        _histogram(canvas, tiles, left, bottom + 72)
     return canvas.text_of()
 
 
@@ -215,31 +264,51 @@ def _tiles_across(tiles: int) -> int:
 
 
 def _squares(canvas: Canvas, tiles: TileMap, row: range, side: int, left: float, y: float) -> None:
-    largest = int(tiles.value.max(initial=0))
+    largest = tiles.largest
     gap = 1 if side < 20 else 2
     for tile in row:
         value, over, tip = int(tiles.value[tile]), bool(tiles.over[tile]), tiles.tips[tile]
         x = left + (tile - row.start) * side
-        kind = "over" if over else f"q{ramp_step(value, largest)}" if value else "none"
-        canvas.rect(x, y, side - gap, side - gap, kind, tip=f"tile {tile}: {tip}")
+        kind = "over" if over else f"q{ramp_step(value, largest, tiles.base)}" if value else "none"
+        number = tiles.first + tile
+        canvas.rect(x, y, side - gap, side - gap, kind, tip=f"tile {number}: {tip}")
         if over or side >= NUMBERED_SIDE:
-            label = f"{tile}!" if over and side >= NUMBERED_SIDE else "!" if over else f"{tile}"
+            label = f"{number}!" if over else f"{number}"
+            label = label if side >= NUMBERED_SIDE else "!"
             ink = "bang" if over else f"i{kind[1:]}" if value else "soft"
             canvas.text(x + (side - gap) / 2, y + side / 2 + 3, label, f"{ink} mid")
 
 
+def _histogram(canvas: Canvas, tiles: TileMap, left: float, y: float) -> None:
+    """Draw how many tiles have how much, each bar in the colour of its tiles."""
+    counts, least, most = tiles.bins(HISTOGRAM), int(tiles.value.min()), tiles.largest
+    highest, side = max(counts), 12
+    canvas.text(left, y, f"tiles by quantity; the highest bar is {amount(highest, 'tile')}", "soft")
+    bottom = y + 10 + BARS
+    for k, count in enumerate(counts):
+        middle = least + (most - least) * (2 * k + 1) // (2 * HISTOGRAM)
+        kind = f"q{ramp_step(middle, most, tiles.base)}" if most > tiles.base else "none"
+        high = BARS * count / highest
+        tip = f"{amount(count, 'tile')} near {tiles.unit(middle)}"
+        canvas.rect(left + k * side, bottom - high, side - 1, high, kind, tip=tip)
+    canvas.text(left, bottom + 14, tiles.unit(least), "small soft")
+    canvas.text(left + HISTOGRAM * side, bottom + 14, tiles.unit(most), "small soft end")
+
+
 def _scale(canvas: Canvas, tiles: TileMap, left: float, y: float) -> None:
-    largest, unit = int(tiles.value.max(initial=0)), tiles.unit
+    largest, unit = tiles.largest, tiles.unit
     step, bar_left = 18, left + 25 + round(text_width(unit(0), 11))
     canvas.rect(left, y, 12, 12, "none")
     canvas.text(left + 17, y + 10, unit(0), "soft")
-    low = max(1, largest // len(RAMP))
-    first = ramp_step(low, largest) if largest else 0  # few distinct integers take few of the steps
+    low = tiles.base or max(1, largest // len(RAMP))
+    first = (
+        ramp_step(low, largest, tiles.base) if largest else 0
+    )  # few distinct integers take few of the steps
     bar_right = bar_left + (len(RAMP) - first) * step
     if largest:
         for k in range(first, len(RAMP)):
             canvas.rect(bar_left + (k - first) * step, y, step, 12, f"q{k}")
-        label = f"up to {unit(low)}" if first == 0 else unit(low)
+        label = f"up to {unit(low)}" if first == 0 and not tiles.base else unit(low)
         canvas.text(bar_left, y + 26, label, "soft")
         if low < largest:
             canvas.text(bar_right, y + 26, unit(largest), "soft end")

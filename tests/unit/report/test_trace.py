@@ -224,7 +224,7 @@ def events(text: str) -> dict[tuple[int, str], list[tuple[str, float, float, int
             track = processes[e["pid"]], names[e["pid"], e["tid"]]
             found[track].append((e["name"], e["ts"], end, e["args"]["cycles"]))
         else:
-            assert e["ph"] == "M"
+            assert e["ph"] in "MCi"
     return found
 
 
@@ -244,6 +244,39 @@ def test_events_of_steps_phases_and_tiles() -> None:
         ("copy", 0.16, 0.165, 5),
     ]
     assert found[0, "tile 2"][2:] == [("copy", 0.25, 0.26, 10), ("copy", 0.38, 0.44, 60)]
+
+
+def test_slices_say_where_they_come_from_and_what_moves() -> None:
+    bench = Bench()
+    engine = pl.Engine(bench.graph, pl.Repeat(3, bench.add("add")))
+    with engine.tracing() as trace:
+        engine.run()
+    data = json.loads(trace.to_json())
+    step = next(e for e in data["traceEvents"] if e.get("cat") == "step")["args"]
+    assert step["at"].startswith("tests/unit/report/test_trace.py:")
+    assert (step["step"], step["received"]) == (1, 72)
+    moved = {
+        (e["args"]["bytes"], e["args"]["why"], e["args"]["at"] == step["at"])
+        for e in data["traceEvents"]
+        if e.get("cat") == "exchange" and e["tid"] == 2
+    }
+    assert moved == {
+        (48, "field 'x' of Add comes from other tiles", True),
+        (24, "field 'y' of Add goes to other tiles", True),
+    }
+
+
+def test_counters_say_who_waits_and_what_is_live() -> None:
+    data = json.loads(traced().to_json())["traceEvents"]
+    waiting = [(e["ts"], e["args"]["tiles"]) for e in data if e["name"] == "tiles waiting"]
+    # Copying takes 40 and 10 cycles on 2 of 4 tiles; then 120 on the slowest, and 215 on all.
+    once = [(0, 3), (0.04, 4), (0.13, 2)]
+    assert waiting == [*once, *((round(at + 0.25, 2), tiles) for at, tiles in once), (0.5, 0)]
+    syncs = [(e["ts"], e["args"]["cycles"]) for e in data if e["ph"] == "i"]
+    assert syncs == [(0.04, 90), (0.29, 90)]
+    live = [e["args"]["bytes"] for e in data if e["ph"] == "C" and "bytes" in e["args"]]
+    assert len(live) == 2
+    assert min(live) > 3000  # with the stacks
 
 
 def test_each_ipu_is_a_process() -> None:

@@ -1,0 +1,222 @@
+"""A trace as events, in the format that Perfetto and Chrome read.
+
+    IPU 0   steps       | blur                                  | a to b       |
+            phases      | sync | exchange | compute             | sync | exch. |
+            tile 7      |      | exch. | compute                |      | ex    |
+
+            live bytes on the fullest tile  ____________----------__________
+            tiles waiting                   ---___------__--_____-----------
+
+Steps are shown one after the other, as all tiles meet between them; within a step each tile
+proceeds independently until the next sync.  Time is cycles at the clock of the target.
+
+Format: "Trace Event Format", complete events (X), counters (C), instants (i) and names (M);
+Perfetto, "Visualizing external trace formats": events of one track must not overlap, so times are
+whole nanoseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.machine.target import Target
+from poplite.report.execution import ExecutionStep, Phase, between_syncs
+from poplite.report.memory import Memory
+
+if TYPE_CHECKING:
+    from poplite.report.trace import Trace
+
+STEPS, PHASES, FIRST_TILE = range(1, 4)
+"""Tracks of each IPU: steps, phases of its slowest tile, single tiles.  Perfetto takes process and
+thread 0 for the idle ones of an operating system, so both are counted from 1."""
+
+FIRST_IPU = 1
+
+LIVE, WAITING = "live bytes on the fullest tile", "tiles waiting"
+"""Counters, of the first IPU: they are of all tiles."""
+
+Event = dict[str, Any]
+
+
+def events_of(trace: Trace, tiles: Sequence[int]) -> list[Event]:
+    """Return the events of a trace; `tiles` have tracks of their own."""
+    events = list(_names(trace.target, tiles))
+    live = {} if trace.memory is None else _live(trace.memory)
+    parts: dict[int, tuple[list[_Group], Event]] = {}
+    begin, clock = 0, _Clock(trace.target.clock_hz)
+    for step, cycles in trace.taken():
+        if id(step) not in parts:
+            parts[id(step)] = list(_groups(step)), _told_of_step(step)
+        groups, told = parts[id(step)]
+        place = step.program_name, step.row
+        if place in live:
+            events.append(clock.numbers(LIVE, begin, {"bytes": live[place]}))
+        for ipu in range(trace.target.ipus):
+            track = FIRST_IPU + ipu, STEPS
+            name = step.name, "step"
+            events.append(clock.slice(track, name, begin, begin + cycles, told))
+        for group in groups:
+            events += _of_group(clock, group, begin, trace.target, tiles)
+        begin += cycles
+    return [*events, clock.numbers(WAITING, begin, {"tiles": 0})]
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """What happens from one sync to the next in one execution of a step.
+
+    Attributes:
+        begin: in cycles since the step began.
+        sync: cycles that all tiles wait at first.
+        phases: what comes then.
+        cycles: how long each tile is busy with each phase.
+        told: what is said of each phase beside its time.
+    """
+
+    begin: int
+    sync: int
+    phases: list[Phase]
+    cycles: list[Int64]
+    told: list[Event]
+
+    @property
+    def busy(self) -> Int64:
+        """How long each tile is busy."""
+        total: Int64 = np.sum(self.cycles, axis=0)
+        return total
+
+    @property
+    def waiting(self) -> int:
+        """How many tiles wait behind the sync, on average."""
+        busy = self.busy
+        most = int(busy.max())
+        return round(len(busy) - int(busy.sum()) / most) if most else 0
+
+
+def _groups(step: ExecutionStep) -> Iterator[_Group]:
+    """Yield what one execution of a step does, from sync to sync."""
+    begin, times = 0, step.executions
+    for phases in between_syncs(step.phases):
+        cycles = [phase.tile_cycles.array() // times for phase in phases]
+        told = [_told_of_phase(phase, times) for phase in phases]
+        group = _Group(begin, phases[0].sync // times, phases, cycles, told)
+        yield group
+        begin += group.sync + int(group.busy.max())
+
+
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """Makes events of what happens at some cycle."""
+
+    hertz: float
+
+    def slice(
+        self, track: tuple[int, int], name: tuple[str, str], begin: int, end: int, told: Event
+    ) -> Event:
+        """Return a stretch of time on a track, of a name and category."""
+        first, last = self._nanoseconds(begin), self._nanoseconds(end)
+        return {
+            "name": name[0],
+            "cat": name[1],
+            "ph": "X",
+            "pid": track[0],
+            "tid": track[1],
+            "ts": first / 1000,
+            "dur": (last - first) / 1000,
+            "args": {"cycles": end - begin, **told},
+        }
+
+    def instant(self, name: str, at: int, told: Event) -> Event:
+        """Return a moment of all IPUs."""
+        own = {"ts": self._nanoseconds(at) / 1000, "pid": FIRST_IPU, "tid": PHASES}
+        return {"name": name, "cat": name, "ph": "i", "s": "g", **own, "args": told}
+
+    def numbers(self, name: str, at: int, numbers: dict[str, int]) -> Event:
+        """Return the numbers of a counter from a moment on."""
+        own = {"ts": self._nanoseconds(at) / 1000, "pid": FIRST_IPU}
+        return {"name": name, "ph": "C", **own, "args": numbers}
+
+    def _nanoseconds(self, cycles: int) -> int:
+        return round(cycles * 1e9 / self.hertz)
+
+
+def _of_group(
+    clock: _Clock, group: _Group, begin: int, target: Target, tiles: Sequence[int]
+) -> Iterator[Event]:
+    """Yield what happens from one sync to the next, of a step that begins at this cycle."""
+    at, size, busy = begin + group.begin, target.tiles_per_ipu, group.busy
+    start = at + group.sync
+    if group.sync:
+        yield clock.instant("sync", at, {"cycles": group.sync})
+        yield clock.numbers(WAITING, at, {"tiles": target.tiles})
+    yield clock.numbers(WAITING, start, {"tiles": group.waiting})
+    for ipu in range(target.ipus):
+        process = FIRST_IPU + ipu
+        if group.sync:
+            yield clock.slice((process, PHASES), ("sync", "sync"), at, start, {})
+        slowest = ipu * size + int(busy[ipu * size : (ipu + 1) * size].argmax())
+        own = [(FIRST_TILE + tile, tile) for tile in tiles if tile // size == ipu]
+        for track, tile in [(PHASES, slowest), *own]:
+            done = start
+            for phase, cycles, told in zip(group.phases, group.cycles, group.told, strict=True):
+                end = done + int(cycles[tile])
+                if end > done:
+                    name = phase.kind, phase.kind
+                    yield clock.slice((process, track), name, done, end, told)
+                done = end
+
+
+def _names(target: Target, tiles: Sequence[int]) -> Iterator[Event]:
+    """Yield the names of processes and threads: IPUs and tracks."""
+    for ipu in range(target.ipus):
+        process = {"ph": "M", "pid": FIRST_IPU + ipu}
+        yield {"name": "process_name", "args": {"name": f"IPU {ipu}"}, **process}
+        tracks = {STEPS: "steps", PHASES: "phases"}
+        tracks |= {FIRST_TILE + t: f"tile {t}" for t in tiles if target.ipu_of(t) == ipu}
+        for track, name in tracks.items():
+            yield {"name": "thread_name", "tid": track, "args": {"name": name}, **process}
+            order = {"sort_index": track}
+            yield {"name": "thread_sort_index", "tid": track, "args": order, **process}
+
+
+def _live(memory: Memory) -> dict[tuple[str, int], int]:
+    """Return the bytes that the fullest tile holds in each step, by program and row."""
+    tile = memory.including_gaps.worst_tile
+    if tile is None:
+        return {}
+    change: Int64 = np.zeros(len(memory.steps) + 1, np.int64)
+    for held in memory.held:
+        size = held.bytes[tile]
+        for first, last in ((0, len(memory.steps) - 1),) if held.steps is None else held.steps:
+            change[first] += size
+            change[last + 1] -= size
+    sizes = np.cumsum(change).tolist()
+    return {
+        (step.program, row): size
+        for step, size in zip(memory.steps, sizes, strict=False)
+        for row in step.rows
+    }
+
+
+def _told_of_step(step: ExecutionStep) -> Event:
+    """Return what is said of a step beside its time, of one execution."""
+    received = sum(phase.received.total for phase in step.phases) // step.executions
+    known = {"step": step.number, "at": step.at, "received": received}
+    return {"balance": round(step.tile_balance, 4), **{k: v for k, v in known.items() if v}}
+
+
+def _told_of_phase(phase: Phase, executions: int) -> Event:
+    """Return what is said of a phase beside its time, of one execution."""
+    moved = max(phase.received.total, phase.sent.total, phase.copied.total) // executions
+    cause = phase.causes[0] if phase.causes else None
+    known = {
+        "bytes": moved,
+        "why": "" if cause is None else f"{cause.what} {cause.why}",
+        "at": "" if cause is None else cause.at,
+    }
+    return {"balance": round(phase.balance, 4), **{k: v for k, v in known.items() if v}}

@@ -1,0 +1,207 @@
+// What follows from the numbers of a report: sums, waiting, peaks.  All of it is computed once.
+
+// The total of a field of phases on each tile, in one step or (-1) in all; of one kind where given.
+function phaseSum(of, field, step, kind = "") {
+  return once(of, `${field} ${step} ${kind}`, () => {
+    const total = new Float64Array(of.machine.tiles);
+    const steps = step < 0 ? of.steps : [of.steps[step]];
+    for (const each of steps) {
+      for (const phase of each.phases) {
+        if ((kind && phase.kind !== kind) || isNothing(phase[field])) continue;
+        const numbers = arrayOf(phase[field], total.length);
+        for (let tile = 0; tile < total.length; tile++) total[tile] += numbers[tile];
+      }
+    }
+    return total;
+  });
+}
+
+// Phases from one sync to the next: each tile goes on by itself in them.  The length of a group is
+// that of its slowest tile; cycles that are left over, as other executions have another slowest
+// tile, count for the last group, so that all add up to the cycles of the step.
+function groupsOf(of, step) {
+  return once(of, `groups ${step}`, () => {
+    const groups = [];
+    const found = of.steps[step];
+    for (const phase of found.phases) {
+      if (phase.sync > 0 || !groups.length) groups.push({ sync: phase.sync, phases: [], length: 0 });
+      groups[groups.length - 1].phases.push(phase);
+    }
+    let left = found.cycles;
+    for (const group of groups) {
+      const busy = new Float64Array(of.machine.tiles);
+      for (const phase of group.phases) {
+        const numbers = arrayOf(phase.busy, busy.length);
+        for (let tile = 0; tile < busy.length; tile++) busy[tile] += numbers[tile];
+      }
+      group.busy = busy;
+      group.length = most(busy);
+      left -= group.sync + group.length;
+    }
+    if (groups.length && left > 0) groups[groups.length - 1].length += left;
+    return groups;
+  });
+}
+
+// The cycles that each tile waits for others, in one step or (-1) in all; without syncs.
+function waiting(of, step) {
+  return once(of, `waiting ${step}`, () => {
+    const total = new Float64Array(of.machine.tiles);
+    const steps = step < 0 ? of.steps.keys() : [step];
+    for (const each of steps) {
+      for (const group of groupsOf(of, each)) {
+        for (let tile = 0; tile < total.length; tile++) total[tile] += group.length - group.busy[tile];
+      }
+    }
+    return total;
+  });
+}
+
+function syncOf(of, step) {
+  const steps = step < 0 ? of.steps : [of.steps[step]];
+  return steps.reduce((sum, each) => sum + each.phases.reduce((part, phase) => part + phase.sync, 0), 0);
+}
+
+// Where time goes, by kind: of one tile, or (-1) of a tile on average.
+function timeOf(of, tile, step) {
+  const found = {};
+  const take = (numbers) => (tile < 0 ? sum(numbers) / numbers.length : numbers[tile]);
+  for (const kind of Object.keys(PHASES).slice(0, 5)) found[kind] = take(phaseSum(of, "busy", step, kind));
+  found.waiting = take(waiting(of, step));
+  found.sync = syncOf(of, step);
+  return found;
+}
+
+// Vertices on each tile that run in a step, or (-1) stand in all compute sets.
+function verticesOf(of, step) {
+  return once(of, `vertices ${step}`, () => {
+    const total = new Float64Array(of.machine.tiles);
+    const sets = step < 0 ? of.computeSets : [of.computeSets[of.steps[step].set]];
+    for (const set of sets) {
+      for (const [, found] of set?.types ?? []) {
+        const numbers = arrayOf(found, total.length);
+        for (let tile = 0; tile < total.length; tile++) total[tile] += numbers[tile];
+      }
+    }
+    return total;
+  });
+}
+
+// -- memory --------------------------------------------------------------------------------
+
+function isIn(held, step) {
+  return held.steps !== null && held.steps.some(([first, last]) => first <= step && step <= last);
+}
+
+// Bytes of each tile that are always live, the most of all others in one step, and that step
+// (-1 where there is none).  What begins and ends is added up step by step.
+function peaks(of) {
+  return once(of, "peaks", () => {
+    const { tiles } = of.machine;
+    const always = new Float64Array(tiles);
+    const beside = new Float64Array(tiles);
+    const step = new Int32Array(tiles).fill(-1);
+    const running = new Float64Array(tiles);
+    const changes = of.memory.steps.map(() => []);
+    const add = (total, held, sign) => {
+      const numbers = arrayOf(held.bytes, tiles);
+      for (let tile = 0; tile < tiles; tile++) total[tile] += sign * numbers[tile];
+    };
+    for (const held of of.memory.held) {
+      if (held.steps === null) add(always, held, 1);
+      for (const [first, last] of held.steps ?? []) {
+        changes[first].push([held, 1]);
+        if (last + 1 < changes.length) changes[last + 1].push([held, -1]);
+      }
+    }
+    changes.forEach((some, number) => {
+      for (const [held, sign] of some) add(running, held, sign);
+      for (let tile = 0; tile < tiles; tile++) {
+        if (running[tile] > beside[tile]) {
+          beside[tile] = running[tile];
+          step[tile] = number;
+        }
+      }
+    });
+    return { always, beside, step, needed: arrayOf(of.memory.needed, tiles) };
+  });
+}
+
+// Bytes of each group of memory on each tile, in the tile's own fullest step; the last are gaps.
+function stacks(of) {
+  return once(of, "stacks", () => {
+    const { tiles } = of.machine;
+    const found = GROUP_NAMES.map(() => new Float64Array(tiles));
+    const { step, needed } = peaks(of);
+    for (const held of of.memory.held) {
+      const group = found[groupOf(held.kind)];
+      const numbers = arrayOf(held.bytes, tiles);
+      for (let tile = 0; tile < tiles; tile++) {
+        if (numbers[tile] && (held.steps === null || isIn(held, step[tile]))) group[tile] += numbers[tile];
+      }
+    }
+    for (let tile = 0; tile < tiles; tile++) {
+      const used = found.reduce((total, group) => total + group[tile], 0);
+      found[GAPS][tile] = needed[tile] - used;
+    }
+    return found;
+  });
+}
+
+// What lies on a tile, the largest first: always, at its peak, or at other times.
+function heldOn(of, tile) {
+  return once(of, `held ${tile}`, () => {
+    const peak = peaks(of).step[tile];
+    const found = [];
+    of.memory.held.forEach((held, number) => {
+      const bytes = arrayOf(held.bytes, of.machine.tiles)[tile];
+      const live = held.steps === null ? "always" : isIn(held, peak) ? "at the peak" : "not at the peak";
+      if (bytes) found.push({ held, number, bytes, live });
+    });
+    return found.sort((one, other) => other.bytes - one.bytes);
+  });
+}
+
+// The step of the report that a step of memory is, -1 where it did not run; and the other way round.
+function ranAs(of, memoryStep) {
+  return once(of, `ran ${memoryStep}`, () => {
+    const { program, rows } = of.memory.steps[memoryStep] ?? { rows: [] };
+    return of.steps.findIndex((step) => step.program === program && rows.includes(step.row));
+  });
+}
+
+function memoryStepOf(of, step) {
+  if (step < 0 || !of.memory) return -1;
+  const { program, row } = of.steps[step];
+  return of.memory.steps.findIndex((each) => each.program === program && each.rows.includes(row));
+}
+
+function memoryStepName(of, number) {
+  if (number < 0) return "every step";
+  const step = ranAs(of, number);
+  return step < 0 ? of.memory.steps[number].name : of.steps[step].name;
+}
+
+// -- arrays --------------------------------------------------------------------------------
+
+function sum(numbers) {
+  let total = 0;
+  for (const each of numbers) total += each;
+  return total;
+}
+
+function most(numbers) {
+  let found = 0;
+  for (const each of numbers) if (each > found) found = each;
+  return found;
+}
+
+function least(numbers) {
+  let found = Infinity;
+  for (const each of numbers) if (each < found) found = each;
+  return numbers.length ? found : 0;
+}
+
+function worst(numbers) {
+  return numbers.indexOf(most(numbers));
+}

@@ -1,0 +1,55 @@
+// The pointer on a picture: what is there is told, a click chooses it, dragging chooses a range.
+
+function watchPointer(canvas, { at, drag, undrag }) {
+  const tip = document.getElementById("tip");
+  const band = el("span", { class: "band", hidden: true });
+  let start = null;
+  const place = (event) => {
+    const box = canvas.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  };
+  queueMicrotask(() => canvas.after(band));
+  canvas.addEventListener("pointerdown", (event) => {
+    start = place(event)[0];
+    canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    const [x, y] = place(event);
+    if (start !== null && drag && Math.abs(x - start) > 4) {
+      band.hidden = false;
+      band.style.left = Math.min(start, x) + "px";
+      band.style.width = Math.abs(x - start) + "px";
+      tip.hidden = true;
+      return;
+    }
+    const found = at?.(x, y);
+    tip.hidden = !found?.text;
+    if (found?.text) showTip(tip, found.text, event);
+  });
+  canvas.addEventListener("pointerup", (event) => {
+    const [x, y] = place(event);
+    const from = start;
+    start = null;
+    band.hidden = true;
+    tip.hidden = true;
+    if (from !== null && drag && Math.abs(x - from) > 4) return drag(Math.min(from, x), Math.max(from, x));
+    const { text, ...choice } = at?.(x, y) ?? {};
+    if (Object.keys(choice).length) go(choice);
+  });
+  canvas.addEventListener("pointerleave", () => {
+    tip.hidden = true;
+  });
+  canvas.addEventListener("pointercancel", () => {
+    start = null;
+    band.hidden = true;
+  });
+  if (undrag) canvas.addEventListener("dblclick", undrag);
+}
+
+function showTip(tip, text, event) {
+  const [first, ...others] = text.split("\n");
+  tip.replaceChildren(bold(first), ...others.flatMap((line) => [el("br"), line]));
+  const box = tip.getBoundingClientRect();
+  tip.style.left = Math.max(4, Math.min(event.clientX + 14, innerWidth - box.width - 8)) + "px";
+  tip.style.top = Math.max(4, Math.min(event.clientY + 16, innerHeight - box.height - 8)) + "px";
+}

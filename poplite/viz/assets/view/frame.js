@@ -1,0 +1,145 @@
+// The frame: tabs, verdict, keys, theme; draws all of the page anew when something is chosen.
+
+const SHOWN = {
+  overview: ["Overview", overview],
+  tiles: ["Tiles", tilesTab],
+  memory: ["Memory", memoryTab],
+  liveness: ["Liveness", livenessTab],
+  steps: ["Steps", stepsTab],
+  exchange: ["Exchange", exchangeTab],
+  program: ["Program", programTab],
+  variables: ["Variables", variablesTab],
+  graph: ["Graph", graphTab],
+  compare: ["Compare", compareTab],
+};
+
+const KEYS = [
+  ["1 … 9, 0", "the tabs"],
+  ["/", "find a step, variable or tile"],
+  ["j  k", "next and last step"],
+  ["[  ]", "tile before and next tile"],
+  ["arrows", "move in the map of tiles, when it has the focus"],
+  ["u", "bytes or KiB"],
+  ["d", "light or dark"],
+  ["Esc", "no step"],
+  ["drag", "look closer at tiles or time; double click shows all again"],
+  ["?", "this help"],
+];
+
+let WIDTH = 900;
+
+const byId = (id) => document.getElementById(id);
+
+function isDark() {
+  return document.documentElement.dataset.theme === "dark";
+}
+
+function render() {
+  const of = report();
+  const view = byId("view");
+  const focus = document.activeElement?.dataset?.focus;
+  const place = [scrollX, scrollY];
+  const style = getComputedStyle(view);
+  WIDTH = Math.max(260, Math.floor(view.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight)));
+  view.replaceChildren(...SHOWN[state.tab][1](of).filter((part) => part !== ""));
+  view.setAttribute("aria-label", SHOWN[state.tab][0]);
+  byId("side").replaceChildren(...side(of));
+  byId("tabs").replaceChildren(...tabButtons());
+  byId("units").textContent = state.unit;
+  verdict(of);
+  which();
+  if (focus) [...view.querySelectorAll("[data-focus]")].find((each) => each.dataset.focus === focus)?.focus({ preventScroll: true });
+  scrollTo(...place);
+}
+
+function tabButtons() {
+  return TABS.filter((tab) => tab !== "compare" || DATA.reports.length > 1).map((tab) => {
+    const attributes = { role: "tab", "aria-selected": String(tab === state.tab), onclick: () => go({ tab }) };
+    return el("button", attributes, SHOWN[tab][0], el("kbd", {}, (TABS.indexOf(tab) + 1) % 10));
+  });
+}
+
+function verdict(of) {
+  const shown = byId("verdict");
+  const over = of.memory ? peaks(of).needed.filter((bytes) => bytes > of.machine.limit).length : 0;
+  const parts = [!of.memory ? "memory not modelled" : over ? `! does not fit: ${amount(over, "tile")} over` : "fits"];
+  if (!of.run) parts.push("as compiled");
+  if (of.replicas > 1) parts.push(`of one of ${of.replicas} replicas`);
+  shown.textContent = parts.join(" · ");
+  shown.className = over ? "over" : "";
+}
+
+function which() {
+  if (DATA.reports.length > 1) byId("which").replaceChildren(choice("", "of", { before: DATA.names[0], after: DATA.names[1] }));
+}
+
+function setTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  COLORS = new Map();
+}
+
+function turnTheme() {
+  setTheme(isDark() ? "light" : "dark");
+  render();
+}
+
+function turnUnits() {
+  state.unit = state.unit === "bytes" ? "KiB" : "bytes";
+  render();
+}
+
+function showHelp() {
+  const rows = KEYS.map(([key, words]) => el("tr", {}, el("td", {}, el("kbd", {}, key)), el("td", {}, words)));
+  const close = el("button", { onclick: () => byId("help").close() }, "close");
+  const words = "The address of the page keeps what is chosen: a link shows what you see. Numbers are of all executions, unless it says once.";
+  byId("help").replaceChildren(el("h2", {}, "Help"), el("p", { class: "soft" }, words), el("table", {}, el("tbody", {}, ...rows)), close);
+  byId("help").showModal();
+}
+
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || byId("help").open) return;
+  if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+  const of = report();
+  const step = chosenStep();
+  const { tiles } = of.machine;
+  const keys = {
+    "/": () => byId("find").focus(),
+    j: () => of.steps.length && go({ step: Math.min(of.steps.length - 1, step + 1) }),
+    k: () => of.steps.length && go({ step: Math.max(0, step - 1) }),
+    "[": () => go({ tile: (chosenTile() - 1 + tiles) % tiles }),
+    "]": () => go({ tile: (chosenTile() + 1) % tiles }),
+    u: turnUnits,
+    d: turnTheme,
+    Escape: () => go({ step: null }),
+    "?": showHelp,
+  };
+  const tab = /^\d$/.test(event.key) ? TABS[(Number(event.key) + 9) % 10] : null;
+  const action = tab ? () => go({ tab }) : keys[event.key];
+  if (!action) return;
+  event.preventDefault();
+  action();
+}
+
+function start() {
+  setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  readAddress();
+  setUpFinder();
+  byId("units").addEventListener("click", turnUnits);
+  byId("theme").addEventListener("click", turnTheme);
+  byId("keys").addEventListener("click", showHelp);
+  document.addEventListener("keydown", onKey);
+  addEventListener("popstate", () => {
+    readAddress();
+    render();
+  });
+  let width = innerWidth;
+  addEventListener("resize", () => {
+    if (innerWidth === width) return;
+    width = innerWidth;
+    render();
+  });
+  render();
+  document.documentElement.dataset.ready = "";
+}
+
+start();

@@ -1,0 +1,89 @@
+// From where to where: a square for each pair of tiles, or of blocks of tiles.
+
+const MOST_BLOCKS = 64;
+
+// Bytes by receiver and source, in blocks of as many tiles as fit; null where they are not known.
+function pairsOf(of, step) {
+  return once(of, `pairs ${step}`, () => {
+    const phases = (step < 0 ? of.steps : [of.steps[step]]).flatMap((each) => each.phases).filter((phase) => phase.pairs);
+    if (!phases.length) return null;
+    const { tiles } = of.machine;
+    const block = Math.max(Math.ceil(tiles / MOST_BLOCKS), ...phases.map((phase) => phase.pairs.block));
+    const size = Math.ceil(tiles / block);
+    const bytes = new Float64Array(size * size);
+    for (const { pairs } of phases) {
+      const [steps, values] = [arrayOf(pairs.steps, pairs.count), arrayOf(pairs.bytes, pairs.count)];
+      let place = 0;
+      for (let number = 0; number < pairs.count; number++) {
+        place += steps[number];
+        const row = Math.floor((Math.floor(place / pairs.blocks) * pairs.block) / block);
+        const column = Math.floor(((place % pairs.blocks) * pairs.block) / block);
+        bytes[row * size + column] += values[number];
+      }
+    }
+    return { block, size, bytes, largest: largestPairs(phases) };
+  });
+}
+
+function largestPairs(phases) {
+  const found = new Map();
+  for (const { pairs } of phases) {
+    const known = pairs.block > 1 ? pairs.largest : singlePairs(pairs);
+    for (const [source, receiver, bytes] of known) {
+      const key = source + " " + receiver;
+      found.set(key, (found.get(key) ?? 0) + bytes);
+    }
+  }
+  const listed = [...found].map(([key, bytes]) => [...key.split(" ").map(Number), bytes]);
+  return listed.sort((one, other) => other[2] - one[2]).slice(0, 10);
+}
+
+function singlePairs(pairs) {
+  const [steps, values] = [arrayOf(pairs.steps, pairs.count), arrayOf(pairs.bytes, pairs.count)];
+  let place = 0;
+  return Array.from({ length: pairs.count }, (_, number) => {
+    place += steps[number];
+    return [place % pairs.blocks, Math.floor(place / pairs.blocks), values[number]];
+  });
+}
+
+function exchangeMatrix(of, step) {
+  const found = pairsOf(of, step);
+  if (!found) return [note("Nothing moves from tile to tile here, or the report was saved by an older poplite.")];
+  const { block, size, bytes, largest } = found;
+  const high = most(bytes);
+  const side = Math.max(2, Math.min(22, Math.floor(Math.min(WIDTH - LEFT - 8, 520) / size)));
+  const named = (number) => (block === 1 ? thousands(number) : `${thousands(number * block)}–${thousands(Math.min(of.machine.tiles, (number + 1) * block) - 1)}`);
+  const paint = (pen) => {
+    pen.rect(LEFT, 22, size * side, size * side, "empty");
+    bytes.forEach((each, place) => {
+      if (each) pen.rect(LEFT + (place % size) * side, 22 + Math.floor(place / size) * side, side - (side > 4 ? 1 : 0), side - (side > 4 ? 1 : 0), rampColor(each / high));
+    });
+    pen.text("from tile →", LEFT, 14);
+    pen.text("to tile ↓", LEFT - 6, 14, "right");
+    for (const each of ticks(0, size - 1, Math.min(8, (size * side) / 40))) {
+      pen.text(thousands(each * block), LEFT - 6, 22 + each * side + Math.min(side, 11), "right");
+      if (each) pen.text(thousands(each * block), LEFT + each * side, 14 + (each * side < 80 ? 100000 : 0));
+    }
+    const chosen = Math.floor(chosenTile() / block);
+    pen.frame(LEFT, 22 + chosen * side - 0.5, size * side, side, "mark", 1);
+    pen.frame(LEFT + chosen * side - 0.5, 22, side, size * side, "mark", 1);
+  };
+  const at = (x, y) => {
+    const [column, row] = [Math.floor((x - LEFT) / side), Math.floor((y - 22) / side)];
+    if (column < 0 || row < 0 || column >= size || row >= size) return null;
+    return { tile: row * block, text: `from ${named(column)} to ${named(row)}\n${bytesText(bytes[row * size + column])}` };
+  };
+  const words = `${block === 1 ? "Each square is a pair of tiles" : `Each square is ${block} × ${block} tiles`}; the darkest is ${bytesText(high)}. Rows add up to what tiles receive; a byte that goes to several tiles counts for each of them.`;
+  const rows = table(
+    [
+      { name: "from tile", number: true, text: (row) => thousands(row[0]) },
+      { name: "to tile", number: true, text: (row) => thousands(row[1]) },
+      { name: "bytes", number: true, text: (row) => bytesText(row[2]) },
+    ],
+    largest,
+    { pick: (row) => go({ tile: row[1] }) },
+  );
+  const picture = figure({ label: "Bytes from tile to tile", height: 24 + size * side, paint, at });
+  return [heading("From where to where"), el("p", { class: "soft" }, words), picture, heading("The largest pairs of tiles"), el("div", { class: "slim" }, rows)];
+}

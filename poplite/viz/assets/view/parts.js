@@ -1,0 +1,119 @@
+// Parts that several tabs use: choices, bars of parts, legends, tables.
+
+// Buttons of which one is pressed.
+function choice(label, name, words) {
+  const buttons = Object.entries(words).map(([word, shown]) =>
+    el("button", { "aria-pressed": String(state[name] === word), onclick: () => go({ [name]: word }) }, shown),
+  );
+  const group = el("span", { class: "choice", role: "group", "aria-label": label || name }, ...buttons);
+  return label ? el("span", { class: "labelled" }, soft(label), group) : group;
+}
+
+function stepChoice(label, none) {
+  const options = report().steps.map((step, number) =>
+    el("option", { value: number, selected: number === chosenStep() }, `${number + 1} ${shortened(stepTitle(number), 50)}`),
+  );
+  const pick = (event) => go({ step: event.target.value === "" ? null : Number(event.target.value) });
+  const all = el("option", { value: "", selected: chosenStep() < 0 }, none);
+  return el("label", { class: "labelled" }, soft(label), el("select", { onchange: pick, "data-focus": label }, all, ...options));
+}
+
+function filterField(label) {
+  const type = (event) => go({ q: event.target.value });
+  const field = { type: "search", placeholder: label, "aria-label": label, "data-focus": label };
+  return el("input", { ...field, value: state.q, oninput: type });
+}
+
+function tools(...parts) {
+  return el("div", { class: "tools" }, ...parts);
+}
+
+// A bar of parts [label, amount, colour], to a scale where one is given.
+function stackBar(parts, whole = 0, shape = "stack") {
+  const total = whole || parts.reduce((before, part) => before + part[1], 0);
+  const shown = parts.filter((part) => part[1] > 0);
+  const pieces = shown.map(([label, size, fill]) =>
+    el("i", { style: `width:${(100 * size) / (total || 1)}%;background:var(--${fill})`, title: `${label} ${shareOf(size, total)}` }),
+  );
+  const words = shown.map(([label, size]) => `${label} ${shareOf(size, total)}`).join(", ");
+  return el("div", { class: shape, role: "img", "aria-label": words }, ...pieces);
+}
+
+function legend(parts, total = 0) {
+  return el(
+    "div",
+    { class: "legend" },
+    ...parts.map(([label, size, fill]) =>
+      el("span", {}, swatch(fill), label, total ? " " : "", total ? bold(shareOf(size, total)) : ""),
+    ),
+  );
+}
+
+function phaseColor(kind) {
+  return "phase-" + kind.replace(" ", "-");
+}
+
+// Parts of time, [words, cycles, colour], without those that are nothing.
+function timeParts(time) {
+  return Object.entries(time)
+    .filter(([, cycles]) => cycles > 0)
+    .map(([kind, cycles]) => [PHASES[kind], cycles, phaseColor(kind)]);
+}
+
+function memoryParts(of, tile) {
+  return stacks(of)
+    .map((group, number) => [GROUP_NAMES[number], group[tile], "memory-" + number])
+    .filter((part) => part[1] > 0);
+}
+
+// Phases of a step as a tile spends them on average, so that the bar is as long as the step.
+function phaseBar(of, step, whole, divide = 1) {
+  const parts = timeParts(timeOf(of, -1, step)).map(([label, cycles, fill]) => [label, cycles / divide, fill]);
+  return stackBar(parts, whole, "thin");
+}
+
+// A table.  Columns are {name, text, number, sort, narrow}; `text` makes the content of a cell of a
+// row, `sort` its number, by which the table is sorted where its head is clicked.  Columns that are
+// not `narrow` are left out on narrow screens.
+function table(columns, rows, { pick, isOn, isPale, sorted = "", most: limit = 400 } = {}) {
+  const by = columns.find((column) => column.sort && column.name === (state.sort || sorted));
+  const ordered = by ? rows.slice().sort((one, other) => by.sort(other) - by.sort(one)) : rows;
+  const place = (column) => [column.number && "number", column.narrow === false && "wide"].filter(Boolean).join(" ");
+  const heads = columns.map((column) => {
+    const label = column.name + (column === by ? " ↓" : "");
+    const sort = () => go({ sort: state.sort === column.name ? "" : column.name });
+    const inside = column.sort ? el("button", { class: "head", onclick: sort }, label) : label;
+    return el("th", { class: place(column), scope: "col" }, inside);
+  });
+  const body = ordered.slice(0, limit).map((row) => {
+    const cells = columns.map((column) => el("td", { class: place(column) }, column.text(row)));
+    const classes = [isOn?.(row) && "on", isPale?.(row) && "pale"].filter(Boolean).join(" ");
+    const made = el("tr", { class: classes }, ...cells);
+    if (pick) {
+      made.tabIndex = 0;
+      made.dataset.go = "";
+      made.addEventListener("click", () => pick(row));
+      made.addEventListener("keydown", (event) => event.key === "Enter" && event.target === made && pick(row));
+    }
+    return made;
+  });
+  const more = ordered.length - limit;
+  const rest = more > 0 ? el("p", { class: "soft" }, `… ${thousands(more)} more; sort or filter to see them`) : "";
+  return el("div", { class: "table" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...body)), rest);
+}
+
+function matches(...texts) {
+  const asked = state.q.trim().toLowerCase();
+  return !asked || texts.some((text) => text.toLowerCase().includes(asked));
+}
+
+// The sentence of a tab that has no numbers.
+function notModelled() {
+  return note(
+    "Cycles and memory are not modelled in this report: leave the option debug.instrument=False out, and write the page again.",
+  );
+}
+
+function nothingRan() {
+  return note("This report has no steps: give a target whose callable returns a graph and its program.");
+}

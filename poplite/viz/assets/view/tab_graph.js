@@ -1,0 +1,55 @@
+// Graph: the dataflow graph as poplite-viz draws it, to be moved and enlarged.
+
+const SIZES = [0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 2.8, 4];
+let graphSize = 4;
+
+function graphTab() {
+  if (!DATA.graph) {
+    return [note("The dataflow graph is known where the page is made from a target: poplite-viz report file.py:callable -o report.html")];
+  }
+  const shadow = el("div", { class: "graphRoot" });
+  const root = shadow.attachShadow({ mode: "open" });
+  // The picture follows the system's theme; here it is to follow the page's.
+  const media = isDark() ? "@media all" : "@media not all";
+  root.innerHTML = textOf(DATA.graph).replace(/@media \(prefers-color-scheme: ?dark\)/g, media);
+  const svg = root.querySelector("svg");
+  const [width, height] = [svg.viewBox.baseVal.width, svg.viewBox.baseVal.height];
+  const box = el("div", { class: "graph", tabindex: 0 }, shadow);
+  const resize = () => {
+    svg.setAttribute("width", width * SIZES[graphSize]);
+    svg.setAttribute("height", height * SIZES[graphSize]);
+    svg.style.maxWidth = "none";
+  };
+  const by = (change) => () => {
+    graphSize = Math.max(0, Math.min(SIZES.length - 1, graphSize + change));
+    resize();
+  };
+  const fit = () => {
+    const scale = WIDTH / width;
+    graphSize = Math.max(0, SIZES.findLastIndex((each) => each <= scale));
+    resize();
+  };
+  const save = () => saveAs(new Blob([textOf(DATA.graph)], { type: "image/svg+xml" }), "graph.svg");
+  moveByPointer(box);
+  resize();
+  return [
+    tools(
+      el("button", { onclick: by(1), title: "Larger" }, "+"), el("button", { onclick: by(-1), title: "Smaller" }, "−"),
+      el("button", { onclick: fit }, "fit"), el("button", { onclick: save }, "save SVG"),
+      soft("Drag to move. Scopes are folded; poplite-viz graph --scope and --around look closer."),
+    ),
+    box,
+  ];
+}
+
+function moveByPointer(box) {
+  let from = null;
+  box.addEventListener("pointerdown", (event) => {
+    from = [event.clientX + box.scrollLeft, event.clientY + box.scrollTop];
+    box.setPointerCapture(event.pointerId);
+  });
+  box.addEventListener("pointermove", (event) => {
+    if (from) box.scrollTo(from[0] - event.clientX, from[1] - event.clientY);
+  });
+  for (const end of ["pointerup", "pointercancel"]) box.addEventListener(end, () => (from = null));
+}

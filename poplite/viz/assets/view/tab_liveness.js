@@ -1,0 +1,108 @@
+// Liveness: what the chosen tile needs in each step, and when each thing needs its room.
+
+const MOST_LANES = 40;
+
+function livenessTab(of) {
+  if (!of.memory) return [notModelled()];
+  const { steps } = of.memory;
+  if (!steps.length) return [nothingRan()];
+  const tile = chosenTile();
+  const { always, beside, step: peak } = peaks(of);
+  const step = memoryStepOf(of, chosenStep());
+  const loudest = worst(beside);
+  const type = (event) => event.target.value !== "" && go({ tile: Math.max(0, Math.round(Number(event.target.value))) });
+  const facts = soft("always live ", bold(bytesText(always[tile])), " · peak ", bold(bytesText(always[tile] + beside[tile])), peak[tile] < 0 ? "" : ` in ${memoryStepName(of, peak[tile])}`);
+  return [
+    tools(
+      el("label", { class: "labelled" }, soft("tile"), el("input", { type: "number", min: 0, max: of.machine.tiles - 1, value: tile, "data-focus": "tile", onchange: type })),
+      el("button", { onclick: () => go({ tile: loudest }) }, `tile with the highest peak: ${thousands(loudest)}`),
+      choice("", "live", { beside: "not always live", all: "with what is always live" }),
+      facts,
+    ),
+    legend(GROUP_NAMES.slice(0, GAPS).map((name, number) => [name, 0, "memory-" + number]).filter((_, number) => of.memory.held.some((held) => groupOf(held.kind) === number))),
+    livenessBars(of, tile, step),
+    heading("When each thing needs its room", soft(` — steps across; the ${MOST_LANES} largest${step < 0 ? "" : " of the chosen step first"}`)),
+    lanes(of, tile, step),
+  ];
+}
+
+// Bytes of each group on a tile in each step, and of what is always live.
+function livenessOf(of, tile) {
+  return once(of, `liveness ${tile}`, () => {
+    const found = of.memory.steps.map(() => new Float64Array(GAPS));
+    const always = new Float64Array(GAPS);
+    for (const { held, bytes } of heldOn(of, tile)) {
+      const group = groupOf(held.kind);
+      if (held.steps === null) always[group] += bytes;
+      for (const [first, last] of held.steps ?? []) for (let step = first; step <= last; step++) found[step][group] += bytes;
+    }
+    return { found, always };
+  });
+}
+
+// The step of a program that a step of memory is, as a choice; nothing where it did not run.
+function chosenBy(of, memoryStep) {
+  const step = ranAs(of, memoryStep);
+  return step < 0 ? {} : { step };
+}
+
+function livenessBars(of, tile, chosen) {
+  const { found, always } = livenessOf(of, tile);
+  const shown = state.live === "all" ? found.map((each) => each.map((bytes, group) => bytes + always[group])) : found;
+  const high = Math.max(1, ...shown.map(sum));
+  const [top, base, span] = [16, 200, WIDTH - LEFT - 8];
+  const wide = span / shown.length;
+  const peak = peaks(of).step[tile];
+  const at = (x) => {
+    const number = Math.floor((x - LEFT) / wide);
+    if (number < 0 || number >= shown.length) return null;
+    return { ...chosenBy(of, number), text: `${memoryStepName(of, number)}\n${bytesText(sum(found[number]))} beside what is always live${number === peak ? "\nthe peak of this tile" : ""}` };
+  };
+  const paint = (pen, width) => {
+    for (const each of ticks(0, high, 4)) {
+      const y = base - (each / high) * (base - top);
+      pen.line(LEFT, y, width - 8, y, "line");
+      pen.text(bytesText(each), LEFT - 6, y + 4, "right");
+    }
+    shown.forEach((groups, number) => {
+      let y = base;
+      groups.forEach((bytes, group) => {
+        const tall = (bytes / high) * (base - top);
+        y -= tall;
+        if (tall) pen.rect(LEFT + number * wide, y, Math.max(1, wide - (wide > 4 ? 1 : 0)), tall + 0.3, "memory-" + group);
+      });
+      if (number === peak) pen.frame(LEFT + number * wide, y, Math.max(2, wide - 1), base - y, "mark", 1.5);
+      if (number === chosen) pen.mark(LEFT + (number + 0.5) * wide, Math.max(8, y - 4));
+      if (wide > 60) pen.text(shortened(memoryStepName(of, number), Math.floor(wide / 7)), LEFT + (number + 0.5) * wide, base + 16, "center");
+    });
+    if (wide <= 60) for (const each of ticks(1, shown.length, Math.min(10, span / 60))) pen.text(thousands(each), LEFT + (each - 0.5) * wide, base + 16, "center");
+  };
+  return figure({ label: `Bytes by step on tile ${tile}`, height: 222, paint, at });
+}
+
+function lanes(of, tile, chosen) {
+  const rows = heldOn(of, tile).filter(({ held }) => held.steps !== null);
+  if (!rows.length) return note("Nothing on this tile shares its room: all of it is always live.");
+  const first = (row) => (chosen >= 0 && isIn(row.held, chosen) ? 1 : 0);
+  const shown = rows.slice().sort((one, other) => first(other) - first(one)).slice(0, MOST_LANES);
+  const left = Math.min(220, WIDTH * 0.3);
+  const span = WIDTH - left - 90;
+  const wide = span / of.memory.steps.length;
+  const paint = (pen, width) => {
+    shown.forEach(({ held, bytes }, lane) => {
+      const y = 4 + lane * 20;
+      pen.text(shortened(held.name, Math.floor(left / 7)), 4, y + 12, "left", "ink");
+      pen.rect(left, y, span, 14, "empty");
+      for (const [begin, end] of held.steps) pen.rect(left + begin * wide, y, Math.max(1, (end - begin + 1) * wide), 14, "memory-" + groupOf(held.kind));
+      pen.text(bytesText(bytes), width - 4, y + 12, "right");
+    });
+    if (chosen >= 0) pen.frame(left + chosen * wide, 1, Math.max(2, wide), shown.length * 20 + 1, "mark", 1.5);
+  };
+  const at = (x, y) => {
+    const [row, number] = [shown[Math.floor((y - 2) / 20)], Math.floor((x - left) / wide)];
+    if (!row) return null;
+    const words = `${row.held.name}\n${bytesText(row.bytes)}, ${row.held.kind.replaceAll("_", " ")}`;
+    return number < 0 || number >= of.memory.steps.length ? { text: words } : { ...chosenBy(of, number), text: `${words}\n${memoryStepName(of, number)}` };
+  };
+  return figure({ label: `When things on tile ${tile} need their room`, height: shown.length * 20 + 6, paint, at });
+}

@@ -1,0 +1,47 @@
+// Variables: all that lies in memory, and where one of them lies.
+
+function variablesTab(of) {
+  if (!of.memory) return [notModelled()];
+  const { held } = of.memory;
+  if (!held.length) return [note("Nothing lies in memory: the graph is empty.")];
+  const rows = once(of, "sizes", () =>
+    held.map((each, number) => {
+      const bytes = arrayOf(each.bytes, of.machine.tiles);
+      return { each, number, bytes, total: sum(bytes), tiles: bytes.reduce((count, size) => count + (size > 0), 0), most: most(bytes) };
+    }),
+  );
+  const chosen = state.held === null ? null : rows[Math.min(state.held, rows.length - 1)];
+  const shown = rows.filter(({ each }) => matches(each.name, each.kind, each.at));
+  return [
+    tools(filterField("keep what has …"), soft(`${thousands(shown.length)} of ${amount(rows.length, "thing")} in memory`)),
+    ...(chosen ? regionOf(of, chosen) : []),
+    table(
+      [
+        { name: "what", text: ({ each }) => [swatch("memory-" + groupOf(each.kind)), each.name] },
+        { name: "kind", text: ({ each }) => each.kind.replaceAll("_", " "), narrow: false },
+        { name: "type and shape", text: ({ each }) => soft(each.shape ? `${each.type} [${each.shape.join(", ")}]` : ""), narrow: false },
+        { name: "bytes", number: true, text: ({ total }) => bytesText(total), sort: ({ total }) => total },
+        { name: "tiles", number: true, text: ({ tiles }) => thousands(tiles), sort: ({ tiles }) => tiles },
+        { name: "most on a tile", number: true, text: (row) => bytesText(row.most), sort: (row) => row.most },
+        { name: "live", text: ({ each }) => liveText(of, each), narrow: false },
+        { name: "line", text: ({ each }) => lineOf(each.at), narrow: false },
+      ],
+      shown,
+      { sorted: "bytes", pick: ({ bytes, number }) => go({ held: number, tile: worst(bytes) }), isOn: ({ number }) => number === chosen?.number },
+    ),
+  ];
+}
+
+function liveText(of, held) {
+  if (held.steps === null) return soft("always");
+  const count = held.steps.reduce((total, [first, last]) => total + last - first + 1, 0);
+  return soft(count === 1 ? `in ${memoryStepName(of, held.steps[0][0])}` : `in ${thousands(count)} steps`);
+}
+
+function regionOf(of, { each, bytes, tiles }) {
+  const high = most(bytes);
+  const map = tileMap(of, bytes, (number) => number / high, Infinity, each.name, bytesText);
+  const is = each.kind === "variable" || each.kind === "constant";
+  const how = is ? soft(" — its elements: ", el("code", {}, `poplite-viz tensor TARGET '${each.name}'`)) : "";
+  return [heading(`Where ${each.name} lies: on ${amount(tiles, "tile")}`, how), map];
+}

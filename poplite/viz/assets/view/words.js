@@ -1,0 +1,139 @@
+// Numbers and names as words, and elements of the page.
+// Numbers are written by hand: toLocaleString depends on the reader's place, and is slow.
+
+const PHASES = {
+  compute: "vertices compute",
+  copy: "copied on its tile",
+  exchange: "exchange in the IPU",
+  "global exchange": "exchange between IPUs",
+  "host exchange": "exchange with the host",
+  waiting: "waiting for other tiles",
+  sync: "sync",
+};
+
+// Groups of memory by the kinds of things in them; what is in none of them is "other".
+const GROUPS = {
+  variables: ["variable", "constant"],
+  messages: ["message", "global_message", "host_message"],
+  "rearranged copies": ["rearrangement"],
+  "vertex state and lists": [
+    "vertex_instance_state",
+    "vertex_field_data",
+    "vector_list_descriptor",
+    "control_table",
+  ],
+  code: [
+    "control_code",
+    "vertex_code",
+    "internal_exchange_code",
+    "global_exchange_code",
+    "host_exchange_code",
+  ],
+  stacks: ["stack"],
+  other: [],
+  gaps: [],
+};
+const GROUP_NAMES = Object.keys(GROUPS);
+const GAPS = GROUP_NAMES.length - 1;
+
+function groupOf(kind) {
+  const found = GROUP_NAMES.findIndex((name) => GROUPS[name].includes(kind));
+  return found < 0 ? GAPS - 1 : found;
+}
+
+function thousands(number) {
+  const [whole, part] = String(Math.abs(number)).split(".");
+  const grouped = whole.includes("e") ? whole : whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  return (number < 0 ? "−" : "") + grouped + (part ? "." + part : "");
+}
+
+// A number with at most one digit after the point.
+function rounded(number) {
+  return thousands(Math.round(number * 10) / 10);
+}
+
+function percent(share) {
+  if (share > 0 && share < 0.001) return "<0.1 %";
+  return (Math.round(share * 1000) / 10).toFixed(1) + " %";
+}
+
+function shareOf(part, whole) {
+  return percent(whole ? part / whole : 0);
+}
+
+function bytesText(bytes) {
+  if (state.unit !== "KiB") return rounded(bytes) + " B";
+  return thousands(Number((bytes / 1024).toFixed(1))) + " KiB";
+}
+
+function amount(number, one, many = one + "s") {
+  return thousands(number) + " " + (number === 1 ? one : many);
+}
+
+function duration(cycles, clock) {
+  const seconds = cycles / clock;
+  const [scale, unit] =
+    seconds >= 1 ? [1, "s"] : seconds >= 1e-3 ? [1e3, "ms"] : seconds >= 1e-6 ? [1e6, "µs"] : [1e9, "ns"];
+  return Number((seconds * scale).toPrecision(3)) + " " + unit;
+}
+
+function shortened(text, most) {
+  return text.length <= most ? text : text.slice(0, most - 1) + "…";
+}
+
+// -- elements ------------------------------------------------------------------------------
+
+// Returns an element; text is never read as HTML.
+function el(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value === true) made.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
+  }
+  made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
+  return made;
+}
+
+function soft(...children) {
+  return el("span", { class: "soft" }, ...children);
+}
+
+function bold(text) {
+  return el("b", {}, text);
+}
+
+function heading(...children) {
+  return el("h3", {}, ...children);
+}
+
+function note(...children) {
+  return el("p", { class: "note" }, ...children);
+}
+
+function swatch(color) {
+  return el("i", { class: "swatch", style: `background:var(--${color})` });
+}
+
+// A line of source, without the folder that all lines share, and a button that copies all of it.
+function lineOf(at) {
+  if (!at) return "";
+  const copy = el("button", { class: "copy", title: "Copy " + at, "aria-label": "Copy the line " + at }, "⧉");
+  copy.addEventListener("click", (event) => {
+    event.stopPropagation();
+    copyText(at).then(() => (copy.textContent = "✓"));
+    setTimeout(() => (copy.textContent = "⧉"), 900);
+  });
+  return el("span", { class: "at", title: at }, at.slice(commonFolder().length), copy);
+}
+
+// Pages from disk may lack the clipboard: a field that is copied from does as well.
+async function copyText(text) {
+  if (navigator.clipboard && window.isSecureContext) return navigator.clipboard.writeText(text);
+  const field = el("textarea", { style: "position:fixed;opacity:0" });
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  document.execCommand("copy");
+  field.remove();
+}

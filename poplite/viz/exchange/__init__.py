@@ -1,0 +1,1 @@
+"""Pictures of the exchange: who sends, who receives, why, and from where to where."""

@@ -1,0 +1,146 @@
+"""The exchange as SVG: what tiles receive and send, why, and who receives from whom."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.viz.draw.colors import RAMP, ramp_step
+from poplite.viz.draw.columns import cut
+from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, text_width
+from poplite.viz.draw.units import name_text, share_text, size_text
+from poplite.viz.exchange.traffic import Traffic
+
+MARGIN = 20
+ROW = 18
+WIDE = 768
+HIGH = 90
+"""Height of the highest bar, up or down."""
+
+MOST_BARS = 384
+MATRIX = 384
+LONGEST_REASON = 110
+
+
+def draw_exchange_svg(traffic: Traffic, top: int) -> SvgText:
+    """Draw the exchange as SVG, with the `top` largest reasons."""
+    left = MARGIN + round(text_width(size_text(_most(traffic)), 11)) + 8
+    moves = bool(_most(traffic))
+    reasons = traffic.reasons[:top]
+    more = len(traffic.reasons) - len(reasons)
+    bars_top = MARGIN + 26 + ROW * len(traffic.facts) + 12
+    reasons_top = bars_top + (2 * HIGH + 44 if moves else 0)
+    matrix_top = reasons_top + ROW * (len(reasons) + bool(more)) + (30 if reasons else 0)
+    bottom = matrix_top + (ROW if traffic.missing else 0)
+    if traffic.matrix is not None and moves:
+        bottom = matrix_top + MATRIX + 84
+    canvas = Canvas(left + WIDE + MARGIN, bottom + 6, title=traffic.heading)
+    canvas.text(MARGIN, MARGIN + 14, cut(traffic.heading, LONGEST_HEADING), "head ink")
+    for number, fact in enumerate(traffic.facts):
+        canvas.text(MARGIN, MARGIN + 36 + ROW * number, fact, "line soft")
+    if moves:
+        _bars(canvas, traffic, left, bars_top)
+    if reasons:
+        _reasons(canvas, traffic, top, left, reasons_top)
+    if traffic.missing:
+        canvas.text(MARGIN, matrix_top + 12, traffic.missing, "line soft")
+    elif traffic.matrix is not None and moves:
+        _matrix(canvas, traffic, traffic.matrix, left, matrix_top)
+    return canvas.text_of()
+
+
+def _most(traffic: Traffic) -> int:
+    return int(max(traffic.received.max(initial=0), traffic.sent.max(initial=0)))
+
+
+def _bars(canvas: Canvas, traffic: Traffic, left: float, top: float) -> None:
+    """Draw what tiles receive, upwards, and what they send, downwards."""
+    tiles = len(traffic.sent)
+    block = -(-tiles // MOST_BARS)
+    starts = np.arange(0, tiles, block)
+    step, scale = WIDE / len(starts), HIGH / _most(traffic)
+    gap = 1 if step >= 4 else 0
+    middle = top + HIGH
+    canvas.rect(left, top, WIDE, 2 * HIGH, "none")
+    received, sent = (
+        np.maximum.reduceat(numbers, starts).tolist()
+        for numbers in (traffic.received, traffic.sent)
+    )
+    for number, (first, up, down) in enumerate(zip(starts.tolist(), received, sent, strict=True)):
+        last = min(first + block, tiles) - 1
+        name = f"tile {first:,}" if first == last else f"the most of tiles {first:,} to {last:,}"
+        tip = f"{name}: receives {size_text(up)}, sends {size_text(down)}"
+        x, width = left + number * step, step - gap
+        if up:
+            canvas.rect(x, middle - up * scale, width, up * scale, "q8 flush", tip=tip)
+        if down:
+            canvas.rect(x, middle, width, down * scale, "q4 flush", tip=tip)
+    canvas.path(f"M{left} {middle}h{WIDE}", "rule")
+    most = size_text(_most(traffic))
+    for y, text in ((top + 10, most), (middle + 4, "0 B"), (top + 2 * HIGH, most)):
+        canvas.text(left - 6, y, text, "small soft end")
+    below = top + 2 * HIGH + 15
+    canvas.text(left, below, "0", "small soft")
+    canvas.text(left + WIDE / 2, below, "tile; received upwards, sent downwards", "small soft mid")
+    if tiles > 1:
+        canvas.text(left + WIDE, below, f"{tiles - 1:,}", "small soft end")
+
+
+def _reasons(canvas: Canvas, traffic: Traffic, top: int, left: float, y: float) -> None:
+    total = sum(reason.bytes for reason in traffic.reasons)
+    canvas.text(left + 60, y + 12, "bytes", "line soft end")
+    canvas.text(left + 118, y + 12, "of all", "line soft end")
+    canvas.text(left + 132, y + 12, "what moves, and why", "line soft")
+    for reason in traffic.reasons[:top]:
+        y += ROW
+        at = f" ({reason.at})" if reason.at else ""
+        text = name_text(f"{reason.what} {reason.why}{at}".strip())
+        canvas.text(left + 60, y + 12, f"{reason.bytes:,}", "line ink end")
+        canvas.text(left + 118, y + 12, share_text(reason.bytes / total), "line ink end")
+        canvas.text(left + 132, y + 12, cut(text, LONGEST_REASON), "line ink", tip=text)
+    if (more := len(traffic.reasons) - top) > 0:
+        canvas.text(left + 132, y + ROW + 12, f"... {more:,} more", "line soft")
+
+
+def _matrix(canvas: Canvas, traffic: Traffic, matrix: Int64, left: float, top: float) -> None:
+    """Draw who receives from whom: receivers down, sources across."""
+    blocks, most = len(matrix), int(matrix.max())
+    side = min(24, MATRIX // blocks)
+    title = "who receives (down) from whom (across), by bytes"
+    if traffic.block > 1:
+        title += f"; {traffic.block} tiles a square"
+    canvas.text(MARGIN, top + 12, title, "line ink")
+    y0 = top + 38
+    labels = [traffic.label(block) for block in range(blocks)]
+    every = 1 if side >= 20 and traffic.block == 1 else 4
+    for number in range(0, blocks, every):
+        middle = number * side + side / 2
+        first = f"{number * traffic.block:,}"
+        canvas.text(left + middle, y0 - 6, first, "small soft mid")
+        canvas.text(left - 6, y0 + middle + 4, labels[number], "small soft end")
+    canvas.rect(left, y0, blocks * side, blocks * side, "none")
+    for to, source in zip(*(axis.tolist() for axis in np.nonzero(matrix)), strict=True):
+        size = int(matrix[to, source])
+        tip = f"{_tiles(labels[to])} from {_tiles(labels[source])}: {size_text(size)}"
+        kind = f"q{ramp_step(size, most)}"
+        canvas.rect(left + source * side, y0 + to * side, side - 1, side - 1, kind, tip=tip)
+    _scale(canvas, most, left + blocks * side + 24, y0)
+
+
+def _tiles(label: str) -> str:
+    return f"tiles {label}" if "-" in label else f"tile {label}"
+
+
+def _scale(canvas: Canvas, most: int, left: float, top: float) -> None:
+    """Draw what the shades mean, the most on top."""
+    low = max(1, most // len(RAMP))
+    first = ramp_step(low, most)
+    for number, step in enumerate(range(len(RAMP) - 1, first - 1, -1)):
+        canvas.rect(left, top + 14 * number, 14, 14, f"q{step}")
+    bottom = top + 14 * (len(RAMP) - first)
+    canvas.text(left + 20, top + 11, size_text(most), "soft")
+    if low < most:
+        label = f"up to {size_text(low)}" if first == 0 else size_text(low)
+        canvas.text(left + 20, bottom - 3, label, "soft")
+    canvas.rect(left, bottom + 6, 14, 14, "none")
+    canvas.text(left + 20, bottom + 17, size_text(0), "soft")

@@ -1,0 +1,194 @@
+"""What tiles send each other: how much, why, and from where to where.
+
+A word that one tile sends to several others is sent once and received several times, so that more
+bytes may be received than are sent.  Pairs of tiles count what is received.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.report.execution import ExecutionStep, Phase
+from poplite.viz.draw.json_text import json_text
+from poplite.viz.steps.step_list import chosen_steps, note_of
+
+if TYPE_CHECKING:
+    from poplite.report import Report
+
+MOST_BLOCKS = 32
+"""Most blocks of tiles of a matrix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why bytes move.
+
+    Attributes:
+        what: the field or tensor, as messages call it.
+        why: what happens to it.
+        at: the user's line; empty where there is none.
+        bytes: total that moves.
+    """
+
+    what: str
+    why: str
+    at: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Traffic:
+    """What tiles send each other in some steps, with all executions.
+
+    Attributes:
+        note: what the numbers are of.
+        steps: names of the steps, each once.
+        sent: int64[tiles], bytes that each tile sends.
+        received: int64[tiles], bytes that each tile receives.
+        reasons: why, the most bytes first.
+        block: tiles of a row of the matrix.
+        matrix: int64[blocks, blocks], bytes by receiver and source; None where that is not known.
+        host: bytes that come from and go to the host; `sent` and `received` have them too.
+    """
+
+    note: str
+    steps: tuple[str, ...]
+    sent: Int64
+    received: Int64
+    reasons: tuple[Reason, ...]
+    block: int
+    matrix: Int64 | None
+    host: int
+
+    @property
+    def reach(self) -> float:
+        """How many tiles each byte that is sent reaches."""
+        return int(self.received.sum()) / (int(self.sent.sum()) or 1)
+
+    @property
+    def heading(self) -> str:
+        """How much moves."""
+        sent, received = int(self.sent.sum()), int(self.received.sum())
+        return f"exchange: {sent:,} B sent, {received:,} B received{self.note}"
+
+    @property
+    def facts(self) -> list[str]:
+        """What is said below the heading."""
+        found = []
+        if self.sent.any() and self.received.any() and not self.host:
+            found.append(f"each byte sent reaches {self.reach:.1f} tiles")
+        for name, numbers in (("receives", self.received), ("sends", self.sent)):
+            if numbers.any():
+                tile = int(numbers.argmax())
+                most = f"{int(numbers[tile]):,} B, {numbers.mean():,.1f} B on average"
+                found.append(f"tile {tile:,} {name} most: {most}")
+        return found
+
+    @property
+    def missing(self) -> str:
+        """Why there is no matrix; empty where there is one."""
+        if self.matrix is not None or not self.received.any():
+            return ""
+        if self.host:
+            return "from where to where is not drawn: the host takes part"
+        return "from where to where is not known: reports keep it from version 2 on"
+
+    def label(self, block: int) -> str:
+        """Return the tiles of a row of the matrix."""
+        first = block * self.block
+        last = min(first + self.block, len(self.sent)) - 1
+        return f"{first:,}" if first == last else f"{first:,}-{last:,}"
+
+
+def traffic_of(report: Report, *, step: str | None = None) -> Traffic:
+    """Return what tiles send each other, in all steps or those of a number, a range or a name.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> a, b = (graph.add_variable(pl.INT, (3,), name, mapping=k) for k, name in enumerate("ab"))
+    >>> traffic = traffic_of(pl.Engine(graph, pl.Copy(a, b)).report())
+    >>> traffic.sent.tolist(), traffic.matrix[1].tolist(), traffic.reach
+    ([12, 0, 0, 0], [12, 0, 0, 0], 1.0)
+    """
+    steps = report.places
+    shown = steps if step is None else chosen_steps(steps, step)
+    moving = [(each, list(_moving(each))) for each in shown]
+    phases = [phase for _, found in moving for phase in found]
+    tiles = report.tiles
+    sent, received = (
+        _summed([phase.sent.array() for phase in phases], tiles),
+        _summed([phase.received.array() for phase in phases], tiles),
+    )
+    block = 1 if tiles <= MOST_BLOCKS else 2 * -(-tiles // (2 * MOST_BLOCKS))
+    host = sum(
+        phase.sent.total + phase.received.total for phase in phases if phase.kind == "host exchange"
+    )
+    return Traffic(
+        note=note_of(report),
+        steps=tuple(dict.fromkeys(each.name for each, found in moving if found)),
+        sent=sent,
+        received=received,
+        reasons=_reasons(moving),
+        block=block,
+        matrix=None if host else _matrix(phases, tiles, block, received),
+        host=host,
+    )
+
+
+def _moving(step: ExecutionStep) -> Iterator[Phase]:
+    for phase in step.phases:
+        if phase.sent.total or phase.received.total:
+            yield phase
+
+
+def _summed(several: list[Int64], tiles: int) -> Int64:
+    total: Int64 = np.zeros(tiles, np.int64)
+    for each in several:
+        total += each
+    return total
+
+
+def _reasons(moving: Sequence[tuple[ExecutionStep, Sequence[Phase]]]) -> tuple[Reason, ...]:
+    totals: dict[tuple[str, str, str], int] = {}
+    for step, phases in moving:
+        for cause in (cause for phase in phases for cause in phase.causes):
+            key = cause.what, cause.why, cause.at or step.at
+            totals[key] = totals.get(key, 0) + cause.bytes * step.executions
+    found = (Reason(*key, size) for key, size in totals.items())
+    return tuple(sorted(found, key=lambda each: -each.bytes))
+
+
+def _matrix(phases: Sequence[Phase], tiles: int, block: int, received: Int64) -> Int64 | None:
+    """Return bytes by receiver and source; None where its rows are not what tiles receive."""
+    blocks = -(-tiles // block)
+    total: Int64 = np.zeros((blocks, blocks), np.int64)
+    for phase in phases:
+        if phase.pairs is None:
+            return None
+        fine = phase.pairs.bytes
+        to, source = np.divmod(fine.tiles.array(), phase.pairs.num_blocks)
+        place = to * phase.pairs.block // block, source * phase.pairs.block // block
+        np.add.at(total, place, fine.values.array())
+    rows = np.add.reduceat(received, np.arange(0, tiles, block))
+    return total if np.array_equal(total.sum(axis=1), rows) else None
+
+
+def traffic_json(traffic: Traffic) -> str:
+    """Return what tiles send each other as JSON; the matrix by receiver, then by source."""
+    data = {
+        "note": traffic.note.removeprefix("; "),
+        "steps": list(traffic.steps),
+        "sent": traffic.sent.tolist(),
+        "received": traffic.received.tolist(),
+        "reach": traffic.reach,
+        "host_bytes": traffic.host,
+        "reasons": [asdict(each) for each in traffic.reasons],
+        "block": traffic.block,
+        "matrix": None if traffic.matrix is None else traffic.matrix.tolist(),
+    }
+    return json_text("exchange", data)

@@ -1,0 +1,1 @@
+"""Pictures of liveness: what a tile needs, step by step."""

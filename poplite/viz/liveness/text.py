@@ -1,0 +1,68 @@
+"""What a tile needs in each step, as text: a row each, with a bar and its largest thing.
+
+liveness of tile 0, the fullest: 6,922 B always live, and
+  3  Execute 'expand'        96 B         █████████████████▊    'hit' 48 B
+  4  Execute 'reach/final'  108 B ◂ peak  ████████████████████  'hit' 48 B
+"""
+
+from __future__ import annotations
+
+from poplite.viz.draw.columns import LEFT_TO_RIGHT, cells, cut, wrapped
+from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
+from poplite.viz.draw.units import size_text
+from poplite.viz.liveness.live_steps import LiveRow, LiveSteps
+
+BAR = 20
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+MOST_ROWS = 40
+"""Steps that are written to a terminal."""
+
+
+def draw_liveness_text(live: LiveSteps, style: Style = DEFAULT_STYLE) -> str:
+    """Draw what a tile needs in each step as text."""
+    width = style.columns
+    lines = [style.bold(line) for line in wrapped(live.heading, width)]
+    shown = live.rows if style.full else live.rows[:MOST_ROWS]
+    if live.rows:
+        lines += _rows(live, shown, style)
+    if left := len(live.rows) - len(shown):
+        lines.append(f"  ... {left:,} more steps; --top {MOST_ROWS} shows the largest")
+    lines += [f"  {live.hidden()}"] if live.hidden() else []
+    paint = style.warning if live.total().startswith("!") else str
+    lines += [paint(line) for line in wrapped(live.total(), width)]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(live: LiveSteps, rows: tuple[LiveRow, ...], style: Style) -> list[str]:
+    most = max(max(row.bytes for row in live.rows), 1)
+    peak = "< peak" if style.ascii_only else "◂ peak"
+    numbers = [f"{row.number:,}" if row.number else "" for row in rows]
+    sizes = [size_text(row.bytes) for row in rows]
+    largest = [f"{row.largest} {size_text(row.largest_bytes)}" * bool(row.largest) for row in rows]
+    wide = (max(map(len, numbers)), max(map(len, sizes)))
+    bar = BAR if style.columns >= 80 else BAR // 2
+    room = style.columns - sum(wide) - len(peak) - bar - 10
+    titles = [live.label(row) for row in rows]
+    name = min(max(map(cells, titles)), room * 3 // 5)
+    lines = []
+    for row, number, title, size, what in zip(rows, numbers, titles, sizes, largest, strict=True):
+        mark = style.bold(peak) if row.is_peak else " " * len(peak)
+        lines.append(
+            f"  {style.faint(f'{number:>{wide[0]}}')}  {_padded(title, name)}  {size:>{wide[1]}} "
+            f"{mark} {_bar(row.bytes, most, bar, style)}  {cut(what, room - name)}".rstrip()
+        )
+    return lines
+
+
+def _padded(text: str, room: int) -> str:
+    shown = cut(text, room)
+    return shown.replace(LEFT_TO_RIGHT, "") + " " * (room - cells(shown))
+
+
+def _bar(size: int, most: int, room: int, style: Style) -> str:
+    if style.ascii_only:
+        filled = -(-size * room // most)
+        return style.shade("#" * filled) + " " * (room - filled)
+    eighths = -(-size * room * 8 // most)
+    text = EIGHTHS[8] * (eighths // 8) + (EIGHTHS[eighths % 8] if eighths % 8 else "")
+    return style.shade(text) + " " * (room - len(text))

@@ -1,0 +1,270 @@
+"""What every tile needs, as bars: each in its own fullest step, from what it is made of.
+
+>>> import poplite as pl
+>>> graph = pl.Graph(pl.Target(tiles=2))
+>>> x = graph.add_variable(pl.FLOAT, (100,), "x", mapping=1)
+>>> bars = memory_bars(pl.Engine(graph, pl.Sequence()).report())
+>>> bars.heading
+'memory: fits; fullest tile 1: 3,568 B of 638,976 B, 0.6%'
+>>> [(part.name, part.sizes.tolist()) for part in bars.parts]
+[('variables', [0, 400]), ('stacks', [3168, 3168])]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.report.memory import Memory
+from poplite.report.peaks import GAPS, NO_STEP, OTHER, Peaks, kind_of, peaks_of
+from poplite.text import amount
+from poplite.viz.draw.csv_text import csv_text
+from poplite.viz.draw.json_text import json_text
+from poplite.viz.draw.units import share_text, size_text
+from poplite.viz.memory.kinds import LOOKS
+from poplite.viz.memory.names import form_of, full_title, modelled_memory, name_of, place_of
+
+if TYPE_CHECKING:
+    from poplite.report import Report
+
+Stack = Literal["kind", "variable", "live"]
+Sort = Literal["tile", "size"]
+
+STACKS: tuple[Stack, ...] = ("kind", "variable", "live")
+SORTS: tuple[Sort, ...] = ("tile", "size")
+
+COLORED = 5
+"""Things that have a colour of their own where each is a part; the others are one part together."""
+
+ALWAYS, IN_STEP = "always live", "live in the fullest step"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A part of the bars.
+
+    Attributes:
+        name: what it is.
+        kind: its class in SVG.
+        category: its colour in a terminal, by number; None for faint.
+        sizes: int64[tiles], its bytes on each tile.
+    """
+
+    name: str
+    kind: str
+    category: int | None
+    sizes: Int64
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """Something that lies on the fullest tile when that is fullest.
+
+    Attributes:
+        name: its name.
+        form: its type and shape; empty where it has none.
+        kind: what kind of thing it is.
+        bytes: its bytes there.
+        always: whether it is always live.
+        at: the user's line; empty where there is none.
+    """
+
+    name: str
+    form: str
+    kind: str
+    bytes: int
+    always: bool
+    at: str
+
+    @property
+    def place(self) -> str:
+        """File and line, without folders, functions and callers."""
+        return place_of(self.at)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryBars:
+    """What every tile needs.
+
+    Attributes:
+        note: what the numbers are of, as it follows the heading.
+        limit_bytes: memory of a tile.
+        needed: int64[tiles], the bytes that each needs.
+        step: int64[tiles], number of the fullest step of each; 0 where everything is always live.
+        parts: what the bars are made of, from below.
+        stack: what the parts are.
+        order: int64[tiles], the tiles from left to right.
+        sort: how they are ordered.
+        when: the fullest step of the fullest tile; empty where everything is always live.
+        things: what lies on the fullest tile then, the largest first.
+    """
+
+    note: str
+    limit_bytes: int
+    needed: Int64
+    step: Int64
+    parts: tuple[Part, ...]
+    stack: Stack
+    order: Int64
+    sort: Sort
+    when: str
+    things: tuple[Thing, ...]
+
+    @property
+    def tile(self) -> int:
+        """The fullest tile, the first of several."""
+        return int(self.needed.argmax())
+
+    @property
+    def fits(self) -> bool:
+        """Whether no tile needs more than it has."""
+        return bool(self.needed[self.tile] <= self.limit_bytes)
+
+    @property
+    def heading(self) -> str:
+        """Whether everything fits, and how full the fullest tile is."""
+        most, limit = int(self.needed[self.tile]), self.limit_bytes
+        size = f"{size_text(most)} of {size_text(limit)}, {share_text(most / limit)}"
+        if self.fits:
+            return f"memory: fits; fullest tile {self.tile:,}: {size}{self.note}"
+        others = int((self.needed > limit).sum()) - 1
+        more = f", and {amount(others, 'more tile')}" if others else ""
+        over = size_text(most - limit)
+        return f"! memory: does not fit; tile {self.tile:,}: {size}, {over} over{more}{self.note}"
+
+    def summary(self) -> str:
+        """Return the total, the mean and the least, on one line."""
+        least = int(self.needed.argmin())
+        return (
+            f"{size_text(int(self.needed.sum()))} on {amount(len(self.needed), 'tile')}, mean "
+            f"{size_text(round(float(self.needed.mean())))}, "
+            f"least {size_text(int(self.needed[least]))} (tile {least:,})"
+        )
+
+    def place(self) -> str:
+        """Return where and when the table of parts is."""
+        when = f", fullest in {self.when}" if self.when else ", where everything is always live"
+        return f"on tile {self.tile:,}{when}"
+
+    def columns(self, most: int) -> list[Int64]:
+        """Return tiles of each column, in order, of which there are `most` at most."""
+        each = -(-len(self.order) // most)
+        return [self.order[first : first + each] for first in range(0, len(self.order), each)]
+
+    def axis(self) -> tuple[str, str, str]:
+        """Return what stands below the bars: left, in the middle, right."""
+        if self.sort == "size":
+            return "fullest", "tiles", "emptiest"
+        return "0", "tile", f"{len(self.order) - 1:,}"
+
+
+def memory_bars(report: Report, *, stack: Stack = "kind", sort: Sort = "tile") -> MemoryBars:
+    """Return what every tile needs.
+
+    Raises InvalidOption where memory is not modelled.
+    """
+    memory, target = modelled_memory(report), report.compilation.target
+    peaks, needed = peaks_of(memory), memory.including_gaps.array()
+    tile = int(needed.argmax())
+    by_size = np.argsort(-needed, kind="stable")
+    numbers = np.array([step.number for step in memory.steps] + [0])  # NO_STEP is the last
+    fullest = int(peaks.step[tile])
+    return MemoryBars(
+        note=f"; of one of {report.replicas:,} replicas" if report.replicas > 1 else "",
+        limit_bytes=target.tile_memory_bytes,
+        needed=needed,
+        step=numbers[peaks.step],
+        parts=tuple(_parts(peaks, stack, tile)),
+        stack=stack,
+        order=by_size if sort == "size" else np.arange(len(needed)),
+        sort=sort,
+        when="" if fullest == NO_STEP else full_title(memory.steps[fullest], memory.steps),
+        things=tuple(_things(memory, tile, fullest)),
+    )
+
+
+def _parts(peaks: Peaks, stack: Stack, tile: int) -> list[Part]:
+    if stack == "kind":
+        return [
+            Part(name, LOOKS[name].kind, LOOKS[name].category, sizes)
+            for name, sizes in peaks.kinds().items()
+        ]
+    if stack == "live":
+        return _parts_by_time(peaks)
+    return _parts_by_thing(peaks, tile)
+
+
+def _parts_by_time(peaks: Peaks) -> list[Part]:
+    memory = peaks.memory
+    always, beside = memory.always_live.array(), memory.not_always_live.array()
+    gaps = memory.including_gaps.array() - always - beside
+    parts = [
+        Part(ALWAYS, "c0", 0, always),
+        Part(IN_STEP, "c1", 1, beside),
+        Part(GAPS, LOOKS[GAPS].kind, LOOKS[GAPS].category, gaps),
+    ]
+    return [part for part in parts if part.sizes.any()]
+
+
+def _parts_by_thing(peaks: Peaks, tile: int) -> list[Part]:
+    """Return the largest things of the fullest tile, and all others together."""
+    memory, left = peaks.memory, peaks.memory.including_gaps.array()
+    step = int(peaks.step[tile])
+    held = [each for each in memory.held if each.steps is None or each.is_in(step)]
+    largest = sorted(held, key=lambda each: -each.bytes[tile])[:COLORED]
+    parts = [
+        Part(name_of(each), f"c{k}", k, peaks.bytes_of(each))
+        for k, each in enumerate(each for each in largest if each.bytes[tile])
+    ]
+    for part in parts:
+        left = left - part.sizes
+    others = Part("all others", LOOKS[OTHER].kind, None, left)
+    return [*parts, others] if left.any() else parts
+
+
+def _things(memory: Memory, tile: int, step: int) -> list[Thing]:
+    found = [
+        Thing(
+            name_of(held),
+            form_of(held),
+            kind_of(held.category),
+            size,
+            held.steps is None,
+            held.at,
+        )
+        for held in memory.held
+        if (size := held.bytes[tile]) and (held.steps is None or held.is_in(step))
+    ]
+    return sorted(found, key=lambda each: -each.bytes)
+
+
+# -- data ------------------------------------------------------------------------------------------
+
+
+def memory_json(bars: MemoryBars) -> str:
+    """Return what every tile needs as JSON."""
+    data = {
+        "heading": bars.heading,
+        "fits": bars.fits,
+        "limit_bytes": bars.limit_bytes,
+        "needed_bytes": bars.needed.tolist(),
+        "fullest_step": bars.step.tolist(),
+        "stack": bars.stack,
+        "parts": [{"name": part.name, "bytes": part.sizes.tolist()} for part in bars.parts],
+        "fullest_tile": bars.tile,
+        "on_fullest_tile": [
+            {name: getattr(thing, name) for name in Thing.__slots__} for thing in bars.things
+        ],
+    }
+    return json_text("memory", data)
+
+
+def memory_csv(bars: MemoryBars) -> str:
+    """Return a row for each tile, in the order of the bars."""
+    heading = ["tile", "needed bytes", "fullest step", *(part.name for part in bars.parts)]
+    columns = [bars.needed, bars.step, *(part.sizes for part in bars.parts)]
+    rows = np.stack([bars.order, *(column[bars.order] for column in columns)], axis=1)
+    return csv_text(heading, rows.tolist())

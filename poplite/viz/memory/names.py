@@ -1,0 +1,129 @@
+"""Tiles, things and steps as pictures of memory name them, and as users choose them.
+
+>>> from poplite.report.memory import MemoryStep
+>>> step = MemoryStep("main", "step 2 of 5: Execute 'blur'", "", 0, 0, 2)
+>>> title_of(step), number_of(step)
+("Execute 'blur'", '2')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from poplite.errors import InvalidOption, InvalidTileMapping, UnknownName, did_you_mean
+from poplite.report.memory import Held, Memory, MemoryStep
+from poplite.text import clipped, integer_or_none
+from poplite.viz.draw.units import name_text, shape_text
+
+if TYPE_CHECKING:
+    from poplite.report import Report
+
+VARIABLES = ("variable", "constant")
+"""Categories of what users named."""
+
+
+def title_of(step: MemoryStep) -> str:
+    """Return what a step is, without its number."""
+    _, colon, title = step.name.partition(": ")
+    return title if colon and step.name.startswith("step ") else step.name
+
+
+def number_of(step: MemoryStep) -> str:
+    """Return the number of a step in its program; empty in reports of version 1."""
+    return f"{step.number:,}" if step.number else ""
+
+
+def full_title(step: MemoryStep, steps: Sequence[MemoryStep]) -> str:
+    """Return number and name of a step, with its program where there are several.
+
+    >>> from poplite.report.memory import MemoryStep
+    >>> step = MemoryStep("main", "step 2 of 5: Execute 'blur'", "", 0, 0, 2)
+    >>> full_title(step, [step])
+    "step 2, Execute 'blur'"
+    """
+    several = len({each.program for each in steps}) > 1
+    number = f"step {number_of(step)}, " if step.number else ""
+    return f"{f'{step.program}: ' if several else ''}{number}{title_of(step)}"
+
+
+def places_of(steps: Sequence[MemoryStep], choice: str) -> list[int]:
+    """Return the positions of the steps of a number, or of a name, in one or several programs.
+
+    Raises UnknownName where there are none.
+
+    >>> from poplite.report.memory import MemoryStep
+    >>> places_of([MemoryStep("main", "step 2 of 5: Execute 'blur'", "", 0, 0, 2)], "blur")
+    [0]
+    """
+    names = [{title_of(step), title_of(step).partition("'")[2].rstrip("'")} for step in steps]
+    named = [k for k, found in enumerate(names) if choice in found]
+    numbered = [k for k, step in enumerate(steps) if str(step.number) == choice and step.number]
+    if named or numbered:
+        return named or numbered
+    known = [title_of(step) for step in steps]
+    most = max((step.number for step in steps), default=0)
+    raise UnknownName(
+        f"there is no step {choice!r}{did_you_mean(choice, set().union(*names))}",
+        found=f"steps are numbered 1 to {most:,}" if steps else "there are no steps",
+        fix=f'--step {most}, or --step "{known[-1]}"' if steps else "",
+    )
+
+
+def modelled_memory(report: Report) -> Memory:
+    """Return the memory of a report; raises InvalidOption where it is not modelled."""
+    memory = report.compilation.modelled
+    if memory is None:
+        raise InvalidOption(
+            "there is no memory to draw: it is not modelled",
+            found="the graph was compiled with debug.instrument=False",
+            fix="leave that option out: Engine(graph, program)",
+        )
+    return memory
+
+
+def tile_number(tile: object, tiles: int) -> int:
+    """Return a tile that a user names; raises InvalidTileMapping where there is none.
+
+    >>> tile_number("3", 4)
+    3
+    """
+    number = int(tile) if isinstance(tile, str) and tile.isdecimal() else integer_or_none(tile)
+    if number is None or not 0 <= number < tiles:
+        raise InvalidTileMapping(
+            f"there is no tile {clipped(tile)}",
+            found=f"tiles are 0 to {tiles - 1:,}",
+            fix=f"name one of them, such as {tiles - 1}",
+        )
+    return number
+
+
+def name_of(held: Held) -> str:
+    """Return what a thing is called: a variable by its name, other things with what they are."""
+    what = short_name(held)
+    if held.category in VARIABLES or held.name.rstrip("s") == what:
+        return what
+    return f"{what} of {name_text(held.name)}"
+
+
+def short_name(held: Held) -> str:
+    """Return the name of a variable, or what another thing is."""
+    if held.category in VARIABLES:
+        return f"'{name_text(held.name)}'"
+    return name_text(held.category.replace("_", " "))
+
+
+def form_of(held: Held) -> str:
+    """Return element type and shape of a variable; nothing of other things."""
+    if held.shape is None:
+        return ""
+    return f"{held.element_type.lower()}{shape_text(held.shape)}"
+
+
+def place_of(at: str) -> str:
+    """Return file and line of a user's line, without folders, functions and callers.
+
+    >>> place_of("examples/heat.py:87 in build, called at main.py:3")
+    'heat.py:87'
+    """
+    return name_text(at.partition(" in ")[0].rpartition("/")[2])

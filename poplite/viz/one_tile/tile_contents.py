@@ -1,0 +1,316 @@
+"""What lies on a tile at which address, which vertices run there, and what its cycles go into.
+
+>>> import poplite as pl
+>>> graph = pl.Graph(pl.Target(tiles=2))
+>>> a, b = (graph.add_variable(pl.INT, (9,), name, mapping=0) for name in "ab")
+>>> tile = tile_contents(pl.Engine(graph, pl.Copy(a, b)).report(), 0)
+>>> [(each.name, each.address, each.bytes) for each in tile.things if "'" in each.name]
+[("'a'", 3440, 36), ("'b'", 3480, 36)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poplite.report.peaks import NO_STEP, bytes_by_step, kind_of, peaks_of
+from poplite.report.phase_kinds import PHASE_KINDS
+from poplite.viz.draw.json_text import json_text
+from poplite.viz.draw.phases import LOOKS
+from poplite.viz.draw.units import name_text, share_text, size_text
+from poplite.viz.memory.names import (
+    form_of,
+    full_title,
+    modelled_memory,
+    name_of,
+    number_of,
+    place_of,
+    places_of,
+    tile_number,
+)
+from poplite.viz.steps.step_list import note_of
+
+if TYPE_CHECKING:
+    from poplite.report import Report
+    from poplite.report.compilation import Compilation
+    from poplite.report.execution import ExecutionStep
+    from poplite.report.memory import Memory, Steps
+
+FREE = ""
+"""Stands for the kind of room where nothing is live."""
+
+WAITING = "waiting for other tiles"
+
+MOST_STRETCHES = 4
+"""Stretches of steps that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Something that lies on the tile.
+
+    Attributes:
+        name: what it is.
+        form: its type and shape; empty where it has none.
+        kind: what kind of thing it is.
+        bytes: its bytes.
+        address: where it begins; None where that is not known.
+        when: the steps in which it is live, in words.
+        is_live: whether it is live in the step that is drawn.
+        at: the user's line; empty where there is none.
+    """
+
+    name: str
+    form: str
+    kind: str
+    bytes: int
+    address: int | None
+    when: str
+    is_live: bool
+    at: str
+
+    @property
+    def what(self) -> str:
+        """Name, type, shape and line."""
+        place = place_of(self.at)
+        return " ".join(filter(None, [self.name, self.form, place and f"({place})"]))
+
+
+@dataclass(frozen=True, slots=True)
+class RunsHere:
+    """Vertices of a class in a compute set.
+
+    Attributes:
+        compute_set: its name.
+        type: the name of the class.
+        count: how many run on the tile.
+    """
+
+    compute_set: str
+    type: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class TileContents:
+    """One tile.
+
+    Attributes:
+        tile: its number.
+        needed: bytes that it needs, with gaps.
+        limit_bytes: its memory.
+        step: the step that is drawn; empty where everything is always live.
+        is_peak: whether that is the step in which it needs most.
+        live: bytes that are live in the step.
+        things: what lies there, by address, else the largest first.
+        vertices: what runs there.
+        cycles: what it did, by phase, and "waiting".
+        scope: which steps these cycles are of, in words.
+        elapsed: all cycles of these steps.
+        note: what the numbers are of.
+    """
+
+    tile: int
+    needed: int
+    limit_bytes: int
+    step: str
+    is_peak: bool
+    live: int
+    things: tuple[Placed, ...]
+    vertices: tuple[RunsHere, ...]
+    cycles: Mapping[str, int]
+    scope: str
+    elapsed: int
+    note: str
+
+    @property
+    def fits(self) -> bool:
+        """Whether the tile has as much memory as it needs."""
+        return self.needed <= self.limit_bytes
+
+    @property
+    def heading(self) -> str:
+        """How much the tile needs, of how much it has."""
+        mark = "" if self.fits else "! "
+        share = share_text(self.needed / self.limit_bytes)
+        size = f"{size_text(self.needed)} of {size_text(self.limit_bytes)}, {share}"
+        return f"{mark}tile {self.tile:,}: {size}"
+
+    def moment(self) -> str:
+        """Say which step is drawn, and how much is live in it."""
+        if not self.step:
+            return f"everything is always live: {size_text(self.live)}"
+        most = ", when it needs most" if self.is_peak else ""
+        return f"in {self.step}{most}: {size_text(self.live)} live"
+
+    @property
+    def is_addressed(self) -> bool:
+        """Whether addresses are known."""
+        return all(thing.address is not None for thing in self.things)
+
+    @property
+    def extent(self) -> int:
+        """The address behind the last thing, of all steps."""
+        return max((_end(thing) for thing in self.things), default=0)
+
+    def largest(self, count: int) -> list[Placed]:
+        """Return the largest things, in their order."""
+        order = sorted(range(len(self.things)), key=lambda k: -self.things[k].bytes)[:count]
+        return [self.things[k] for k in sorted(order)]
+
+    def strip(self, cells: int) -> list[str]:
+        """Return the kind of thing that has most of each of as many parts of the memory.
+
+        `FREE` is the kind of a part where nothing is live.
+        """
+        edges = np.arange(cells + 1) * self.extent / cells
+        sizes: dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
+        for thing in self.things:
+            if thing.is_live and thing.address is not None:
+                begin, end = np.clip(edges[:-1], thing.address, None), _end(thing)
+                covered = np.clip(np.clip(edges[1:], None, end) - begin, 0, None)
+                sizes[thing.kind] = sizes.get(thing.kind, np.zeros(cells)) + covered
+        if not sizes:
+            return [FREE] * cells
+        names, table = list(sizes), np.array(list(sizes.values()))
+        most = table.argmax(axis=0)
+        filled = table.max(axis=0) > 0
+        return [names[k] if some else FREE for k, some in zip(most, filled, strict=True)]
+
+
+def words_of(kind: str) -> str:
+    """Return what a tile does, in words.
+
+    >>> words_of("copy"), words_of(WAITING)
+    ('copied on its tile', 'waiting for other tiles')
+    """
+    return LOOKS[kind].words if kind in LOOKS else kind  # type: ignore[index]
+
+
+def _end(thing: Placed) -> int:
+    return (thing.address or 0) + thing.bytes
+
+
+def tile_contents(report: Report, tile: int | str, *, step: str | None = None) -> TileContents:
+    """Return what lies on a tile in a step, by default in the one in which it needs most.
+
+    Raises InvalidTileMapping where there is no such tile, UnknownName where there is no such step,
+    and InvalidOption where memory is not modelled.
+    """
+    memory = modelled_memory(report)
+    number = tile_number(tile, len(memory.including_gaps))
+    sizes = bytes_by_step(memory, number)
+    peak = int(peaks_of(memory).step[number])
+    places = [peak] if step is None else places_of(memory.steps, step)
+    place = max(places, key=lambda each: sizes[each] if each != NO_STEP else 0)
+    chosen = [memory.steps[k] for k in places]
+    rows = {(each.program, row) for each in chosen for row in each.rows} if step else None
+    ran = [p for p in report.places if rows is None or (p.program_name, p.row) in rows]
+    cycles = _cycles(ran, number)
+    title = "" if place == NO_STEP else full_title(memory.steps[place], memory.steps)
+    return TileContents(
+        tile=number,
+        needed=memory.including_gaps[number],
+        limit_bytes=report.compilation.target.tile_memory_bytes,
+        step=title,
+        is_peak=place == peak,
+        live=memory.always_live[number] + (int(sizes[place]) if place != NO_STEP else 0),
+        things=tuple(_things(memory, number, place)),
+        vertices=tuple(_vertices(report.compilation, ran if step else None, number)),
+        cycles=cycles,
+        scope="all steps" if step is None else title,
+        elapsed=sum(each.cycles for each in ran),
+        note=note_of(report),
+    )
+
+
+def _things(memory: Memory, tile: int, step: int) -> list[Placed]:
+    addresses = memory.addresses or [None] * len(memory.held)
+    found = [
+        Placed(
+            name=name_of(held),
+            form=form_of(held),
+            kind=kind_of(held.category),
+            bytes=size,
+            address=None if where is None else where[tile],
+            when=_when(held.steps, memory),
+            is_live=held.steps is None or held.is_in(step),
+            at=held.at,
+        )
+        for held, where in zip(memory.held, addresses, strict=True)
+        if (size := held.bytes[tile])
+    ]
+    if memory.addresses:
+        return sorted(found, key=lambda each: (each.address or 0, not each.is_live))
+    return sorted(found, key=lambda each: -each.bytes)
+
+
+def _when(steps: Steps | None, memory: Memory) -> str:
+    """Return the steps in which something is live, in words.
+
+    >>> _when(None, Memory(None, None, (), ()))
+    'always'
+    """
+    if steps is None:
+        return "always"
+    ends = [tuple(_number(memory, step) for step in stretch) for stretch in steps]
+    ranges = [first if first == last else f"{first}-{last}" for first, last in ends]
+    shown = ", ".join(ranges[:MOST_STRETCHES]) + (", ..." if len(ranges) > MOST_STRETCHES else "")
+    return f"step{'s' if len(ranges) > 1 or '-' in shown else ''} {shown}"
+
+
+def _number(memory: Memory, step: int) -> str:
+    return number_of(memory.steps[step]) or f"{step + 1:,}"
+
+
+def _vertices(
+    compilation: Compilation, ran: Sequence[ExecutionStep] | None, tile: int
+) -> list[RunsHere]:
+    """Return the vertices of a tile in some steps, or in all compute sets."""
+    places = range(len(compilation.compute_sets))
+    chosen = places if ran is None else {step.compute_set for step in ran}
+    return [
+        RunsHere(name_text(compilation.compute_sets[place].name), name_text(each.type), count)
+        for place in places
+        if place in chosen
+        for each in compilation.compute_sets[place].vertices
+        if (count := each.count_by_tile[tile])
+    ]
+
+
+def _cycles(ran: Sequence[ExecutionStep], tile: int) -> dict[str, int]:
+    """Return the cycles of a tile by what it does; they add up to those of the steps."""
+    busy: dict[str, int] = dict.fromkeys(PHASE_KINDS, 0)
+    sync = 0
+    for step in ran:
+        for phase in step.phases:
+            busy[phase.kind] += phase.tile_cycles[tile]
+            sync += phase.sync
+    left = sum(step.cycles for step in ran) - sum(busy.values()) - sync
+    found = {**busy, "sync": sync, WAITING: left}
+    return {kind: cycles for kind, cycles in found.items() if cycles > 0}
+
+
+def tile_json(tile: TileContents) -> str:
+    """Return a tile as JSON."""
+    data = {
+        "tile": tile.tile,
+        "needed_bytes": tile.needed,
+        "limit_bytes": tile.limit_bytes,
+        "step": tile.step,
+        "live_bytes": tile.live,
+        "things": [
+            {name: getattr(each, name) for name in Placed.__slots__} for each in tile.things
+        ],
+        "vertices": [
+            {name: getattr(each, name) for name in RunsHere.__slots__} for each in tile.vertices
+        ],
+        "cycles": tile.cycles,
+        "cycles_of": tile.scope,
+        "elapsed_cycles": tile.elapsed,
+        "note": tile.note.removeprefix("; "),
+    }
+    return json_text("tile", data)

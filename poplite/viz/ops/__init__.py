@@ -1,0 +1,1 @@
+"""What scopes of names take, as a tree."""

@@ -1,0 +1,184 @@
+"""What scopes of names take: a tree of the parts of the names that `/` separates.
+
+    cycles  of all   scope
+    89,402  100.0%   model
+    67,456   75.5%     block1
+    21,946   24.5%     block2/dense
+
+Steps belong to the operation that recorded them, else to the scopes of their own names; a copy
+belongs to the scope that its two tensors share.  A variable belongs to the scope of its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+from poplite.report.execution import ExecutionStep
+from poplite.text import amount
+from poplite.viz.draw.json_text import json_text
+from poplite.viz.steps.step_list import note_of
+
+if TYPE_CHECKING:
+    from poplite.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a scope takes, with all that is inside.
+
+    Attributes:
+        name: without the scopes that it is in; several parts where nothing else is between them.
+        path: its name with all scopes.
+        steps: how many steps it has.
+        cycles: total of them.
+        share: of the cycles of all steps.
+        received: total of bytes that tiles receive in them.
+        memory: bytes of the variables and constants in it, on all tiles.
+        inside: scopes and steps in it.
+    """
+
+    name: str
+    path: str
+    steps: int
+    cycles: int
+    share: float
+    received: int
+    memory: int
+    inside: tuple[Scope, ...]
+
+    def num_inside(self) -> int:
+        """Return how many scopes and steps it holds, however deep."""
+        return sum(1 + each.num_inside() for each in self.inside)
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeTree:
+    """What the scopes of a report take.
+
+    Attributes:
+        note: what the numbers are of.
+        whole: all of it.
+        depth: how many levels are listed.
+    """
+
+    note: str
+    whole: Scope
+    depth: int
+
+    @property
+    def heading(self) -> str:
+        """How much there is."""
+        steps, cycles = amount(self.whole.steps, "step"), amount(self.whole.cycles, "cycle")
+        return f"operations: {steps}, {cycles}{self.note}"
+
+    def rows(self) -> Iterator[tuple[int, Scope]]:
+        """Yield the scopes that are listed, each with its level from 0."""
+        pending = [(0, each) for each in reversed(self.whole.inside)]
+        while pending:
+            level, scope = pending.pop()
+            yield level, scope
+            if level + 1 < self.depth:
+                pending += [(level + 1, each) for each in reversed(scope.inside)]
+
+
+SORTS: dict[str, Callable[[Scope], Any]] = {
+    "cycles": lambda scope: -scope.cycles,
+    "received": lambda scope: -scope.received,
+    "memory": lambda scope: -scope.memory,
+    "name": lambda scope: scope.name,
+    "program": lambda scope: 0,
+}
+"""How scopes are sorted within theirs; equal ones stay in the order of the program."""
+
+
+class _Node:
+    """A scope that is being summed up."""
+
+    def __init__(self) -> None:
+        self.steps = self.cycles = self.received = self.memory = 0
+        self.inside: dict[str, _Node] = {}
+
+    def at(self, parts: list[str]) -> list[_Node]:
+        """Return the nodes from here to a path, made where they are not there yet."""
+        found = [self]
+        for part in parts:
+            found.append(found[-1].inside.setdefault(part, _Node()))
+        return found
+
+
+def scope_tree(report: Report, *, depth: int = 2, sort: str = "cycles") -> ScopeTree:
+    """Return what scopes take, in so many levels; `sort` is one of `SORTS`.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> with graph.scope("model"):
+    ...     a, b = (graph.add_variable(pl.INT, (3,), name, mapping=0) for name in "ab")
+    >>> tree = scope_tree(pl.Engine(graph, pl.Copy(a, b)).report())
+    >>> [(level, scope.name, scope.memory) for level, scope in tree.rows()]
+    [(0, 'model', 24), (1, 'a to b', 0)]
+    """
+    whole = _Node()
+    for step in report.places:
+        received = sum(phase.received.total for phase in step.phases)
+        for node in whole.at(_path(step)):
+            node.steps += 1
+            node.cycles += step.cycles
+            node.received += received
+    memory = report.compilation.modelled
+    for held in () if memory is None else memory.held:
+        if held.shape is not None:
+            for node in whole.at(_parts(held.name)[:-1]):
+                node.memory += held.bytes.total
+    return ScopeTree(note_of(report), _scope("", "", whole, whole.cycles, SORTS[sort]), depth)
+
+
+def _parts(name: str) -> list[str]:
+    return [part for part in name.split("/") if part] or [name]
+
+
+def _path(step: ExecutionStep) -> list[str]:
+    """Return the scopes of a step, and last what it is called in them."""
+    if step.kind == "copy" and step.name.count(" to ") == 1:
+        source, to = (_parts(name) for name in step.name.split(" to "))
+        scopes = zip(source[:-1], to[:-1], strict=False)
+        shared = [one for one, _ in takewhile(lambda both: both[0] == both[1], scopes)]
+        rest = "/".join(source[len(shared) :]), "/".join(to[len(shared) :])
+        return [*(_parts(step.operation) if step.operation else shared), " to ".join(rest)]
+    if not step.operation or f"{step.name}/".startswith(f"{step.operation}/"):
+        return _parts(step.name)
+    return [*_parts(step.operation), step.name]
+
+
+def _scope(name: str, before: str, node: _Node, cycles: int, sort: Callable[[Scope], Any]) -> Scope:
+    """Return a finished scope; one that holds nothing but another one is one with it."""
+    while name and len(node.inside) == 1:
+        ((inner, only),) = node.inside.items()
+        if (only.steps, only.memory) != (node.steps, node.memory):
+            break
+        name, node = f"{name}/{inner}", only
+    path = f"{before}/{name}" if before else name
+    inside = (_scope(each, path, node.inside[each], cycles, sort) for each in node.inside)
+    return Scope(
+        name,
+        path,
+        node.steps,
+        node.cycles,
+        node.cycles / cycles if cycles else 0.0,
+        node.received,
+        node.memory,
+        tuple(sorted(inside, key=sort)),
+    )
+
+
+def scopes_json(tree: ScopeTree) -> str:
+    """Return what scopes take as JSON, with all that is inside."""
+    data = {"note": tree.note.removeprefix("; "), **_data(tree.whole)}
+    return json_text("ops", data)
+
+
+def _data(scope: Scope) -> dict[str, object]:
+    numbers = {name: getattr(scope, name) for name in Scope.__slots__ if name != "inside"}
+    return numbers | {"inside": [_data(each) for each in scope.inside]}

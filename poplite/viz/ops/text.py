@@ -1,0 +1,55 @@
+"""What scopes take, as a table: text and comma-separated values."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from poplite.viz.draw.columns import cut, wrapped
+from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
+from poplite.viz.draw.units import name_text, share_text
+from poplite.viz.ops.scopes import ScopeTree
+
+HEADING = ("steps", "cycles", "of all", "received B", "memory B")
+
+
+def draw_scopes_text(tree: ScopeTree, style: Style = DEFAULT_STYLE) -> str:
+    """Draw what scopes take as text."""
+    lines = [style.bold(line) for line in wrapped(tree.heading, style.columns)]
+    listed = list(tree.rows())
+    if not listed:
+        return "\n".join(lines) + "\n"
+    rows = [
+        (
+            f"{scope.steps:,}",
+            f"{scope.cycles:,}",
+            share_text(scope.share),
+            f"{scope.received:,}",
+            f"{scope.memory:,}",
+        )
+        for _, scope in listed
+    ]
+    widths = [max(map(len, column)) for column in zip(HEADING, *rows, strict=True)]
+    room = style.columns - sum(widths) - 2 * len(widths)
+    head = "  ".join(f"{name:>{w}}" for name, w in zip(HEADING, widths, strict=True))
+    lines += ["", style.faint(f"{head}  scope")]
+    for (level, scope), numbers in zip(listed, rows, strict=True):
+        more = scope.num_inside() if level + 1 == tree.depth else 0
+        aside = f"  (+{more:,})" if more else ""
+        name = cut(name_text(scope.name), max(8, room - 2 * level - len(aside)))
+        begin = "  ".join(f"{text:>{w}}" for text, w in zip(numbers, widths, strict=True))
+        lines.append(f"{begin}  {'  ' * level}{name}{style.faint(aside)}")
+    if any(level + 1 == tree.depth and scope.inside for level, scope in listed):
+        lines += ["", style.faint(f"(+N): more inside; --depth {tree.depth + 1} shows them")]
+    return "\n".join(lines) + "\n"
+
+
+def scopes_csv(tree: ScopeTree) -> str:
+    """Return what scopes take as comma-separated values, a line each."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["level", "scope", "steps", "cycles", "share", "received_bytes", "bytes"])
+    for level, each in tree.rows():
+        numbers = each.steps, each.cycles, f"{each.share:.6f}", each.received, each.memory
+        writer.writerow([level, name_text(each.path), *numbers])
+    return text.getvalue()

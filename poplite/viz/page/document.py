@@ -1,0 +1,139 @@
+"""The report page as one HTML file: the data of reports, and the code that draws them.
+
+    <noscript>                           the report as text
+    <script type="application/json">     names, steps, trees
+    <script type="text/plain">           arrays and assets/view/*.js, compressed
+    <script>                             assets/view/boot.js, which unpacks both
+
+Nothing is loaded from anywhere, and a Content-Security-Policy forbids that the page does.  Equal
+reports give equal bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from poplite.viz.draw.colors import RAMP
+from poplite.viz.draw.html import asset, escaped
+from poplite.viz.draw.units import name_text
+from poplite.viz.page.pack import Arrays
+from poplite.viz.page.report_data import report_data
+
+if TYPE_CHECKING:
+    from poplite.report import Report
+
+FORMAT, VERSION = "poplite-view", 1
+
+SCRIPTS = (
+    *("words.js", "arrays.js", "derived.js", "state.js", "plot.js", "drag.js", "parts.js"),
+    *("tab_overview.js", "tab_tiles.js", "tab_memory.js", "strip.js", "tab_liveness.js"),
+    *("timeline.js", "tab_steps.js", "matrix.js", "tab_exchange.js", "tab_program.js"),
+    *("tab_variables.js", "tab_graph.js", "tab_compare.js", "side.js", "find.js", "frame.js"),
+)
+"""The code of the page, in order: each file may use what stands before it when it is loaded."""
+
+MOST_BLOCK = 5_000_000
+"""Characters of the largest block of arrays; beyond it, single tiles are left out."""
+
+MOST_ROUGH = 2
+"""How rough data may become, see `report_data`."""
+
+
+def report_page(
+    report: Report,
+    *,
+    title: str = "poplite report",
+    before: Report | None = None,
+    names: tuple[str, str] = ("before", "after"),
+    graph_svg: str = "",
+) -> str:
+    """Return the page of a report.
+
+    Args:
+        report: the report; the later one, where two are compared.
+        title: what the page says that it shows.
+        before: an earlier report to compare with.
+        names: of the two reports that are compared.
+        graph_svg: the dataflow graph, where it is known.
+
+    Returns:
+        The content of a file, which needs no other file and no network.
+
+    >>> import poplite as pl
+    >>> engine = pl.Engine(pl.Graph(pl.Target(tiles=4)), pl.Sequence())
+    >>> report_page(engine.report()).splitlines()[0]
+    '<!doctype html>'
+    """
+    title = name_text(title)
+    for rough in range(MOST_ROUGH + 1):
+        arrays = Arrays()
+        shown = _shown(report, before, names, arrays, rough=rough)
+        shown["script"] = arrays.add_text(script())
+        if graph_svg:
+            shown["graph"] = arrays.add_text(graph_svg)
+        block = arrays.block()
+        if len(block) <= MOST_BLOCK:
+            break
+    shown |= {"format": FORMAT, "v": VERSION, "title": title, "table": arrays.table}
+    text = str(report) if before is None else f"{before.diff(report)}\n\n{report}"
+    parts = {
+        "TITLE": escaped(title),
+        "STYLE": asset("view/view.css"),
+        "TEXT": escaped(name_text_of_lines(text)),
+        "DATA": json_in_page(shown),
+        "BLOCK": block,
+        "BOOT": asset("view/boot.js"),
+    }
+    pieces = asset("view/view.html").split("@@")
+    return "".join(parts[piece] if number % 2 else piece for number, piece in enumerate(pieces))
+
+
+def script() -> str:
+    """Return the code of the page, whose names are its own.
+
+    >>> script().startswith('"use strict";')
+    True
+    """
+    parts = "\n".join(asset(f"view/{name}") for name in SCRIPTS)
+    return f'"use strict";\n(() => {{\n{parts}}})();\n//# sourceURL=poplite-report.js\n'
+
+
+def _shown(
+    report: Report,
+    before: Report | None,
+    names: tuple[str, str],
+    arrays: Arrays,
+    *,
+    rough: int,
+) -> dict[str, Any]:
+    shown: dict[str, Any] = {"ramp": list(RAMP)}
+    reports = [report] if before is None else [before, report]
+    shown["reports"] = [report_data(each, arrays, rough=rough) for each in reports]
+    if before is not None:
+        shown["names"] = [name_text(name) for name in names]
+        shown["diff"] = {
+            kind: [[each["name"], each["before"], each["after"]] for each in changes]
+            for kind, changes in asdict(before.diff(report)).items()
+        }
+    return shown
+
+
+def name_text_of_lines(text: str) -> str:
+    r"""Return text without the control characters that names may hold, lines kept.
+
+    >>> name_text_of_lines("one\ntwo")
+    'one\ntwo'
+    """
+    return "\n".join(map(name_text, text.split("\n")))
+
+
+def json_in_page(value: Any) -> str:
+    r"""Return JSON that may stand in a script element.
+
+    >>> json_in_page({"b": "</script>", "a": 1})
+    '{"a":1,"b":"\\u003c/script>"}'
+    """
+    text = json.dumps(value, sort_keys=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")

@@ -1,0 +1,218 @@
+"""From a report to the data of its page: names and numbers as JSON, arrays packed beside them.
+
+    {"machine": {...}, "steps": [...], "memory": {...}, "programs": {...}, "findings": [...], ...}
+
+Numbers are those of the report; what follows from them, such as peaks and waiting, is computed in
+the page.  A report of what has not run shows what one run takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from poplite.report.compilation import Compilation
+from poplite.report.execution import Execution, ExecutionStep, Phase, TilePairs, TypeCycles
+from poplite.report.findings import insights_of
+from poplite.report.memory import Memory
+from poplite.report.program_tree import Program
+from poplite.report.report import Report
+from poplite.viz.page.pack import Arrays
+
+
+def report_data(report: Report, arrays: Arrays, *, rough: int = 0) -> dict[str, Any]:
+    """Return what the page knows of a report; its arrays are added to `arrays`.
+
+    `rough` leaves out what takes most room: addresses from 1 on, from 2 on also the number of each
+    single tile in phases, of which blocks of tiles are kept.
+    """
+    compilation, execution = report.compilation, _shown(report)
+    target = compilation.target
+    return {
+        "machine": {
+            "name": target.architecture,
+            "tiles": target.tiles,
+            "ipus": target.ipus,
+            "limit": target.tile_memory_bytes,
+            "workers": target.workers,
+            "clock": target.clock_hz,
+        },
+        "replicas": compilation.replicas,
+        "graph": {
+            "variables": compilation.graph.num_variables,
+            "compute sets": compilation.graph.num_compute_sets,
+            "vertices": compilation.graph.num_vertices,
+            "edges": compilation.graph.num_edges,
+        },
+        "options": [list(each) for each in compilation.options],
+        "checks": report.instrumentation.checks,
+        "interpreted": report.instrumentation.interpreted,
+        "modelled": report.instrumentation.is_modelled,
+        "run": report.is_run,
+        "runs": report.runs,
+        "verticesRun": execution.vertices,
+        "stepsRun": execution.num_steps,
+        "cycles": execution.cycles,
+        "order": [list(each) for each in report.order],
+        "rough": rough,
+        "steps": [_step(each, arrays, rough=rough > 1) for each in execution.steps],
+        "computeSets": [_compute_set(each, arrays) for each in compilation.compute_sets],
+        "memory": _memory(compilation.modelled, arrays, addresses=rough == 0),
+        "programs": {name: _tree(tree) for name, tree in compilation.programs.items()},
+        "findings": _findings(compilation, execution),
+        "types": _types(execution.vertex_types()),
+        "operations": [
+            [each.name, each.at, each.steps, each.cycles, each.bytes_received]
+            for each in execution.operations()
+        ],
+    }
+
+
+def _shown(report: Report) -> Execution:
+    """Return what was run, or as nothing was what one run takes."""
+    planned = report.compilation.planned
+    if report.is_run or not planned:
+        return report.execution
+    return Execution(
+        runs=0,
+        num_steps=sum(step.executions for step in planned),
+        vertices=sum(each.vertices for step in planned for each in step.vertex_types),
+        bytes_copied=0,
+        bytes_gathered=0,
+        runs_again=0,
+        steps=tuple(planned),
+        cycles=sum(step.cycles for step in planned),
+        target=report.compilation.target,
+    )
+
+
+# -- execution -------------------------------------------------------------------------------------
+
+
+def _step(step: ExecutionStep, arrays: Arrays, *, rough: bool) -> dict[str, Any]:
+    return {
+        "name": step.name,
+        "kind": step.kind,
+        "program": step.program_name,
+        "row": step.row,
+        "n": step.number,
+        "at": step.at,
+        "times": step.executions,
+        "cycles": step.cycles,
+        "op": step.operation,
+        "set": step.compute_set,
+        "phases": [_phase(each, arrays, rough=rough) for each in step.phases],
+        "types": _types(step.vertex_types),
+    }
+
+
+def _types(found: Sequence[TypeCycles]) -> list[list[Any]]:
+    return [[each.name, each.vertices, each.source, each.cycles] for each in found]
+
+
+def _phase(phase: Phase, arrays: Arrays, *, rough: bool) -> dict[str, Any]:
+    add = arrays.add_roughly if rough else arrays.add
+    return {
+        "kind": phase.kind,
+        "cycles": phase.cycles,
+        "sync": phase.sync,
+        "busy": add(phase.tile_cycles.array()),
+        "received": add(phase.received.array()),
+        "sent": add(phase.sent.array()),
+        "copied": add(phase.copied.array()),
+        "causes": [[each.what, each.why, each.at, each.bytes] for each in phase.causes],
+        "pairs": None if phase.pairs is None else _pairs(phase.pairs, arrays),
+    }
+
+
+def _pairs(pairs: TilePairs, arrays: Arrays) -> dict[str, Any]:
+    """Return the pairs that exchange something: the distance of each from the last, and bytes."""
+    return {
+        "block": pairs.block,
+        "blocks": pairs.num_blocks,
+        "count": pairs.bytes.num_used,
+        "steps": arrays.add(np.diff(pairs.bytes.tiles.array(), prepend=0)),
+        "bytes": arrays.add(pairs.bytes.values.array()),
+        "largest": [list(each) for each in pairs.largest],
+    }
+
+
+def _compute_set(found: Any, arrays: Arrays) -> dict[str, Any]:
+    types = [[each.type, arrays.add(each.count_by_tile.array())] for each in found.vertices]
+    return {"name": found.name, "types": types}
+
+
+def _findings(compilation: Compilation, execution: Execution) -> list[dict[str, Any]]:
+    return [
+        {
+            "kind": each.kind,
+            "cycles": each.cycles,
+            "share": each.share,
+            "names": list(each.names),
+            "steps": list(each.steps),
+            "tile": each.tile,
+            "tiles": each.tiles,
+            "bytes": each.bytes,
+            "what": each.what,
+            "why": each.why,
+            "at": each.at,
+        }
+        for each in insights_of(compilation, execution).findings
+    ]
+
+
+# -- memory and programs ---------------------------------------------------------------------------
+
+
+def _memory(memory: Memory | None, arrays: Arrays, *, addresses: bool) -> dict[str, Any] | None:
+    if memory is None:
+        return None
+    kept: Sequence[Any] = memory.addresses if addresses else ()
+    places = [arrays.add(each.array()) for each in kept] or [None] * len(memory.held)
+    return {
+        "needed": arrays.add(memory.including_gaps.array()),
+        "addressed": bool(kept),
+        "held": [
+            {
+                "name": held.name,
+                "kind": held.category,
+                "bytes": arrays.add(held.bytes.array()),
+                "steps": None if held.steps is None else [list(each) for each in held.steps],
+                "at": held.at,
+                "shape": None if held.shape is None else list(held.shape),
+                "type": held.element_type,
+                "address": place,
+            }
+            for held, place in zip(memory.held, places, strict=True)
+        ],
+        "steps": [
+            {
+                "name": each.name,
+                "program": each.program,
+                "n": each.number,
+                "rows": list(each.rows),
+                "at": each.at,
+            }
+            for each in memory.steps
+        ],
+    }
+
+
+def _tree(tree: Program) -> list[list[Any]]:
+    """Return the nodes of a program, each once, children by their numbers; the root is first."""
+    nodes = list(tree.walk())
+    numbers = {id(node): number for number, node in enumerate(nodes)}
+    return [
+        [
+            node.type.value,
+            node.name,
+            node.row,
+            [numbers[id(child)] for child in node.children],
+            node.at,
+            node.role,
+            node.count,
+        ]
+        for node in nodes
+    ]

@@ -1,0 +1,1 @@
+"""Pictures of steps: a row each, and all tiles in time."""

@@ -1,0 +1,207 @@
+"""Steps as a list: what each takes, and its phases.
+
+    cycles   of all   times   balance   step
+    67,456   75.9%        7     92.8%   expand
+
+Phases of a step are those of its slowest tile from one sync to the next: between two syncs every
+tile proceeds by itself, and the slowest of them is what the step takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.errors import UnknownName, did_you_mean
+from poplite.report.execution import ExecutionStep, between_syncs
+from poplite.text import amount
+from poplite.viz.draw.json_text import json_text
+from poplite.viz.draw.phases import Part
+
+if TYPE_CHECKING:
+    from poplite.report import Report
+
+NOT_MODELLED = "cycles are not modelled: the graph was compiled with debug.instrument=False"
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """What a step took, over all its executions.
+
+    Attributes:
+        number: in its program, from 1.
+        program: the name of its program.
+        name: its name.
+        at: the user's line; empty where it is not known.
+        executions: how often it ran.
+        cycles: total of them.
+        share: of the cycles of all steps.
+        balance: mean of the tiles' busy cycles, divided by the busiest tile's.
+        parts: its phases on the slowest tile, in order, with total cycles.
+    """
+
+    number: int
+    program: str
+    name: str
+    at: str
+    executions: int
+    cycles: int
+    share: float
+    balance: float
+    parts: tuple[tuple[Part, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StepList:
+    """What steps took.
+
+    Attributes:
+        note: what the numbers are of.
+        rows: the steps.
+        cycles: of all steps, also of those that are not listed.
+        num_steps: how many steps there are in all.
+    """
+
+    note: str
+    rows: tuple[StepRow, ...]
+    cycles: int
+    num_steps: int
+
+    @property
+    def heading(self) -> str:
+        """How many steps, and what they take."""
+        of = "" if len(self.rows) == self.num_steps else f" of {self.num_steps:,}"
+        cycles = sum(row.cycles for row in self.rows)
+        return f"steps: {len(self.rows):,}{of}, {amount(cycles, 'cycle')}{self.note}"
+
+    @property
+    def has_programs(self) -> bool:
+        """Whether the steps are of several programs."""
+        return len({row.program for row in self.rows}) > 1
+
+    def label(self, row: StepRow) -> str:
+        """Return the name of a step, with its program where there are several."""
+        return f"{row.program}: {row.name}" if self.has_programs else row.name
+
+
+SORTS: dict[str, Callable[[StepRow], Any]] = {
+    "cycles": lambda row: -row.cycles,
+    "program": lambda row: 0,
+    "balance": lambda row: row.balance,
+    "times": lambda row: -row.executions,
+    "name": lambda row: row.name,
+}
+"""How steps are sorted: by name of the order; equal ones stay in the order of the program."""
+
+
+def note_of(report: Report) -> str:
+    """Return what the numbers of a report are of, as it follows a heading."""
+    notes = []
+    if not report.instrumentation.is_modelled:
+        notes.append(NOT_MODELLED)
+    elif not report.is_run:
+        notes.append("as compiled, of one run")
+    elif report.runs != 1:
+        notes.append(f"in {amount(report.runs, 'run')}")
+    if report.replicas > 1:
+        notes.append(f"of one of {report.replicas:,} replicas")
+    return "".join(f"; {note}" for note in notes)
+
+
+def chosen_steps(steps: Sequence[ExecutionStep], choice: str) -> list[ExecutionStep]:
+    """Return the steps of a number, of a range of numbers `3:7` with both ends, or of a name.
+
+    Raises UnknownName where there are none.
+    """
+    first, colon, last = choice.partition(":")
+    name = [step for step in steps if step.name == choice]
+    if name:
+        return name
+    if first.isdecimal() and (last.isdecimal() or not colon):
+        numbers = range(int(first), int(last or first) + 1)
+        if found := [step for step in steps if step.number in numbers]:
+            return found
+    known = list(dict.fromkeys(step.name for step in steps))
+    most = max((step.number for step in steps), default=0)
+    raise UnknownName(
+        f"there is no step {choice!r}{did_you_mean(choice, known)}",
+        found=f"steps are numbered 1 to {most:,}" if steps else "there are no steps",
+        fix=f"--step {steps[0].number}, --step 1:{most}, or --step {steps[0].name!r}"
+        if steps
+        else "",
+    )
+
+
+def step_list(
+    report: Report, *, step: str | None = None, match: str = "", sort: str = "cycles"
+) -> StepList:
+    """Return what steps took, those that are wanted.
+
+    `step` is a number, a range or a name, `match` a part of names, `sort` one of `SORTS`.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> a, b = (graph.add_variable(pl.INT, (3,), name, mapping=0) for name in "ab")
+    >>> report = pl.Engine(graph, pl.Copy(a, b)).report()
+    >>> [(row.number, row.name, row.share) for row in step_list(report).rows]
+    [(1, 'a to b', 1.0)]
+    """
+    steps = report.places
+    whole = sum(each.cycles for each in steps)
+    shown = steps if step is None else chosen_steps(steps, step)
+    rows = [_row(each, whole) for each in shown if match.lower() in each.name.lower()]
+    return StepList(note_of(report), tuple(sorted(rows, key=SORTS[sort])), whole, len(steps))
+
+
+def _row(step: ExecutionStep, whole: int) -> StepRow:
+    return StepRow(
+        number=step.number,
+        program=step.program_name,
+        name=step.name,
+        at=step.at,
+        executions=step.executions,
+        cycles=step.cycles,
+        share=step.cycles / whole if whole else 0.0,
+        balance=step.tile_balance,
+        parts=tuple(_parts(step)),
+    )
+
+
+def _parts(step: ExecutionStep) -> Iterator[tuple[Part, int]]:
+    """Yield the phases of a step on its slowest tile, group by group of those between syncs."""
+    for group in between_syncs(step.phases):
+        if group[0].sync:
+            yield "sync", group[0].sync
+        busy = [phase.tile_cycles.array() for phase in group]
+        together: Int64 = np.sum(busy, axis=0)
+        slowest = int(together.argmax())
+        for phase, cycles in zip(group, busy, strict=True):
+            if cycles[slowest]:
+                yield phase.kind, int(cycles[slowest])
+
+
+def steps_data(steps: StepList) -> dict[str, object]:
+    """Return a list of steps as data of JSON."""
+    return {
+        "note": steps.note.removeprefix("; "),
+        "cycles": steps.cycles,
+        "num_steps": steps.num_steps,
+        "steps": [
+            {name: getattr(row, name) for name in StepRow.__slots__ if name != "parts"}
+            | {"parts": [{"kind": kind, "cycles": cycles} for kind, cycles in row.parts]}
+            for row in steps.rows
+        ],
+    }
+
+
+def steps_json(steps: StepList) -> str:
+    """Return a list of steps as JSON.
+
+    >>> '"num_steps": 0' in steps_json(StepList("", (), 0, 0))
+    True
+    """
+    return json_text("steps", steps_data(steps))

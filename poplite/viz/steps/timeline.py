@@ -1,0 +1,176 @@
+"""All tiles in time, in a grid: what most of a block of tiles do in each stretch of time.
+
+    steps      1            2
+     0-31   ▓▓▒▒████        ▒▒██
+    32-63   ▓▓▒▒██████████  ▒▒████
+
+Steps follow each other in the order of the program, each with all its executions.  A step is drawn
+from sync to sync: there all tiles begin, and each goes through its phases by itself; what is left
+until the slowest has finished is waiting, which is blank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.arrays.intervals import Int64
+from poplite.report.execution import ExecutionStep, between_syncs
+from poplite.viz.draw.json_text import json_text
+from poplite.viz.draw.phases import LOOKS, Part
+from poplite.viz.steps.step_list import StepList, step_list, steps_data
+
+if TYPE_CHECKING:
+    from poplite.report import Report
+
+ROWS = 32
+"""Most rows of tiles."""
+
+COLUMNS = 64
+"""Stretches of time of the JSON form."""
+
+STATES: tuple[Part, ...] = tuple(LOOKS)
+"""What a cell may show, by number; one more is waiting."""
+
+WAITING = len(STATES)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stretch:
+    """What tiles do from one sync to the next, with all executions.
+
+    Attributes:
+        begin: the cycle that it begins at.
+        sync: cycles that all tiles wait at first.
+        phases: state and int64[tiles] cycles of each phase.
+    """
+
+    begin: int
+    sync: int
+    phases: tuple[tuple[int, Int64], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Timeline:
+    """All tiles in time.
+
+    Attributes:
+        steps: the list of the steps, in the order of the program.
+        begins: the cycle that each of them begins at.
+        tiles: how many there are.
+        stretches: what tiles do.
+        cycles: of all that is shown.
+    """
+
+    steps: StepList
+    begins: tuple[int, ...]
+    tiles: int
+    stretches: tuple[Stretch, ...]
+    cycles: int
+
+    @property
+    def heading(self) -> str:
+        """What is shown."""
+        return f"{self.steps.heading}; one after the other on {self.tiles:,} tiles"
+
+    @property
+    def block(self) -> int:
+        """Tiles of a row."""
+        return -(-self.tiles // ROWS)
+
+    @property
+    def starts(self) -> range:
+        """The first tile of each row."""
+        return range(0, self.tiles, self.block)
+
+    def label(self, first: int) -> str:
+        """Return the tiles of a row, by its first one."""
+        last = min(first + self.block, self.tiles) - 1
+        return f"{first:,}" if last == first else f"{first:,}-{last:,}"
+
+    def cells(self, columns: int) -> npt.NDArray[np.uint8]:
+        """Return the state of each cell: what takes most of its tiles and time.
+
+        uint8[rows, columns]; where as much is taken by two states, it is the first of them, and
+        waiting the last.
+        """
+        edges = np.linspace(0, self.cycles, columns + 1)
+        area = np.zeros((len(STATES) + 1, len(self.starts), columns))
+        for stretch in self.stretches:
+            start = stretch.begin + stretch.sync
+            sync: Int64 = np.full(self.tiles, stretch.begin)
+            done: Int64 = np.full(self.tiles, start)
+            self._add(area[STATES.index("sync")], edges, sync, done)
+            for state, cycles in stretch.phases:
+                self._add(area[state], edges, done, done + cycles)
+                done = done + cycles
+        sizes = np.diff(np.append(self.starts, self.tiles))
+        whole = sizes[:, None] * np.diff(edges)
+        area[WAITING] = whole - area.sum(axis=0)
+        area[WAITING][area[WAITING] < 1e-9 * whole] = 0
+        found: npt.NDArray[np.uint8] = area.argmax(axis=0).astype(np.uint8)
+        return found
+
+    def _add(
+        self, area: npt.NDArray[np.float64], edges: npt.NDArray[np.float64], a: Int64, b: Int64
+    ) -> None:
+        """Add the time from `a` to `b` of each tile to the cells that it lies in."""
+        used = b > a
+        if not used.any():
+            return
+        low = int(np.searchsorted(edges, a[used].min(), "right")) - 1
+        high = int(np.searchsorted(edges, b[used].max(), "left"))
+        left, right = edges[low:high], edges[low + 1 : high + 1]
+        inside = np.minimum(b[:, None], right) - np.maximum(a[:, None], left)
+        area[:, low:high] += np.add.reduceat(np.clip(inside, 0, None), self.starts, axis=0)
+
+
+def timeline_of(report: Report, *, step: str | None = None, match: str = "") -> Timeline:
+    """Return all tiles in time, in the steps that are wanted (as for `step_list`).
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> a, b = (graph.add_variable(pl.INT, (64,), name, mapping=0) for name in "ab")
+    >>> timeline = timeline_of(pl.Engine(graph, pl.Copy(a, b)).report())
+    >>> [STATES[state] for state in timeline.cells(1)[0]], timeline.cells(1)[1:, 0].tolist()
+    (['copy'], [6, 6, 6])
+    """
+    steps = step_list(report, step=step, match=match, sort="program")
+    shown = {(row.program, row.number, row.name) for row in steps.rows}
+    begin = 0
+    begins: list[int] = []
+    stretches: list[Stretch] = []
+    for each in report.places:
+        if (each.program_name, each.number, each.name) in shown:
+            begins.append(begin)
+            stretches += _stretches(each, begin)
+            # Where another tile is the slowest each time, all of them wait somewhat longer.
+            begin += each.cycles
+    return Timeline(steps, tuple(begins), report.tiles, tuple(stretches), begin)
+
+
+def _stretches(step: ExecutionStep, begin: int) -> Iterator[Stretch]:
+    for group in between_syncs(step.phases):
+        phases = tuple((STATES.index(p.kind), p.tile_cycles.array()) for p in group)
+        stretch = Stretch(begin, group[0].sync, phases)
+        yield stretch
+        busy: Int64 = np.sum([cycles for _, cycles in phases], axis=0)
+        begin += stretch.sync + int(busy.max(initial=0))
+
+
+def timeline_json(timeline: Timeline) -> str:
+    """Return all tiles in time as JSON: states by number in `states`, a list for each row."""
+    rows: Sequence[list[int]] = timeline.cells(COLUMNS).tolist() if timeline.cycles else []
+    data = {
+        "tiles": timeline.tiles,
+        "block": timeline.block,
+        "states": [*STATES, "waiting"],
+        "begins": list(timeline.begins),
+        "length": timeline.cycles,
+        "rows": rows,
+    }
+    return json_text("steps", steps_data(timeline.steps) | {"timeline": data})

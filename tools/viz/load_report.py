@@ -1,0 +1,236 @@
+"""From TARGET or a saved file to a Report: what all pictures of reports begin with.
+
+    file.py:build        built, compiled, run once            report of the run
+                         ... with --no-run, or where it       as compiled: what one run takes
+                             needs data from the host
+    run.json             a report that `Report.save` wrote    as it was saved
+    program.poplite      an executable that was saved         as compiled; it is never run
+
+Nothing of a saved file is executed.  Its vertex classes are looked for among those of poplite, and
+in modules that the user names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from poplite.errors import FileLoadError, GraphMemoryAllocationError, PopliteError
+from poplite.text import amount
+from poplite.tools.viz.load_target import load_module, load_programs, program_named
+
+if TYPE_CHECKING:
+    from poplite import Engine
+    from poplite.executable.executable import Executable
+    from poplite.graph.graph import Graph
+    from poplite.program import Program
+    from poplite.report import Report
+
+MOST_NAMED = 3
+"""Most streams that a message names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A report, and what it was made from.
+
+    Attributes:
+        graph: None where the report comes from a file.
+        programs: those that the report is of, by name.
+        note: why nothing was run though that was not forbidden; empty where it was.
+    """
+
+    report: Report
+    graph: Graph | None = None
+    programs: tuple[tuple[str, Program], ...] = ()
+    note: str = ""
+
+
+def load_report(arguments: argparse.Namespace, *, run: bool | None = None) -> Report:
+    """Return the report of `arguments.target`, a TARGET or a saved file.
+
+    What was not run is said on standard error.  `run` is used where the subcommand has no flag for
+    it: False for pictures that need no run.  Raises as `load` does.
+    """
+    wanted = getattr(arguments, "execute", run)
+    loaded = load(
+        arguments.target,
+        getattr(arguments, "given", ()),
+        getattr(arguments, "program", None),
+        run=wanted,
+        vertices=getattr(arguments, "vertices", ()),
+    )
+    say(loaded, arguments)
+    return loaded.report
+
+
+def say(loaded: Loaded, arguments: argparse.Namespace) -> None:
+    """Tell on standard error what was not run, unless the command is to be quiet."""
+    if loaded.note and not arguments.quiet:
+        print(f"poplite-viz: {loaded.note}", file=sys.stderr)
+
+
+def load(
+    target: str,
+    given: Iterable[tuple[str, object]] = (),
+    name: str | None = None,
+    *,
+    run: bool | None = None,
+    vertices: Sequence[str] = (),
+) -> Loaded:
+    """Return the report of a TARGET or of a saved file.
+
+    `run` says whether the program runs once; None, unless it needs data from the host.  `vertices`
+    are Python files or modules that hold the vertex classes of a saved executable.
+
+    Raises FileLoadError when a file cannot be read, the user's code raises, or its program cannot
+    be run; UnknownName for a program or argument that is not there; and what compiling refuses.
+
+    >>> load("no_such_file.json")
+    Traceback (most recent call last):
+    poplite.errors.FileLoadError: cannot read 'no_such_file.json': No such file or directory...
+    """
+    if Path(target).is_file():
+        return _of_file(target, given, name, run=run, vertices=vertices)
+    if ":" not in target:
+        raise FileLoadError(
+            f"cannot read {target!r}: No such file or directory",
+            fix="name a file that report.save or executable.save wrote, or file.py:callable",
+        )
+    graph, programs = load_programs(target, given)
+    if name is not None:
+        programs = {name: program_named(programs, name, target)}
+    with contextlib.redirect_stdout(sys.stderr):
+        engine = _engine(graph, programs)
+        note = _run_once(engine, target, run=run)
+        report = engine.report()
+    return Loaded(report, graph, tuple(programs.items()), note)
+
+
+# -- saved files -----------------------------------------------------------------------------------
+
+
+def _of_file(
+    path: str,
+    given: Iterable[tuple[str, object]],
+    name: str | None,
+    *,
+    run: bool | None,
+    vertices: Sequence[str],
+) -> Loaded:
+    from poplite.report import Report
+
+    if path.endswith(".py"):
+        raise FileLoadError(
+            f"{path!r} names no callable", fix=f"{path}:build, if that returns the graph"
+        )
+    for flag, is_given in (("--run", run is True), ("--arg", given), ("--program", name)):
+        if is_given:
+            raise FileLoadError(
+                f"{flag} is for a TARGET, and {path!r} is a saved file, of which nothing is run",
+                fix=f"leave {flag} out, or give file.py:callable",
+            )
+    if not zipfile.is_zipfile(path):
+        return Loaded(Report.load(path))
+    from poplite.executable.executable import Executable
+    from poplite.simulator.engine import Engine
+
+    try:
+        executable = Executable.load(path, [load_module(place) for place in vertices])
+    except FileLoadError as error:
+        if "cannot be found" not in error.what:
+            raise
+        raise FileLoadError(
+            error.what,
+            found=error.found,
+            fix="--vertices FILE.py, the file that defines these classes",
+        ) from error
+    with contextlib.redirect_stdout(sys.stderr):
+        return Loaded(Engine(executable).report())
+
+
+# -- targets ---------------------------------------------------------------------------------------
+
+
+def _engine(graph: Graph, programs: dict[str, Program]) -> Engine:
+    """Compile; where a tile has too little memory once more, as the report shows by how much."""
+    from poplite.program import Sequence as Nothing
+    from poplite.simulator.engine import Engine
+
+    compiled: Any = dict(programs) or Nothing()
+    # What the host would have written is not there: strict checks refuse to read that.
+    try:
+        return Engine(graph, compiled, checks="fast")
+    except GraphMemoryAllocationError:
+        options = {"debug.allowOutOfMemory": True}
+        return Engine(graph, compiled, checks="fast", options=options)
+
+
+def _run_once(engine: Engine, target: str, *, run: bool | None) -> str:
+    """Run each program once unless that is not wanted; return why not."""
+    if run is False:
+        return ""
+    streams, functions = _host_needs(engine.executable)
+    if (streams or functions) and run is None:
+        names = [*streams, *functions]
+        named = ", ".join(map(repr, names[:MOST_NAMED]))
+        more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+        return (
+            f"{target} is shown as compiled, as {amount(len(names), 'stream')} or host functions "
+            f"of it ({named}{more}) give and take data; --run gives zeros"
+        )
+    _connect_zeros(engine, streams, functions)
+    try:
+        for name in engine.executable.programs:
+            engine.run(name)
+    except PopliteError as error:
+        raise FileLoadError(
+            f"{target!r} cannot be run: {error.what}",
+            at=error.at,
+            where=error.where,
+            found=error.found,
+            fix="--no-run tells what one run takes as compiled",
+        ) from error
+    return ""
+
+
+def _host_needs(executable: Executable) -> tuple[dict[str, Any], list[str]]:
+    """Return the streams by handle, and the handles of host functions, that programs need."""
+    from poplite.executable.transfers import HostFunctionCall, Transfer
+
+    streams, functions = {}, []
+    for action in executable.actions:
+        match action:
+            case Transfer(stream=stream):
+                streams[stream.handle] = stream
+            case HostFunctionCall(handle=handle):
+                functions.append(handle)
+    return streams, list(dict.fromkeys(functions))
+
+
+def _connect_zeros(engine: Engine, streams: dict[str, Any], functions: list[str]) -> None:
+    import numpy as np
+
+    from poplite.types import QUARTER, QuarterMetadata
+
+    for handle, stream in streams.items():
+        connect = partial(
+            engine.connect_stream, handle, np.zeros(stream.num_elements, stream.element_type.dtype)
+        )
+        if stream.element_type is QUARTER:
+            connect(metadata=QuarterMetadata("F143", scale=0))
+        else:
+            connect()
+    for handle in functions:
+        engine.connect_host_function(handle, _fill_nothing)
+
+
+def _fill_nothing(_: object, __: object) -> None:
+    """Leave the outputs of a host function as they are: zeros."""
