@@ -368,8 +368,11 @@ def test_help_shows_commands_that_run(
     monkeypatch.setattr(sys, "path", list(sys.path))
     shown = [shlex.split(line) for line in re.findall(r"^  poplite-viz (.*?)  ", EPILOG, re.M)]
     commands = {"summary", "tiles", "tensor", "program", "graph", "report", "steps"}
+    commands |= {"memory", "tile", "liveness", "diff", "regions"}
     assert {words[0] for words in shown} == commands
-    Engine(Graph(), Sequence()).report().save(tmp_path / "run.json")
+    monkeypatch.setattr("webbrowser.open", lambda url: True)
+    for name in ("run.json", "base.json"):
+        Engine(Graph(), Sequence()).report().save(tmp_path / name)
     for words in shown:
         assert main(words) == 0
     assert (tmp_path / "a.svg").is_file()

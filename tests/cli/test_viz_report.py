@@ -10,6 +10,7 @@ import pytest
 
 import poplite as pl
 from poplite.tools.viz import main
+from tests.helpers.view_page import ViewPage
 
 
 @pytest.fixture(autouse=True)
@@ -36,8 +37,8 @@ def test_a_report_is_printed(
     assert main(["report", "run.json"]) == 0
     assert capsys.readouterr().out == f"{reports['run']}\n"
     assert main(["report", "run.json", "later.json"]) == 0
-    names = "before  run.json\nafter   later.json\n"
-    assert capsys.readouterr().out == f"{names}{reports['run'].diff(reports['later'])}\n"
+    difference = reports["run"].diff(reports["later"]).text(("run.json", "later.json"))
+    assert capsys.readouterr().out == f"{difference}\n"
 
 
 @pytest.mark.parametrize("width", [60, 77])
@@ -92,6 +93,65 @@ def test_tiles_are_drawn(
     assert picture.attrib["aria-label"] == f"{heading} tile"
 
 
+TARGET = """
+import poplite as pl
+
+def build(count=2):
+    graph = pl.Graph(pl.Target(tiles=4))
+    a, b = (graph.add_variable(pl.INT, (64,), name, mapping="linear") for name in "ab")
+    return graph, pl.Repeat(count, pl.Copy(a.reverse(0), b))
+"""
+
+
+def test_a_page_of_a_saved_report(
+    reports: dict[str, pl.Report], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", "run.json", "-o", "run.html"]) == 0
+    assert capsys.readouterr().err == "wrote run.html\n"
+    html = Path("run.html").read_text()
+    assert html == reports["run"].to_html(title="run.json")
+    assert "graph" not in ViewPage(html).shown
+
+
+def test_a_page_of_a_target_has_the_dataflow_graph() -> None:
+    Path("work.py").write_text(TARGET)
+    words = ["report", "work.py:build", "--arg", "count=5", "-q", "-o", "work.html"]
+    assert main([*words, "--title", "five"]) == 0
+    page = ViewPage(Path("work.html").read_text())
+    assert page.shown["title"] == "five"
+    assert page.reports[0]["steps"][0]["times"] == 5
+    assert page.reports[0]["run"]
+    assert page.text(page.shown["graph"]).startswith("<svg")
+    first = Path("work.html").read_bytes()
+    assert main([*words, "--title", "five"]) == 0
+    assert Path("work.html").read_bytes() == first
+    assert main([*words, "--no-run"]) == 0
+    assert not ViewPage(Path("work.html").read_text()).reports[0]["run"]
+
+
+def test_a_page_compares_two_reports() -> None:
+    assert main(["report", "run.json", "later.json", "-q", "-o", "both.html"]) == 0
+    page = ViewPage(Path("both.html").read_text())
+    assert page.shown["names"] == ["run.json", "later.json"]
+    assert [each["steps"][0]["times"] for each in page.reports] == [1, 3]
+
+
+def test_a_page_is_opened(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) or len(opened) < 2)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert main(["report", "run.json", "--open"]) == 0
+    path = Path(opened[0].removeprefix("file://"))
+    assert path.parent == tmp_path
+    assert path.read_text().startswith("<!doctype html>")
+    assert capsys.readouterr().err == f"wrote {path}\n"
+    assert main(["report", "run.json", "--open", "-q", "-o", "run.html"]) == 0
+    assert opened[1].endswith("/run.html")
+    assert "no browser found; open run.html in one" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -101,6 +161,8 @@ def test_tiles_are_drawn(
         (["none.json", "--by", "cycles"], "'none.json' has no numbers to draw"),
         (["run.json", "later.json", "--by", "cycles"], "two reports are compared as text"),
         (["run.json", "later.json", "-o", "a.svg"], "two reports are compared as text"),
+        (["run.json", "--title", "run"], "--title is for a page, and the format is txt"),
+        (["run.json", "--open", "-o", "a.svg"], "--open is for a page, and the format is svg"),
     ],
 )
 def test_faults(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

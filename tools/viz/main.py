@@ -2,8 +2,8 @@
 
     poplite-viz tiles heat.py:build
 
-A subcommand is a module beside this one.  Anything slow is imported by the subcommand that
-needs it.
+A subcommand is a module of `graphs` or of `reports`.  Anything slow is imported by the subcommand
+that needs it.
 """
 
 from __future__ import annotations
@@ -15,24 +15,19 @@ import traceback
 from collections.abc import Sequence
 
 from poplite.errors import PopliteError
-from poplite.tools.viz import (
+from poplite.tools.viz.flags import Commands, Run, set_run, terminal_columns
+from poplite.tools.viz.graphs import graph, program, regions, summary, tensor, tiles
+from poplite.tools.viz.reports import (
     diff,
     exchange,
-    graph,
     liveness,
     memory,
     ops,
-    program,
-    regions,
     report,
     steps,
-    summary,
-    tensor,
     tile,
-    tiles,
     trace,
 )
-from poplite.tools.viz.flags import Commands, Run, set_run, terminal_columns
 
 EPILOG = """\
 examples:
@@ -41,7 +36,7 @@ examples:
   poplite-viz tiles run.json --by waited                   which tiles wait?
   poplite-viz tensor heat.py:build a -o a.svg              as a picture
   poplite-viz tensor heat.py:build a --view '20:40, ::2'   a part of it
-  poplite-viz regions heat.py:build a --op 'dimShuffle 1,0'   in which order?
+  poplite-viz regions heat.py:build a --op 'reverse 0'     in which order?
   poplite-viz program heat.py:build --counts               how often?
   poplite-viz graph heat.py:build --around a               near a variable
   poplite-viz memory heat.py:build --stack variable        what fills the tiles?

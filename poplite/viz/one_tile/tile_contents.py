@@ -206,8 +206,10 @@ def tile_contents(report: Report, tile: int | str, *, step: str | None = None) -
     peak = int(peaks_of(memory).step[number])
     places = [peak] if step is None else places_of(memory.steps, step)
     place = max(places, key=lambda each: sizes[each] if each != NO_STEP else 0)
-    chosen = [memory.steps[k] for k in places]
-    rows = {(each.program, row) for each in chosen for row in each.rows} if step else None
+    rows = None
+    if step is not None:
+        chosen = [memory.steps[k] for k in places]
+        rows = {(each.program, row) for each in chosen for row in each.rows}
     ran = [p for p in report.places if rows is None or (p.program_name, p.row) in rows]
     cycles = _cycles(ran, number)
     title = "" if place == NO_STEP else full_title(memory.steps[place], memory.steps)
@@ -219,7 +221,7 @@ def tile_contents(report: Report, tile: int | str, *, step: str | None = None) -
         is_peak=place == peak,
         live=memory.always_live[number] + (int(sizes[place]) if place != NO_STEP else 0),
         things=tuple(_things(memory, number, place)),
-        vertices=tuple(_vertices(report.compilation, ran if step else None, number)),
+        vertices=tuple(_vertices(report.compilation, None if rows is None else ran, number)),
         cycles=cycles,
         scope="all steps" if step is None else title,
         elapsed=sum(each.cycles for each in ran),

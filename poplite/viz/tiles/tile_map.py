@@ -187,7 +187,7 @@ def _histogram_text(tiles: TileMap, ramp: str, style: Style) -> list[str]:
     least, most = (tiles.unit(int(each)) for each in (tiles.value.min(), tiles.value.max()))
     if least == most:
         return [style.faint(f"all tiles: {least}")]
-    counts = tiles.bins(HISTOGRAM)
+    counts = tiles.bins(HISTOGRAM if style.columns >= 80 else HISTOGRAM // 2)
     highest = max(counts)
     bars = "".join(ramp[_level(count, highest, ramp)] for count in counts)
     wall = style.faint("|" if style.ascii_only else "│")

@@ -74,7 +74,7 @@ function exchangeMatrix(of, step) {
     if (column < 0 || row < 0 || column >= size || row >= size) return null;
     return { tile: row * block, text: `from ${named(column)} to ${named(row)}\n${bytesText(bytes[row * size + column])}` };
   };
-  const words = `${block === 1 ? "Each square is a pair of tiles" : `Each square is ${block} × ${block} tiles`}; the darkest is ${bytesText(high)}. Rows add up to what tiles receive; a byte that goes to several tiles counts for each of them.`;
+  const words = `${block === 1 ? "Each square is a pair of tiles" : `Each square is ${block} × ${block} tiles`}; the most is ${bytesText(high)}. Rows add up to what tiles receive; a byte that goes to several tiles counts for each of them.`;
   const rows = table(
     [
       { name: "from tile", number: true, text: (row) => thousands(row[0]) },
@@ -84,6 +84,7 @@ function exchangeMatrix(of, step) {
     largest,
     { pick: (row) => go({ tile: row[1] }) },
   );
-  const picture = figure({ label: "Bytes from tile to tile", height: 24 + size * side, paint, at });
-  return [heading("From where to where"), el("p", { class: "soft" }, words), picture, heading("The largest pairs of tiles"), el("div", { class: "slim" }, rows)];
+  const picture = figure({ label: "Bytes from tile to tile", height: 24 + size * side, width: LEFT + size * side + 24, paint, at });
+  const largestOf = el("div", {}, heading("The largest pairs of tiles"), rows);
+  return [heading("From where to where"), el("p", { class: "soft" }, words), el("div", { class: "columns wider" }, picture, largestOf)];
 }

@@ -78,7 +78,7 @@ function phaseBar(of, step, whole, divide = 1) {
 function table(columns, rows, { pick, isOn, isPale, sorted = "", most: limit = 400 } = {}) {
   const by = columns.find((column) => column.sort && column.name === (state.sort || sorted));
   const ordered = by ? rows.slice().sort((one, other) => by.sort(other) - by.sort(one)) : rows;
-  const place = (column) => [column.number && "number", column.narrow === false && "wide"].filter(Boolean).join(" ");
+  const place = (column) => [column.number && "number", column.narrow === false && "wide", column.label && "label"].filter(Boolean).join(" ");
   const heads = columns.map((column) => {
     const label = column.name + (column === by ? " ↓" : "");
     const sort = () => go({ sort: state.sort === column.name ? "" : column.name });

@@ -25,6 +25,7 @@ class CanvasPen {
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
     canvas.style.height = height + "px";
+    canvas.style.width = width + "px";
     this.context = canvas.getContext("2d");
     this.context.scale(ratio, ratio);
   }
@@ -121,8 +122,7 @@ class SvgPen {
 //   paint    (pen, width) draws it; on a canvas the pen has a context as well
 //   at       (x, y) says what is there: {text, ...choice}; text is shown, the choice made on a click
 //   drag     (x1, x2) is told of a range that was dragged over; `undrag` of a double click
-function figure({ label, height, paint, at, drag, undrag, svg = true, keys }) {
-  const width = WIDTH;
+function figure({ label, height, width = WIDTH, paint, at, drag, undrag, svg = true, keys }) {
   const canvas = el("canvas", { role: "img", "aria-label": label, tabindex: at ? 0 : false });
   canvas.dataset.focus = label;
   const pen = new CanvasPen(canvas, width, height);

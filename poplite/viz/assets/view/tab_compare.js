@@ -21,9 +21,9 @@ function compareTab() {
 
 function changes(title, what, rows) {
   const signed = (number) => (number > 0 ? "+" : "") + rounded(number);
-  const ratio = ([, one, other]) => (!one ? (other ? "new" : "") : other / one >= 10 ? "×" + rounded(Math.round(other / one)) : signed(Math.round((other / one - 1) * 1000) / 10) + " %");
+  const ratio = ([, one, other]) => (!one ? (other ? "new" : "") : other / one >= 10 ? "×" + rounded(Math.round(other / one)) : signed((other / one - 1) * 100) + " %");
   const changed = rows.filter((row) => row[1] !== row[2]);
-  const name = (row) => row[0].replaceAll("_", " ");
+  const name = (row) => PHASES[row[0]] ?? row[0].replaceAll("_", " ");
   const shown = table(
     [
       { name: what, text: name },

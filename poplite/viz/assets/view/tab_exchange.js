@@ -56,21 +56,34 @@ function exchangeBars(of, received, sent) {
   return figure({ label: "Bytes received and sent by tile", height: middle + tall + 26, paint, at, drag, undrag: () => go({ zoom: "" }) });
 }
 
+// What moves in one step or in all, each cause once with all steps that have it.
 function causes(of, chosen) {
-  const rows = of.steps.flatMap((step, number) =>
-    chosen >= 0 && number !== chosen ? [] : step.phases.flatMap((phase) => phase.causes.map(([what, why, at, bytes]) => ({ number, step, phase, what, why, at, bytes }))),
-  );
-  if (!rows.length) return note("Nothing is moved or rearranged here.");
+  const found = new Map();
+  of.steps.forEach((step, number) => {
+    if (chosen >= 0 && number !== chosen) return;
+    for (const phase of step.phases) {
+      for (const [what, why, at, bytes] of phase.causes) {
+        const key = [phase.kind, what, why, at].join("\n");
+        const row = found.get(key) ?? { kind: phase.kind, number, what, why, at, bytes: 0, times: 0, steps: new Set() };
+        found.set(key, row);
+        row.bytes += bytes * step.times;
+        row.times += step.times;
+        row.steps.add(number);
+      }
+    }
+  });
+  if (!found.size) return note("Nothing is moved or rearranged here.");
+  const named = ({ number, steps }) => stepTitle(number) + (steps.size > 1 ? ` and ${steps.size - 1} more` : "");
   return table(
     [
-      { name: "step", text: ({ number }) => stepTitle(number) },
-      { name: "what", text: ({ phase, what }) => [swatch(phaseColor(phase.kind)), what] },
+      { name: "step", label: true, text: named },
+      { name: "what", label: true, text: ({ kind, what }) => [swatch(phaseColor(kind)), what] },
       { name: "why", text: ({ why }) => soft(why), narrow: false },
-      { name: "bytes each time", number: true, text: ({ bytes }) => bytesText(bytes), sort: ({ bytes }) => bytes },
-      { name: "times", number: true, text: ({ step }) => thousands(step.times), narrow: false },
+      { name: "bytes in all", number: true, text: ({ bytes }) => bytesText(bytes), sort: ({ bytes }) => bytes },
+      { name: "times", number: true, text: ({ times }) => thousands(times), narrow: false },
       { name: "line", text: ({ at }) => lineOf(at), narrow: false },
     ],
-    rows,
-    { pick: ({ number, phase }) => go({ step: number, tile: worst(phaseSum(of, "busy", number, phase.kind)) }), isOn: ({ number }) => number === chosen, most: 60, sorted: "bytes each time" },
+    [...found.values()],
+    { pick: ({ number, kind }) => go({ step: number, tile: worst(phaseSum(of, "busy", number, kind)) }), isOn: ({ number }) => number === chosen, most: 20, sorted: "bytes in all" },
   );
 }

@@ -1,7 +1,7 @@
 // Graph: the dataflow graph as poplite-viz draws it, to be moved and enlarged.
 
 const SIZES = [0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 2.8, 4];
-let graphSize = 4;
+let graphSize = null;
 
 function graphTab() {
   if (!DATA.graph) {
@@ -20,6 +20,7 @@ function graphTab() {
     svg.setAttribute("height", height * SIZES[graphSize]);
     svg.style.maxWidth = "none";
   };
+  graphSize ??= Math.max(2, SIZES.findLastIndex((each) => each <= Math.min(1, WIDTH / width)));
   const by = (change) => () => {
     graphSize = Math.max(0, Math.min(SIZES.length - 1, graphSize + change));
     resize();

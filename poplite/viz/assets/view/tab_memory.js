@@ -17,7 +17,7 @@ function memoryTab(of) {
     legend(kinds),
     memoryBars(of, first, end),
     overviewStrip(of, first, end),
-    heading(`On tile ${thousands(tile)}: ${bytesText(needed[tile])} with gaps; ${bytesText(always[tile])} always live, ${bytesText(beside[tile])} beside it in ${memoryStepName(of, step[tile])}`),
+    heading(`On tile ${thousands(tile)}: ${bytesText(needed[tile])} with gaps; ${bytesText(always[tile])} always live${step[tile] < 0 ? "" : `, ${bytesText(beside[tile])} beside it in ${memoryStepName(of, step[tile])}`}`),
     addressStrip(of, tile),
     table(
       [
@@ -64,7 +64,7 @@ function paintStacks(of, pen, { first, end, x, width, base, tall, high, limit })
     if (needed[tile] > limit && high >= limit) {
       const top = base - (limit / high) * tall;
       pen.rect(x + column * wide, y, Math.max(wide - (wide > 4 ? 1 : 0), 0.7), top - y, "over");
-      if (wide > 6) pen.text("!", x + (column + 0.5) * wide, y - 2, "center", "over", 12);
+      if (wide > 6) pen.text("!", x + (column + 0.5) * wide + (wide > 30 ? 12 : 0), y + 13, "center", "on-over", 12);
     }
   }
 }

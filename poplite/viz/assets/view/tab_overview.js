@@ -49,9 +49,9 @@ function cards(of) {
   }
   if (of.steps.length) {
     const busy = phaseSum(of, "busy", -1, "compute");
-    const balance = most(busy) ? sum(busy) / tiles / most(busy) : 1;
+    const balance = sum(busy) / tiles / most(busy);
     const tile = worst(busy);
-    made.push(card("balance of compute", percent(balance), `busiest tile ${thousands(tile)}: ${amount(most(busy), "cycle")}`, { tab: "tiles", by: "compute", tile }, balance));
+    if (most(busy)) made.push(card("balance of compute", percent(balance), `busiest tile ${thousands(tile)}: ${amount(most(busy), "cycle")}`, { tab: "tiles", by: "compute", tile }, balance));
     const time = timeOf(of, -1, -1);
     const moved = time.exchange + time["global exchange"] + time["host exchange"];
     made.push(card("in exchange", shareOf(moved, of.cycles), bytesText(sum(phaseSum(of, "received", -1))) + " received", { tab: "exchange" }, moved / (of.cycles || 1)));

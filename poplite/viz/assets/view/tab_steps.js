@@ -21,7 +21,7 @@ function stepsTab(of) {
     table(
       [
         { name: "#", number: true, text: ({ number }) => number + 1 },
-        { name: "step", text: ({ number }) => stepTitle(number) },
+        { name: "step", label: true, text: ({ number }) => stepTitle(number) },
         { name: "times", number: true, text: ({ step }) => thousands(step.times), sort: ({ step }) => step.times },
         { name: "cycles", number: true, text: ({ step }) => thousands(step.cycles), sort: ({ step }) => step.cycles },
         { name: "of all", number: true, text: ({ step }) => shareOf(step.cycles, of.cycles), narrow: false },

@@ -77,8 +77,8 @@ function timeline(of) {
       if (isOn && x2 - x1 > 3) pen.frame(x1, STRIP, x2 - x1 - 1, tall, "mark", 1.5);
     }
     pen.text("tile", LEFT - 8, 13, "right");
-    pen.text(thousands(order[0]), LEFT - 8, STRIP + 10, "right");
-    pen.text(thousands(order[tiles - 1]), LEFT - 8, STRIP + tall, "right");
+    pen.text(thousands(order[0]), LEFT - 13, STRIP + 10, "right");
+    pen.text(thousands(order[tiles - 1]), LEFT - 13, STRIP + tall, "right");
     const y = STRIP + ((order.indexOf(chosenTile()) + 0.5) / tiles) * tall;
     pen.text("▸", LEFT - 2, y + 4, "right", "mark", 12);
     for (const each of ticks(from, to, Math.min(7, span / 90))) pen.text(thousands(each), xOf(each), STRIP + tall + 16, "center");

@@ -118,13 +118,13 @@ function swatch(color) {
 // A line of source, without the folder that all lines share, and a button that copies all of it.
 function lineOf(at) {
   if (!at) return "";
-  const copy = el("button", { class: "copy", title: "Copy " + at, "aria-label": "Copy the line " + at }, "⧉");
+  const copy = el("button", { class: "copy", title: "Copy " + at, "aria-label": "Copy the line " + at }, "copy");
   copy.addEventListener("click", (event) => {
     event.stopPropagation();
-    copyText(at).then(() => (copy.textContent = "✓"));
-    setTimeout(() => (copy.textContent = "⧉"), 900);
+    copyText(at).then(() => (copy.textContent = "copied"));
+    setTimeout(() => (copy.textContent = "copy"), 900);
   });
-  return el("span", { class: "at", title: at }, at.slice(commonFolder().length), copy);
+  return el("span", { class: "at", title: at }, commonFolder() ? at.replaceAll(commonFolder(), "") : at, copy);
 }
 
 // Pages from disk may lack the clipboard: a field that is copied from does as well.

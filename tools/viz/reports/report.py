@@ -81,10 +81,11 @@ def _destination(arguments: argparse.Namespace) -> Destination:
     """Return where to write; a page that is opened and has no file gets a new one."""
     from poplite.tools.viz.output import Destination
 
-    if not arguments.open:
-        return Destination.of(arguments)
-    arguments.format = arguments.format or "html"
+    if arguments.open and arguments.output == "-":
+        arguments.format = arguments.format or "html"
     out = Destination.of(arguments)
+    if not arguments.open:
+        return out
     if out.path is None and out.format == "html":
         file, path = tempfile.mkstemp(prefix="poplite-", suffix=".html")
         os.close(file)

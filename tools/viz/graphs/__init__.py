@@ -1,0 +1,1 @@
+"""Subcommands that draw a graph and its programs, as they were built."""

@@ -1,0 +1,1 @@
+"""Subcommands that draw a report: what was compiled, and what runs took."""
