@@ -137,7 +137,7 @@ class _Painter:
         kinds = shape.kind.split()
         looks = {**outer, **look(kinds, "text" if isinstance(shape, Text) else "")}
         match shape:
-            case Group(_, _, shapes):
+            case Group(shapes=shapes):
                 inherited = {name: looks[name] for name in INHERITED if name in looks}
                 for each in shapes:
                     self.draw(each, inherited)
