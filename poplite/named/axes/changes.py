@@ -171,8 +171,6 @@ def without(axes: Axes, parts: dict[Root, Part]) -> Axes:
 
 def part_of(axis: Axis, part: Any, of: Named) -> Part:
     """Return what a user takes of an axis, with an index counted from its begin."""
-    if isinstance(part, EllipsisType):
-        return ALL
     if isinstance(part, slice):
         start, stop, step = part.start, part.stop, part.step
         if type(start) in PLAIN and type(stop) in PLAIN and type(step) in PLAIN and step != 0:
@@ -180,6 +178,8 @@ def part_of(axis: Axis, part: Any, of: Named) -> Part:
         axis.slice(part)  # which refuses what is no slice of whole numbers
         numbers = [integer_or_none(each) for each in (part.start, part.stop, part.step)]
         return slice(*numbers)
+    if isinstance(part, EllipsisType):
+        return ALL
     index = integer_or_none(part)
     if index is None or isinstance(part, bool):
         raise TensorIndexError(

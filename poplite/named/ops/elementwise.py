@@ -28,7 +28,7 @@ class Elementwise(Op):
         self, operation: str, args: tuple[Op, ...], axes: Axes, dtype: ElementClass | None
     ) -> None:
         self.axes, self.dtype, self.args, self.name = axes, dtype, args, ""
-        self.line, self.adjoints, self.operation = here(), None, operation
+        self.line, self.adjoints, self.operation = here(3), None, operation
         self._labels = LABELS[-1] if LABELS else None
 
     @property

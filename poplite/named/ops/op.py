@@ -84,7 +84,7 @@ class Op:
     ) -> None:
         self.axes, self.dtype, self.args = axes, dtype, args
         self.name = name
-        self.line: SourceLocation = here()
+        self.line: SourceLocation = here(2)
         self.adjoints: dict[Op | None, dict[Op, Op]] | None = None
         self._labels: Mapping[str, str] | None = LABELS[-1] if LABELS else None
 
