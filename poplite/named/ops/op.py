@@ -225,17 +225,35 @@ class Op:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
         """Take the operators of NumPy's numbers, and refuse its functions and arrays."""
-        names = {"true_divide": "divide", "floor_divide": "floor_divide", "remainder": "remainder"}
-        name = names.get(ufunc.__name__, ufunc.__name__)
+        name = "divide" if ufunc.__name__ == "true_divide" else ufunc.__name__
         if method == "__call__" and len(inputs) == 2 and name in _OPERATORS:
             return _apply(name, *inputs)
-        raise self._refused(f"np.{ufunc.__name__}: NumPy computes values", f"ng.{name}(x)")
+        called = f"{name}.{method}" if method != "__call__" else ufunc.__name__
+        fix = _VALUES
+        if method == "reduce" and name in _REDUCED:
+            fix = f"ng.{_REDUCED[name]}(x, reduction_axes=...)"
+        elif method == "__call__" and name in FUNCTIONS:
+            fix = f"ng.{name}({', '.join('xyz'[: len(inputs)])})"
+        raise self._refused(f"np.{called}: NumPy computes values", fix)
 
     def _refused(self, what: str, fix: str) -> AxisError:
         return AxisError(what, at=here(), found=self.text, fix=fix)
 
 
 _VALUES = "ng.make_transformer().computation(x)() returns its values"
+
+FUNCTIONS: set[str] = set()
+"""Names of functions on elements: the module that has them fills it in."""
+
+_REDUCED = {
+    "add": "sum",
+    "multiply": "prod",
+    "maximum": "max",
+    "minimum": "min",
+    "logical_and": "all",
+    "logical_or": "any",
+}
+"""What NumPy's functions call `reduce` of."""
 
 _OPERATORS = frozenset(
     ["add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power"]
