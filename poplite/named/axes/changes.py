@@ -27,6 +27,8 @@ from poplite.text import amount, clipped, integer_or_none, of_type
 Part = slice | int
 """What is taken of an axis: some of its indices, or one, without the axis."""
 
+_TAKEN = "x[{0}, 0] or x[{0}, 1:3]; ng.concat joins several of them"
+
 ALL = slice(None)
 """All indices of an axis."""
 
@@ -186,7 +188,7 @@ def part_of(axis: Axis, part: Any, of: Named) -> Part:
             f"axis '{axis.name}': {clipped(part)} is no index",
             at=here(),
             found=f"{of_type(part)}; {of.text}",
-            fix=f"x[{axis.name}, 0], or x[{axis.name}, 1:3]",
+            fix="ng.expand_dims(x, axis)" if part is None else _TAKEN.format(axis.name),
         )
     length = axis.known_length(f"index {index} of axis '{axis.name}'") if index < 0 else axis.length
     if length is not None and not -length <= index < length:

@@ -97,7 +97,7 @@ def type_of(operation: str, args: Sequence[Op], what: str) -> ElementClass | Non
     typed = [each for each in counted if each.dtype is not None]
     for each in typed[1:]:
         if each.dtype is not typed[0].dtype:
-            raise _mixed(what, typed[0], each)
+            raise mixed(what, typed[0], each)
     if not typed:
         if known.text_for(FLOAT) is None:
             raise ElementTypeError(
@@ -177,7 +177,7 @@ def check_number(what: str, number: NumberOp, beside: Op, element: ElementClass)
         )
 
 
-def _mixed(what: str, one: Op, other: Op) -> ElementTypeError:
+def mixed(what: str, one: Op, other: Op) -> ElementTypeError:
     """Return the error for tensors of two types; the wider type is proposed for both."""
     assert one.dtype is not None
     assert other.dtype is not None

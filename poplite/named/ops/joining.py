@@ -8,7 +8,7 @@ from typing import Any
 from poplite.errors import AxisError, AxisLengthError, ElementTypeError
 from poplite.named.axes.axes import Axes, check_lengths, chosen, missing, some
 from poplite.named.axes.axis import Axis
-from poplite.named.ops.element_types import NumberOp, check_number
+from poplite.named.ops.element_types import NumberOp, check_number, mixed
 from poplite.named.ops.elementwise import Positions, apply, cast
 from poplite.named.ops.op import Op, as_op
 from poplite.named.ops.shaping import axes_with_order, broadcast, check_axis_is_new
@@ -61,7 +61,7 @@ def concat(xs: Sequence[Any], axis: Axis) -> Op:
         for one, other in ((first, each), (each, first)):
             left = one.axes - other.axes
             if left.items:
-                raise missing(f"concat of {one.text}", left[0], other.axes)
+                raise missing(f"concat: axes of '{other.name or other.what}'", left[0], other.axes)
         others = each.axes - axis
         check_lengths(
             "concat",
@@ -93,8 +93,8 @@ def _operands(xs: Sequence[Any], what: str) -> tuple[Op, ...]:
         raise AxisError(f"{what}: no tensor", at=here(), fix=f"ng.{what}([x, y], axis)")
     args = tuple(as_op(each, what) for each in xs)
     for each in args:
-        if each.dtype is not args[0].dtype:
-            apply("add", args[0], each)  # which refuses, with both
+        if each.dtype is not args[0].dtype and None not in (each.dtype, args[0].dtype):
+            raise mixed(what, args[0], each)
     return args
 
 

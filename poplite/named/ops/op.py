@@ -197,6 +197,15 @@ class Op:
 
     # -- what it is not --------------------------------------------------------------------------
 
+    if not TYPE_CHECKING:  # to checkers, what is not declared is not there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_") or name in Op.__slots__:
+                raise AttributeError(name)
+            fix = _ELSEWHERE.get(name, f"ng.{name}(x, ...)" if name in FUNCTIONS else "")
+            text = f"a named tensor has no '{name}'\n  {self.text}"
+            raise AttributeError(f"{text}\n  try: {fix}" if fix else text)
+
     def __bool__(self) -> NoReturn:
         raise self._refused(
             "the truth of a tensor that has no values yet", "ng.where(p, a, b) chooses by element"
@@ -254,6 +263,22 @@ _REDUCED = {
     "logical_or": "any",
 }
 """What NumPy's functions call `reduce` of."""
+
+_ELSEWHERE = {
+    **{name: f"ng.{name}(x, reduction_axes=[H])" for name in ("mean", *_REDUCED.values())},
+    **{name: f"ng.{name}(x, reduction_axes=[H])" for name in ("argmax", "argmin")},
+    "T": "axes pair in any order; ng.axes_with_order(x, [W, H]) changes it",
+    "astype": "ng.cast(x, pl.INT)",
+    "dot": "ng.dot(x, y)",
+    "ndim": "x.rank",
+    "numpy": _VALUES,
+    "ravel": "ng.flatten(x)",
+    "reshape": "ng.flatten(x, axes) and ng.unflatten(x), or ng.cast_axes(x, axes)",
+    "size": "x.axes.size",
+    "transpose": "axes pair in any order; ng.axes_with_order(x, [W, H]) changes it",
+    "var": "ng.variance(x, reduction_axes=[H])",
+}
+"""What stands for attributes of NumPy's arrays."""
 
 _OPERATORS = frozenset(
     ["add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power"]

@@ -139,7 +139,7 @@ def constant(
             f"constant: an array of shape {array.shape} with {len(listed)} axes",
             at=here(),
             found=f"the axes are {listed}",
-            fix="an axis for each dimension of the array",
+            fix="an axis for each dimension: ng.constant(array, [H, W])",
         )
     found = type_for(array, "constant") if dtype is None else stored_type(dtype, "constant")
     made = TensorOp("constant", listed, found, array, name, map)

@@ -194,7 +194,7 @@ def test_a_grid_of_blocks_and_a_tensor_on_the_first_of_its_tiles() -> None:
     assert work(values, 2).tolist() == (2 * values).tolist()
     assert tiles_of(device, work, x) == [8] * 6 + [0, 0]
     assert tiles_of(device, work, r) == [4, 0, 0, 4, 0, 0, 0, 0]
-    with pytest.raises(InvalidTileMapping, match="a place of 3 x 4 = 12 blocks on 8 tiles"):
+    with pytest.raises(InvalidTileMapping, match="3 x 4 = 12 blocks on 8 tiles"):
         ng.make_transformer(tiles=8, map={N: 3, K: 4}).computation(x, x)(values)
 
 
