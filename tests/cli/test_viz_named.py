@@ -13,9 +13,8 @@ import poplite.named as ng
 
 N, F = ng.make_axis(8, "N"), ng.make_axis(3, "F")
 x, w = ng.placeholder([N, F], name="x"), ng.variable([F], 1, name="w")
-loss = ng.mean(ng.square(ng.dot(x, w)), [N])
 device = ng.make_transformer(tiles=4, map={N: "tiles"})
-train = device.computation([loss, ng.assign(w, w - 0.5 * ng.deriv(loss, w))], x, name="train")
+train = device.computation(ng.assign(w, w + x[N, 0]), x, name="train")
 
 def build():
     return train.graph, train.program
