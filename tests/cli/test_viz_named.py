@@ -28,7 +28,7 @@ def build():
         (["tiles", "model.py:build"], "on 4 of 4 tiles"),
         (["tensor", "model.py:build", "x"], "'x' float32[8, 3]"),
         (["program", "model.py:build"], "Sequence 'train'"),
-        (["graph", "model.py:build"], "'assign w'"),
+        (["graph", "model.py:build"], "'assign w[out]'"),
         (["report", "run.json"], "Total cycles:"),
     ],
     ids=lambda each: each[0] if isinstance(each, list) else "",
