@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from poplite.report.execution import Execution, ExecutionStep
 from poplite.report.memory import Memory
 from poplite.source import here
 from poplite.text import amount, clipped
+
+if TYPE_CHECKING:
+    from poplite.report.report import Report
 
 
 @dataclass(slots=True, repr=False, eq=False)
@@ -110,6 +114,19 @@ class Trace:
             ran[id(step)] = before + 1
             first, last = (step.cycles * n // step.executions for n in (before, before + 1))
             yield step, last - first
+
+
+def trace_of(report: Report) -> Trace:
+    """Return the trace that a report keeps the order of; without steps where it keeps none.
+
+    Steps take what they take on average over all their executions in the report.
+    """
+    places = report.execution.steps
+    steps = [places[place] for place, times in report.order for _ in range(times)]
+    compilation = report.compilation
+    return Trace(
+        compilation.target, steps, memory=compilation.modelled, replicas=compilation.replicas
+    )
 
 
 def order_of(execution: Execution, trace: Trace) -> tuple[tuple[int, int], ...]:

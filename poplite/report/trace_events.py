@@ -59,7 +59,7 @@ def events_of(trace: Trace, tiles: Sequence[int]) -> list[Event]:
         for ipu in range(trace.target.ipus):
             track = FIRST_IPU + ipu, STEPS
             name = step.name, "step"
-            events.append(clock.slice(track, name, begin, begin + cycles, told))
+            events.append(clock.stretch(track, name, begin, begin + cycles, told))
         for group in groups:
             events += _of_group(clock, group, begin, trace.target, tiles)
         begin += cycles
@@ -115,7 +115,7 @@ class _Clock:
 
     hertz: float
 
-    def slice(
+    def stretch(
         self, track: tuple[int, int], name: tuple[str, str], begin: int, end: int, told: Event
     ) -> Event:
         """Return a stretch of time on a track, of a name and category."""
@@ -158,7 +158,7 @@ def _of_group(
     for ipu in range(target.ipus):
         process = FIRST_IPU + ipu
         if group.sync:
-            yield clock.slice((process, PHASES), ("sync", "sync"), at, start, {})
+            yield clock.stretch((process, PHASES), ("sync", "sync"), at, start, {})
         slowest = ipu * size + int(busy[ipu * size : (ipu + 1) * size].argmax())
         own = [(FIRST_TILE + tile, tile) for tile in tiles if tile // size == ipu]
         for track, tile in [(PHASES, slowest), *own]:
@@ -167,7 +167,7 @@ def _of_group(
                 end = done + int(cycles[tile])
                 if end > done:
                     name = phase.kind, phase.kind
-                    yield clock.slice((process, track), name, done, end, told)
+                    yield clock.stretch((process, track), name, done, end, told)
                 done = end
 
 

@@ -49,6 +49,6 @@ class Recording:
     def rows(self) -> Iterator[tuple[str, int]]:
         """Yield program and row of all that ran, in order."""
         rows = self.words[op.TRACE_ROWS : op.TRACE_ROWS + int(self.words[op.TRACE_USED])].tolist()
-        ends = [*(begin for begin, _ in self._begins[1:]), len(rows)]
-        for (begin, program), end in zip(self._begins, ends, strict=True):
+        edges = [*(begin for begin, _ in self._begins), len(rows)]
+        for (begin, program), end in zip(self._begins, edges[1:], strict=True):
             yield from ((program, row) for row in rows[begin:end])

@@ -1,6 +1,6 @@
 """Pictures as files: any change of a byte shows in review.
 
-Those that name the user's lines are drawn of scripts of their own, `net.py` and `fan.py`.
+Those that name the user's lines are drawn of scripts: `net.py`, `fan.py` and `ring.py`.
 
 `POPLITE_UPDATE_GOLDEN=1 python -m pytest tests/golden` writes them anew; look at them, in
 light and dark, before they are committed.
@@ -11,15 +11,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from poplite import FLOAT, INT, Target
+from poplite import FLOAT, INT, Engine, Target
 from poplite.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Program
+from poplite.report import Report
 from poplite.tools.viz.load_target import load_target
 from poplite.viz import (
     graph_dot,
@@ -35,8 +37,26 @@ from poplite.viz import (
     tiles_svg,
     tiles_text,
 )
+from poplite.viz.compare.checks import outcomes, parsed
+from poplite.viz.compare.forms import (
+    Comparison,
+    comparison_html,
+    comparison_json,
+    comparison_markdown,
+    comparison_text,
+)
 from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
+from poplite.viz.draw.terminal import Style
+from poplite.viz.exchange.traffic import traffic_json, traffic_of
+from poplite.viz.forms import Forms, exchange_forms, regions_forms, steps_forms, timeline_forms
+from poplite.viz.ops.scopes import scope_tree, scopes_json
+from poplite.viz.ops.text import draw_scopes_text, scopes_csv
 from poplite.viz.program.tree import program_json, program_tree
+from poplite.viz.regions.field import frames_of_field
+from poplite.viz.regions.frames import RegionFrames, frames_of, regions_json
+from poplite.viz.regions.operations import read_operation
+from poplite.viz.steps.step_list import step_list, steps_json
+from poplite.viz.steps.timeline import timeline_json, timeline_of
 from poplite.viz.summary import summary_json, summary_of
 
 HERE = Path(__file__).parent
@@ -111,7 +131,90 @@ def every() -> tuple[Graph, Program]:
     return graph, program
 
 
+@cache
+def ring(most: int = 900) -> Report:
+    """The report of a run of `ring.py`."""
+    graph, program = load_target(f"{HERE / 'ring.py'}:build", [("most", most)])
+    assert program is not None
+    engine = Engine(graph, program, interpret=True)
+    engine.run()
+    return engine.report()
+
+
+def text_of(forms: Forms, width: int = 80, **style: bool) -> str:
+    """A picture as text, in a terminal with so many columns."""
+    return forms.text(Style(width=width, **style))
+
+
+def ring_steps(sort: str = "cycles") -> Forms:
+    """What the steps of the ring take."""
+    return steps_forms(step_list(ring(), sort=sort))
+
+
+def ring_timeline() -> Forms:
+    """All tiles of the ring in time."""
+    return timeline_forms(timeline_of(ring()))
+
+
+def ring_exchange(top: int = 10) -> Forms:
+    """What tiles of the ring send each other."""
+    return exchange_forms(traffic_of(ring()), top)
+
+
+def ring_change(top: int = 20) -> Comparison:
+    """What a faster ring changes, with checks that pass and fail."""
+    checks = [parsed(text) for text in ("cycles>+5%", "balance<80", "kind:message>+0")]
+    checked = tuple(outcomes(ring(), ring(400), checks))
+    return Comparison(("ring.json", "faster|ring.json"), ring().diff(ring(400)), checked, top)
+
+
+def rows() -> RegionFrames:
+    """Every other column of some rows, turned and repeated."""
+    x = Graph(Target(tiles=4)).add_variable(FLOAT, (6, 8), "x", mapping="linear")
+    chain = "1:5, ::2", "dimShuffle(1, 0)", "reverse 0", "broadcast 2 1"
+    return frames_of(x, list(map(read_operation, chain)))
+
+
+def joined() -> RegionFrames:
+    """Two variables put together, one of them without tiles."""
+    graph = Graph(Target(tiles=4))
+    x = graph.add_variable(FLOAT, (4, 6), "model/x", mapping="linear")
+    graph.add_variable(FLOAT, (2, 6), "広い <y>")
+    chain = "1:3", "concat 広い <y>", "flatten", "subSample 3 0"
+    return frames_of(x, list(map(read_operation, chain)))
+
+
+def large() -> RegionFrames:
+    """A plate in blocks, of which columns are taken."""
+    return frames_of(plate(), list(map(read_operation, ("8:40", "dimShuffle 1,0"))))
+
+
 PICTURES: dict[str, Callable[[], str]] = {
+    "steps_ring.txt": lambda: text_of(ring_steps()),
+    "steps_ring_40.txt": lambda: text_of(ring_steps(), 40, ascii_only=True),
+    "steps_ring_160.txt": lambda: text_of(ring_steps("program"), 160, color=True),
+    "steps_ring.svg": lambda: ring_steps().svg(),
+    "steps_ring.json": lambda: steps_json(step_list(ring())),
+    "timeline_ring.txt": lambda: text_of(ring_timeline()),
+    "timeline_ring_40.txt": lambda: text_of(ring_timeline(), 40, ascii_only=True),
+    "timeline_ring_160.txt": lambda: text_of(ring_timeline(), 160),
+    "timeline_ring.svg": lambda: ring_timeline().svg(),
+    "timeline_ring.json": lambda: timeline_json(timeline_of(ring())),
+    "exchange_ring.txt": lambda: text_of(ring_exchange()),
+    "exchange_ring_40.txt": lambda: text_of(ring_exchange(2), 40, ascii_only=True),
+    "exchange_ring_160.txt": lambda: text_of(ring_exchange(), 160, color=True),
+    "exchange_ring.svg": lambda: ring_exchange(3).svg(),
+    "exchange_ring.json": lambda: traffic_json(traffic_of(ring())),
+    "ops_ring.txt": lambda: draw_scopes_text(scope_tree(ring())),
+    "ops_ring_40.txt": lambda: draw_scopes_text(scope_tree(ring(), depth=1), Style(width=40)),
+    "ops_ring.csv": lambda: scopes_csv(scope_tree(ring(), depth=5, sort="program")),
+    "ops_ring.json": lambda: scopes_json(scope_tree(ring())),
+    "diff_ring.txt": lambda: comparison_text(ring_change()),
+    "diff_ring_40.txt": lambda: comparison_text(ring_change(1), Style(width=40, ascii_only=True)),
+    "diff_ring_160.txt": lambda: comparison_text(ring_change(), Style(width=160, color=True)),
+    "diff_ring.md": lambda: comparison_markdown(ring_change(1)),
+    "diff_ring.html": lambda: comparison_html(ring_change(), "poplite-viz diff"),
+    "diff_ring.json": lambda: comparison_json(ring_change()),
     "tiles_spread.txt": lambda: tiles_text(spread()),
     "tiles_spread_ascii.txt": lambda: tiles_text(spread(), ascii_only=True, width=60),
     "tiles_spread_color.txt": lambda: tiles_text(spread(), color=True),
@@ -159,6 +262,14 @@ PICTURES: dict[str, Callable[[], str]] = {
     "graph_fan.svg": lambda: graph_svg(*fan()),
     "graph_fan_collapsed.txt": lambda: graph_text(*fan(), max_nodes=10),
     "graph_fan_collapsed.svg": lambda: graph_svg(*fan(), max_nodes=10),
+    "regions_rows.txt": lambda: regions_forms(rows()).text(Style()),
+    "regions_rows_ascii.txt": lambda: regions_forms(rows()).text(Style(ascii_only=True, width=60)),
+    "regions_rows.svg": lambda: regions_forms(rows()).svg(),
+    "regions_rows.json": lambda: regions_json(rows()),
+    "regions_joined.txt": lambda: regions_forms(joined()).text(Style()),
+    "regions_joined.svg": lambda: regions_forms(joined()).svg(),
+    "regions_large.txt": lambda: regions_forms(large()).text(Style()),
+    "regions_field.txt": lambda: regions_forms(frames_of_field(net()[0], "back#3.x")).text(Style()),
     "tensor_machine.txt": lambda: tensor_text(tensor_of(machine()), "100:200, 300:400"),
 }
 
@@ -173,7 +284,7 @@ def in_the_checkout(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures name files as they are called from there; what the scripts add is taken back."""
     monkeypatch.chdir(root)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    for name in ("net", "fan"):
+    for name in ("net", "fan", "ring"):
         monkeypatch.delitem(sys.modules, name, raising=False)
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from poplite.graph.graph import Graph
     from poplite.program import Program
     from poplite.report import Report
+    from poplite.report.trace import Trace
 
 MOST_NAMED = 3
 """Most streams that a message names."""
@@ -45,12 +46,14 @@ class Loaded:
         graph: None where the report comes from a file.
         programs: those that the report is of, by name.
         note: why nothing was run though that was not forbidden; empty where it was.
+        trace: what ran in which order, where that was to be recorded; None where nothing ran.
     """
 
     report: Report
     graph: Graph | None = None
     programs: tuple[tuple[str, Program], ...] = ()
     note: str = ""
+    trace: Trace | None = None
 
 
 def load_report(arguments: argparse.Namespace, *, run: bool | None = None) -> Report:
@@ -84,11 +87,13 @@ def load(
     *,
     run: bool | None = None,
     vertices: Sequence[str] = (),
+    tracing: int | None = None,
 ) -> Loaded:
     """Return the report of a TARGET or of a saved file.
 
     `run` says whether the program runs once; None, unless it needs data from the host.  `vertices`
-    are Python files or modules that hold the vertex classes of a saved executable.
+    are Python files or modules that hold the vertex classes of a saved executable.  `tracing` has
+    so many steps of the run recorded in their order.
 
     Raises FileLoadError when a file cannot be read, the user's code raises, or its program cannot
     be run; UnknownName for a program or argument that is not there; and what compiling refuses.
@@ -109,9 +114,12 @@ def load(
         programs = {name: program_named(programs, name, target)}
     with contextlib.redirect_stdout(sys.stderr):
         engine = _engine(graph, programs)
-        note = _run_once(engine, target, run=run)
+        recorded = contextlib.nullcontext() if tracing is None else engine.tracing(tracing)
+        with recorded as trace:
+            note = _run_once(engine, target, run=run)
         report = engine.report()
-    return Loaded(report, graph, tuple(programs.items()), note)
+    ran = trace if report.is_run else None
+    return Loaded(report, graph, tuple(programs.items()), note, ran)
 
 
 # -- saved files -----------------------------------------------------------------------------------

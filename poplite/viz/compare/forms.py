@@ -82,7 +82,7 @@ def comparison_html(comparison: Comparison, command: str) -> str:
     heading = ["", before, after, "change", ""]
     tables = []
     for title, changes, more in comparison.rows():
-        rows = [[change.name, *_cells(change)] for change in changes]
+        rows = [[name_text(change.name), *_cells(change)] for change in changes]
         note = f"<p>... {more:,} more</p>" if more else ""
         tables.append(f"<h2>{title}</h2>{table(heading, rows, 'numbers first')}{note}")
     facts = {"before": before, "after": after}

@@ -45,7 +45,7 @@ LOOKS: Mapping[Part, Look] = {
     "exchange": Look("exchange", "▒", "=", "c2", 2),
     "global exchange": Look("between IPUs", "░", "~", "c4", 4),
     "host exchange": Look("from and to the host", "▚", "@", "c3", 3),
-    "sync": Look("sync", "·", ".", "dots", None),
+    "sync": Look("sync", "·", ".", "sync", None),
 }
 
 
@@ -79,8 +79,25 @@ def draw_legend(
     canvas: Canvas, parts: Collection[Part], left: float, y: float, *, blank: str = ""
 ) -> None:
     """Draw what the colours of these phases mean, and what is blank; y is the top."""
-    shown = [(look.kind, look.words) for part, look in LOOKS.items() if part in parts]
-    for kind, words in [*shown, *([("none", blank)] if blank else [])]:
+    for kind, words in _entries(parts, blank):
         canvas.rect(left, y, 12, 12, kind)
         canvas.text(left + 17, y + 10, words, "soft")
-        left += 17 + text_width(words, 11) + 14
+        left += _entry_width(words)
+
+
+def legend_width(parts: Collection[Part]) -> float:
+    """Return how wide `draw_legend` draws these phases.
+
+    >>> legend_width([]) == 0 < legend_width(["sync"]) < legend_width(["sync", "copy"])
+    True
+    """
+    return sum(_entry_width(words) for _, words in _entries(parts, ""))
+
+
+def _entries(parts: Collection[Part], blank: str) -> list[tuple[str, str]]:
+    shown = [(look.kind, look.words) for part, look in LOOKS.items() if part in parts]
+    return [*shown, ("none", blank)] if blank else shown
+
+
+def _entry_width(words: str) -> float:
+    return 17 + text_width(words, 11) + 14

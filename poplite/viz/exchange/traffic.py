@@ -154,12 +154,17 @@ def _summed(several: list[Int64], tiles: int) -> Int64:
 
 
 def _reasons(moving: Sequence[tuple[ExecutionStep, Sequence[Phase]]]) -> tuple[Reason, ...]:
-    totals: dict[tuple[str, str, str], int] = {}
+    """Return why bytes move, with totals; a cause of two phases has its part in each."""
+    totals: dict[tuple[str, str, str], float] = {}
     for step, phases in moving:
-        for cause in (cause for phase in phases for cause in phase.causes):
-            key = cause.what, cause.why, cause.at or step.at
-            totals[key] = totals.get(key, 0) + cause.bytes * step.executions
-    found = (Reason(*key, size) for key, size in totals.items())
+        for phase in phases:
+            moved = max(phase.received.total, phase.sent.total)
+            named = step.executions * sum(cause.bytes for cause in phase.causes)
+            part = step.executions * min(1.0, moved / named) if named else 0.0
+            for cause in phase.causes:
+                key = cause.what, cause.why, cause.at or step.at
+                totals[key] = totals.get(key, 0.0) + cause.bytes * part
+    found = (Reason(*key, round(size)) for key, size in totals.items())
     return tuple(sorted(found, key=lambda each: -each.bytes))
 
 

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from poplite.text import amount
 from poplite.viz.draw.columns import cut
-from poplite.viz.draw.phases import LOOKS, Part, draw_legend
+from poplite.viz.draw.phases import LOOKS, Part, draw_legend, legend_width
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, text_width
 from poplite.viz.draw.units import name_text, share_text
 from poplite.viz.steps.step_list import StepList, StepRow
@@ -49,7 +49,7 @@ def draw_timeline_svg(timeline: Timeline) -> SvgText:
     labels = [timeline.label(first) for first in timeline.starts]
     left = round(MARGIN + 8 + max(text_width(label, 10) for label in labels))
     top = MARGIN + 56
-    below = top + rows * side + 62
+    below = top + rows * side + 78
     width = max(table.width, left + WIDE + MARGIN)
     canvas = Canvas(round(width), below + table.height + 10, title=timeline.heading)
     canvas.text(MARGIN, MARGIN + 14, cut(timeline.heading, LONGEST_HEADING), "head ink")
@@ -65,7 +65,8 @@ def draw_timeline_svg(timeline: Timeline) -> SvgText:
     canvas.text(left, y + 15, "0", "small soft")
     canvas.text(left + WIDE / 2, y + 15, "cycles", "small soft mid")
     canvas.text(left + WIDE, y + 15, f"{timeline.cycles:,}", "small soft end")
-    table.draw(canvas, below, blank="waiting")
+    draw_legend(canvas, table.parts, left, y + 26, blank="waiting")
+    table.draw(canvas, below)
     return canvas.text_of()
 
 
@@ -105,7 +106,8 @@ def _tip(steps: StepList, row: StepRow) -> str:
     parts = ", ".join(f"{LOOKS[kind].words} {cycles:,}" for kind, cycles in row.parts)
     at = f" ({row.at})" if row.at else ""
     took = f"{amount(row.cycles, 'cycle')}, {amount(row.executions, 'time')}"
-    return f"{row.number} {steps.label(row)}{at}: {took}" + (f"; {parts}" if parts else "")
+    name = f"{row.number} {name_text(steps.label(row))}{at}"
+    return f"{name}: {took}; {parts}" if parts else f"{name}: {took}"
 
 
 class _Table:
@@ -135,15 +137,16 @@ class _Table:
     @property
     def width(self) -> float:
         """The width of a picture that holds the list, with its margins."""
-        return self.name_left + self.name_width + 14 + BAR + MARGIN
+        legend = legend_width(self.parts)
+        return max(self.name_left + self.name_width + 14 + BAR, MARGIN + legend) + MARGIN
 
     @property
     def height(self) -> int:
         """The height of the list."""
-        return ROW * (len(self.rows) + bool(self.more)) + 44 if self.rows else 0
+        return ROW * (len(self.rows) + bool(self.more)) + 48 if self.rows else 0
 
-    def draw(self, canvas: Canvas, top: float, *, blank: str = "") -> None:
-        """Draw the list; `top` is the base of its heading, `blank` what is not coloured."""
+    def draw(self, canvas: Canvas, top: float) -> None:
+        """Draw the list; `top` is the base of its heading."""
         if not self.rows:
             return
         self._line(canvas, HEADING, "step", top, "soft")
@@ -157,7 +160,7 @@ class _Table:
         if self.more:
             y += ROW
             canvas.text(self.name_left, y, f"... {self.more:,} more", "line soft")
-        draw_legend(canvas, self.parts, bar_left, y + 14, blank=blank)
+        draw_legend(canvas, self.parts, MARGIN, y + 18)
 
     def _line(
         self, canvas: Canvas, numbers: tuple[str, ...], name: str, y: float, ink: str

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.report.execution import ExecutionStep, between_syncs
+from poplite.text import amount
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.phases import LOOKS, Part
 from poplite.viz.steps.step_list import StepList, step_list, steps_data
@@ -75,7 +76,7 @@ class Timeline:
     @property
     def heading(self) -> str:
         """What is shown."""
-        return f"{self.steps.heading}; one after the other on {self.tiles:,} tiles"
+        return f"{self.steps.heading}; one after the other on {amount(self.tiles, 'tile')}"
 
     @property
     def block(self) -> int:

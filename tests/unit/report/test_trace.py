@@ -15,6 +15,7 @@ import poplite as pl
 from poplite.compile.compiler import compile_graph
 from poplite.cost.spread import Spread
 from poplite.cost.step_cost import Phase, StepCost
+from poplite.report.trace import trace_of
 from poplite.simulator.run.recording import Recording
 
 FORMS = [
@@ -164,6 +165,14 @@ def test_a_trace_within_a_trace_and_one_that_fails() -> None:
     assert (len(outer.steps), len(found[0].steps)) == (2, 1)
 
 
+def test_a_trace_of_nothing() -> None:
+    bench = Bench()
+    with pl.Engine(bench.graph, bench.add("add")).tracing() as trace:
+        pass
+    assert (list(trace.steps), trace.cycles, trace.is_complete) == ([], 0, True)
+    assert events(trace.to_json()) == {}
+
+
 def test_a_trace_needs_the_model_and_room() -> None:
     bench = Bench()
     add = bench.add("add")
@@ -277,6 +286,51 @@ def test_counters_say_who_waits_and_what_is_live() -> None:
     live = [e["args"]["bytes"] for e in data if e["ph"] == "C" and "bytes" in e["args"]]
     assert len(live) == 2
     assert min(live) > 3000  # with the stacks
+
+
+REQUIRED = {
+    "X": {"name": str, "cat": str, "ts": float, "dur": float, "pid": int, "tid": int},
+    "C": {"name": str, "ts": float, "pid": int},
+    "i": {"name": str, "ts": float, "pid": int, "tid": int, "s": str},
+    "M": {"name": str, "pid": int},
+}
+"""Fields of the events of each kind in the Trace Event Format, beside `ph` and `args`."""
+
+
+@pytest.mark.parametrize("ipus", [1, 2])
+def test_events_keep_to_the_format(ipus: int) -> None:
+    data = json.loads(traced(ipus).to_json(tiles=range(4)))
+    assert set(data) == {"displayTimeUnit", "otherData", "traceEvents"}
+    assert data["otherData"]["replicas"] == 1
+    tracks = {(e["pid"], e["tid"]) for e in data["traceEvents"] if e["name"] == "thread_name"}
+    for event in data["traceEvents"]:
+        needed = REQUIRED[event["ph"]]
+        assert needed.keys() | {"ph", "args"} <= event.keys()
+        for name, kind in needed.items():
+            assert isinstance(event[name], (int, float) if kind is float else kind), event
+        if event["ph"] in "Xi":
+            assert (event["pid"], event["tid"]) in tracks
+        if event["ph"] == "C":
+            assert all(isinstance(number, int) for number in event["args"].values())
+        assert event.get("dur", 0) >= 0
+        assert event.get("ts", 0) >= 0
+    # What is on the track of steps holds all that happens on the others.
+    begins = [(e["ts"], e["ts"] + e["dur"]) for e in data["traceEvents"] if e.get("cat") == "step"]
+    for event in data["traceEvents"]:
+        if event["ph"] == "X":
+            inside = [(a, b) for a, b in begins if a <= event["ts"] + 1e-9]
+            assert event["ts"] + event["dur"] <= inside[-1][1] + 1e-9
+
+
+def test_a_report_keeps_what_its_trace_tells() -> None:
+    bench = Bench()
+    add, back = bench.add("add"), pl.Copy(bench.z, bench.y)
+    engine = pl.Engine(bench.graph, pl.Sequence(pl.Repeat(2, pl.Sequence(add, back)), add))
+    with engine.tracing() as trace:
+        engine.run()
+    report = pl.Report.from_json(engine.report().with_order(trace).to_json())
+    assert trace_of(report).to_json() == trace.to_json()
+    assert list(trace_of(engine.report()).steps) == []
 
 
 def test_each_ipu_is_a_process() -> None:

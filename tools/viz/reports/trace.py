@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from typing import TYPE_CHECKING
 
-from poplite.tools.viz.flags import (
-    Commands,
-    add_picture,
-    add_program,
-    build_flags,
-    command,
-    count,
-    set_run,
-)
+from poplite.tools.viz.flags import Commands, add_report, build_flags, command, count, set_run
+
+if TYPE_CHECKING:
+    from poplite.report.trace import Trace
 
 
 def add(commands: Commands) -> None:
@@ -21,10 +18,16 @@ def add(commands: Commands) -> None:
         "trace",
         help="what ran in which order, for Perfetto",
         description="Run a program and write what its steps, phases and some tiles did in time, "
-        "for https://ui.perfetto.dev.",
+        "for https://ui.perfetto.dev. A saved report is one that report.save(FILE, trace) wrote.",
     )
-    add_picture(parser, formats=("json",))
-    add_program(parser)
+    add_report(parser, formats=("json",))
+    parser.add_argument(
+        "--run",
+        dest="execute",
+        action="store_true",
+        default=None,
+        help="run it with zeros in its streams; else one that needs streams is not run",
+    )
     parser.add_argument(
         "--tiles",
         metavar="N,...",
@@ -32,35 +35,54 @@ def add(commands: Commands) -> None:
         help="tiles with tracks of their own (default: the busiest, the least busy, one between)",
     )
     parser.add_argument(
-        "--limit", metavar="N", type=count, default=10_000, help="steps that are recorded"
+        "--limit",
+        metavar="N",
+        type=count,
+        default=10_000,
+        help="steps that are recorded (default: 10,000)",
     )
     set_run(parser, _run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from poplite.errors import FileLoadError
-    from poplite.simulator.engine import Engine
-    from poplite.tools.viz.load_target import load_target
     from poplite.tools.viz.output import Destination
 
     out = Destination.of(arguments)
-    graph, program = load_target(arguments.target, arguments.given, arguments.program)
-    if program is None:
-        raise FileLoadError(
-            f"{arguments.target!r} returned a Graph without a program",
-            found=f"it returned {graph!r}",
-            fix="def build() -> tuple[Graph, Program]: ... return graph, program",
-        )
-    engine = Engine(graph, program)
-    with engine.tracing(arguments.limit) as trace:
-        engine.run()
+    trace = _trace(arguments)
     out.write(trace.to_json(arguments.tiles))
     if not trace.is_complete and not out.quiet:
-        import sys
-
         more = command("trace", arguments.target, *build_flags(arguments), "--limit", "N")
         print(f"the first {arguments.limit:,} steps; for more: {more}", file=sys.stderr)
     return 0
+
+
+def _trace(arguments: argparse.Namespace) -> Trace:
+    from poplite.errors import FileLoadError
+    from poplite.report.trace import trace_of
+    from poplite.tools.viz.load_report import load
+
+    loaded = load(
+        arguments.target,
+        arguments.given,
+        arguments.program,
+        run=arguments.execute,
+        vertices=arguments.vertices,
+        tracing=arguments.limit,
+    )
+    if loaded.trace is not None:
+        return loaded.trace
+    trace = trace_of(loaded.report)
+    if trace.steps:
+        steps = len(trace.steps)
+        trace.steps, trace.is_complete = trace.steps[: arguments.limit], steps <= arguments.limit
+        return trace
+    raise FileLoadError(
+        f"{arguments.target!r} has no order of steps",
+        found=loaded.note or ("nothing ran" if loaded.graph else "none was saved with the report"),
+        fix="--run"
+        if loaded.note
+        else "report.save(FILE, trace), with the trace of engine.tracing()",
+    )
 
 
 def _tiles(text: str) -> list[int]:

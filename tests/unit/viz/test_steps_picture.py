@@ -1,0 +1,264 @@
+"""The list of steps, and all tiles in time."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from poplite.report.execution import Phase, between_syncs
+from poplite.report.per_tile import PerTile
+from poplite.viz.draw.phases import LOOKS
+from poplite.viz.draw.terminal import Style
+from poplite.viz.steps.step_list import SORTS, step_list, steps_json
+from poplite.viz.steps.svg import draw_steps_svg, draw_timeline_svg
+from poplite.viz.steps.text import draw_steps_text, shared
+from poplite.viz.steps.timeline import STATES, WAITING, timeline_json, timeline_of
+from poplite.viz.steps.timeline_text import draw_timeline_text
+
+
+def report_of(tiles: int = 4, ipus: int = 1, replicas: int = 1, **options: Any) -> pl.Report:
+    """The report of copies between tiles; `other` holds a second program."""
+    graph = pl.Graph(pl.Target(tiles=tiles, ipus=ipus), replication_factor=replicas)
+    a, b = (
+        graph.add_variable(pl.INT, (8, tiles), name, mapping="linear", initial_value=1)
+        for name in "ab"
+    )
+    there, back = pl.Copy(a.transpose().flatten(), b.flatten()), pl.Copy(b[0], a[0])
+    programs = {"main": pl.Sequence(pl.Repeat(3, there), back), "other": back}
+    engine = pl.Engine(graph, programs, options=options)
+    engine.run()
+    return engine.report()
+
+
+@pytest.fixture(scope="module")
+def report() -> pl.Report:
+    """A report of three steps of two programs, of which one did not run."""
+    return report_of()
+
+
+def phase(kind: Any, sync: int, *cycles: int) -> Phase:
+    """Return a phase of four tiles."""
+    none, busy = PerTile.nothing(len(cycles)), PerTile.of(np.array(cycles, np.int64))
+    return Phase(kind, max(cycles), sync, busy, none, none, none, ())
+
+
+def made(report: pl.Report, *phases: Phase, executions: int = 1, cycles: int = 0) -> pl.Report:
+    """Return the report with one step of these phases."""
+    total = sum(
+        group[0].sync + int(sum(p.tile_cycles.array() for p in group).max())
+        for group in between_syncs(phases)
+    )
+    first = report.execution.steps[0]
+    step = replace(first, phases=phases, cycles=cycles or total, executions=executions)
+    return replace(report, execution=replace(report.execution, steps=(step,)))
+
+
+def test_phases_are_those_of_the_slowest_tile_and_add_up(report: pl.Report) -> None:
+    steps = step_list(report)
+    assert [row.name for row in steps.rows] == ["a to b", "b to a"]
+    assert sum(row.cycles for row in steps.rows) == steps.cycles == report.cycles
+    assert sum(row.share for row in steps.rows) == pytest.approx(1)
+    for row in steps.rows:
+        assert sum(cycles for _, cycles in row.parts) == row.cycles
+    # Phases that overlap take less than the sum of their slowest tiles.
+    uneven = made(report, phase("exchange", 9, 50, 0, 1, 0), phase("compute", 0, 1, 60, 0, 0))
+    (row,) = step_list(uneven).rows
+    assert (row.cycles, row.parts) == (69, (("sync", 9), ("compute", 60)))
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_rows_are_sorted(sort: str, report: pl.Report) -> None:
+    rows = step_list(report, sort=sort).rows
+    keys = {
+        "cycles": lambda row: -row.cycles,
+        "program": lambda row: (row.program, row.number),
+        "balance": lambda row: row.balance,
+        "times": lambda row: -row.executions,
+        "name": lambda row: row.name,
+    }
+    assert list(rows) == sorted(rows, key=keys[sort])
+
+
+def test_steps_are_chosen_by_number_range_and_name(report: pl.Report) -> None:
+    def names(**chosen: str) -> list[str]:
+        return [row.name for row in step_list(report, sort="program", **chosen).rows]
+
+    assert names(step="1") == names(step="a to b") == names(match="A TO") == ["a to b"]
+    assert names(step="1:2") == names(step="1:9") == ["a to b", "b to a"]
+    assert names(match="nothing") == []
+    for wrong in ("0", "3", "7:9", "a to c", "1:"):
+        with pytest.raises(pl.UnknownName, match=r"no step (.|\n)*numbered 1 to 2(.|\n)*--step 1"):
+            step_list(report, step=wrong)
+    with pytest.raises(pl.UnknownName, match="did you mean 'a to b'"):
+        step_list(report, step="a too b")
+
+
+def test_a_list_says_what_its_numbers_are_of(report: pl.Report) -> None:
+    assert step_list(report).heading == f"steps: 2, {report.cycles:,} cycles"
+    only = step_list(report, step="1")
+    assert only.heading.startswith("steps: 1 of 2, ")
+    twice = replace(report, execution=replace(report.execution, runs=2))
+    assert step_list(twice).heading.endswith(" cycles; in 2 runs")
+    not_modelled = report_of(**{"debug.instrument": False})
+    assert step_list(not_modelled).heading.startswith("steps: 0, 0 cycles; cycles are not modelled")
+    assert draw_timeline_text(timeline_of(not_modelled)) == draw_steps_text(step_list(not_modelled))
+    assert "not modelled" in draw_timeline_svg(timeline_of(not_modelled))
+
+
+def test_of_a_program_that_did_not_run_it_is_told_what_one_run_takes() -> None:
+    graph = pl.Graph(pl.Target(tiles=2))
+    a, b = (graph.add_variable(pl.INT, (8,), name, mapping=0) for name in "ab")
+    engine = pl.Engine(graph, {"x": pl.Repeat(5, pl.Copy(a, b)), "y": pl.Copy(b, a)})
+    steps = step_list(engine.report())
+    assert steps.heading.endswith("; as compiled, of one run")
+    assert [(row.executions, row.number) for row in steps.rows] == [(5, 1), (1, 1)]
+    assert [steps.label(row) for row in steps.rows] == ["x: a to b", "y: b to a"]
+
+
+def test_replicas_are_named() -> None:
+    assert step_list(report_of(ipus=2, replicas=2)).heading.endswith("; of one of 2 replicas")
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 160])
+def test_text_fits_its_columns(width: int, report: pl.Report) -> None:
+    long = replace(report.execution.steps[0], name="scope/" * 40)
+    steps = replace(report.execution, steps=(long, *report.execution.steps))
+    named = replace(report, execution=steps)
+    for style in (Style(width=width), Style(width=width, ascii_only=True)):
+        for text in (
+            draw_steps_text(step_list(named), style),
+            draw_timeline_text(timeline_of(named), style),
+        ):
+            assert max(map(len, text.splitlines())) <= max(width, 60)
+            assert text.isascii() or not style.ascii_only
+            assert "sync" in text
+
+
+def test_bars_have_one_scale(report: pl.Report) -> None:
+    marks = "".join(look.mark for look in LOOKS.values())
+    steps = step_list(report)
+    lines = draw_steps_text(steps, Style(width=160)).splitlines()[3:5]
+    lengths = [sum(line.count(mark) for mark in marks) for line in lines]
+    first, second = (row.cycles for row in steps.rows)
+    assert lengths[1] == pytest.approx(lengths[0] * second / first, abs=0.5)
+
+
+@pytest.mark.parametrize("numbers", [[5, 5, 5], [1000, 1], [0, 7], [3, 3, 3, 3, 3, 3, 3]])
+@pytest.mark.parametrize("whole", [0, 1, 10, 33])
+def test_shared_numbers_add_up(numbers: list[int], whole: int) -> None:
+    taken = shared(numbers, whole)
+    assert sum(taken) == whole
+    assert all(abs(t - n * whole / sum(numbers)) < 1 for t, n in zip(taken, numbers, strict=True))
+
+
+# -- in time ---------------------------------------------------------------------------------
+
+
+def slow_cells(report: pl.Report, columns: int) -> list[list[int]]:
+    """Return what most of each cell shows, a tile and a cycle after the other."""
+    tiles, whole = report.tiles, sum(step.cycles for step in report.places)
+    doing = np.full((tiles, whole), WAITING)
+    begin = 0
+    for step in report.places:
+        at = begin
+        for group in between_syncs(step.phases):
+            doing[:, at : at + group[0].sync] = STATES.index("sync")
+            at += group[0].sync
+            longest = at
+            for tile in range(tiles):
+                done = at
+                for each in group:
+                    end = done + each.tile_cycles[tile]
+                    doing[tile, done:end] = STATES.index(each.kind)
+                    done = end
+                longest = max(longest, done)
+            at = longest
+        begin += step.cycles
+    rows = -(-tiles // -(-tiles // 32))
+    block, wide = -(-tiles // 32), whole // columns
+    return [
+        [
+            int(
+                np.bincount(
+                    doing[r * block : (r + 1) * block, c * wide : (c + 1) * wide].ravel(),
+                    minlength=WAITING + 1,
+                ).argmax()
+            )
+            for c in range(columns)
+        ]
+        for r in range(rows)
+    ]
+
+
+@pytest.mark.parametrize(("tiles", "ipus"), [(4, 1), (40, 1), (66, 2)])
+def test_cells_show_what_most_tiles_do(tiles: int, ipus: int) -> None:
+    report = report_of(tiles, ipus)
+    columns = sum(step.cycles for step in report.places)
+    for divisor in (7, 5, 3, 2, 1):
+        if columns % divisor == 0:
+            break
+    timeline = timeline_of(report)
+    assert timeline.cycles == report.cycles
+    found = timeline.cells(columns // divisor).tolist()
+    assert found == slow_cells(report, columns // divisor)
+
+
+def test_tiles_begin_together_behind_a_sync_and_wait_for_the_slowest(report: pl.Report) -> None:
+    phases = (
+        phase("copy", 0, 2, 0, 0, 0),
+        phase("exchange", 2, 2, 2, 0, 0),
+        phase("compute", 0, 4, 0, 6, 0),
+    )
+    timeline = timeline_of(made(report, *phases))
+    copy, exchange, compute, sync = (
+        STATES.index(kind) for kind in ("copy", "exchange", "compute", "sync")
+    )
+    blank = WAITING
+    assert timeline.cells(5).tolist() == [
+        [copy, sync, exchange, compute, compute],
+        [blank, sync, exchange, blank, blank],
+        [blank, sync, compute, compute, compute],
+        [blank, sync, blank, blank, blank],
+    ]
+
+
+def test_what_another_tile_is_slowest_in_each_time_is_waited_for(report: pl.Report) -> None:
+    twice = made(report, phase("compute", 0, 60, 50, 0, 0), executions=2, cycles=100)
+    timeline = timeline_of(twice)
+    assert timeline.cycles == 100
+    assert timeline.cells(10)[0].tolist() == [STATES.index("compute")] * 6 + [WAITING] * 4
+
+
+def test_pictures_and_data_agree(report: pl.Report) -> None:
+    timeline = timeline_of(report, step="1")
+    data = json.loads(timeline_json(timeline))
+    assert data["timeline"]["states"][-1] == "waiting"
+    assert data["timeline"]["rows"] == timeline.cells(64).tolist()
+    assert data["timeline"]["length"] == data["steps"][0]["cycles"] == timeline.cycles
+    listed = json.loads(steps_json(step_list(report)))
+    assert listed["cycles"] == report.cycles
+    assert [sum(p["cycles"] for p in s["parts"]) for s in listed["steps"]] == [
+        row.cycles for row in step_list(report).rows
+    ]
+
+
+def test_names_are_escaped(report: pl.Report) -> None:
+    named = replace(report.execution.steps[0], name="<script>\x1b[1m\n&</script>")
+    shown = replace(report, execution=replace(report.execution, steps=(named,)))
+    for picture in (draw_steps_svg(step_list(shown)), draw_timeline_svg(timeline_of(shown))):
+        texts = [each.text or "" for each in ET.fromstring(picture).iter()]
+        assert any("<script>\\x1b[1m\\n&</script>" in text for text in texts)
+        assert "\x1b" not in picture
+    wide = Style(width=160)
+    for text in (
+        draw_steps_text(step_list(shown), wide),
+        draw_timeline_text(timeline_of(shown), wide),
+    ):
+        assert "\x1b" not in text
+        assert "<script>\\x1b[1m\\n&</script>" in text
