@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import poplite as pl
+from helpers.view_page import ViewPage
 from poplite.tools.viz import main
-from tests.helpers.view_page import ViewPage
 
 
 @pytest.fixture(autouse=True)

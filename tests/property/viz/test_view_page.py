@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from hypothesis import given, strategies as st
 
+from helpers.random_reports import random_report
+from helpers.view_page import ViewPage
 from poplite.report import Report
 from poplite.viz.page.pack import BLOCKS, Arrays
 from poplite.viz.page.report_data import report_data
-from tests.helpers.random_reports import random_report
-from tests.helpers.view_page import ViewPage
 
 reports = st.builds(
     random_report,

@@ -19,6 +19,8 @@ from poplite.viz.page import report_page
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.browser
+
 Open = Callable[..., Any]
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

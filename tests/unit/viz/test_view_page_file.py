@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import poplite as pl
+from helpers.random_reports import MARKUP, random_report
+from helpers.view_page import ViewPage
 from poplite.viz.draw.colors import OVER_LIMIT
 from poplite.viz.page import document, report_page
-from tests.helpers.random_reports import MARKUP, random_report
-from tests.helpers.view_page import ViewPage
 
 VIEW = Path(document.__file__).parents[1] / "assets" / "view"
 CODE = sorted(VIEW.glob("*.js"))
