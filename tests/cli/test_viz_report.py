@@ -140,7 +140,12 @@ def test_a_page_is_opened(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) or len(opened) < 2)
+
+    def show(url: str) -> bool:
+        opened.append(url)
+        return len(opened) < 2
+
+    monkeypatch.setattr("webbrowser.open", show)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert main(["report", "run.json", "--open"]) == 0
     path = Path(opened[0].removeprefix("file://"))

@@ -65,10 +65,20 @@ def random_report(tiles: int, steps: int, seed: int, *, names: str = MARKUP) -> 
     programs = Programs(lambda: {"0": Program(ProgramType.SEQUENCE, "0", 0, leaves)})
     ran = tuple(
         ExecutionStep(
-            *(leaf.name, "execute", "0", leaf.row, leaf.at, 3),
-            *(int(rng.integers(40_000)), tuple(map(phase, range(3)))),
-            *((TypeCycles("Add", 7, "formula", 70, None),), target, programs, "op"),
-            *(leaf.row + 1, leaf.row % 2),
+            name=leaf.name,
+            kind="execute",
+            program_name="0",
+            row=leaf.row,
+            at=leaf.at,
+            executions=3,
+            cycles=int(rng.integers(40_000)),
+            phases=tuple(map(phase, range(3))),
+            vertex_types=(TypeCycles("Add", 7, "formula", 70, None),),
+            target=target,
+            programs=programs,
+            operation="op",
+            number=leaf.row + 1,
+            compute_set=leaf.row % 2,
         )
         for leaf in leaves
     )

@@ -541,7 +541,7 @@ def test_names_of_reports_stand_above_their_columns(report: Report) -> None:
     ]
     # Names that would be cut to the same, or leave no room, are told on lines of their own.
     long = [f"{'a' * 30}{k}{'b' * 30}" for k in "12"]
-    for names, width in ((("base.json", "later.json"), 40), (tuple(long), None)):
+    for names, width in ((("base.json", "later.json"), 40), ((long[0], long[1]), None)):
         lines = diff.text(names, width=width).splitlines()
         assert lines[:2] == [f"before  {names[0]}", f"after   {names[1]}"]
         assert lines[2].split() == ["before", "after", "change"]

@@ -13,6 +13,7 @@ import poplite as pl
 from helpers.random_reports import MARKUP, random_report
 from helpers.view_page import ViewPage
 from poplite.viz.draw.colors import OVER_LIMIT
+from poplite.viz.draw.html import escaped
 from poplite.viz.page import document, report_page
 
 VIEW = Path(document.__file__).parents[1] / "assets" / "view"
@@ -75,7 +76,7 @@ def test_without_code_the_page_tells_the_report_as_text() -> None:
     report = small()
     html = report.to_html(title="a < b")
     assert "<title>a &lt; b</title>" in html
-    assert f"<noscript><pre>\n{document.escaped(str(report))}\n</pre></noscript>" in html
+    assert f"<noscript><pre>\n{escaped(str(report))}\n</pre></noscript>" in html
 
 
 def test_names_cannot_leave_their_place() -> None:
