@@ -22,7 +22,7 @@ def draw_changes_svg(diff: ReportDiff, top: int) -> SvgText:
     """Draw what changed; the bars of one kind of number have one scale.
 
     >>> picture = draw_changes_svg(ReportDiff((), (Change("blur", 200, 96),), (), ()), 5)
-    >>> "blur: 200 -> 96, -104" in picture
+    >>> "blur: 200 -&gt; 96, -104" in picture
     True
     """
     sections = {title: changes[:top] for title, changes in diff.sections().items() if changes}
