@@ -1,19 +1,23 @@
-"""Pictures: how long the tile map of a whole machine takes to draw, and how large it is.
+"""Pictures: how long a tile map and a report page take to write, and how large they are.
 
     python benchmarks/pictures.py [--samples 9] [--json FILE] [--small]
 
-The baseline writes a coloured rectangle with a tooltip for every tile, and nothing else.
+The baseline of the tile map writes a coloured rectangle with a tooltip for every tile, and nothing
+else; that of the page is the report as JSON.
 """
 
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 
 import poplite as pl
+from poplite.report import Report
+from poplite.report.per_tile import PerTile
 from poplite.viz import tiles_svg
-from rows import Row, in_turn, run
+from rows import Row, example, in_turn, run
 
 
 def machine() -> pl.Graph:
@@ -36,8 +40,67 @@ def bare_svg(size_bytes: np.ndarray) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg">{"".join(shapes)}</svg>'
 
 
+def photo() -> Report:
+    """The report of examples/photo.py as it is compiled."""
+    graph, program, *_ = example("photo").build()
+    return pl.Engine(graph, program, checks="fast").report()
+
+
+def large(steps: int) -> Report:
+    """A report of a whole machine in which every number of every tile is random."""
+    graph = pl.Graph()
+    x, y = (graph.add_variable(pl.FLOAT, (14_720,), name, mapping="linear") for name in "xy")
+    engine = pl.Engine(graph, pl.Copy(x.reverse(0), y), checks="fast")
+    engine.run()
+    report = engine.report()
+    rng = np.random.default_rng(0)
+    tiles = report.tiles
+
+    def numbers() -> PerTile:
+        return PerTile.of(rng.integers(0, 4096, tiles))
+
+    step = report.execution.steps[0]
+    phases = step.phases + step.phases[-1:]
+    ran = tuple(
+        replace(
+            step,
+            name=f"layer{number // 10}/step{number}",
+            phases=tuple(
+                replace(
+                    each, tile_cycles=numbers(), received=numbers(), sent=numbers(), cycles=4096
+                )
+                for each in phases
+            ),
+            cycles=9000,
+        )
+        for number in range(steps)
+    )
+    execution = replace(report.execution, steps=ran, cycles=9000 * steps)
+    return replace(report, execution=execution)
+
+
+def page_rows(samples: int, report: Report, name: str, most_kb: int, most_s: float) -> list[Row]:
+    """How large the page of a report is, and how long writing it takes."""
+    ours, json = in_turn(report.to_html, report.to_json, samples)
+    size = len(report.to_html().encode()) / 1000
+    return [
+        Row(f"report page of {name}, written", min(ours), "s", "<=", most_s, ours, json),
+        Row(f"report page of {name}, size", size, "kB", "<=", most_kb, ours, json),
+    ]
+
+
 def rows(small: bool, samples: int) -> list[Row]:
     """All rows of this script."""
+    steps = 2 if small else 200
+    pages = [
+        *page_rows(samples, photo(), "photo.py", 300, 0.3),
+        *page_rows(samples, large(steps), f"1,472 tiles x {steps} random steps", 5000, 2.0),
+    ]
+    return [*map_rows(samples), *pages]
+
+
+def map_rows(samples: int) -> list[Row]:
+    """How large a tile map is, and how long drawing it takes."""
     graph = machine()
     tiles = graph.target.tiles
     size_bytes = np.random.default_rng(0).integers(1, 10_000, tiles)

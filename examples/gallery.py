@@ -54,6 +54,7 @@ PICTURES = (
     Picture("summary", ("summary",), ("txt", "svg", "json")),
     Picture("program", ("program", "--counts"), ("txt", "svg", "json")),
     Picture("graph", ("graph",), ("txt", "svg", "json", "gv")),
+    Picture("report", ("report",), ("txt", "html")),
 )
 
 STYLE = """
@@ -108,9 +109,11 @@ def section(picture: Picture, folder: Path) -> str:
     subcommand, *rest = picture.command
     command = escape(shlex.join(["poplite-viz", subcommand, TARGET, *rest]))
     text = escape((folder / f"{picture.name}.txt").read_text("utf-8"))
+    shown = "svg" in picture.forms
+    image = f'<p><img src="{picture.name}.svg" alt="{picture.name}"></p>\n'
     return (
         f"<h2>{picture.name}</h2>\n<p><code>{command}</code></p>\n<p>{links}</p>\n"
-        f'<p><img src="{picture.name}.svg" alt="{picture.name}"></p>\n'
+        f"{image if shown else ''}"
         f"<details><summary>As text</summary><pre>{text}</pre></details>"
     )
 

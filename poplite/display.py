@@ -9,14 +9,17 @@ a notebook asks for the first time::
     Displayed._repr_html_() - - by name - -> poplite.viz.notebook.html(value)
     Report.to_html() - - - - - by name - -> poplite.viz.page.report_page(report)
 
-This is the only way from below `poplite.viz` into it.
+`Graph.output_vertex_graph` gets its text the same way.  This is the only way from below
+`poplite.viz` into it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 
 _PICTURES = "poplite.viz.notebook"
+_DATAFLOW = "poplite.viz.dataflow.dot"
 _PAGE = "poplite.viz.page"
 
 
@@ -33,6 +36,17 @@ class Displayed:
     def _repr_html_(self) -> str:
         shown: str = import_module(_PICTURES).html(self)
         return shown
+
+
+def dataflow_dot(graph: Displayed, programs: Iterable[Displayed]) -> str:
+    """Return what reads and writes what, in Graphviz's language; programs run in their order.
+
+    >>> from poplite.graph import Graph
+    >>> "digraph {" in dataflow_dot(Graph(), [])
+    True
+    """
+    text: str = import_module(_DATAFLOW).programs_dot(graph, programs)
+    return text
 
 
 def report_page(report: Displayed, title: str) -> str:

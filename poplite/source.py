@@ -126,14 +126,17 @@ def _cell(file: str) -> str:
     return found[1] if found else ""
 
 
-def here() -> SourceLocation:
+def here(within: int = 1) -> SourceLocation:
     """Return the innermost stack frame outside the package, and what called its function.
+
+    Args:
+        within: how many functions around the call are poplite's own without being looked at.
 
     Returns:
         The user's location, or that of a module of poplite that is being imported; the outermost
         frame when every frame is poplite's own.
     """
-    frame, inside = sys._getframe(1), _inside
+    frame, inside = sys._getframe(within), _inside
     code = frame.f_code
     while True:
         while id(code) in inside and (behind := frame.f_back) is not None:

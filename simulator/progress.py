@@ -3,11 +3,13 @@
     poplite: compiling vertex class 3 of 17: Blur       when compiling takes longer than a second
     poplite: run 'main': 1,200 of 5,000 steps, 12 s     with progress=True
 
-On a terminal, `rich` draws a bar; otherwise there are lines, at most one per second.
+On a terminal, `rich` draws a bar; otherwise there are lines, at most one per second.  A notebook
+shows standard error as red blocks, so it gets one line below the cell, which changes.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -189,5 +191,28 @@ def announcer() -> Announcer | None:
 
 
 def _write(text: str) -> None:
+    shell = _kernel_shell()
+    if shell is not None:
+        _show_below_cell(shell, f"poplite: {text}")
+        return
     sys.stderr.write(f"poplite: {text}\n")  # in one piece: print() writes the end by itself
     sys.stderr.flush()
+
+
+def _kernel_shell() -> Any | None:
+    """Return what runs the cells of a notebook; None outside of notebooks."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return shell if hasattr(shell, "kernel") else None
+
+
+_shown_cell: str | None = None
+"""The display of the cell that has a line below it."""
+
+
+def _show_below_cell(shell: Any, text: str) -> None:
+    """Show a line below the cell that runs, or change the one that is there."""
+    global _shown_cell
+    cell = f"poplite-{os.getpid()}-{shell.execution_count}"
+    is_there, _shown_cell = cell == _shown_cell, cell
+    place = {"display_id": cell}
+    shell.display_pub.publish({"text/plain": text}, transient=place, update=is_there)

@@ -78,7 +78,7 @@ class SumRows(Vertex, Generic[T, U]):
         for row in range(len(self.out)):
             first = row * length
             if length < 64:
-                total = self.x.lanes(first, length)
+                self.out[row] = self.fold(self.x.lanes(first, length))
             else:
                 end = first + length
                 rest = length % 64
@@ -86,7 +86,7 @@ class SumRows(Vertex, Generic[T, U]):
                 for i in range(first + 64, end - 63, 64):
                     total = self.join(total, self.x.lanes(i, 64))
                 total = self.join(total, self.x.lanes(end - rest, rest))
-            self.out[row] = self.fold(total)
+                self.out[row] = self.fold(total)  # of 64 lanes, which compiled code knows here
 
     def cycles(self, target: Target) -> VertexPerfEstimate:
         """Return the slots of PopLibs' `Reduce` of one vector, or of continuous regions."""

@@ -185,6 +185,8 @@ def taken(series: Series, chosen: Int64) -> Series:
     [6, 45]
     """
     if isinstance(series, Steps):
+        if series.step == 0:
+            return constant(series.first, len(chosen))
         return compact(series.array()[chosen])
     return Listed(series.base, series.offset[chosen])
 

@@ -325,7 +325,7 @@ def _owners(graph: Graph, table: EdgeTable) -> list[int]:
     """Return the numbers of the variables that a compute set touches, rising."""
     owners: set[int] = set()
     for field in table.fields:
-        low, high = field.edges.envelope()
+        low, high = field.envelope
         first, last = graph.space.owner(low), graph.space.owner(high - 1)
         if first != last:
             owners.update(np.unique(graph.space.owners(field.runs.begin)).tolist())

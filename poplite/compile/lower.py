@@ -108,8 +108,17 @@ def lower_compute_sets(
         [_place_state(family, layout, rows) for family in table.families]
         for _, table, _, rows in listed
     ]
+    classes = dict.fromkeys(family.cls for _, table, _, _ in listed for family in table.families)
+    raising = {cls for cls in classes if check(cls).raises}
     return [
-        _lowered(compute_set, table, state, layout, is_checked, rows)
+        _lowered(
+            compute_set,
+            table,
+            state,
+            layout,
+            is_checked or any(family.cls in raising for family in table.families),
+            rows,
+        )
         for (compute_set, table, is_checked, rows), state in zip(listed, states, strict=True)
     ]
 
@@ -119,10 +128,9 @@ def _lowered(
     table: EdgeTable,
     states: list[dict[Column, Series]],
     layout: ArenaLayout,
-    checked: bool,
+    may_fault: bool,
     in_place: Mapping[FieldEdges, RowsInPlace],
 ) -> ComputeStep:
-    may_fault = checked or any(check(family.cls).raises for family in table.families)
     places = Places(table, layout, in_place)
     groups = [
         group

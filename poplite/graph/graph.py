@@ -24,12 +24,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TextIO
 
 import numpy as np
 import numpy.typing as npt
 
-from poplite.display import Displayed
+from poplite.display import Displayed, dataflow_dot
 from poplite.errors import GraphConnectionError
 from poplite.graph import variables
 from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
@@ -1386,6 +1386,25 @@ class Graph(Displayed):
         """Function buffers, by the name of their function."""
         return MappingProxyType(self._parts.function_buffers)
 
+    def output_vertex_graph(self, stream: TextIO, programs: Iterable[Program] = ()) -> None:
+        """Write what reads and writes what in Graphviz's language, as `poplite-viz graph` does.
+
+        Args:
+            stream: a text file, open for writing.
+            programs: what runs, one after the other, for its order and copies.
+
+        Raises:
+            ControlProgramError: when a program is of another graph.
+
+        >>> import sys
+        >>> from poplite.graph import Graph
+        >>> Graph().output_vertex_graph(sys.stdout)
+        // dataflow graph written by poplite-viz
+        digraph {
+        ...
+        """
+        stream.write(dataflow_dot(self, programs))
+
     def __repr__(self) -> str:
         constants = self.space.num_constants
         others = len(self.space.variables) - constants
@@ -1433,6 +1452,8 @@ class Graph(Displayed):
     addHostFunction = add_host_function
     createHostWrite = create_host_write
     createHostRead = create_host_read
+    outputVertexGraph = output_vertex_graph
+    outputComputeGraph = output_vertex_graph
 
     def getReplicationFactor(self) -> int:
         """C++ spelling of `replication_factor`."""

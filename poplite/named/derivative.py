@@ -13,6 +13,7 @@ from typing import Any
 
 from poplite.errors import AxisError
 from poplite.named.axes.axes import Axes
+from poplite.named.ops.element_types import NumberOp, of_floats
 from poplite.named.ops.elementwise import (
     Elementwise,
     Positions,
@@ -36,7 +37,6 @@ from poplite.named.ops.shaping import (
     regrouped,
 )
 from poplite.named.ops.slicing import Slice, sliced
-from poplite.named.ops.tensors import NumberOp
 from poplite.source import here
 from poplite.types import FLOAT
 
@@ -66,7 +66,7 @@ def deriv(y: Any, x: Any, error: Any = None) -> Any:
     ...     device.computation(deriv(loss, w))()
     array([4., 4., 4.], dtype=float32)
     """
-    result = as_op(y, "deriv")
+    result = of_floats(y, "deriv")
     given = None if error is None else as_op(error, "deriv")
     if given is None and result.axes.items:
         raise AxisError(
@@ -89,7 +89,7 @@ def deriv(y: Any, x: Any, error: Any = None) -> Any:
 
 
 def _of(x: Any, adjoints: dict[Op, Op]) -> Op:
-    op = as_op(x, "deriv")
+    op = of_floats(x, "deriv")
     made = adjoints.get(op)
     return _filled(NumberOp(0.0), op) if made is None else _onto(made, op)
 

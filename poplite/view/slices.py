@@ -36,6 +36,9 @@ from poplite.view.view import NOWHERE, Cat, Shape, View, empty, placed
 FEW = 64
 """So few pieces become views of their own, of which more is known than of `Pieces`."""
 
+MOST_CUTS = 8
+"""Pieces for each slice, on average, into which digits may cut them."""
+
 
 def concat_slices(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> View:
     """Join the slices [begin, end) of dimension `dim` of a view along `axis`.
@@ -145,33 +148,67 @@ class Pieces(Sequence[View]):
 
 
 def _pieces(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> Pieces | None:
-    """Return the slices as arrays, or None where one crosses a digit."""
+    """Return the slices as arrays, or None where they cross digits and cannot be cut there."""
     shape, dims = list(view.shape), list(view.dims)
     off = np.full(len(begin), view.off)
-    stride, place = 0, shape[dim]
+    low, high, stride, place = begin, end, 0, shape[dim]
     for extent, stride in digits_of(shape[dim], dims[dim]):
         place //= extent
         if place == 1:
-            off += begin * stride
+            off += low * stride
             break
-        step = begin // place
-        if ((end - 1) // place != step).any():
-            return None
+        step = low // place
+        if ((high - 1) // place != step).any():
+            return _cut_at_digits(view, begin, end, dim) if dim == axis else None
         off += step * stride
-        begin, end = begin - step * place, end - step * place
+        low, high = low - step * place, high - step * place
     if dim == axis:
-        size, extents, inner = (
-            shape[dim],
-            end - begin,
-            flat_digits(shape[dim + 1 :], dims[dim + 1 :]),
-        )
-    else:
-        shape[dim], dims[dim] = int(end[0] - begin[0]), stride
-        (size, stride), *inner = flat_digits(shape[axis:], dims[axis:]) or [(1, 1)]
-        extents = np.full(len(off), size)
-    outer = pack(flat_digits(shape[:axis], dims[:axis]))
-    sizes = (math.prod(shape[:axis]), size, math.prod([extent for extent, _ in inner]))
-    return Pieces(View(sizes, (outer, stride, pack(inner)), view.off, view.space), extents, off)
+        inner = flat_digits(shape[dim + 1 :], dims[dim + 1 :])
+        return _of_steps(view, dim, (shape[dim], stride), inner, high - low, off)
+    shape[dim], dims[dim] = int(high[0] - low[0]), stride
+    along, *inner = flat_digits(shape[axis:], dims[axis:]) or [(1, 1)]
+    before = View((*shape[:axis], 1), (*dims[:axis], 0), view.off, view.space)
+    return _of_steps(before, axis, along, inner, np.full(len(off), along[0]), off)
+
+
+def _of_steps(
+    view: View, axis: int, along: Digit, inner: Sequence[Digit], extent: Int64, off: Int64
+) -> Pieces:
+    """Return pieces that repeat as the dimensions before an axis, of steps along one digit."""
+    outer = pack(flat_digits(view.shape[:axis], view.dims[:axis]))
+    size, stride = along
+    sizes = (math.prod(view.shape[:axis]), size, math.prod([extent for extent, _ in inner]))
+    return Pieces(View(sizes, (outer, stride, pack(inner)), view.off, view.space), extent, off)
+
+
+def _cut_at_digits(view: View, begin: Int64, end: Int64, dim: int) -> Pieces | None:
+    """Cut slices where they cross digits of their dimension; None where the pieces are many.
+
+    They consist of steps of the outermost digit in which all of them begin and end::
+
+        ((2, .), (3, .), (4, .))     [4, 8) [8, 20)  ->  [4, 8) [8, 12) [12, 20), steps of 4
+    """
+    shape, dims = view.shape, view.dims
+    digits = digits_of(shape[dim], dims[dim])
+    unit, level, place = np.gcd.reduce(np.concatenate([begin, end])), 0, shape[dim] // digits[0][0]
+    while unit % place:
+        level += 1
+        place //= digits[level][0]
+    size, stride = digits[level]
+    begin, end = begin // place, end // place
+    first = begin // size
+    count = (end - 1) // size - first + 1
+    if count.sum() > MOST_CUTS * len(begin):
+        return None
+    source = np.repeat(np.arange(len(begin)), count)
+    row = np.arange(len(source)) - np.repeat(np.cumsum(count) - count, count) + first[source]
+    low, high = np.maximum(begin[source], row * size), np.minimum(end[source], (row + 1) * size)
+    off = view.off + (low - row * size) * stride
+    for extent, step in reversed(digits[:level]):
+        row, digit = np.divmod(row, extent)
+        off += digit * step
+    inner = coalesce([*digits[level + 1 :], *flat_digits(shape[dim + 1 :], dims[dim + 1 :])])
+    return _of_steps(view, dim, digits[level], inner, high - low, off)
 
 
 def _continued(pieces: Pieces) -> Pieces:

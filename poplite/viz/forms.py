@@ -8,6 +8,7 @@ gather the data of a picture and have it drawn by what these functions return::
     report_maps     TileMap       map_forms
     quantity_map    TileMap       quantity_forms
     ownership_of    Ownership     tensor_forms
+    frames_of       RegionFrames  regions_forms
     summary_of      Summary       summary_forms
     program_tree    ProgramTree   program_forms
     memory_bars     MemoryBars    memory_forms
@@ -45,6 +46,10 @@ from poplite.viz.one_tile.tile_contents import TileContents, tile_json
 from poplite.viz.program.svg import draw_program_svg
 from poplite.viz.program.text import draw_program_text
 from poplite.viz.program.tree import ProgramTree, program_json
+from poplite.viz.regions.frames import RegionFrames, regions_json
+from poplite.viz.regions.page import regions_page
+from poplite.viz.regions.svg import draw_regions_svg
+from poplite.viz.regions.text import draw_regions_text
 from poplite.viz.steps.step_list import StepList, steps_json
 from poplite.viz.steps.svg import draw_steps_svg, draw_timeline_svg
 from poplite.viz.steps.text import draw_steps_text
@@ -115,6 +120,16 @@ def tensor_forms(owned: Ownership) -> Forms:
         partial(draw_tensor_svg, owned),
         partial(tensor_json, owned),
         partial(tensor_page, owned),
+    )
+
+
+def regions_forms(shown: RegionFrames) -> Forms:
+    """Return the forms of a tensor's intervals, operation by operation."""
+    return Forms(
+        partial(draw_regions_text, shown),
+        partial(draw_regions_svg, shown),
+        partial(regions_json, shown),
+        partial(regions_page, shown),
     )
 
 

@@ -77,6 +77,7 @@ def opened(browser: Browser) -> Iterator[Callable[..., Opened]]:
         )
         found.page.on("pageerror", lambda error: found.complaints.append(str(error)))
         found.page.goto(path.as_uri() + address)
+        found.page.wait_for_selector("html[data-ready]", state="attached")
         return found
 
     yield of

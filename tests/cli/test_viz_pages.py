@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.depth import deep
 from poplite.tools.viz import main
 
 SCRIPT = """
@@ -86,11 +87,9 @@ document.title = JSON.stringify([...read, pane.textContent]);
 </script>"""
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="runs the page's script in Chromium")
-def test_keys_and_clicks_tell_what_a_part_is(folder: Path) -> None:
-    assert main(["tiles", "net.py:build", "-q", "-o", "map.html"]) == 0
-    page = folder / "map.html"
-    page.write_text(page.read_text().replace("</body>", f"{KEYS}</body>"))
+def title_after(page: Path, script: str, *, is_still: bool = False) -> str:
+    """The title of a page after one more script has run in it."""
+    page.write_text(page.read_text().replace("</body>", f"{script}</body>"))
     assert CHROMIUM is not None
     done = subprocess.run(
         [
@@ -103,7 +102,8 @@ def test_keys_and_clicks_tell_what_a_part_is(folder: Path) -> None:
             "--disable-background-networking",
             "--disable-component-update",
             "--disable-sync",
-            f"--user-data-dir={folder / 'browser'}",
+            *(["--force-prefers-reduced-motion"] if is_still else []),
+            f"--user-data-dir={page.parent / 'browser'}",
             "--dump-dom",
             page.as_uri(),
         ],
@@ -112,7 +112,71 @@ def test_keys_and_clicks_tell_what_a_part_is(folder: Path) -> None:
         check=True,
         timeout=120,
     )
-    title = done.stdout.split("<title>")[1].split("</title>")[0]
+    return done.stdout.split("<title>")[1].split("</title>")[0]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="runs the page's script in Chromium")
+def test_keys_and_clicks_tell_what_a_part_is(folder: Path) -> None:
+    assert main(["tiles", "net.py:build", "-q", "-o", "map.html"]) == 0
+    title = title_after(folder / "map.html", KEYS)
     size = {0: "16 B, 4 elements", 1: "32 B, 8 elements", 2: "16 B, 4 elements"}
     expected = [f"tile {k}: {size.get(k, size[0])}" for k in (0, 1, 2, 1, 0, 3, 0)]
     assert json.loads(title) == expected
+
+
+STEPS = """<script>
+const [before, after] = document.querySelectorAll("#frames button");
+const seen = [];
+const look = () => {
+  const [frame, ...others] = document.querySelectorAll("g.frame:not([hidden])");
+  const moving = document.getAnimations().filter((each) => frame.contains(each.effect.target));
+  const element = frame.querySelectorAll(".element")[1];
+  const second = moving.find((each) => each.effect.target === element);
+  seen.push([
+    frame.querySelector("text").textContent.split(":")[0],
+    others.length,
+    document.querySelector("#frames output").textContent,
+    second ? second.effect.getKeyframes()[0].transform : null,
+  ]);
+};
+look();
+after.click(); look();
+after.click(); look();
+after.click(); before.click(); before.click(); look();
+document.title = JSON.stringify(seen);
+</script>"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="runs the page's script in Chromium")
+@pytest.mark.parametrize("is_still", [False, pytest.param(True, marks=deep)])
+def test_elements_move_from_frame_to_frame(folder: Path, is_still: bool) -> None:
+    words = ["regions", "net.py:build", "x", "--op", "dimShuffle 1,0", "--op", "reverse 1"]
+    assert main([*words, "-q", "-o", "regions.html"]) == 0
+    title = title_after(folder / "regions.html", STEPS, is_still=is_still)
+    # Elements are 28 pixels apart.  The second of 8 x 2 was the first of the second row, and so on.
+    moves = [None, "translate(-28px, 28px)", "translate(-28px, 0px)", "translate(-28px, 28px)"]
+    assert json.loads(title) == [
+        [text, 0, f"{number} of 3", None if is_still else move]
+        for (text, number), move in zip(
+            [("x", 1), ("dimShuffle(1, 0)", 2), ("reverse(1)", 3), ("x", 1)], moves, strict=True
+        )
+    ]
+
+
+@pytest.mark.usefixtures("folder")
+def test_regions_of_a_variable_and_what_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["regions", "net.py:build", "x", "--op", "dimShuffle 1,0", "--op", "0:2"]) == 0
+    printed = capsys.readouterr().out
+    assert "2  dimShuffle(1, 0): float32[8, 2], 8 \u00d7 2 intervals of 1 element" in printed
+    assert "[1, 2)    x[8, 9)       2" in printed
+    assert main(["regions", "net.py:build", "x", "--op", "0:1", "--format", "html"]) == 0
+    assert "<code>poplite-viz regions net.py:build x --op 0:1</code>" in capsys.readouterr().out
+    for words, message in (
+        ([], "neither is given"),
+        (["x", "--field", "a.b"], "both are given"),
+        (["--field", "a.b", "--op", "0"], "operations are those of a variable"),
+        (["x", "--op", "turn 1"], "there is no operation 'turn'"),
+        (["--field", "a.b"], "the graph has no compute set 'a'"),
+    ):
+        assert main(["regions", "net.py:build", *words]) == 1
+        assert message in capsys.readouterr().err

@@ -43,6 +43,15 @@ SHELL_COMMANDS = {
     ".venv/bin/poplite-viz graph examples/heat.py:build --layout builtin -o heat.svg": (
         "tests/docs/test_viz_commands.py"
     ),
+    "poplite-viz regions examples/heat.py:build a --op '0:4, 0:3' --op 'dimShuffle 1,0'": (
+        "tests/docs/test_views_page.py"
+    ),
+    "poplite-viz regions examples/heat.py:build --field 'b to a#40.old'": (
+        "tests/docs/test_views_page.py"
+    ),
+    ".venv/bin/poplite-viz report examples/photo.py:build -o report.html": (
+        "tests/docs/test_viz_commands.py"
+    ),
     ".venv/bin/pip install -e '.[dev]'": ".ci/run",
     ".venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy": ".ci/run",
     ".venv/bin/python benchmarks/engine.py": "tests/examples/test_benchmarks.py",

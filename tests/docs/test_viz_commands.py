@@ -18,10 +18,11 @@ def test_commands_of_the_readme(
     (tmp_path / "examples").symlink_to(root / "examples")
     monkeypatch.chdir(tmp_path)
     lines = re.findall(r"^\.venv/bin/poplite-viz (.*)$", (root / "README.md").read_text(), re.M)
-    commands = ["summary", "tiles", "tensor", "program", "graph", "doctor"]
+    commands = ["report", "summary", "tiles", "tensor", "program", "graph", "doctor"]
     assert [line.split()[0] for line in lines] == commands
     for line in lines:
         assert main(shlex.split(line)) == 0, capsys.readouterr().err
+    assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
     printed = capsys.readouterr().out
     assert "192 on 16 tiles: Diffuse 192" in printed
     assert "256 B on 64 of 64 tiles" in printed  # 64 partial sums of 4 bytes

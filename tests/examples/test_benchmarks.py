@@ -62,7 +62,14 @@ VIEWS = [
             ],
             marks=deep,
         ),
-        ("pictures.py", ["tile map of 1,472 tiles"] * 2),
+        (
+            "pictures.py",
+            [
+                *["tile map of 1,472 tiles"] * 2,
+                *["report page of photo.py"] * 2,
+                *["report page of 1,472 tiles"] * 2,
+            ],
+        ),
         pytest.param(
             "named.py",
             [

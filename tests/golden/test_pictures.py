@@ -48,10 +48,13 @@ from poplite.viz.compare.forms import (
 from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
 from poplite.viz.draw.terminal import Style
 from poplite.viz.exchange.traffic import traffic_json, traffic_of
-from poplite.viz.forms import Forms, exchange_forms, steps_forms, timeline_forms
+from poplite.viz.forms import Forms, exchange_forms, regions_forms, steps_forms, timeline_forms
 from poplite.viz.ops.scopes import scope_tree, scopes_json
 from poplite.viz.ops.text import draw_scopes_text, scopes_csv
 from poplite.viz.program.tree import program_json, program_tree
+from poplite.viz.regions.field import frames_of_field
+from poplite.viz.regions.frames import RegionFrames, frames_of, regions_json
+from poplite.viz.regions.operations import read_operation
 from poplite.viz.steps.step_list import step_list, steps_json
 from poplite.viz.steps.timeline import timeline_json, timeline_of
 from poplite.viz.summary import summary_json, summary_of
@@ -165,6 +168,27 @@ def ring_change(top: int = 20) -> Comparison:
     return Comparison(("ring.json", "faster|ring.json"), ring().diff(ring(400)), checked, top)
 
 
+def rows() -> RegionFrames:
+    """Every other column of some rows, turned and repeated."""
+    x = Graph(Target(tiles=4)).add_variable(FLOAT, (6, 8), "x", mapping="linear")
+    chain = "1:5, ::2", "dimShuffle(1, 0)", "reverse 0", "broadcast 2 1"
+    return frames_of(x, list(map(read_operation, chain)))
+
+
+def joined() -> RegionFrames:
+    """Two variables put together, one of them without tiles."""
+    graph = Graph(Target(tiles=4))
+    x = graph.add_variable(FLOAT, (4, 6), "model/x", mapping="linear")
+    graph.add_variable(FLOAT, (2, 6), "広い <y>")
+    chain = "1:3", "concat 広い <y>", "flatten", "subSample 3 0"
+    return frames_of(x, list(map(read_operation, chain)))
+
+
+def large() -> RegionFrames:
+    """A plate in blocks, of which columns are taken."""
+    return frames_of(plate(), list(map(read_operation, ("8:40", "dimShuffle 1,0"))))
+
+
 PICTURES: dict[str, Callable[[], str]] = {
     "steps_ring.txt": lambda: text_of(ring_steps()),
     "steps_ring_40.txt": lambda: text_of(ring_steps(), 40, ascii_only=True),
@@ -238,6 +262,14 @@ PICTURES: dict[str, Callable[[], str]] = {
     "graph_fan.svg": lambda: graph_svg(*fan()),
     "graph_fan_collapsed.txt": lambda: graph_text(*fan(), max_nodes=10),
     "graph_fan_collapsed.svg": lambda: graph_svg(*fan(), max_nodes=10),
+    "regions_rows.txt": lambda: regions_forms(rows()).text(Style()),
+    "regions_rows_ascii.txt": lambda: regions_forms(rows()).text(Style(ascii_only=True, width=60)),
+    "regions_rows.svg": lambda: regions_forms(rows()).svg(),
+    "regions_rows.json": lambda: regions_json(rows()),
+    "regions_joined.txt": lambda: regions_forms(joined()).text(Style()),
+    "regions_joined.svg": lambda: regions_forms(joined()).svg(),
+    "regions_large.txt": lambda: regions_forms(large()).text(Style()),
+    "regions_field.txt": lambda: regions_forms(frames_of_field(net()[0], "back#3.x")).text(Style()),
     "tensor_machine.txt": lambda: tensor_text(tensor_of(machine()), "100:200, 300:400"),
 }
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite.named as ng
+from poplite.named.ops.element_types import NumberOp
 from poplite.named.ops.elementwise import Elementwise, Positions, StopGradient
 from poplite.named.ops.joining import Concat
 from poplite.named.ops.keeping import Keep, Place
@@ -18,7 +19,7 @@ from poplite.named.ops.op import Op, below
 from poplite.named.ops.reducing import Count, Dot, Extreme, Reduce
 from poplite.named.ops.shaping import Broadcast, Regrouped, Relabelled
 from poplite.named.ops.slicing import Slice
-from poplite.named.ops.tensors import NumberOp, TensorOp
+from poplite.named.ops.tensors import TensorOp
 
 Array = npt.NDArray[Any]
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from poplite.arrays.intervals import Int64
 from poplite.machine.target import Target
 from poplite.report.compilation import Compilation, ComputeSet, ComputeSetVertices, GraphCounts
 from poplite.report.execution import Execution, ExecutionStep, Phase
@@ -96,13 +97,14 @@ def _held(tiles: int, name: str, category: str, steps: Steps | None, sizes: Sequ
     return Held(name, _per_tile(tiles, *sizes), category, steps, at, shape, element_type)
 
 
-def _live(held: Sequence[Held], step: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    return np.sum([each.bytes.array() for each in held if each.is_in(step)], axis=0)
+def _live(held: Sequence[Held], step: int) -> Int64:
+    live: Int64 = np.sum([each.bytes.array() for each in held if each.is_in(step)], axis=0)
+    return live
 
 
 def _addresses(
     held: Sequence[Held],
-) -> tuple[list[PerTile], np.ndarray[tuple[int], np.dtype[np.int64]]]:
+) -> tuple[list[PerTile], Int64]:
     """Place what is always live below, with gaps of 8 bytes, and all of a step above it."""
     found: list[PerTile] = []
     base = end = np.zeros(len(held[0].bytes), np.int64)

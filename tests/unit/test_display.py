@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 from poplite import FLOAT, Engine, Target
@@ -9,8 +11,8 @@ from poplite.display import Displayed
 from poplite.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.virtual import VirtualGraph
-from poplite.program import Execute, Program
-from poplite.viz import notebook
+from poplite.program import Copy, Execute, Program, Sequence
+from poplite.viz import graph_dot, notebook
 
 
 def displayed() -> dict[type[Displayed], tuple[Displayed, str]]:
@@ -64,3 +66,20 @@ def test_a_displayed_class_without_a_picture_is_named() -> None:
 
     with pytest.raises(NotImplementedError, match="no picture of Chart"):
         Chart()._repr_html_()
+
+
+def test_the_vertex_graph_is_what_the_command_draws() -> None:
+    graph = Graph(Target(tiles=4))
+    x, y = (graph.add_variable(FLOAT, (4,), name, mapping=0) for name in "xy")
+    there, back = Copy(x, y), Copy(y[:2], x[2:])
+    for write, programs in (
+        (graph.output_vertex_graph, [there]),
+        (graph.outputVertexGraph, [there, back]),
+        (graph.outputComputeGraph, [Sequence(there, back)]),
+        (graph.outputComputeGraph, []),
+    ):
+        stream = io.StringIO()
+        write(stream, programs)
+        program = Sequence(*programs) if programs else None
+        assert stream.getvalue() == graph_dot(graph, program)
+    assert 'label="Copy\\n[0:2] -> [2:4], 8 B\\nstep 2"' in graph_dot(graph, Sequence(there, back))

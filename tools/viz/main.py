@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from poplite.errors import PopliteError
 from poplite.tools.viz.flags import Commands, Run, set_run, terminal_columns
-from poplite.tools.viz.graphs import graph, program, summary, tensor, tiles
+from poplite.tools.viz.graphs import graph, program, regions, summary, tensor, tiles
 from poplite.tools.viz.reports import (
     diff,
     exchange,
@@ -36,6 +36,7 @@ examples:
   poplite-viz tiles run.json --by waited                   which tiles wait?
   poplite-viz tensor heat.py:build a -o a.svg              as a picture
   poplite-viz tensor heat.py:build a --view '20:40, ::2'   a part of it
+  poplite-viz regions heat.py:build a --op 'reverse 0'     in which order?
   poplite-viz program heat.py:build --counts               how often?
   poplite-viz graph heat.py:build --around a               near a variable
   poplite-viz memory heat.py:build --stack variable        what fills the tiles?
@@ -98,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     subcommands = (
-        *(summary, tiles, tensor, program, graph, memory, tile, liveness),
+        *(summary, tiles, tensor, regions, program, graph, memory, tile, liveness),
         *(report, steps, exchange, ops, trace, diff),
     )
     for command in subcommands:

@@ -133,7 +133,7 @@ def _of_edges(part: FieldEdges, *, disjoint: bool) -> Touched:
     elements = edges.elements()
     if elements is not None and is_solid(elements.digits):
         return _solid(elements.low, elements.high + 1)
-    low, high = edges.envelope()
+    low, high = part.envelope
     if disjoint and edges.num_elements == high - low:
         return _solid(low, high)
     if elements is not None and elements.count > LISTED:

@@ -124,7 +124,7 @@ def find_crossings(fields: Sequence[FieldEdges]) -> Crossings:
 
 def _all_disjoint(fields: Sequence[FieldEdges]) -> bool:
     """Tell whether it is easy to see that no two edges overlap, as in most small sets."""
-    spans = sorted(field.edges.envelope() for field in fields)
+    spans = sorted(field.envelope for field in fields)
     return all(end <= begin for (_, end), (begin, _) in pairwise(spans)) and all(
         field.edges.surely_disjoint() for field in fields if field.field.writes
     )
@@ -132,7 +132,7 @@ def _all_disjoint(fields: Sequence[FieldEdges]) -> bool:
 
 def _candidates(fields: Sequence[FieldEdges]) -> tuple[list[FieldEdges], list[FieldEdges]]:
     """Return the written fields that may overlap something, and the read ones they may overlap."""
-    spans = np.array([field.edges.envelope() for field in fields], np.int64).reshape(-1, 2)
+    spans = np.array([field.envelope for field in fields], np.int64).reshape(-1, 2)
     writes = np.array([field.field.writes for field in fields], np.bool_)
     (low, high), (others_low, others_high) = spans[writes].T, spans[~writes].T
     itself = [not field.edges.surely_disjoint() for field in fields if field.field.writes]

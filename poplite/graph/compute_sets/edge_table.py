@@ -56,6 +56,15 @@ class FieldEdges:
         """The runs of all edges; computed on first access."""
         return self.edges.runs()
 
+    @cached_property
+    def envelope(self) -> tuple[int, int]:
+        """An interval of addresses that contains all elements; there must be some."""
+        spread = self.edges.spread()
+        if spread is not None:
+            return spread
+        _, begin, size = self.runs
+        return int(begin.min()), int((begin + size).max())
+
     def vertex(self) -> Int64:
         """Return int64[edges], the position of each edge's vertex in the compute set."""
         vertex = self.numbers.array()

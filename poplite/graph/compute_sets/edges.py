@@ -113,13 +113,20 @@ class Edges:
             return Steps(view.space.base + view.off, tuple(view.flat_digits()))
         return None
 
-    def envelope(self) -> tuple[int, int]:
-        """Return an interval of addresses that contains all elements; there must be some."""
+    def spread(self) -> tuple[int, int] | None:
+        """Return an interval with all elements; None where that takes their runs."""
         elements = self.elements()
         if elements is not None:
             return elements.low, elements.high + 1
         if self.start is not None:
             return self.start.low, self.start.high + self.length.high
+        return None
+
+    def envelope(self) -> tuple[int, int]:
+        """Return an interval of addresses that contains all elements; there must be some."""
+        spread = self.spread()
+        if spread is not None:
+            return spread
         _, begin, size = self.runs()
         return int(begin.min()), int((begin + size).max())
 

@@ -54,6 +54,7 @@ class Space:
     """
 
     __slots__ = (
+        "_bases",
         "_by_ending",
         "_by_name",
         "_spent",
@@ -78,6 +79,7 @@ class Space:
         self._spent = 0
         self._by_name: dict[str, Variable] = {}
         self._by_ending: dict[str, list[Variable]] = {}
+        self._bases = np.zeros(0, np.int64)
 
     def make(
         self,
@@ -122,6 +124,7 @@ class Space:
         del self.variables[variable.storage.id :]
         self._by_name.clear()
         self._by_ending.clear()
+        self._bases = self._bases[: len(self.variables)]
 
     def named(self, name: str) -> list[Variable]:
         """Return the variable with a full name; else all whose names end with it after a slash.
@@ -154,8 +157,9 @@ class Space:
 
     def owners(self, addresses: Int64) -> Int64:
         """Return the number of the variable that owns each of some addresses."""
-        bases = np.array([variable.storage.base for variable in self.variables], np.int64)
-        return np.searchsorted(bases, addresses, side="right") - 1
+        if len(self._bases) != len(self.variables):
+            self._bases = np.array([variable.storage.base for variable in self.variables], np.int64)
+        return np.searchsorted(self._bases, addresses, side="right") - 1
 
     def table(self, touched: Sequence[Variable]) -> TileTable:
         """Return a table of tiles with at least the addresses of some variables, at least one.

@@ -297,7 +297,14 @@ def chosen(like: AxesLike, all_axes: Axes, what: str) -> Axes:
                 f"{what}: '...' stands twice in the list", at=here(), fix="once"
             )
         listed = [axis for each in listed for axis in (others if each is ... else (each,))]
-    axes = axes_of(listed)
+    try:
+        axes = axes_of(listed)
+    except AxisError:
+        given = listed if isinstance(listed, list | tuple) else [listed]
+        for each in given:
+            if isinstance(each, str | int):
+                raise missing(what, each, all_axes) from None
+        raise
     if not axes.root_set <= all_axes.root_set:
         raise missing(what, next(each for each in axes if each not in all_axes), all_axes)
     own, where = all_axes.items, all_axes.roots.index
@@ -369,8 +376,11 @@ def missing(what: str, axis: object, axes: Axes) -> AxisError:
     """Return the error for something that is not among axes."""
     known = f"the axes are {axes}" if axes.items else "there are no axes"
     if not isinstance(axis, Axis):
+        fix = known
+        if isinstance(axis, str) and axis in axes.names:
+            fix = f"the axis itself: axes.find({axis!r}) of {axes}"
         return AxisError(
-            f"{what}: {clipped(axis)} is no axis", at=here(), found=of_type(axis), fix=known
+            f"{what}: {clipped(axis)} is no axis", at=here(), found=of_type(axis), fix=fix
         )
     twin = next((each for each in axes if each.name == axis.name), None)
     if twin is not None:

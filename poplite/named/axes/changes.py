@@ -27,6 +27,8 @@ from poplite.text import amount, clipped, integer_or_none, of_type
 Part = slice | int
 """What is taken of an axis: some of its indices, or one, without the axis."""
 
+_TAKEN = "x[{0}, 0] or x[{0}, 1:3]; ng.concat joins several of them"
+
 ALL = slice(None)
 """All indices of an axis."""
 
@@ -171,8 +173,6 @@ def without(axes: Axes, parts: dict[Root, Part]) -> Axes:
 
 def part_of(axis: Axis, part: Any, of: Named) -> Part:
     """Return what a user takes of an axis, with an index counted from its begin."""
-    if isinstance(part, EllipsisType):
-        return ALL
     if isinstance(part, slice):
         start, stop, step = part.start, part.stop, part.step
         if type(start) in PLAIN and type(stop) in PLAIN and type(step) in PLAIN and step != 0:
@@ -180,13 +180,15 @@ def part_of(axis: Axis, part: Any, of: Named) -> Part:
         axis.slice(part)  # which refuses what is no slice of whole numbers
         numbers = [integer_or_none(each) for each in (part.start, part.stop, part.step)]
         return slice(*numbers)
+    if isinstance(part, EllipsisType):
+        return ALL
     index = integer_or_none(part)
     if index is None or isinstance(part, bool):
         raise TensorIndexError(
             f"axis '{axis.name}': {clipped(part)} is no index",
             at=here(),
             found=f"{of_type(part)}; {of.text}",
-            fix=f"x[{axis.name}, 0], or x[{axis.name}, 1:3]",
+            fix="ng.expand_dims(x, axis)" if part is None else _TAKEN.format(axis.name),
         )
     length = axis.known_length(f"index {index} of axis '{axis.name}'") if index < 0 else axis.length
     if length is not None and not -length <= index < length:

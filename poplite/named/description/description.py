@@ -108,7 +108,7 @@ class TensorDescription:
     ) -> TensorDescription:
         """Return a view of this description, and of more that stand behind it, by one step."""
         made = TensorDescription.__new__(TensorDescription)
-        made.axes, made.dtype, made.line = axes, self.dtype, line or here()
+        made.axes, made.dtype, made.line = axes, self.dtype, line or here(3)
         made.sources, made.step = (self, *more), step
         return made
 
@@ -326,7 +326,7 @@ class TensorDescription:
             raise InvalidOption(
                 f"flatten: copy={clipped(copy)}", at=here(), fix='copy="never" or copy="view"'
             )
-        line = here()
+        line = here(2)
         joined, first = changes.joined(self.axes, axes, None, self, line)
         if copy != "view":
             self._check_stride(joined.items[first], first)

@@ -11,12 +11,13 @@ Source: `Sequential` and `Parallel` of nGraph's `op_graph`; the rules are in doc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from poplite.errors import AxisError, ReadOnlyError
+from poplite.errors import AxisError, ElementTypeError, ReadOnlyError
 from poplite.named.axes.axes import check_lengths, missing
+from poplite.named.ops.element_types import NumberOp, check_number
 from poplite.named.ops.op import Op, as_op
 from poplite.named.ops.shaping import Broadcast, Regrouped, Relabelled
 from poplite.named.ops.slicing import Slice
@@ -37,6 +38,17 @@ class Effect:
 
     def __init__(self) -> None:
         self.line: SourceLocation = here()
+
+    def _operand(self, other: object) -> NoReturn:
+        raise AxisError(
+            f"{self!r} changes tensors, and has no value",
+            at=here(),
+            found=f"it was made at {self.line}",
+            fix="give it to a computation, or put it in ng.sequential",
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _operand
+    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __getitem__ = _operand
 
 
 Item = Op | Effect
@@ -124,6 +136,7 @@ def assign(target: Op, value: Any) -> Assign:
         ReadOnlyError: for a target that has no storage, or is a constant.
         MissingAxisError: for an axis of the value that the target has not.
         AxisLengthError: for an axis that has two lengths.
+        ElementTypeError: for another element type, and a number that this one cannot hold.
 
     >>> import poplite.named as ng
     >>> w = ng.variable([ng.make_axis(3, "H")], name="w")
@@ -148,8 +161,17 @@ def assign(target: Op, value: Any) -> Assign:
     found = as_op(value, "assign")
     for axis in found.axes:
         if axis not in target.axes:
-            raise missing(f"assign to {target.text}: its axes", axis, target.axes)
+            raise missing("assign: axes of the target", axis, target.axes)
     check_lengths("assign", target.axes, found.axes, lambda: (target.text, found.text))
+    if isinstance(found, NumberOp):
+        check_number("assign", found, target, target.element_type)
+    elif found.dtype is not None and found.dtype is not target.dtype:
+        raise ElementTypeError(
+            f"assign: {found.dtype!r} to {target.dtype!r}",
+            at=here(),
+            found=f"{target.text}\n{found.text}",
+            fix=f"ng.cast({found.name or 'x'}, pl.{target.dtype!r})",
+        )
     return Assign(target, found)
 
 

@@ -35,6 +35,7 @@ from poplite.named.lowering.frames import (
     length_of,
     volume,
 )
+from poplite.named.ops.element_types import NumberOp
 from poplite.named.ops.elementwise import (
     Elementwise,
     Positions,
@@ -49,7 +50,7 @@ from poplite.named.ops.op import Op
 from poplite.named.ops.reducing import Count, Dot, Extreme, Reduce, size_of
 from poplite.named.ops.shaping import Broadcast, Regrouped, Relabelled, regrouped
 from poplite.named.ops.slicing import Slice
-from poplite.named.ops.tensors import NumberOp, TensorOp
+from poplite.named.ops.tensors import TensorOp
 from poplite.ops.fuse.storing import is_worth_storing
 from poplite.types import FLOAT, INT
 
@@ -232,6 +233,8 @@ class Expressions:
             return self._of_numbers(op, operands)
         if op.operation == "cast":
             return cast(operands[0], op.element_type)
+        if op.operation == "select" and all(isinstance(each, Weak) for each in operands[:2]):
+            operands[0] = cast(operands[0], op.element_type)
         made = apply(op.operation, *operands)
         made.location = op.line
         return self._kept(made) if self._keeps_all else made

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from poplite.errors import ElementTypeError, ImplicitOuterProductError
-from poplite.expr.operations import OPERATIONS
+from poplite.errors import ImplicitOuterProductError
 from poplite.expr.tree import ElementClass
 from poplite.named.axes.axes import Axes, check_lengths, order_of, same_lengths
-from poplite.named.ops.op import LABELS, Op, as_op, makes
+from poplite.named.ops.element_types import of_floats, public_name, stored_type, type_of
+from poplite.named.ops.op import FUNCTIONS, LABELS, Op, as_op, makes
 from poplite.source import here
-from poplite.types import BOOL, FLOAT, INT, ElementTypeLike, element_type
+from poplite.types import INT, ElementTypeLike
 
 
 class Elementwise(Op):
@@ -28,13 +28,13 @@ class Elementwise(Op):
         self, operation: str, args: tuple[Op, ...], axes: Axes, dtype: ElementClass | None
     ) -> None:
         self.axes, self.dtype, self.args, self.name = axes, dtype, args, ""
-        self.line, self.adjoints, self.operation = here(), None, operation
+        self.line, self.adjoints, self.operation = here(3), None, operation
         self._labels = LABELS[-1] if LABELS else None
 
     @property
     def what(self) -> str:  # type: ignore[override]
         """The operation, for messages."""
-        return self.operation
+        return public_name(self.operation)
 
 
 _STRICT: list[bool] = []
@@ -65,45 +65,47 @@ def strict(is_strict: bool = True) -> Iterator[None]:
 @makes("apply")
 def apply(operation: str, *values: Any) -> Op:
     """Return the node of an operation; numbers take the element type of tensors beside them."""
-    args = tuple([each if isinstance(each, Op) else as_op(each, operation) for each in values])
+    name = public_name(operation)
+    args = tuple([each if isinstance(each, Op) else as_op(each, name) for each in values])
     if len(args) == 2:
         return pair(operation, *args)
     axes = args[0].axes
     for each in args[1:]:
         axes = _together(operation, args, axes, each)
-    return Elementwise(operation, args, axes, _type_of(operation, args))
+    return Elementwise(operation, args, axes, type_of(operation, args, name))
 
 
 @makes("pair")
 def pair(operation: str, one: Any, other: Any) -> Op:
     """Return the node of an operation on two operands."""
     if not isinstance(one, Op):
-        one = as_op(one, operation)
+        one = as_op(one, public_name(operation))
     if not isinstance(other, Op):
-        other = as_op(other, operation)
+        other = as_op(other, public_name(operation))
     axes, wide = one.axes, other.axes
     if wide is not axes and not wide.identities <= axes.identities:
         inside = axes.identities <= wide.identities
         axes = wide if inside else _together(operation, (one, other), axes, other)
     key = operation, one.dtype, other.dtype
-    try:
-        dtype = _TYPES[key]
-    except KeyError:
-        dtype = _TYPES[key] = _type_of(operation, (one, other))
+    dtype = _TYPES.get(key)
+    if dtype is None:
+        dtype = type_of(operation, (one, other), public_name(operation))
+        if one.dtype is other.dtype and dtype is not None:  # whatever numbers are, is not known
+            _TYPES[key] = dtype
     return Elementwise(operation, (one, other), axes, dtype)
 
 
-_TYPES: dict[tuple[str, ElementClass | None, ElementClass | None], ElementClass | None] = {}
-"""Element types of results, by the operation and the types of its two operands."""
+_TYPES: dict[tuple[str, ElementClass | None, ElementClass | None], ElementClass] = {}
+"""Element types of results, by the operation and the one type of its two operands."""
 
 
 def _together(operation: str, args: Sequence[Op], axes: Axes, other: Op) -> Axes:
     """Return the axes of operands so far and of one more."""
     if same_lengths(axes, other.axes) is not None:
         one = next(each for each in args if same_lengths(each.axes, other.axes) is not None)
-        check_lengths(operation, one.axes, other.axes, lambda: (one.text, other.text))
+        check_lengths(public_name(operation), one.axes, other.axes, lambda: (one.text, other.text))
     if _STRICT and _STRICT[-1]:
-        check_no_outer(operation, args[0], axes, other)
+        check_no_outer(public_name(operation), args[0], axes, other)
     return order_of(axes, other.axes)
 
 
@@ -122,39 +124,11 @@ def check_no_outer(operation: str, one: Op, axes: Axes, other: Op) -> None:
     )
 
 
-def _type_of(operation: str, args: Sequence[Op]) -> ElementClass | None:
-    """Return the element type of a result; None for numbers among themselves."""
-    known = OPERATIONS[operation]
-    counted = args[:2] if operation == "select" else args
-    types = [each.dtype for each in counted if each.dtype is not None]
-    for each in types[1:]:
-        if each is not types[0]:
-            one, other = (next(a for a in counted if a.dtype is t) for t in (types[0], each))
-            raise ElementTypeError(
-                f"{operation}: {one.dtype!r} and {other.dtype!r} are not mixed",
-                at=here(),
-                found=f"left  {one.text}\nright {other.text}",
-                fix=f"ng.cast({other.name or 'y'}, {one.dtype!r})",
-            )
-    found = types[0] if types else None
-    if found is not None and known.text_for(found) is None:
-        raise ElementTypeError(
-            f"{operation}: not of {found!r}",
-            at=here(),
-            found="\n".join(each.text for each in counted),
-            fix=known.fix or "ng.cast(x, pl.FLOAT)",
-        )
-    if known.gives == "bool":
-        return BOOL
-    if found is None and all(each.dtype is None for each in args):
-        return None
-    return found if found is not None else FLOAT
-
-
 def _unary(operation: str) -> Callable[[Any], Op]:
     def function(x: Any) -> Op:
         return apply(operation, x)
 
+    FUNCTIONS.add(operation)
     function.__name__ = operation
     function.__doc__ = f"Return `{operation}` of each element; see `poplite.ops.{operation}`."
     return function
@@ -164,9 +138,10 @@ def _binary(operation: str) -> Callable[[Any, Any], Op]:
     def function(x: Any, y: Any) -> Op:
         return pair(operation, x, y)
 
-    function.__name__ = operation
+    name = function.__name__ = public_name(operation)
+    FUNCTIONS.add(name)
     function.__doc__ = (
-        f"Return `{operation}` of the elements of x and y, paired by their axes; see"
+        f"Return `{name}` of the elements of x and y, paired by their axes; see"
         f" `poplite.ops.{operation}`."
     )
     return function
@@ -193,7 +168,15 @@ def where(predicate: Any, x: Any, y: Any) -> Op:
     Args:
         predicate: BOOL, such as a comparison.
         x: a tensor or a number.
-        y: a tensor or a number.
+        y: a tensor or a number; two numbers make FLOAT, INT or BOOL, as `ng.constant` does of them.
+
+    Raises:
+        ElementTypeError: for a predicate that is not BOOL, and for two element types.
+
+    >>> import poplite.named as ng
+    >>> x = ng.placeholder([ng.make_axis(3, "H")])
+    >>> where(x > 0, x, 0), where(x > 0, 1, 0)
+    (<where (H:3) FLOAT>, <where (H:3) INT>)
     """
     return apply("select", x, y, predicate)
 
@@ -203,7 +186,7 @@ def safelog(x: Any) -> Op:
 
     Source: nGraph's `safelog`, which keeps log(0) finite.
     """
-    return log(maximum(x, 1.9287498479639178e-22))  # exp(-50)
+    return log(maximum(of_floats(x, "safelog"), 1.9287498479639178e-22))  # exp(-50)
 
 
 def cast(x: Any, dtype: ElementTypeLike) -> Op:
@@ -213,7 +196,7 @@ def cast(x: Any, dtype: ElementTypeLike) -> Op:
         x: a tensor or a number.
         dtype: the element type.
     """
-    operand, found = as_op(x, "cast"), element_type(dtype)
+    operand, found = as_op(x, "cast"), stored_type(dtype, "cast")
     if operand.dtype is found:
         return operand
     return Elementwise("cast", (operand,), operand.axes, found)

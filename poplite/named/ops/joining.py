@@ -8,13 +8,13 @@ from typing import Any
 from poplite.errors import AxisError, AxisLengthError, ElementTypeError
 from poplite.named.axes.axes import Axes, check_lengths, chosen, missing, some
 from poplite.named.axes.axis import Axis
+from poplite.named.ops.element_types import NumberOp, check_number, mixed
 from poplite.named.ops.elementwise import Positions, apply, cast
 from poplite.named.ops.op import Op, as_op
 from poplite.named.ops.shaping import axes_with_order, broadcast, check_axis_is_new
-from poplite.named.ops.tensors import NumberOp
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, of_type
-from poplite.types import FLOAT, INT
+from poplite.types import BOOL, FLOAT, INT
 
 
 class Concat(Op):
@@ -61,7 +61,7 @@ def concat(xs: Sequence[Any], axis: Axis) -> Op:
         for one, other in ((first, each), (each, first)):
             left = one.axes - other.axes
             if left.items:
-                raise missing(f"concat of {one.text}", left[0], other.axes)
+                raise missing(f"concat: axes of '{other.name or other.what}'", left[0], other.axes)
         others = each.axes - axis
         check_lengths(
             "concat",
@@ -93,8 +93,8 @@ def _operands(xs: Sequence[Any], what: str) -> tuple[Op, ...]:
         raise AxisError(f"{what}: no tensor", at=here(), fix=f"ng.{what}([x, y], axis)")
     args = tuple(as_op(each, what) for each in xs)
     for each in args:
-        if each.dtype is not args[0].dtype:
-            apply("add", args[0], each)  # which refuses, with both
+        if each.dtype is not args[0].dtype and None not in (each.dtype, args[0].dtype):
+            raise mixed(what, args[0], each)
     return args
 
 
@@ -150,7 +150,7 @@ def pad(x: Any, widths: Mapping[Axis, Any], value: float = 0) -> Op:
     Args:
         x: a tensor.
         widths: for each axis the elements before and behind, or one number for both, from 0.
-        value: of the border.
+        value: of the border, a number that the element type of x holds.
 
     Returns:
         A tensor whose padded axes are longer, and pair with x's no more.
@@ -164,6 +164,14 @@ def pad(x: Any, widths: Mapping[Axis, Any], value: float = 0) -> Op:
     <concat (H:6) FLOAT>
     """
     made = as_op(x, "pad")
+    if made.dtype is BOOL and value == 0:
+        value = False
+    number = as_op(value, "pad: a border")
+    if not isinstance(number, NumberOp):
+        raise ElementTypeError(
+            f"pad: a border of {clipped(value)}", at=here(), found=number.text, fix="a number"
+        )
+    check_number("pad", number, made, made.element_type)
     if not isinstance(widths, Mapping):
         raise AxisError(
             f"pad: {clipped(widths)} says no axis",
@@ -174,7 +182,7 @@ def pad(x: Any, widths: Mapping[Axis, Any], value: float = 0) -> Op:
     for axis, width in widths.items():
         (own,) = chosen([axis], made.axes, "pad")
         before, behind = _width(own, width)
-        made = pad_parts(made, own, before, behind, value)
+        made = pad_parts(made, own, before, behind, number.value)
     return made
 
 

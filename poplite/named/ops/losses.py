@@ -6,8 +6,9 @@ from typing import Any
 
 from poplite.errors import AxisError
 from poplite.named.axes.axes import AxesLike, chosen
+from poplite.named.ops.element_types import of_floats
 from poplite.named.ops.elementwise import Elementwise, apply, exp, log, safelog, stop_gradient
-from poplite.named.ops.op import Op, as_op
+from poplite.named.ops.op import Op
 from poplite.named.ops.reducing import max as max_of, sum as sum_of
 from poplite.named.ops.shaping import axes_with_order
 from poplite.source import here
@@ -41,7 +42,7 @@ def softmax(x: Any, axes: AxesLike) -> Op:
     >>> softmax(ng.placeholder([K, N]), [K])
     <softmax (K:10, N:8) FLOAT>
     """
-    operand = as_op(x, "softmax")
+    operand = of_floats(x, "softmax")
     summed = chosen(axes, operand.axes, "softmax")
     below = operand - stop_gradient(max_of(operand, summed))
     powers = exp(below)
@@ -97,7 +98,7 @@ def cross_entropy_binary(p: Any, t: Any) -> Op:
 
 
 def _matched(p: Any, t: Any, what: str) -> tuple[Op, Op]:
-    one, other = as_op(p, what), as_op(t, what)
+    one, other = of_floats(p, what), of_floats(t, what)
     if not (one.axes.is_sub_set(other.axes) or other.axes.is_sub_set(one.axes)):
         raise AxisError(
             f"{what}: neither operand has all axes of the other",

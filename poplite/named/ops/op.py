@@ -84,7 +84,7 @@ class Op:
     ) -> None:
         self.axes, self.dtype, self.args = axes, dtype, args
         self.name = name
-        self.line: SourceLocation = here()
+        self.line: SourceLocation = here(2)
         self.adjoints: dict[Op | None, dict[Op, Op]] | None = None
         self._labels: Mapping[str, str] | None = LABELS[-1] if LABELS else None
 
@@ -197,6 +197,15 @@ class Op:
 
     # -- what it is not --------------------------------------------------------------------------
 
+    if not TYPE_CHECKING:  # to checkers, what is not declared is not there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_") or name in Op.__slots__:
+                raise AttributeError(name)
+            fix = _ELSEWHERE.get(name, f"ng.{name}(x, ...)" if name in FUNCTIONS else "")
+            text = f"a named tensor has no '{name}'\n  {self.text}"
+            raise AttributeError(f"{text}\n  try: {fix}" if fix else text)
+
     def __bool__(self) -> NoReturn:
         raise self._refused(
             "the truth of a tensor that has no values yet", "ng.where(p, a, b) chooses by element"
@@ -225,17 +234,51 @@ class Op:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
         """Take the operators of NumPy's numbers, and refuse its functions and arrays."""
-        names = {"true_divide": "divide", "floor_divide": "floor_divide", "remainder": "remainder"}
-        name = names.get(ufunc.__name__, ufunc.__name__)
+        name = "divide" if ufunc.__name__ == "true_divide" else ufunc.__name__
         if method == "__call__" and len(inputs) == 2 and name in _OPERATORS:
             return _apply(name, *inputs)
-        raise self._refused(f"np.{ufunc.__name__}: NumPy computes values", f"ng.{name}(x)")
+        called = f"{name}.{method}" if method != "__call__" else ufunc.__name__
+        fix = _VALUES
+        if method == "reduce" and name in _REDUCED:
+            fix = f"ng.{_REDUCED[name]}(x, reduction_axes=...)"
+        elif method == "__call__" and name in FUNCTIONS:
+            fix = f"ng.{name}({', '.join('xyz'[: len(inputs)])})"
+        raise self._refused(f"np.{called}: NumPy computes values", fix)
 
     def _refused(self, what: str, fix: str) -> AxisError:
         return AxisError(what, at=here(), found=self.text, fix=fix)
 
 
 _VALUES = "ng.make_transformer().computation(x)() returns its values"
+
+FUNCTIONS: set[str] = set()
+"""Names of functions on elements: the module that has them fills it in."""
+
+_REDUCED = {
+    "add": "sum",
+    "multiply": "prod",
+    "maximum": "max",
+    "minimum": "min",
+    "logical_and": "all",
+    "logical_or": "any",
+}
+"""What NumPy's functions call `reduce` of."""
+
+_ELSEWHERE = {
+    **{name: f"ng.{name}(x, reduction_axes=[H])" for name in ("mean", *_REDUCED.values())},
+    **{name: f"ng.{name}(x, reduction_axes=[H])" for name in ("argmax", "argmin")},
+    "T": "axes pair in any order; ng.axes_with_order(x, [W, H]) changes it",
+    "astype": "ng.cast(x, pl.INT)",
+    "dot": "ng.dot(x, y)",
+    "ndim": "x.rank",
+    "numpy": _VALUES,
+    "ravel": "ng.flatten(x)",
+    "reshape": "ng.flatten(x, axes) and ng.unflatten(x), or ng.cast_axes(x, axes)",
+    "size": "x.axes.size",
+    "transpose": "axes pair in any order; ng.axes_with_order(x, [W, H]) changes it",
+    "var": "ng.variance(x, reduction_axes=[H])",
+}
+"""What stands for attributes of NumPy's arrays."""
 
 _OPERATORS = frozenset(
     ["add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power"]

@@ -10,11 +10,12 @@ from poplite.expr.operations import kind_of
 from poplite.expr.tree import ElementClass
 from poplite.named.axes.axes import Axes, AxesLike, check_lengths, chosen, some
 from poplite.named.axes.axis import Root
+from poplite.named.ops.element_types import of_floats, type_of
 from poplite.named.ops.elementwise import absolute, apply, cast, sqrt, square
 from poplite.named.ops.op import Op, as_op
 from poplite.named.ops.shaping import axes_with_order
 from poplite.source import here
-from poplite.types import FLOAT, INT
+from poplite.types import BOOL, FLOAT, INT
 
 DEFAULT: Any = type("Default", (), {"__repr__": lambda self: "all shared axes"})()
 """What stands for axes that a user did not give, where none would mean something else."""
@@ -173,7 +174,7 @@ class Count(Op):
 
 def mean(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
     """Return the mean along axes, of which none has length 0. See `sum`."""
-    operand = _floats(x, "mean")
+    operand = of_floats(x, "mean")
     reduced, out = reduced_axes(operand, reduction_axes, out_axes, "mean")
     _check_not_empty("mean", operand, reduced)
     # HALF counts to 65,504 only.
@@ -184,21 +185,9 @@ def mean(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> 
 
 def variance(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
     """Return the mean square of the differences from the mean, along axes. See `sum`."""
-    operand = _floats(x, "variance")
+    operand = of_floats(x, "variance")
     reduced, out = reduced_axes(operand, reduction_axes, out_axes, "variance")
     return mean(square(operand - mean(operand, reduced)), reduced, out)
-
-
-def _floats(x: Any, what: str) -> Op:
-    operand = as_op(x, what)
-    if operand.dtype is not None and not operand.dtype.is_floating_point:
-        raise ElementTypeError(
-            f"{what}: not of {operand.dtype!r}",
-            at=here(),
-            found=operand.text,
-            fix="ng.cast(x, pl.FLOAT)",
-        )
-    return operand
 
 
 def squared_L2(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
@@ -208,7 +197,8 @@ def squared_L2(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = Non
 
 def L2_norm(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
     """Return the root of the sum of squares along axes. See `sum`."""
-    return sqrt(_reduce("add", square(x), reduction_axes, out_axes, "L2_norm"))
+    squares = square(of_floats(x, "L2_norm"))
+    return sqrt(_reduce("add", squares, reduction_axes, out_axes, "L2_norm"))
 
 
 def L1_norm(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
@@ -237,6 +227,9 @@ def _extreme(how: str, value: Any, reduction_axes: Any, out_axes: Any) -> Op:
             fix="one axis; ng.flatten(x, axes) makes one of several",
         )
     _check_not_empty(how, x, reduced)
+    if x.dtype is BOOL:
+        fix = "ng.cast(x, pl.INT)"
+        raise ElementTypeError(f"{how}: not of {x.dtype!r}", at=here(), found=x.text, fix=fix)
     made = Extreme(how, x, reduced)
     return made if out is None else axes_with_order(made, out)
 
@@ -282,11 +275,11 @@ def dot(x: Any, y: Any, axes: AxesLike = DEFAULT, out_axes: AxesLike = None) -> 
     check_lengths("dot", one.axes, other.axes, lambda: (one.text, other.text))
     shared = one.axes & other.axes
     summed = shared if axes is DEFAULT else chosen(axes, shared, "dot: shared axes")
+    if one.dtype is not other.dtype or one.dtype is not FLOAT:
+        type_of("multiply", (one, other), "dot")  # which refuses what does not go together
     if not one.axes.items or not other.axes.items or not summed.items:
         made: Op = apply("multiply", one, other)
     else:
-        if one.dtype is not other.dtype:
-            apply("multiply", one, other)  # which refuses
         left = _without(one.axes, summed.root_set)
         right = _without(other.axes, one.axes.root_set)
         made = Dot(one, other, summed, some(left + right))

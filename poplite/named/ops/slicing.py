@@ -84,6 +84,13 @@ def sliced(x: Op, parts: Mapping[Axis, Any]) -> Op:
     """Return some indices of axes of x; x itself for all of them."""
     made: dict[Root, Part] = {}
     for axis, part in parts.items():
+        if isinstance(part, Op):
+            raise TensorIndexError(
+                f"axis '{axis.name}': a tensor is no index",
+                at=here(),
+                found=part.text,
+                fix=f"ng.where(p, x, 0) for a mask, ng.dot(ng.one_hot(i, {axis.name}), x) for rows",
+            )
         found = part_of(axis, part, x)
         if found != ALL:
             made[axis.root] = found

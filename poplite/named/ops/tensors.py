@@ -19,30 +19,20 @@ import numpy.typing as npt
 
 from poplite.errors import AxisError, AxisLengthError, ElementTypeError
 from poplite.expr.tree import ElementClass
+from poplite.graph.storage.host_values import elements
 from poplite.named.axes.axes import Axes, AxesLike, axes_of
 from poplite.named.description.description import TensorDescription
 from poplite.named.description.layout import Layout, layout_of
-from poplite.named.ops.op import Op, makes
+from poplite.named.ops.element_types import stored_type, type_for
+from poplite.named.ops.op import Op
 from poplite.source import here
 from poplite.text import clipped, of_type
-from poplite.types import BOOL, FLOAT, INT, ElementTypeLike, element_type
+from poplite.types import BOOL, FLOAT, ElementTypeLike
 
 _numbers = itertools.count()
 
 Value = Any
 """A number, an array of the shape of the axes, or a function of the axes that returns one."""
-
-
-@makes("number")
-class NumberOp(Op):
-    """A number of Python's beside tensors: it takes their element type."""
-
-    __slots__ = ("value",)
-    what = "number"
-
-    def __init__(self, value: bool | int | float) -> None:
-        super().__init__(Axes(), None, ())
-        self.value = value
 
 
 class TensorOp(Op):
@@ -143,37 +133,19 @@ def constant(
     <constant c (H:2) FLOAT>
     """
     listed = axes_of(axes)
-    array = np.asarray(value)
+    array = _array_of(value, "constant")
     if array.ndim and array.ndim != len(listed):
         raise AxisError(
             f"constant: an array of shape {array.shape} with {len(listed)} axes",
             at=here(),
             found=f"the axes are {listed}",
-            fix="an axis for each dimension of the array",
+            fix="an axis for each dimension: ng.constant(array, [H, W])",
         )
-    found = element_type(dtype) if dtype is not None else type_for(array)
+    found = type_for(array, "constant") if dtype is None else stored_type(dtype, "constant")
     made = TensorOp("constant", listed, found, array, name, map)
-    known = listed.lengths
-    if array.ndim and None not in known:
+    if None not in listed.lengths:
         made.first_value()
     return made
-
-
-def type_for(array: npt.NDArray[Any]) -> ElementClass:
-    """Return the element type that values have on a device: FLOAT for doubles."""
-    kind = array.dtype.kind
-    if kind not in "biuf":
-        raise ElementTypeError(
-            f"values of dtype {array.dtype}",
-            at=here(),
-            found="tensors hold real numbers and truths",
-            fix="the real parts and the imaginary parts as two tensors"
-            if kind == "c"
-            else "an array of numbers",
-        )
-    if array.dtype == np.float16:
-        return element_type("half")
-    return FLOAT if kind == "f" else BOOL if kind == "b" else INT
 
 
 def placeholder(
@@ -196,7 +168,7 @@ def placeholder(
     >>> placeholder([ng.make_axis(2, "H")], name="x")
     <placeholder x (H:2) FLOAT>
     """
-    found = element_type(dtype)
+    found = stored_type(dtype, "placeholder")
     return TensorOp("placeholder", axes_of(axes), found, None, name, map, layout)
 
 
@@ -262,8 +234,8 @@ def _state(
     place: Any,
     layout: Layout | None,
 ) -> TensorOp:
-    listed, found = axes_of(axes), element_type(dtype)
-    made = TensorOp(kind, listed, found, 0 if value is None else value, name, place, layout)
+    listed, found = axes_of(axes), stored_type(dtype, kind)
+    made = TensorOp(kind, listed, found, False if value is None else value, name, place, layout)
     if not callable(value) and None not in listed.lengths:
         made.first_value()
     return made
@@ -271,11 +243,11 @@ def _state(
 
 def fitting(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.NDArray[Any]:
     """Return a value as an array of a tensor's shape and type; a number fills all of it."""
-    dtype = tensor.element_type.dtype
-    array = np.asarray(value)
-    if array.dtype == dtype and array.shape == shape:
-        return array
-    type_for(array)
+    element = tensor.element_type
+    if isinstance(value, np.ndarray) and value.dtype == element.dtype and value.shape == shape:
+        return value
+    array = _array_of(value, tensor.name)
+    type_for(array, tensor.name)
     if array.ndim and array.shape != shape:
         where = next(
             (d for d, (a, b) in enumerate(zip(array.shape, shape, strict=False)) if a != b), None
@@ -294,11 +266,28 @@ def fitting(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.NDArray
             found=f"the value has shape {array.shape}; {tensor.text}",
             fix=f"an array of shape {shape}",
         )
-    if array.dtype.kind == "f" and dtype.kind in "iu":
+    if not array.size:
+        return np.zeros(shape, element.dtype)
+    kinds = {"b": 0, "u": 1, "i": 1, "f": 2}
+    if kinds[array.dtype.kind] > kinds[element.dtype.kind]:
         raise ElementTypeError(
-            f"{tensor.name}: a value of dtype {array.dtype} for {tensor.element_type!r}",
+            f"{tensor.name}: a value of dtype {array.dtype} for {element!r}",
             at=here(),
-            found=clipped(value),
-            fix="whole numbers, or dtype=pl.FLOAT of the tensor",
+            found=f"{clipped(value)}; {tensor.text}",
+            fix="array != 0" if element is BOOL else "whole numbers, or a tensor of pl.FLOAT",
         )
-    return np.broadcast_to(array.astype(dtype), shape)
+    made = elements(element, array, what=tensor.name, at=here())
+    return made if made.shape == shape else np.broadcast_to(made, shape)
+
+
+def _array_of(value: Any, what: str) -> npt.NDArray[Any]:
+    """Return numbers that a user gave as an array."""
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise ElementTypeError(
+            f"{what}: {clipped(value)} is no array",
+            at=here(),
+            found="lists of several lengths",
+            fix="lists of one length in each dimension",
+        ) from error

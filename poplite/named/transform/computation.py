@@ -62,6 +62,14 @@ class Computation:
         for each in params:
             if not isinstance(each, TensorOp) or each.constant:
                 raise no_parameter(each)
+        twice = next((each for n, each in enumerate(params) if each in params[:n]), None)
+        if twice is not None:
+            raise AxisError(
+                f"computation '{name}': parameter '{twice.name}' occurs twice",
+                at=here(),
+                found=twice.text,
+                fix="each parameter once",
+            )
         self.params: tuple[TensorOp, ...] = params
         missing = [each for each in reads if each.input and each not in params]
         if missing:

@@ -39,12 +39,19 @@ class Placed:
 
 
 def placed(
-    graph: Graph, axes: Axes, element: int, hint: Any, layout: Layout | None, inner: Axis | None
+    graph: Graph,
+    name: str,
+    axes: Axes,
+    element: int,
+    hint: Any,
+    layout: Layout | None,
+    inner: Axis | None,
 ) -> Placed:
     """Return how a tensor is stored by a hint.
 
     Args:
         graph: whose tiles they are.
+        name: of the tensor.
         axes: of the tensor.
         element: bytes of an element.
         hint: None, a tile, a `TileMapping`, or a dictionary of axes.
@@ -68,13 +75,39 @@ def placed(
     if tile is not None and not isinstance(hint, bool):
         return Placed(layout or _layout(axes, [], inner), tile, f"on tile {tile}")
     if isinstance(hint, Mapping):
-        return _by_axes(tiles, axes, hint, layout, inner)
+        return _by_axes(tiles, name, axes, hint, layout, inner)
     raise AxisError(
-        f"a place for axes {axes}: {clipped(hint)}",
+        f"map of '{name}' {axes}: {clipped(hint)}",
         at=here(),
         found=of_type(hint),
         fix='a tile, a pl.TileMapping, {H: "tiles"}, or {H: 4, W: 8}',
     )
+
+
+def check_hints(hints: Mapping[Any, Any]) -> None:
+    """Raise AxisError for hints of a transformer that are not by axis."""
+    for axis, count in hints.items():
+        if not isinstance(axis, Axis):
+            raise AxisError(
+                f"make_transformer: map has {clipped(axis)}, which is no axis",
+                at=here(),
+                found=of_type(axis),
+                fix='the axis itself: map={N: "tiles"}',
+            )
+        _blocks_of("make_transformer: map", axis, count, 1)
+
+
+def _blocks_of(what: str, axis: Axis, count: Any, tiles: int) -> int | None:
+    """Return into how many blocks a hint cuts an axis; None for one that is not cut."""
+    number = tiles if count == "tiles" else integer_or_none(count)
+    if count is not None and (number is None or number < 1 or isinstance(count, bool)):
+        raise AxisError(
+            f"{what}: axis '{axis.name}' in {clipped(count)} blocks",
+            at=here(),
+            found=of_type(count),
+            fix=f'{{{axis.name}: "tiles"}}, {{{axis.name}: 4}}, or None for one block',
+        )
+    return number
 
 
 def _layout(axes: Axes, cut: list[Axis], inner: Axis | None) -> Layout:
@@ -90,10 +123,15 @@ def _blocks(tiles: int, size: int, per_tile: int) -> TileMapping:
 
 
 def _by_axes(
-    tiles: int, axes: Axes, hint: Mapping[Axis, Any], layout: Layout | None, inner: Axis | None
+    tiles: int,
+    name: str,
+    axes: Axes,
+    hint: Mapping[Axis, Any],
+    layout: Layout | None,
+    inner: Axis | None,
 ) -> Placed:
     """Return a mapping by blocks of axes."""
-    cuts = _cuts(tiles, axes, hint)
+    cuts = _cuts(tiles, f"map of '{name}'", axes, hint)
     own = [axis for axis, _ in cuts if axis in axes]
     stored = layout or _layout(axes, own, inner)
     outer = 1 + max([stored.order.index(axis) for axis in own], default=-1)
@@ -116,28 +154,24 @@ def _by_axes(
     return Placed(stored, mapping, f"blocks of {text}")
 
 
-def _cuts(tiles: int, axes: Axes, hint: Mapping[Axis, Any]) -> list[tuple[Axis, int]]:
+def _cuts(tiles: int, what: str, axes: Axes, hint: Mapping[Axis, Any]) -> list[tuple[Axis, int]]:
     """Return into how many blocks a hint cuts which axes."""
     cuts: list[tuple[Axis, int]] = []
     for axis, count in hint.items():
         if not isinstance(axis, Axis):
-            raise missing("a place", axis, axes)
-        if count is None:
+            raise missing(what, axis, axes)
+        number = _blocks_of(what, axis, count, tiles)
+        if number is None:
             continue
-        number = tiles if count == "tiles" else integer_or_none(count)
-        if number is None or number < 1:
-            raise AxisError(
-                f"a place: axis '{axis.name}' in {clipped(count)} blocks",
-                at=here(),
-                found=of_type(count),
-                fix=f'{{{axis.name}: "tiles"}}, {{{axis.name}: 4}}, or None for one block',
-            )
+        # Of a grid a tensor may lack an axis, and lies at its begin.
+        if axis not in axes and (count == "tiles" or not any(each in axes for each in hint)):
+            raise missing(what, axis, axes)
         cuts.append((axis, number))
     grid = math.prod(number for _, number in cuts)
     if grid > tiles:
         text = " x ".join(str(number) for _, number in cuts)
         raise InvalidTileMapping(
-            f"a place of {text} = {grid:,} blocks on {tiles:,} tiles",
+            f"{what}: {text} = {grid:,} blocks on {tiles:,} tiles",
             at=here(),
             found=f"the axes are {axes}",
             fix="fewer blocks, or more tiles",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from poplite.errors import AxisError
@@ -21,7 +21,7 @@ def listed_items(results: Any) -> list[Item]:
         return [results]
     if isinstance(results, Mapping):
         return [item_of(each, "computation") for each in results.values()]
-    if isinstance(results, Iterable) and not isinstance(results, str):
+    if isinstance(results, list | tuple | set | frozenset):
         return [item_of(each, "computation") for each in results]
     return [item_of(results, "computation")]
 

@@ -21,12 +21,12 @@ from poplite.named.ops.described import described
 from poplite.named.ops.op import Op, as_op
 from poplite.named.ops.tensors import TensorOp
 from poplite.named.transform.computation import Computation
-from poplite.named.transform.placing import Placed, placed
+from poplite.named.transform.placing import Placed, check_hints, placed
 from poplite.named.transform.reads import roots_of, written_by
 from poplite.named.transform.votes import Choice, Votes
 from poplite.simulator.engine import Engine
 from poplite.source import here
-from poplite.text import clipped, of_type
+from poplite.text import amount, clipped, of_type
 
 Checks = Literal["strict", "fast", "none"]
 
@@ -124,6 +124,10 @@ class Transformer:
     def close(self) -> None:
         """Let go of the graph, the engine and their memory."""
         self._reset()
+
+    def __repr__(self) -> str:
+        count = amount(len(self._computations), "computation")
+        return f"<Transformer of {amount(self.target.tiles, 'tile')}, {count}>"
 
     def __enter__(self) -> Transformer:
         return self
@@ -236,7 +240,7 @@ class Transformer:
         if hint is None:
             hint = self._hint_for(op)
         size = op.element_type.size_bytes
-        return placed(self._graph, op.axes, size, hint or None, layout, inner)
+        return placed(self._graph, description.name, op.axes, size, hint or None, layout, inner)
 
     def _hint_for(self, op: Op) -> dict[Any, Any]:
         """Return the hints that concern a tensor.
@@ -303,6 +307,7 @@ def make_transformer(
             found=of_type(map),
             fix='a hint for each of some axes, such as map={N: "tiles"}',
         )
+    check_hints(map or {})
     if not isinstance(fuse, str) or fuse not in ("cost", "none"):
         raise InvalidOption(
             f"make_transformer: fuse={clipped(fuse)}",

@@ -320,6 +320,7 @@ def _rows_reduced(lanes: Lanes, length: str, join: str, fold: str) -> list[str]:
         "    first = row * length",
         "    if length < 64:",
         f"        total = {lanes('first', 'length')}",
+        f"        self.out[row] = total.{fold}()",
         "    else:",
         "        end = first + length",
         "        rest = length % 64",
@@ -329,7 +330,7 @@ def _rows_reduced(lanes: Lanes, length: str, join: str, fold: str) -> list[str]:
         f"            total = {join.format('total', 'more')}",
         f"        more = {lanes('end - rest', 'rest')}",
         f"        total = {join.format('total', 'more')}",
-        f"    self.out[row] = total.{fold}()",
+        f"        self.out[row] = total.{fold}()",  # of 64 lanes, which compiled code knows here
     ]
 
 

@@ -38,9 +38,10 @@ class Mappings:
 
     def of(self, tensor: Tensor) -> TileMapping:
         """Return the mapping of a tensor; raises where an element has no tile."""
-        if tensor not in self._known:
-            self._known[tensor] = self.graph.tile_mapping(tensor)
-        return self._known[tensor]
+        found = self._known.get(tensor)
+        if found is None:
+            found = self._known[tensor] = self.graph.tile_mapping(tensor)
+        return found
 
     def is_complete(self, tensor: Tensor) -> bool:
         """Tell whether all elements have tiles."""

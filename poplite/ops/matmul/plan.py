@@ -1,9 +1,10 @@
 """Plans of matrix products: the cheapest of all ways to share one among tiles.
 
-The search prices all ways by formulas (`poplite.ops.matmul.search`), and the best eight of them by
-the cost model (`poplite.ops.matmul.exact`). A plan holds which one is taken, and the others. What
-it says becomes part of the graph: which vertex multiplies what, and where. So an executable needs
-no plan.
+The search prices all ways by formulas (`poplite.ops.matmul.search`); of the best eight the one is
+taken that is cheapest by the cost model (`poplite.ops.matmul.exact`). Those that cannot be, by a
+bound in closed form (`poplite.ops.matmul.lower_bound`), are priced only to be shown. What a plan
+says becomes part of the graph: which vertex multiplies what, and where. So an executable needs no
+plan.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.ops.matmul.exact import priced
 from poplite.ops.matmul.layout import Layout, Three
+from poplite.ops.matmul.lower_bound import least_cycles
 from poplite.ops.matmul.request import Options, Request, checked_options, request_of
 from poplite.ops.matmul.search import cheapest_ways
 from poplite.ops.matmul.steps import left_of, product_of, right_of
@@ -34,13 +36,16 @@ class MatMulPlan:
 
     Attributes:
         graph: the graph it was made for.
-        runners_up: the layouts that came next, the best first.
+        layout: the way that is taken.
     """
 
-    def __init__(self, graph: Graph, layouts: tuple[Layout, ...]) -> None:
-        self.graph = graph
-        self.layout, *others = layouts
-        self.runners_up = tuple(others)
+    def __init__(self, graph: Graph, layout: Layout) -> None:
+        self.graph, self.layout = graph, layout
+
+    @property
+    def runners_up(self) -> tuple[Layout, ...]:
+        """The layouts that came next, the best first."""
+        return ranked(self.graph.target, self.layout.request)[1:]
 
     @property
     def grid(self) -> Three:
@@ -230,14 +235,32 @@ def plan_matmul(
 
 
 @lru_cache(maxsize=256)
-def planned(target: Target, request: Request) -> tuple[Layout, ...]:
+def planned(target: Target, request: Request) -> Layout:
+    """Return the best way: the cheapest by the cost model, of equal ones the first of the search.
+
+    Ways are priced by their least cycles, until no other one can be cheaper.
+    """
+    ways = cheapest_ways(target, request)
+    if request.is_empty:
+        return ways[0]
+    best: tuple[int, int, Layout] | None = None
+    for least, number in sorted((least_cycles(target, way), k) for k, way in enumerate(ways)):
+        if best is not None and (least, number) > best[:2]:
+            break
+        exact = priced(target, ways[number])
+        found = exact.total_cycles, number, exact
+        best = found if best is None or found[:2] < best[:2] else best
+    assert best is not None, "a search returns a way, or raises"
+    return best[2]
+
+
+@lru_cache(maxsize=256)
+def ranked(target: Target, request: Request) -> tuple[Layout, ...]:
     """Return the best ways, the cheapest by the cost model first."""
     ways = cheapest_ways(target, request)
-    if min(request.groups, *request.sizes) == 0:
-        return tuple(ways)
-    exact = [priced(target, way) for way in ways]
-    order = sorted(range(len(ways)), key=lambda way: (exact[way].total_cycles, way))
-    return tuple(exact[way] for way in order)
+    if not request.is_empty:
+        ways = [priced(target, way) for way in ways]
+    return tuple(sorted(ways, key=lambda way: way.total_cycles))
 
 
 def layout_for(
@@ -248,7 +271,7 @@ def layout_for(
         _check_plan(graph, how, sizes, element)
         return how.graph, how.layout
     request = request_of("ops.matmul", sizes, element_type(element), how or Options())
-    return graph, planned(graph.target, request)[0]
+    return graph, planned(graph.target, request)
 
 
 Sizes = tuple[int, int, int, int]

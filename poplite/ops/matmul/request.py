@@ -75,6 +75,11 @@ class Request:
         """m, k and n."""
         return self.m, self.k, self.n
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is multiplied."""
+        return min(self.groups, *self.sizes) == 0
+
     def __str__(self) -> str:
         groups = f"{self.groups:,} of " if self.groups != 1 else ""
         result = f" to {self.result!r}" if self.result is not self.element_type else ""

@@ -23,8 +23,10 @@ from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
+from poplite.machine.target import Target
 from poplite.ops.matmul.blocks import Blocks
 from poplite.ops.matmul.layout import Layout
+from poplite.ops.matmul.request import Request
 from poplite.program import WriteUndef
 from poplite.program.recording import Recorder
 from poplite.types import ElementType
@@ -78,7 +80,7 @@ def _on_tiles(
     """Make a variable of blocks, each cut among tiles, int64[blocks, parts]."""
     begin, end = blocks.spans(*blocks.all())
     grain = _grain(graph, layout, blocks.all(), by_rows)
-    edges = _edges(end - begin, tiles.shape[1], grain)
+    edges = part_edges(end - begin, tiles.shape[1], grain)
     mapping = TileMapping(graph.target.tiles, tiles.ravel(), np.diff(edges).ravel())
     size = (blocks.groups * blocks.rows * blocks.columns,)
     element = element or layout.request.element_type
@@ -91,14 +93,18 @@ def _grain(
     """Return how many elements of each block stay together: what is added up at a time, or rows."""
     if by_rows:
         return np.maximum(1, layout.product.sizes(*blocks[1:])[1])
-    grain = int(graph.target.cost("add_partials_bytes")) // layout.request.partials.size_bytes
-    return np.full(len(blocks[0]), grain)
+    return np.full(len(blocks[0]), grain_of(graph.target, layout.request))
 
 
-def _edges(size: Int64, parts: int, grain: Int64) -> Int64:
+def grain_of(target: Target, request: Request) -> int:
+    """Return how many elements are added up at a time."""
+    return int(target.cost("add_partials_bytes")) // request.partials.size_bytes
+
+
+def part_edges(size: Int64, parts: int, grain: Int64) -> Int64:
     """Return where parts of some sizes begin and end, int64[sizes, parts + 1], in complete grains.
 
-    >>> _edges(np.array([10, 3]), 3, np.array([4, 4])).tolist()
+    >>> part_edges(np.array([10, 3]), 3, np.array([4, 4])).tolist()
     [[0, 4, 8, 10], [0, 0, 0, 3]]
     """
     grains = -(-size // grain)[:, None]
@@ -231,7 +237,7 @@ class Multiplication:
         layout, cuts = self.layout, self.layout.grid[1]
         begin, end = layout.product.spans(*blocks)
         by_rows = behind is not None and behind.by_rows
-        edges = _edges(end - begin, cuts, _grain(self.graph, layout, blocks, by_rows))
+        edges = part_edges(end - begin, cuts, _grain(self.graph, layout, blocks, by_rows))
         block, part = np.nonzero(np.diff(edges))  # small blocks leave tiles without a part
         low, high = edges[block, part], edges[block, part + 1]
         group, i, l = (numbers[block] for numbers in blocks)  # noqa: E741

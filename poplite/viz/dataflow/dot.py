@@ -13,10 +13,15 @@ n0 -> n1 [label="8 B" tooltip="<x\\\\N> -> step: 8 B"]
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from poplite.viz.dataflow.graph import Dataflow
+from poplite.program import Program, Sequence
+from poplite.viz.dataflow.graph import Dataflow, dataflow_of
 from poplite.viz.dataflow.nodes import LOOKS_AS, Node
 from poplite.viz.draw.colors import CATEGORIES, CATEGORY_INK, KINDS, LIGHT
+
+if TYPE_CHECKING:
+    from poplite.graph.graph import Graph
 
 FIRST_LINE = "// dataflow graph written by poplite-viz"
 """First line of our files, which distinguishes them from a user's own."""
@@ -53,6 +58,20 @@ def dataflow_dot(flow: Dataflow) -> str:
             **({"dir": "both"} if edge.backward_bytes else {}),
         )
     return str(dot.source)
+
+
+def programs_dot(graph: Graph, programs: Iterable[Program]) -> str:
+    """Write the dataflow of programs that run one after the other, as `poplite-viz graph` does.
+
+    Raises ControlProgramError when a program is of another graph.
+
+    >>> from poplite.graph import Graph
+    >>> "nothing" in programs_dot(Graph(), [])
+    True
+    """
+    several = list(programs)
+    program = Sequence(*several) if len(several) > 1 else next(iter(several), None)
+    return dataflow_dot(dataflow_of(graph, program))
 
 
 def _look(node: Node) -> dict[str, str]:

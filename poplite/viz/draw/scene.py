@@ -53,11 +53,12 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Shapes that have classes and a tip in common."""
+    """Shapes that have classes and a tip in common; scripts of pages find it by its key."""
 
     kind: str
     tip: str
     shapes: tuple[Shape, ...]
+    key: int | None = None
 
 
 Shape: TypeAlias = "Rect | Text | Path | Group"

@@ -74,6 +74,10 @@ def _fixed() -> Rules:
     return rules
 
 
+FAINT = {"ribbon": ".4", "haze": ".12"}
+"""How much areas cover that not every picture has."""
+
+
 def _css(rules: Rules) -> str:
     """Keep rules to our pictures: a page may hold other drawings, with other classes."""
     return "".join(f".poplite {selector}{{{declared}}}\n" for selector, declared in rules)
@@ -105,7 +109,10 @@ def additional(kinds: Iterable[str]) -> str:
 
 
 def _added(kinds: Iterable[str], page: int) -> Rules:
-    return [(f".{kind}", f"fill:{ADDITIONAL[kind][page]}") for kind in ADDITIONAL if kind in kinds]
+    colors = [
+        (f".{kind}", f"fill:{ADDITIONAL[kind][page]}") for kind in ADDITIONAL if kind in kinds
+    ]
+    return colors + [(f".{kind}", f"fill-opacity:{FAINT[kind]}") for kind in FAINT if kind in kinds]
 
 
 def look(kinds: Iterable[str], element: str = "") -> dict[str, str]:
@@ -126,7 +133,8 @@ def look(kinds: Iterable[str], element: str = "") -> dict[str, str]:
 def _sheet() -> list[tuple[str, dict[str, str]]]:
     """Return the rules of a light page with their declarations apart, those of elements first."""
     rules = sorted(
-        [*_LIGHT, *_fixed(), *_added(ADDITIONAL, 0)], key=lambda rule: rule[0].startswith(".")
+        [*_LIGHT, *_fixed(), *_added([*ADDITIONAL, *FAINT], 0)],
+        key=lambda rule: rule[0].startswith("."),
     )
     return [
         (selector, {name: value for name, _, value in _parted(declared)})

@@ -125,7 +125,7 @@ class Canvas:
     def __init__(self, width: float, height: float, *, title: str) -> None:
         self.width, self.height, self.title = width, height, title
         self._shapes: list[Shape] = []
-        self._open: list[tuple[str, str, list[Shape]]] = []
+        self._open: list[tuple[str, str, int | None, list[Shape]]] = []
 
     def rect(
         self, x: float, y: float, width: float, height: float, kind: str, *, tip: str = ""
@@ -152,15 +152,18 @@ class Canvas:
         """Add a path; `data` holds its commands."""
         self._shapes.append(PathShape(data, kind))
 
-    def open(self, kind: str, *, tip: str = "") -> None:
-        """Open a group; what is added until `close` belongs to it."""
-        self._open.append((kind, tip, self._shapes))
+    def open(self, kind: str, *, tip: str = "", key: int | None = None) -> None:
+        """Open a group; what is added until `close` belongs to it.
+
+        The script of a page finds the same thing in several groups by its `key`.
+        """
+        self._open.append((kind, tip, key, self._shapes))
         self._shapes = []
 
     def close(self) -> None:
         """Close the group opened last."""
-        kind, tip, shapes = self._open.pop()
-        shapes.append(Group(kind, tip, tuple(self._shapes)))
+        kind, tip, key, shapes = self._open.pop()
+        shapes.append(Group(kind, tip, tuple(self._shapes), key))
         self._shapes = shapes
 
     def text_of(self) -> SvgText:
@@ -212,8 +215,9 @@ def _lines(shape: Shape) -> Iterator[str]:
             )
         case PathShape(data, kind):
             yield f'<path d="{data}" class="{kind}"/>'
-        case Group(kind, tip, shapes):
-            yield f'<g class="{kind}">{_title(tip)}'
+        case Group(kind, tip, shapes, key):
+            known = "" if key is None else f' data-key="{key}"'
+            yield f'<g class="{kind}"{known}>{_title(tip)}'
             for each in shapes:
                 yield from _lines(each)
             yield "</g>"

@@ -61,7 +61,7 @@ def draw_memory_svg(bars: MemoryBars, *, top: int) -> SvgText:
     if limit <= scale:
         y = bottom - HIGH * limit / scale
         canvas.path(
-            f"M{number(left)} {number(y)}" + f"h{DASH}m{DASH} 0" * (WIDE // DASH // 2), "mark"
+            f"M{number(left)} {number(y)}" + f"h{DASH}m{DASH} 0" * -(-WIDE // (2 * DASH)), "mark"
         )
         if limit < 0.95 * scale:
             canvas.text(left - 8, y + 4, f"limit {size_text(limit)}", "small ink end")

@@ -35,7 +35,7 @@ def draw_tile_svg(tile: TileContents) -> SvgText:
     canvas = Canvas(round(width), height, title=tile.heading)
     canvas.text(MARGIN, MARGIN + 14, heading, "head ink")
     canvas.text(MARGIN, MARGIN + 34, moment, "line soft")
-    y = MARGIN + 54
+    y = MARGIN + 54.0
     if addressed:
         _strip(canvas, tile, y)
     y += strip + ROW / 2

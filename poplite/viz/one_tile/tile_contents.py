@@ -5,7 +5,7 @@
 >>> a, b = (graph.add_variable(pl.INT, (9,), name, mapping=0) for name in "ab")
 >>> tile = tile_contents(pl.Engine(graph, pl.Copy(a, b)).report(), 0)
 >>> [(each.name, each.address, each.bytes) for each in tile.things if "'" in each.name]
-[("'a'", 3440, 36), ("'b'", 3480, 36)]
+[("'a'", 3200, 36), ("'b'", 3240, 36)]
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from poplite.report.peaks import NO_STEP, bytes_by_step, kind_of, peaks_of
 from poplite.report.phase_kinds import PHASE_KINDS
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from poplite.report.compilation import Compilation
     from poplite.report.execution import ExecutionStep
     from poplite.report.memory import Memory, Steps
+    from poplite.report.per_tile import PerTile
 
 FREE = ""
 """Stands for the kind of room where nothing is live."""
@@ -167,7 +169,7 @@ class TileContents:
         `FREE` is the kind of a part where nothing is live.
         """
         edges = np.arange(cells + 1) * self.extent / cells
-        sizes: dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
+        sizes: dict[str, npt.NDArray[np.float64]] = {}
         for thing in self.things:
             if thing.is_live and thing.address is not None:
                 begin, end = np.clip(edges[:-1], thing.address, None), _end(thing)
@@ -230,7 +232,7 @@ def tile_contents(report: Report, tile: int | str, *, step: str | None = None) -
 
 
 def _things(memory: Memory, tile: int, step: int) -> list[Placed]:
-    addresses = memory.addresses or [None] * len(memory.held)
+    addresses: Sequence[PerTile | None] = memory.addresses or [None] * len(memory.held)
     found = [
         Placed(
             name=name_of(held),
@@ -251,11 +253,7 @@ def _things(memory: Memory, tile: int, step: int) -> list[Placed]:
 
 
 def _when(steps: Steps | None, memory: Memory) -> str:
-    """Return the steps in which something is live, in words.
-
-    >>> _when(None, Memory(None, None, (), ()))
-    'always'
-    """
+    """Return the steps in which something is live, in words."""
     if steps is None:
         return "always"
     ends = [tuple(_number(memory, step) for step in stretch) for stretch in steps]

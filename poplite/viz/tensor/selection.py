@@ -30,7 +30,7 @@ Index = int | slice | EllipsisType
 MOST_PIECES = 1 << 24
 """Pieces of a view; their positions take some hundred MB."""
 
-_FIX = "give integers and slices for the axes, for instance --view '2:5, ::2'"
+_FIX = "give integers and slices for the axes, for instance '2:5, ::2'"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

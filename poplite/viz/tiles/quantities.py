@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import InvalidOption
@@ -68,7 +69,7 @@ def quantity_map(
     >>> x = graph.add_variable(pl.INT, (500,), "x", mapping=1)
     >>> report = pl.Engine(graph, pl.Copy(x[:250], x[250:])).report()
     >>> quantity_map(report).notes
-    ['8,544 B on 2 tiles, mean 4,272 B', 'most 5,304 B (tile 1), least 3,240 B (tile 0)']
+    ['8,372 B on 2 tiles, mean 4,186 B', 'most 5,200 B (tile 1), least 3,172 B (tile 0)']
     """
     target, ipus = report.compilation.target, report.compilation.target.ipus
     shown = _checked(tiles, target.tiles)
@@ -178,7 +179,7 @@ def _base(value: Int64, scale: Scale | None) -> int:
 
 def _notes(
     value: Int64,
-    over: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    over: npt.NDArray[np.bool_],
     first: int,
     unit: Callable[[int], str],
     limit: str,

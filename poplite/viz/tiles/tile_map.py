@@ -180,7 +180,7 @@ def _shades(tiles: TileMap, ramp: str) -> str:
 def _level(value: _Number, largest: int, ramp: str, base: int = 0) -> _Number:
     """Return which character of a ramp stands for a value; the first one is for 0 alone."""
     level: _Number = -(-(value - base) * (len(ramp) - 1) // (largest - base))
-    return np.maximum(level, 1) if base else level  # type: ignore[return-value]
+    return np.maximum(level, 1) if base else level
 
 
 def _histogram_text(tiles: TileMap, ramp: str, style: Style) -> list[str]:

@@ -11,7 +11,8 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from poplite.testing.check import check_view
 from poplite.testing.random_tensors import random_tensor, random_variables
-from poplite.view import Storage, View, slices
+from poplite.view import Storage, View, addresses, slices
+from poplite.view.view import Cat
 
 
 def intervals_of(random: Random, size: int, equal: bool) -> list[tuple[int, int]]:
@@ -59,6 +60,27 @@ def test_slices_across_digits_show_what_the_arrays_show(random: Random) -> None:
         intervals.append((begin * unit, end * unit))
     joined = pl.concat(flat.slices(intervals))
     check_view(joined, np.concatenate([places[begin:end] for begin, end in intervals]))
+
+
+def test_slices_across_digits_stay_arrays() -> None:
+    view = View((24,), (((2, 4), (3, 8), (4, 1)),), 0, Storage(0, 0, 24))
+    begin = 4 * np.random.default_rng(0).permutation(np.repeat(np.arange(4), 30))
+    joined = slices.concat_slices(view, begin, begin + 8, 0, 0)
+    assert isinstance(joined.space, Cat)
+    assert isinstance(joined.space.kids, slices.Pieces)
+    crossing = np.count_nonzero(begin == 8)  # they end in the second half, as no others do
+    assert len(begin) < len(joined.space.kids) <= len(begin) + crossing
+    places = np.array([0, 8, 16, 4, 12])[:, None] + np.arange(4)
+    found = [places[k : k + 2].reshape(-1) for k in (begin // 4).tolist()]
+    assert addresses(joined).tolist() == np.concatenate(found).tolist()
+
+
+def test_slices_of_many_digits_are_joined_one_by_one() -> None:
+    view = View((128,), (((64, 1), (2, 64)),), 0, Storage(0, 0, 128))
+    begin, end = np.array([1] * 70), np.array([127] * 70)
+    joined = slices.concat_slices(view, begin, end, 0, 0)
+    found = np.arange(128).reshape(2, 64).T.reshape(-1)[1:127]
+    assert addresses(joined).tolist() == found.tolist() * 70
 
 
 def test_slices_that_follow_each_other_are_the_view() -> None:

@@ -25,7 +25,10 @@ def run(*results: Any, **options: Any) -> list[Any]:
 
 
 def test_a_listed_expression_keeps_its_value_and_others_are_read_anew() -> None:
-    """x0 = x+x; x1 = x+x; sequential([x0, assign(x, 2), x1, x0]) from x = 0 leaves 0 and 4."""
+    """x0 = x+x; x1 = x+x; sequential([x0, assign(x, 2), x1, x0]) from x = 0 leaves 0 and 4.
+
+    Trap 3.
+    """
     x = state()
     x0, x1 = x + x, x + x
     assert run(ng.sequential([x0, ng.assign(x, 2), x1, x0]), x0, x1) == [0, 0, 4]
@@ -40,7 +43,10 @@ def test_a_bare_variable_is_not_remembered() -> None:
 
 
 def test_an_expression_inside_an_item_is_read_at_its_place_whole() -> None:
-    """The loss after an update is that of the new weights, also where the update shared parts."""
+    """The loss after an update is that of the new weights, also where the update shared parts.
+
+    Trap 4.
+    """
     w = state(3, "w")
     error = w - 1
     loss = error * error
@@ -53,6 +59,7 @@ def test_an_expression_inside_an_item_is_read_at_its_place_whole() -> None:
 
 
 def test_parallel_reads_everything_before_it_writes_anything() -> None:
+    """Trap 5."""
     x, y = state(1, "x"), state(10, "y")
     swap = ng.parallel([ng.assign(x, y), ng.assign(y, x)])
     assert run(swap, x, y) == [None, 10, 1]
@@ -190,6 +197,7 @@ def test_what_is_stored_within_an_expression_is_read_anew_after_a_write(stored: 
 
 
 def test_a_result_that_is_overwritten_later_is_that_of_its_place() -> None:
+    """Trap 20: it is copied at its place."""
     x = ng.variable([H], [1, 2, 3], name="x")
     view, part = ng.axes_with_order(x, [H]), x[H, 1:]
     found = run(view, part, ng.assign(x, x * 10), part, x)

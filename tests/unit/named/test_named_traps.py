@@ -2,7 +2,9 @@
 
 The numbers of defects and traps are those of the design. What other files of this folder show is
 not shown again: defects 1, 4, 5, 6, 7, 14, 17, and 19 in `axes`, 10 in `test_effects`, 20 in
-`test_storage_layouts`, and 21 in `test_rules`.
+`test_storage_layouts`, and 21 in `test_rules`; traps 3, 4, 5 and 20 in `test_effects`, 6, 8 and 24
+in `test_rules`, 7, 19 and 21 in `test_transformer`, 9 and 23 in `test_storage_layouts`, and 17 in
+`test_named_operations`.
 """
 
 from __future__ import annotations
@@ -185,6 +187,18 @@ def test_expressions_are_keys_and_have_no_truth() -> None:
     with pytest.raises(AxisError, match="'@' does not say which axes are summed"):
         _ = x @ y
     assert (np.float32(2) * x).axes == x.axes
+
+
+def test_a_write_through_one_view_is_seen_by_all_others() -> None:
+    """Trap 16: the version belongs to the storage, not to the view."""
+    x = ng.variable([H, W], VALUES, name="x")
+    corner, column = x[H, 0][W, 0] * 1, x[W, 0] * 1
+    write = ng.assign(ng.flatten(x)[0:5], -1)
+    after = x[H, 0][W, 0] * 1, ng.axes_with_order(x, [W, H])[W, 0] * 1
+    device = ng.make_transformer(tiles=3)
+    found = device.computation([corner, column, write, *after, corner])()
+    expected = [0, [0, 4, 8], None, -1, [-1, -1, 8], 0]
+    assert [None if each is None else each.tolist() for each in found] == expected
 
 
 def test_no_elements_sum_to_zero_and_have_no_greatest() -> None:

@@ -79,7 +79,7 @@ def test_which_neighbours_have_one_stride(
 
 
 def test_a_flattening_that_needs_a_copy_is_refused_where_the_layout_is_known() -> None:
-    """Defects 2 and 20: the smallest stride is not taken, and padding counts."""
+    """Defects 2 and 20, trap 9: the smallest stride is not taken, and padding counts."""
     padded = ng.TensorDescription([H, W], layout=ng.row_major([H, W], {W: 8}), name="x")
     with pytest.raises(NeedsCopyError) as caught:
         padded.flatten()

@@ -8,7 +8,7 @@ import io
 import re
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -254,3 +254,39 @@ def test_library_calls_leave_standard_output_alone(
                 getattr(thing, "_repr_html_", str)()
             tensors[0].explain()
     assert capfd.readouterr().out == ""
+
+
+class Notebook:
+    """What IPython has in a notebook: a kernel, a count of cells, and displays."""
+
+    kernel = object()
+    execution_count = 7
+
+    def __init__(self) -> None:
+        self.shown: list[tuple[str, str, bool]] = []
+        self.display_pub = self
+
+    def publish(self, data: dict[str, str], *, transient: dict[str, str], update: bool) -> None:
+        self.shown.append((data["text/plain"], transient["display_id"], update))
+
+
+def test_a_notebook_shows_one_line_that_changes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell = Notebook()
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    line = progress.Lines("run 'main'", "steps", 8)
+    line.note("compiling vertex class 1 of 2: Blur")
+    line.note("compiling vertex class 2 of 2: Sum")
+    shell.execution_count = 8
+    line.note("compiling the program")
+    assert [(text, update) for text, _, update in shell.shown] == [
+        ("poplite: run 'main': compiling vertex class 1 of 2: Blur", False),
+        ("poplite: run 'main': compiling vertex class 2 of 2: Sum", True),
+        ("poplite: run 'main': compiling the program", False),
+    ]
+    assert len({display for _, display, _ in shell.shown}) == 2
+    assert capsys.readouterr().err == ""
+    monkeypatch.delattr(Notebook, "kernel")  # IPython in a terminal
+    line.note("compiling the program")
+    assert capsys.readouterr().err == "poplite: run 'main': compiling the program\n"

@@ -78,7 +78,7 @@ def test_what_does_not_fit_is_said_and_drawn_beyond_the_limit() -> None:
     assert "│!!!!!!!!!!!!!!!!        " in draw_memory_text(bars, top=1)
     picture = draw_memory_svg(bars, top=1)
     assert 'class="over"><title>tile 1: 312 B over the limit</title>' in picture
-    pixels = np.asarray(Image.open(io.BytesIO(picture.png())))
+    pixels = np.asarray(Image.open(io.BytesIO(picture.png())).convert("RGB"))
     over = (pixels == [int(OVER_LIMIT[k : k + 2], 16) for k in (1, 3, 5)]).all(axis=2)
     assert over.any()
 

@@ -29,7 +29,7 @@ def build():
 
 def pixels(canvas: Canvas) -> npt.NDArray[np.uint8]:
     """The picture as colours: uint8[rows, columns, 3]."""
-    return np.asarray(Image.open(io.BytesIO(canvas.text_of().png())))
+    return np.asarray(Image.open(io.BytesIO(canvas.text_of().png())).convert("RGB"))
 
 
 def color(text: str) -> list[int]:
@@ -109,6 +109,19 @@ def test_equal_pictures_are_equal_bytes() -> None:
     canvas = Canvas(60, 20, title="")
     canvas.text(4, 14, "tile 0", "head ink", aside="4 B")
     assert canvas.text_of().png() == canvas.text_of().png()
+
+
+def test_colors_of_areas_are_kept_however_many_there_are() -> None:
+    canvas = Canvas(200, 100, title="")
+    for k in range(len(RAMP)):
+        canvas.rect(16 * k, 0, 16, 50, f"q{k}")
+    for k in range(12):  # letters, with all shades between ink and page
+        canvas.text(
+            4 + 7 * k, 60 + 3 * k, "tile 1,471 of <1,472>", f"i{k} head" if k < 6 else "over"
+        )
+    drawn = pixels(canvas)
+    for k, each in enumerate(RAMP):
+        assert (drawn[10:80, 32 * k + 2 : 32 * k + 30] == color(each)).all()
 
 
 def test_too_large_a_picture_says_so() -> None:

@@ -10,6 +10,7 @@ from poplite.tools.viz.flags import Commands, add_report, add_run, build_flags, 
 
 if TYPE_CHECKING:
     from poplite.tools.viz.output import Destination
+    from poplite.viz.tiles.quantities import Quantity
 
 QUANTITIES = ("memory", "free", "vertices", "cycles", "waited", "sent", "received", "copied")
 COMPILED = ("memory", "free", "vertices")
@@ -85,7 +86,7 @@ def _draw_quantity(arguments: argparse.Namespace, out: Destination) -> None:
     _refuse(
         arguments, ("variable",), "leave it out: maps of variables are of a TARGET without --by"
     )
-    by = arguments.by or QUANTITIES[0]
+    by: Quantity = arguments.by or "memory"
     if by in COMPILED and arguments.execute is None:
         arguments.execute = False
     tiles = quantity_map(

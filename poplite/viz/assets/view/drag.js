@@ -1,5 +1,10 @@
 // The pointer on a picture: what is there is told, a click chooses it, dragging chooses a range.
 
+// When and on which picture the pointer was up last: a click draws all anew, and with the canvas the
+// browser's own double click would be lost.
+let lastUp = { label: "", time: 0 };
+const DOUBLE = 400;
+
 function watchPointer(canvas, { at, drag, undrag }) {
   const tip = document.getElementById("tip");
   const band = el("span", { class: "band", hidden: true });
@@ -33,6 +38,10 @@ function watchPointer(canvas, { at, drag, undrag }) {
     band.hidden = true;
     tip.hidden = true;
     if (from !== null && drag && Math.abs(x - from) > 4) return drag(Math.min(from, x), Math.max(from, x));
+    const up = { label: canvas.getAttribute("aria-label"), time: event.timeStamp };
+    const isSecond = up.label === lastUp.label && up.time - lastUp.time < DOUBLE;
+    lastUp = up;
+    if (isSecond && undrag) return undrag();
     const { text, ...choice } = at?.(x, y) ?? {};
     if (Object.keys(choice).length) go(choice);
   });
@@ -43,7 +52,6 @@ function watchPointer(canvas, { at, drag, undrag }) {
     start = null;
     band.hidden = true;
   });
-  if (undrag) canvas.addEventListener("dblclick", undrag);
 }
 
 function showTip(tip, text, event) {

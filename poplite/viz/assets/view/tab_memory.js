@@ -21,7 +21,7 @@ function memoryTab(of) {
     addressStrip(of, tile),
     table(
       [
-        { name: "what", text: ({ held }) => [swatch("memory-" + groupOf(held.kind)), held.name] },
+        { name: "what", label: true, text: ({ held }) => [swatch("memory-" + groupOf(held.kind)), held.name] },
         { name: "kind", text: ({ held }) => held.kind.replaceAll("_", " "), narrow: false },
         { name: "bytes", number: true, text: ({ bytes }) => bytesText(bytes), sort: (row) => row.bytes },
         { name: "live", text: ({ live }) => live, narrow: false },

@@ -87,7 +87,7 @@ function finding(of, found) {
 }
 
 function vertexClasses(of) {
-  if (!of.types.length) return el("div");
+  if (!of.types.length) return el("div", {}, ...sourceLines(of));
   const rows = table(
     [
       { name: "vertex class", text: (row) => row[0] },
@@ -97,7 +97,31 @@ function vertexClasses(of) {
     ],
     of.types,
   );
-  return el("div", {}, heading("Cycles by vertex class"), rows, ...operations(of));
+  return el("div", {}, heading("Cycles by vertex class"), rows, ...operations(of), ...sourceLines(of));
+}
+
+// The lines of source that steps come from, those that take most cycles first.
+function sourceLines(of) {
+  const found = new Map();
+  of.steps.forEach((step, number) => {
+    const row = found.get(step.at) ?? { at: step.at, number, cycles: 0, steps: 0 };
+    found.set(step.at, row);
+    row.cycles += step.cycles;
+    row.steps += 1;
+  });
+  const rows = [...found.values()].filter((row) => row.at).sort((one, other) => other.cycles - one.cycles);
+  if (!rows.length) return [];
+  const shown = table(
+    [
+      { name: "line", text: (row) => lineOf(row.at) },
+      { name: "steps", number: true, text: (row) => thousands(row.steps) },
+      { name: "cycles", number: true, text: (row) => thousands(row.cycles) },
+      { name: "of all", number: true, text: (row) => shareOf(row.cycles, of.cycles) },
+    ],
+    rows,
+    { most: 10, pick: (row) => go({ tab: "steps", step: row.number, q: row.at }) },
+  );
+  return [heading("Cycles by line"), shown];
 }
 
 function operations(of) {

@@ -17,13 +17,13 @@ function variablesTab(of) {
     ...(chosen ? regionOf(of, chosen) : []),
     table(
       [
-        { name: "what", text: ({ each }) => [swatch("memory-" + groupOf(each.kind)), each.name] },
+        { name: "what", label: true, text: ({ each }) => [swatch("memory-" + groupOf(each.kind)), each.name] },
         { name: "kind", text: ({ each }) => each.kind.replaceAll("_", " "), narrow: false },
         { name: "type and shape", text: ({ each }) => soft(each.shape ? `${each.type} [${each.shape.join(", ")}]` : ""), narrow: false },
         { name: "bytes", number: true, text: ({ total }) => bytesText(total), sort: ({ total }) => total },
         { name: "tiles", number: true, text: ({ tiles }) => thousands(tiles), sort: ({ tiles }) => tiles },
         { name: "most on a tile", number: true, text: (row) => bytesText(row.most), sort: (row) => row.most },
-        { name: "live", text: ({ each }) => liveText(of, each), narrow: false },
+        { name: "live", label: true, text: ({ each }) => liveText(of, each), narrow: false },
         { name: "line", text: ({ each }) => lineOf(each.at), narrow: false },
       ],
       shown,

@@ -1,0 +1,1 @@
+"""The regions picture: how operations of tensors map to intervals of variables."""

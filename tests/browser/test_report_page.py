@@ -1,0 +1,381 @@
+"""The report page in a browser: every tab with numbers that Python computed, and what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from helpers.random_reports import MARKUP, random_report
+from poplite.report.execution import between_syncs
+from poplite.tools.viz.load_report import load
+from poplite.viz.page import report_page
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+Open = Callable[..., Any]
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+TABS = ["Overview", "Tiles", "Memory", "Liveness", "Steps", "Exchange"]
+TABS += ["Program", "Variables", "Graph"]
+
+
+def copies(target: pl.Target, *, count: int = 3, replicas: int = 1, **options: object) -> pl.Report:
+    """Return the report of copies between all tiles of a machine."""
+    graph = pl.Graph(target, replication_factor=replicas)
+    a, b = (
+        graph.add_variable(pl.INT, (graph.target.tiles * 8,), name, mapping="linear")
+        for name in "ab"
+    )
+    program = pl.Repeat(count, pl.Copy(a.reverse(0), b))
+    engine = pl.Engine(graph, program, checks="fast", options=options)
+    engine.run()
+    return engine.report()
+
+
+def over_the_limit() -> pl.Report:
+    graph = pl.Graph(pl.Target(tiles=4))
+    a = graph.add_variable(pl.INT, (200_000,), "much", mapping=1)
+    b = graph.add_variable(pl.INT, (8,), "few", mapping=0)
+    options = {"debug.allowOutOfMemory": True}
+    return pl.Engine(graph, pl.Copy(b, a[:8]), checks="fast", options=options).report()
+
+
+CASES: dict[str, Callable[[], pl.Report]] = {
+    "matvec": lambda: load(f"{EXAMPLES / 'matvec.py'}:build").report,
+    "bfs": lambda: load(f"{EXAMPLES / 'bfs.py'}:build").report,
+    "one tile": lambda: copies(pl.Target(tiles=1)),
+    "empty": lambda: pl.Engine(pl.Graph(pl.Target(tiles=4)), pl.Sequence()).report(),
+    "four IPUs": lambda: copies(pl.Target(tiles=32, ipus=4)),
+    "replicated": lambda: copies(pl.Target(tiles=8, ipus=2), replicas=2),
+    "over the limit": over_the_limit,
+    "not modelled": lambda: copies(pl.Target(tiles=4), **{"debug.instrument": False}),
+    "markup in names": lambda: random_report(16, 3, 0),
+    "200 steps": lambda: random_report(1472, 200, 1),
+}
+
+
+@cache
+def report_of(case: str) -> pl.Report:
+    return CASES[case]()
+
+
+@pytest.fixture(scope="session")
+def file_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    folder = tmp_path_factory.mktemp("pages")
+
+    @cache
+    def write(case: str) -> Path:
+        path = folder / f"{case.replace(' ', '_')}.html"
+        path.write_text(report_page(report_of(case), title=case))
+        return path
+
+    return write
+
+
+def view(page: Page) -> str:
+    return page.locator("#view").inner_text()
+
+
+def side(page: Page) -> str:
+    return page.locator("#side").inner_text()
+
+
+def sized(size: float) -> str:
+    return f"{size:,.1f}".removesuffix(".0") + " B"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_opens_from_disk_and_every_tab_is_drawn_at_every_width(
+    case: str, opened: Open, file_of: Callable[[str], Path]
+) -> None:
+    for width in (420, 900, 1400):
+        found = opened(file_of(case), width=width)
+        page = found.page
+        for number, name in enumerate(TABS, 1):
+            page.keyboard.press(str(number))
+            assert page.locator("#view").get_attribute("aria-label") == name
+            assert len(view(page)) >= 10
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (
+                name,
+                width,
+            )
+        assert found.requests == [file_of(case).as_uri()]
+        assert found.complaints == []
+        assert page.locator("h1").inner_text() == case
+
+
+@pytest.mark.parametrize("case", ["matvec", "bfs", "four IPUs"])
+def test_tabs_tell_what_the_report_does(
+    case: str, opened: Open, file_of: Callable[[str], Path]
+) -> None:
+    report, page = report_of(case), opened(file_of(case)).page
+    memory = report.compilation.memory
+    fullest = memory.including_gaps
+    needed = sized(fullest.most)
+    assert f"{report.cycles:,}" in view(page)
+    assert f"fullest tile {fullest.worst_tile:,}" in view(page)
+    page.keyboard.press("2")
+    assert f"most {needed} on tile {fullest.worst_tile:,}" in view(page)
+    page.keyboard.press("3")
+    assert f"On tile {fullest.worst_tile:,}: {needed} with gaps" in view(page)
+    page.keyboard.press("4")
+    assert f"always live {sized(memory.always_live[fullest.worst_tile])}" in view(page)
+    page.keyboard.press("5")
+    shown = view(page)
+    for step in report.execution.steps[:20]:
+        assert f"{step.cycles:,}" in shown
+    page.keyboard.press("6")
+    phases = [phase for step in report.execution.steps for phase in step.phases]
+    assert f"received {sized(sum(phase.received.total for phase in phases))}" in view(page)
+    page.keyboard.press("8")
+    assert all(held.name in view(page) for held in memory.held[:10])
+
+
+def test_findings_stand_first_with_their_share(
+    opened: Open, file_of: Callable[[str], Path]
+) -> None:
+    report, page = report_of("matvec"), opened(file_of("matvec")).page
+    rows = page.locator(".finding").all_inner_texts()
+    findings = report.insights.findings
+    assert len(rows) == len(findings)
+    for row, finding in zip(rows, findings, strict=True):
+        assert f"{100 * finding.share:.1f} %" in row
+        assert f"{finding.cycles:,} cycle" in row
+        assert finding.at.split(" ")[0].rpartition("/")[2] in row
+    page.locator(".finding").first.click()
+    assert "tab=" in page.url
+    assert f"step={findings[0].steps[0] + 1}" in page.url
+    assert report.execution.steps[findings[0].steps[0]].name in side(page)
+
+
+def centre_of(page: Page, tile: int, columns: int) -> tuple[float, float]:
+    """Return where a tile is drawn on the map."""
+    canvas = page.locator("#view canvas").first
+    box = canvas.bounding_box()
+    assert box is not None
+    wide = min(28, int(box["width"] - 50) // columns)
+    return (
+        box["x"] + 46 + (tile % columns + 0.5) * wide,
+        box["y"] + (tile // columns + 0.5) * wide,
+    )
+
+
+def test_a_tile_that_is_clicked_is_chosen_everywhere(
+    opened: Open, file_of: Callable[[str], Path]
+) -> None:
+    page = opened(file_of("matvec"), "#tab=tiles").page
+    page.mouse.click(*centre_of(page, 7, 32))
+    assert side(page).startswith("Tile 7")
+    assert "tile=7" in page.url
+    page.keyboard.press("3")
+    assert "On tile 7" in view(page)
+    page.keyboard.press("4")
+    assert page.locator("#view input[type=number]").input_value() == "7"
+    page.keyboard.press("]")
+    assert side(page).startswith("Tile 8")
+    page.keyboard.press("[")
+    assert side(page).startswith("Tile 7")
+
+
+def test_an_address_shows_what_its_sender_saw(opened: Open, file_of: Callable[[str], Path]) -> None:
+    page = opened(file_of("bfs")).page
+    page.keyboard.press("5")
+    page.keyboard.press("j")
+    page.keyboard.press("]")
+    seen, address = (view(page), side(page)), page.url
+    page.reload()
+    assert (view(page), side(page)) == seen
+    page.keyboard.press("1")
+    page.go_back()
+    assert page.url == address
+    assert (view(page), side(page)) == seen
+    other = opened(file_of("bfs"), "#tab=nowhere&tile=99999999&step=12345&by=nothing").page
+    assert other.locator("#view").get_attribute("aria-label") == "Overview"
+    assert side(other).startswith(f"Tile {report_of('bfs').tiles - 1:,}")
+
+
+def test_keys_choose_steps_units_theme_and_help(
+    opened: Open, file_of: Callable[[str], Path]
+) -> None:
+    page = opened(file_of("bfs"), "#tab=steps").page
+    steps = report_of("bfs").execution.steps
+    for step in steps[:3]:
+        page.keyboard.press("j")
+        assert step.name in side(page)
+    page.keyboard.press("k")
+    assert f"Step 2 of {len(steps)}" in side(page)
+    page.keyboard.press("Escape")
+    assert "Choose a step" in side(page)
+    assert "KiB" not in side(page)
+    page.keyboard.press("u")
+    assert "KiB" in side(page)
+    page.keyboard.press("d")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.keyboard.press("?")
+    assert page.locator("#help").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.locator("#help").is_visible()
+
+
+def test_names_and_numbers_are_found(opened: Open, file_of: Callable[[str], Path]) -> None:
+    page = opened(file_of("matvec")).page
+    page.keyboard.press("/")
+    page.keyboard.type("partials")
+    page.keyboard.press("Enter")
+    assert page.locator("#view").get_attribute("aria-label") == "Variables"
+    page.keyboard.press("/")
+    page.keyboard.type("tile 12")
+    page.keyboard.press("Enter")
+    assert side(page).startswith("Tile 12")
+    page.keyboard.press("/")
+    page.keyboard.type("nothing of this name")
+    assert "nothing has such a name" in page.locator("#hits").inner_text()
+
+
+def test_markup_in_names_is_text(opened: Open, file_of: Callable[[str], Path]) -> None:
+    page = opened(file_of("markup in names"), "#tab=steps").page
+    assert MARKUP in view(page)
+    assert page.evaluate("document.scripts.length") <= 4
+
+
+@pytest.mark.parametrize("tab", ["memory", "steps"])
+def test_dragging_looks_closer_and_a_double_click_shows_all(
+    tab: str, opened: Open, file_of: Callable[[str], Path]
+) -> None:
+    page = opened(file_of("200 steps"), f"#tab={tab}").page
+    box = page.locator("#view canvas").first.bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 300, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 500, middle, steps=4)
+    page.mouse.up()
+    assert ("zoom=" if tab == "memory" else "win=") in page.url
+    page.mouse.dblclick(box["x"] + 400, middle)
+    assert "zoom=" not in page.url
+    assert "win=" not in page.url
+
+
+COUNT_COLORS = """(names) => {
+    const canvas = document.querySelector("#view canvas");
+    const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+    const found = {};
+    for (let k = 0; k < data.length; k += 4) {
+        const hex = "#" + [0, 1, 2].map((c) => data[k + c].toString(16).padStart(2, "0")).join("");
+        found[hex] = (found[hex] ?? 0) + 1;
+    }
+    const style = getComputedStyle(document.documentElement);
+    const of = (name) => found[style.getPropertyValue("--" + name).trim()] ?? 0;
+    const parts = names.map((name) => [name, of(name)]);
+    return [Object.fromEntries(parts), Object.keys(found).length];
+}"""
+
+
+def test_all_tiles_in_time_are_drawn_to_scale(opened: Open, file_of: Callable[[str], Path]) -> None:
+    """Between syncs each tile goes on by itself: areas of colours are sums of busy cycles."""
+    report, page = report_of("matvec"), opened(file_of("matvec"), "#tab=steps").page
+    names = ["compute", "copy", "exchange"]
+    pixels, _ = page.evaluate(COUNT_COLORS, [f"phase-{name}" for name in names])
+    area = dict.fromkeys(names, 0.0)
+    for step in report.execution.steps:
+        for phase in step.phases:
+            area[phase.kind] += phase.tile_cycles.total / step.executions
+    whole = sum(
+        sum(group[0].sync + max(sum(p.tile_cycles.array() for p in group)) for group in groups)
+        for groups in (list(between_syncs(step.phases)) for step in report.execution.steps)
+    )
+    assert whole == report.cycles
+    drawn = np.array([pixels[f"phase-{name}"] for name in names])
+    meant = np.array([area[name] for name in names])
+    assert drawn / drawn.sum() == pytest.approx(meant / meant.sum(), abs=0.01)
+
+
+def test_the_map_has_more_than_one_colour(opened: Open, file_of: Callable[[str], Path]) -> None:
+    page = opened(file_of("200 steps"), "#tab=tiles&by=busy").page
+    _, colours = page.evaluate(COUNT_COLORS, [])
+    assert colours > 8
+
+
+def test_what_is_over_the_limit_is_said_and_drawn(
+    opened: Open, file_of: Callable[[str], Path]
+) -> None:
+    page = opened(file_of("over the limit")).page
+    assert "! does not fit: 1 tile over" in page.locator("#verdict").inner_text()
+    assert "! over 638,976 B by" in view(page)
+    page.keyboard.press("3")
+    assert "! 1 tile over the limit of 638,976 B" in view(page)
+    pixels, _ = page.evaluate(COUNT_COLORS, ["over"])
+    assert pixels["over"] > 100
+
+
+def test_what_is_not_there_is_said(opened: Open, file_of: Callable[[str], Path]) -> None:
+    page = opened(file_of("not modelled"), "#tab=memory").page
+    assert "debug.instrument" in view(page)
+    assert page.locator("#verdict").inner_text() == "memory not modelled"
+    replicas = opened(file_of("replicated")).page
+    assert "of one of 2 replicas" in replicas.locator("#verdict").inner_text()
+    graph = opened(file_of("matvec"), "#tab=graph").page
+    assert "poplite-viz report" in view(graph)
+
+
+CONTRASTS = """() => {
+    const channel = (c) => ((c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+    const numbers = (text) => text.match(/[\\d.]+/g).map(Number);
+    const behind = (part) => {
+        for (; part; part = part.parentElement) {
+            const [r, g, b, a = 1] = numbers(getComputedStyle(part).backgroundColor);
+            if (a === 1) return [r, g, b];
+        }
+        return [255, 255, 255];
+    };
+    const found = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const part = walker.currentNode.parentElement;
+        if (!walker.currentNode.data.trim() || !part.checkVisibility()) continue;
+        if (/^(SCRIPT|STYLE|NOSCRIPT)$/.test(part.tagName) || part.closest("svg, .pale")) continue;
+        const [one, other] = [light(numbers(getComputedStyle(part).color)), light(behind(part))];
+        const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+        if (ratio < 4.5) found.push([walker.currentNode.data.slice(0, 40), ratio]);
+    }
+    return found;
+}"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_text_can_be_read(dark: bool, opened: Open, file_of: Callable[[str], Path]) -> None:
+    page = opened(file_of("bfs"), dark=dark).page
+    for number in range(1, len(TABS) + 1):
+        page.keyboard.press(str(number))
+        assert page.evaluate(CONTRASTS) == []
+
+
+def test_two_reports_are_compared(opened: Open, tmp_path: Path) -> None:
+    before, after = (copies(pl.Target(tiles=8), count=count) for count in (3, 5))
+    path = tmp_path / "both.html"
+    path.write_text(report_page(after, before=before, names=("a.json", "b.json"), title="both"))
+    page = opened(path).page
+    page.keyboard.press("0")
+    assert page.locator("#view").get_attribute("aria-label") == "Compare"
+    assert f"{before.cycles:,}" in view(page)
+    assert f"{after.cycles:,}" in view(page)
+
+
+@pytest.mark.parametrize(("kind", "begin"), [("PNG", b"\x89PNG"), ("SVG", b"<svg")])
+def test_pictures_are_saved(
+    kind: str, begin: bytes, opened: Open, file_of: Callable[[str], Path]
+) -> None:
+    page = opened(file_of("matvec"), "#tab=memory").page
+    page.locator(".plot").first.hover()
+    with page.expect_download() as download:
+        page.locator(".saves button", has_text=kind).first.click()
+    assert download.value.suggested_filename == f"memory-of-tiles.{kind.lower()}"
+    assert Path(download.value.path()).read_bytes().startswith(begin)

@@ -1,0 +1,67 @@
+"""poplite.ops.matmul.lower_bound: never above the cost model, and the plans are the same."""
+
+from __future__ import annotations
+
+import sys
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+import poplite as pl
+from helpers.depth import deep, examples
+from poplite.ops.matmul.exact import priced
+from poplite.ops.matmul.layout import Layout
+from poplite.ops.matmul.lower_bound import least_cycles
+from poplite.ops.matmul.plan import planned, ranked
+from poplite.ops.matmul.request import Request
+from poplite.ops.matmul.search import cheapest_ways
+
+
+def drawn(random: Random) -> tuple[pl.Target, Request]:
+    """Return a machine of few tiles, and a product."""
+    tiles = random.choice([1, 2, 3, 7, 16, 41, 100])
+    target = pl.Target(tiles=tiles, architecture=random.choice(["gc2", "gc200", "bow"]))
+    m, k, n = (random.choice([random.randint(1, 64), random.randint(1, 300)]) for _ in range(3))
+    element = random.choice([pl.FLOAT, pl.HALF])
+    result = random.choice([element, pl.FLOAT])
+    partials = random.choice([pl.FLOAT, result])
+    groups = random.choice([1, random.randint(1, 20)])
+    return target, Request(groups, m, k, n, element, result, partials, 0.6, ())
+
+
+@examples(150, quick=8)
+@given(random=st.randoms(use_true_random=False))
+def test_the_bound_is_never_above_the_cost_model(random: Random) -> None:
+    target, request = drawn(random)
+    for way in cheapest_ways(target, request):
+        least, exact = least_cycles(target, way), priced(target, way).total_cycles
+        assert least <= exact
+
+
+@examples(50)
+@given(random=st.randoms(use_true_random=False))
+def test_the_plan_is_the_first_of_all_that_are_priced(random: Random) -> None:
+    target, request = drawn(random)
+    assert planned(target, request) == ranked(target, request)[0]
+
+
+@pytest.mark.parametrize("element", [pl.FLOAT, pytest.param(pl.HALF, marks=deep)])
+def test_of_eight_ways_one_or_two_are_priced(
+    element: type[pl.ElementType[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def counted(target: pl.Target, way: Layout) -> Layout:
+        asked.append(way)
+        return priced(target, way)
+
+    monkeypatch.setattr(sys.modules[planned.__module__], "priced", counted)
+    planned.cache_clear()
+    for k in range(4):
+        planned(
+            pl.Target(),
+            Request(1, 512, 512 - 16 * k, 640, element, element, pl.FLOAT, 0.6, ()),
+        )
+    assert 4 <= len(asked) <= 8

@@ -1,0 +1,110 @@
+"""Calls as people make them who come from NumPy: each is refused in words that show the way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poplite as pl
+import poplite.named as ng
+from poplite.errors import (
+    AxisError,
+    ElementTypeError,
+    MissingAxisError,
+    SizeOverflowError,
+    TensorIndexError,
+)
+
+H, W, N = ng.make_axes({"H": 3, "W": 4, "N": 5})
+x = ng.placeholder([H, W], name="x")
+v = ng.variable([H], 1, name="v")
+i = ng.variable([H], 1, pl.INT, name="i")
+
+
+def computation(results: Any, *params: Any, **options: Any) -> ng.Computation:
+    return ng.make_transformer(tiles=4, **options).computation(results, *params)
+
+
+Call = Callable[[], Any]
+
+REFUSED: list[tuple[Call, type[Exception], str, str]] = [
+    (lambda: ng.sum(x, "H"), AxisError, "sum: 'H' is no axis", "axes.find('H') of (H:3, W:4)"),  # type: ignore[arg-type]
+    (lambda: ng.sum(x, ["H"]), AxisError, "sum: 'H' is no axis", "axes.find('H')"),  # type: ignore[list-item]
+    (lambda: ng.softmax(x, 1), AxisError, "softmax: 1 is no axis", "the axes are (H:3, W:4)"),  # type: ignore[arg-type]
+    (lambda: ng.constant([1, 2]), AxisError, "constant: an array of shape (2,) with 0 axes", "[H"),
+    (lambda: x[None], TensorIndexError, "axis 'H': None is no index", "ng.expand_dims(x, axis)"),
+    (lambda: x[H, [0, 2]], TensorIndexError, "axis 'H': [0, 2] is no index", "ng.concat joins"),
+    (lambda: x[x > 0], TensorIndexError, "axis 'H': a tensor is no index", "ng.where(p, x, 0)"),
+    (lambda: ng.concat([x, v], H), MissingAxisError, "concat: axes of 'v': no axis 'W' among", ""),
+    (lambda: ng.concat([v, i], H), ElementTypeError, "concat: FLOAT and INT are not mixed", "(i,"),
+    (lambda: ng.assign(v, x), MissingAxisError, "assign: axes of the target: no axis 'W'", ""),
+    (lambda: ng.assign(v, i), ElementTypeError, "assign: INT to FLOAT", "ng.cast(i, pl.FLOAT)"),
+    (lambda: ng.assign(i, 0.5), ElementTypeError, "assign: 0.5 beside INT", "a whole number"),
+    (lambda: ng.assign(i, 2**40), SizeOverflowError, "assign: 1099511627776 does not fit", ""),
+    (lambda: ng.assign(v, 1) + 1, AxisError, "<assign to 'v' (H:3)", "ng.sequential"),
+    (lambda: 2 * ng.repeat(2, v), AxisError, "<repeat 2 times> changes tensors", "ng.sequential"),
+    (lambda: computation(np.ones(3)), AxisError, "computation: an array of shape", "ng.constant"),
+    (lambda: computation(each for each in [x]), ElementTypeError, "computation: <generator", ""),
+    (lambda: computation(x, x, x), AxisError, "computation 'computation0': parameter 'x'", "once"),
+    (lambda: computation(v, map={"N": 2}), AxisError, "make_transformer: map has 'N'", "{N: "),
+    (lambda: computation(v, map={H: "all"}), AxisError, "make_transformer: map: axis 'H' in", ""),
+    (
+        lambda: computation(ng.variable([H], map={W: "tiles"}, name="u")).program,
+        MissingAxisError,
+        "map of 'u': no axis 'W' among (H:3)",
+        "the axes are (H:3)",
+    ),
+    (
+        lambda: computation(ng.variable([H], map={W: 2}, name="u")).program,
+        MissingAxisError,
+        "map of 'u': no axis 'W' among (H:3)",
+        "the axes are (H:3)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "kind", "what", "fix"), REFUSED, ids=range(len(REFUSED)))
+def test_a_call_is_refused_and_the_way_is_shown(
+    call: Call, kind: type[pl.PopliteError], what: str, fix: str
+) -> None:
+    with pytest.raises(kind) as caught:
+        call()
+    assert type(caught.value) is kind
+    assert caught.value.what.startswith(what)
+    assert fix in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        ("T", "ng.axes_with_order(x, [W, H])"),
+        ("sum", "ng.sum(x, reduction_axes=[H])"),
+        ("reshape", "ng.flatten(x, axes) and ng.unflatten(x)"),
+        ("sqrt", "ng.sqrt(x, ...)"),
+        ("astype", "ng.cast(x, pl.INT)"),
+    ],
+)
+def test_attributes_of_arrays_name_what_stands_for_them(name: str, way: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(way)) as caught:
+        getattr(x + 1, name)
+    assert "a named tensor has no" in str(caught.value)
+    assert not hasattr(x, "colour")
+
+
+def test_a_grid_may_have_axes_that_a_tensor_has_not() -> None:
+    """Such a tensor lies on the first tile of each row of blocks."""
+    u = ng.variable([H], map={H: 2, W: 2}, name="u")
+    device = ng.make_transformer(tiles=4)
+    work = device.computation(u)
+    mapping = device.graph.tile_mapping(work.tensor(u))
+    assert [tile for tile in range(4) if mapping.ptr[tile] < mapping.ptr[tile + 1]] == [0, 2]
+
+
+def test_a_transformer_says_what_it_has() -> None:
+    device = ng.make_transformer(tiles=4)
+    device.computation(v)
+    assert repr(device) == "<Transformer of 4 tiles, 1 computation>"

@@ -1,0 +1,240 @@
+"""The regions picture: operations as text, captions, fields with their copies, and drawings."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+import poplite as pl
+from poplite.errors import PopliteError, SizeOverflowError, UnknownName
+from poplite.viz.draw.terminal import Style
+from poplite.viz.regions import frames
+from poplite.viz.regions.field import FieldCopies, frames_of_field
+from poplite.viz.regions.frames import RegionFrames, frames_of
+from poplite.viz.regions.operations import applied, read_operation
+from poplite.viz.regions.page import regions_page
+from poplite.viz.regions.svg import draw_regions_svg
+from poplite.viz.regions.text import draw_regions_text
+from poplite.viz.regions.words import captions
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def plate(rows: int = 4, columns: int = 6, name: str = "x") -> pl.Tensor:
+    return pl.Graph(pl.Target(tiles=4)).add_variable(
+        pl.FLOAT, (rows, columns), name, mapping="linear"
+    )
+
+
+def shown(tensor: pl.Tensor, *operations: str) -> RegionFrames:
+    return frames_of(tensor, [read_operation(text) for text in operations])
+
+
+@pytest.mark.parametrize(
+    ("text", "as_shown"),
+    [
+        ("2:5, ::2", "[2:5, ::2]"),
+        ("[..., -1]", "[..., -1]"),
+        (" dim_shuffle 1,0", "dimShuffle(1, 0)"),
+        ("DIMSHUFFLE(1, 0)", "dimShuffle(1, 0)"),
+        ("reshape [4, 6]", "reshape(4, 6)"),
+        ("flatten()", "flatten()"),
+        ("concat my bias 1", "concat('my bias', 1)"),
+        ("concat('bias', 1)", "concat('bias', 1)"),
+        ("concat bias", "concat('bias', 0)"),
+        ("reinterpret int32", "reinterpret(INT)"),
+    ],
+)
+def test_operations_are_read(text: str, as_shown: str) -> None:
+    assert read_operation(text).text == as_shown
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("reverze 0", r"no operation 'reverze' \(did you mean 'reverse'\?\)"),
+        ("slice 1", "'slice 1' is not written as slice is"),
+        ("broadcast 2 a", "'broadcast 2 a' is not written as broadcast is"),
+        ("reverse __import__('os')", "is not written as reverse is"),
+        ("reinterpret FLAOT", r"no element type 'FLAOT' \(did you mean 'FLOAT'\?\)"),
+        ("concat", "'concat' names no variable"),
+        ("__import__('os')", "no operation '__import__'"),
+        ("2:x", "'2:x' is not an index"),
+        ("(print())", "is not an index"),
+    ],
+)
+def test_what_is_no_operation_is_refused(text: str, match: str) -> None:
+    with pytest.raises(PopliteError, match=match) as caught:
+        read_operation(text)
+    assert caught.value.fix
+
+
+def test_operations_refuse_what_tensors_refuse() -> None:
+    with pytest.raises(PopliteError, match="dimension 2"):
+        applied(plate(), read_operation("reverse 2"))
+    with pytest.raises(UnknownName, match="no variable 'y'"):
+        applied(plate(), read_operation("concat y"))
+
+
+def test_captions_count_intervals_and_say_what_they_were() -> None:
+    found = shown(plate(49, 20), "dimShuffle 1,0", "0", "broadcast 2 0")
+    assert [captions(found, k, times="x") for k in range(4)] == [
+        ["x: float32[49, 20], 1 interval of 980 elements", "on 4 tiles (0-3); contiguous"],
+        [
+            "dimShuffle(1, 0): float32[20, 49], 20 x 49 intervals of 1 element (were 1 of 980)",
+            "on 4 tiles (0-3); not contiguous: a vertex field is put together from 980 places",
+        ],
+        [
+            "[0]: float32[49], 49 intervals of 1 element (were 980 of 1)",
+            "on 4 tiles (0-3); not contiguous: a vertex field is put together from 49 places",
+        ],
+        [
+            "broadcast(2, 0): float32[98], 98 intervals of 1 element (were 49 of 1)",
+            "on 4 tiles (0-3); not contiguous: a vertex field is put together from 98 places",
+        ],
+    ]
+
+
+def test_intervals_of_several_lengths_and_none() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    x = graph.add_variable(pl.INT, (5,), "x", mapping=0)
+    graph.add_variable(pl.INT, (2,), "y")
+    found = shown(x, "concat y 0", "0:0")
+    assert captions(found, 1)[0].endswith("2 intervals of 2 to 5 elements (were 1 of 5)")
+    assert "on 1 tile (0), 2 elements unmapped" in captions(found, 1)[1]
+    assert "int32[0], no elements (were 2)" in captions(found, 2)[0]
+    assert draw_regions_svg(found).count('class="frame"') == 3
+    assert "[5, 7)    y[0, 2)   none" in draw_regions_text(found)
+
+
+def test_too_many_intervals_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames, "MOST_INTERVALS", 10)
+    with pytest.raises(SizeOverflowError, match="has 24 intervals, but at most 10 can be drawn"):
+        shown(plate(), "dimShuffle 1,0")
+
+
+def test_text_fits_its_width() -> None:
+    found = shown(plate(name="model/block4/convolution/branch2/weights"), "dimShuffle 1,0")
+    for width in (60, 80, 160):
+        for ascii_only in (False, True):
+            text = draw_regions_text(found, Style(width=width, ascii_only=ascii_only))
+            assert max(map(len, text.splitlines())) <= width
+            assert text.isascii() or not ascii_only
+    assert "more; -o FILE.txt" in draw_regions_text(found)
+    assert "more; -o FILE.txt" not in draw_regions_text(found, Style(full=True))
+
+
+def test_svg_draws_an_element_each_and_a_ribbon_for_each_interval() -> None:
+    found = shown(plate(), "dimShuffle 1,0")
+    root = ET.fromstring(draw_regions_svg(found))
+    _, turned = (g for g in root.iter(f"{SVG}g") if g.attrib["class"] == "frame")
+    tips = [title.text for title in turned.iter(f"{SVG}title")]
+    assert tips[:3] == [
+        "element 0 of x, tile 0",
+        "element 6 of x, tile 1",
+        "element 12 of x, tile 2",
+    ]
+    assert len(tips) == 24
+    ribbons = [p for p in turned.iter(f"{SVG}path") if p.attrib["class"].startswith("ribbon")]
+    assert len(ribbons) == 24
+    assert "data-key" not in draw_regions_svg(found)
+
+
+def test_large_frames_are_drawn_in_blocks_and_say_so() -> None:
+    picture = draw_regions_svg(shown(plate(90, 100), "0:10", "dimShuffle 1,0"))
+    assert picture.count("blocks, ribbons as 64 parts") == 2  # 9,000 elements; 1,000 intervals
+    assert "drawn as 64 \u00d7 64 blocks" in picture
+    assert len(picture) < 300_000
+
+
+class Sum(pl.Vertex):
+    """Reads a vector and a list, and writes one."""
+
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    rows: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
+    out: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        """Leave everything as it is."""
+
+
+def field(words: str) -> FieldCopies:
+    """What is said of a field of a graph in which tile k has the rows 4k to 4k + 4 of x."""
+    graph = pl.Graph(pl.Target(tiles=4))
+    x = graph.add_variable(pl.FLOAT, (16, 8), "x", mapping="linear")
+    columns = graph.add_variable(pl.FLOAT, (4, 4), "columns")
+    for tile in range(4):
+        graph.set_tile_mapping(columns[:, tile], tile)
+    work = graph.add_compute_set("my.work")
+    graph.add_vertex(work, Sum, tile=1, x=x[4], rows=x[2:6, 1:3], out=columns[:, 1])
+    graph.add_vertex(work, Sum, tile=1, x=x[4:6, 3], rows=[x[0], x[1]], out=columns[1])
+    graph.add_vertex(work, Sum, tile=2, x=x[0], rows=x[8:9], out=columns[:2, :2].flatten())
+    found = frames_of_field(graph, words).field
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("words", "places", "away", "copied"),
+    [
+        ("my.work#0.x", (1,), 0, 0),
+        ("my.work.x", (1,), 0, 0),
+        ("my.work#1.x", (2,), 0, 8),  # two elements of its tile that lie apart
+        ("my.work#2.x", (1,), 32, 0),  # all from another tile: it lands in its order
+        ("my.work#0.rows", (1, 1, 1, 1), 16, 0),  # two rows of its tile, two of another
+        ("my.work#0.out", (1,), 0, 0),  # a column, and all that its tile has: consecutive there
+        ("my.work#1.out", (4,), 12, 4),
+        ("my.work#2.out", (4,), 16, 0),
+    ],
+)
+def test_fields_tell_the_copies_they_force(
+    words: str, places: tuple[int, ...], away: int, copied: int
+) -> None:
+    found = field(words)
+    assert (found.places, found.away_bytes, found.copied_bytes) == (places, away, copied)
+
+
+def test_fields_are_told_in_sentences() -> None:
+    assert field("my.work#0.x").lines() == [
+        "Sum on tile 1 reads 32 B as 1 edge",
+        "nothing is copied: it is used where it lies",
+    ]
+    assert field("my.work#1.out").lines() == [
+        "Sum on tile 1 writes 16 B as 1 edge",
+        "it is put together from 4 places",
+        "12 B go to other tiles (0, 2-3)",
+        "4 B are copied on tile 1, as they lie apart",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "match"),
+    [
+        ("my.wrok#0.x", r"no compute set 'my.wrok' \(did you mean 'my.work'\?\)"),
+        ("my.work#3.x", "compute set 'my.work' has no vertex 3"),
+        ("my.work#0.rose", r"Sum has no edge field 'rose' \(did you mean 'rows'\?\)"),
+        ("x", "no compute set ''"),
+    ],
+)
+def test_unknown_fields_are_refused(words: str, match: str) -> None:
+    with pytest.raises(UnknownName, match=match):
+        field(words)
+
+
+def test_a_field_of_a_large_variable_is_drawn_near_its_elements() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    x = graph.add_variable(pl.FLOAT, (1000, 8), "x", mapping="linear")
+    graph.add_vertex(graph.add_compute_set("work"), Sum, tile=1, x=x[500:502, 3])
+    picture = draw_regions_svg(frames_of_field(graph, "work.x"))
+    assert "x: elements 4,000 to 4,014 of 8,000" in picture
+
+
+def test_a_page_has_keys_and_no_markup_of_names() -> None:
+    page = regions_page(shown(plate(name="</script><b>"), "1:3"), "poplite-viz regions ...")
+    assert "<b>" not in page
+    assert page.count("</script>") == 3  # the JSON, and two scripts
+    keys = re.findall(r'class="element" data-key="(\d+)"', page)
+    assert keys == [str(k) for k in [*range(24), *range(6, 18)]]
+    assert "prefers-reduced-motion" in page
