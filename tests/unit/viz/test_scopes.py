@@ -16,9 +16,7 @@ from poplite.viz.ops.scopes import SORTS, Scope, scope_tree, scopes_json
 from poplite.viz.ops.text import draw_scopes_text, scopes_csv
 
 
-def report_of(
-    names: dict[str, str], kind: Literal["execute", "copy", "host"] = "execute"
-) -> pl.Report:
+def report_of(names: dict[str, str], kind: Literal["execute", "copy"] = "execute") -> pl.Report:
     """The report of copies, which are renamed; `names` maps theirs to the operation of each."""
     graph = pl.Graph(pl.Target(tiles=2))
     with graph.scope("net/layer1"):
