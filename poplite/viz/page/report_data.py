@@ -170,7 +170,8 @@ def _memory(memory: Memory | None, arrays: Arrays, *, addresses: bool) -> dict[s
     if memory is None:
         return None
     kept: Sequence[Any] = memory.addresses if addresses else ()
-    places: list[Any] = [arrays.add(each.array()) for each in kept] or [None] * len(memory.held)
+    nowhere: list[dict[str, int] | None] = [None] * len(memory.held)
+    places = [arrays.add(each.array()) for each in kept] or nowhere
     return {
         "needed": arrays.add(memory.including_gaps.array()),
         "addressed": bool(kept),

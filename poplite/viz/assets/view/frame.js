@@ -132,6 +132,17 @@ function start() {
     readAddress();
     render();
   });
+  // Paper is light.
+  let screen = "light";
+  addEventListener("beforeprint", () => {
+    screen = document.documentElement.dataset.theme;
+    setTheme("light");
+    render();
+  });
+  addEventListener("afterprint", () => {
+    setTheme(screen);
+    render();
+  });
   let width = innerWidth;
   addEventListener("resize", () => {
     if (innerWidth === width) return;

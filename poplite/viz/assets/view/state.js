@@ -19,7 +19,7 @@ const BY = {
 
 // Words that a choice may have; the first is its default, and stays out of the address.
 const CHOICES = {
-  tab: TABS,
+  tab: DATA.reports.length > 1 ? ["compare", ...TABS.slice(0, -1)] : TABS,
   by: Object.keys(BY),
   from: ["", "zero", "least"],
   rows: ["number", "most"],
