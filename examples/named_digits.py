@@ -106,7 +106,7 @@ class Step(NamedTuple):
     x: ng.Op
     label: ng.Op
     loss: ng.Op
-    update: ng.Op
+    update: Any
 
 
 def step_of(model: Model) -> Step:

@@ -16,6 +16,7 @@ from types import ModuleType
 import pytest
 from hypothesis import settings
 
+from helpers.browser import browser as browser, opened as opened  # fixtures
 from helpers.depth import USUAL
 from helpers.scripts import script
 from helpers.vertex_classes import Key, all_classes

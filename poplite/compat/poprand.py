@@ -22,6 +22,10 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.graph.tensor.text import type_and_shape
+from poplite.ops.operands import FLOATS, INTEGERS
+from poplite.ops.random.checks import drawn_type, threshold
+from poplite.ops.random.normals import normal_fields, truncated_fields
+from poplite.ops.random.numbers import CHOSEN, integer_fields, uniform_fields
 from poplite.program import Copy, Sequence as Steps
 from poplite.source import here
 from poplite.text import of_type
@@ -39,8 +43,7 @@ def _state(graph: Graph) -> Tensor:
     return of_variable(top, top.variables[_STATES[top]])
 
 
-def _seeded(graph: Graph, seed: Tensor, modifier: int, key: Tensor, prog: Steps) -> Tensor:
-    """Record that a key becomes that of a seed and its modifier."""
+def _check_seed(seed: Tensor) -> None:
     if not isinstance(seed, Tensor) or seed.element_type is not UNSIGNED_INT or seed.shape != (2,):
         raise ElementTypeError(
             "poprand: a seed is two words of UNSIGNED_INT",
@@ -48,6 +51,10 @@ def _seeded(graph: Graph, seed: Tensor, modifier: int, key: Tensor, prog: Steps)
             found=type_and_shape(seed) if isinstance(seed, Tensor) else of_type(seed),
             fix="graph.add_variable(pl.UNSIGNED_INT, (2,), 'seed', mapping=0)",
         )
+
+
+def _seeded(graph: Graph, seed: Tensor, modifier: int, key: Tensor, prog: Steps) -> Tensor:
+    """Record that a key becomes that of a seed and its modifier."""
     words = np.array([0, modifier % 2**32], np.uint32)
     (tile, *_) = graph.tile_mapping(key).tiles.tolist()
     rest = graph.add_constant(UNSIGNED_INT, (2,), words, "poprand/modifier", mapping=tile)
@@ -56,16 +63,11 @@ def _seeded(graph: Graph, seed: Tensor, modifier: int, key: Tensor, prog: Steps)
 
 
 def _key(graph: Graph, seed: Tensor | None, modifier: int, prog: Steps) -> Tensor:
+    """Return what is drawn from; everything else has been checked, so that it is used."""
     if seed is None:
         return _state(graph)
+    _check_seed(seed)
     return _seeded(graph, seed, modifier, ops.random.key(graph, 0, "poprand/key"), prog)
-
-
-def _out(graph: Graph, reference: Tensor, out_type: ElementTypeLike, name: str) -> Tensor:
-    """Return a new variable that lies as the reference."""
-    made = graph.add_variable(element_type(out_type), reference.shape, name)
-    graph.set_tile_mapping(made, graph.tile_mapping(reference))
-    return made
 
 
 def setSeed(
@@ -83,6 +85,7 @@ def setSeed(
     Raises:
         ElementTypeError: for another seed.
     """
+    _check_seed(master_seed)
     _seeded(graph, master_seed, seed_modifier, _state(graph), prog)
 
 
@@ -108,12 +111,34 @@ def uniform(
     >>> sorted(set(engine.read(dice).tolist()))
     [1, 2, 3, 4, 5, 6]
     """
-    key, name = _key(graph, seed, seed_modifier, prog), debug_context or "uniform"
-    out = _out(graph, reference, out_type, name)
-    if out.element_type.is_floating_point:
-        return ops.random.uniform(key, None, min_val, max_val, out=out, name=name, program=prog)
+    element, name = element_type(out_type), debug_context or "uniform"
+    shape, mapping = reference.shape, graph.tile_mapping(reference)
+    if element.is_floating_point:
+        drawn_type("poprand.uniform", shape, element, FLOATS, None)
+        uniform_fields("poprand.uniform", element, min_val, max_val)
+        return ops.random.uniform(
+            _key(graph, seed, seed_modifier, prog),
+            shape,
+            min_val,
+            max_val,
+            element_type=element,
+            mapping=mapping,
+            name=name,
+            program=prog,
+        )
     low, past = int(min_val), int(max_val) + 1
-    return ops.random.integers(key, None, low, past, out=out, name=name, program=prog)
+    drawn_type("poprand.uniform", shape, element, INTEGERS, None)
+    integer_fields("poprand.uniform", element, low, past)
+    return ops.random.integers(
+        _key(graph, seed, seed_modifier, prog),
+        shape,
+        low,
+        past,
+        element_type=element,
+        mapping=mapping,
+        name=name,
+        program=prog,
+    )
 
 
 def bernoulli(
@@ -127,9 +152,18 @@ def bernoulli(
     debug_context: str = "",
 ) -> Tensor:
     """Record 1 with a probability, and 0 otherwise, `poprand::bernoulli`."""
-    key, name = _key(graph, seed, seed_modifier, prog), debug_context or "bernoulli"
-    out = _out(graph, reference, out_type, name)
-    return ops.random.bernoulli(key, None, prob, out=out, name=name, program=prog)
+    element = drawn_type("poprand.bernoulli", reference.shape, out_type, CHOSEN, None)
+    threshold("poprand.bernoulli", "prob", prob)
+    mapping = graph.tile_mapping(reference)
+    return ops.random.bernoulli(
+        _key(graph, seed, seed_modifier, prog),
+        reference.shape,
+        prob,
+        element_type=element,
+        mapping=mapping,
+        name=debug_context or "bernoulli",
+        program=prog,
+    )
 
 
 def normal(
@@ -144,9 +178,19 @@ def normal(
     debug_context: str = "",
 ) -> Tensor:
     """Record normal numbers, `poprand::normal`."""
-    key, name = _key(graph, seed, seed_modifier, prog), debug_context or "normal"
-    out = _out(graph, reference, out_type, name)
-    return ops.random.normal(key, None, mean, std_dev, out=out, name=name, program=prog)
+    element = drawn_type("poprand.normal", reference.shape, out_type, FLOATS, None)
+    normal_fields("poprand.normal", mean, std_dev)
+    mapping = graph.tile_mapping(reference)
+    return ops.random.normal(
+        _key(graph, seed, seed_modifier, prog),
+        reference.shape,
+        mean,
+        std_dev,
+        element_type=element,
+        mapping=mapping,
+        name=debug_context or "normal",
+        program=prog,
+    )
 
 
 def truncatedNormal(
@@ -162,10 +206,19 @@ def truncatedNormal(
     debug_context: str = "",
 ) -> Tensor:
     """Record normal numbers within `alpha` deviations, `poprand::truncatedNormal`."""
-    key, name = _key(graph, seed, seed_modifier, prog), debug_context or "truncatedNormal"
-    out = _out(graph, reference, out_type, name)
+    element = drawn_type("poprand.truncatedNormal", reference.shape, out_type, FLOATS, None)
+    truncated_fields("poprand.truncatedNormal", mean, std_dev, alpha)
+    mapping = graph.tile_mapping(reference)
     return ops.random.truncated_normal(
-        key, None, mean, std_dev, alpha, out=out, name=name, program=prog
+        _key(graph, seed, seed_modifier, prog),
+        reference.shape,
+        mean,
+        std_dev,
+        alpha,
+        element_type=element,
+        mapping=mapping,
+        name=debug_context or "truncatedNormal",
+        program=prog,
     )
 
 
@@ -184,9 +237,12 @@ def dropout(
 
     The result lies as the reference, which has the shape of the input.
     """
-    key, name = _key(graph, seed, seed_modifier, prog), debug_context or "dropout"
-    out = _out(graph, reference, input.element_type, name)
+    name, mapping = debug_context or "dropout", graph.tile_mapping(reference)
+    threshold("poprand.dropout", "keep_probability", keep_probability)
+    scaled = input * scale
+    key = _key(graph, seed, seed_modifier, prog)
     kept = ops.random.bernoulli(
-        key, out.shape, keep_probability, mapping=graph.tile_mapping(out), program=prog
+        key, reference.shape, keep_probability, mapping=mapping, program=prog
     )
-    return ops.map(ops.where(kept, input * scale, 0), out=out, name=name, program=prog)
+    out = graph.add_variable(input.element_type, reference.shape, name, mapping=mapping)
+    return ops.map(ops.where(kept, scaled, 0), out=out, name=name, program=prog)

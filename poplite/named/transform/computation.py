@@ -94,6 +94,7 @@ class Computation:
     @property
     def program(self) -> Sequence:
         """Its steps."""
+        self._transformer.check_has(self)
         if self._program is None:
             device = self._transformer
             for each in self.params:
@@ -214,6 +215,7 @@ class Computation:
             AxisError: for another number of values.
             AxisLengthError: for an array of another shape.
         """
+        self._transformer.check_has(self)
         given = self._given(values, feed_dict)
         engine = self._transformer.engine_for(self)
         for param, value in zip(self.params, given, strict=True):

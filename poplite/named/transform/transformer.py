@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from poplite.errors import InvalidOption
+from poplite.errors import AxisError, InvalidOption
 from poplite.graph.graph import Graph
 from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.tensor import Tensor
@@ -118,7 +118,7 @@ class Transformer:
         return self._engine
 
     def reset(self) -> None:
-        """Forget all computations and all state."""
+        """Forget all computations, which cannot be called any more, and all state."""
         self._reset()
 
     def close(self) -> None:
@@ -141,6 +141,16 @@ class Transformer:
     def fuse(self) -> str:
         """How what is stored is decided."""
         return self._fuse
+
+    def check_has(self, computation: Computation) -> None:
+        """Raise AxisError for a computation that was forgotten."""
+        if computation not in self._computations:
+            raise AxisError(
+                f"computation '{computation.name}': its transformer was closed or reset",
+                at=here(),
+                found=f"it was made at {computation.line}",
+                fix="device.computation(results, ...) makes another one",
+            )
 
     def engine_for(self, computation: Computation) -> Engine:
         """Return the engine, with the program of a computation."""

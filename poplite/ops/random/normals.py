@@ -59,7 +59,7 @@ def normal(
     """
     what = "ops.random.normal"
     found = drawn_type(what, shape, element_type, FLOATS, out)
-    numbers = _mean_and_deviation(what, mean, deviation)
+    numbers = normal_fields(what, mean, deviation)
     draw = Drawing(what, key, name, program)
     return draw.new(Normal, numbers, shape, found, out, mapping)
 
@@ -110,16 +110,23 @@ def truncated_normal(
     """
     what = "ops.random.truncated_normal"
     found = drawn_type(what, shape, element_type, FLOATS, out)
-    numbers = _mean_and_deviation(what, mean, deviation)
-    most = float(rounded(what, "bound", bound, np.dtype(np.float32)))
-    if not most > 0:
-        raise beside(what, "bound", bound, "above 0")
-    numbers |= {"bound": most, "share": math.erf(most / math.sqrt(2))}
+    numbers = truncated_fields(what, mean, deviation, bound)
     draw = Drawing(what, key, name, program)
     return draw.new(TruncatedNormal, numbers, shape, found, out, mapping)
 
 
-def _mean_and_deviation(what: str, mean: float, deviation: float) -> dict[str, float]:
+def truncated_fields(what: str, mean: float, deviation: float, bound: float) -> dict[str, float]:
+    """Return the fields of vertices that draw normal numbers within a bound, or refuse these."""
+    numbers = normal_fields(what, mean, deviation)
+    most = float(rounded(what, "bound", bound, np.dtype(np.float32)))
+    if not most > 0:
+        raise beside(what, "bound", bound, "above 0")
+    numbers |= {"bound": most, "share": math.erf(most / math.sqrt(2))}
+    return numbers
+
+
+def normal_fields(what: str, mean: float, deviation: float) -> dict[str, float]:
+    """Return the fields of vertices that draw normal numbers, or refuse these."""
     single = np.dtype(np.float32)
     numbers = {
         "mean": float(rounded(what, "mean", mean, single)),

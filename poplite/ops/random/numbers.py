@@ -17,6 +17,9 @@ from poplite.source import here
 from poplite.types import BOOL, FLOAT, INT, ElementTypeLike
 from poplite.vertices.random import Bernoulli, Integers, Uniform
 
+CHOSEN: tuple[ElementClass, ...] = (BOOL, *FLOATS, *INTEGERS)
+"""Types of true and false, or 1 and 0."""
+
 
 def uniform(
     key: Tensor,
@@ -63,19 +66,26 @@ def uniform(
     """
     what = "ops.random.uniform"
     found = drawn_type(what, shape, element_type, FLOATS, out)
-    dtype = found.dtype
+    numbers = uniform_fields(what, found, low, high)
+    draw = Drawing(what, key, name, program)
+    return draw.new(Uniform, numbers, shape, found, out, mapping)
+
+
+def uniform_fields(
+    what: str, element_type: ElementClass, low: float, high: float
+) -> dict[str, object]:
+    """Return the fields of vertices that draw between two numbers, or refuse these."""
+    dtype = element_type.dtype
     least, most = rounded(what, "low", low, dtype), rounded(what, "high", high, dtype)
     width = float(most) - float(least)
     if not 0 < width <= LARGEST:
         raise InvalidOption(
-            f"{what}: low {low!r} and high {high!r} are no range of {found!r}",
+            f"{what}: low {low!r} and high {high!r} are no range of {element_type!r}",
             at=here(),
             found=f"rounded they are {least} and {most}, {width:g} apart",
             fix="low below high, such as low=0.0, high=1.0",
         )
-    numbers = {"low": float(least), "scale": width, "last": float(np.nextafter(most, least))}
-    draw = Drawing(what, key, name, program)
-    return draw.new(Uniform, numbers, shape, found, out, mapping)
+    return {"low": float(least), "scale": width, "last": float(np.nextafter(most, least))}
 
 
 def integers(
@@ -124,7 +134,14 @@ def integers(
     """
     what = "ops.random.integers"
     found = drawn_type(what, shape, element_type, INTEGERS, out)
-    limits = np.iinfo(found.dtype.name)
+    numbers = integer_fields(what, found, low, high)
+    draw = Drawing(what, key, name, program)
+    return draw.new(Integers, numbers, shape, found, out, mapping)
+
+
+def integer_fields(what: str, element_type: ElementClass, low: int, high: int) -> dict[str, object]:
+    """Return the fields of vertices that draw whole numbers of a range, or refuse it."""
+    limits = np.iinfo(element_type.dtype.name)
     least = count_of(what, "low", low, int(limits.min), int(limits.max) + 1)
     most = count_of(what, "high", high, int(limits.min), int(limits.max) + 2)
     if not 0 < most - least <= TWO_32:
@@ -134,8 +151,7 @@ def integers(
             fix=f"at least 1, and at most 2^32: high={least + 10}",
         )
     signed = (least + (1 << 63)) % (1 << 64) - (1 << 63)
-    draw = Drawing(what, key, name, program)
-    return draw.new(Integers, {"low": signed, "range": most - least}, shape, found, out, mapping)
+    return {"low": signed, "range": most - least}
 
 
 def bernoulli(
@@ -177,8 +193,7 @@ def bernoulli(
     np.True_
     """
     what = "ops.random.bernoulli"
-    types: tuple[ElementClass, ...] = (BOOL, *FLOATS, *INTEGERS)
-    found = drawn_type(what, shape, element_type, types, out)
+    found = drawn_type(what, shape, element_type, CHOSEN, out)
     limit = threshold(what, "probability", probability)
     draw = Drawing(what, key, name, program)
     return draw.new(Bernoulli, {"threshold": limit}, shape, found, out, mapping)

@@ -22,7 +22,7 @@ def draw_changes_svg(diff: ReportDiff, top: int) -> SvgText:
     """Draw what changed; the bars of one kind of number have one scale.
 
     >>> picture = draw_changes_svg(ReportDiff((), (Change("blur", 200, 96),), (), ()), 5)
-    >>> "blur: 200 -> 96, -104" in picture
+    >>> "blur: 200 -&gt; 96, -104" in picture
     True
     """
     sections = {title: changes[:top] for title, changes in diff.sections().items() if changes}
@@ -32,7 +32,7 @@ def draw_changes_svg(diff: ReportDiff, top: int) -> SvgText:
     rows = len(listed) + 2 * len(sections)
     height = MARGIN + 40 + ROW * max(1, rows)
     canvas = Canvas(round(max(420, left + 2 * HALF + 160 + MARGIN)), height, title="what changed")
-    y = MARGIN + 14
+    y: float = MARGIN + 14
     if not sections:
         canvas.text(MARGIN, y, "no change in steps, phases or memory", "head ink")
     for title, changes in sections.items():

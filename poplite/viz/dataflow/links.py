@@ -151,7 +151,8 @@ def links_of(graph: Graph, program: Program | None = None) -> Links:
         place_of(key)
     table = np.array(flows, np.int64).reshape(-1, 4)
     steps = program.num_steps if program is not None else 0
-    return Links(tuple(items), *table.T, tuple(fields)[1:], steps)
+    tail, head, size, through = table.T
+    return Links(tuple(items), tail, head, size, through, tuple(fields)[1:], steps)
 
 
 def _operations(graph: Graph) -> dict[Thing, str]:

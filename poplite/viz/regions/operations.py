@@ -69,7 +69,7 @@ FORMS = {
     "flatten": _Form(0, 2, "flatten", lambda t, n: t.flatten(*n)),
     "reverse": _Form(1, 1, "reverse DIM", lambda t, n: t.reverse(*n)),
     "subSample": _Form(2, 2, "subSample STRIDE DIM", lambda t, n: t.sub_sample(*n)),
-    "upsample": _Form(2, 2, "upsample SCALE DIM", lambda t, n: t.upsample(*n)),
+    "upsample": _Form(2, 2, "upsample SCALE DIM", lambda t, n: t.upsample(n[0], n[1])),
     "broadcast": _Form(2, 2, "broadcast N DIM", lambda t, n: t.broadcast(*n)),
     "expand": _Form(1, 99, "expand 0", lambda t, n: t.expand(n)),
 }

@@ -98,8 +98,8 @@ def _boxes(rows: list[list[int]]) -> Iterator[tuple[int, int, int, int, int]]:
         for closed in sorted(open_boxes.keys() - runs):
             first = open_boxes.pop(closed)
             yield closed[0], first, closed[1], number - first, closed[2]
-        for run in runs:
-            open_boxes.setdefault(run, number)
+        for begun in runs:
+            open_boxes.setdefault(begun, number)
 
 
 def _tip(steps: StepList, row: StepRow) -> str:

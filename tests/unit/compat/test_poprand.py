@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -92,3 +94,38 @@ def test_another_seed_is_refused(bench: Bench) -> None:
         pl.ElementTypeError, match=r"two words of UNSIGNED_INT[\s\S]*float32\[9, 7\]"
     ):
         poprand.setSeed(bench.graph, bench.reference, 0, bench.prog)
+
+
+def refused(bench: Bench) -> dict[str, Callable[[pl.Tensor | None], object]]:
+    """Return draws that are refused, each of a seed or of the state of the graph."""
+    graph, reference, prog = bench.graph, bench.reference, bench.prog
+    f, i = pl.FLOAT, pl.INT
+    return {
+        "no range": lambda s: poprand.uniform(graph, s, 0, reference, f, 1, 1, prog),
+        "no integers": lambda s: poprand.uniform(graph, s, 0, reference, i, 6, 1, prog),
+        "bool": lambda s: poprand.uniform(graph, s, 0, reference, pl.BOOL, 0, 1, prog),
+        "probability": lambda s: poprand.bernoulli(graph, s, 0, reference, f, 1.5, prog),
+        "deviation": lambda s: poprand.normal(graph, s, 0, reference, f, 0, -1, prog),
+        "of integers": lambda s: poprand.normal(graph, s, 0, reference, i, 0, 1, prog),
+        "alpha": lambda s: poprand.truncatedNormal(graph, s, 0, reference, f, 0, 1, 0, prog),
+        "keep": lambda s: poprand.dropout(graph, s, 0, reference, reference, 2, 1, prog),
+    }
+
+
+@pytest.mark.parametrize("name", refused(Bench()))
+@pytest.mark.parametrize("has_seed", [True, False])
+def test_a_refused_draw_leaves_the_graph_as_it_was(bench: Bench, name: str, has_seed: bool) -> None:
+    before = len(bench.graph.variables)
+    with pytest.raises((pl.ElementTypeError, pl.InvalidOption)):
+        refused(bench)[name](bench.seed if has_seed else None)
+    assert len(bench.graph.variables) == before
+    assert not bench.prog.children
+
+
+def test_another_seed_is_refused_before_anything_is_made(bench: Bench) -> None:
+    before = len(bench.graph.variables)
+    with pytest.raises(pl.ElementTypeError, match="two words"):
+        poprand.normal(bench.graph, bench.reference, 0, bench.reference, pl.FLOAT, 0, 1, bench.prog)
+    with pytest.raises(pl.ElementTypeError, match="two words"):
+        poprand.setSeed(bench.graph, bench.reference, 0, bench.prog)
+    assert len(bench.graph.variables) == before

@@ -122,6 +122,10 @@ def test_a_reset_forgets_state_and_computations() -> None:
         device.computation(ng.assign(w, w + 1))()
         device.reset()
         assert device.computation(w)() == 1
+        kept = device.computation(w + 1)
+    for use in (kept, kept.report, kept.explain, lambda: kept.program, lambda: kept.tensor(w)):
+        with pytest.raises(AxisError, match="'computation1': its transformer was closed or reset"):
+            use()
 
 
 def test_lengths_are_needed_at_the_first_call_only() -> None:

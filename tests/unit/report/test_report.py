@@ -540,8 +540,8 @@ def test_names_of_reports_stand_above_their_columns(report: Report) -> None:
         "change",
     ]
     # Names that would be cut to the same, or leave no room, are told on lines of their own.
-    long = [f"{'a' * 30}{k}{'b' * 30}" for k in "12"]
-    for names, width in ((("base.json", "later.json"), 40), (tuple(long), None)):
+    long = f"{'a' * 30}1{'b' * 30}", f"{'a' * 30}2{'b' * 30}"
+    for names, width in ((("base.json", "later.json"), 40), (long, None)):
         lines = diff.text(names, width=width).splitlines()
         assert lines[:2] == [f"before  {names[0]}", f"after   {names[1]}"]
         assert lines[2].split() == ["before", "after", "change"]

@@ -20,14 +20,16 @@ from poplite.viz.compare.svg import draw_changes_svg
 from poplite.viz.draw.terminal import Style
 
 
-def report_of(times: int, name: str = "b", **options: bool) -> pl.Report:
+def report_of(times: int, name: str = "b", *, modelled: bool = True) -> pl.Report:
     """The report of a copy that runs so often."""
     graph = pl.Graph(pl.Target(tiles=4))
     a, b = (
         graph.add_variable(pl.INT, (64,), each, mapping=tile, initial_value=1)
         for each, tile in (("a", 0), (name, 2))
     )
-    engine = pl.Engine(graph, pl.Repeat(times, pl.Copy(a, b)), options=options)
+    engine = pl.Engine(
+        graph, pl.Repeat(times, pl.Copy(a, b)), options={"debug.instrument": modelled}
+    )
     engine.run()
     return engine.report()
 
@@ -121,7 +123,7 @@ def test_what_is_missing_on_one_side_fails() -> None:
     )
     assert found[1].text(names).endswith("(not in base.json)")
     assert found[2].text(names) == f"passed  cycles>+5%: {here.cycles:,} -> {there.cycles:,}"
-    unmodelled = report_of(1, **{"debug.instrument": False})
+    unmodelled = report_of(1, modelled=False)
     for report in (here, unmodelled):
         (outcome,) = outcomes(report, unmodelled, [parsed("cycles>+5%")])
         assert outcome.failed

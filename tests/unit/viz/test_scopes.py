@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
@@ -15,7 +16,7 @@ from poplite.viz.ops.scopes import SORTS, Scope, scope_tree, scopes_json
 from poplite.viz.ops.text import draw_scopes_text, scopes_csv
 
 
-def report_of(names: dict[str, str], **step: str) -> pl.Report:
+def report_of(names: dict[str, str], kind: Literal["execute", "copy"] = "execute") -> pl.Report:
     """The report of copies, which are renamed; `names` maps theirs to the operation of each."""
     graph = pl.Graph(pl.Target(tiles=2))
     with graph.scope("net/layer1"):
@@ -24,7 +25,7 @@ def report_of(names: dict[str, str], **step: str) -> pl.Report:
     report = engine.report()
     made = zip(report.places, names.items(), strict=True)
     steps = tuple(
-        replace(place, name=name, operation=operation, kind=step.get("kind", "execute"))
+        replace(place, name=name, operation=operation, kind=kind)
         for place, (name, operation) in made
     )
     execution = replace(report.execution, runs=1, steps=steps)

@@ -51,7 +51,7 @@ def phase(kind: Any, sync: int, *cycles: int) -> Phase:
 def made(report: pl.Report, *phases: Phase, executions: int = 1, cycles: int = 0) -> pl.Report:
     """Return the report with one step of these phases."""
     total = sum(
-        group[0].sync + int(sum(p.tile_cycles.array() for p in group).max())
+        group[0].sync + int(np.sum([p.tile_cycles.array() for p in group], axis=0).max())
         for group in between_syncs(phases)
     )
     first = report.execution.steps[0]
