@@ -38,6 +38,7 @@ function render() {
   const of = report();
   const view = byId("view");
   const focus = document.activeElement?.dataset?.focus;
+  const caret = document.activeElement?.selectionStart ?? null;
   const place = [scrollX, scrollY];
   const style = getComputedStyle(view);
   WIDTH = Math.max(260, Math.floor(view.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight)));
@@ -48,13 +49,21 @@ function render() {
   byId("units").textContent = state.unit;
   verdict(of);
   which();
-  if (focus) [...view.querySelectorAll("[data-focus]")].find((each) => each.dataset.focus === focus)?.focus({ preventScroll: true });
+  focusAgain(focus, caret);
   scrollTo(...place);
+}
+
+// All is drawn anew: what had the focus has it again, with the caret where it was.
+function focusAgain(name, caret) {
+  const found = name && [...document.querySelectorAll("[data-focus]")].find((each) => each.dataset.focus === name);
+  if (!found) return;
+  found.focus({ preventScroll: true });
+  if (caret !== null && found.type === "search") found.setSelectionRange(caret, caret);
 }
 
 function tabButtons() {
   return TABS.filter((tab) => tab !== "compare" || DATA.reports.length > 1).map((tab) => {
-    const attributes = { role: "tab", "aria-selected": String(tab === state.tab), onclick: () => go({ tab }) };
+    const attributes = { role: "tab", "aria-selected": String(tab === state.tab), "data-focus": "tab " + tab, onclick: () => go({ tab }) };
     return el("button", attributes, SHOWN[tab][0], el("kbd", {}, (TABS.indexOf(tab) + 1) % 10));
   });
 }

@@ -3,7 +3,11 @@
 // Buttons of which one is pressed.
 function choice(label, name, words) {
   const buttons = Object.entries(words).map(([word, shown]) =>
-    el("button", { "aria-pressed": String(state[name] === word), onclick: () => go({ [name]: word }) }, shown),
+    el(
+      "button",
+      { "aria-pressed": String(state[name] === word), "data-focus": `${name} ${word}`, onclick: () => go({ [name]: word }) },
+      shown,
+    ),
   );
   const group = el("span", { class: "choice", role: "group", "aria-label": label || name }, ...buttons);
   return label ? el("span", { class: "labelled" }, soft(label), group) : group;
@@ -85,13 +89,14 @@ function table(columns, rows, { pick, isOn, isPale, sorted = "", most: limit = 4
     const inside = column.sort ? el("button", { class: "head", onclick: sort }, label) : label;
     return el("th", { class: place(column), scope: "col" }, inside);
   });
-  const body = ordered.slice(0, limit).map((row) => {
+  const body = ordered.slice(0, limit).map((row, number) => {
     const cells = columns.map((column) => el("td", { class: place(column) }, column.text(row)));
     const classes = [isOn?.(row) && "on", isPale?.(row) && "pale"].filter(Boolean).join(" ");
     const made = el("tr", { class: classes }, ...cells);
     if (pick) {
       made.tabIndex = 0;
       made.dataset.go = "";
+      made.dataset.focus = "row " + number;
       made.addEventListener("click", () => pick(row));
       made.addEventListener("keydown", (event) => event.key === "Enter" && event.target === made && pick(row));
     }

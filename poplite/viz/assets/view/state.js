@@ -62,9 +62,11 @@ function address() {
   return "#" + parts;
 }
 
-// Changes what is chosen, and shows it: another tab is a new page of the history.
+// Changes what is chosen, and shows it: another tab is a new page of the history, and what is
+// filtered in one stays there.
 function go(changes) {
   const before = state.tab;
+  if ((changes.tab ?? before) !== before) state.q = "";
   Object.assign(state, changes);
   if (state.tab !== before) {
     history.pushState(null, "", address());
