@@ -156,6 +156,12 @@ function saveAs(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+// A label of an axis below `x`, moved so that all of it stands between two borders.
+function axisText(pen, text, x, y, low, high) {
+  const half = pen.width(text) / 2;
+  pen.text(text, Math.max(low + half, Math.min(high - half, x)), y, "center");
+}
+
 // Round numbers from 0 to at most `high`: some `count` of them, whole if `whole`.
 function ticks(low, high, count, whole = true) {
   if (high <= low) return [low];

@@ -16,10 +16,7 @@ function addressStrip(of, tile) {
       if (wide > 40) pen.text(shortened(held.name, Math.floor(wide / 7)), x + 4, 27, "left", "on-memory-" + groupOf(held.kind));
       if (number === state.held) pen.frame(x, 7, wide, 32, "mark", 2);
     }
-    for (const each of ticks(0, last, Math.min(6, width / 110))) {
-      const x = 8 + (each / last) * span;
-      pen.text(bytesText(each), x, 52, !each ? "left" : x > width - 50 ? "right" : "center");
-    }
+    for (const each of ticks(0, last, Math.min(6, width / 110))) axisText(pen, bytesText(each), 8 + (each / last) * span, 52, 8, width);
   };
   const at = (x) => {
     const address = ((x - 8) / span) * last;

@@ -42,7 +42,7 @@ function exchangeBars(of, received, sent) {
     pen.text("received ↑", LEFT - 6, middle - 6, "right");
     pen.text("sent ↓", LEFT - 6, middle + 14, "right");
     pen.text(bytesText(high), LEFT - 6, middle + tall, "right");
-    for (const each of ticks(first, end - 1, Math.min(8, span / 70))) pen.text(thousands(each), LEFT + ((each - first + 0.5) / (end - first)) * span, middle + tall + 18, "center");
+    for (const each of ticks(first, end - 1, Math.min(8, span / 70))) axisText(pen, thousands(each), LEFT + ((each - first + 0.5) / (end - first)) * span, middle + tall + 18, 0, width);
     const tile = chosenTile();
     const x = LEFT + ((tile - first + 0.5) / (end - first)) * span;
     if (tile >= first && tile < end) pen.line(x, 6, x, middle + tall + 4, "mark");

@@ -75,7 +75,7 @@ function livenessBars(of, tile, chosen) {
       if (number === chosen) pen.mark(LEFT + (number + 0.5) * wide, Math.max(8, y - 4));
       if (wide > 60) pen.text(shortened(memoryStepName(of, number), Math.floor(wide / 7)), LEFT + (number + 0.5) * wide, base + 16, "center");
     });
-    if (wide <= 60) for (const each of ticks(1, shown.length, Math.min(10, span / 60))) pen.text(thousands(each), LEFT + (each - 0.5) * wide, base + 16, "center");
+    if (wide <= 60) for (const each of ticks(1, shown.length, Math.min(10, span / 60))) axisText(pen, thousands(each), LEFT + (each - 0.5) * wide, base + 16, 0, width);
   };
   return figure({ label: `Bytes by step on tile ${tile}`, height: 222, paint, at });
 }

@@ -90,7 +90,7 @@ function memoryBars(of, first, end) {
       pen.text("limit", width - 10, y - 4, "right", "over");
     }
     const label = state.rows === "most" ? "tiles, fullest first" : "tile";
-    for (const each of ticks(first, end - 1, Math.min(8, span / 70))) pen.text(thousands(each), LEFT + ((each - first + 0.5) / (end - first)) * span, base + 16, "center");
+    for (const each of ticks(first, end - 1, Math.min(8, span / 70))) axisText(pen, thousands(each), LEFT + ((each - first + 0.5) / (end - first)) * span, base + 16, LEFT - 2, width);
     pen.text(label, LEFT - 6, base + 16, "right");
     const place = order.indexOf(chosenTile());
     if (place >= first && place < end) {

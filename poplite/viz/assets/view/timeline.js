@@ -81,7 +81,7 @@ function timeline(of) {
     pen.text(thousands(order[tiles - 1]), LEFT - 13, STRIP + tall, "right");
     const y = STRIP + ((order.indexOf(chosenTile()) + 0.5) / tiles) * tall;
     pen.text("▸", LEFT - 2, y + 4, "right", "mark", 12);
-    for (const each of ticks(from, to, Math.min(7, span / 90))) pen.text(thousands(each), xOf(each), STRIP + tall + 16, "center");
+    for (const each of ticks(from, to, Math.min(7, span / 90))) axisText(pen, thousands(each), xOf(each), STRIP + tall + 16, LEFT - 2, width);
     pen.text("cycles", LEFT - 8, STRIP + tall + 16, "right");
   };
   const at = (x, y) => {
