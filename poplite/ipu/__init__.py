@@ -1,0 +1,11 @@
+"""The way to real IPUs: vertex classes as C++ codelets, and what a tile would emulate.
+
+    print(pl.ipu.codelet_text(Axpy))        the codelet, for Poplar's compiler
+    for finding in pl.ipu.lint(graph): ...  what would be slow or wrong on a tile
+
+Nothing here has run on hardware by its authors; docs/ipu.md says what was checked, and how.
+"""
+
+from poplite.ipu.codelet import codelet_text
+
+__all__ = ["codelet_text"]
