@@ -7,5 +7,7 @@ Nothing here has run on hardware by its authors; docs/ipu.md says what was check
 """
 
 from poplite.ipu.codelet import codelet_text
+from poplite.ipu.findings import Finding
+from poplite.ipu.lint import lint
 
-__all__ = ["codelet_text"]
+__all__ = ["Finding", "codelet_text", "lint"]
