@@ -273,8 +273,8 @@ __all__ = sorted([*_HOME, *(each.__name__ for each in _ERRORS if each.__name__ i
 
 
 def __getattr__(name: str) -> object:
-    if name == "ops":
-        return import_module("poplite.ops")
+    if name in ("ipu", "ops"):
+        return import_module(f"poplite.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'poplite' has no attribute '{name}'")
     value = getattr(import_module(f"poplite.{_HOME[name]}"), name)

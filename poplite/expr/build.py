@@ -438,7 +438,8 @@ def contraction(
             found=f"shapes {one.shape} and {other.shape}; the AMP unit multiplies HALF, or FLOAT",
             fix=f"ops.cast({_text(other)}, {element!r})"
             if not is_same and element in (FLOAT, HALF)
-            else f"ops.cast({_text(one)}, FLOAT), exact for whole numbers up to 2**24",
+            else f"ops.cast({_text(one)}, FLOAT), exact for whole numbers up to 2**24; "
+            "or ops.sum(a[:, :, None] * b, 1) of integers, exact as they wrap",
         )
     shape = product_shape(one.shape, other.shape)
     if shape is None:

@@ -5,7 +5,7 @@ gather the data of a picture and have it drawn by what these functions return::
 
     gathered by     data          drawn as
     tile_load       TileLoad      tiles_forms
-    report_maps     TileMap       map_forms
+    vertices_map    TileMap       map_forms
     quantity_map    TileMap       quantity_forms
     ownership_of    Ownership     tensor_forms
     frames_of       RegionFrames  regions_forms

@@ -34,10 +34,10 @@ from poplite.viz.draw.html import asset, escaped, facts_table, folded, table
 from poplite.viz.draw.terminal import DEFAULT_STYLE
 from poplite.viz.draw.units import name_text, shape_text, size_text
 from poplite.viz.forms import map_forms, tensor_forms
+from poplite.viz.overview import draw_overview_svg, overview_of
 from poplite.viz.program.labels import label_of, roles_of
 from poplite.viz.summary import summary_of
 from poplite.viz.tensor.ownership import ownership_of
-from poplite.viz.tiles.report_maps import report_maps
 from poplite.viz.tiles.tile_map import TileMap
 from poplite.viz.tiles.vertex_counts import class_counts, classes_text, vertices_map
 
@@ -327,17 +327,14 @@ def compute_set_cell(compute_set: ComputeSet) -> str:
 
 @html.register
 def report_cell(report: Report) -> str:
-    """Return a report's main numbers, and maps of the tiles.
+    """Return a report's main numbers, where time and memory go, and what to look at first.
 
     >>> import poplite as pl
     >>> "<td>1,472</td>" in report_cell(pl.Engine(pl.Graph(), pl.Sequence()).report())
     True
     """
-    rows, maps = report.rows(), report_maps(report)
-    if report.tiles > MOST_TILES:
-        rows, maps = rows | {"picture": f"none: more than {MOST_TILES:,} tiles"}, []
-    pictures = "".join(map_forms(tiles).svg() for tiles in maps)
-    return shown(str(report), facts_table(rows) + pictures)
+    picture = draw_overview_svg(overview_of(report)) if report.compilation.modelled else ""
+    return shown(str(report), facts_table(report.rows()) + picture)
 
 
 def shown(text: str, rich: str) -> str:

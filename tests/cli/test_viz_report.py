@@ -68,7 +68,7 @@ def test_a_report_in_a_narrow_terminal(
         said = capsys.readouterr()
         assert max(map(len, said.out.splitlines())) <= 37
         assert said.err == ""
-    assert main(["report", "run.json", "--by", "memory"]) == 0
+    assert main(["tiles", "run.json", "--by", "memory"]) == 0
     said = capsys.readouterr()
     assert max(map(len, said.out.splitlines())) <= 60
     assert "a picture takes 60 columns at least, and COLUMNS is 37" in said.err
@@ -80,17 +80,10 @@ def test_a_report_is_written_again(reports: dict[str, pl.Report], tmp_path: Path
     assert pl.Report.load("again.json") == reports["run"]
 
 
-@pytest.mark.parametrize(
-    ("by", "heading"), [("memory", "bytes per"), ("cycles", "busy cycles per")]
-)
-def test_tiles_are_drawn(
-    by: str, heading: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["report", "run.json", "--by", by]) == 0
-    assert capsys.readouterr().out.startswith(f"{heading} tile\n")
-    assert main(["report", "run.json", "--by", by, "-o", "map.svg"]) == 0
-    picture = ET.parse(tmp_path / "map.svg").getroot()
-    assert picture.attrib["aria-label"] == f"{heading} tile"
+def test_where_time_and_memory_go_is_drawn(tmp_path: Path) -> None:
+    assert main(["report", "run.json", "-o", "overview.svg"]) == 0
+    picture = ET.parse(tmp_path / "overview.svg").getroot()
+    assert picture.attrib["aria-label"] == "where time and memory go, and what to look at first"
 
 
 TARGET = """
@@ -163,8 +156,8 @@ def test_a_page_is_opened(
         (["absent.json"], "cannot read 'absent.json': No such file or directory"),
         (["text.json"], "'text.json' is no report that can be loaded: Expecting value"),
         (["run.json", "text.json"], "'text.json' is no report that can be loaded: Expecting"),
-        (["none.json", "--by", "cycles"], "'none.json' has no numbers to draw"),
-        (["run.json", "later.json", "--by", "cycles"], "two reports are compared as text"),
+        (["none.json", "-f", "svg"], "'none.json' has no numbers to draw"),
+        (["run.json", "later.json", "-f", "svg"], "two reports are compared as text"),
         (["run.json", "later.json", "-o", "a.svg"], "two reports are compared as text"),
         (["run.json", "--title", "run"], "--title is for a page, and the format is txt"),
         (["run.json", "--open", "-o", "a.svg"], "--open is for a page, and the format is svg"),

@@ -149,6 +149,17 @@ def _of_numbers(numbers: Sequence[Op]) -> ElementClass:
     return kinds[0] if len(set(kinds)) == 1 else FLOAT if FLOAT in kinds else INT
 
 
+_MOST = float(np.finfo(np.float32).max)
+
+
+def is_held(number: Op, element: ElementClass | None) -> bool:
+    """Tell whether it is easy to see that an element type holds a number, as FLOAT does most."""
+    if element is not FLOAT or number.__class__ is not NumberOp:
+        return False
+    value = number.value
+    return value.__class__ is not bool and -_MOST <= value <= _MOST
+
+
 def check_number(what: str, number: NumberOp, beside: Op, element: ElementClass) -> None:
     """Raise where an element type cannot hold a number that stands beside a tensor of it.
 

@@ -9,7 +9,7 @@ from typing import Any
 from poplite.errors import ImplicitOuterProductError
 from poplite.expr.tree import ElementClass
 from poplite.named.axes.axes import Axes, check_lengths, order_of, same_lengths
-from poplite.named.ops.element_types import of_floats, public_name, stored_type, type_of
+from poplite.named.ops.element_types import is_held, of_floats, public_name, stored_type, type_of
 from poplite.named.ops.op import FUNCTIONS, LABELS, Op, as_op, makes
 from poplite.source import here
 from poplite.types import INT, ElementTypeLike
@@ -90,13 +90,18 @@ def pair(operation: str, one: Any, other: Any) -> Op:
     dtype = _TYPES.get(key)
     if dtype is None:
         dtype = type_of(operation, (one, other), public_name(operation))
-        if one.dtype is other.dtype and dtype is not None:  # whatever numbers are, is not known
+        if dtype is not None:
             _TYPES[key] = dtype
+    elif one.dtype is None:
+        if not is_held(one, other.dtype):
+            type_of(operation, (one, other), public_name(operation))  # which refuses it
+    elif other.dtype is None and not is_held(other, one.dtype):
+        type_of(operation, (one, other), public_name(operation))
     return Elementwise(operation, (one, other), axes, dtype)
 
 
 _TYPES: dict[tuple[str, ElementClass | None, ElementClass | None], ElementClass] = {}
-"""Element types of results, by the operation and the one type of its two operands."""
+"""Element types of results, by the operation and the types of its two operands."""
 
 
 def _together(operation: str, args: Sequence[Op], axes: Axes, other: Op) -> Axes:

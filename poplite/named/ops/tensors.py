@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from poplite.errors import AxisError, AxisLengthError, ElementTypeError
 from poplite.expr.tree import ElementClass
-from poplite.graph.storage.host_values import elements
+from poplite.graph.storage.host_values import elements, held_number
 from poplite.named.axes.axes import Axes, AxesLike, axes_of
 from poplite.named.description.description import TensorDescription
 from poplite.named.description.layout import Layout, layout_of
@@ -246,6 +246,9 @@ def fitting(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.NDArray
     element = tensor.element_type
     if isinstance(value, np.ndarray) and value.dtype == element.dtype and value.shape == shape:
         return value
+    held = held_number(element, value)
+    if held is not None:
+        return np.broadcast_to(element.dtype.type(held), shape)
     array = _array_of(value, tensor.name)
     type_for(array, tensor.name)
     if array.ndim and array.shape != shape:

@@ -718,3 +718,19 @@ def test_plans_must_fit() -> None:
     with pytest.raises(pl.InvalidOption, match="options beside a plan"):
         ops.matmul(a, b, plan, memory=0.5)
     assert [v.name for v in graph.variables] == ["a", "b"]
+
+
+def test_integers_are_multiplied_by_the_sum_that_the_error_writes() -> None:
+    graph = pl.Graph(pl.Target(tiles=8))
+    rng = np.random.default_rng(2)
+    x, y = (rng.integers(-(2**31), 2**31, shape).astype(np.int32) for shape in ((5, 7), (7, 3)))
+    a = graph.add_variable(pl.INT, x.shape, "a", mapping="linear", initial_value=x)
+    b = graph.add_variable(pl.INT, y.shape, "b", mapping="linear", initial_value=y)
+    with pytest.raises(pl.ElementTypeError) as error:
+        a @ b
+    assert "ops.sum(a[:, :, None] * b, 1)" in error.value.fix
+    program = pl.Sequence()
+    product = ops.map(ops.sum(a[:, :, None] * b, 1), program=program)
+    engine = pl.Engine(graph, program, interpret=True)
+    engine.run()
+    assert np.array_equal(engine.read(product), x @ y)

@@ -38,11 +38,6 @@ def add(commands: Commands) -> None:
     add_report(parser, formats=("txt", "html", "svg", "png", "json"))
     parser.add_argument("later", metavar="LATER", nargs="?", help="another one to compare with")
     add_run(parser)
-    parser.add_argument(
-        "--by",
-        choices=("memory", "cycles"),
-        help="draw the tile map: bytes that each tile holds, or cycles that it was busy",
-    )
     parser.add_argument("--title", metavar="T", help="of the page (default: the target)")
     parser.add_argument(
         "--open", action="store_true", help="show the page in a browser; without -o FILE a new file"
@@ -70,7 +65,7 @@ def _run(arguments: argparse.Namespace) -> int:
         out.write(_differences(report, loaded[1].report, arguments, out))
     elif out.format == "json":
         out.write(report.to_json())
-    elif arguments.by is None and out.format == "txt":
+    elif out.format == "txt":
         out.write(fitted(str(report), arguments.width))
     else:
         _draw(report, arguments, out)
@@ -103,10 +98,10 @@ def _check(arguments: argparse.Namespace, out: Destination) -> None:
             raise InvalidOption(
                 f"{flag} is for a page, and the format is {out.format}", fix=f"{page} {flag}"
             )
-    if arguments.later is not None and (arguments.by or out.format not in ("txt", "html")):
+    if arguments.later is not None and out.format not in ("txt", "html"):
         raise InvalidOption(
             "two reports are compared as text, or as a page",
-            found=f"--by {arguments.by}" if arguments.by else f"the format is {out.format}",
+            found=f"the format is {out.format}",
             fix=f"poplite-viz report {arguments.target} {arguments.later}",
         )
 
@@ -171,14 +166,16 @@ def _differences(
 
 def _draw(report: Report, arguments: argparse.Namespace, out: Destination) -> None:
     from poplite.errors import InvalidOption
-    from poplite.viz.forms import map_forms
-    from poplite.viz.tiles.report_maps import report_maps
+    from poplite.viz.overview import draw_overview_svg, overview_of
 
-    maps = dict(zip(("memory", "cycles"), report_maps(report), strict=False))
-    if not maps:
+    if report.compilation.modelled is None:
         raise InvalidOption(
             f"{arguments.target!r} has no numbers to draw",
             found="cycles and memory are not modelled in it: debug.instrument was False",
             fix="leave that option out, and save a report again",
         )
-    out.draw(map_forms(maps[arguments.by or "memory"]), arguments)
+    picture = draw_overview_svg(overview_of(report))
+    if out.format == "png":
+        out.write_png(picture)
+    else:
+        out.write(picture)

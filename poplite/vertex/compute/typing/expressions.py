@@ -71,6 +71,8 @@ class Expressions:
             value = getattr(self, f"_{type(node).__name__}")(node)
         if isinstance(value, Number):
             self._facts.kinds[node] = value.kind
+        elif not isinstance(value, Mixed):
+            self._facts.containers[node] = value
         return value
 
     def number(self, node: ast.expr) -> Number:

@@ -20,7 +20,7 @@ from poplite.vertex.compute.parse.constants import Constant
 from poplite.vertex.compute.parse.dialect import Scope
 from poplite.vertex.compute.parse.source_text import SourceText
 from poplite.vertex.compute.typing.kinds import Kind
-from poplite.vertex.compute.typing.values import Result, Value
+from poplite.vertex.compute.typing.values import Elements, LanesOf, Result, Value
 from poplite.vertex.vertex import Vertex
 
 N = TypeVar("N", bound=ast.expr)
@@ -33,6 +33,7 @@ class Facts:
 
     Attributes:
         kinds: the kind of every number expression.
+        containers: what every other expression stands for: a vector, a list of them, or lanes.
         casts: expressions whose value is widened after it is computed.
         constants: names of numbers that are fixed at compile time.
         calls: calls of number functions, by the name in `poplite.vertex.compute.arithmetic`.
@@ -47,6 +48,7 @@ class Facts:
     """
 
     kinds: dict[ast.expr, Kind] = field(default_factory=dict)
+    containers: dict[ast.expr, Elements | LanesOf] = field(default_factory=dict)
     casts: dict[ast.expr, Kind] = field(default_factory=dict)
     constants: dict[ast.expr, Constant] = field(default_factory=dict)
     calls: dict[ast.Call, str] = field(default_factory=dict)

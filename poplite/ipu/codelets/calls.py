@@ -1,0 +1,168 @@
+"""Calls of `compute` in C++: functions of numbers, of `math`, helpers, and folds of lanes.
+
+math.exp(x)             pl::exp(x)                     the kernel, written into the same file
+max(self.a, 0)          pl::maximum<float>(*a, 0.0f)
+self.dot(x, row)        dot(row)                       a vector that is a field is no argument
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from poplite.ipu.codelets.function import Function
+from poplite.ipu.codelets.lanes import LanesWriter
+from poplite.ipu.codelets.operators import truth_term
+from poplite.ipu.codelets.spelling import ELEMENTS, NUMBERS
+from poplite.ipu.codelets.terms import PRIMARY, Term, literal_term
+from poplite.ipu.codelets.variables import version_of
+from poplite.types import BOOL, FLOAT, HALF, LONGLONG, UNSIGNED_LONGLONG
+from poplite.vertex.compute.mathematics.functions import KERNELS
+from poplite.vertex.compute.parse.dialect import STORED
+from poplite.vertex.compute.parse.helpers import bind, helper_of
+from poplite.vertex.compute.typing.facts import Checked
+from poplite.vertex.compute.typing.kinds import Kind, literal_kind
+from poplite.vertex.compute.typing.values import Elements, LanesOf
+
+if TYPE_CHECKING:
+    from poplite.ipu.codelets.expressions import Expressions
+
+_WIDEST_OF_TWO = {
+    "minimum": "pl::minimum",
+    "maximum": "pl::maximum",
+    "smaller": "pl::smaller",
+    "larger": "pl::larger",
+}
+_ROUNDINGS = {
+    "round_down": "pl::floor",
+    "round_up": "pl::ceil",
+    "round_to_zero": "pl::trunc",
+    "round_to_even": "pl::rint",
+}
+_STORED = {f"as_{element.__name__}": element for element in STORED}
+
+
+class Calls:
+    """Writes the calls of one function."""
+
+    def __init__(self, function: Function, expressions: Expressions) -> None:
+        self.function, self.facts = function, function.facts
+        self.expressions = expressions
+        self.lanes = LanesWriter(function, expressions)
+
+    def term(self, node: ast.Call) -> Term:
+        """Return a call that gives a number."""
+        if node in self.facts.folds:
+            return self.lanes.fold(node)
+        if node in self.facts.helpers:
+            kind = self.facts.kinds[node]
+            return Term(self.helper(node), kind, is_class=kind is Kind.INT)
+        name = self.facts.calls.get(node)
+        if name is None:
+            return Term(f"{self.expressions.vector(node.args[0])}.size()", Kind.INT)
+        if name == "as_bool":
+            return self.expressions.test(node.args[0])
+        return function_term(name, self.expressions.terms(*node.args), self.function)
+
+    def helper(self, node: ast.Call) -> str:
+        """Return a call of a method or function of the user's."""
+        callee, scope = self.facts.helpers[node], self.function.checked.scope
+        helper = helper_of(scope, node)
+        assert helper is not None
+        passed = [*node.args, *(keyword.value for keyword in node.keywords)]
+        kept: dict[ast.expr, str] = {}
+        effects = [n for n, each in enumerate(passed) if self.function.has_effect(each)]
+        if effects and len(passed) > 1:
+            kept = {each: self._kept(each) for each in passed[: effects[-1] + 1]}
+        code = []
+        for each, value in zip(bind(scope, node, helper), callee.arguments, strict=True):
+            version = version_of(value)
+            if version is None:
+                continue
+            if not isinstance(each, ast.expr):
+                code.append(literal_term(each, literal_kind(each)).code)
+            else:
+                code.append(kept.get(each) or self.argument(each))
+        return f"{self.function.names[callee]}({', '.join(code)})"
+
+    def _kept(self, node: ast.expr) -> str:
+        value = self.facts.containers.get(node)
+        if value is None:
+            return self.expressions.kept(self.expressions.term(node)).code
+        type_name = f"pl::Lanes<{NUMBERS[value.kind]}>" if isinstance(value, LanesOf) else "pl::Int"
+        is_field = isinstance(value, Elements) and version_of(value) is None
+        return "" if is_field else self.function.kept(type_name, self.argument(node))
+
+    def argument(self, node: ast.expr) -> str:
+        """Return what is passed for a parameter."""
+        value = self.facts.containers.get(node)
+        if value is None:
+            return self.expressions.term(node).code
+        if isinstance(value, LanesOf):
+            return self.lanes.code(node)
+        return self.expressions.row(node)
+
+
+def function_term(name: str, terms: list[Term], function: Function) -> Term:
+    """Return a function of the arithmetic, by its name there."""
+    first, kinds = terms[0], [term.kind for term in terms]
+    if name in _WIDEST_OF_TWO:
+        kind = max(Kind.INT, *kinds)
+        code, *others = (term.to(kind).code for term in terms)
+        for other in others:
+            code = f"{_WIDEST_OF_TWO[name]}<{NUMBERS[kind]}>({code}, {other})"
+        is_class = kind is Kind.INT and (len(terms) > 1 or first.is_class)
+        return Term(code, kind, is_class=is_class)
+    if name in ("truncate", "floor", "ceil"):
+        return _whole_term(name, first)
+    if name in _STORED:
+        return _stored_term(name, first)
+    if name in KERNELS:
+        kind = max(Kind.FLOAT, *kinds)
+        function.mathematics.add((name, kind))
+        return Term(f"pl::{name}({', '.join(term.to(kind).code for term in terms)})", kind)
+    if name == "absolute":
+        kind = max(first.kind, Kind.INT)
+        value = first.to(kind).as_class() if kind is Kind.INT else first
+        return Term(f"pl::absolute({value.code})", kind, is_class=kind is Kind.INT)
+    kind = max(first.kind, Kind.FLOAT)
+    value = first.to(kind)
+    if name == "as_float":
+        return value
+    called = {"sqrt": "pl::sqrt", "fabs": "pl::absolute"}.get(name) or _ROUNDINGS[name]
+    return Term(f"{called}({value.code})", kind)
+
+
+def _whole_term(name: str, value: Term) -> Term:
+    """Return an int made of a number: without its fraction, or rounded down or up before."""
+    if value.kind is Kind.UINT:
+        return Term(f"pl::Int({value.code})", Kind.INT, is_class=True)
+    if value.kind < Kind.UINT:
+        return value.to(Kind.INT)
+    rounded = value.code if name == "truncate" else f"pl::{name}({value.code})"
+    return Term(f"pl::whole({rounded})", Kind.INT, is_class=True)
+
+
+def _stored_term(name: str, value: Term) -> Term:
+    """Return what an element would hold after a store, read again."""
+    element = _STORED[name]
+    if element is BOOL:
+        return truth_term(value)
+    if element is UNSIGNED_LONGLONG:
+        return value.to(Kind.UINT)
+    if element is FLOAT:
+        return value.to(Kind.F32)
+    if element is HALF:
+        return Term(f"float(half({value.to(Kind.F32).code}))", Kind.F32)
+    if element is LONGLONG:
+        return _whole_term("truncate", value)
+    type_name = "signed char" if element.__name__ == "CHAR" else ELEMENTS[element]
+    return Term(f"static_cast<{type_name}>({value.code})", Kind.INT, PRIMARY)
+
+
+def returns(checked: Checked) -> str:
+    """Return the C++ type of what a helper returns."""
+    if checked.result is None:
+        return "void"
+    name = NUMBERS[checked.result.kind]
+    return f"pl::Lanes<{name}>" if isinstance(checked.result, LanesOf) else name

@@ -1,0 +1,174 @@
+"""One vertex class as the text of a codelet.
+
+class Axpy : public poplar::Vertex {
+public:
+  float factor;
+  poplar::Input<poplar::Vector<float>> x;
+  poplar::InOut<poplar::Vector<float>> y;
+
+  bool compute() {
+    for (unsigned i = 0; i < y.size(); ++i) {
+      y[i] = y[i] + factor * x[i];
+    }
+    return true;
+  }
+};
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from poplite.errors import VertexCompileError
+from poplite.ipu.codelets.function import Function, member
+from poplite.ipu.codelets.spelling import ELEMENTS, identifier, unused
+from poplite.ipu.codelets.statements import function_text
+from poplite.ipu.codelets.written import written_completely
+from poplite.text import clipped
+from poplite.types import QUARTER
+from poplite.vertex.compute.identity import check, code_identity
+from poplite.vertex.compute.typing.facts import Checked
+from poplite.vertex.compute.typing.kinds import Kind
+from poplite.vertex.fields import ROLE_NAMES, Field
+from poplite.vertex.layouts import VectorLayout
+from poplite.vertex.vertex import MultiVertex, Vertex
+
+
+def class_text(vertex: type[Vertex], name: str, mathematics: set[tuple[str, Kind]]) -> str:
+    """Return the codelet of a vertex class under a name, and note what it calls of `math`.
+
+    Raises `VertexCompileError` for what a codelet cannot have.
+    """
+    _check_fields(vertex)
+    checked = check(vertex)
+    own = own_text(vertex)
+    is_multi = issubclass(vertex, MultiVertex)
+    code_identity(vertex)  # refuses what prints
+    completely = set() if own is not None else written_completely(checked)
+    if own is None:
+        functions = _functions(checked, mathematics, is_multi=is_multi)
+    else:
+        worker = f"unsigned {identifier(checked.scope.parameters[0])}" if is_multi else ""
+        body = textwrap.indent(textwrap.dedent(own).strip("\n"), "  ")
+        functions = [[f"bool compute({worker}) {{", *body.split("\n"), "}"]]
+    lines = [f"// {line}" for line in _summary(vertex)]
+    lines += [f"class {_constraints(vertex)}{name} : public poplar::{'Multi' * is_multi}Vertex {{"]
+    lines += ["public:"]
+    for field in declared_fields(vertex):
+        lines.append(f"  {field_type(field, field.name in completely)} {member(field.name)};")
+    for number, function in enumerate(functions):
+        lines += [""] if number or declared_fields(vertex) else []
+        lines += [f"  {line}" if line else "" for line in function]
+    return "\n".join([*lines, "};"])
+
+
+def own_text(vertex: type[Vertex]) -> str | None:
+    """Return the C++ that a class gives for its `compute`, `cpp`; None where it gives none.
+
+    A class that has another `compute` than the one beside `cpp` does not inherit it.
+    """
+    for cls in vertex.__mro__:
+        if "cpp" in vars(cls):
+            text = vars(cls)["cpp"]
+            if isinstance(text, str):
+                return text
+            raise VertexCompileError(
+                f"'{vertex.__name__}.cpp' is {clipped(text)}, not a text",
+                at=vertex.location,
+                fix='cpp = """...""", the body of compute in C++',
+            )
+        if "compute" in vars(cls):
+            return None
+    return None
+
+
+def declared_fields(vertex: type[Vertex]) -> list[Field]:
+    """Return the fields of a class that its codelet has."""
+    is_multi = issubclass(vertex, MultiVertex)
+    return [
+        field
+        for name, field in vertex.fields.items()
+        if not field.is_implicit and not (is_multi and name == "num_workers")
+    ]
+
+
+def field_type(field: Field, is_complete: bool) -> str:
+    """Return the C++ type of a field; an output that is not written completely is an InOut.
+
+    >>> from poplite.types import FLOAT
+    >>> field_type(Field("x", "input", FLOAT, 2), False)
+    'poplar::Vector<poplar::Input<poplar::Vector<float>>>'
+    """
+    element = ELEMENTS[field.element]
+    if not field.is_edge:
+        return f"poplar::Vector<{element}>" if field.depth else element
+    role = "InOut" if field.role == "output" and not is_complete else ROLE_NAMES[field.role]
+    if field.depth == 0:
+        return f"poplar::{role}<{element}>"
+    edge = f"poplar::{role}<poplar::Vector<{element}{_layout(field)}>>"
+    return edge if field.depth == 1 else f"poplar::Vector<{edge}>"
+
+
+def _layout(field: Field) -> str:
+    """Return the arguments of a vector type for a layout; all have a length."""
+    layout = field.layout
+    is_short = layout.vector is VectorLayout.SHORT_SPAN
+    name = "SHORT_SPAN" if is_short else "SPAN"
+    if layout.interleaved or layout.min_align > 1:
+        align = max(layout.min_align, field.element.size_bytes)
+        interleaved = ", true" if layout.interleaved else ""
+        return f", poplar::VectorLayout::{name}, {align}{interleaved}"
+    return f", poplar::VectorLayout::{name}" if is_short else ""
+
+
+def _constraints(vertex: type[Vertex]) -> str:
+    return "".join(f'[[poplar::constraint("{text}")]] ' for text in vertex.constraints)
+
+
+def _check_fields(vertex: type[Vertex]) -> None:
+    for field in vertex.fields.values():
+        if field.variable is not None:
+            raise VertexCompileError(
+                f"'{vertex.__name__}' is a template, and field '{field.name}' has no element type",
+                at=vertex.location,
+                found=f"declared: {field}",
+                fix=f"name the element types: {vertex.__name__}[pl.FLOAT]",
+            )
+        if field.element is QUARTER:
+            raise VertexCompileError(
+                f"'{vertex.__name__}.{field.name}': a codelet cannot compute with QUARTER yet",
+                at=vertex.location,
+                found=f"declared: {field}",
+                fix="declare a field of HALF",
+            )
+
+
+def _functions(
+    checked: Checked, mathematics: set[tuple[str, Kind]], *, is_multi: bool
+) -> list[list[str]]:
+    """Return the text of `compute` and of all that it calls, what is called first."""
+    names = dict(_names(checked))
+    return [
+        function_text(Function(each, names, mathematics), is_multi=is_multi)
+        for each in reversed(list(checked.functions()))
+    ]
+
+
+def _names(checked: Checked) -> Iterator[tuple[Checked, str]]:
+    taken = {"compute", *map(member, checked.vertex.fields)}
+    for each in checked.functions():
+        own = "compute"
+        if each is not checked:
+            own = unused(identifier(each.function.__name__), taken)
+        taken.add(own)
+        yield each, own
+
+
+def _summary(vertex: type[Vertex]) -> list[str]:
+    """Return the first paragraph of the docstring of a class."""
+    doc = vars(vertex).get("__doc__") or vars(vertex.__bases__[0]).get("__doc__")
+    if vertex.__bases__[0] in (Vertex, MultiVertex):
+        doc = vars(vertex).get("__doc__")
+    text = (doc or "").strip().split("\n\n")[0]
+    return [line.strip().rstrip("\\") for line in text.splitlines()]

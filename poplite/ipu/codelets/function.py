@@ -1,0 +1,87 @@
+"""What the writers of one function share: its facts, its variables, the lines written so far.
+
+The lines of a block are collected in `lines`; an expression that needs a variable of its own adds a
+line there, before the line of its statement.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from poplite.ipu.codelets.effects import has_effect
+from poplite.ipu.codelets.spelling import identifier
+from poplite.ipu.codelets.variables import Variables
+from poplite.vertex.compute.parse.constants import Constants
+from poplite.vertex.compute.typing.facts import Checked, Facts
+from poplite.vertex.compute.typing.kinds import Kind
+
+INDENT = "  "
+
+
+class Function:
+    """One function that is written in C++.
+
+    Attributes:
+        names: the C++ names of all functions of the class.
+        lines: those of the block that is written.
+        counters: locals that are counters of C++'s own integers at this point.
+        mathematics: functions of `math` that the class calls.
+    """
+
+    def __init__(
+        self, checked: Checked, names: Mapping[Checked, str], mathematics: set[tuple[str, Kind]]
+    ) -> None:
+        self.checked, self.names, self.mathematics = checked, names, mathematics
+        self.facts: Facts = checked.facts
+        self.constants = Constants(checked.scope)
+        members = {member(name) for name in checked.vertex.fields}
+        self.variables = Variables(checked, [*names.values()])
+        self._hidden = members & self.variables.names
+        self.lines: list[str] = []
+        self.counters: set[str] = set()
+
+    def member(self, name: str) -> str:
+        """Return the C++ text of a field."""
+        own = member(name)
+        return f"this->{own}" if own in self._hidden else own
+
+    def add(self, line: str) -> None:
+        """Add a line to the block."""
+        self.lines.append(line)
+
+    def block(self, write: Callable[[], None]) -> list[str]:
+        """Return the lines of an inner block, indented."""
+        outer, self.lines = self.lines, []
+        write()
+        inner, self.lines = self.lines, outer
+        return [INDENT + line if line and line[0] != "#" else line for line in inner]
+
+    def kept(self, type_name: str, code: str, stem: str = "kept") -> str:
+        """Keep a value in a variable of its own, and return its name."""
+        name = self.variables.temporary(stem)
+        self.add(f"const {type_name} {name} = {code};")
+        return name
+
+    def has_effect(self, node: ast.AST) -> bool:
+        """Return whether an expression calls a helper that stores, or may stop the vertex."""
+        return has_effect(self.checked, node)
+
+    @contextmanager
+    def counting(self, name: str) -> Iterator[None]:
+        """Treat a local as a counter inside a loop."""
+        self.counters.add(name)
+        try:
+            yield
+        finally:
+            self.counters.discard(name)
+
+
+def member(name: str) -> str:
+    """Return the name of a field in C++.
+
+    >>> member("x"), member("float")
+    ('x', 'float_')
+    """
+    return identifier(name)

@@ -1,0 +1,165 @@
+"""What a tile would have to emulate in a `compute`, or would do dearly.
+
+A tile computes floats of 32 and 16 bits and ints of 32 bits. Doubles, and divisions of 64-bit ints,
+are calls of software there::
+
+    x = (i + 0.5) * self.step       i + 0.5 is a double, of an index and a literal
+    k = self.n // 3                 ints have 64 bits, whatever the field has
+
+So are functions of `math` other than `exp` of a float32, whose kernels compute in double. Stores of
+less than 4 bytes change a whole word of memory, which two workers must not do at once.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from poplite.ipu.findings import Finding
+from poplite.vertex.compute import check
+from poplite.vertex.compute.mathematics.functions import KERNELS
+from poplite.vertex.compute.parse.constants import Constants
+from poplite.vertex.compute.parse.dialect import BINARY
+from poplite.vertex.compute.typing.facts import Checked
+from poplite.vertex.compute.typing.kinds import Kind, binary_kind
+from poplite.vertex.compute.typing.values import Elements, LanesOf
+from poplite.vertex.fields import Field
+from poplite.vertex.vertex import MultiVertex, Vertex
+
+WORD = 4
+"""Bytes that a tile stores at a time."""
+
+
+def emulated(vertex: type[Vertex]) -> list[Finding]:
+    """Return what a tile would emulate, and stores of parts of words by several workers.
+
+    Raises `VertexCompileError` when `compute` is outside the dialect.
+    """
+    found: dict[tuple[object, ...], Finding] = {}
+    for function in check(vertex).functions():
+        for each in _of_function(function):
+            found.setdefault((each.rule, each.at, each.what), each)
+    return list(found.values())
+
+
+def _of_function(checked: Checked) -> Iterator[Finding]:
+    stores_by_workers = issubclass(checked.vertex, MultiVertex)
+    for node in _in_order(checked.text.tree):
+        if isinstance(node, ast.BinOp | ast.AugAssign):
+            yield from _operation(checked, node)
+        elif isinstance(node, ast.Call) and node in checked.facts.calls:
+            yield from _function(checked, node)
+        if stores_by_workers:
+            field = _stored(checked, node)
+            if field is not None and field.element.size_bytes < WORD:
+                yield _by_workers(checked, node, field)
+
+
+def _in_order(tree: ast.AST) -> list[ast.AST]:
+    nodes = [node for node in ast.walk(tree) if hasattr(node, "lineno")]
+    return sorted(nodes, key=lambda node: (node.lineno, node.col_offset))  # type: ignore[attr-defined]
+
+
+def _operation(checked: Checked, node: ast.BinOp | ast.AugAssign) -> Iterator[Finding]:
+    is_change = isinstance(node, ast.AugAssign)
+    left, right = (node.target, node.value) if is_change else (node.left, node.right)  # type: ignore[union-attr]
+    kinds = checked.facts.kinds
+    if (
+        left not in kinds
+        or right not in kinds
+        or Constants(checked.scope).evaluate(node) is not None
+    ):  # type: ignore[arg-type]
+        return
+    symbol = BINARY[type(node.op)]
+    kind = binary_kind(symbol, kinds[left], kinds[right])
+    text = ast.unparse(node)
+    if kind is Kind.FLOAT:
+        if any(_is_made_double(checked, part) for part in (left, right)):
+            return
+        yield _finding(
+            checked,
+            node,
+            "double",
+            f"'{text}' is computed in 64-bit float, which a tile emulates",
+            "write pl.FLOAT(...) around one of the numbers",
+        )
+    elif symbol in ("//", "%") and kind in (Kind.INT, Kind.UINT):
+        divisor = Constants(checked.scope).evaluate(right)
+        if isinstance(divisor, int) and divisor > 0 and divisor & (divisor - 1) == 0:
+            return
+        yield _finding(
+            checked,
+            node,
+            "division",
+            f"'{text}' divides 64-bit ints, which a tile emulates",
+            "divide by a power of two, count along in the loop, or hand the quotient over as State",
+        )
+
+
+def _is_made_double(checked: Checked, node: ast.expr) -> bool:
+    """Return whether an operand is an operation in double itself, which is found as such."""
+    is_number = isinstance(node, ast.Name) or Constants(checked.scope).evaluate(node) is not None
+    return checked.facts.kinds[node] is Kind.FLOAT and not is_number
+
+
+def _function(checked: Checked, node: ast.Call) -> Iterator[Finding]:
+    name, kind = checked.facts.calls[node], checked.facts.kinds.get(node)
+    arguments = [checked.facts.kinds.get(each) for each in node.args]
+    if name not in KERNELS:
+        wide = max((each for each in arguments if each is not None), default=Kind.INT)
+        is_double = name in ("sqrt", "fabs") and kind is Kind.FLOAT
+        if is_double or (name == "sqrt" and wide is Kind.FLOAT):
+            yield _finding(
+                checked,
+                node,
+                "double",
+                f"'{ast.unparse(node)}' is computed in 64-bit float, which a tile emulates",
+                "write pl.FLOAT(...) around the argument",
+            )
+        return
+    if name == "exp" and kind is Kind.F32:
+        return
+    fix = (
+        "call it once for each vertex and not for each element, or give the class a cpp of its own"
+    )
+    if kind is Kind.FLOAT:
+        fix = f"write pl.FLOAT(...) around the argument; {fix}" if name == "exp" else fix
+    yield _finding(
+        checked,
+        node,
+        "double",
+        f"'{ast.unparse(node)}' is computed in 64-bit float inside, which a tile emulates",
+        fix,
+    )
+
+
+def _stored(checked: Checked, node: ast.AST) -> Field | None:
+    """Return the field that a node stores in; None where it does not store."""
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        return checked.vertex.fields[node.attr]
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+        owner = checked.facts.containers.get(node.value)
+        return owner.field if isinstance(owner, Elements) else None
+    is_lanes = isinstance(node, ast.Call) and node in checked.facts.lane_accesses
+    if is_lanes and len(node.args) == 2 and isinstance(node.func, ast.Attribute):  # type: ignore[attr-defined]
+        owner = checked.facts.containers.get(node.func.value)  # type: ignore[attr-defined]
+        value = checked.facts.containers.get(node.args[1])  # type: ignore[attr-defined]
+        if isinstance(owner, Elements) and isinstance(value, LanesOf):
+            return owner.field
+    return None
+
+
+def _by_workers(checked: Checked, node: ast.AST, field: Field) -> Finding:
+    return _finding(
+        checked,
+        node,
+        "sub-word store",
+        f"workers store '{field.name}', elements of {field.element.size_bytes} "
+        f"byte{'s' * (field.element.size_bytes > 1)}: two of them may change one word of {WORD}",
+        f"give each worker a multiple of {WORD // field.element.size_bytes} elements, side by side",
+    )
+
+
+def _finding(checked: Checked, node: ast.AST, rule: str, what: str, fix: str) -> Finding:
+    place = checked.scope.place(node)
+    return Finding(rule, checked.scope.label, what, place, checked.text.line(place.line), fix)

@@ -1,0 +1,173 @@
+// The arithmetic of `compute`: integers of 64 bits that wrap around, division that rounds down,
+// conversions that stop at the ends. Floats are C++'s own, and nothing is contracted.
+
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+#ifndef PL_STOP
+#define PL_STOP() __builtin_trap() // what `raise` and a failed `assert` do
+#endif
+
+namespace pl {
+
+using Unsigned = unsigned long long;
+
+struct Int {
+  long long value = 0;
+
+  constexpr Int() = default;
+  constexpr Int(bool from) : value(from) {}
+  constexpr Int(char from) : value(static_cast<signed char>(from)) {}
+  constexpr Int(signed char from) : value(from) {}
+  constexpr Int(unsigned char from) : value(from) {}
+  constexpr Int(short from) : value(from) {}
+  constexpr Int(unsigned short from) : value(from) {}
+  constexpr Int(int from) : value(from) {}
+  constexpr Int(unsigned from) : value(from) {}
+  constexpr Int(long from) : value(from) {}
+  constexpr Int(unsigned long from) : value(static_cast<long long>(from)) {}
+  constexpr Int(long long from) : value(from) {}
+  constexpr Int(Unsigned from) : value(static_cast<long long>(from)) {}
+
+  template <class T> constexpr explicit operator T() const { return static_cast<T>(value); }
+  constexpr Unsigned bits() const { return static_cast<Unsigned>(value); }
+
+  friend constexpr Int operator+(Int a, Int b) { return a.bits() + b.bits(); }
+  friend constexpr Int operator-(Int a, Int b) { return a.bits() - b.bits(); }
+  friend constexpr Int operator*(Int a, Int b) { return a.bits() * b.bits(); }
+  friend constexpr Int operator-(Int a) { return 0 - a.bits(); }
+  friend constexpr Int operator~(Int a) { return ~a.value; }
+  friend constexpr Int operator&(Int a, Int b) { return a.value & b.value; }
+  friend constexpr Int operator|(Int a, Int b) { return a.value | b.value; }
+  friend constexpr Int operator^(Int a, Int b) { return a.value ^ b.value; }
+  friend constexpr Int operator<<(Int a, Int b) { return a.bits() << b.value; }
+  friend constexpr Int operator>>(Int a, Int b) { return a.value >> b.value; }
+  friend constexpr bool operator==(Int a, Int b) { return a.value == b.value; }
+  friend constexpr bool operator!=(Int a, Int b) { return a.value != b.value; }
+  friend constexpr bool operator<(Int a, Int b) { return a.value < b.value; }
+  friend constexpr bool operator<=(Int a, Int b) { return a.value <= b.value; }
+  friend constexpr bool operator>(Int a, Int b) { return a.value > b.value; }
+  friend constexpr bool operator>=(Int a, Int b) { return a.value >= b.value; }
+};
+
+constexpr Int LEAST = 1ULL << 63, MOST = ~(1ULL << 63);
+
+// An index: what is negative lies far outside of every vector.
+constexpr unsigned index(Int i) {
+  return i.bits() < 0xFFFFFFFFULL ? static_cast<unsigned>(i.value) : 0xFFFFFFFFU;
+}
+
+// Negative, zero or positive as a < b, a == b or a > b.
+constexpr int compared(Int a, Unsigned b) {
+  return a < 0 || a.bits() < b ? -1 : a.bits() > b ? 1 : 0;
+}
+constexpr int compared(Unsigned a, Int b) { return -compared(b, a); }
+
+constexpr Int floor_divide(Int a, Int b) {
+  if (b == 0) return 0;
+  if (b == -1) return a == LEAST ? Int(0) : -a;
+  const long long quotient = a.value / b.value;
+  const bool is_above = a.value % b.value != 0 && (a.value < 0) != (b.value < 0);
+  return is_above ? quotient - 1 : quotient;
+}
+constexpr Int modulo(Int a, Int b) {
+  if (b == 0 || b == -1) return 0;
+  const long long rest = a.value % b.value;
+  return rest != 0 && (rest < 0) != (b.value < 0) ? rest + b.value : rest;
+}
+constexpr Unsigned floor_divide(Unsigned a, Unsigned b) { return b == 0 ? 0 : a / b; }
+constexpr Unsigned modulo(Unsigned a, Unsigned b) { return b == 0 ? 0 : a % b; }
+
+inline float floor(float x) { return __builtin_floorf(x); }
+inline double floor(double x) { return __builtin_floor(x); }
+inline float ceil(float x) { return __builtin_ceilf(x); }
+inline double ceil(double x) { return __builtin_ceil(x); }
+inline float trunc(float x) { return __builtin_truncf(x); }
+inline double trunc(double x) { return __builtin_trunc(x); }
+inline float rint(float x) { return __builtin_rintf(x); }
+inline double rint(double x) { return __builtin_rint(x); }
+inline float sqrt(float x) { return __builtin_sqrtf(x); }
+inline double sqrt(double x) { return __builtin_sqrt(x); }
+inline float fmod(float x, float y) { return __builtin_fmodf(x, y); }
+inline double fmod(double x, double y) { return __builtin_fmod(x, y); }
+inline float copysign(float x, float y) { return __builtin_copysignf(x, y); }
+inline double copysign(double x, double y) { return __builtin_copysign(x, y); }
+inline float absolute(float x) { return __builtin_fabsf(x); }
+inline double absolute(double x) { return __builtin_fabs(x); }
+constexpr Int absolute(Int x) { return x < 0 ? -x : x; }
+constexpr Unsigned absolute(Unsigned x) { return x; }
+
+template <class F> inline F modulo_of_floats(F a, F b) {
+  F rest = fmod(a, b);
+  if (b == 0) return rest;
+  if (rest == 0) return copysign(F(0), b);
+  return (b < 0) != (rest < 0) ? rest + b : rest;
+}
+template <class F> inline F floor_divide_floats(F a, F b) {
+  if (b == 0) return a / b;
+  const F rest = fmod(a, b);
+  F quotient = (a - rest) / b;
+  if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;
+  if (quotient == 0) return copysign(F(0), a / b);
+  const F whole = floor(quotient);
+  return quotient - whole > F(0.5) ? whole + 1 : whole;
+}
+inline float floor_divide(float a, float b) { return floor_divide_floats(a, b); }
+inline double floor_divide(double a, double b) { return floor_divide_floats(a, b); }
+inline float modulo(float a, float b) { return modulo_of_floats(a, b); }
+inline double modulo(double a, double b) { return modulo_of_floats(a, b); }
+
+// A float to an int: the fraction is dropped, NaN gives 0.
+template <class F> inline Int whole(F x) {
+  if (x != x) return 0;
+  if (x >= F(9223372036854775808.0)) return MOST;
+  if (x < F(-9223372036854775808.0)) return LEAST;
+  return static_cast<long long>(x);
+}
+
+template <class T> constexpr T power(T base, unsigned exponent) {
+  T result = 1;
+  for (; exponent != 0; exponent >>= 1) {
+    if (exponent & 1) result = result * base;
+    base = base * base;
+  }
+  return result;
+}
+
+// The first of equals stays.
+template <class T> constexpr T minimum(T a, T b) { return b < a ? b : a; }
+template <class T> constexpr T maximum(T a, T b) { return b > a ? b : a; }
+
+// NaN wins.
+template <class T> constexpr T smaller(T a, T b) { return a < b || a != a ? a : b; }
+template <class T> constexpr T larger(T a, T b) { return a > b || a != a ? a : b; }
+
+// The numbers of range(start, stop, step); there are none if stop - start leaves 64 bits.
+class Range {
+public:
+  constexpr Range(Int start, Int stop, Int step) : first{start, step, 0} {
+    const Int distance = stop - start;
+    const Unsigned size = step < 0 ? (-step).bits() : step.bits();
+    const bool is_empty = step < 0 ? distance >= 0 : distance <= 0;
+    first.left = is_empty ? 0 : ((step < 0 ? -distance : distance).bits() - 1) / size + 1;
+  }
+
+  struct Place {
+    Int value, step;
+    Unsigned left;
+    constexpr Int operator*() const { return value; }
+    constexpr bool operator!=(const Place &end) const { return left != end.left; }
+    constexpr void operator++() {
+      value = value + step;
+      --left;
+    }
+  };
+  constexpr Place begin() const { return first; }
+  constexpr Place end() const { return {0, 0, 0}; }
+
+private:
+  Place first;
+};
+
+} // namespace pl

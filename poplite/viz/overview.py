@@ -1,0 +1,164 @@
+"""The overview of a report: where a tile's time goes, what fills the fullest one, what comes first.
+
+where a tile's time goes, on average
+████████████████████▓▓▓▒▒▒▒ · .....
+what fills tile 31, the fullest
+vvvvvvvvmmsscckkkkkkkkkkkkk
+23.8%  copied on its tile: 318 cycles ... (matvec.py:140)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from poplite.report.findings import Finding, insights_of
+from poplite.report.peaks import peaks_of
+from poplite.report.phase_kinds import PHASE_KINDS
+from poplite.report.report import Report
+from poplite.viz.draw.columns import folded
+from poplite.viz.draw.phases import LOOKS as PHASE_LOOKS
+from poplite.viz.draw.svg import Canvas, SvgText, text_width
+from poplite.viz.draw.units import name_text, size_text
+from poplite.viz.memory.kinds import LOOKS as KIND_LOOKS
+
+WIDTH, MARGIN, BAR = 760, 20, 22
+MOST_FINDINGS = 6
+SENTENCE = 100
+"""Characters of a line of a finding."""
+
+
+class Part(NamedTuple):
+    """A part of a bar: what it is, its class in SVG, its length."""
+
+    label: str
+    kind: str
+    size: float
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What is drawn.
+
+    Attributes:
+        time: cycles of a tile on average; they add up to all cycles.
+        tile: the fullest tile; None where memory is not modelled.
+        memory: bytes on it at its peak; they add up to what it needs.
+        findings: what takes or loses most cycles, the most first.
+    """
+
+    time: tuple[Part, ...]
+    tile: int | None
+    memory: tuple[Part, ...]
+    findings: tuple[Finding, ...]
+
+
+def overview_of(report: Report) -> Overview:
+    """Gather the overview of a report; of programs that did not run, as one run of each.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> x = graph.add_variable(pl.INT, (500,), "x", mapping=1)
+    >>> overview_of(pl.Engine(graph, pl.Sequence()).report()).memory[0]
+    Part(label='variables', kind='c0', size=2000)
+    """
+    memory, places = report.compilation.modelled, report.places
+    execution = replace(
+        report.execution, steps=tuple(places), cycles=sum(each.cycles for each in places)
+    )
+    busy = execution.phase_cycles()
+    time = [Part(PHASE_LOOKS[k].words, PHASE_LOOKS[k].kind, busy[k]) for k in PHASE_KINDS]
+    time.append(Part("sync", PHASE_LOOKS["sync"].kind, execution.sync_cycles))
+    waiting = (execution.cycles or 0) - sum(part.size for part in time)
+    time.append(Part("waiting for other tiles", "gaps", waiting))
+    tile = None if memory is None else memory.including_gaps.worst_tile
+    held = []
+    if memory is not None and tile is not None:
+        kinds = peaks_of(memory).kinds()
+        held = [Part(name, KIND_LOOKS[name].kind, int(each[tile])) for name, each in kinds.items()]
+    return Overview(
+        time=tuple(part for part in time if part.size > 0),
+        tile=tile,
+        memory=tuple(part for part in held if part.size > 0),
+        findings=insights_of(report.compilation, execution).findings[:MOST_FINDINGS],
+    )
+
+
+def draw_overview_svg(shown: Overview) -> SvgText:
+    """Draw the overview as SVG.
+
+    >>> draw_overview_svg(Overview((Part("sync", "sync", 9),), None, (), ()))[:4]
+    '<svg'
+    """
+    rows = [(each, folded(name_text(each.text), SENTENCE)) for each in shown.findings]
+    lines = sum(len(sentence) for _, sentence in rows)
+    bars = []
+    if shown.time:
+        bars.append(("where a tile's time goes, on average", shown.time))
+    if shown.memory:
+        size = size_text(int(sum(part.size for part in shown.memory)))
+        bars.append((f"what fills tile {shown.tile:,}, the fullest: {size}", shown.memory))
+    legends = [_legend_lines(parts) for _, parts in bars]
+    height = 2 * MARGIN + sum(BAR + 34 + 18 * len(each) for each in legends)
+    height += 26 + 16 * lines + 6 * len(rows) if rows else 0
+    title = "where time and memory go, and what to look at first"
+    canvas = Canvas(WIDTH, max(height, 2 * MARGIN), title=title)
+    y = MARGIN
+    for (heading, parts), legend in zip(bars, legends, strict=True):
+        canvas.text(MARGIN, y + 10, heading, "line ink")
+        _draw_bar(canvas, parts, y + 18)
+        y += BAR + 24
+        for line in legend:
+            y = _draw_legend(canvas, line, y) + 18
+        y += 10
+    if rows:
+        canvas.text(MARGIN, y + 10, "what to look at first", "line ink")
+        y += 32
+        for finding, sentence in rows:
+            canvas.text(MARGIN + 44, y, f"{100 * finding.share:.1f}%", "line ink end")
+            for line in sentence:
+                canvas.text(MARGIN + 56, y, line, "soft")
+                y += 16
+            y += 6
+    return canvas.text_of()
+
+
+def _draw_bar(canvas: Canvas, parts: Sequence[Part], y: float) -> None:
+    whole, left = sum(part.size for part in parts), float(MARGIN)
+    for part in parts:
+        wide = (WIDTH - 2 * MARGIN) * part.size / whole
+        canvas.rect(left, y, wide, BAR, part.kind, tip=_share(part, whole))
+        left += wide
+
+
+def _draw_legend(canvas: Canvas, line: Sequence[tuple[Part, str]], y: float) -> float:
+    left = float(MARGIN)
+    for part, words in line:
+        canvas.rect(left, y, 12, 12, part.kind)
+        canvas.text(left + 17, y + 10, words, "soft")
+        left += _entry_width(words)
+    return y
+
+
+def _legend_lines(parts: Sequence[Part]) -> list[list[tuple[Part, str]]]:
+    """Return what the colours of a bar mean, on lines that fit."""
+    whole = sum(part.size for part in parts)
+    lines: list[list[tuple[Part, str]]] = [[]]
+    used = 0.0
+    for part in parts:
+        words = _share(part, whole)
+        if used and used + _entry_width(words) > WIDTH - 2 * MARGIN:
+            lines.append([])
+            used = 0.0
+        lines[-1].append((part, words))
+        used += _entry_width(words)
+    return lines
+
+
+def _share(part: Part, whole: float) -> str:
+    return f"{part.label} {100 * part.size / whole:.1f}%"
+
+
+def _entry_width(words: str) -> float:
+    return 17 + text_width(words, 11) + 14

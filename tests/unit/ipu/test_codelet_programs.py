@@ -1,0 +1,106 @@
+"""Codelets of classes that are hard to write in C++ have the bits of the simulator."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from helpers import scripts
+from helpers.arithmetic_rows import ROWS, SECTIONS, Row, source
+from helpers.codelet_programs import PROGRAMS, Cast
+from helpers.codelets import EXACT, Native, arrays_of, compiled, difference, drawn
+from helpers.depth import deep
+from poplite.errors import VertexCompileError
+from poplite.types import ELEMENT_TYPES
+from poplite.vertex.compute import check
+from poplite.vertex.vertex import Vertex
+
+UBSAN = ("-fsanitize=undefined", "-fno-sanitize-recover=all")
+SIZES = (12, 70, 200)
+
+
+def casts() -> Iterator[type[Vertex]]:
+    """Yield `Cast` for all pairs of element types that it has a meaning for."""
+    elements = [each for each in ELEMENT_TYPES if not each.__name__.startswith("QUARTER")]
+    for pair in itertools.product(elements, repeat=2):
+        try:
+            check(Cast[pair])
+        except VertexCompileError:  # a float is not stored as an int
+            continue
+        yield Cast[pair]
+
+
+def tables(folder: Path) -> dict[type[Vertex], list[Row]]:
+    """Return a class for each section of docs/arithmetic.md, with the rows that it evaluates."""
+    found = {}
+    for number, section in enumerate(SECTIONS):
+        rows = [row for row in ROWS if row.section == section and "QUARTER" not in str(row)]
+        path = folder / f"section{number}.py"
+        path.write_text(source(rows).replace("class Table", f"class Table{number}"))
+        found[getattr(scripts.load(path), f"Table{number}")] = rows
+    return found
+
+
+def assert_equal_bits(native: Native, classes: Iterator[type[Vertex]], turns: int) -> None:
+    """Compare drawn vertices of classes with the simulator."""
+    rng = np.random.default_rng(7)
+    for cls in classes:
+        for turn in range(turns):
+            found = difference(cls, native, drawn(cls, rng, SIZES[turn % len(SIZES)]))
+            assert found is None, found
+
+
+@pytest.fixture(scope="module")
+def rows_of(tmp_path_factory: pytest.TempPathFactory) -> dict[type[Vertex], list[Row]]:
+    return tables(tmp_path_factory.mktemp("tables"))
+
+
+@pytest.fixture(scope="module")
+def native(
+    tmp_path_factory: pytest.TempPathFactory, rows_of: dict[type[Vertex], list[Row]]
+) -> Native:
+    return compiled([*PROGRAMS, *casts(), *rows_of], tmp_path_factory.mktemp("programs"))
+
+
+@pytest.mark.parametrize("cls", PROGRAMS, ids=lambda cls: cls.__name__)
+def test_programs_have_equal_bits(native: Native, cls: type[Vertex]) -> None:
+    assert_equal_bits(native, iter([cls]), 12)
+
+
+def test_every_element_type_is_stored_as_every_other(native: Native) -> None:
+    assert_equal_bits(native, casts(), 2)
+
+
+def test_rows_of_the_arithmetic_have_equal_bits(
+    native: Native, rows_of: dict[type[Vertex], list[Row]]
+) -> None:
+    for cls, rows in rows_of.items():
+        held = {f"{name}{row.line}": value for row in rows for name, _, value in row.fields}
+        zeros = {f"out{row.line}": 0 for row in rows}
+        found = difference(cls, native, arrays_of(cls, held | zeros))
+        assert found is None, found
+
+
+@deep
+@pytest.mark.parametrize("flags", [(*EXACT, "-O2"), (*EXACT, *UBSAN)], ids=["optimised", "ubsan"])
+def test_programs_have_equal_bits_under_other_flags(
+    flags: tuple[str, ...], tmp_path: Path, rows_of: dict[type[Vertex], list[Row]]
+) -> None:
+    native = compiled([*PROGRAMS, *casts(), *rows_of], tmp_path, flags=flags)
+    assert_equal_bits(native, iter([*PROGRAMS, *casts(), *rows_of]), 60)
+
+
+def test_stopped_vertices_stop_in_both(native: Native) -> None:
+    fields = {"x": np.zeros(3, np.float32), "n": np.array([35], np.int32)}
+    from helpers.codelet_programs import Raised
+
+    assert native.run(Raised, fields) == "stopped"
+
+
+def test_equal_classes_have_equal_texts() -> None:
+    assert pl.ipu.codelet_text(PROGRAMS) == pl.ipu.codelet_text(PROGRAMS)

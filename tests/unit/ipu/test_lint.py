@@ -1,0 +1,141 @@
+"""What a tile would emulate, copy or get wrong is found, with its line and what to write."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from poplite.ipu import Finding
+
+MANY = 7
+
+
+class Emulated(pl.Vertex):
+    n: pl.Input[pl.INT]
+    x: pl.Input[pl.FLOAT]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+    m: pl.InOut[pl.INT]
+
+    def share(self, part: Any) -> Any:
+        return part / 3  # double
+
+    def compute(self) -> None:
+        self.y[0] = (self.n + 0.5) * self.x  # double
+        self.y[1] = self.x * 0.5 + self.n * (1 / 3 * self.x)
+        self.m = self.n // MANY  # division
+        self.m %= self.n  # division
+        self.m = self.n // 8 + self.n % 2 + 7 // 2
+        self.y[2] = math.exp(self.x) + math.sqrt(self.x)
+        self.y[3] = math.sin(self.x)  # double
+        self.y[4] = math.sqrt(self.n)  # double
+        self.y[5] = self.share(self.n) + self.share(2)
+        total = 0.1
+        total += self.n  # double
+        self.y[6] = total
+
+
+class Flags(pl.MultiVertex):
+    flags: pl.Output[pl.Vector[pl.UNSIGNED_CHAR]]
+    h: pl.InOut[pl.Vector[pl.HALF]]
+    sums: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self, worker: int) -> None:
+        self.flags[worker] = worker  # sub-word store
+        self.h.set_lanes(64 * worker, self.h.lanes(64 * worker))  # sub-word store
+        self.sums[worker] = 0.0
+
+
+class Copy(pl.Vertex):
+    x: Annotated[pl.Input[pl.Vector[pl.FLOAT]], pl.Layout(min_align=8)]
+    h: pl.Output[pl.Vector[pl.HALF]]
+
+    def compute(self) -> None:
+        for i in range(len(self.h)):
+            self.h[i] = self.x[i]
+
+
+class Shift(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.y)):
+            self.y[i] = self.x[i]
+
+
+def of_class(cls: type[pl.Vertex]) -> list[Finding]:
+    """Return the findings of a graph with an unconnected vertex of a class."""
+    graph = pl.Graph(pl.Target(tiles=1))
+    graph.add_vertex(graph.add_compute_set("work"), cls)
+    return pl.ipu.lint(graph)
+
+
+@pytest.mark.parametrize("cls", [Emulated, Flags])
+def test_lines_are_found_by_rule(cls: type[pl.Vertex]) -> None:
+    lines = Path(__file__).read_text().splitlines()
+    found = [(finding.at.line, finding.rule) for finding in of_class(cls)]
+    first = cls.location.line
+    last = next(n for n, line in enumerate(lines, 1) if n > first and line.startswith("class "))
+    marked = [
+        (number, line.partition("# ")[2])
+        for number, line in enumerate(lines, 1)
+        if first < number < last and "# " in line
+    ]
+    assert sorted(found) == marked
+
+
+def test_a_finding_has_four_parts() -> None:
+    finding = next(each for each in of_class(Emulated) if each.rule == "double")
+    text = str(finding).splitlines()
+    assert text[0].startswith("Emulated.compute: 'self.n + 0.5' is computed in 64-bit float")
+    assert "test_lint.py" in text[0]
+    assert text[1].strip().startswith("self.y[0] = (self.n + 0.5) * self.x")
+    assert text[2].strip() == "try: write pl.FLOAT(...) around one of the numbers"
+
+
+def copies(halves: int) -> list[Finding]:
+    """Return the findings of four vertices on two tiles, each with so many halves."""
+    graph = pl.Graph(pl.Target(tiles=2))
+    x = graph.add_variable(pl.FLOAT, (4 * halves,), "x", mapping="linear")
+    h = graph.add_variable(pl.HALF, (4 * halves,), "h", mapping="linear")
+    work = graph.add_compute_set("work")
+    for k in range(4):
+        part = slice(k * halves, (k + 1) * halves)
+        graph.add_vertex(work, Copy, tile=k // 2, x=x[part], h=h[part])
+    return pl.ipu.lint(graph)
+
+
+def test_words_that_two_vertices_write_are_found() -> None:
+    (words, alignment) = copies(3)
+    assert words.rule == "sub-word store"
+    assert words.what.startswith("Copy 0 on tile 0 and Copy 1 on tile 0 write parts of one word")
+    assert "(2 pairs of vertices)" in words.what
+    assert words.found.startswith("'h'[2:4]")
+    assert alignment.rule == "alignment"
+    assert "begins 12 bytes into its part of the tile, and is aligned to 8" in alignment.what
+    assert copies(4) == []
+
+
+def test_many_vertices_are_looked_at_together() -> None:
+    graph = pl.Graph(pl.Target(tiles=2))
+    h = graph.add_variable(pl.HALF, (8,), "h", mapping="linear")
+    x = graph.add_variable(pl.FLOAT, (8,), "x", mapping="linear")
+    work = graph.add_compute_set("work")
+    tiles = np.arange(8) // 4
+    graph.add_vertices(work, Copy, tile=tiles, x=x.reshape((8, 1)), h=h.reshape((8, 1)))
+    assert [each.rule for each in pl.ipu.lint(graph)] == ["sub-word store", "alignment"]
+    assert "(4 pairs of vertices)" in pl.ipu.lint(graph)[0].what
+
+
+def test_inputs_that_share_elements_with_an_output_are_found() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (5,), "x", mapping=0)
+    graph.add_vertex(graph.add_compute_set("work"), Shift, tile=0, x=x[1:], y=x[:4])
+    (finding,) = pl.ipu.lint(graph)
+    assert finding.rule == "copy"
+    assert "Input 'x' of Shift 0 on tile 0 shares elements with an Output of it" in finding.what
