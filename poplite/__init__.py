@@ -65,7 +65,7 @@ from poplite.errors import (
 )
 
 if TYPE_CHECKING:
-    from poplite import ops as ops
+    from poplite import ipu as ipu, ops as ops
     from poplite.compile.compiler import compile_graph as compile_graph
     from poplite.executable.executable import Executable as Executable
     from poplite.expr.tree import Expr as Expr

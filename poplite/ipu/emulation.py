@@ -61,14 +61,12 @@ def _in_order(tree: ast.AST) -> list[ast.AST]:
 
 
 def _operation(checked: Checked, node: ast.BinOp | ast.AugAssign) -> Iterator[Finding]:
-    is_change = isinstance(node, ast.AugAssign)
-    left, right = (node.target, node.value) if is_change else (node.left, node.right)  # type: ignore[union-attr]
-    kinds = checked.facts.kinds
-    if (
-        left not in kinds
-        or right not in kinds
-        or Constants(checked.scope).evaluate(node) is not None
-    ):  # type: ignore[arg-type]
+    left = node.target if isinstance(node, ast.AugAssign) else node.left
+    right = node.value if isinstance(node, ast.AugAssign) else node.right
+    kinds, constants = checked.facts.kinds, Constants(checked.scope)
+    if left not in kinds or right not in kinds:  # they are lanes
+        return
+    if isinstance(node, ast.BinOp) and constants.evaluate(node) is not None:
         return
     symbol = BINARY[type(node.op)]
     kind = binary_kind(symbol, kinds[left], kinds[right])
@@ -84,7 +82,7 @@ def _operation(checked: Checked, node: ast.BinOp | ast.AugAssign) -> Iterator[Fi
             "write pl.FLOAT(...) around one of the numbers",
         )
     elif symbol in ("//", "%") and kind in (Kind.INT, Kind.UINT):
-        divisor = Constants(checked.scope).evaluate(right)
+        divisor = constants.evaluate(right)
         if isinstance(divisor, int) and divisor > 0 and divisor & (divisor - 1) == 0:
             return
         yield _finding(

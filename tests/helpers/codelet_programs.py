@@ -171,6 +171,13 @@ class Rows(pl.Vertex):
         )
 
 
+SHORT: Any = pl.SHORT
+UNSIGNED_CHAR: Any = pl.UNSIGNED_CHAR
+CHAR: Any = pl.CHAR
+HALF: Any = pl.HALF
+maximum: Any = np.maximum
+
+
 class Choices(pl.Vertex):
     """`and`, `or` and conditional expressions of numbers of different kinds."""
 
@@ -195,9 +202,7 @@ class Choices(pl.Vertex):
         self.k[4] = -self.n - -3 - (self.n - 5) * (2 - self.n) // (self.n - 1) % 7
         self.k[5] = (self.n & 7 | 8) ^ ~self.n << 3 >> 1
         self.k[6] = self.u >> 3 ^ self.n if self.flag else self.u // 3
-        self.k[7] = (
-            pl.SHORT(self.n * 70001) + pl.UNSIGNED_CHAR(self.n) - (self.n == 5) - pl.CHAR(self.n)
-        )
+        self.k[7] = SHORT(self.n * 70001) + UNSIGNED_CHAR(self.n) - (self.n == 5) - CHAR(self.n)
 
 
 class Cast(pl.Vertex, Generic[T, U]):
@@ -299,7 +304,7 @@ class InLanes(pl.Vertex):
         truth = pl.lanes.map(self.positive, ints, self.n[0] * 3)
         self.k[2] = truth.all() + 2 * truth.any()
         few = self.x.lanes(0, 5)
-        self.y.set_lanes(1, np.maximum(few, 0.25) / few)
+        self.y.set_lanes(1, maximum(few, 0.25) / few)
         self.m.set_lanes(2, pl.lanes.map(self.scaled, self.n.lanes(3, 4), self.n[1]))
         self.out[2] = pl.lanes.map(math.exp, few).sum() + pl.lanes.map(self.scaled, few, 0.3).sum()
 
@@ -347,7 +352,7 @@ class Mathematics(pl.Vertex, Generic[T]):
             self.out[n + 28] = a // b
             self.out[n + 29] = a % b
             self.out[n + 30] = (
-                (b / 3) ** 2 + (i / 7) ** 5 - pl.HALF(a) * (i / 3 // 0.4) * (i / 3 % 0.4)
+                (b / 3) ** 2 + (i / 7) ** 5 - HALF(a) * (i / 3 // 0.4) * (i / 3 % 0.4)
             )
 
 

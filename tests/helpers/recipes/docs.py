@@ -177,6 +177,12 @@ def scale_rows(rng: np.random.Generator) -> tuple[Values, Expected]:
     return {"x": x.ravel(), "b": b, "y": floats(rng, x.size)}, {"y": y.ravel()}
 
 
+def midpoint(rng: np.random.Generator) -> tuple[Values, Expected]:
+    first, step = int(rng.integers(-9, 9)), np.float32(rng.uniform())
+    values = {"first": first, "step": step, "partial": np.float32(0)}
+    return values, {"partial": np.float32(first + 0.5) * step}
+
+
 RECIPES: dict[Key, Recipe] = {
     ("README.md", "Slice"): slice_,
     ("docs/arithmetic.md", "Invert"): inverse,
@@ -191,6 +197,9 @@ RECIPES: dict[Key, Recipe] = {
     ("docs/guide.md", "Halve"): halve,
     ("docs/guide.md", "Settle"): settle,
     ("docs/guide.md", "Total"): sum_("x", "total"),
+    ("docs/ipu.md", "Axpy"): axpy("factor"),
+    ("docs/ipu.md", "Double"): doubled_in_place,
+    ("docs/ipu.md", "Midpoint"): midpoint,
     ("docs/operations.md", "Diffuse"): diffuse,
     ("docs/operations.md", "Dot"): dot("row", "x", "partial"),
     ("docs/operations.md", "Scale"): scale_rows,

@@ -87,7 +87,8 @@ def with_element_types(cls: type[Vertex], values: dict[str, Any]) -> type[Vertex
     for field in cls.fields.values():
         if field.variable is not None and field.is_edge:
             chosen.setdefault(field.variable, element_type(np.asarray(values[field.name]).dtype))
-    made: type[Vertex] = cls[tuple(chosen[variable] for variable in cls.type_variables)]
+    template: Any = cls
+    made: type[Vertex] = template[tuple(chosen[each] for each in cls.type_variables)]
     return made
 
 
