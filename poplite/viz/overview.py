@@ -104,7 +104,7 @@ def draw_overview_svg(shown: Overview) -> SvgText:
     height += 26 + 16 * lines + 6 * len(rows) if rows else 0
     title = "where time and memory go, and what to look at first"
     canvas = Canvas(WIDTH, max(height, 2 * MARGIN), title=title)
-    y = MARGIN
+    y = float(MARGIN)
     for (heading, parts), legend in zip(bars, legends, strict=True):
         canvas.text(MARGIN, y + 10, heading, "line ink")
         _draw_bar(canvas, parts, y + 18)
@@ -117,8 +117,8 @@ def draw_overview_svg(shown: Overview) -> SvgText:
         y += 32
         for finding, sentence in rows:
             canvas.text(MARGIN + 44, y, f"{100 * finding.share:.1f}%", "line ink end")
-            for line in sentence:
-                canvas.text(MARGIN + 56, y, line, "soft")
+            for words in sentence:
+                canvas.text(MARGIN + 56, y, words, "soft")
                 y += 16
             y += 6
     return canvas.text_of()
