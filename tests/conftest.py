@@ -31,6 +31,10 @@ if "POPLITE_CACHE_DIR" not in os.environ:
     os.environ["POPLITE_CACHE_DIR"] = tempfile.mkdtemp(prefix="poplite-tests-")
     atexit.register(shutil.rmtree, os.environ["POPLITE_CACHE_DIR"], ignore_errors=True)
 
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+    # Where no byte code is kept, each process that tests start would parse all of poplite again.
+    os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(os.environ["POPLITE_CACHE_DIR"], "byte-code")
+
 os.environ.pop("COLUMNS", None)  # pytest-xdist sets it for its workers
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
