@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import gc
 import os
 import shutil
@@ -127,7 +126,6 @@ fidelity_rows = of_script("benchmarks/fidelity_rows.py")
 
 
 @pytest.fixture(scope="session")
-def classes(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Key, type[Vertex]]:
+def classes(root: Path) -> dict[Key, type[Vertex]]:
     """All vertex classes of the repository by file and name."""
-    with contextlib.chdir(tmp_path_factory.mktemp("pages")):
-        return all_classes(root)
+    return all_classes(root)
