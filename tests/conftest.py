@@ -13,9 +13,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import settings
 
-from helpers.depth import USUAL
+from helpers import depth
 from helpers.scripts import script
 from helpers.vertex_classes import Key, all_classes
 from poplite.jit import object_cache
@@ -44,7 +43,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--depth",
-        choices=USUAL,
+        choices=depth.USUAL,
         default="quick",
         help="quick: each behaviour in a few minutes; full: all cases and drawn examples",
     )
@@ -52,7 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "deep: runs with --depth=full only")
-    settings.load_profile(config.getoption("depth"))
+    depth.choose(config.getoption("depth"))
 
 
 def pytest_report_header(config: pytest.Config) -> str:
