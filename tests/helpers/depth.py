@@ -56,8 +56,7 @@ def thinned(cases: Iterable[T], keep: int | Collection[T]) -> list[Any]:
 def values_only() -> dict[str, bool]:
     """Return options of engines whose values alone are tested: by default nothing is priced.
 
-    What prices a vertex class is about a third of what is compiled for it, and all that is
-    compiled where vertices are interpreted.
+    What prices a vertex class is compiled beside what runs it, also where it is interpreted.
     """
     return {} if _chosen == "full" else {"debug.instrument": False}
 
