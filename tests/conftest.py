@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import gc
 import os
 import shutil
@@ -14,10 +13,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import settings
 
+from helpers import depth
 from helpers.browser import browser as browser, opened as opened  # fixtures
-from helpers.depth import USUAL
 from helpers.scripts import script
 from helpers.vertex_classes import Key, all_classes
 from poplite.jit import object_cache
@@ -32,6 +30,10 @@ if "POPLITE_CACHE_DIR" not in os.environ:
     os.environ["POPLITE_CACHE_DIR"] = tempfile.mkdtemp(prefix="poplite-tests-")
     atexit.register(shutil.rmtree, os.environ["POPLITE_CACHE_DIR"], ignore_errors=True)
 
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+    # Where no byte code is kept, each process that tests start would parse all of poplite again.
+    os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(os.environ["POPLITE_CACHE_DIR"], "byte-code")
+
 os.environ.pop("COLUMNS", None)  # pytest-xdist sets it for its workers
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -42,7 +44,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--depth",
-        choices=USUAL,
+        choices=depth.USUAL,
         default="quick",
         help="quick: each behaviour in a few minutes; full: all cases and drawn examples",
     )
@@ -51,7 +53,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "deep: runs with --depth=full only")
     config.addinivalue_line("markers", "browser: opens pages in Chromium, where it is installed")
-    settings.load_profile(config.getoption("depth"))
+    depth.choose(config.getoption("depth"))
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -125,7 +127,6 @@ fidelity_rows = of_script("benchmarks/fidelity_rows.py")
 
 
 @pytest.fixture(scope="session")
-def classes(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Key, type[Vertex]]:
+def classes(root: Path) -> dict[Key, type[Vertex]]:
     """All vertex classes of the repository by file and name."""
-    with contextlib.chdir(tmp_path_factory.mktemp("pages")):
-        return all_classes(root)
+    return all_classes(root)

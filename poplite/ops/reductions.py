@@ -170,7 +170,7 @@ def argmax(x: Operand, dim: int | None = None, *, keepdims: bool = False) -> Exp
         SizeOverflowError: for positions past 2^32.
 
     >>> import poplite as pl
-    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()
     >>> x = graph.add_variable(pl.INT, (2, 3), "x", mapping=0, initial_value=[[1, 7, 7], [9, 2, 4]])
     >>> rows = pl.ops.map(argmax(x, 1), program=program)
     >>> best = pl.ops.map(argmax(x), program=program)

@@ -103,7 +103,7 @@ def saved(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str
 
 def test_all_questions_of_the_page_are_here(root: Path) -> None:
     page = (root / "docs" / "viewing.md").read_text()
-    rows = re.findall(r"^\| ([^|]+\?) \|([^|]*)\|", page, re.MULTILINE)
+    rows = re.findall(r"^\| ([a-z][^|]+\?) \|([^|]*)\|", page, re.MULTILINE)
     assert [question for question, _ in rows] == list(ANSWERS)
     for question, commands in rows:
         named = set(re.findall(r"`([a-z]+)[ `]", commands))

@@ -70,7 +70,7 @@ SHELL_COMMANDS = {
     ),
     ".venv/bin/python benchmarks/fidelity.py": "tests/examples/test_fidelity.py",
     ".venv/bin/python benchmarks/views.py": "tests/examples/test_benchmarks.py",
-    ".venv/bin/python -m poplite.testing.fuzz --states 2000 --seed 1": (
+    ".venv/bin/python -m poplite.testing.fuzz --states 1000 --seed 1": (
         "tests/unit/testing/test_fuzz.py"
     ),
     ".venv/bin/python -m poplite.testing.fuzz_files --files 1000 --seed 1": (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -84,17 +85,21 @@ def test_huge_numbers_are_wrong_command_lines(
 
 
 @pytest.mark.parametrize(
-    "example", thinned(["pi", "streams", "heat", "first_tiles", "sort", "bfs"], keep=2)
+    ("example", "option"),
+    thinned(
+        product(["pi", "streams", "heat", "first_tiles", "sort", "bfs"], ["-s", "-u"]),
+        keep=[("pi", "-s"), ("streams", "-u")],
+    ),
 )
-@pytest.mark.parametrize("buffering", [[], ["-u"]], ids=["at the end", "at the first line"])
 def test_a_reader_that_has_gone_is_no_error(
-    example: str, buffering: list[str], root: Path, tmp_path: Path
+    example: str, option: str, root: Path, tmp_path: Path
 ) -> None:
+    """It is seen at the end, and without a buffer (`-u`) at the first line."""
     read, write = os.pipe()
     os.close(read)
     try:
         done = subprocess.run(
-            [sys.executable, *buffering, root / "examples" / f"{example}.py"],
+            [sys.executable, option, root / "examples" / f"{example}.py"],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(root)},
             stdout=write,

@@ -15,6 +15,8 @@ from hypothesis import settings
 
 T = TypeVar("T")
 
+_chosen = "quick"
+
 USUAL = {"quick": 10, "full": 50}
 """By depth: how many examples Hypothesis draws for a test that says nothing else."""
 
@@ -24,6 +26,13 @@ deep = pytest.mark.deep
 # No deadline: the first call of a vertex compiles it.  Derandomized: the same tests every time.
 for _depth, _examples in USUAL.items():
     settings.register_profile(_depth, deadline=None, derandomize=True, max_examples=_examples)
+
+
+def choose(depth: str) -> None:
+    """Run the tests at this depth."""
+    global _chosen
+    _chosen = depth
+    settings.load_profile(depth)
 
 
 def thinned(cases: Iterable[T], keep: int | Collection[T]) -> list[Any]:
@@ -42,6 +51,14 @@ def thinned(cases: Iterable[T], keep: int | Collection[T]) -> list[Any]:
         else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=deep)
         for case in listed
     ]
+
+
+def values_only() -> dict[str, bool]:
+    """Return options of engines whose values alone are tested: by default nothing is priced.
+
+    What prices a vertex class is compiled beside what runs it, also where it is interpreted.
+    """
+    return {} if _chosen == "full" else {"debug.instrument": False}
 
 
 def examples(number: int, *, quick: int | None = None) -> settings:

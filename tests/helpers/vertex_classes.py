@@ -50,9 +50,9 @@ def vertex_classes(path: Path, root: Path) -> Iterator[tuple[Key, type[pl.Vertex
 
 
 def _names(path: Path, root: Path) -> dict[str, Any]:
-    """Import a file or run a page; return what it defines."""
+    """Import a file, or run what the classes of a page need; return what that defines."""
     if path.suffix == ".md":
-        return pages.run(path, f"page_{path.stem}")
+        return pages.classes_of(path, f"page_{path.stem}")
     if path.is_relative_to(root / "vertices"):
         module_name = ".".join(("poplite", *path.relative_to(root).with_suffix("").parts))
         return vars(importlib.import_module(module_name.removesuffix(".__init__")))

@@ -7,20 +7,28 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from helpers.depth import USUAL, deep, examples, thinned
+from helpers.depth import USUAL, deep, examples, thinned, values_only
 from helpers.running import python
 
 FILE = "tests/unit/testing/test_fuzz_files.py"
 """A file with a case for full depth only."""
 
 
-@pytest.mark.parametrize("depth", USUAL)
-def test_one_option_runs_all_cases(root: Path, depth: str) -> None:
+def test_one_option_runs_all_cases(root: Path) -> None:
     options = ("-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", FILE)
-    chosen = ["--depth=full"] if depth == "full" else []
-    done = python(root, *options, *chosen, PYTEST_ADDOPTS="")
+    done = python(root, *options, "--depth=full", PYTEST_ADDOPTS="")
     cases = [line.split("[")[1] for line in done.stdout.splitlines() if "[" in line]
-    assert cases == (["60]", "300]"] if depth == "full" else ["60]"])
+    assert cases == ["30]", "300]"]
+
+
+@deep
+def test_without_it_this_case_is_left_out(request: pytest.FixtureRequest) -> None:
+    assert request.config.getoption("depth") == "full"
+
+
+def test_prices_are_left_out_by_default(request: pytest.FixtureRequest) -> None:
+    is_full = request.config.getoption("depth") == "full"
+    assert values_only() == ({} if is_full else {"debug.instrument": False})
 
 
 @pytest.mark.parametrize("keep", [2, ("a", "b")])

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import deep, examples
+from helpers.depth import deep, examples, values_only
 from helpers.recipes import RECIPES
 from helpers.recipes.shared import METADATA, Values
 from helpers.vertex_classes import Key, vertex_classes
@@ -57,7 +57,7 @@ def run(vertex: type[pl.Vertex], values: Values, *, interpret: bool) -> dict[str
             )
             fields[field.name] = tensors[field.name]
     graph.add_vertex(work, vertex, tile=1, **fields)
-    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret)
+    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, options=values_only())
     engine.run()
     return {
         field.name: engine.read(tensors[field.name])

@@ -39,7 +39,7 @@ def cross_entropy(logits: Operand, labels: Tensor, *, ignored: int | None = None
         TensorCreationError: for labels of another shape.
 
     >>> import poplite as pl
-    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()
     >>> logits = graph.add_variable(pl.FLOAT, (2, 3), "logits", mapping="linear", initial_value=0)
     >>> labels = graph.add_variable(pl.INT, (2,), "labels", mapping=0, initial_value=[2, -1])
     >>> loss = pl.ops.map(cross_entropy(logits, labels, ignored=-1), program=program)
@@ -69,7 +69,7 @@ def cross_entropy_gradient(logits: Operand, labels: Tensor, *, ignored: int | No
         the errors of `cross_entropy`.
 
     >>> import poplite as pl
-    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()
     >>> logits = graph.add_variable(pl.FLOAT, (2, 4), "logits", mapping="linear", initial_value=0)
     >>> labels = graph.add_variable(pl.INT, (2,), "labels", mapping=0, initial_value=[2, 0])
     >>> gradient = pl.ops.map(cross_entropy_gradient(logits, labels), program=program)

@@ -62,7 +62,7 @@ def sort(
         ControlProgramError: without `program=` outside of all steps.
 
     >>> import poplite as pl
-    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()
     >>> x = graph.add_variable(pl.INT, (5,), "x", mapping="linear", initial_value=[3, 9, 4, 9, 1])
     >>> y = sort(x, program=program)
     >>> engine = pl.Engine(graph, program)
@@ -98,7 +98,7 @@ def argsort(
         the errors of `ops.sort`.
 
     >>> import poplite as pl
-    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()
     >>> x = graph.add_variable(pl.INT, (5,), "x", mapping="linear", initial_value=[3, 9, 4, 9, 1])
     >>> y = argsort(x, program=program)
     >>> engine = pl.Engine(graph, program)
@@ -138,7 +138,7 @@ def sort_key_value(
         the errors of `ops.sort`.
 
     >>> import poplite as pl
-    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()
     >>> x = graph.add_variable(pl.INT, (4,), "x", mapping="linear", initial_value=[3, 9, 4, 1])
     >>> y = graph.add_variable(pl.HALF, (4,), "y", mapping=0, initial_value=[0.5, 1.5, 2.5, 3.5])
     >>> keys, values = sort_key_value(x, y, program=program)

@@ -96,7 +96,7 @@ def top_k(
         ControlProgramError: without `program=` outside of all steps.
 
     >>> import poplite as pl
-    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()
     >>> x = graph.add_variable(pl.INT, (5,), "x", mapping="linear", initial_value=[3, 9, 4, 9, 1])
     >>> values, indices = top_k(x, 3, program=program)
     >>> engine = pl.Engine(graph, program)

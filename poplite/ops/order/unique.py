@@ -70,7 +70,7 @@ def unique_sorted(
         ControlProgramError: without `program=` outside of all steps.
 
     >>> import poplite as pl
-    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()
     >>> x = graph.add_variable(pl.INT, (5,), "x", mapping="linear", initial_value=[1, 1, 2, 5, 5])
     >>> values, length = unique_sorted(x, program=program)
     >>> engine = pl.Engine(graph, program)

@@ -84,7 +84,7 @@ def test_what_is_regular_takes_no_room() -> None:
         assert isinstance(found, Steps)
 
 
-@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 5)), max_size=6), st.data())
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 5)), max_size=5), st.data())
 def test_cut_runs_hold_every_edge(runs: list[tuple[int, int]], data: st.DataObject) -> None:
     elements = [begin + k for begin, size in runs for k in range(size)]
     lengths, left = [], len(elements)

@@ -218,7 +218,7 @@ def outcome(cls: type[pl.Vertex], seed: int, together: bool, **options: Any) -> 
 
 
 @pytest.mark.parametrize("cls", [Scalars, Vectors, Lists])
-@examples(150)
+@examples(150, quick=20)
 @given(seed=seeds)
 def test_interpreted(cls: type[pl.Vertex], seed: int) -> None:
     one_by_one = outcome(cls, seed, False, interpret=True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import examples
+from helpers.depth import examples, values_only
 from poplite import ops
 from poplite.ops.matmul.request import Request
 from poplite.ops.matmul.search import cheapest_ways
@@ -94,7 +94,7 @@ def test_products_are_numpys(
         else:
             made = ops.map(product + bias if tail == "bias" else product)
     assert made.shape == (*before, m, n)
-    engine = pl.Engine(graph, step, interpret=interpret)
+    engine = pl.Engine(graph, step, interpret=interpret, options=values_only())
     for tensor, array in ((a, x), (b, y), (bias, z)):
         engine.write(tensor, array)
     engine.run()
@@ -128,7 +128,7 @@ def test_shapes_are_numpys(one: list[int], other: list[int]) -> None:
         return
     with graph.steps() as step:
         made = ops.map(a @ b)
-    engine = pl.Engine(graph, step)
+    engine = pl.Engine(graph, step, options=values_only())
     engine.run()
     assert made.shape == expected.shape
     assert np.array_equal(engine.read(made), expected)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import examples
+from helpers.depth import examples, thinned, values_only
 from poplite import ops
 
 SHAPES = [(6,), (1,), (4, 5), (1, 3), (2, 3, 4)]
@@ -26,7 +27,7 @@ def moved(shape: tuple[int, ...], move: Callable[[pl.Tensor, pl.Sequence], Any])
     graph, program = pl.Graph(pl.Target(tiles=5)), pl.Sequence()
     x = graph.add_variable(pl.INT, shape, "x", mapping="linear", initial_value=values_of(shape))
     result = ops.map(move(x, program), program=program)
-    engine = pl.Engine(graph, program)
+    engine = pl.Engine(graph, program, options=values_only())
     engine.run()
     return engine.read(result)
 
@@ -71,8 +72,13 @@ def test_widths_of_padding_may_be_short_or_negative() -> None:
     np.testing.assert_array_equal(found, np.pad(x[1:, :-2], [(0, 0), (1, 0)], "edge"))
 
 
-@pytest.mark.parametrize("k", [-9, -1, 0, 2, 9])
-@pytest.mark.parametrize("shape", [(4, 5), (1, 3), (2, 3, 4)])
+@pytest.mark.parametrize(
+    ("shape", "k"),
+    thinned(
+        product([(4, 5), (1, 3), (2, 3, 4)], [-9, -1, 0, 2, 9]),
+        [((4, 5), 2), ((4, 5), 9), ((1, 3), 0), ((2, 3, 4), -1), ((2, 3, 4), -9)],
+    ),
+)
 def test_triangles(shape: tuple[int, ...], k: int) -> None:
     x = values_of(shape)
     np.testing.assert_array_equal(moved(shape, lambda t, _: ops.tril(t, k)), np.tril(x, k))
@@ -88,7 +94,7 @@ def test_a_transposed_copy_lies_in_its_own_order() -> None:
     for each in found:
         assert each.is_contiguous()
         assert len(graph.tile_mapping(each)[0]) == 1
-    engine = pl.Engine(graph, program)
+    engine = pl.Engine(graph, program, options=values_only())
     engine.run()
     np.testing.assert_array_equal(engine.read(found[0]), values_of((2, 3, 4)).T)
     np.testing.assert_array_equal(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import examples
+from helpers.depth import examples, values_only
 from helpers.running import both_forms
 from poplite import ops
 from poplite.ops import nn
@@ -31,7 +31,7 @@ def run(function: Callable[..., Any], arrays: Inputs, interpret: bool = False) -
     made = function(*tensors)
     made = made if isinstance(made, tuple) else (made,)
     results = [ops.map(each, program=program) for each in made]
-    engine = pl.Engine(graph, program, interpret=interpret)
+    engine = pl.Engine(graph, program, interpret=interpret, options=values_only())
     engine.run()
     return [engine.read(each) for each in results]
 
@@ -154,7 +154,7 @@ def test_a_class_that_is_not_there_shows_at_once() -> None:
 
 
 @both_forms
-@examples(20)
+@examples(20, quick=2)
 @given(dtype=DTYPES, seed=st.integers(0, 2**32 - 1))
 def test_other_losses(interpret: bool, dtype: str, seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -219,7 +219,7 @@ def steps(
     target = graph.add_constant(dtype, (6, 5), goal, "goal", mapping=1)
     with graph.steps() as program, ops.repeat(count):
         record(graph, w, 2 * (w - target))
-    engine = pl.Engine(graph, program, interpret=interpret)
+    engine = pl.Engine(graph, program, interpret=interpret, options=values_only())
     engine.run()
     return engine.read(w), np.stack([begin, goal]).astype(float)
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import deep, examples
+from helpers.depth import deep, examples, thinned, values_only
 from helpers.running import both_forms, words_of
 from poplite import ops
 from poplite.ops.order.network import exchanges
@@ -89,7 +89,7 @@ def same_bits(found: Array, expected: Array) -> None:
 
 
 @both_forms
-@examples(40, quick=3)
+@examples(40, quick=2)
 @given(
     where=st.sampled_from(SHAPES),
     dtype=st.sampled_from(TYPES),
@@ -182,9 +182,18 @@ def test_a_running_sum_is_as_exact_as_numpys() -> None:
     assert abs(found - exact).max() <= abs(np.cumsum(values) - exact).max()
 
 
-@both_forms
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize(("size", "memory"), [(0, LARGE), (1, LARGE), (300, SMALL), (500, LARGE)])
+UNIQUE = [
+    (interpret, dtype, size, memory)
+    for interpret in (False, True)
+    for dtype in TYPES
+    for size, memory in [(0, LARGE), (1, LARGE), (300, SMALL), (500, LARGE)]
+]
+
+
+@pytest.mark.parametrize(
+    ("interpret", "dtype", "size", "memory"),
+    thinned(UNIQUE, [case for case in UNIQUE if case[0] or case[1] in ("float16", "int32")]),
+)
 def test_unique_elements_are_packed(interpret: bool, dtype: str, size: int, memory: int) -> None:
     values = np.sort(drawn(size, (size,), dtype), kind="stable")
     values[: size // 2] = values[0] if size else 0
@@ -286,7 +295,7 @@ def test_an_index_outside_of_a_row_stops_the_program() -> None:
     at = graph.add_variable(pl.INT, (2,), "at", mapping=1, initial_value=[1, 4])
     ops.take_along_axis(x, at, program=program)
     with pytest.raises(pl.ApplicationRuntimeError, match="IndexError: index 4 of 4 elements"):
-        pl.Engine(graph, program).run()
+        pl.Engine(graph, program, options=values_only()).run()
 
 
 def no_order(graph: pl.Graph, x: pl.Tensor, program: pl.Sequence) -> list[Callable[[], object]]:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import examples
+from helpers.depth import examples, values_only
 from helpers.running import both_forms
 from poplite.graph.partition import map_blocks, map_linearly
 
@@ -130,7 +130,7 @@ def test_any_view_on_any_tiles(
         output = output.T
     result = pl.ops.map(pl.ops.reduce(tensor, dims, operation), out=output, program=program)
     assert graph.tile_mapping(result).is_complete
-    engine = pl.Engine(graph, program, interpret=interpret)
+    engine = pl.Engine(graph, program, interpret=interpret, options=values_only())
     engine.run()
     got = engine.read(result)
     if operation == "mul" and dtype == "float16":
@@ -139,7 +139,7 @@ def test_any_view_on_any_tiles(
     assert np.array_equal(got, want)
 
 
-@examples(40, quick=3)
+@examples(40, quick=2)
 @given(
     operation=st.sampled_from(["add", "square_add"]),
     dtype=st.sampled_from(["float32", "float16", "int32", "uint16"]),
@@ -191,14 +191,14 @@ def test_scaled_and_updated_sums(
         want = want + wide.type(update)
     expr = pl.ops.reduce(x, dims, operation, keepdims=keepdims, scale=by, update=old)
     result = pl.ops.map(expr, program=program)
-    engine = pl.Engine(graph, program)
+    engine = pl.Engine(graph, program, options=values_only())
     engine.run()
     got = engine.read(result)
     assert got.dtype == dtype
     assert np.array_equal(got, np.asarray(want).astype(dtype))
 
 
-@examples(25)
+@examples(25, quick=3)
 @given(
     sizes=st.sampled_from([(1500, 3), (3, 1500), (70, 70), (4000, 1), (2, 700, 3), (300, 9)]),
     how=st.sampled_from(MAPPINGS),
@@ -217,7 +217,7 @@ def test_many_elements_take_several_stages(
         d: pl.ops.map(pl.ops.reduce(x, d, "add"), name=f"along {d}", program=program)
         for d in range(len(sizes))
     }
-    engine = pl.Engine(graph, program)
+    engine = pl.Engine(graph, program, options=values_only())
     engine.run()
     for d, result in results.items():
         assert np.array_equal(engine.read(result), array.sum(d, dtype=np.int32))
@@ -240,7 +240,7 @@ def test_float_sums_have_the_same_bits_in_both_forms_and_every_run(
         x = graph.add_variable(pl.FLOAT, shape, "x", initial_value=array)
         put_on_tiles(graph, x, how, rng)
         total = pl.ops.map(pl.ops.reduce(x, None, "add"), program=program)
-        engine = pl.Engine(graph, program, interpret=interpret)
+        engine = pl.Engine(graph, program, interpret=interpret, options=values_only())
         engine.run()
         exact = array.sum(dtype=np.float64)
         assert abs(engine.read(total) - exact) <= 1e-4 * np.abs(array).sum(dtype=np.float64)

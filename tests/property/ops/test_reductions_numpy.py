@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import deep, examples
+from helpers.depth import deep, examples, values_only
 from helpers.running import both_forms
 from poplite import ops
 
@@ -23,7 +23,7 @@ def computed(expr: pl.Expr, interpret: bool = False) -> Array:
     program = pl.Sequence()
     result = ops.map(expr, program=program)
     assert isinstance(result, pl.Tensor)
-    engine = pl.Engine(result.graph, program, interpret=interpret)
+    engine = pl.Engine(result.graph, program, interpret=interpret, options=values_only())
     engine.run()
     found: Array = engine.read(result)
     return found
@@ -37,7 +37,7 @@ def tensor_of(values: Array, tiles: int = 5, transposed: bool = False) -> pl.Ten
 
 
 @both_forms
-@examples(40, quick=3)
+@examples(40, quick=2)
 @given(
     dtype=st.sampled_from(["float32", "float16", "int32", "uint8", "int64"]),
     shape=st.lists(st.integers(1, 6), max_size=3).map(tuple),
@@ -88,7 +88,7 @@ def test_positions_among_many(shape: tuple[int, ...], tiles: int, seed: int) -> 
         assert max(v.num_elements for v in held) < values.size
 
 
-@examples(25, quick=3)
+@examples(25, quick=2)
 @given(
     dtype=st.sampled_from(["float32", "float16"]),
     shape=st.sampled_from([(7,), (40, 30), (3, 200, 2)]),

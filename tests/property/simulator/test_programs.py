@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
+from helpers.depth import values_only
 from helpers.running import both_forms
 
 NUMBERS = 3
@@ -284,7 +285,7 @@ class Drawn:
 def test_engines_do_what_the_tree_says(interpret: bool, seed: int) -> None:
     drawn = Drawn(Random(seed))
     expected = [1, 2, 3]
-    engine = pl.Engine(drawn.graph, drawn.program, interpret=interpret)
+    engine = pl.Engine(drawn.graph, drawn.program, interpret=interpret, options=values_only())
     engine.write(drawn.numbers, np.array(expected))
     for _ in range(2):
         try:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from hypothesis import given, strategies as st
 
 import poplite as pl
+from helpers.depth import values_only
 from helpers.running import both_forms
 
 ROWS, COLUMNS, TILES = 4, 6, 3
@@ -137,7 +138,9 @@ def test_replicas_do_what_each_does_alone(
     interpret: bool, seed: int, replicas: int, checks: Literal["fast", "strict"]
 ) -> None:
     def engine_of(drawn: Drawn) -> pl.Engine:
-        return pl.Engine(drawn.graph, drawn.program, checks=checks, interpret=interpret)
+        return pl.Engine(
+            drawn.graph, drawn.program, checks=checks, interpret=interpret, options=values_only()
+        )
 
     together = Drawn(seed, replicas)
     engine = engine_of(together)
@@ -166,7 +169,7 @@ def test_copies_between_replicas_do_what_numpy_does(
     random = Random(seed)
     drawn = Drawn(seed, replicas, None)
     positions = np.arange(ROWS * COLUMNS, dtype=np.int32).reshape(ROWS, COLUMNS)
-    finder = pl.Engine(drawn.graph, pl.Sequence())
+    finder = pl.Engine(drawn.graph, pl.Sequence(), options=values_only())
     for tensor in drawn.tensors:
         finder.write(tensor, positions)
     values = np.random.default_rng(seed).integers(0, 1000, (3, replicas, ROWS * COLUMNS))
@@ -180,7 +183,7 @@ def test_copies_between_replicas_do_what_numpy_does(
         before = expected.copy()
         for replica in range(replicas):
             expected[b, to[replica], at[1]] = before[a, replica, at[0]]
-    engine = pl.Engine(drawn.graph, pl.Sequence(steps), interpret=interpret)
+    engine = pl.Engine(drawn.graph, pl.Sequence(steps), interpret=interpret, options=values_only())
     for tensor, given_values in zip(drawn.tensors, values, strict=True):
         for replica, own in enumerate(given_values.reshape(replicas, ROWS, COLUMNS)):
             engine.write(tensor, own, replica=replica)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
+from helpers.depth import values_only
 from helpers.running import both_forms
 
 LENGTH = 6
@@ -142,7 +143,7 @@ class Drawn:
 def test_strict_checks_say_what_masks_say(interpret: bool, seed: int) -> None:
     random = Random(seed)
     drawn = Drawn(random)
-    engine = pl.Engine(drawn.graph, drawn.program, interpret=interpret)
+    engine = pl.Engine(drawn.graph, drawn.program, interpret=interpret, options=values_only())
     for variable, tensor in enumerate(drawn.tensors):
         for _ in range(random.randrange(3)):
             first = random.randrange(2 * LENGTH)
@@ -154,7 +155,7 @@ def test_strict_checks_say_what_masks_say(interpret: bool, seed: int) -> None:
     drawn.values[:2], drawn.known[:2] = [[3], [4]], True
     for _ in range(2):
         drawn.run(engine)
-    fresh = pl.Engine(drawn.graph, drawn.program, interpret=interpret)
+    fresh = pl.Engine(drawn.graph, drawn.program, interpret=interpret, options=values_only())
     for tensor in drawn.tensors:
         fresh.write(tensor, 1)
     drawn.values[:], drawn.known[:] = 1, True
@@ -167,7 +168,7 @@ def test_strict_checks_say_what_masks_say(interpret: bool, seed: int) -> None:
 def test_what_stays_unwritten_is_known(interpret: bool, seed: int) -> None:
     random = Random(seed)
     drawn = Drawn(random)
-    engine = pl.Engine(drawn.graph, drawn.program, interpret=interpret)
+    engine = pl.Engine(drawn.graph, drawn.program, interpret=interpret, options=values_only())
     for variable in random.sample(range(4), 3):
         engine.write(drawn.tensors[variable], variable)
         drawn.values[variable], drawn.known[variable] = variable, True

@@ -269,7 +269,7 @@ def verdict(drawn: Drawn, interpret: bool) -> tuple[bool, list[int]]:
     return False, left
 
 
-@examples(1_000)
+@examples(1_000, quick=100)
 @given(seed=st.integers(0, 10**9))
 def test_nothing_is_said_where_nothing_depends(seed: int) -> None:
     drawn = Drawn(Random(seed))

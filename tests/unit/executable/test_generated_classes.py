@@ -50,7 +50,7 @@ with graph.steps() as steps:
     ops.assign(n, ops.where(n > 3, n, -n))
 for name, tensor in (*results.items(), ("n", n)):
     graph.create_host_read(name, tensor)
-executable = pl.compile_graph(graph, steps)
+executable = pl.compile_graph(graph, steps, options={"debug.instrument": False})
 executable.save("ops.poplite")
 """
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,7 +16,7 @@ import pytest
 
 import poplite as pl
 from helpers import scripts
-from helpers.depth import deep
+from helpers.depth import deep, thinned
 from poplite.jit import object_cache
 from poplite.vertex.compute import code_identity
 
@@ -174,11 +174,13 @@ def test_names_that_change_their_meaning_in_place(tmp_path: Path) -> None:
 
 # -- processes that share a folder -----------------------------------------------------------
 
-TELL = f"""
-import sys
 
-print(*(result(globals()[name]) for name in {list(CHANGES)}), "numba" in sys.modules)
-"""
+def tell(names: Sequence[str]) -> str:
+    """Return the end of a program that prints the results of classes, and whether it compiled."""
+    return (
+        f"\nimport sys\nprint(*(result(globals()[name]) for name in {[*names]}),"
+        " 'numba' in sys.modules)\n"
+    )
 
 
 def start(folder: Path, text: str, **options: str) -> subprocess.Popen[str]:
@@ -201,27 +203,29 @@ def told(process: subprocess.Popen[str]) -> str:
     return output.strip() + "\n".join(lines)
 
 
-def results(column: int) -> str:
-    return " ".join(str(change[column]) for change in CHANGES.values())
+def results(names: Sequence[str], column: int) -> str:
+    return " ".join(str(CHANGES[name][column]) for name in names)
 
 
 @pytest.mark.usefixtures("engine_cache")
-def test_a_change_gives_other_code_in_another_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", thinned([2, len(CHANGES)], keep=1))
+def test_a_change_gives_other_code_in_another_process(tmp_path: Path, number: int) -> None:
+    names = [*CHANGES][-number:]
     changed = TEXT
     for old, new, _, _ in CHANGES.values():
         changed = changed.replace(old, new)
-    assert told(start(tmp_path, TEXT + TELL)) == f"{results(2)} True"
-    assert told(start(tmp_path, changed + TELL)) == f"{results(3)} True"
-    for text, column in ((TEXT, 2), (changed, 3)):
-        assert told(start(tmp_path, text + TELL)) == f"{results(column)} False"
+    for text, column, compiles in ((TEXT, 2, True), (changed, 3, True), (TEXT, 2, False)):
+        found = told(start(tmp_path, text + tell(names)))
+        assert found == f"{results(names, column)} {compiles}"
 
 
 @deep
 def test_processes_that_fill_one_folder_at_once(tmp_path: Path) -> None:
-    several = [start(tmp_path, TEXT + TELL) for _ in range(3)]
-    assert [told(process) for process in several] == 3 * [f"{results(2)} True"]
+    text, found = TEXT + tell([*CHANGES]), results([*CHANGES], 2)
+    several = [start(tmp_path, text) for _ in range(3)]
+    assert [told(process) for process in several] == 3 * [f"{found} True"]
     assert {path.suffix for path in (tmp_path / "cache").iterdir()} == {".o"}
-    assert told(start(tmp_path, TEXT + TELL)) == f"{results(2)} False"
+    assert told(start(tmp_path, text)) == f"{found} False"
 
 
 DIE = """
@@ -237,13 +241,13 @@ os.replace = die
 @deep
 def test_a_killed_process_leaves_nothing_wrong(tmp_path: Path, engine_cache: Path) -> None:
     before = list(engine_cache.iterdir())
-    tell = "\nimport sys\nprint(result(Module), 'numba' in sys.modules)\n"
-    killed = start(tmp_path, DIE + TEXT + tell)
+    text = TEXT + tell(["Module"])
+    killed = start(tmp_path, DIE + text)
     assert told(killed) == ""
     assert killed.returncode == 9
     assert {path.suffix for path in engine_cache.iterdir() if path not in before} == {".part"}
-    assert told(start(tmp_path, TEXT + tell)) == "14 True"
-    assert told(start(tmp_path, TEXT + tell)) == "14 False"
+    assert told(start(tmp_path, text)) == "14 True"
+    assert told(start(tmp_path, text)) == "14 False"
 
 
 @pytest.fixture

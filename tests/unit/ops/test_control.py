@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import values_only
 from poplite import ops
 from poplite.program import recording
 
@@ -22,7 +23,7 @@ def scalar(graph: pl.Graph, name: str, value: int, kind: str = "int32") -> pl.Te
 
 
 def values(graph: pl.Graph, program: pl.Program, *tensors: pl.Tensor) -> list[int]:
-    engine = pl.Engine(graph, program)
+    engine = pl.Engine(graph, program, options=values_only())
     engine.run()
     return [int(engine.read(each)) for each in tensors]
 
@@ -88,7 +89,10 @@ def test_an_exception_appends_nothing(graph: pl.Graph) -> None:
 def test_a_block_is_no_program_while_it_is_open(graph: pl.Graph) -> None:
     x = scalar(graph, "x", 3)
     with graph.steps("open") as step:
-        for use in (lambda: pl.Repeat(2, step), lambda: pl.Engine(graph, step)):
+        for use in (
+            lambda: pl.Repeat(2, step),
+            lambda: pl.Engine(graph, step, options=values_only()),
+        ):
             with pytest.raises(pl.ControlProgramError, match="'open'.*while its block is open"):
                 use()
         with pytest.raises(pl.ControlProgramError, match="is open already"), step:
@@ -231,7 +235,7 @@ def test_together_shares_compute_sets(graph: pl.Graph) -> None:
         ops.map(ops.sum(x * x))
         ops.map(ops.max(y))
     assert step.num_steps < one_by_one.num_steps
-    engine = pl.Engine(graph, step)
+    engine = pl.Engine(graph, step, options=values_only())
     engine.run()
     assert engine.read(totals[0]) == (np.arange(100.0) ** 2).sum()
     assert engine.read(totals[1]) == 99

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
-from helpers.depth import thinned
+from helpers.depth import thinned, values_only
 from poplite.graph.partition import map_linearly
 from poplite.ops.reduce.pieces import pieces_of
 
@@ -30,7 +30,7 @@ def compute_sets(graph: pl.Graph) -> list[str]:
 
 
 def value(graph: pl.Graph, program: pl.Program, tensor: pl.Tensor) -> Any:
-    engine = pl.Engine(graph, program)
+    engine = pl.Engine(graph, program, options=values_only())
     engine.run()
     return engine.read(tensor).tolist()
 
@@ -149,7 +149,7 @@ def test_of_no_elements() -> None:
         reduced(wholes, [0], "min", program),
         reduced(wholes, [0], "max", program),
     ]
-    engine = pl.Engine(graph, program)
+    engine = pl.Engine(graph, program, options=values_only())
     engine.run()
     got = [engine.read(result).tolist() for result in results]
     assert got[:5] == [[0, 0, 0], [1, 1, 1], [True, True], [False, False], []]
@@ -167,7 +167,7 @@ def test_no_dimension_is_a_copy_and_all_are_one_element() -> None:
     scalar = reduced(x[0, 0], [], "max", program)
     assert not same.intersects_with(x)
     assert (total.shape, scalar.shape) == ((), ())
-    engine = pl.Engine(graph, program)
+    engine = pl.Engine(graph, program, options=values_only())
     engine.run()
     assert engine.read(same).tolist() == [[1, 2, 3], [4, 5, 6]]
     assert engine.read(total) == 21
@@ -182,7 +182,7 @@ def test_nan_is_the_least_and_the_greatest(operation: str, length: int) -> None:
     graph, x, program = graph_of((3, length), element=pl.FLOAT, values=values)
     rows = reduced(x, [1], operation, program)
     columns = reduced(x, [0], operation, program)
-    engine = pl.Engine(graph, program)
+    engine = pl.Engine(graph, program, options=values_only())
     engine.run()
     assert np.isnan(engine.read(rows)).tolist() == [False, True, False]
     assert np.flatnonzero(np.isnan(engine.read(columns))).tolist() == [length // 2]
@@ -295,15 +295,20 @@ def test_workers_share_rows_and_columns_evenly() -> None:
         assert lengths == ([60], [10] * 6)[dims[0]]
 
 
-@pytest.mark.parametrize("op", thinned(["add", "max", "mul", "min"], keep=2))
+SHARED = [
+    ((100, 90), 7, [7, 4]),  # each tile begins within a row
+    ((3, 40, 50), 5, [3]),  # tiles 1 and 3 have less of one matrix than is worth it
+    ((3, 40, 100), 3, [3]),
+    ((90, 13), 1, [1]),
+]
+
+
 @pytest.mark.parametrize(
-    ("shape", "tiles", "shared"),
-    [
-        ((100, 90), 7, [7, 4]),  # each tile begins within a row
-        ((3, 40, 50), 5, [3]),  # tiles 1 and 3 have less of one matrix than is worth it
-        ((3, 40, 100), 3, [3]),
-        ((90, 13), 1, [1]),
-    ],
+    ("shape", "tiles", "shared", "op"),
+    thinned(
+        [(*case, op) for op in ("add", "max", "mul", "min") for case in SHARED],
+        keep=len(SHARED) + 1,
+    ),
 )
 def test_workers_of_a_tile_share_all_that_it_has(
     shape: tuple[int, ...], tiles: int, shared: list[int], op: str
@@ -314,7 +319,9 @@ def test_workers_of_a_tile_share_all_that_it_has(
     columns = reduced(x, [dim], op, program)
     kinds = [[str(v.vertex_class) for v in each.vertices] for each in graph.compute_sets]
     assert [n for n in (sum("OfTile" in k for k in each) for each in kinds) if n] == shared
-    engines = [pl.Engine(graph, program, faster=each) for each in (True, False)]
+    engines = [
+        pl.Engine(graph, program, faster=each, options=values_only()) for each in (True, False)
+    ]
     for engine in engines:
         engine.run()
     found = engines[0].read(columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import thinned
+from helpers.depth import thinned, values_only
 from helpers.running import words_of
 from poplite import ops
 
@@ -20,12 +21,12 @@ Dims = int | list[int] | None
 def computed(expr: pl.Expr, graph: pl.Graph) -> Any:
     program = pl.Sequence()
     result = ops.map(expr, program=program)
-    engine = pl.Engine(graph, program)
+    engine = pl.Engine(graph, program, options=values_only())
     engine.run()
     return engine.read(result)
 
 
-@pytest.mark.parametrize("dims", thinned([None, -1, [0, 2], []], keep=3))
+@pytest.mark.parametrize("dims", thinned([None, -1, [0, 2], []], keep=[-1, [0, 2]]))
 def test_as_numpy(dims: Dims) -> None:
     graph = pl.Graph(pl.Target(tiles=3))
     values = np.random.default_rng(0).integers(-3, 4, (4, 5, 8))
@@ -40,7 +41,7 @@ def test_as_numpy(dims: Dims) -> None:
                 expr = getattr(ops, name)(operand, dims, keepdims=keepdims)
                 expected = getattr(np, name)(array, axis=axes, keepdims=keepdims)
                 made.append((name, ops.map(expr), expected))
-    engine = pl.Engine(graph, step)
+    engine = pl.Engine(graph, step, options=values_only())
     engine.run()
     for name, result, expected in made:
         found = engine.read(result)
@@ -75,9 +76,9 @@ rng = np.random.default_rng(0)
 values = rng.standard_normal((1000, 500)) * 10.0 ** rng.integers(-6, 7, (1000, 500))
 x = graph.add_variable(pl.FLOAT, values.shape, "x", mapping="linear", initial_value=values)
 with graph.steps() as step:
-    found = [ops.map(e) for e in (ops.sum(x), ops.sum(x * x, 0), ops.mean(abs(x), 1), ops.prod(x))]
-    found += ops.reduce_many([ops.variance(x, 0), ("log_add", x, 0), ops.norm(x, ord=1)])
-engine = pl.Engine(graph, step)
+    found = [ops.map(ops.sum(x)), ops.map(ops.mean(abs(x), 1))]
+    found += ops.reduce_many([ops.variance(x, 0), ("log_add", x, 0)])
+engine = pl.Engine(graph, step, options={"debug.instrument": False})
 for _ in range(2):
     engine.run()
     print(hashlib.sha256(b"".join(engine.read(each).tobytes() for each in found)).hexdigest())
@@ -97,7 +98,7 @@ def test_bits_over_two_levels_are_those_of_the_interpreted_form(shape: tuple[int
         total = ops.map(ops.sum(x, 0), program=program)
         names = [compute_set.name for compute_set in graph.compute_sets]
         assert {"sum/groups", "sum/final"} <= {*names}
-        engine = pl.Engine(graph, program, interpret=interpret)
+        engine = pl.Engine(graph, program, interpret=interpret, options=values_only())
         engine.run()
         bits.add(engine.read(total).tobytes())
     assert len(bits) == 1
@@ -132,7 +133,7 @@ def test_log_sum_exp_at_the_edges() -> None:
             ops.map(ops.log_sum_exp(x, 1, keepdims=True)),
         ]
         both = ops.map(ops.reduce(x, 1, "log_add", scale=1.5, update=x[:, 0]))
-    engine = pl.Engine(graph, step)
+    engine = pl.Engine(graph, step, options=values_only())
     engine.run()
     with np.errstate(invalid="ignore"):
         expected = np.logaddexp.reduce(values.astype(np.float64), 1)
@@ -142,8 +143,10 @@ def test_log_sum_exp_at_the_edges() -> None:
     np.testing.assert_allclose(engine.read(both), joined, rtol=2e-7)
 
 
-@pytest.mark.parametrize("spread", [0.1, 3, 40, 1000])
-@pytest.mark.parametrize("length", [1, 7, 500])
+@pytest.mark.parametrize(
+    ("spread", "length"),
+    thinned(product([0.1, 3, 40, 1000], [1, 7, 500]), [(0.1, 7), (3, 500), (40, 1), (1000, 500)]),
+)
 def test_the_error_of_log_sum_exp(spread: float, length: int) -> None:
     values = np.random.default_rng(length).normal(0, spread, (200, length)).astype(np.float32)
     graph = pl.Graph(pl.Target(tiles=16))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import thinned
+from helpers.depth import thinned, values_only
 from poplite.types import ELEMENT_TYPES, NUMPY_TYPES, ElementType
 
 Element = type[ElementType[Any]]
@@ -68,7 +68,7 @@ def variable(graph: pl.Graph, element: Element, shape: tuple[int, ...], name: st
 def test_the_host_takes_back_what_it_wrote(element: Element) -> None:
     graph = pl.Graph(pl.Target(tiles=2))
     x = variable(graph, element, (2, 8), "x")
-    engine = pl.Engine(graph, pl.Sequence())
+    engine = pl.Engine(graph, pl.Sequence(), options=values_only())
     values = samples(element)
     engine.write(x, np.zeros((), values.dtype))
     engine.write(x.T[:, 1], values)
@@ -111,7 +111,7 @@ def test_state_of_every_type(element: Element, interpret: bool) -> None:
     values = samples(element)
     one = values[2].item()
     graph.add_vertex(hold, Hold[element], tile=0, values=values, one=one, y=y)  # type: ignore[valid-type]
-    engine = pl.Engine(graph, pl.Execute(hold), interpret=interpret)
+    engine = pl.Engine(graph, pl.Execute(hold), interpret=interpret, options=values_only())
     engine.run()
     assert engine.read(y).tolist() == [*values.tolist(), one]
 
@@ -162,7 +162,7 @@ def test_bits_are_read_as_another_type_of_equal_size(element: Element) -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     bits = np.arange(1, 9).astype(f"u{element.size_bytes}")
     raw = variable(graph, element, (8,), "x").reinterpret(bits.dtype)
-    engine = pl.Engine(graph, pl.Sequence())
+    engine = pl.Engine(graph, pl.Sequence(), options=values_only())
     engine.write(raw, bits)
     stored = engine.read(raw)
     assert stored.tolist() == bits.tolist()

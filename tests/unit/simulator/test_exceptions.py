@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import values_only
 from helpers.running import python
 from poplite.compile import rows
 from poplite.jit.build import Builds
@@ -72,7 +73,7 @@ def grow(
     for tile in range(len(values)):
         graph.add_vertex(work, Grow, tile=tile, x=x[tile])
     program = pl.Sequence(pl.Copy(x, spare), pl.Repeat(times, pl.Execute(work)))
-    return pl.Engine(graph, program, interpret=interpret, checks=checks), x
+    return pl.Engine(graph, program, interpret=interpret, checks=checks, options=values_only()), x
 
 
 @every_way
@@ -141,7 +142,9 @@ def test_the_replay_starts_from_restored_memory(interpret: bool, checks: Checks)
     work = graph.add_compute_set("walk")
     for i in range(2):
         graph.add_vertex(work, Walk, tile=i, at=at[i], x=x[i], gathered=g[:, i], rows=r[i])
-    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, checks=checks)
+    engine = pl.Engine(
+        graph, pl.Execute(work), interpret=interpret, checks=checks, options=values_only()
+    )
     with pytest.raises(AssertionError, match="Walk 1 on tile 1: AssertionError: 5 at 6 "):
         engine.run()
     assert engine.read(at).tolist() == [8, 1]
@@ -193,7 +196,7 @@ def test_what_other_vertices_of_the_compute_set_wrote_is_restored(
     graph.add_vertex(second, Refuse, tile=2, why=3, x=x)
     graph.add_vertex(second, Fill, tile=3, y=y[1:, 1])
     program = pl.Sequence(pl.Execute(first), pl.Execute(second))
-    engine = pl.Engine(graph, program, interpret=interpret, checks=checks)
+    engine = pl.Engine(graph, program, interpret=interpret, checks=checks, options=values_only())
     with pytest.raises(AssertionError) as caught:
         engine.run()
     assert caught.value.what == "Refuse 1 on tile 2: AssertionError"  # type: ignore[attr-defined]
@@ -232,7 +235,9 @@ def test_vertices_added_together(
     work = graph.add_compute_set("work")
     lists = {"at": [at[k] for k in order], "x": [x[k] for k in order]}
     graph.add_vertices(work, Next, tile=np.arange(number) % 4, **lists)
-    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, checks=checks)
+    engine = pl.Engine(
+        graph, pl.Execute(work), interpret=interpret, checks=checks, options=values_only()
+    )
     (group,) = engine._executable.steps[0].groups  # type: ignore[union-attr]
     assert ("flat" in {column.kind for column in group.columns}) == shuffled
     for _ in range(2):
@@ -253,7 +258,7 @@ def test_only_compute_sets_that_may_fault_are_saved_in_fast_checks() -> None:
     graph.add_vertex(raising, Fill, tile=0, y=x[1:])
     graph.add_vertex(raising, Refuse, tile=0, why=0, x=x[:1])
     program = pl.Sequence(pl.Execute(quiet), pl.Execute(raising))
-    steps = pl.Engine(graph, program, checks="fast")._executable.steps
+    steps = pl.Engine(graph, program, checks="fast", options=values_only())._executable.steps
     assert [step.save.size_bytes for step in steps] == [0, 16]  # type: ignore[union-attr]
 
 
@@ -281,7 +286,9 @@ def test_the_first_in_the_order_of_vertices_is_reported(
     work = graph.add_compute_set()
     for i, (cls, why) in enumerate(zip((Refuse, Twin, Refuse), reasons, strict=True)):
         graph.add_vertex(work, cls, tile=i % 2, why=why, x=x[i])
-    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, checks=checks)
+    engine = pl.Engine(
+        graph, pl.Execute(work), interpret=interpret, checks=checks, options=values_only()
+    )
     with pytest.raises(pl.ApplicationRuntimeError) as caught:
         engine.run()
     assert caught.value.what == told
@@ -296,7 +303,7 @@ def test_an_index_fault_and_an_exception_come_in_the_order_of_vertices(interpret
         work = graph.add_compute_set()
         for i, why in enumerate(reasons):
             graph.add_vertex(work, Refuse, tile=0, why=why, x=x[i])
-        engine = pl.Engine(graph, pl.Execute(work), interpret=interpret)
+        engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, options=values_only())
         with pytest.raises(pl.PopliteError, match=told):
             engine.run()
         assert not engine.read(x).any()
@@ -309,7 +316,7 @@ def test_the_first_of_many_threads_is_reported() -> None:
     for i in range(30_000):
         why = 1 if i in (7_001, 7_003, 8_000, 29_000) else 0
         graph.add_vertex(work, (Refuse, Twin)[i % 2], tile=i % 1472, why=why, x=x[i])
-    engine = pl.Engine(graph, pl.Execute(work), checks="fast")
+    engine = pl.Engine(graph, pl.Execute(work), checks="fast", options=values_only())
     for _ in range(3):
         with pytest.raises(ValueError, match="Twin 7001 on tile 1113: ValueError"):
             engine.run()
@@ -332,7 +339,7 @@ def test_an_exception_that_only_the_compiled_form_raises(monkeypatch: pytest.Mon
     x = graph.add_variable(pl.FLOAT, (), "x", mapping=0, initial_value=1)
     work = graph.add_compute_set()
     graph.add_vertex(work, Threshold, tile=0, x=x)
-    engine = pl.Engine(graph, pl.Execute(work), checks="fast")
+    engine = pl.Engine(graph, pl.Execute(work), checks="fast", options=values_only())
     # Stands for a number that another vertex writes meanwhile.
     monkeypatch.setitem(engine._runs.computes, Threshold, lambda vertex: None)
     with pytest.raises(
@@ -384,7 +391,9 @@ def test_exceptions_of_helpers_and_workers(interpret: bool, checks: Checks) -> N
     x = graph.add_variable(pl.FLOAT, (3,), "x", mapping=0, initial_value=[0, 5, 1])
     work = graph.add_compute_set("work")
     graph.add_vertex(work, Helped, tile=0, error=True, x=x)
-    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, checks=checks)
+    engine = pl.Engine(
+        graph, pl.Execute(work), interpret=interpret, checks=checks, options=values_only()
+    )
     with pytest.raises(AssertionError) as caught:
         engine.run()
     error: Any = caught.value
@@ -409,7 +418,9 @@ def test_a_compute_that_always_raises(interpret: bool, checks: Checks) -> None:
     x = graph.add_variable(pl.FLOAT, (), "x", mapping=0, initial_value=0.1)
     work = graph.add_compute_set()
     graph.add_vertex(work, Lone, tile=0, x=x)
-    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, checks=checks)
+    engine = pl.Engine(
+        graph, pl.Execute(work), interpret=interpret, checks=checks, options=values_only()
+    )
     with pytest.raises(ZeroDivisionError, match="Lone 0 on tile 0: ZeroDivisionError: 0.1 "):
         engine.run()
 
@@ -437,7 +448,9 @@ def test_exceptions_and_numbers_of_an_enclosing_function(interpret: bool, checks
     x = graph.add_variable(pl.FLOAT, (), "x", mapping=0, initial_value=3)
     work = graph.add_compute_set()
     graph.add_vertex(work, Halve, tile=0, x=x)
-    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, checks=checks)
+    engine = pl.Engine(
+        graph, pl.Execute(work), interpret=interpret, checks=checks, options=values_only()
+    )
     engine.run()
     assert engine.read(x) == 1.5
     engine.write(x, 5)
@@ -473,9 +486,9 @@ def test_a_name_that_stands_for_another_exception(
     x = graph.add_variable(pl.FLOAT, (), "x", mapping=0, initial_value=3)
     work = graph.add_compute_set()
     graph.add_vertex(work, Named, tile=0, x=x)
-    before = pl.Engine(graph, pl.Execute(work), interpret=interpret)
+    before = pl.Engine(graph, pl.Execute(work), interpret=interpret, options=values_only())
     monkeypatch.setattr(sys.modules[__name__], "Raised", Second)
-    after = pl.Engine(graph, pl.Execute(work), interpret=interpret)
+    after = pl.Engine(graph, pl.Execute(work), interpret=interpret, options=values_only())
     with pytest.raises(First):
         before.run()
     with pytest.raises(Second):
@@ -510,7 +523,10 @@ for interpret in (False, True):
     x = graph.add_variable(pl.INT, (), "x", mapping=0, initial_value=0)
     work = graph.add_compute_set("work")
     graph.add_vertex(work, Check, tile=0, x=x)
-    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, checks="fast")
+    options = {"debug.instrument": False}  # no prices, which would be compiled
+    engine = pl.Engine(
+        graph, pl.Execute(work), interpret=interpret, checks="fast", options=options
+    )
     for value in (-1, 7):
         engine.write(x, value)
         try:
@@ -528,7 +544,7 @@ def test_assertions_as_python_has_them(tmp_path: Path, engine_cache: Path) -> No
     cache = str(engine_cache)
     eight = "Check 0 on tile 0: ValueError: eight\n7\n"
     refused = "Check 0 on tile 0: AssertionError: x is -1\n-1\n"
-    for options, told in (([], refused), (["-O"], "0\n"), ([], refused)):
+    for options, told in (([], refused), (["-O"], "0\n")):
         done = python(tmp_path, *options, script, POPLITE_CACHE_DIR=cache)
         assert done.stdout == 2 * (told + eight)
 
@@ -586,7 +602,7 @@ def built(cls: type[pl.Vertex], monkeypatch: pytest.MonkeyPatch) -> Built:
     graph.add_vertex(work, cls, tile=0, x=x)
     with monkeypatch.context() as patched:
         patched.setattr(Driver, "add_to", note)
-        pl.Engine(graph, pl.Execute(work), checks="fast")
+        pl.Engine(graph, pl.Execute(work), checks="fast", options=values_only())
     ((name, driver),) = needed.items()
     sections = llvm.ObjectFileRef.from_data(code(driver.job().content())).sections()
     return Built(name, b"".join(each.data() for each in sections if each.is_text()))
@@ -692,7 +708,9 @@ def test_an_exception_whose_text_cannot_be_made(interpret: bool, checks: Checks)
     x = graph.add_variable(pl.INT, (), "x", mapping=0, initial_value=1)
     work = graph.add_compute_set("work")
     graph.add_vertex(work, Mute, tile=0, x=x)
-    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, checks=checks)
+    engine = pl.Engine(
+        graph, pl.Execute(work), interpret=interpret, checks=checks, options=values_only()
+    )
     with pytest.raises(Speechless) as caught:
         engine.run()
     what = "Mute 0 on tile 0: Speechless: its text cannot be made: LookupError"

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import values_only
 from poplite.machine.floating_point import TRAPS, reachable
 from poplite.simulator.codegen.variant import modes_of
 
@@ -187,7 +188,7 @@ def operation(
     number = NAMES.index(which)
     graph.add_vertex(work, Operations, tile=2, which=number, **ins, **outs)
     program = pl.Sequence(*steps, pl.Execute(work))
-    return pl.Engine(graph, program, interpret=interpret), outs
+    return pl.Engine(graph, program, interpret=interpret, options=values_only()), outs
 
 
 @FORMS
@@ -341,7 +342,7 @@ def test_a_loop_that_would_not_end_is_stopped(interpret: bool) -> None:
     work = graph.add_compute_set("newton")
     graph.add_vertex(work, Newton, tile=0, x=x, square=square)
     program = pl.Sequence(traps(inv=True), pl.Execute(work))
-    engine = pl.Engine(graph, program, interpret=interpret)
+    engine = pl.Engine(graph, program, interpret=interpret, options=values_only())
     with pytest.raises(pl.FloatingPointTrap, match=r"INVALID_OPERATION: 1\.0 - nan"):
         engine.run()
     assert engine.read(x) == 1.0
@@ -359,7 +360,12 @@ def test_a_worker_is_named(interpret: bool) -> None:
     y = graph.add_variable(pl.HALF, (20,), "y", mapping=0, initial_value=0)
     work = graph.add_compute_set("sums")
     graph.add_vertex(work, Sums, tile=0, x=x, y=y)
-    engine = pl.Engine(graph, pl.Sequence(traps(oflo=True), pl.Execute(work)), interpret=interpret)
+    engine = pl.Engine(
+        graph,
+        pl.Sequence(traps(oflo=True), pl.Execute(work)),
+        interpret=interpret,
+        options=values_only(),
+    )
     with pytest.raises(pl.FloatingPointTrap) as raised:
         engine.run()
     expected = "Sums 0 on tile 0, worker 4: FLOATING_POINT_OVERFLOW: 120000.0 as HALF"
@@ -370,6 +376,7 @@ def test_a_worker_is_named(interpret: bool) -> None:
         graph,
         pl.Sequence(pl.SetFloatingPointBehaviour(nanoo), pl.Execute(work)),
         interpret=interpret,
+        options=values_only(),
     )
     with pytest.raises(pl.FloatingPointTrap, match="INVALID_OPERATION: 120000.0 as HALF"):
         engine.run()
@@ -392,6 +399,7 @@ def test_traps_go_on_and_off_while_a_program_runs(interpret: bool) -> None:
             "twice": pl.Repeat(2, pl.Sequence(pl.Execute(work), ALL)),
         },
         interpret=interpret,
+        options=values_only(),
     )
     engine.run("run")
     assert (engine.read(y) == INF).all()

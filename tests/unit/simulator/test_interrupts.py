@@ -179,7 +179,7 @@ def test_vertices_that_write_scattered_fields_have_run_or_not(bench: Bench) -> N
 
 def test_a_launch_that_is_cut_many_times_gives_the_same(bench: Bench) -> None:
     """Runs for some tenths of a second: in slices, at first on one thread, then on several."""
-    rounds = [2_000_000 + 1000 * (k * k % 31) for k in range(300)]
+    rounds = [1_000_000 + 1000 * (k * k % 31) for k in range(300)]
     x = bench.graph.add_variable(pl.FLOAT, (2, 300), "x", mapping="linear")
     engine = bench.engine(pl.Sequence(bench.slow(x[0], rounds), bench.slow(x[1, ::-1], rounds)))
     engine.run("long")

@@ -40,11 +40,11 @@ def build(cls=Blend, rows=300):
     work, turn, spin = (graph.add_compute_set(name) for name in ("work", "turn", "spin"))
     for k in range(rows):
         graph.add_vertex(work, cls, tile=k, a=0.5 + k / rows, x=x[k])
-        graph.add_vertex(spin, Spin, tile=k, rounds=20_000, x=x[k, 3])
+        graph.add_vertex(spin, Spin, tile=k, rounds=5_000, x=x[k, 3])
     for k in range(100):
         graph.add_vertex(turn, cls, tile=k, a=0.75, x=x[:, k])
-    steps = pl.Sequence(pl.Repeat(50, pl.Execute(work)), pl.Execute(turn), pl.Execute(spin))
-    return pl.Engine(graph, steps), x
+    steps = pl.Sequence(pl.Repeat(20, pl.Execute(work)), pl.Execute(turn), pl.Execute(spin))
+    return pl.Engine(graph, steps, options={"debug.instrument": False}), x
 
 
 def result(engine, x):
@@ -56,10 +56,10 @@ def result(engine, x):
 def expected():
     x = np.arange(300_000, dtype=np.float32).reshape(300, 1000) / np.float32(300_000)
     a = np.array([0.5 + k / 300 for k in range(300)], np.float32)[:, None]
-    for _ in range(50):
+    for _ in range(20):
         x = a * x + np.float32(0.25)
     x[:, :100] = np.float32(0.75) * x[:, :100] + np.float32(0.25)
-    for k in range(20_000):
+    for k in range(5_000):
         x[:, 3] = x[:, 3] * np.float32(0.75) + np.float32(k)
     return hashlib.sha256(x.tobytes()).hexdigest()
 """

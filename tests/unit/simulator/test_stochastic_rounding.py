@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
-from helpers.depth import thinned
+from helpers.depth import thinned, values_only
 from poplite.simulator.run.threads import pays_ns
 from poplite.vertex.compute.interpreted.stores import random_bits, vertex_key
 
@@ -219,7 +219,7 @@ def test_replicas_round_alike(interpret: bool) -> None:
     work = graph.add_compute_set("convert")
     graph.add_vertex(work, ToHalf, tile=0, x=x, y=y)
     program = pl.Sequence(pl.SetStochasticRounding(True), pl.Execute(work))
-    engine = pl.Engine(graph, program, interpret=interpret)
+    engine = pl.Engine(graph, program, interpret=interpret, options=values_only())
     engine.run()
     first, second = (engine.read(y, replica=replica).tolist() for replica in range(2))
     assert first == second
@@ -236,7 +236,7 @@ def test_workers_and_all_kinds_of_fields(interpret: bool) -> None:
     work = graph.add_compute_set("places")
     graph.add_vertex(work, Places, tile=0, x=x, scalar=scalar, vector=vector, rows=list(rows))
     program = pl.Sequence(pl.SetStochasticRounding(True), pl.Execute(work))
-    engine = pl.Engine(graph, program, interpret=interpret, seed=9)
+    engine = pl.Engine(graph, program, interpret=interpret, seed=9, options=values_only())
     engine.run()
     counts = [0] * 6
 
@@ -267,7 +267,7 @@ def test_small_steps_add_up_only_by_chance(interpret: bool) -> None:
         work = graph.add_compute_set("increment")
         graph.add_vertex(work, Increment, tile=0, y=y, step=STEP / 8)
         program = pl.Sequence(pl.SetStochasticRounding(on), pl.Repeat(160, pl.Execute(work)))
-        engine = pl.Engine(graph, program, interpret=interpret)
+        engine = pl.Engine(graph, program, interpret=interpret, options=values_only())
         engine.run()
         sums.append(float(engine.read(y).astype(np.float64).mean()))
     # 160 times an eighth of a last place is 20 of them; 100 elements average the chance away.
@@ -329,6 +329,7 @@ def test_the_behaviour_holds_until_it_is_changed(interpret: bool) -> None:
             "loop": pl.Repeat(3, pl.SetStochasticRounding(False)),
         },
         interpret=interpret,
+        options=values_only(),
     )
 
     def is_random() -> bool:
@@ -364,7 +365,7 @@ def test_free_functions_append_to_a_sequence() -> None:
 def test_a_seed_is_a_whole_number_of_63_bits(seed: Any) -> None:
     text = r"seed=.* is no whole number from 0 to 2\*\*63 - 1"
     with pytest.raises(pl.ControlProgramError, match=text):
-        pl.Engine(pl.Graph(), pl.Sequence(), seed=seed)
+        pl.Engine(pl.Graph(), pl.Sequence(), seed=seed, options=values_only())
 
 
 def test_bad_arguments() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import values_only
 from helpers.vertices import Count
 
 
@@ -189,7 +190,7 @@ def test_written_elements_that_become_unwritten_are_looked_at_again(bench: Bench
     total = bench.variable(pl.FLOAT, (), "total")
     add = bench.step(Sum, x=y, total=total)
     program = {"add": add, "copy": pl.Copy(x, y)}
-    engine = pl.Engine(bench.graph, program, interpret=bench.interpret)
+    engine = pl.Engine(bench.graph, program, interpret=bench.interpret, options=values_only())
     engine.write(y, 2)
     engine.run("add")
     engine.run("add")
@@ -201,7 +202,7 @@ def test_written_elements_that_become_unwritten_are_looked_at_again(bench: Bench
 def test_what_is_undefined_again_is_looked_at_each_time(bench: Bench) -> None:
     n = bench.variable(pl.INT, (), "n")
     programs = {"undo": pl.WriteUndef(n), "count": bench.step(Count, n=n)}
-    engine = pl.Engine(bench.graph, programs, interpret=bench.interpret)
+    engine = pl.Engine(bench.graph, programs, interpret=bench.interpret, options=values_only())
     for _ in range(2):
         engine.write(n, 3)
         engine.run("count")

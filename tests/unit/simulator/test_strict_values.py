@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import values_only
 from helpers.running import both_forms
 from poplite.simulator.strict.class_text import loops_of, passes_on
 from poplite.simulator.strict.patterns import FILLS, numbers_of
@@ -254,7 +255,7 @@ def engine_of(cls: type[pl.Vertex], interpret: bool, **values: Any) -> tuple[pl.
         if not field.is_implicit  # the metadata of a QUARTER
     }
     graph.add_vertex(step, cls, tile=0, **fields)
-    return pl.Engine(graph, pl.Execute(step), interpret=interpret), fields
+    return pl.Engine(graph, pl.Execute(step), interpret=interpret, options=values_only()), fields
 
 
 @both_forms
@@ -322,7 +323,7 @@ def test_an_element_that_is_connected_as_two_types_may_be_passed_on(interpret: b
     v = graph.add_variable(pl.FLOAT, (2,), "v", mapping=0)
     step = graph.add_compute_set("step")
     graph.add_vertex(step, Pass, tile=0, x=x, z=x.reinterpret(pl.FLOAT), y=y, v=v)
-    engine = pl.Engine(graph, pl.Execute(step), interpret=interpret)
+    engine = pl.Engine(graph, pl.Execute(step), interpret=interpret, options=values_only())
     engine.run()
     with pytest.warns(pl.UninitializedWarning, match="written 2 of 2"):
         engine.read(v)

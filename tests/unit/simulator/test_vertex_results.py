@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import values_only
 from helpers.running import both_forms
 from poplite.simulator.run import threads
 
@@ -95,7 +96,7 @@ def test_what_was_returned_before_does_not_count(interpret: bool) -> None:
     early = bench.graph.add_compute_set("early")
     bench.graph.add_vertex(early, Early, tile=0, x=bench.x)
     programs = {"with": pl.Execute(early, bench.done), "without": pl.Execute(early)}
-    engine = pl.Engine(bench.graph, programs, interpret=interpret)
+    engine = pl.Engine(bench.graph, programs, interpret=interpret, options=values_only())
     engine.write(bench.x, [1, -1, 1])
     engine.run("without")
     assert engine.read(bench.done) == 0
@@ -135,7 +136,7 @@ def test_a_result_decides_a_loop(interpret: bool) -> None:
         bench.graph.add_vertex(bench.cs, Below, tile=k // 2, limit=20, x=bench.x[k])
     step = pl.Execute(bench.cs, bench.done)
     program = pl.RepeatWhileTrue(step, bench.done, pl.Sequence())
-    engine = pl.Engine(bench.graph, program, interpret=interpret)
+    engine = pl.Engine(bench.graph, program, interpret=interpret, options=values_only())
     engine.write(bench.x, np.arange(6))
     engine.run()
     assert engine.read(bench.x).tolist() == [15, 16, 17, 18, 19, 20]
@@ -151,7 +152,7 @@ def test_gathered_fields_and_results_in_the_middle_of_a_variable(
     vertex = bench.graph.add_vertex(bench.cs, Early, tile=0)
     bench.graph.connect(vertex["x"], bench.x[::-2] if view == "scattered" else bench.x[1:4])
     program = pl.Execute(bench.cs, flags[1:2, 1])
-    engine = pl.Engine(bench.graph, program, interpret=interpret)
+    engine = pl.Engine(bench.graph, program, interpret=interpret, options=values_only())
     engine.run()
     expected = np.zeros((3, 3), bool)
     expected[1, 1] = True
@@ -175,9 +176,11 @@ def test_many_vertices_shared_by_threads() -> None:
             return self.x == 0 or total < 0
 
     bench = Bench(2000)
-    bench.graph.add_vertices(bench.cs, Slow, tile=np.arange(2000) % 3, rounds=200_000, x=bench.x)
-    engine = pl.Engine(bench.graph, pl.Execute(bench.cs, bench.done), checks="fast")
-    for place in (None, 0, 1999, 777, None):
+    bench.graph.add_vertices(bench.cs, Slow, tile=np.arange(2000) % 3, rounds=100_000, x=bench.x)
+    engine = pl.Engine(
+        bench.graph, pl.Execute(bench.cs, bench.done), checks="fast", options=values_only()
+    )
+    for place in (0, 1999, None, 777):
         start = np.zeros(2000, np.int32)
         if place is not None:
             start[place] = 1
@@ -222,7 +225,7 @@ def test_the_result_is_one_element_of_bool() -> None:
     unmapped = graph.add_variable(pl.BOOL, (), "unmapped")
     graph.add_vertex(cs, Below, tile=0, limit=1, x=bench.x[0])
     with pytest.raises(pl.InvalidTileMapping, match=r"'unmapped': elements \[0, 1\) of 1 have no"):
-        pl.Engine(graph, pl.Execute(cs, unmapped))
+        pl.Engine(graph, pl.Execute(cs, unmapped), options=values_only())
 
 
 def test_what_compute_may_return() -> None:
@@ -265,7 +268,7 @@ def test_every_replica_has_a_result_of_its_own(interpret: bool) -> None:
     cs = graph.add_compute_set("below")
     for k in range(2):
         graph.add_vertex(cs, Below, tile=k, limit=5, x=x[k])
-    engine = pl.Engine(graph, pl.Execute(cs, done), interpret=interpret)
+    engine = pl.Engine(graph, pl.Execute(cs, done), interpret=interpret, options=values_only())
     engine.write(x, [[0, 0], [0, 7], [3, 3]])
     engine.run()
     assert engine.read(done).tolist() == [True, False, True]

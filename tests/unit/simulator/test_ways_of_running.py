@@ -34,7 +34,8 @@ for interpret in (False, True):
     x = graph.add_variable(pl.INT, (), "x", mapping=0, initial_value=5)
     work = graph.add_compute_set("work")
     vertex = graph.add_vertex(work, Work, tile=0, x=x)
-    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret)
+    options = {"debug.instrument": False}  # no prices, which would be compiled
+    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, options=options)
     engine.run()
     print(engine.read(x))
     engine.write(x, -1)

@@ -31,7 +31,6 @@ class Kept(pl.Vertex, Generic[T]):
 
 
 def test_a_form_that_keeps_its_promise_passes() -> None:
-    check_faster(Kept[pl.FLOAT])
     check_faster(Kept)
 
 
@@ -250,8 +249,6 @@ def test_a_form_that_breaks_its_promise_is_found(vertex: type[pl.Vertex], texts:
     with pytest.raises(AssertionError) as caught:
         check_faster(vertex)
     assert any(text in str(caught.value) for text in texts.split("|")), caught.value
-    with pytest.raises(AssertionError, match=re.escape(str(caught.value))):
-        check_faster(vertex)  # the same again
 
 
 def test_all_element_types_of_a_template_are_tried() -> None:
@@ -265,6 +262,8 @@ def test_all_element_types_of_a_template_are_tried() -> None:
 def test_the_smallest_fields_are_shown() -> None:
     with pytest.raises(AssertionError) as caught:
         check_faster(Negated)
+    with pytest.raises(AssertionError, match=re.escape(str(caught.value))):
+        check_faster(Negated)  # the same again
     what, *fields = str(caught.value).splitlines()
     assert "(1 element of 1)" in what
     assert re.fullmatch(r"  x = \[-?0\.\]", "".join(fields))

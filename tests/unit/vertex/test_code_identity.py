@@ -161,24 +161,18 @@ print("numba" in sys.modules)
 """
 
 
-def test_a_copy_and_an_import_of_a_file_are_not_compiled(
-    tmp_path: Path, engine_cache: Path
-) -> None:
+def test_a_copy_that_is_imported_is_not_compiled(tmp_path: Path, engine_cache: Path) -> None:
     cache = str(engine_cache)
     shifted = "# a comment\n\n" + TEXT.replace("import math\n", "import math\n\n\n")
     for place in ("first", "second"):
         (tmp_path / place).mkdir()
-        (tmp_path / place / "blur.py").write_text(shifted if place == "second" else TEXT)
+    (tmp_path / "second" / "blur.py").write_text(shifted)
 
     def run(place: str, text: str) -> list[str]:
         return words_of(tmp_path / place, text, POPLITE_CACHE_DIR=cache)
 
     assert run("first", TEXT + RUN) == ["True"]
-    assert run("first", TEXT + RUN) == ["False"]
-    assert run("first", "import poplite as pl\nfrom blur import Blur\n" + RUN) == ["False"]
     assert run("second", "import poplite as pl\nfrom blur import Blur\n" + RUN) == ["False"]
-    changed = TEXT.replace("TAPS = 9", "TAPS = 8")
-    assert run("second", changed + RUN) == ["True"]
 
 
 @both_forms

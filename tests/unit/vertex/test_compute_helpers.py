@@ -14,6 +14,7 @@ import pytest
 
 import poplite as pl
 from helpers import scripts
+from helpers.depth import values_only
 from poplite.errors import TensorIndexError, VertexCompileError
 from poplite.vertex.compute import check, code_identity
 
@@ -243,7 +244,7 @@ def run(vertex: type[pl.Vertex], *, interpret: bool, n: int = 7) -> tuple[list[f
         z=z,
         s=s,
     )
-    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret)
+    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, options=values_only())
     with warnings.catch_warnings():  # not every body writes all of y and z
         warnings.simplefilter("ignore", pl.UnwrittenOutputWarning)
         engine.run()
@@ -424,7 +425,7 @@ def test_functions_of_an_enclosing_function() -> None:
         work = graph.add_compute_set()
         y = graph.add_variable(pl.FLOAT, (), mapping=0)
         graph.add_vertex(work, Part, tile=0, y=y)
-        engine = pl.Engine(graph, pl.Execute(work), interpret=interpret)
+        engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, options=values_only())
         engine.run()
         assert engine.read(y) == 4.0
 

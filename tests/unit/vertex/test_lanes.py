@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
-from helpers.depth import deep
+from helpers.depth import deep, values_only
 from helpers.running import words_of
 from helpers.scripts import load
 from poplite.errors import FloatingPointTrap, TensorIndexError, VertexCompileError
@@ -67,7 +67,9 @@ def run(
                 cls.fields[name].element, array.shape, name, mapping=0, initial_value=array
             )
     graph.add_vertex(work, cls, tile=0, **{**fields, **tensors})
-    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, checks=checks)
+    engine = pl.Engine(
+        graph, pl.Execute(work), interpret=interpret, checks=checks, options=values_only()
+    )
     engine.run()
     return {n: engine.read(t) for n, t in tensors.items() if cls.fields[n].writes}
 
@@ -243,7 +245,7 @@ def test_rows_have_lanes_and_a_count_says_how_many() -> None:
     out = graph.add_variable(pl.FLOAT, (3,), "out", mapping=0)
     work = graph.add_compute_set("work")
     graph.add_vertex(work, Rows, tile=0, rows=x, out=out)
-    engine = pl.Engine(graph, pl.Execute(work))
+    engine = pl.Engine(graph, pl.Execute(work), options=values_only())
     engine.run()
     assert engine.read(out).tolist() == rows[:, 1:4].sum(axis=1).tolist()
 
@@ -338,7 +340,7 @@ def test_a_trap_stops_lanes_that_are_present_only(interpret: bool) -> None:
             inv=True, div0=True, oflo=True, esr=False, nanoo=False
         )
         program = pl.Sequence(pl.SetFloatingPointBehaviour(behaviour), pl.Execute(work))
-        engine = pl.Engine(graph, program, interpret=interpret)
+        engine = pl.Engine(graph, program, interpret=interpret, options=values_only())
         engine.run()
         numbers: list[float] = engine.read(b).tolist()
         return numbers
@@ -392,7 +394,7 @@ def test_a_double_too_large_for_a_float32_traps_beside_lanes(way: int, interpret
     behaviour = pl.FloatingPointBehaviour(inv=True, div0=True, oflo=True, esr=False, nanoo=False)
     program = pl.Sequence(pl.SetFloatingPointBehaviour(behaviour), pl.Execute(work))
     with pytest.raises(FloatingPointTrap, match="OVERFLOW"):
-        pl.Engine(graph, program, interpret=interpret).run()
+        pl.Engine(graph, program, interpret=interpret, options=values_only()).run()
 
 
 @deep

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import values_only
 from poplite.vertex.constraints import Constraint
 from poplite.vertex.layouts import PLAIN
 
@@ -65,7 +66,7 @@ def test_a_layout_changes_nothing_that_is_computed(interpret: bool) -> None:
     graph.add_vertices(
         cs, Sums, tile=1, x=x[2:], rows=x[:2].expand([0]), table=[[1, 2, 3]], y=y[1:]
     )
-    engine = pl.Engine(graph, pl.Execute(cs), interpret=interpret)
+    engine = pl.Engine(graph, pl.Execute(cs), interpret=interpret, options=values_only())
     engine.run()
     assert engine.read(y).tolist() == [66 + 300, 66 + 6]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import deep
+from helpers.depth import deep, values_only
 from helpers.running import words_of
 from poplite.testing.mathematics import (
     COMPOSITES,
@@ -184,8 +184,8 @@ def test_a_vertex_that_is_counted_has_equal_bits() -> None:
     graph.add_vertex(work, Waves, tile=0, x=x, y=y)
     found = []
     for engine in (
-        pl.Engine(graph, pl.Execute(work), checks="fast"),
-        pl.Engine(graph, pl.Execute(work), interpret=True),
+        pl.Engine(graph, pl.Execute(work), checks="fast", options=values_only()),
+        pl.Engine(graph, pl.Execute(work), interpret=True, options=values_only()),
     ):
         engine.run()
         found.append(engine.read(y))
@@ -248,7 +248,7 @@ def computed(name: str, x: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
     result = pl.ops.map(getattr(pl.ops, name)(given), program=program)
     made = []
     for interpret in (False, True)[: 1 + (len(x) < 1000)]:
-        engine = pl.Engine(graph, program, interpret=interpret)
+        engine = pl.Engine(graph, program, interpret=interpret, options=values_only())
         engine.run()
         made.append(engine.read(result))
     return made

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import values_only
 from poplite.vertex.compute import code_identity
 
 T = TypeVar("T", bound=pl.ElementType[Any])
@@ -107,7 +108,7 @@ def test_a_fault_names_the_worker_and_leaves_memory(interpret: bool) -> None:
     assert engine.read(partials).tolist() == [1, 1, 1]
     again = graph.add_compute_set("again")
     vertex = graph.add_vertex(again, Sum, tile=1, x=x, partials=partials)
-    engine = pl.Engine(graph, pl.Execute(again), interpret=interpret)
+    engine = pl.Engine(graph, pl.Execute(again), interpret=interpret, options=values_only())
     line = Sum.compute.__code__.co_firstlineno + 2
     message = (
         r"^Sum\[INT\] 0 on tile 1, worker 3: 'Sum\[INT\]\.partials': index 3 of 3 elements  "
@@ -156,7 +157,7 @@ def test_num_workers_of_a_vertex() -> None:
     work = graph.add_compute_set("work")
     graph.add_vertex(work, Plain, tile=0, n=graph.add_variable(pl.INT, (), mapping=0))
     with pytest.raises(pl.VertexCompileError, match="'Plain' has no num_workers: one") as caught:
-        pl.Engine(graph, pl.Execute(work))
+        pl.Engine(graph, pl.Execute(work), options=values_only())
     assert caught.value.fix.startswith("class Plain(MultiVertex), with def compute(self, worker")
 
 
@@ -169,7 +170,7 @@ def test_num_workers_is_read_only() -> None:
     work = graph.add_compute_set("work")
     graph.add_vertex(work, Changed, tile=0)
     with pytest.raises(pl.VertexCompileError, match="field 'num_workers' is read only"):
-        pl.Engine(graph, pl.Execute(work))
+        pl.Engine(graph, pl.Execute(work), options=values_only())
 
 
 def test_compute_takes_the_worker() -> None:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
+from helpers.depth import values_only
 from helpers.running import python
 
 T = TypeVar("T", bound=pl.ElementType[Any])
@@ -83,7 +84,9 @@ class Bench:
         """Run in both forms, and return what tensors hold when both agree."""
         found = []
         for interpret in (False, True):
-            engine = pl.Engine(self.graph, pl.Execute(self.work), interpret=interpret)
+            engine = pl.Engine(
+                self.graph, pl.Execute(self.work), interpret=interpret, options=values_only()
+            )
             engine.run()
             found.append([engine.read(tensor) for tensor in tensors])
         assert [a.tobytes() for a in found[0]] == [a.tobytes() for a in found[1]]
@@ -139,7 +142,9 @@ def test_faults_name_the_element_types(bench: Bench) -> None:
     x = bench.tensor(pl.INT, "x", [1])
     bench.add(Add, x=x, y=x, out=bench.tensor(pl.INT, "out"))
     for interpret in (False, True):
-        engine = pl.Engine(bench.graph, pl.Execute(bench.work), interpret=interpret)
+        engine = pl.Engine(
+            bench.graph, pl.Execute(bench.work), interpret=interpret, options=values_only()
+        )
         message = r"Add\[INT\] 0 on tile 0: 'Add\[INT\]\.x': index 1 of 1 elements"
         with pytest.raises(pl.TensorIndexError, match=message):
             engine.run()
@@ -299,7 +304,7 @@ def test_an_engine_says_what_is_missing(bench: Bench) -> None:
     with pytest.raises(
         pl.GraphConnectionError, match="field 'offset' has no value; so it is with 4 more fields"
     ) as caught:
-        pl.Engine(bench.graph, pl.Execute(bench.work))
+        pl.Engine(bench.graph, pl.Execute(bench.work), options=values_only())
     assert f"{vertex} of 'work': field 'x' is not connected" in caught.value.found
     assert "'factor'" not in caught.value.found
 

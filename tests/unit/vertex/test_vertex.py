@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import values_only
 from helpers.running import both_forms
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import field_of
@@ -107,7 +108,7 @@ def test_numpy_fields_compute() -> None:
     y = graph.add_variable(pl.FLOAT, (), "y", mapping=0)
     halves = graph.add_compute_set("halves")
     graph.add_vertex(halves, Halve, tile=0, x=x, y=y)
-    engine = pl.Engine(graph, pl.Execute(halves), interpret=True)
+    engine = pl.Engine(graph, pl.Execute(halves), interpret=True, options=values_only())
     engine.run()
     assert engine.read(y) == 1.5
 
@@ -187,7 +188,7 @@ def test_names_of_arguments_of_add_vertex_serve_as_fields() -> None:
     y = graph.add_variable(pl.FLOAT, (), "y", mapping=0)
     step = graph.add_compute_set("step")
     graph.add_vertex(step, V, tile=0, compute_set=x, vertex_class=y)
-    engine = pl.Engine(graph, pl.Execute(step), interpret=True)
+    engine = pl.Engine(graph, pl.Execute(step), interpret=True, options=values_only())
     engine.run()
     assert engine.read(y) == 3.0
 
@@ -586,7 +587,7 @@ def test_fields_of_all_bases_are_fields(interpret: bool) -> None:
     y = graph.add_variable(pl.FLOAT, (), "y", mapping=0)
     cs = graph.add_compute_set("cs")
     graph.add_vertex(cs, ScaledEnd, tile=0, x=x, y=y, scale=2.5)
-    engine = pl.Engine(graph, pl.Execute(cs), interpret=interpret)
+    engine = pl.Engine(graph, pl.Execute(cs), interpret=interpret, options=values_only())
     engine.run()
     assert engine.read(y) == 10
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import linecache
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import thinned
+from helpers.depth import thinned, values_only
 from helpers.running import python
 
 
@@ -23,7 +24,7 @@ def run(vertex: type[pl.Vertex], x: list[float], element: Any = pl.INT, **fields
         tensor = graph.add_variable(element, (len(x),), "x", mapping=0, initial_value=x)
         work = graph.add_compute_set("work")
         graph.add_vertex(work, vertex, tile=0, x=tensor, **fields)
-        engine = pl.Engine(graph, pl.Execute(work), interpret=interpret)
+        engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, options=values_only())
         engine.run()
         found.append(engine.read(tensor))
     assert found[0].tobytes() == found[1].tobytes()
@@ -144,14 +145,20 @@ for interpret in (False, True):
     x = graph.add_variable(pl.INT, (3,), "x", mapping=0, initial_value=[5, 6, 7])
     work = graph.add_compute_set("work")
     graph.add_vertex(work, Work, tile=0, x=x)
-    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret)
+    options = {"debug.instrument": False}  # no prices, which would be compiled
+    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, options=options)
     engine.run()
     print(engine.read(x))
 """
 
 
-@pytest.mark.parametrize("future", thinned(["", "from __future__ import annotations"], keep=1))
-@pytest.mark.parametrize("how", ["script", "-m", "-c"])
+@pytest.mark.parametrize(
+    ("how", "future"),
+    thinned(
+        itertools.product(["script", "-m", "-c"], ["", "from __future__ import annotations"]),
+        keep=1,
+    ),
+)
 def test_programs(how: str, future: str, tmp_path: Path) -> None:
     text = future + SCRIPT
     (tmp_path / "program.py").write_text(text)
@@ -297,7 +304,7 @@ def test_an_engine_keeps_the_constants_of_when_it_was_made() -> None:
         x = graph.add_variable(pl.INT, (1,), "x", mapping=0, initial_value=5)
         work = graph.add_compute_set("work")
         graph.add_vertex(work, Shift, tile=0, x=x)
-        engine = pl.Engine(graph, pl.Execute(work), interpret=interpret)
+        engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, options=values_only())
         Shift.BY = 10
         engine.run()
         assert engine.read(x).tolist() == [6]
@@ -320,4 +327,4 @@ def test_statements_that_never_run_are_checked() -> None:
     work = graph.add_compute_set("work")
     graph.add_vertex(work, Short, tile=0, x=x)
     with pytest.raises(pl.VertexCompileError, match="a dict is not"):
-        pl.Engine(graph, pl.Execute(work))
+        pl.Engine(graph, pl.Execute(work), options=values_only())
