@@ -42,6 +42,7 @@ class Loops(pl.Vertex):
     """Bounds are evaluated once, a body may change the variable, `else` runs without a break."""
 
     first: pl.State[pl.INT]
+    count: pl.State[pl.SIGNED_CHAR]
     n: pl.Input[pl.INT]
     z: pl.InOut[pl.Vector[pl.INT]]
 
@@ -52,16 +53,18 @@ class Loops(pl.Vertex):
             self.z[0] += i
             i = i * 2
             self.z[1] += i
-        for i in range(20, self.first, -3):
+        for i in range(20, self.first % 50, -3):
             if i % 7 == 3:
                 break
             self.z[2] += i
         else:
             self.z[2] = -1
-        for i in range(self.first):
+        for i in range(self.first % 50):
             if i == 4:
                 continue
             self.z[3] += i
+        for step in range(self.count):
+            self.z[3] += step
         for i in range(2, len(self.z), 3):
             self.z[i] += i
         j = 0
@@ -73,6 +76,7 @@ class Loops(pl.Vertex):
             if n <= 1:
                 break
         self.z[4] = n + j
+        self.z[5] %= 1000
         while n > 3 or self.z[5] > 100:
             n -= 1
             self.z[5] -= 50

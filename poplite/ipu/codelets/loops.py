@@ -15,11 +15,17 @@ from typing import NamedTuple
 
 from poplite.ipu.codelets.function import Function
 from poplite.ipu.codelets.terms import Term
-from poplite.types import INT, SHORT, UNSIGNED_CHAR, UNSIGNED_INT, UNSIGNED_SHORT
+from poplite.types import INT, SHORT, SIGNED_CHAR, UNSIGNED_CHAR, UNSIGNED_INT, UNSIGNED_SHORT
 from poplite.vertex.compute.parse.dialect import is_num_workers, is_self
 from poplite.vertex.compute.typing.kinds import Kind
 
-_SIGNED = {INT: "int", SHORT: "int", UNSIGNED_SHORT: "int", UNSIGNED_CHAR: "int"}
+_SIGNED = {
+    INT: "int",
+    SHORT: "int",
+    SIGNED_CHAR: "int",
+    UNSIGNED_SHORT: "int",
+    UNSIGNED_CHAR: "int",
+}
 _LARGEST = 2**31 - 1
 
 

@@ -180,7 +180,7 @@ def scale_rows(rng: np.random.Generator) -> tuple[Values, Expected]:
 def midpoint(rng: np.random.Generator) -> tuple[Values, Expected]:
     first, step = int(rng.integers(-9, 9)), np.float32(rng.uniform())
     values = {"first": first, "step": step, "partial": np.float32(0)}
-    return values, {"partial": np.array(np.float32(first + 0.5) * step)}
+    return values, {"partial": np.asarray(np.float32(first + 0.5) * step)}
 
 
 RECIPES: dict[Key, Recipe] = {

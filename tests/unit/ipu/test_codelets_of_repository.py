@@ -135,7 +135,7 @@ def test_codelets_have_equal_bits(classes: dict[Key, type[Vertex]], tmp_path: Pa
 def test_codelets_have_equal_bits_under_other_flags(
     classes: dict[Key, type[Vertex]], flags: tuple[str, ...], tmp_path: Path
 ) -> None:
-    cases = drawn_cases(classes, 20)
+    cases = drawn_cases(classes, 6)
     native = compiled(dict.fromkeys(cls for cls, _ in cases), tmp_path, flags=flags)
     assert_equal_bits(native, cases)
 
