@@ -556,11 +556,14 @@ class TestBlock:
         assert "vertices per tile" in compute_set_cell(cs)
         links = links_of(graph, None)
         names = [item.name for item in links.items]
+        fields = [links.fields[k] for k in links.field]
         sizes = {
-            (names[a], names[b]): n
-            for a, b, n in zip(links.tail, links.head, links.size_bytes, strict=True)
+            (names[a], names[b], field): int(n)
+            for a, b, n, field in zip(links.tail, links.head, links.size_bytes, fields, strict=True)
         }
-        assert (sizes["x", "step"], sizes["step", "z"]) == (4 * (2 + 10), 4 * 5)
+        assert {field for tail, head, field in sizes if (tail, head) == ("x", "step")} == {"x", "y"}
+        assert sum(n for key, n in sizes.items() if key[:2] == ("x", "step")) == 4 * (2 + 10)
+        assert sum(n for key, n in sizes.items() if key[:2] == ("step", "z")) == 4 * 5
 
 
 def _groups(graph: pl.Graph, cs: pl.ComputeSet) -> tuple[Vertices, ...]:
