@@ -38,6 +38,7 @@ from poplite.types import (
     FLOAT,
     INT,
     SHORT,
+    SIGNED_CHAR,
     UNSIGNED_CHAR,
     UNSIGNED_INT,
     UNSIGNED_SHORT,
@@ -50,7 +51,9 @@ from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one, redu
 
 T = TypeVar("T", bound=ElementType[Any])
 U = TypeVar("U", bound=ElementType[Any])
-V = TypeVar("V", BOOL, CHAR, FLOAT, INT, SHORT, UNSIGNED_CHAR, UNSIGNED_INT, UNSIGNED_SHORT)
+V = TypeVar(
+    "V", BOOL, CHAR, FLOAT, INT, SHORT, SIGNED_CHAR, UNSIGNED_CHAR, UNSIGNED_INT, UNSIGNED_SHORT
+)
 
 Array = npt.NDArray[Any]
 

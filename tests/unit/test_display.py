@@ -28,7 +28,7 @@ def displayed() -> dict[type[Displayed], tuple[Displayed, str]]:
             (graph.tile_mapping(x), "elements of a used tile"),
             (work, "vertices per tile: &#x27;work&#x27;"),
             (Program(), "Program empty"),
-            (Engine(graph, Program()).report(), "busy cycles per tile"),
+            (Engine(graph, Program()).report(), "what fills tile 0, the fullest"),
         )
     }
 
