@@ -35,7 +35,7 @@ from poplite.ops.reduce.stage import (
     together,
 )
 from poplite.program.recording import Recorder
-from poplite.types import FLOAT, HALF
+from poplite.types import FLOAT, HALF, LONGLONG, UNSIGNED_LONGLONG
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.reduce import (
     AllColumns,
@@ -60,6 +60,9 @@ from poplite.vertices.reduce import (
 
 if TYPE_CHECKING:
     from poplite.ops.reduce.fused import Fused
+
+ALONE = (HALF, LONGLONG, UNSIGNED_LONGLONG)
+"""Types that the vertices for all workers of a tile do not have: each worker has rows of its own."""
 
 
 class Operation(NamedTuple):
@@ -199,13 +202,14 @@ class Builder:
     def _may_share(self) -> tuple[bool, bool]:
         """Tell whether all workers of a tile may share partial results, and outputs.
 
-        These are joined one by one, so they are of the type in which elements are joined.
+        These are joined one by one, so they are of the type in which elements are joined, and of one
+        that `columns_of_tile` has.
         """
         types = self._partial_type, self.order.result.element_type
         source = self._source.element_type
         if self._fused is not None and self._source is self.order.tensor:
             return False, False
-        first, second = (each is source and each is not HALF for each in types)
+        first, second = (each is source and each not in ALONE for each in types)
         return first, second
 
     def _lie_together(self, begin: Int64, end: Int64) -> Mask:
