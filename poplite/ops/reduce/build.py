@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from poplite.ops.reduce.fused import Fused
 
 ALONE = (HALF, LONGLONG, UNSIGNED_LONGLONG)
-"""Types that the vertices for all workers of a tile do not have: each worker has rows of its own."""
+"""Types that vertices for all workers of a tile do not have: each worker has rows of its own."""
 
 
 class Operation(NamedTuple):
@@ -202,8 +202,8 @@ class Builder:
     def _may_share(self) -> tuple[bool, bool]:
         """Tell whether all workers of a tile may share partial results, and outputs.
 
-        These are joined one by one, so they are of the type in which elements are joined, and of one
-        that `columns_of_tile` has.
+        These are joined one by one, so they are of the type in which elements are joined, and of
+        one that `columns_of_tile` has.
         """
         types = self._partial_type, self.order.result.element_type
         source = self._source.element_type
