@@ -55,6 +55,9 @@ V = TypeVar(
     "V", BOOL, CHAR, FLOAT, INT, SHORT, SIGNED_CHAR, UNSIGNED_CHAR, UNSIGNED_INT, UNSIGNED_SHORT
 )
 
+TYPES_OF_TILE: tuple[type[ElementType[Any]], ...] = V.__constraints__
+"""Types whose columns all workers of a tile share; of others each worker has rows of its own."""
+
 Array = npt.NDArray[Any]
 
 FEW = 3

@@ -18,8 +18,9 @@ from poplite.report.peaks import peaks_of
 from poplite.report.phase_kinds import PHASE_KINDS
 from poplite.report.report import Report
 from poplite.viz.draw.columns import folded
+from poplite.viz.draw.legend import draw_legend, entry_width
 from poplite.viz.draw.phases import LOOKS as PHASE_LOOKS
-from poplite.viz.draw.svg import Canvas, SvgText, text_width
+from poplite.viz.draw.svg import Canvas, SvgText
 from poplite.viz.draw.units import name_text, size_text
 from poplite.viz.memory.kinds import LOOKS as KIND_LOOKS
 
@@ -110,7 +111,8 @@ def draw_overview_svg(shown: Overview) -> SvgText:
         _draw_bar(canvas, parts, y + 18)
         y += BAR + 24
         for line in legend:
-            y = _draw_legend(canvas, line, y) + 18
+            draw_legend(canvas, line, MARGIN, y)
+            y += 18
         y += 10
     if rows:
         canvas.text(MARGIN, y + 10, "what to look at first", "line ink")
@@ -132,33 +134,20 @@ def _draw_bar(canvas: Canvas, parts: Sequence[Part], y: float) -> None:
         left += wide
 
 
-def _draw_legend(canvas: Canvas, line: Sequence[tuple[Part, str]], y: float) -> float:
-    left = float(MARGIN)
-    for part, words in line:
-        canvas.rect(left, y, 12, 12, part.kind)
-        canvas.text(left + 17, y + 10, words, "soft")
-        left += _entry_width(words)
-    return y
-
-
-def _legend_lines(parts: Sequence[Part]) -> list[list[tuple[Part, str]]]:
+def _legend_lines(parts: Sequence[Part]) -> list[list[tuple[str, str]]]:
     """Return what the colours of a bar mean, on lines that fit."""
     whole = sum(part.size for part in parts)
-    lines: list[list[tuple[Part, str]]] = [[]]
+    lines: list[list[tuple[str, str]]] = [[]]
     used = 0.0
     for part in parts:
         words = _share(part, whole)
-        if used and used + _entry_width(words) > WIDTH - 2 * MARGIN:
+        if used and used + entry_width(words) > WIDTH - 2 * MARGIN:
             lines.append([])
             used = 0.0
-        lines[-1].append((part, words))
-        used += _entry_width(words)
+        lines[-1].append((words, part.kind))
+        used += entry_width(words)
     return lines
 
 
 def _share(part: Part, whole: float) -> str:
     return f"{part.label} {100 * part.size / whole:.1f}%"
-
-
-def _entry_width(words: str) -> float:
-    return 17 + text_width(words, 11) + 14

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from helpers.browser import CHROMIUM, QUIET
 from helpers.depth import deep
 from poplite.tools.viz import main
 
@@ -74,7 +74,6 @@ def test_an_unknown_suffix_lists_the_known_ones(capsys: pytest.CaptureFixture[st
     assert "known here are .txt, .svg, .json, .html" in capsys.readouterr().err
 
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 KEYS = """<script>
 const press = (key) => figure.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
 const read = ["ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft", "Home", "End"].map((key) => {
@@ -95,13 +94,7 @@ def title_after(page: Path, script: str, *, is_still: bool = False) -> str:
         [
             CHROMIUM,
             "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-quic",
-            "--no-first-run",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
+            *QUIET,
             *(["--force-prefers-reduced-motion"] if is_still else []),
             f"--user-data-dir={page.parent / 'browser'}",
             "--dump-dom",

@@ -48,13 +48,7 @@ def add_report(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> No
     )
     _add_given(parser)
     add_program(parser)
-    parser.add_argument(
-        "--vertices",
-        metavar="FILE.py|MODULE",
-        action="append",
-        default=[],
-        help="where the vertex classes of a saved executable are defined",
-    )
+    add_vertices(parser)
     add_output(parser, formats=formats)
 
 
@@ -85,6 +79,17 @@ def _add_given(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="hand the callable an argument: a whole number, a number, true, false, or text",
+    )
+
+
+def add_vertices(parser: argparse.ArgumentParser) -> None:
+    """Add where a saved executable finds its vertex classes."""
+    parser.add_argument(
+        "--vertices",
+        metavar="FILE.py|MODULE",
+        action="append",
+        default=[],
+        help="where the vertex classes of a saved executable are defined",
     )
 
 

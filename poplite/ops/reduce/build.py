@@ -35,9 +35,10 @@ from poplite.ops.reduce.stage import (
     together,
 )
 from poplite.program.recording import Recorder
-from poplite.types import FLOAT, HALF, LONGLONG, UNSIGNED_LONGLONG
+from poplite.types import FLOAT, HALF
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.reduce import (
+    TYPES_OF_TILE,
     AllColumns,
     AllColumnsOfTile,
     AllRows,
@@ -60,9 +61,6 @@ from poplite.vertices.reduce import (
 
 if TYPE_CHECKING:
     from poplite.ops.reduce.fused import Fused
-
-ALONE = (HALF, LONGLONG, UNSIGNED_LONGLONG)
-"""Types that vertices for all workers of a tile do not have: each worker has rows of its own."""
 
 
 class Operation(NamedTuple):
@@ -209,7 +207,7 @@ class Builder:
         source = self._source.element_type
         if self._fused is not None and self._source is self.order.tensor:
             return False, False
-        first, second = (each is source and each not in ALONE for each in types)
+        first, second = (each is source and each in TYPES_OF_TILE for each in types)
         return first, second
 
     def _lie_together(self, begin: Int64, end: Int64) -> Mask:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from poplite.report.phase_kinds import PhaseKind
-from poplite.viz.draw.svg import Canvas, text_width
+from poplite.viz.draw.legend import fitted_lines
 from poplite.viz.draw.terminal import Style
 
 Part: TypeAlias = PhaseKind | Literal["sync"]
@@ -62,42 +62,21 @@ def marked(part: Part, count: int, style: Style) -> str:
 
 def legend_lines(parts: Collection[Part], style: Style, *, blank: str = "") -> list[str]:
     """Return what the characters of these phases mean, and what is blank, on lines that fit."""
-    shown = [(LOOKS[part].words, marked(part, 1, style)) for part in LOOKS if part in parts]
-    shown += [(blank, "blank")] if blank else []
-    lines, used, room = [""], 0, style.columns
-    for words, mark in shown:
-        length = len(words) + (6 if mark == "blank" else 2)
-        if used and used + 2 + length > room:
-            lines.append("")
-            used = 0
-        lines[-1] += f"{'  ' * bool(used)}{mark} {words}"
-        used += length + 2 * bool(used)
-    return lines
+    shown = [
+        (f"{marked(part, 1, style)} {LOOKS[part].words}", len(LOOKS[part].words) + 2)
+        for part in LOOKS
+        if part in parts
+    ]
+    if blank:
+        shown.append((f"blank {blank}", len(blank) + 6))
+    return fitted_lines(shown, style.columns)
 
 
-def draw_legend(
-    canvas: Canvas, parts: Collection[Part], left: float, y: float, *, blank: str = ""
-) -> None:
-    """Draw what the colours of these phases mean, and what is blank; y is the top."""
-    for kind, words in _entries(parts, blank):
-        canvas.rect(left, y, 12, 12, kind)
-        canvas.text(left + 17, y + 10, words, "soft")
-        left += _entry_width(words)
+def entries(parts: Collection[Part], blank: str = "") -> list[tuple[str, str]]:
+    """Return the entries of a legend: words and classes of these phases, and of what is blank.
 
-
-def legend_width(parts: Collection[Part]) -> float:
-    """Return how wide `draw_legend` draws these phases.
-
-    >>> legend_width([]) == 0 < legend_width(["sync"]) < legend_width(["sync", "copy"])
-    True
+    >>> entries(["copy"], "waiting")
+    [('copied on its tile', 'c1'), ('waiting', 'none')]
     """
-    return sum(_entry_width(words) for _, words in _entries(parts, ""))
-
-
-def _entries(parts: Collection[Part], blank: str) -> list[tuple[str, str]]:
-    shown = [(look.kind, look.words) for part, look in LOOKS.items() if part in parts]
-    return [*shown, ("none", blank)] if blank else shown
-
-
-def _entry_width(words: str) -> float:
-    return 17 + text_width(words, 11) + 14
+    shown = [(look.words, look.kind) for part, look in LOOKS.items() if part in parts]
+    return [*shown, (blank, "none")] if blank else shown

@@ -6,10 +6,11 @@ The step that needs most is outlined.
 from __future__ import annotations
 
 from poplite.viz.draw.columns import cut
+from poplite.viz.draw.legend import draw_legend, entry_width
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, box, text_width
 from poplite.viz.draw.units import size_text
 from poplite.viz.liveness.live_steps import LiveRow, LiveSteps
-from poplite.viz.memory.kinds import LOOKS, draw_legend, legend_width
+from poplite.viz.memory.kinds import LOOKS
 
 MARGIN = 20
 ROW, BAR = 20, 12
@@ -31,7 +32,7 @@ def draw_liveness_svg(live: LiveSteps) -> SvgText:
         names + max([text_width(size_text(row.bytes), 12) for row in rows], default=0) + 12
     )
     kinds = live.kinds()
-    legend = MARGIN + sum(legend_width(name) for name in kinds)
+    legend = MARGIN + sum(entry_width(name) for name in kinds)
     right = left + WIDE + 12 + max([text_width(thing, 11) for thing in things], default=0)
     width = max(right, legend, MARGIN + text_width(heading, 16))
     top = MARGIN + 54

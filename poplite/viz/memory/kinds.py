@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from poplite.report.peaks import GAPS, KIND_NAMES, OTHER
-from poplite.viz.draw.svg import Canvas, text_width
+from poplite.viz.draw.legend import fitted_lines
 from poplite.viz.draw.terminal import Style
 
 
@@ -60,31 +60,7 @@ def painted(text: str, category: int | None, style: Style) -> str:
 
 def legend_lines(names: Collection[str], style: Style, *, free: bool = False) -> list[str]:
     """Return what the characters of these kinds mean, and of free room, on lines that fit."""
-    lines, used = [""], 0
-    shown = [(name, marked(name, 1, style)) for name in KIND_NAMES if name in names]
-    for name, mark in [*shown, *([("free", style.faint("."))] if free else [])]:
-        if used and used + len(name) + 4 > style.columns:
-            lines.append("")
-            used = 0
-        lines[-1] += f"{'  ' * bool(used)}{mark} {name}"
-        used += len(name) + 2 + 2 * bool(used)
-    return lines
-
-
-def draw_legend(
-    canvas: Canvas, entries: Collection[tuple[str, str]], left: float, y: float
-) -> None:
-    """Draw what the colours mean: names and their classes; y is the top."""
-    for name, kind in entries:
-        canvas.rect(left, y, 12, 12, kind)
-        canvas.text(left + 17, y + 10, name, "soft")
-        left += legend_width(name)
-
-
-def legend_width(name: str) -> float:
-    """Return how wide an entry of a legend is.
-
-    >>> legend_width("code") > 50
-    True
-    """
-    return 17 + text_width(name, 11) + 14
+    shown = [(marked(name, 1, style), name) for name in KIND_NAMES if name in names]
+    if free:
+        shown.append((style.faint("."), "free"))
+    return fitted_lines(((f"{mark} {name}", len(name) + 2) for mark, name in shown), style.columns)

@@ -12,9 +12,9 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.viz.draw.columns import cut
+from poplite.viz.draw.legend import draw_legend, entry_width
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, number, text_width
 from poplite.viz.draw.units import share_text, size_text
-from poplite.viz.memory.kinds import draw_legend, legend_width
 from poplite.viz.memory.memory_bars import MemoryBars, Part
 
 MARGIN = 20
@@ -44,7 +44,7 @@ def draw_memory_svg(bars: MemoryBars, *, top: int) -> SvgText:
     names = [cut(" ".join(filter(None, (t.name, t.form))), LONGEST_NAME) for t in things]
     table = bottom + 84
     height = table + round(ROW * (len(bars.parts) + len(things) + 1.5))
-    legend = left + sum(legend_width(part.name) for part in bars.parts)
+    legend = left + sum(entry_width(part.name) for part in bars.parts)
     width = max(left + WIDE, legend, MARGIN + text_width(heading, 16)) + MARGIN
     canvas = Canvas(round(width), height, title=bars.heading)
     canvas.text(MARGIN, MARGIN + 14, heading, "head ink")

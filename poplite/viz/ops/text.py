@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 from poplite.viz.draw.columns import cut, wrapped
+from poplite.viz.draw.csv_text import csv_text
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import name_text, share_text
 from poplite.viz.ops.scopes import ScopeTree
@@ -46,10 +44,12 @@ def draw_scopes_text(tree: ScopeTree, style: Style = DEFAULT_STYLE) -> str:
 
 def scopes_csv(tree: ScopeTree) -> str:
     """Return what scopes take as comma-separated values, a line each."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["level", "scope", "steps", "cycles", "share", "received_bytes", "bytes"])
-    for level, each in tree.rows():
-        numbers = each.steps, each.cycles, f"{each.share:.6f}", each.received, each.memory
-        writer.writerow([level, name_text(each.path), *numbers])
-    return text.getvalue()
+    heading = ["level", "scope", "steps", "cycles", "share", "received_bytes", "bytes"]
+    rows = [
+        (
+            *(level, name_text(each.path), each.steps, each.cycles),
+            *(f"{each.share:.6f}", each.received, each.memory),
+        )
+        for level, each in tree.rows()
+    ]
+    return csv_text(heading, rows)

@@ -15,6 +15,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from poplite.report.peaks import KIND_NAMES, KINDS
 from poplite.viz.draw.colors import RAMP
 from poplite.viz.draw.html import asset, escaped
 from poplite.viz.draw.units import name_text
@@ -108,7 +109,8 @@ def _shown(
     *,
     rough: int,
 ) -> dict[str, Any]:
-    shown: dict[str, Any] = {"ramp": list(RAMP)}
+    kinds = {name: [c for c, kind in KINDS.items() if kind == name] for name in KIND_NAMES}
+    shown: dict[str, Any] = {"ramp": list(RAMP), "kinds": [*kinds.items()]}
     reports = [report] if before is None else [before, report]
     shown["reports"] = [report_data(each, arrays, rough=rough) for each in reports]
     if before is not None:

@@ -7,7 +7,8 @@ from itertools import groupby
 
 from poplite.text import amount
 from poplite.viz.draw.columns import cut
-from poplite.viz.draw.phases import LOOKS, Part, draw_legend, legend_width
+from poplite.viz.draw.legend import draw_legend, entry_width
+from poplite.viz.draw.phases import LOOKS, Part, entries
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, text_width
 from poplite.viz.draw.units import name_text, share_text
 from poplite.viz.steps.step_list import StepList, StepRow
@@ -65,7 +66,7 @@ def draw_timeline_svg(timeline: Timeline) -> SvgText:
     canvas.text(left, y + 15, "0", "small soft")
     canvas.text(left + WIDE / 2, y + 15, "cycles", "small soft mid")
     canvas.text(left + WIDE, y + 15, f"{timeline.cycles:,}", "small soft end")
-    draw_legend(canvas, table.parts, left, y + 26, blank="waiting")
+    draw_legend(canvas, entries(table.parts, "waiting"), left, y + 26)
     table.draw(canvas, below)
     return canvas.text_of()
 
@@ -137,7 +138,7 @@ class _Table:
     @property
     def width(self) -> float:
         """The width of a picture that holds the list, with its margins."""
-        legend = legend_width(self.parts)
+        legend = sum(entry_width(words) for words, _ in entries(self.parts))
         return max(self.name_left + self.name_width + 14 + BAR, MARGIN + legend) + MARGIN
 
     @property
@@ -160,7 +161,7 @@ class _Table:
         if self.more:
             y += ROW
             canvas.text(self.name_left, y, f"... {self.more:,} more", "line soft")
-        draw_legend(canvas, self.parts, MARGIN, y + 18)
+        draw_legend(canvas, entries(self.parts), MARGIN, y + 18)
 
     def _line(
         self, canvas: Canvas, numbers: tuple[str, ...], name: str, y: float, ink: str

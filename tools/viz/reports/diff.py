@@ -6,7 +6,15 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from poplite.tools.viz.flags import Commands, add_output, add_run, command, count, set_run
+from poplite.tools.viz.flags import (
+    Commands,
+    add_output,
+    add_run,
+    add_vertices,
+    command,
+    count,
+    set_run,
+)
 
 if TYPE_CHECKING:
     from poplite.tools.viz.output import Destination
@@ -47,13 +55,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--top", metavar="N", type=count, default=20, help="changes of one kind (default: 20)"
     )
-    parser.add_argument(
-        "--vertices",
-        metavar="FILE.py|MODULE",
-        action="append",
-        default=[],
-        help="where the vertex classes of a saved executable are defined",
-    )
+    add_vertices(parser)
     add_output(parser, formats=("txt", "md", "html", "json"))
     add_run(parser)
     set_run(parser, _run)

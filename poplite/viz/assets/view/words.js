@@ -12,28 +12,8 @@ const PHASES = {
 };
 
 // Groups of memory by the kinds of things in them; what is in none of them is "other".
-const GROUPS = {
-  variables: ["variable", "constant"],
-  messages: ["message", "global_message", "host_message"],
-  "rearranged copies": ["rearrangement"],
-  "vertex state and lists": [
-    "vertex_instance_state",
-    "vertex_field_data",
-    "vector_list_descriptor",
-    "control_table",
-  ],
-  code: [
-    "control_code",
-    "vertex_code",
-    "internal_exchange_code",
-    "global_exchange_code",
-    "host_exchange_code",
-  ],
-  stacks: ["stack"],
-  other: [],
-  gaps: [],
-};
-const GROUP_NAMES = Object.keys(GROUPS);
+const GROUPS = Object.fromEntries(DATA.kinds);
+const GROUP_NAMES = DATA.kinds.map(([name]) => name);
 const GAPS = GROUP_NAMES.length - 1;
 
 function groupOf(kind) {
