@@ -1,0 +1,35 @@
+"""What programs took on a device, beside what the model says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Runs of one program on a device.
+
+    Attributes:
+        program: its name.
+        runs: how many reached their end.
+        cycles: what all of them took, counted by the device.
+        seconds: the same, seen from the host.
+        modelled: cycles of as many runs by the model; None where data decide what runs, or cycles
+            are not modelled.
+
+    >>> print(Measured("main", 2, 81_250, 0.0004, 79_000))
+    'main': 2 runs, 81,250 cycles in 0.4 ms; the model says 79,000
+    """
+
+    program: str
+    runs: int
+    cycles: int
+    seconds: float
+    modelled: int | None
+
+    def __str__(self) -> str:
+        runs = f"{self.runs:,} run" + ("s" if self.runs != 1 else "")
+        model = "" if self.modelled is None else f"; the model says {self.modelled:,}"
+        return (
+            f"'{self.program}': {runs}, {self.cycles:,} cycles in {1e3 * self.seconds:.3g} ms{model}"
+        )
