@@ -189,7 +189,7 @@ class Runs:
                 bar.update(done)
 
 
-def program_name(program: object, names: Sequence[str]) -> str:
+def program_name(program: object, names: tuple[str, ...]) -> str:
     """Return the name of a program that the user named or counted; raises `UnknownName`."""
     if isinstance(program, str) and program in names:
         return program

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from poplite.text import amount
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -28,8 +30,7 @@ class Measured:
     modelled: int | None
 
     def __str__(self) -> str:
-        runs = f"{self.runs:,} run" + ("s" if self.runs != 1 else "")
+        runs = amount(self.runs, "run")
+        took = f"{amount(self.cycles, 'cycle')} in {1e3 * self.seconds:.3g} ms"
         model = "" if self.modelled is None else f"; the model says {self.modelled:,}"
-        return (
-            f"'{self.program}': {runs}, {self.cycles:,} cycles in {1e3 * self.seconds:.3g} ms{model}"
-        )
+        return f"'{self.program}': {runs}, {took}{model}"

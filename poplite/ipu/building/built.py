@@ -6,9 +6,11 @@ cannot be written, things are built into a folder of the process.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import shlex
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
@@ -47,13 +49,15 @@ def _folder() -> Path:
             return folder
     except (OSError, RuntimeError):  # no home, or a folder that cannot be made
         pass
-    return Path(_own_folder().name)
+    return _own_folder()
 
 
 @cache
-def _own_folder() -> tempfile.TemporaryDirectory[str]:
+def _own_folder() -> Path:
     """Return a folder that goes with the process."""
-    return tempfile.TemporaryDirectory(prefix="poplite-ipu-")
+    folder = tempfile.mkdtemp(prefix="poplite-ipu-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def compile_with(command: Sequence[str | Path], what: str) -> None:

@@ -103,7 +103,7 @@ class Sdk:
                 path.with_name(name).write_text(text)
             include = f"-I{self.root / 'include'}"
             source = path.with_name("host.cpp")
-            words = [*compiler, *HOST_FLAGS, include, source, "-o", path, *links]
+            words: list[str | Path] = [*compiler, *HOST_FLAGS, include, source, "-o", path, *links]
             compile_with(words, "the host program")
 
         return built("host", (texts, compiler, HOST_FLAGS, links, version), build)

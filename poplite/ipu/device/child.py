@@ -1,13 +1,12 @@
 """The process that drives a device, and the lines that it and Python exchange.
 
-    Python, its file 3        the process, its file 4
-    start                     ready 0.2 41.7            seconds to build the graph, to compile it
-    run main                  fetch in                  Python fills the block of a stream, says "ok"
-                              sink out                  Python takes it, says "ok" or "stop"
-                              ok 81250 0.0004           cycles, seconds
-    read variable:x           ok                        the values lie in the shared file
-    run mian                  error symbol_error 15     the text follows, of so many bytes
-    quit
+    Python, its file 3      the process, its file 4
+    start                   ready 0.2 41.7          seconds to build the graph, to compile it
+    run main                fetch in                Python fills the block of a stream, says "ok"
+                            sink out                Python takes it, says "ok" or "stop"
+                            ok 81250 0.0004         cycles, seconds
+    read variable:x         ok                      the values lie in the shared file
+    run mian                error symbol_error 15   the text follows, of so many bytes
 
 Lines have pipes of their own, as libraries write to standard output. What the process writes there
 and to standard error is kept, and its end is shown when the process dies.
@@ -15,7 +14,6 @@ and to standard error is kept, and its end is shown when the process dies.
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import signal
@@ -25,7 +23,7 @@ from collections.abc import Callable, Sequence
 from typing import IO
 
 from poplite.errors import DeviceRuntimeError
-from poplite.ipu.device.child_errors import Halted, error_of
+from poplite.ipu.device.child_errors import error_of
 from poplite.source import here
 
 COMMANDS, REPLIES = 3, 4
@@ -55,27 +53,30 @@ class Child:
     """
 
     def __init__(self, command: Sequence[str]) -> None:
-        self._log: IO[bytes] = tempfile.TemporaryFile()
+        log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the process
         reads, self._commands = _pipe()
-        self._replies_end, writes = _pipe()
-        log = _high(self._log.fileno())
-        ends = [(reads, COMMANDS), (writes, REPLIES), (log, 1), (log, 2)]
+        answers, writes = _pipe()
+        said = _high(log.fileno())
+        ends = [(reads, COMMANDS), (writes, REPLIES), (said, 1), (said, 2)]
         actions = [(os.POSIX_SPAWN_DUP2, ours, theirs) for ours, theirs in ends]
-        self._replies = os.fdopen(self._replies_end, "rb")
+        self._replies = os.fdopen(answers, "rb")
         try:
             # A group of its own, so that Ctrl-C reaches Python alone.
-            self.pid = os.posix_spawn(command[0], command, os.environ, file_actions=actions, setpgroup=0)
+            self.pid = os.posix_spawn(
+                command[0], list(command), os.environ, file_actions=actions, setpgroup=0
+            )
         except OSError as error:
             os.close(self._commands)
             self._replies.close()
+            log.close()
             raise DeviceRuntimeError(
                 f"{command[0]} cannot be started: {error.strerror}", at=here()
             ) from error
         finally:
-            for end in (reads, writes, log):
+            for end in (reads, writes, said):
                 os.close(end)
         self.is_alive = True
-        self._end = weakref.finalize(self, _end, self.pid, self._commands, self._replies)
+        self._end = weakref.finalize(self, _end, self.pid, self._commands, self._replies, log)
 
     def ask(self, line: str, serve: Serve = _no_stream) -> list[str]:
         """Send a command, move the blocks that it asks for, and return the words of its reply.
@@ -111,21 +112,15 @@ class Child:
                 else:
                     raise self._broken(f"replied {verb!r:.80} to {line!r}")
         except KeyboardInterrupt:
-            self.kill()  # nobody knows what it is doing
+            if self.is_alive:
+                self.kill()  # nobody knows what it is doing
             raise
 
-    def kill(self) -> None:
-        """End the process at once."""
+    def kill(self) -> str:
+        """End the process at once, and return what it said last."""
         self.is_alive = False
-        with contextlib.suppress(ProcessLookupError):
-            if self._end.alive:
-                os.kill(self.pid, signal.SIGKILL)
-        self._end()
-
-    def close(self) -> None:
-        """Let the process end by itself, and wait for that."""
-        self.is_alive = False
-        self._end()
+        os.kill(self.pid, signal.SIGKILL)
+        return self._ended()[1]
 
     def _send(self, line: str) -> None:
         try:
@@ -150,7 +145,7 @@ class Child:
     def _died(self, line: str) -> DeviceRuntimeError:
         """Return the error for a process that has ended, with how and what it said last."""
         self.is_alive = False
-        status = self._end() or 0
+        status, said = self._ended()
         how = f"ended with status {os.waitstatus_to_exitcode(status)}"
         if os.WIFSIGNALED(status):
             how = f"was killed by signal {signal.Signals(os.WTERMSIG(status)).name}"
@@ -158,24 +153,23 @@ class Child:
             f"the process that drives the device {how}",
             at=here(),
             where=f"command '{line}'" if line else "",
-            found=self._last_output(),
+            found=said,
             fix="engine.load() starts it anew, with memory as in the beginning",
         )
 
     def _broken(self, what: str) -> DeviceRuntimeError:
-        self.kill()
         return DeviceRuntimeError(
             f"the process that drives the device {what}",
             at=here(),
-            found=self._last_output(),
+            found=self.kill(),
             fix="it does not keep to the protocol: is it of another version of poplite?",
         )
 
-    def _last_output(self) -> str:
-        size = self._log.seek(0, os.SEEK_END)
-        self._log.seek(max(0, size - LAST_BYTES))
-        text = self._log.read().decode(errors="replace").strip()
-        return f"its last output:\n{text}" if text else "it wrote nothing"
+    def _ended(self) -> tuple[int, str]:
+        """Wait for the end, and return status and last output."""
+        ended: tuple[int, str] | None = self._end()
+        assert ended is not None, "a process ends once"
+        return ended
 
 
 def _pipe() -> tuple[int, int]:
@@ -191,8 +185,13 @@ def _high(number: int) -> int:
     return fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, _HIGH)
 
 
-def _end(pid: int, commands: int, replies: IO[bytes]) -> int:
-    """Close both pipes, which ends the process, and return its status."""
+def _end(pid: int, commands: int, replies: IO[bytes], log: IO[bytes]) -> tuple[int, str]:
+    """Close both pipes, which ends the process, and return its status and what it said last."""
     os.close(commands)
     replies.close()
-    return os.waitpid(pid, 0)[1]
+    status = os.waitpid(pid, 0)[1]
+    with log:
+        size = log.seek(0, os.SEEK_END)
+        log.seek(max(0, size - LAST_BYTES))
+        text = log.read().decode(errors="replace").strip()
+    return status, f"its last output:\n{text}" if text else "it wrote nothing"

@@ -1,15 +1,17 @@
 """The programs of an engine on a device, driven by a process of its own.
 
-    tables and codelets, written and compiled      once, when the engine is made
-    start                                          the device builds and compiles its graph
-    run, read, write                               commands; streams are served while programs run
+tables and codelets, written and compiled      once, when the engine is made
+start                                          the device builds and compiles its graph
+run, read, write                               commands; streams are served while programs run
 """
 
 from __future__ import annotations
 
 import mmap
+import shutil
 import sys
 import tempfile
+import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -60,8 +62,8 @@ class OnDevice:
         self.print_stream: TextIO | None = None
         self._in_use, self._running = Lock(), Running()
         self._tables = tables_of(graph, source.programs)
-        self._folder = tempfile.TemporaryDirectory(prefix="poplite-ipu-")
-        folder = Path(self._folder.name)
+        folder = Path(tempfile.mkdtemp(prefix="poplite-ipu-"))
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         setup.progress.note("compiling codelets")
         command = toolchain.command(self._tables, folder, kind, arch)
         shared = _shared_file(folder / "shared", self._tables.mapping_bytes)

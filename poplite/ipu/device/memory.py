@@ -22,7 +22,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.storage.variable import Variable
 from poplite.ipu.tables import Place as Shared, Tables
 from poplite.simulator.carrying import carry_memory
-from poplite.simulator.host.tensors import ByMoves, HostTensors, Place
+from poplite.simulator.host.tensors import ByMoves, ByView, HostTensors, Place
 from poplite.simulator.run.arena import Arena, Bytes
 from poplite.source import here
 from poplite.view import storages
@@ -46,7 +46,7 @@ class DeviceMemory:
     def read(self, tensor: object, replica: int | None) -> npt.NDArray[Any]:
         """Return a copy of the values of a tensor, a handle or a variable by name."""
         access = self._tensors.to_read(tensor, replica)
-        self._fetch(access.place)
+        self._fetch(access.place, tensor)
         return self._tensors.read(access)
 
     def write(self, tensor: object, array: Any, replica: int | None) -> None:
@@ -55,11 +55,12 @@ class DeviceMemory:
         place = access.place
         if isinstance(place, ByMoves):
             self._tensors.write(access, array)
-            self._put(f"handle:{place.name}", place.read(self.arena, 0))
+            self._put(f"handle:{tensor}", place.read(self.arena, 0))
             return
+        assert isinstance(place, ByView), "there are no other places"
         variables = self._variables(place)
         if place.tensor.num_elements < sum(each.num_elements for each in variables):
-            self._fetch(place)  # the other elements keep their values
+            self._fetch(place, tensor)  # the other elements keep their values
         self._tensors.write(access, array)
         for variable in variables:
             self._put_variable(variable)
@@ -89,16 +90,16 @@ class DeviceMemory:
         for variable in self._hosted():
             self._put_variable(variable)
 
-    def _variables(self, place: Place) -> list[Variable]:
+    def _variables(self, place: ByView) -> list[Variable]:
         """Return the variables of which a tensor has elements."""
-        view = place.tensor.view  # type: ignore[attr-defined]  # all but handles have one
-        return [self._graph.variable_of(storage) for storage in storages(view)]
+        return [self._graph.variable_of(storage) for storage in storages(place.tensor.view)]
 
-    def _fetch(self, place: Place) -> None:
+    def _fetch(self, place: Place, tensor: object) -> None:
+        """Bring what the user named up to date."""
         if isinstance(place, ByMoves):
-            handle = f"handle:{place.name}"
-            place.write(self.arena, self._get(handle, self._tables.reads), 0)
+            place.write(self.arena, self._get(f"handle:{tensor}", self._tables.reads), 0)
             return
+        assert isinstance(place, ByView), "there are no other places"
         for variable in self._variables(place):
             if not variable.constant:
                 self._fetch_variable(variable)
@@ -128,7 +129,9 @@ class DeviceMemory:
         self._at(place)[:] = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
         self._ask(f"write {handle}")
 
-    def _place(self, handle: str, places: Mapping[str, Shared], variable: Variable | None) -> Shared:
+    def _place(
+        self, handle: str, places: Mapping[str, Shared], variable: Variable | None
+    ) -> Shared:
         if variable is not None and handle not in places:
             raise GraphConnectionError(
                 f"'{variable.name}' is a temporary of an operation, which a device keeps to itself",
