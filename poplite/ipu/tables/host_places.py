@@ -19,7 +19,6 @@ from poplite.ipu.tables.places import Place
 from poplite.ipu.tables.series import Texts
 from poplite.ipu.tables.variables import type_number
 from poplite.program import PrintTensor
-from poplite.types import UNSIGNED_INT
 
 Places = dict[str, Place]
 
@@ -31,9 +30,7 @@ def host_variables(graph: Graph) -> dict[Variable, None]:
     return dict.fromkeys(kept)
 
 
-def handle_places(
-    graph: Graph, variables: Iterable[Variable], programs: Iterable[str]
-) -> tuple[Places, Places]:
+def handle_places(graph: Graph, variables: Iterable[Variable]) -> tuple[Places, Places]:
     """Return the places of what the host reads, and of what it writes."""
     reads = {f"variable:{v.name}": Place(0, v.element_type, v.shape) for v in variables}
     writes = dict(reads)
@@ -41,7 +38,6 @@ def handle_places(
         for name, handle in handles.items():
             tensor = handle.tensor
             places[f"handle:{name}"] = Place(0, tensor.element_type, tensor.shape)
-    reads |= {f"cycles:{name}": Place(0, UNSIGNED_INT, (2,)) for name in programs}
     return reads, writes
 
 

@@ -44,7 +44,7 @@ class Tables:
         programs: names of the programs.
         streams: the place of each stream, by name; also of those that carry what is printed.
         prints: by the name of its stream, the program that prints.
-        reads: the place of each handle that the host reads: "variable:x", "handle:x", "cycles:x".
+        reads: the place of each handle that the host reads: "variable:x", "handle:x".
         writes: the same of those that it writes.
         mapping_bytes: size of the mapping that Python shares with the host program.
     """
@@ -83,7 +83,7 @@ def tables_of(graph: Graph, programs: Programs, edges_of: EdgesOf | None = None)
     >>> a, b = (graph.add_variable(pl.INT, (3,), name, mapping=0) for name in "ab")
     >>> tables = tables_of(graph, {"there": pl.Copy(a, b)})
     >>> sorted(tables.reads), tables.writes["variable:a"].shape
-    (['cycles:there', 'variable:a', 'variable:b'], (3,))
+    (['variable:a', 'variable:b'], (3,))
     """
     graph = graph.top_level_graph
     named = named_programs(programs)
@@ -93,8 +93,8 @@ def tables_of(graph: Graph, programs: Programs, edges_of: EdgesOf | None = None)
     classes = {family.cls: None for each in compute_sets for family in edges_of(each).families}
     codelets = codelet_file(classes)
     hosted = host_variables(graph)
-    reads, writes = handle_places(graph, hosted, named)
-    largest = max(each.size_bytes for each in (*reads.values(), *writes.values()))
+    reads, writes = handle_places(graph, hosted)
+    largest = max((each.size_bytes for each in (*reads.values(), *writes.values())), default=0)
 
     texts, values, series = Texts(), Values(), SeriesTable()
     edges = EdgesTable(series)
