@@ -32,10 +32,9 @@ BY_NAME = _by_name()
 def error_of(name: str, text: str, command: str) -> Exception:
     """Return the error for an exception of the process, which a command met.
 
-    >>> print(error_of("graph_memory_allocation_error", "tile 3: 9 KiB too much", "start"))
-    tile 3: 9 KiB too much
-      at the device, command 'start'
-      Poplar calls it graph_memory_allocation_error
+    >>> error = error_of("graph_memory_allocation_error", "tile 3: 9 KiB too much", "start")
+    >>> type(error).__name__, error.what, error.where
+    ('GraphMemoryAllocationError', 'tile 3: 9 KiB too much', "the device, command 'start'")
     """
     if name == HALTED:
         return Halted()
