@@ -72,7 +72,7 @@ class OnDevice:
         self._shared = shared
         self._memory = DeviceMemory(executable, graph, self._tables, shared, self._ask)
         self._connect_host(executable, works_ahead=setup.options.prefetch is not False)
-        self._measuring = Measuring(executable)
+        self._measuring = Measuring(executable, are_cycles_counted=kind == "hardware")
 
     def _start(self) -> Child:
         child = Child(self._command)

@@ -17,8 +17,8 @@ from poplite.simulator.accounts.reporting import report_of
 class Measuring:
     """Counts runs of an executable's programs, and what they took on a device."""
 
-    def __init__(self, executable: Executable) -> None:
-        self._executable = executable
+    def __init__(self, executable: Executable, *, are_cycles_counted: bool) -> None:
+        self._executable, self._are_cycles_counted = executable, are_cycles_counted
         self._took: dict[str, list[tuple[int, float]]] = {}
 
     def add(self, program: str, cycles: int, seconds: float) -> None:
@@ -55,7 +55,7 @@ class Measuring:
                 Measured(
                     name,
                     len(took),
-                    sum(cycles for cycles, _ in took),
+                    sum(cycles for cycles, _ in took) if self._are_cycles_counted else None,
                     sum(seconds for _, seconds in took),
                     None if decided[name] or not accounts.are_kept else modelled[name],
                 )

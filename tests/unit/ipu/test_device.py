@@ -29,7 +29,7 @@ class FakeToolchain:
 
 
 def device() -> pl.ipu.Device:
-    return pl.ipu.Device("model", sdk=FakeToolchain())
+    return pl.ipu.Device(sdk=FakeToolchain())
 
 
 class Case:
@@ -198,8 +198,8 @@ def test_steps_cannot_be_traced() -> None:
 
 
 def test_an_engine_says_where_it_runs() -> None:
-    assert repr(Case().engine) == "<Engine 1 program on 2 tiles, on the IPU Model, no checks>"
-    assert repr(device()) == "<Device model, cpu>"
+    assert repr(Case().engine) == "<Engine 1 program on 2 tiles, on an IPU, no checks>"
+    assert repr(device()) == "<Device hardware, ipu2>"
 
 
 def test_without_an_sdk_the_error_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
