@@ -9,15 +9,15 @@ Both are built once for equal texts, in pytest's cache folder.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import mmap
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -108,7 +108,7 @@ class Session:
     """
 
     def __init__(
-        self, process: Any, ends: tuple[int, int], tables: Tables, block: mmap.mmap
+        self, process: int, ends: tuple[int, int], tables: Tables, block: mmap.mmap
     ) -> None:
         self._process, self.tables, self._block = process, tables, block
         self._to, self._from = os.fdopen(ends[0], "w"), os.fdopen(ends[1], "rb")
@@ -151,7 +151,7 @@ class Session:
         """Let the program end, and return its status."""
         self._to.close()
         self._from.close()
-        return int(self._process.wait(timeout=60))
+        return os.waitstatus_to_exitcode(os.waitpid(self._process, 0)[1])
 
 
 @contextmanager
@@ -170,25 +170,34 @@ def session(
     mapping.write_bytes(bytes(tables.mapping_bytes))
     with mapping.open("r+b") as file:
         block = mmap.mmap(file.fileno(), 0)
-    commands_read, commands_write = os.pipe()
-    replies_read, replies_write = os.pipe()
     words = [host_binary(cache, flags), folder / "tables.bin", library_of(tables, cache), mapping]
-
-    command = ["/bin/sh", "-c", f'exec "$@" 3<&{commands_read} 4>&{replies_write}', "sh"]
-    process = subprocess.Popen(
-        [*command, *map(str, words), "--device", device],
-        pass_fds=(commands_read, replies_write),
-        env={**os.environ, **(environment or {})},
+    commands, replies = _pipe(), _pipe()
+    process = os.posix_spawn(
+        words[0],
+        [*map(str, words), "--device", device],
+        {**os.environ, **(environment or {})},
+        file_actions=[
+            (os.POSIX_SPAWN_DUP2, commands[0], 3),
+            (os.POSIX_SPAWN_DUP2, replies[1], 4),
+        ],
     )
-    os.close(commands_read)
-    os.close(replies_write)
-    made = Session(process, (commands_write, replies_read), tables, block)
+    os.close(commands[0])
+    os.close(replies[1])
+    made = Session(process, (commands[1], replies[0]), tables, block)
     try:
         yield made
-        assert made.end() == 0
     finally:
-        process.kill()
-        process.wait()
+        status = made.end()
+    assert status == 0
+
+
+def _pipe() -> tuple[int, int]:
+    """Return a pipe whose ends are above those that the host program has."""
+    low = os.pipe()
+    ends = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in low]
+    for end in low:
+        os.close(end)
+    return ends[0], ends[1]
 
 
 @contextmanager
