@@ -2,7 +2,8 @@
 
     print(pl.ipu.codelet_text(Axpy))        the codelet, for Poplar's compiler
     for finding in pl.ipu.lint(graph): ...  what would be slow or wrong on a tile
-    Engine(graph, program, device=pl.ipu.Device())      where Poplar's SDK is installed
+    pl.ipu.export(graph, program, "there")  C++ and tables, to be built with Poplar's SDK
+    Engine(graph, program, device=pl.ipu.Device())      where that is installed
 
 Nothing here has run on hardware by its authors; docs/ipu.md says what was checked, and how.
 """
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from poplite.ipu.codelet import codelet_text as codelet_text
     from poplite.ipu.device.device import Device as Device
+    from poplite.ipu.export_files import export as export
     from poplite.ipu.findings import Finding as Finding
     from poplite.ipu.lint import lint as lint
 
@@ -22,6 +24,7 @@ _HOME = {
     "Device": "device.device",
     "Finding": "findings",
     "codelet_text": "codelet",
+    "export": "export_files",
     "lint": "lint",
 }
 

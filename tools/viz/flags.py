@@ -29,11 +29,16 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def add_picture(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:
     """Add what every picture takes: the target, where to write, and how."""
+    add_target(parser)
+    add_output(parser, formats=formats)
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Add the target, and the arguments that its callable gets; `load_target` reads them."""
     parser.add_argument(
         "target", metavar="TARGET", type=_target, help="file.py:callable or module:callable"
     )
     _add_given(parser)
-    add_output(parser, formats=formats)
 
 
 def add_report(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:

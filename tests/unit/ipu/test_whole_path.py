@@ -28,7 +28,7 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 def sdk(pytestconfig: pytest.Config) -> Iterator[Path]:
     """An SDK that is the stand-in; what it compiles is kept beside it."""
     assert pytestconfig.cache is not None
-    folder = pytestconfig.cache.mkdir("ipu")
+    folder = pytestconfig.cache.mkdir("poplite_host")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("POPLITE_CACHE_DIR", str(folder))
         yield stand_in_sdk(folder)
