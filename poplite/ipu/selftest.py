@@ -81,7 +81,7 @@ class Smallest(Vertex):
     def compute(self) -> None:
         """Write each element."""
         for i in range(len(self.y)):
-            self.y[i] = self.a[i] * FLOAT(1e-38)
+            self.y[i] = self.a[i] * 1e-38
 
 
 class Exponential(Vertex):

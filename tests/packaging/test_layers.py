@@ -130,6 +130,7 @@ LOADED_BY_NAME = {
     "simulator.pricing.native_slots": "what compiles the slots of a class, in any process",
     "report": "names that the package hands out",
     "testing": "names that the package hands out",
+    "testing.native_codelets": "the folder of headers in C++",
     "viz.draw.html": "the folder of style sheets",
 }
 """Modules that load others by a name that is no import statement, and which."""

@@ -10,7 +10,6 @@ import importlib
 import io
 import sys
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -159,10 +158,13 @@ def test_an_example_passes_its_oracle(
     monkeypatch.setattr(sys, "path", [str(EXAMPLES), *sys.path])
     example = importlib.import_module(name)
     engines: list[pl.Engine] = []
-    engine = partial(pl.Engine, device=pl.ipu.Device(sdk=sdk))
-    monkeypatch.setattr(
-        pl, "Engine", lambda *given, **named: engines.append(engine(*given, **named)) or engines[-1]
-    )
+    real, device = pl.Engine, pl.ipu.Device(sdk=sdk)
+
+    def on_device(*given: Any, **named: Any) -> pl.Engine:
+        engines.append(real(*given, device=device, **named))
+        return engines[-1]
+
+    monkeypatch.setattr(pl, "Engine", on_device)
     assert example.main([]) == 0
     assert engines[0].report().measured
 
