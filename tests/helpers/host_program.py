@@ -111,6 +111,7 @@ class Session:
         self, process: int, ends: tuple[int, int], tables: Tables, block: mmap.mmap
     ) -> None:
         self._process, self.tables, self._block = process, tables, block
+        self.recorded: Any = None
         self._to, self._from = os.fdopen(ends[0], "w"), os.fdopen(ends[1], "rb")
 
     def ask(self, command: str, answer: Answer = lambda name, block: False) -> str:
