@@ -29,6 +29,7 @@ class Mirrors:
         stack: ends the host programs.
 
     Attributes:
+        flags: with which the host program is compiled.
         compares: whether what the stand-in recorded is compared with the graph.
         made: the engines.
     """
@@ -36,6 +37,7 @@ class Mirrors:
     def __init__(self, cache: Path, folder: Path, stack: ExitStack) -> None:
         self._cache, self._folder, self._stack = cache, folder, stack
         self.compares = True
+        self.flags: tuple[str, ...] = ()
         self._sessions = 0
         self.made: list[Mirrored] = []
 
@@ -55,7 +57,9 @@ class Mirrors:
         self._sessions += 1
         folder = self._folder / str(self._sessions)
         folder.mkdir()
-        session, graph_there = self._stack.enter_context(recorded(tables, self._cache, folder))
+        session, graph_there = self._stack.enter_context(
+            recorded(tables, self._cache, folder, self.flags)
+        )
         if self.compares:
             top = graph.top_level_graph
             check_recorded(top, named_programs(programs), tables.codelets, graph_there)

@@ -102,7 +102,7 @@ class StreamPlaces:
         if isinstance(stream, DataStream):
             return stream.handle
         number = len(self.prints)
-        while f"print:{number}" in self._taken:
+        while f"print:{number}" in {*self._taken, *self.places}:
             number += 1
         return f"print:{number}"
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import values_only
+from helpers.depth import deep, values_only
 from helpers.mirrored import Mirrored, Mirrors
 
 T = TypeVar("T")
@@ -294,3 +294,11 @@ def test_a_virtual_graph_has_the_tiles_of_the_whole(host: Host) -> None:
     work = part.add_compute_set("work")
     part.add_vertex(work, Workers, tile=1, x=x)
     host(part, pl.Execute(work)).run()
+
+
+@deep
+def test_nothing_is_undefined_in_the_host_program(mirrors: Mirrors, host: Host) -> None:
+    mirrors.flags = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+    test_edges(host)
+    test_lists_of_edges_and_states(host)
+    test_programs(host)
