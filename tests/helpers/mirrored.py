@@ -42,13 +42,17 @@ class Mirrors:
         self.made: list[Mirrored] = []
 
     def __call__(self, *arguments: Any, **options: Any) -> Engine:
-        """Make an engine, as `pl.Engine` does."""
+        """Make an engine, as `pl.Engine` does; one of an executable has no host program."""
         if isinstance(arguments[0], pl.Executable):
             return Engine(*arguments, **options)
-        engine = Mirrored(*arguments, **options)
+        return self.mirrored(*arguments, **options)
+
+    def mirrored(self, graph: pl.Graph, programs: Any, **options: Any) -> Mirrored:
+        """Make an engine with a host program beside it."""
+        engine = Mirrored(graph, programs, **options)
         engine.mirrors = self
         self.made.append(engine)
-        engine.mirror(*arguments)
+        engine.mirror(graph, programs)
         return engine
 
     def session(self, graph: pl.Graph, programs: Any) -> Session:
@@ -78,7 +82,7 @@ class Mirrored(Engine):
         self._blocks: defaultdict[str, list[npt.NDArray[Any]]] = defaultdict(list)
         self.runs = 0
 
-    def add_program(self, program: pl.Program, name: str) -> None:
+    def add_program(self, program: pl.Program, name: str | None = None) -> None:
         graph, programs = self._source.with_program(program, name)
         super().add_program(program, name)
         self.mirror(graph, programs)

@@ -120,6 +120,7 @@ LOADED_BY_NAME = {
     "executable.file.vertex_classes": "the vertex library, where files name classes of it",
     "graph": "names that the package hands out",
     "ipu.codelets.file_text": "the folder of texts in C++",
+    "ipu.export_files": "the folder of the host program",
     "jit.native": "what compiles a kernel, in any process",
     "simulator.codegen.driver": "what compiles a driver, in any process",
     "simulator.compiled_parts": "where the engine's own kernels are",

@@ -37,7 +37,7 @@ Host = Callable[[pl.Graph, Any], Mirrored]
 @pytest.fixture
 def host(mirrors: Mirrors) -> Host:
     """Return what makes engines with a host program beside each, of which values are compared."""
-    return partial(mirrors, checks="fast", options=values_only())
+    return partial(mirrors.mirrored, checks="fast", options=values_only())
 
 
 class Sum(pl.Vertex, Generic[T]):
@@ -194,7 +194,7 @@ def test_lists_of_edges_and_states(host: Host) -> None:
 @pytest.mark.parametrize("element", INTEGERS, ids=repr)
 def test_element_types_are_moved(host: Host, element: type[pl.ElementType[int]]) -> None:
     graph = pl.Graph(pl.Target(tiles=3))
-    ends = np.iinfo(element.dtype)
+    ends = np.iinfo(element.dtype.name)
     values = np.array([ends.min, ends.max, 0, 1], element.dtype)
     x = graph.add_variable(element, (4,), "x", mapping=1, initial_value=values)
     one = graph.add_constant(element, (2,), ends.max, "one", mapping=0)

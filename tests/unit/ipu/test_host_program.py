@@ -61,8 +61,7 @@ def test_the_model_has_the_tiles_of_the_graph_and_no_counter(
     host_cache: Path, tmp_path: Path
 ) -> None:
     environment = {"STAND_IN_TILES": "0"}  # no hardware
-    made_of = {"device": "model", "environment": environment}
-    with session(tables(), host_cache, tmp_path, **made_of) as made:
+    with session(tables(), host_cache, tmp_path, device="model", environment=environment) as made:
         start(made)
         assert made.ask("run halve").startswith("ok 0 ")
         assert made.read("variable:x").tolist() == [4] * 4
