@@ -113,6 +113,7 @@ class Session:
         self, process: int, ends: tuple[int, int], tables: Tables, block: mmap.mmap
     ) -> None:
         self._process, self.tables, self._block = process, tables, block
+        self.recorded: Any = None
         self._to, self._from = os.fdopen(ends[0], "w"), os.fdopen(ends[1], "rb")
 
     def ask(self, command: str, answer: Answer = lambda name, block: False) -> str:
@@ -203,10 +204,13 @@ def _pipe() -> tuple[int, int]:
 
 
 @contextmanager
-def recorded(tables: Tables, cache: Path, folder: Path) -> Iterator[tuple[Session, Any]]:
+def recorded(
+    tables: Tables, cache: Path, folder: Path, flags: tuple[str, ...] = ()
+) -> Iterator[tuple[Session, Any]]:
     """Start the host program, and read what the stand-in recorded."""
     path = folder / "recorded.json"
-    with session(tables, cache, folder, environment={"STAND_IN_RECORD": str(path)}) as made:
+    environment = {"STAND_IN_RECORD": str(path)}
+    with session(tables, cache, folder, environment=environment, flags=flags) as made:
         reply = made.ask("start")
         assert reply.startswith("ready "), reply
         yield made, json.loads(path.read_text(encoding="utf-8"))

@@ -27,21 +27,32 @@ class Mirrors:
         cache: where what is compiled is kept.
         folder: for files of the host programs.
         stack: ends the host programs.
+
+    Attributes:
+        flags: with which the host program is compiled.
+        compares: whether what the stand-in recorded is compared with the graph.
+        made: the engines.
     """
 
     def __init__(self, cache: Path, folder: Path, stack: ExitStack) -> None:
         self._cache, self._folder, self._stack = cache, folder, stack
+        self.compares = True
+        self.flags: tuple[str, ...] = ()
         self._sessions = 0
         self.made: list[Mirrored] = []
 
     def __call__(self, *arguments: Any, **options: Any) -> Engine:
-        """Make an engine, as `pl.Engine` does."""
+        """Make an engine, as `pl.Engine` does; one of an executable has no host program."""
         if isinstance(arguments[0], pl.Executable):
             return Engine(*arguments, **options)
-        engine = Mirrored(*arguments, **options)
+        return self.mirrored(*arguments, **options)
+
+    def mirrored(self, graph: pl.Graph, programs: Any, **options: Any) -> Mirrored:
+        """Make an engine with a host program beside it."""
+        engine = Mirrored(graph, programs, **options)
         engine.mirrors = self
         self.made.append(engine)
-        engine.mirror(*arguments)
+        engine.mirror(graph, programs)
         return engine
 
     def session(self, graph: pl.Graph, programs: Any) -> Session:
@@ -50,8 +61,13 @@ class Mirrors:
         self._sessions += 1
         folder = self._folder / str(self._sessions)
         folder.mkdir()
-        session, graph_there = self._stack.enter_context(recorded(tables, self._cache, folder))
-        check_recorded(graph, named_programs(programs), tables.codelets, graph_there)
+        session, graph_there = self._stack.enter_context(
+            recorded(tables, self._cache, folder, self.flags)
+        )
+        if self.compares:
+            top = graph.top_level_graph
+            check_recorded(top, named_programs(programs), tables.codelets, graph_there)
+        session.recorded = graph_there
         return session
 
 
@@ -66,7 +82,7 @@ class Mirrored(Engine):
         self._blocks: defaultdict[str, list[npt.NDArray[Any]]] = defaultdict(list)
         self.runs = 0
 
-    def add_program(self, program: pl.Program, name: str) -> None:
+    def add_program(self, program: pl.Program, name: str | None = None) -> None:
         graph, programs = self._source.with_program(program, name)
         super().add_program(program, name)
         self.mirror(graph, programs)

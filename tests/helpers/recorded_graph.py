@@ -139,10 +139,10 @@ class Expected:
                 return ["execute", program.compute_set.name, *result]
             case p.TensorCopy():
                 return ["copy", of(program.source), of(program.destination)]
-            case p.StreamCopy(source=Tensor()):
-                return ["to host", program.stream.handle, of(program.source)]
-            case p.StreamCopy():
-                return ["from host", program.stream.handle, of(program.destination)]
+            case p.StreamCopy(source=Tensor() as source):
+                return ["to host", program.stream.handle, of(source)]
+            case p.StreamCopy(destination=Tensor() as destination):
+                return ["from host", program.stream.handle, of(destination)]
             case p.PrintTensor():
                 return ["to host", "printed", of(program.tensor)]
             case p.Repeat():

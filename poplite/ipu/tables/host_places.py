@@ -79,11 +79,11 @@ class StreamPlaces:
             name = self._name(stream)
             if isinstance(stream, DataStream):
                 is_input = stream.type is DataStreamType.HOST_TO_DEVICE_FIFO
-                kind, shape = stream.element_type, (stream.num_elements,)
+                place = Place(self.end, stream.element_type, (stream.num_elements,), is_input)
             else:
-                self.prints[name], is_input = stream, False
-                kind, shape = stream.tensor.element_type, stream.tensor.shape
-            self.places[name] = Place(self.end, kind, shape, is_input)
+                self.prints[name] = stream
+                place = Place(self.end, stream.tensor.element_type, stream.tensor.shape)
+            self.places[name] = place
             self.end += _aligned(self.places[name].size_bytes)
         return self._numbers[stream]
 
@@ -102,7 +102,7 @@ class StreamPlaces:
         if isinstance(stream, DataStream):
             return stream.handle
         number = len(self.prints)
-        while f"print:{number}" in self._taken:
+        while f"print:{number}" in {*self._taken, *self.places}:
             number += 1
         return f"print:{number}"
 

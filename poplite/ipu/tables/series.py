@@ -123,4 +123,5 @@ def _shortest(offsets: npt.NDArray[Any], low: int) -> npt.NDArray[Any]:
     """Return offsets from the least one, in the fewest bytes that hold them."""
     highest = int(offsets.max()) - low
     kind = next(kind for kind in ("u1", "<u2", "<u4", "<u8") if highest <= np.iinfo(kind).max)
-    return (offsets - offsets.dtype.type(low)).astype(kind)
+    shortest: npt.NDArray[Any] = (offsets - offsets.dtype.type(low)).astype(kind)
+    return shortest

@@ -6,8 +6,6 @@ by element; then it repeats every run of the example, and all variables have the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -38,23 +36,13 @@ RUNS = {
 """Arguments with which examples are quick; gallery.py only draws."""
 
 
-@pytest.fixture(scope="module")
-def cache(request: pytest.FixtureRequest) -> Path:
-    return Path(request.config.cache.mkdir("poplite_host"))
-
-
-@pytest.fixture
-def mirrors(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mirrors]:
-    with ExitStack() as stack:
-        made = Mirrors(cache, tmp_path, stack)
-        monkeypatch.setattr(pl, "Engine", made)
-        monkeypatch.setattr(transformer, "Engine", made)
-        monkeypatch.chdir(tmp_path)
-        yield made
-
-
 @pytest.mark.parametrize("name", thinned(RUNS, keep=["first_tiles", "sort", "pi"]))
-def test_examples_have_equal_graphs_and_bits(name: str, mirrors: Mirrors) -> None:
+def test_examples_have_equal_graphs_and_bits(
+    name: str, mirrors: Mirrors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pl, "Engine", mirrors)
+    monkeypatch.setattr(transformer, "Engine", mirrors)
+    monkeypatch.chdir(tmp_path)
     script(EXAMPLES / f"{name}.py").main(RUNS[name])
     assert sum(engine.runs for engine in mirrors.made) > 0
 

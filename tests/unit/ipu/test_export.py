@@ -52,11 +52,6 @@ def build() -> tuple[pl.Graph, dict[str, pl.Program]]:
     return graph, {"double": double, "stop": pl.Abort("it was asked to")}
 
 
-@pytest.fixture(scope="module")
-def cache(request: pytest.FixtureRequest) -> Path:
-    return Path(request.config.cache.mkdir("poplite_host"))
-
-
 def run_client(folder: Path) -> str:
     done = subprocess.run(
         [sys.executable, "-c", CLIENT], cwd=folder, capture_output=True, text=True, check=False
@@ -73,23 +68,23 @@ application_runtime_error: it was asked to
 """
 
 
-def test_the_client_runs_what_was_exported(cache: Path, tmp_path: Path) -> None:
+def test_the_client_runs_what_was_exported(host_cache: Path, tmp_path: Path) -> None:
     graph, programs = build()
     folder = pl.ipu.export(graph, programs, tmp_path / "made" / "here")
     (folder / "build").mkdir()
-    (folder / "build" / "host").symlink_to(host_binary(cache))
-    library = library_of(tables_of(graph, programs), cache)
+    (folder / "build" / "host").symlink_to(host_binary(host_cache))
+    library = library_of(tables_of(graph, programs), host_cache)
     (folder / "build" / "codelets.gp").symlink_to(library)
     assert run_client(folder) == EXPECTED
 
 
 @deep
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="CMake is not installed")
-def test_cmake_builds_what_was_exported(cache: Path, tmp_path: Path) -> None:
+def test_cmake_builds_what_was_exported(host_cache: Path, tmp_path: Path) -> None:
     folder = pl.ipu.export(*build(), tmp_path)
     environment = {
         **os.environ,
-        "POPLAR_SDK_ENABLED": str(stand_in_sdk(cache)),
+        "POPLAR_SDK_ENABLED": str(stand_in_sdk(host_cache)),
         "CXX": compiler(),
         "CXXFLAGS": "-Wno-init-list-lifetime",
     }

@@ -1,0 +1,104 @@
+"""Tables for real IPUs: their size and the time to write them, for a million vertices.
+
+    python benchmarks/ipu.py [--samples 9] [--json FILE] [--small]
+
+Each vertex has two edges and a state. In the regular program vertex k works on the rows k of two
+variables; in the irregular one begins, lengths, tiles and states are drawn. The baseline of sizes
+is a program of a thousand regular vertices on as many tiles; that of times is building the graph.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+import poplite as pl
+from poplite.ipu.tables import Tables, tables_of
+from rows import Row, in_turn, run
+
+TILES = 1472
+
+ROW = 4
+"""Elements of a row of the variables."""
+
+
+class Axpy(pl.Vertex):
+    """`y = factor * x + y`."""
+
+    factor: pl.State[pl.FLOAT]
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        """Add a multiple of one vector to the other."""
+        for i in range(len(self.y)):
+            self.y[i] += self.factor * self.x[i]
+
+
+Built = tuple[pl.Graph, pl.Program]
+
+
+def regular(count: int) -> Built:
+    """Return a program whose vertices are alike.
+
+    Args:
+        count: its vertices.
+    """
+    graph = pl.Graph(pl.Target(tiles=TILES))
+    x, y = (graph.add_variable(pl.FLOAT, (count, ROW), name, mapping="linear") for name in "xy")
+    work = graph.add_compute_set("axpy")
+    tiles = np.arange(count) * TILES // count
+    graph.add_vertices(work, Axpy, tile=tiles, x=x, y=y, factor=2.0)
+    return graph, pl.Execute(work)
+
+
+def irregular(count: int) -> Built:
+    """Return a program of which everything is drawn.
+
+    Args:
+        count: its vertices.
+    """
+    random = np.random.default_rng(1)
+    graph = pl.Graph(pl.Target(tiles=TILES))
+    x, y = (graph.add_variable(pl.FLOAT, count * ROW, name, mapping="linear") for name in "xy")
+    work = graph.add_compute_set("axpy")
+    lengths = random.integers(1, ROW + 1, count)
+    begins = ROW * random.permutation(count), ROW * np.arange(count)
+    edges = [np.stack([begin, begin + lengths], axis=1) for begin in begins]
+    tiles, factors = random.integers(TILES, size=count), random.random(count)
+    parts = dict(zip("xy", (x.slices(edges[0]), y.slices(edges[1])), strict=True))
+    graph.add_vertices(work, Axpy, tile=tiles, factor=factors, **parts)
+    return graph, pl.Execute(work)
+
+
+def rows(small: bool, samples: int) -> list[Row]:
+    """Return the rows.
+
+    Args:
+        small: whether to try tiny programs only.
+        samples: of each side.
+    """
+    few, many = 1_000, 2_000 if small else 1_000_000
+    made = {count: regular(count) for count in (few, many)}
+    seconds = in_turn(lambda: tables_of(*made[many]), lambda: tables_of(*made[few]), samples)
+    sizes = {count: _size(tables_of(*each)) for count, each in made.items()}
+    ratio = sizes[many] / sizes[few]
+    found = [Row(f"bytes of {many:,} regular vertices", ratio, "x", "<=", 2.0, *seconds)]
+    for what, build in (("regular", regular), ("irregular", irregular)):
+        one = build(many)
+        seconds = in_turn(lambda one=one: tables_of(*one), lambda b=build: b(many), samples)  # type: ignore[misc]
+        if what == "irregular":
+            each = (_size(tables_of(*one)) - sizes[few]) / many
+            found.append(Row("bytes of an irregular vertex", each, "B", "<=", 48.0, *seconds))
+        spent = min(seconds[0]) / min(seconds[1])
+        found.append(Row(f"time to write {what} vertices", spent, "x", "<=", 0.5, *seconds))
+    return found
+
+
+def _size(tables: Tables) -> int:
+    return len(tables.data)
+
+
+if __name__ == "__main__":
+    sys.exit(run(__doc__.splitlines()[0], rows))

@@ -1,0 +1,29 @@
+"""Fixtures for tests of the host program; what they need is imported when they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from helpers.mirrored import Mirrors
+
+
+@pytest.fixture(scope="session")
+def host_cache(request: pytest.FixtureRequest) -> Path:
+    """Return where compiled host programs and codelets are kept between runs of the tests."""
+    assert request.config.cache is not None
+    return Path(request.config.cache.mkdir("poplite_host"))
+
+
+@pytest.fixture
+def mirrors(host_cache: Path, tmp_path: Path) -> Iterator[Mirrors]:
+    """Return what makes engines with a host program beside each."""
+    from helpers.mirrored import Mirrors
+
+    with ExitStack() as stack:
+        yield Mirrors(host_cache, tmp_path, stack)
