@@ -266,6 +266,10 @@ class UnknownName(PopliteError, LookupError):
     poplar = "symbol_error"
 
 
+class AbsentMember(PopliteError, AttributeError):
+    """Something of Poplar's API was asked for that poplite does not have."""
+
+
 class InvalidOption(PopliteError, ValueError):
     """An option has an unknown name, or a value it cannot take."""
 

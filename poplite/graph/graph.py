@@ -24,14 +24,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TextIO
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TextIO, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from poplite.absent import Absent
 from poplite.display import Displayed, dataflow_dot
 from poplite.errors import GraphConnectionError
-from poplite.graph import variables
+from poplite.graph import poplar_order, variables
 from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
 from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
 from poplite.graph.compute_sets.cycles_method import checked_estimator, estimate_of
@@ -73,6 +74,8 @@ if TYPE_CHECKING:
 __all__ = ["ComputeSet", "FieldRef", "Graph", "MappingLike", "VertexInstance"]
 
 _Field = FieldRef | tuple[VertexInstance, str]
+
+_SAME_ORDER = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES
 
 
 @dataclass(slots=True, eq=False)
@@ -313,25 +316,56 @@ class Graph(Displayed):
         check_own(self, target, "set_initial_value", at, "set_initial_value(tensor, value)")
         variables.set_values(target, value, self.replication_factor, at)
 
+    @overload
     def clone(
         self,
         tensor: Tensor,
         name: str = "",
+        method: TensorCloneMethod = ...,
         *,
         element_type: ElementTypeLike | None = None,
-        method: TensorCloneMethod = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES,
+        metadata: Tensor | QuarterMetadata | None = None,
+    ) -> Tensor: ...
+    @overload
+    def clone(
+        self,
+        element_type: ElementTypeLike,
+        tensor: Tensor,
+        name: str = "",
+        method: TensorCloneMethod = ...,
+        /,
+    ) -> Tensor: ...
+    @overload
+    def clone(
+        self,
+        element_type: ElementTypeLike,
+        metadata: Tensor | QuarterMetadata,
+        tensor: Tensor,
+        name: str = "",
+        method: TensorCloneMethod = ...,
+        /,
+    ) -> Tensor: ...
+    # Any: the overloads above are the signature.
+    def clone(
+        self,
+        tensor: Any,
+        name: Any = "",
+        method: Any = _SAME_ORDER,
+        *rest: Any,
+        element_type: ElementTypeLike | None = None,
         metadata: Tensor | QuarterMetadata | None = None,
     ) -> Tensor:
         """Make a new variable with the shape of a tensor, its elements on the same tiles.
 
         The contents are not copied. An element without a tile has none in the clone either. The
-        clone of a constant is a variable.
+        clone of a constant is a variable. The element type, and after it the metadata, may also
+        come first, as in Poplar: `clone(HALF, tensor)`.
 
         Args:
             tensor: any view; it may hold an element twice.
             name: name of the variable; by default the tensor's.
-            element_type: element type of the clone; by default the tensor's.
             method: the order of the elements in memory.
+            element_type: element type of the clone; by default the tensor's.
             metadata: for QUARTER, as in `add_variable`; by default the tensor's.
 
         Returns:
@@ -350,6 +384,9 @@ class Graph(Displayed):
         >>> graph.clone(x.T).var_str()
         'VAR:2 DIMSHUFFLE(1,0)'
         """
+        if rest or poplar_order.is_tensor_or_metadata(name):
+            given = (name,) if method is _SAME_ORDER else (name, method, *rest)
+            return poplar_order.clone_of_type(self, tensor, *given)
         at = here()
         check_own(self, tensor, "clone", at, "clone(tensor)")
         return variables.add_clone(self._tiles, tensor, name, element_type, method, metadata, at)
@@ -767,15 +804,15 @@ class Graph(Displayed):
         check_own(self, tensor, "simplifying_rearranger", here())
         return rearrange.TensorRearranger(tensor.view)
 
-    def find_unbroadcast_tensor(self, tensor: Tensor) -> Tensor:
+    def find_unbroadcast_tensor(self, tensor: Tensor) -> Tensor | None:
         """Return the smallest tensor of which a tensor is a broadcast.
 
         Args:
             tensor: any view.
 
         Returns:
-            A tensor of the same rank that, broadcast along its dimensions, equals `tensor`; or
-            `tensor` itself if it is not a broadcast.
+            A tensor of the same rank that, broadcast along its dimensions, equals `tensor`; None,
+            in Poplar an invalid tensor, if nothing is broadcast.
 
         Raises:
             GraphConnectionError: for a tensor of another graph.
@@ -1418,13 +1455,15 @@ class Graph(Displayed):
 
     # C++ spelling
 
-    addVariable = add_variable
-    addConstant = add_constant
+    addVariable = poplar_order.addVariable
+    addConstant = poplar_order.addConstant
+    addConstantHalf = poplar_order.addConstantHalf
     addReplicationIndexConstant = add_replication_index_constant
     setInitialValue = set_initial_value
-    cloneN = clone_n
+    setInitialValueHalf = poplar_order.setInitialValueHalf
+    cloneN = poplar_order.cloneN
     setTileMapping = set_tile_mapping
-    getTileMapping = tile_mapping
+    getTileMapping = poplar_order.getTileMapping
     getVariableTileMapping = variable_tile_mapping
     createVirtualGraph = create_virtual_graph
     convertTileToTopLevelGraphTile = convert_tile_to_top_level_graph_tile
@@ -1437,7 +1476,7 @@ class Graph(Displayed):
     findUnbroadcastTensor = find_unbroadcast_tensor
     addComputeSet = add_compute_set
     addFunction = add_function
-    addVertex = add_vertex
+    addVertex = poplar_order.addVertex
     setFieldSize = set_field_size
     getFieldSize = field_size
     getMaxFieldDim = max_field_dim
@@ -1445,15 +1484,34 @@ class Graph(Displayed):
     setPerfEstimate = set_perf_estimate
     getPerfEstimate = perf_estimate
     registerPerfEstimator = register_perf_estimator
-    addHostToDeviceFIFO = add_host_to_device_fifo
-    addDeviceToHostFIFO = add_device_to_host_fifo
+    addHostToDeviceFIFO = poplar_order.addHostToDeviceFIFO
+    addDeviceToHostFIFO = poplar_order.addDeviceToHostFIFO
     addRemoteBuffer = add_remote_buffer
-    addFunctionBuffer = add_function_buffer
+    addFunctionBuffer = poplar_order.addFunctionBuffer
     addHostFunction = add_host_function
-    createHostWrite = create_host_write
-    createHostRead = create_host_read
+    createHostWrite = poplar_order.createHostWrite
+    createHostRead = poplar_order.createHostRead
     outputVertexGraph = output_vertex_graph
     outputComputeGraph = output_vertex_graph
+
+    def getVariable(self, variable: Variable) -> Tensor:
+        """Return the tensor of all elements of a variable, as `tensor(name)` does."""
+        return of_variable(self.top_level_graph, self.variable_of(variable.storage))
+
+    def isConstant(self, variable: Variable) -> bool:
+        """Whether a variable is a constant."""
+        return self.variable_of(variable.storage).constant
+
+    addCodelets = Absent(
+        "vertex classes are Python; C++, assembly and .gp files are not read",
+        "class MyVertex(pl.Vertex)",
+    )
+    addExternalVariable = Absent(
+        "an executable is whole: no variable is of another module", "graph.add_variable(...)"
+    )
+    addExternalExchangeVertex = Absent(
+        "tiles have no exchange code of their own", "pl.Copy(source, destination)"
+    )
 
     def getReplicationFactor(self) -> int:
         """C++ spelling of `replication_factor`."""
