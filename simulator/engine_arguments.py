@@ -119,6 +119,18 @@ def source_of(
     return Source(executable, top, programs)
 
 
+def checked_device(device: Any) -> Any:
+    """Return a device, or refuse what is none."""
+    if callable(getattr(device, "load", None)) and callable(getattr(device, "options", None)):
+        return device
+    raise ControlProgramError(
+        f"Engine: device {clipped(device)} is no device",
+        at=here(),
+        found=of_type(device),
+        fix="device=pl.ipu.Device(), or leave device out for the simulator",
+    )
+
+
 def no_engine(state: object) -> ControlProgramError:
     """Return the error for a state that is no engine."""
     return ControlProgramError(

@@ -94,7 +94,7 @@ class Runs:
             }
         self.slot_totals = slot_counts.totals
 
-    def run(self, program: object, *, progress: bool) -> None:
+    def run(self, program: object, *, progress: bool = False) -> None:
         """Run a program, by name or position, as `Engine.run`."""
         name = self._name(program)
         own = Running()

@@ -29,7 +29,7 @@ ROOMS = {
     " | virtual partition | spreading",
     "simulator": "progress stopping | codegen | pricing | counting | compiled_parts | run | host"
     " | strict | carrying compiled_program interpreted_program | run_control | accounts"
-    " | engine_arguments | engine",
+    " | engine_arguments | device | simulated | engine",
     "viz": "draw | memory | steps | tiles liveness one_tile tensor program exchange ops compare"
     " | regions | dataflow | page | summary overview | forms | notebook pictures memory_pictures",
 }
