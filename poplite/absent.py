@@ -2,7 +2,7 @@
 
 class Graph:
     addCodelets = Absent("vertex classes are Python")       as a member of a class
-FUNCTIONS                                                   as a name of the package
+NAMES                                                   as a name of the package
 """
 
 from __future__ import annotations
@@ -48,9 +48,7 @@ def absent_member(name: str, reason: str, instead: str = "") -> AbsentMember:
     return AbsentMember(f"poplite has no {name}", at=here(), found=reason, fix=instead)
 
 
-_HALF = "a HALF tensor is read and written as an array of NumPy's float16"
-
-FUNCTIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
+NAMES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "compileModule": (
             "an executable is whole: modules that are linked later are not compiled alone",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
+from poplite.compile.compiler import Programs, compile_graph
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.graph.host.streams import StreamCallback
 from poplite.graph.tensor.tensor import Tensor
@@ -23,10 +24,30 @@ from poplite.text import amount, clipped, integer_or_none, of_type
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from poplite.executable.executable import Executable
+    from poplite.graph.graph import Graph
     from poplite.simulator.engine import Engine
 
     Array = npt.NDArray[Any]
     HostFunctionCallback = Callable[[tuple[Array, ...], tuple[Array, ...]], object]
+
+
+def compileGraph(
+    graph: Graph,
+    programs: Programs,
+    options: Mapping[str, object] | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Executable:
+    """C++ spelling of `compile_graph`, whose third argument is the options.
+
+    The callback is told that nothing is done yet, and that all is: `progress(done, total)`.
+    """
+    if progress is not None:
+        progress(0, 1)
+    executable = compile_graph(graph, programs, options=options)
+    if progress is not None:
+        progress(1, 1)
+    return executable
 
 
 def readTensor(engine: Engine, tensor: Tensor | str, array: Array | None = None) -> Array:
@@ -53,9 +74,7 @@ def copyFromRemoteBuffer(
     return _filled(read, array, "copyFromRemoteBuffer")
 
 
-def connectStreamToCallback(
-    engine: Engine, handle: str, *arguments: Any, **keywords: Any
-) -> None:
+def connectStreamToCallback(engine: Engine, handle: str, *arguments: Any, **keywords: Any) -> None:
     """C++ spelling of `connect_stream_to_callback`, with the replica before the callback."""
     callback, replica = _callback(arguments, "connectStreamToCallback")
     engine.connect_stream_to_callback(handle, callback, replica=replica, **keywords)
@@ -88,7 +107,7 @@ def loadAndRun(engine: Engine, device: object = None, program: str | int = 0) ->
 
 def getEngineOptions(engine: Engine) -> OptionFlags:
     """Return the options that the engine was made with."""
-    return OptionFlags(engine._asked_options)
+    return OptionFlags(engine._arguments["options"] or {})
 
 
 def getTimeStamp(engine: Engine) -> float:

@@ -20,11 +20,11 @@ Semantics: Poplar API reference, "Graph".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TextIO, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, SupportsIndex, TextIO, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +48,7 @@ from poplite.graph.host.remote import HostFunction, RemoteBuffer, host_function_
 from poplite.graph.host.streams import DataStream, DataStreamType, ReplicatedStreamMode, stream_of
 from poplite.graph.host.transfer_checks import TypeLike
 from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.serial import SerializationFormat, read_tensors, write_tensors
 from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.storage.lookup import variable_named
 from poplite.graph.storage.names import Names, checked_name, checked_scope
@@ -57,6 +58,7 @@ from poplite.graph.storage.variable import ShapeLike, Variable
 from poplite.graph.tensor import memory_regions, placement, rearrange
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.graph.variables import MappingLike
+from poplite.machine.device import Device
 from poplite.machine.replicas import checked_target, part_of, tiles_text
 from poplite.machine.target import Target
 from poplite.source import here
@@ -126,7 +128,7 @@ class Graph(Displayed):
     <Graph 4 tiles, 0 variables, 0 compute sets, 0 vertices>
     """
 
-    def __init__(self, target: Target | None = None, replication_factor: int = 1) -> None:
+    def __init__(self, target: Target | Device | None = None, replication_factor: int = 1) -> None:
         at = here()
         machine, replicas = part_of(checked_target(target, at), replication_factor, at)
         self.target, self.replication_factor = machine, replicas
@@ -351,7 +353,7 @@ class Graph(Displayed):
         tensor: Any,
         name: Any = "",
         method: Any = _SAME_ORDER,
-        *rest: Any,
+        *rest: Any,  # of Poplar's order
         element_type: ElementTypeLike | None = None,
         metadata: Tensor | QuarterMetadata | None = None,
     ) -> Tensor:
@@ -367,6 +369,7 @@ class Graph(Displayed):
             method: the order of the elements in memory.
             element_type: element type of the clone; by default the tensor's.
             metadata: for QUARTER, as in `add_variable`; by default the tensor's.
+            *rest: name and method, in Poplar's order behind the element type.
 
         Returns:
             A tensor of the tensor's shape over a new variable.
@@ -1423,6 +1426,49 @@ class Graph(Displayed):
         """Function buffers, by the name of their function."""
         return MappingProxyType(self._parts.function_buffers)
 
+    def serialize_tensors(
+        self,
+        stream: TextIO | BinaryIO,
+        tensors: Sequence[Tensor],
+        format: SerializationFormat = SerializationFormat.JSON,
+    ) -> None:
+        """Write which elements of which variables tensors hold, and in which shape; no values.
+
+        Args:
+            stream: a file, open for writing text; bytes for BINARY.
+            tensors: views of this graph's variables.
+            format: JSON, or the same text as bytes.
+
+        Raises:
+            GraphConnectionError: for a tensor of another graph.
+
+        >>> import io
+        >>> from poplite.graph import Graph
+        >>> graph, file = Graph(), io.StringIO()
+        >>> x = graph.add_variable("float32", (2, 3), "x")
+        >>> graph.serialize_tensors(file, [x.T])
+        >>> graph.deserialize_tensors(io.StringIO(file.getvalue()))[0] == x.T
+        True
+        """
+        write_tensors(self.top_level_graph, stream, tensors, format, here())
+
+    def deserialize_tensors(
+        self,
+        stream: TextIO | BinaryIO,
+        format: SerializationFormat = SerializationFormat.JSON,
+    ) -> list[Tensor]:
+        """Return the tensors that `serialize_tensors` wrote, of this graph's variables.
+
+        Args:
+            stream: a file, open for reading.
+            format: as it was written; both are told apart by themselves.
+
+        Raises:
+            FileLoadError: when the file holds no tensors, or the graph has no such elements.
+            UnknownName: when the graph has no variable of that name.
+        """
+        return read_tensors(self.top_level_graph, stream, here())
+
     def output_vertex_graph(self, stream: TextIO, programs: Iterable[Program] = ()) -> None:
         """Write what reads and writes what in Graphviz's language, as `poplite-viz graph` does.
 
@@ -1491,12 +1537,20 @@ class Graph(Displayed):
     addHostFunction = add_host_function
     createHostWrite = poplar_order.createHostWrite
     createHostRead = poplar_order.createHostRead
+    serializeTensors = serialize_tensors
+    deserializeTensors = deserialize_tensors
     outputVertexGraph = output_vertex_graph
     outputComputeGraph = output_vertex_graph
 
     def getVariable(self, variable: Variable) -> Tensor:
         """Return the tensor of all elements of a variable, as `tensor(name)` does."""
         return of_variable(self.top_level_graph, self.variable_of(variable.storage))
+
+    def hasCodelet(self, vertex_class: type[Vertex] | str) -> bool:
+        """Whether a vertex class is known: every class is, by its name once it was defined."""
+        if isinstance(vertex_class, str):
+            return any(each.__name__ == vertex_class for each in _subclasses(Vertex))
+        return isinstance(vertex_class, type) and issubclass(vertex_class, Vertex)
 
     def isConstant(self, variable: Variable) -> bool:
         """Whether a variable is a constant."""
@@ -1528,3 +1582,9 @@ class Graph(Displayed):
     def getTopLevelGraph(self) -> Graph:
         """C++ spelling of `top_level_graph`."""
         return self.top_level_graph
+
+
+def _subclasses(cls: type[Vertex]) -> Iterator[type[Vertex]]:
+    for each in cls.__subclasses__():
+        yield each
+        yield from _subclasses(each)

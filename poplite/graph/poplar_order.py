@@ -9,7 +9,7 @@ Source of names, order and overloads: Poplar API reference, "Graph".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 

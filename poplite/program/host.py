@@ -32,7 +32,6 @@ from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, fitted
 from poplite.types import ElementType
 
-
 _FIFOS = DataStreamType.HOST_TO_DEVICE_FIFO, DataStreamType.DEVICE_TO_HOST_FIFO
 
 
