@@ -114,8 +114,9 @@ class Engine:
         state: Engine | None = None,
         device: Device | None = None,
     ) -> None:
-        if isinstance(graph, Executable) and is_options(program):
-            program, options = None, program  # as in Poplar, options follow an executable
+        programs: Any = program  # checked by source_of
+        if isinstance(graph, Executable) and is_options(programs):
+            programs, options = None, programs  # as in Poplar, options follow an executable
         arguments: dict[str, Any] = {"checks": checks, "interpret": interpret, "faster": faster}
         arguments |= {"progress": progress, "seed": seed}
         device = Simulator() if device is None else checked_device(device)
@@ -124,7 +125,7 @@ class Engine:
         with no_collection(), bar_of as bar:
             bar.note("checking and lowering")
             seed = checked_seed(asked.seed)
-            self._source = source_of(graph, program, asked, options)
+            self._source = source_of(graph, programs, asked, options)
             self._executable = self._source.executable
             self._options = asked.engine_only()
             self.checks: Checks = self._executable.checks
@@ -537,7 +538,7 @@ class Engine:
     # -- C++ spelling ------------------------------------------------------------------------
 
     readTensor = poplar_order.readTensor
-    writeTensor = write
+    writeTensor = poplar_order.writeTensor
     listStreams = list_streams
     connectStream = connect_stream
     connectStreamToCallback = poplar_order.connectStreamToCallback

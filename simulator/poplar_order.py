@@ -6,6 +6,7 @@ Source of names, order and overloads: Poplar API reference, "Engine".
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -15,7 +16,6 @@ import numpy as np
 
 from poplite.compile.compiler import Programs, compile_graph
 from poplite.errors import ElementTypeError, TensorCreationError
-from poplite.graph.host.streams import StreamCallback
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.option_flags import OptionFlags, checked_runtime_options
 from poplite.source import here
@@ -55,10 +55,20 @@ def readTensor(engine: Engine, tensor: Tensor | str, array: Array | None = None)
     return _filled(engine.read(tensor), array, "readTensor")
 
 
+def writeTensor(engine: Engine, tensor: Tensor | str, array: npt.ArrayLike) -> None:
+    """C++ spelling of `write`; the array of a handle or tensor may be flat, as memory is."""
+    handles = engine.executable.host_writes
+    place = handles.get(tensor) if isinstance(tensor, str) else tensor
+    values = np.asarray(array)
+    if place is not None and values.ndim == 1 and values.size == math.prod(place.shape):
+        values = values.reshape(place.shape)
+    engine.write(tensor, values)
+
+
 def copyFromRemoteBuffer(
     engine: Engine,
     handle: str,
-    array: Array | int | None = None,
+    array: Any = None,  # or the row, as in copy_from_remote_buffer
     row: int = 0,
     replica: int = 0,
 ) -> Array:
@@ -67,9 +77,9 @@ def copyFromRemoteBuffer(
     `copyFromRemoteBuffer(handle, array, row, replica)`; without an array
     `copyFromRemoteBuffer(handle, row)`.
     """
-    if integer_or_none(array) is not None:
-        assert not isinstance(array, np.ndarray)
-        array, row, replica = None, array or 0, row
+    number = None if isinstance(array, np.ndarray) else integer_or_none(array)
+    if number is not None:
+        array, row, replica = None, number, row
     read = engine.copy_from_remote_buffer(handle, row, replica)
     return _filled(read, array, "copyFromRemoteBuffer")
 
@@ -163,9 +173,7 @@ def _filled(values: Array, array: Array | None, call: str) -> Array:
     return array
 
 
-def _callback(
-    arguments: tuple[Any, ...], call: str
-) -> tuple[Callable[..., object] | StreamCallback | Any, int | None]:
+def _callback(arguments: tuple[Any, ...], call: str) -> tuple[Any, int | None]:
     """Return callback and replica of `([replica,] callback)`."""
     if len(arguments) == 1:
         return arguments[0], None

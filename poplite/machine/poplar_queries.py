@@ -10,12 +10,12 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from poplite.errors import InvalidMachineModel
-from poplite.machine.facts import POPLAR_ARCHITECTURES, PoplarArchitecture
+from poplite.machine.facts import POPLAR_ARCHITECTURES
 from poplite.source import here
 from poplite.text import clipped
 from poplite.types import FLOAT, HALF, QUARTER, ElementTypeLike, element_type
@@ -68,7 +68,7 @@ def createCPUTarget(accurate_half: bool = False, num_ipus: int = 1) -> Target:
 def createIPUTarget(
     num_ipus: int,
     tiles_per_ipu: int | str | None = None,
-    system: PoplarArchitecture | str = "ipu2",
+    system: str = "ipu2",
     options: Mapping[str, str] | None = None,
 ) -> Target:
     """Return a machine of some IPUs: `createIPUTarget(numIPUs, [tilesPerIPU,] system)`.
@@ -78,7 +78,7 @@ def createIPUTarget(
     from poplite.machine.target import Target  # it has this function
 
     if isinstance(tiles_per_ipu, str):
-        tiles_per_ipu, system = None, tiles_per_ipu
+        system, tiles_per_ipu = tiles_per_ipu, None
     tiles = None if tiles_per_ipu is None else num_ipus * tiles_per_ipu
     return Target(tiles, ipus=num_ipus, architecture=system)  # type: ignore[arg-type]  # checked there
 
@@ -203,7 +203,7 @@ def getTypeLimitsLowestAs(target: Target, type_: ElementTypeLike) -> int | float
 
 def _limits(type_: ElementTypeLike) -> tuple[int | float, int | float]:
     """Return the least and greatest value; of QUARTER, whose metadata decide, those of codes."""
-    dtype = element_type(type_).dtype
+    dtype: np.dtype[Any] = element_type(type_).dtype
     if dtype.kind == "b":
         return 0, 1
     if dtype.kind == "f":

@@ -110,14 +110,14 @@ def _parts_alike(a: Any, b: Any) -> list[tuple[Any, Any]] | None:
             return None
         compared = [f.name for f in fields(a) if f.name not in _NOT_COMPARED]
         return [(getattr(a, name), getattr(b, name)) for name in compared]
-    if isinstance(a, list | tuple | Mapping):
-        if type(a) is not type(b) or len(a) != len(b):
-            return None
-        if isinstance(a, Mapping):
-            return [*zip(a, b, strict=True), *zip(a.values(), b.values(), strict=True)]
-        return list(zip(a, b, strict=True))
+    if type(a) is not type(b):
+        return None
+    if isinstance(a, Mapping):
+        a, b = [*a.items()], [*b.items()]
+    if isinstance(a, list | tuple):
+        return list(zip(a, b, strict=True)) if len(a) == len(b) else None
     same = np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
-    return [] if type(a) is type(b) and same else None
+    return [] if same else None
 
 
 def set_once(program: Program, /, **attributes: object) -> None:

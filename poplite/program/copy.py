@@ -68,16 +68,14 @@ class Copy(Program):
     destination: Tensor | DataStream | RemoteBuffer | Function
 
     @overload
-    def __new__(
-        cls, source: Tensor, destination: Tensor, dont_outline: bool = False
-    ) -> TensorCopy: ...
+    def __new__(cls, source: Tensor, destination: Tensor, offset: bool = False) -> TensorCopy: ...
     @overload
     def __new__(
-        cls, source: DataStream, destination: Tensor, optimise_memory: bool = False
+        cls, source: DataStream, destination: Tensor, offset: bool = False
     ) -> StreamCopy: ...
     @overload
     def __new__(
-        cls, source: Tensor, destination: DataStream, optimise_memory: bool = False
+        cls, source: Tensor, destination: DataStream, offset: bool = False
     ) -> StreamCopy: ...
     @overload
     def __new__(
@@ -148,7 +146,7 @@ class TensorCopy(Copy):
     source: Tensor
     destination: Tensor
 
-    def __init__(self, source: Tensor, destination: Tensor, dont_outline: bool = False) -> None:
+    def __init__(self, source: Tensor, destination: Tensor, offset: bool = False) -> None:
         for role, tensor in (("source", source), ("destination", destination)):
             if not isinstance(tensor, Tensor):
                 raise ElementTypeError(

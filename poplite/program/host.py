@@ -47,7 +47,7 @@ class StreamCopy(Copy):
         self,
         source: Tensor | DataStream,
         destination: Tensor | DataStream,
-        optimise_memory: bool = False,
+        offset: bool = False,  # in Poplar optimiseMemory
     ) -> None:
         at = here()
         stream, tensor = _sides(source, destination, DataStream, "stream", at)

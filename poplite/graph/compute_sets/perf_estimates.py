@@ -140,8 +140,8 @@ class FieldData:
 
     getSizeAtIndex = size_at
 
-    def getInitialValue(self) -> bool | int | float | None:
-        """C++ spelling of `initial_value`."""
+    def getInitialValue(self, target: Target | None = None) -> bool | int | float | None:
+        """C++ spelling of `initial_value`, which is the same on every target."""
         return self.initial_value
 
     def getProfilerVectorLayout(self, dim: int = 0) -> ProfilerVectorLayout:
@@ -163,8 +163,8 @@ class FieldData:
         """Return how a list of vectors is stored in one descriptor, if it is."""
         return profiler_list_layout(self.layout, self.rank)
 
-    def getInitialValues(self) -> npt.NDArray[Any] | None:
-        """C++ spelling of `initial_values`."""
+    def getInitialValues(self, target: Target | None = None) -> npt.NDArray[Any] | None:
+        """C++ spelling of `initial_values`, which are the same on every target."""
         return self.initial_values
 
 
