@@ -57,15 +57,18 @@ NAMES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "Preallocations": ("addresses are chosen when a program is compiled", ""),
         "DebugContext": (
             "names are strings, and the lines of the program that made each object are kept",
-            "a string, and `with graph.scope(name)`",
+            'with graph.scope("layer"): ...',
         ),
-        "DebugNameAndId": ("names are strings", "a string, and `with graph.scope(name)`"),
+        "DebugNameAndId": ("names are strings", 'with graph.scope("layer"): ...'),
         "DebugInfo": (
             "the lines of the program that made each object are kept by themselves",
-            "a string, and `with graph.scope(name)`",
+            'with graph.scope("layer"): ...',
         ),
         "ProfileValue": ("a profile is made of Python's own values", "engine.report().to_json()"),
-        "LegacyStreamCallback": ("any function can be connected", "a function of one array"),
+        "LegacyStreamCallback": (
+            "any function can be connected",
+            "engine.connect_stream_to_callback(handle, function)",
+        ),
         "ResumableStreamCallback": (
             "callbacks run in the thread that calls engine.run, and end before it goes on",
             "pl.StreamCallback",
@@ -76,21 +79,24 @@ NAMES: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "SupervisorVertex": (
             "what runs on a tile's supervisor is not modelled",
-            "pl.Vertex, or pl.MultiVertex for all workers of a tile",
+            "class MyVertex(pl.MultiVertex)",
         ),
         "SupervisorVertexIf": (
             "what runs on a tile's supervisor is not modelled",
-            "pl.Vertex, or pl.MultiVertex for all workers of a tile",
+            "class MyVertex(pl.MultiVertex)",
         ),
-        "ExternalExchangeVertex": ("tiles have no exchange code of their own", "pl.Copy"),
+        "ExternalExchangeVertex": (
+            "tiles have no exchange code of their own",
+            "pl.Copy(source, destination)",
+        ),
         "CodeletFileType": (
             "vertex classes are Python; C++, assembly and .gp files are not read",
             "class MyVertex(pl.Vertex)",
         ),
-        "LONG": ("Poplar names it, and tiles cannot hold it", "pl.INT or pl.LONGLONG"),
+        "LONG": ("Poplar names it, and tiles cannot hold it", "pl.LONGLONG"),
         "UNSIGNED_LONG": (
             "Poplar names it, and tiles cannot hold it",
-            "pl.UNSIGNED_INT or pl.UNSIGNED_LONGLONG",
+            "pl.UNSIGNED_LONGLONG",
         ),
         "DOUBLE": ("Poplar names it, and tiles cannot hold it", "pl.FLOAT"),
         "packageHash": ("the version tells which poplite it is", "pl.version_string()"),

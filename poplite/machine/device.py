@@ -99,7 +99,7 @@ class Device:
     getDriverVersion = Absent(_NO_HARDWARE, "pl.version_string()")
     getNumaTopology = Absent(_NO_HARDWARE)
     getNumaNodesUsedForIPUs = Absent(_NO_HARDWARE)
-    reset = Absent(_NO_HARDWARE, "engine.load() begins anew")
+    reset = Absent(_NO_HARDWARE, "engine.load()")
 
     def __repr__(self) -> str:
         return f"<Device {self._id}, {repr(self._target)[len('<Target ') : -1]}>"

@@ -1,12 +1,14 @@
 """Every signature of Poplar's classes: how it is called in C++ order, and in ours.
 
 A row is a member with its arguments as Poplar documents them, a call of the C++ spelling with
-Poplar's order, and the call of ours that does the same. `Absent` rows are of the package, and
-are refused with a reason. `names_page` makes the tables of docs/poplar-names.md of them.
+Poplar's order, and the call of ours that does the same. `helpers.names_page` makes the tables of
+docs/poplar-names.md of them.
 
 Calls are evaluated in a `World`, whose attributes are the names that they use.
 Source: Poplar API reference, SDK 3.3, page of each class.
 """
+
+# ruff: noqa: E501  # one line a signature reads as the table that it is
 
 from __future__ import annotations
 
