@@ -45,8 +45,10 @@ from poplite.errors import (
     MissingAxisError as MissingAxisError,
     NeedsCopyError as NeedsCopyError,
     NoSizeSpecified as NoSizeSpecified,
+    ParseError as ParseError,
     PopliteError as PopliteError,
     PopliteWarning as PopliteWarning,
+    ProfilingDisabled as ProfilingDisabled,
     ReadOnlyError as ReadOnlyError,
     SizeOverflowError as SizeOverflowError,
     StreamConnectionError as StreamConnectionError,
@@ -58,6 +60,7 @@ from poplite.errors import (
     UninitializedWarning as UninitializedWarning,
     UnknownField as UnknownField,
     UnknownName as UnknownName,
+    UnknownVertexType as UnknownVertexType,
     UnsetLengthError as UnsetLengthError,
     UnwrittenOutputWarning as UnwrittenOutputWarning,
     VertexCompileError as VertexCompileError,
@@ -358,9 +361,10 @@ def __getattr__(name: str) -> object:
     if name in _SPELLINGS:
         return getattr(import_module(__name__), _SPELLINGS[name])
     if name not in _HOME:
-        absent = import_module("poplite.absent")
-        if name in absent.NAMES:
-            raise absent.absent_member(f"pl.{name}", *absent.NAMES[name])
+        absent = import_module("poplite.compat.absent_names").NAMES
+        if name in absent:
+            at, (reason, instead) = import_module("poplite.source").here(), absent[name]
+            raise AbsentMember(f"poplite has no pl.{name}", at=at, found=reason, fix=instead)
         raise AttributeError(f"module 'poplite' has no attribute '{name}'")
     value = getattr(import_module(f"poplite.{_HOME[name]}"), name)
     globals()[name] = value

@@ -16,11 +16,11 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from poplite.absent import Absent
 from poplite.compile.compiler import Programs
 from poplite.compile.garbage import no_collection
 from poplite.compile.interpreting import Interpret
 from poplite.compile.options import Faster
+from poplite.errors import Absent
 from poplite.executable.executable import Checks, Executable
 from poplite.graph.graph import Graph
 from poplite.graph.host.streams import StreamCallback

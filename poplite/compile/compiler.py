@@ -25,7 +25,7 @@ from poplite.compile.program_parts import (
 )
 from poplite.cost.memory.plan import MemoryPlan
 from poplite.cost.step_cost import StepCost, data_dependent_steps
-from poplite.errors import ControlProgramError, UnknownName
+from poplite.errors import ControlProgramError, ProfilingDisabled, UnknownName
 from poplite.executable.executable import Checks, Executable
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.operation import Operation
@@ -239,7 +239,7 @@ def _check_stamps(leaves: Iterable[Program]) -> None:
     """Refuse to read a cycle counter that is not kept."""
     for stamp in leaves:
         if isinstance(stamp, CycleStamp):
-            raise ControlProgramError(
+            raise ProfilingDisabled(
                 f"{stamp}: cycles are not modelled",
                 at=stamp.location,
                 found="the option debug.instrument is False",

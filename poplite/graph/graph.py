@@ -20,7 +20,7 @@ Semantics: Poplar API reference, "Graph".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, SupportsIndex, TextIO,
 import numpy as np
 import numpy.typing as npt
 
-from poplite.absent import Absent
 from poplite.display import Displayed, dataflow_dot
 from poplite.errors import GraphConnectionError
 from poplite.graph import poplar_order, variables
@@ -1542,34 +1541,13 @@ class Graph(Displayed):
     outputVertexGraph = output_vertex_graph
     outputComputeGraph = output_vertex_graph
 
-    def getVariable(self, variable: Variable) -> Tensor:
-        """Return the tensor of all elements of a variable, as `tensor(name)` does."""
-        return of_variable(self.top_level_graph, self.variable_of(variable.storage))
-
-    def hasCodelet(self, vertex_class: type[Vertex] | str) -> bool:
-        """Whether a vertex class is known: every class is, by its name once it was defined."""
-        if isinstance(vertex_class, str):
-            return any(each.__name__ == vertex_class for each in _subclasses(Vertex))
-        return isinstance(vertex_class, type) and issubclass(vertex_class, Vertex)
-
-    def isConstant(self, variable: Variable) -> bool:
-        """Whether a variable is a constant."""
-        return self.variable_of(variable.storage).constant
-
-    addCodelets = Absent(
-        "vertex classes are Python; C++, assembly and .gp files are not read",
-        "class MyVertex(pl.Vertex)",
-    )
-    serialize = Absent(
-        "what was compiled can be saved, a graph alone cannot",
-        "pl.compile_graph(graph, program).save(path)",
-    )
-    addExternalVariable = Absent(
-        "an executable is whole: no variable is of another module", "graph.add_variable(...)"
-    )
-    addExternalExchangeVertex = Absent(
-        "tiles have no exchange code of their own", "pl.Copy(source, destination)"
-    )
+    getVariable = poplar_order.getVariable
+    hasCodelet = poplar_order.hasCodelet
+    isConstant = poplar_order.isConstant
+    addCodelets = poplar_order.addCodelets
+    serialize = poplar_order.serialize
+    addExternalVariable = poplar_order.addExternalVariable
+    addExternalExchangeVertex = poplar_order.addExternalExchangeVertex
 
     def getReplicationFactor(self) -> int:
         """C++ spelling of `replication_factor`."""
@@ -1586,9 +1564,3 @@ class Graph(Displayed):
     def getTopLevelGraph(self) -> Graph:
         """C++ spelling of `top_level_graph`."""
         return self.top_level_graph
-
-
-def _subclasses(cls: type[Vertex]) -> Iterator[type[Vertex]]:
-    for each in cls.__subclasses__():
-        yield each
-        yield from _subclasses(each)

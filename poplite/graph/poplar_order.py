@@ -9,19 +9,26 @@ Source of names, order and overloads: Poplar API reference, "Graph".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError, did_you_mean
+from poplite.errors import (
+    Absent,
+    ElementTypeError,
+    InvalidOption,
+    TensorCreationError,
+    did_you_mean,
+)
 from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
 from poplite.graph.host.streams import DataStream, ReplicatedStreamMode
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.source import here
 from poplite.text import clipped, integer_or_none
 from poplite.types import HALF, QuarterMetadata
+from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -30,10 +37,9 @@ if TYPE_CHECKING:
     from poplite.graph.graph import Graph
     from poplite.graph.host.transfer_checks import TypeLike
     from poplite.graph.mapping.tile_mapping import TileMapping
-    from poplite.graph.storage.variable import ShapeLike
+    from poplite.graph.storage.variable import ShapeLike, Variable
     from poplite.program.function import Function, FunctionBuffer
     from poplite.types import ElementTypeLike
-    from poplite.vertex.vertex import Vertex
 
     Metadata = Tensor | QuarterMetadata
 
@@ -202,6 +208,45 @@ def addFunctionBuffer(
 ) -> FunctionBuffer:
     """C++ spelling of `add_function_buffer`; REMOTE is the one type there is."""
     return graph.add_function_buffer(function)
+
+
+def getVariable(graph: Graph, variable: Variable) -> Tensor:
+    """Return the tensor of all elements of a variable, as `graph.tensor(name)` does."""
+    return of_variable(graph.top_level_graph, graph.variable_of(variable.storage))
+
+
+def isConstant(graph: Graph, variable: Variable) -> bool:
+    """Whether a variable is a constant."""
+    return graph.variable_of(variable.storage).constant
+
+
+def hasCodelet(graph: Graph, vertex_class: type[Vertex] | str) -> bool:
+    """Whether a vertex class is known: every class is, by its name once it was defined."""
+    if isinstance(vertex_class, str):
+        return any(each.__name__ == vertex_class for each in _subclasses(Vertex))
+    return isinstance(vertex_class, type) and issubclass(vertex_class, Vertex)
+
+
+addCodelets = Absent(
+    "vertex classes are Python; C++, assembly and .gp files are not read",
+    "class MyVertex(pl.Vertex)",
+)
+serialize = Absent(
+    "what was compiled can be saved, a graph alone cannot",
+    "pl.compile_graph(graph, program).save(path)",
+)
+addExternalVariable = Absent(
+    "an executable is whole: no variable is of another module", "graph.add_variable(...)"
+)
+addExternalExchangeVertex = Absent(
+    "tiles have no exchange code of their own", "pl.Copy(source, destination)"
+)
+
+
+def _subclasses(cls: type[Vertex]) -> Iterator[type[Vertex]]:
+    for each in cls.__subclasses__():
+        yield each
+        yield from _subclasses(each)
 
 
 def clone_of_type(

@@ -17,8 +17,7 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any
 
-from poplite.absent import Absent
-from poplite.errors import InvalidMachineModel, UnknownName
+from poplite.errors import Absent, InvalidMachineModel, UnknownName
 from poplite.machine.poplar_queries import TargetType
 from poplite.machine.target import Target
 from poplite.source import here

@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from poplite.errors import InvalidOption, did_you_mean
+from poplite.errors import InvalidOption, ParseError, did_you_mean
 from poplite.source import here
 from poplite.text import clipped, of_type
 
@@ -127,7 +127,7 @@ def read_json(text: str, flags: OptionFlags) -> None:
         flags: where they are set.
 
     Raises:
-        InvalidOption: when it is no JSON object.
+        ParseError: when it is no JSON object.
 
     >>> flags = OptionFlags()
     >>> read_json('{"debug.instrument": "false"}', flags)
@@ -145,7 +145,7 @@ def read_json_from_env(variable: str, flags: OptionFlags) -> None:
         flags: where options are set.
 
     Raises:
-        InvalidOption: when it holds no JSON object.
+        ParseError: when it holds no JSON object.
 
     >>> flags = OptionFlags()
     >>> read_json_from_env("NO_SUCH_VARIABLE", flags)
@@ -161,14 +161,14 @@ def _read(text: str, flags: OptionFlags, what: str) -> None:
     try:
         found: Any = json.loads(text)
     except (TypeError, ValueError) as error:
-        raise InvalidOption(
+        raise ParseError(
             f"{what}: {clipped(text, 60)} is no JSON",
             at=here(),
             found=str(error),
             fix="'{\"debug.instrument\": false}'",
         ) from None
     if not isinstance(found, dict):
-        raise InvalidOption(
+        raise ParseError(
             f"{what}: {clipped(text, 60)} is no JSON object",
             at=here(),
             found=of_type(found),

@@ -29,8 +29,13 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, SupportsIndex
 
-from poplite.absent import Absent
-from poplite.errors import InvalidMachineModel, InvalidTileMapping, UnknownName, did_you_mean
+from poplite.errors import (
+    Absent,
+    InvalidMachineModel,
+    InvalidTileMapping,
+    UnknownName,
+    did_you_mean,
+)
 from poplite.machine import poplar_queries
 from poplite.machine.facts import (
     ARCHITECTURES,

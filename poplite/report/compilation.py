@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from poplite.errors import ControlProgramError
+from poplite.errors import ProfilingDisabled
 from poplite.machine.target import Target
 from poplite.report.execution import ExecutionStep
 from poplite.report.memory import LivenessStep, Memory, MemoryVariable, TileMemory
@@ -154,7 +154,7 @@ class Compilation:
     def memory(self) -> Memory:
         """What the memory of tiles holds."""
         if self.modelled is None:
-            raise ControlProgramError(
+            raise ProfilingDisabled(
                 "report.compilation: memory is not modelled here",
                 at=here(),
                 found="the graph was compiled with debug.instrument=False",

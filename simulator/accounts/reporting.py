@@ -16,7 +16,7 @@ from poplite.arrays.series import Series
 from poplite.cost.memory.plan import MemoryPlan
 from poplite.cost.spread import Spread
 from poplite.cost.step_cost import Pairs, PhaseTotal, StepTotal
-from poplite.errors import ControlProgramError
+from poplite.errors import ControlProgramError, ProfilingDisabled
 from poplite.executable import opcodes as op
 from poplite.executable.descriptor import COUNT, positions
 from poplite.executable.executable import Executable
@@ -86,7 +86,7 @@ def report_of(
 def traced(executable: Executable, accounts: Accounts, runs: Runs, limit: int) -> Iterator[Trace]:
     """Record the first `limit` steps that run in a `with` statement, as `Engine.tracing`."""
     if not accounts.are_kept:
-        raise ControlProgramError(
+        raise ProfilingDisabled(
             "engine.tracing: cycles are not modelled",
             at=here(),
             found="the option debug.instrument is False",

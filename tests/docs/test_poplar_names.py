@@ -10,7 +10,8 @@ import pytest
 import poplite as pl
 from helpers import names_page
 from helpers.poplar_signatures import ROWS
-from poplite.absent import NAMES, Absent
+from poplite.compat.absent_names import NAMES
+from poplite.errors import Absent
 from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
 
 ROOT = Path(__file__).resolve().parents[2]

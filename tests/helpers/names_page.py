@@ -15,7 +15,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import poplite as pl  # noqa: E402
 from helpers.poplar_signatures import ROWS  # noqa: E402
-from poplite.absent import NAMES, Absent  # noqa: E402
+from poplite.compat.absent_names import NAMES  # noqa: E402
+from poplite.errors import Absent  # noqa: E402
 
 PAGE = ROOT / "docs/poplar-names.md"
 

@@ -1,52 +1,14 @@
-"""What Poplar has and poplite does not: asked for by name, it is refused with the reason.
+"""Names of Poplar's namespace that poplite does not have: each is refused with the reason.
 
-class Graph:
-    addCodelets = Absent("vertex classes are Python")       as a member of a class
-NAMES                                                   as a name of the package
+    pl.compileModule        poplite has no pl.compileModule: an executable is whole ...
+
+What classes do not have stands in the classes, as `poplite.errors.Absent`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NoReturn
-
-from poplite.errors import AbsentMember
-from poplite.source import here
-
-
-class Absent:
-    """A member of one of Poplar's classes that poplite does not have.
-
-    Args:
-        reason: why it makes no sense here, as a sentence without a full stop.
-        instead: what to write instead, if anything.
-
-    Raises:
-        AbsentMember: when it is looked up, in an object or in the class.
-
-    >>> class Engine:
-    ...     reset = Absent("there is no device")
-    >>> Engine().reset
-    Traceback (most recent call last):
-    poplite.errors.AbsentMember: poplite has no Engine.reset  (...)
-      there is no device
-    """
-
-    def __init__(self, reason: str, instead: str = "") -> None:
-        self.reason, self.instead = reason, instead
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = f"{owner.__name__}.{name}"
-
-    def __get__(self, instance: object, owner: type | None = None) -> NoReturn:
-        raise absent_member(self.name, self.reason, self.instead)
-
-
-def absent_member(name: str, reason: str, instead: str = "") -> AbsentMember:
-    """Return the error that tells why there is no such member."""
-    return AbsentMember(f"poplite has no {name}", at=here(), found=reason, fix=instead)
-
 
 NAMES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
