@@ -53,8 +53,9 @@ def made(page: str) -> str:
     """Return a page with its tables made anew."""
     for name, table in (("signatures", signatures()), ("absent", absences())):
         pattern = rf"(<!-- {name} -->\n).*?(\n<!-- end -->)"
-        page, count = re.subn(pattern, lambda m, t=table: m[1] + t + m[2], page, flags=re.S)
-        assert count == 1, name
+        found = re.search(pattern, page, re.S)
+        assert found is not None, name
+        page = page.replace(found[0], found[1] + table + found[2])
     return page
 
 

@@ -50,8 +50,8 @@ numElements() | x.numElements() | x.num_elements
 dim(i) | x.dim(1) | x.dim(1)
 shape() | x.shape | x.shape
 rank() | x.rank | x.rank
-operator[](i) | x[1] | x[1]
-operator[](interval) | x[Interval(0, 1)] | x[0:1]
+operator[] (i) | x[1] | x[1]
+operator[] (interval) | x[Interval(0, 1)] | x[0:1]
 index(indices) | x.index([1, 2]) | x[1, 2]
 slice(begin, end, dim) | x.slice(1, 3, 1) | x[:, 1:3]
 slice(interval, dim) | x.slice(Interval(1, 3), 1) | x[:, 1:3]

@@ -64,7 +64,7 @@ def world(owner: str) -> dict[str, Any]:
     saved = io.StringIO()
     graph.serialize_tensors(saved, [x.T, y[1:]])
     saved_tensors = io.StringIO(saved.getvalue())
-    floats, doubles = np.float32([1.5, -2]), np.float64([1 / 3, -2])
+    floats, doubles = np.array([1.5, -2], np.float32), np.array([1 / 3, -2])
     halves, data = np.zeros(2, np.float16), np.arange(6, dtype=np.int32)
     to_device = graph.add_host_to_device_fifo("in", pl.INT, 6)
     to_host = graph.add_device_to_host_fifo("out", pl.INT, 6)

@@ -52,7 +52,7 @@ def test_tensors_are_read_by_another_graph_with_the_same_variables(graph: pl.Gra
     y = graph.add_variable(pl.INT, (2,), "y")
     views = [x.T, pl.concat([y, x[1, ::2]]), x.reinterpret(pl.FLOAT), y[0]]
     file = io.BytesIO()
-    graph.serialize_tensors(file, views, pl.SerializationFormat.BINARY)  # type: ignore[arg-type]
+    graph.serialize_tensors(file, views, pl.SerializationFormat.BINARY)
     other = pl.Graph()
     x = other.add_variable(pl.INT, (2, 3), "x")
     y = other.add_variable(pl.INT, (2,), "y")

@@ -24,7 +24,7 @@ def test_numbers_of_a_model_become_those_of_the_target() -> None:
 def test_a_model_refuses_other_numbers_and_another_version() -> None:
     model = pl.IPUModel()
     with pytest.raises(pl.InvalidMachineModel, match="no number 'tilesPerIpu'"):
-        model.tilesPerIpu = 3  # type: ignore[attr-defined]
+        model.tilesPerIpu = 3
     model.IPUVersion = "ipu1"
     with pytest.raises(pl.InvalidMachineModel, match="made as 'ipu2'"):
         model.createDevice()
