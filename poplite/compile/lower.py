@@ -20,11 +20,11 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant, counting, taken
 from poplite.compile.copies import NO_MOVES, Side, copied_runs, copied_views
-from poplite.compile.gathered_edges import Placed, Places
 from poplite.compile.lists import RowLists
-from poplite.compile.lower_again import Lowered
+from poplite.compile.places.gathered_edges import Placed, Places
+from poplite.compile.places.moved_steps import Lowered
+from poplite.compile.places.rows_in_place import RowsInPlace, rows_in_place
 from poplite.compile.rows import vertices_of
-from poplite.compile.rows_in_place import RowsInPlace, rows_in_place
 from poplite.executable.descriptor import NUMBER, RowForm
 from poplite.executable.layout import ArenaLayout, StoredVariable
 from poplite.executable.origins import Origins
@@ -117,7 +117,7 @@ def lower_compute_sets(
     for (compute_set, table, is_checked, rows), state in zip(listed, states, strict=True):
         step = None
         if table.alike in known and not is_checked and not rows:
-            step = known[table.alike].again(compute_set.name, table, state, layout)
+            step = known[table.alike].moved_to(compute_set.name, table, state, layout)
         if step is None:
             may_fault = is_checked or any(family.cls in raising for family in table.families)
             found = _lowered(compute_set, table, state, layout, may_fault, rows)

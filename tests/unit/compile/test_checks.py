@@ -316,4 +316,6 @@ def test_functions_of_another_graph_are_refused_though_they_use_nothing_of_it() 
     with pytest.raises(ControlProgramError, match="Call 'empty': the function belongs to anoth"):
         check_program(graph, {"main": Repeat(2, Sequence(Call(empty)))}, EdgeTables(graph.space))
     with pytest.raises(ControlProgramError, match=r"(?s)Call 'empty'.*program 'two'"):
-        check_program(graph, {"one": Sequence(), "two": Sequence(Call(empty))}, EdgeTables(graph.space))
+        check_program(
+            graph, {"one": Sequence(), "two": Sequence(Call(empty))}, EdgeTables(graph.space)
+        )

@@ -1,4 +1,4 @@
-"""A compute set is lowered as an earlier one was that is equal but for its variables.
+"""The step of a compute set from that of an earlier one, equal but for its variables.
 
     Add(x=a[0:64] ...)    rows     start 0, step 4 ...       gather   1000 <- 128, 192 ...
     Add(x=c[0:64] ...)    rows     start 512, step 4 ...     gather   1000 <- 640, 704 ...
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from poplite.arrays.series import Series, Steps
-from poplite.compile.gathered_edges import Places, direct
+from poplite.compile.places.gathered_edges import Places, direct
 from poplite.executable.descriptor import positions
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.moves import Moves
@@ -45,7 +45,7 @@ class Lowered:
     groups: Sequence[Sequence[Vertices]]
     step: ComputeStep
 
-    def again(
+    def moved_to(
         self, name: str, table: EdgeTable, states: Sequence[State], layout: ArenaLayout
     ) -> ComputeStep | None:
         """Return the step of a compute set that is equal to this one but for its variables.

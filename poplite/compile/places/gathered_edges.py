@@ -5,7 +5,7 @@ temporary: gathered before the vertices run (also for outputs, whose unwritten e
 their value) and scattered afterwards if it is written.  An Input that overlaps an Output of
 its own vertex is gathered too, so that it reads the values from before the compute set
 whether or not its elements happen to be contiguous.  Rows at even distances are not gathered
-where `poplite.compile.rows_in_place` finds that their vertices can do without.
+where `poplite.compile.places.rows_in_place` finds that their vertices can do without.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps, compact, constant
-from poplite.compile.rows_in_place import RowsInPlace
-from poplite.compile.temporaries import Swaps
+from poplite.compile.places.rows_in_place import RowsInPlace
+from poplite.compile.places.temporaries import Swaps
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.moves import Moves
 from poplite.graph.compute_sets.edge_table import EdgeTable, FieldEdges
