@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from poplite.tools.viz.flags import (
+    SAVED,
     Commands,
     add_output,
     add_run,
@@ -41,8 +42,7 @@ def add(commands: Commands) -> None:
         "+1000 for a change, 600000 for the later number.",
     )
     for name, which in (("before", "A"), ("after", "B")):
-        help_text = "file.py:callable, or a file of report.save or executable.save"
-        parser.add_argument(name, metavar=which, help=help_text)
+        parser.add_argument(name, metavar=which, help=SAVED)
     parser.add_argument(
         "--fail-if",
         metavar="NAME OP AMOUNT",

@@ -137,7 +137,7 @@ def _short(place: str) -> str:
 
 
 def _graph(loaded: Loaded) -> str:
-    """Return the dataflow graph of a target, laid out in the same way everywhere."""
+    """Return the dataflow graph of a target; of a file it is what the report knows."""
     if loaded.graph is None:
         return ""
     from poplite.program import Sequence
