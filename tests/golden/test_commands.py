@@ -1,4 +1,4 @@
-"""What every subcommand writes, as files: text in four widths and in ASCII, SVG and JSON.
+"""What every subcommand writes, as files: text in three widths and in ASCII, SVG and JSON.
 
 All are drawn of one saved report of `tiny.py`, but for `diff`, which compares it with another one.
 

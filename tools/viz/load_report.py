@@ -80,6 +80,23 @@ def load_report(arguments: argparse.Namespace, *, run: bool | None = None) -> Re
     return loaded.report
 
 
+def load_each(arguments: argparse.Namespace, *places: str) -> list[Loaded]:
+    """Return what several targets or files hold; `--arg` and `--program` are for the targets.
+
+    What was not run is said on standard error.  Raises as `load` does.
+    """
+    targets = [place for place in places if not Path(place).is_file()] or places
+    found = []
+    for place in places:
+        is_target = place in targets
+        given, name = (arguments.given, arguments.program) if is_target else ((), None)
+        run, vertices = arguments.execute, arguments.vertices
+        found.append(load(place, given, name, run=run if is_target else None, vertices=vertices))
+    for loaded in found:
+        say(loaded, arguments)
+    return found
+
+
 def load_saved(arguments: argparse.Namespace) -> Report | None:
     """Return the report of `arguments.target` where that is a saved file; else None.
 

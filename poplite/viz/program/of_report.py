@@ -74,7 +74,8 @@ def _tree(compilation: Compilation, name: str, root: Program) -> SavedNode:
         set_once(new, num_steps=counts[id(node)])
         object.__setattr__(new, "location", location_from(node.at) or NOWHERE)
         made[id(node)] = new
-    return made[id(root)]
+    whole = made[id(root)]
+    return made[id(root.children[0])] if len(root.children) == 1 else whole
 
 
 def _first_numbers(root: Program, counts: Mapping[int, int]) -> dict[int, int]:
@@ -113,7 +114,7 @@ def _label(node: Program, step: StepAccesses | None, compilation: Compilation) -
         detail = "until it is stopped" if kind is ProgramType.LOOP else ""
         if not node.children:
             detail = "empty"
-        is_named = name and not node.role.startswith(("case", "default"))
+        is_named = name and kind is not ProgramType.SEQUENCE  # else a program's, or a case's
         names = (name,) if is_named else ()
         return Label("control", kind.value + " {}" * bool(names), names, {}, detail)
     text = step.name if step is not None else name or kind.value
