@@ -11,6 +11,7 @@ the graph: its variables (`stored`), and what messages call its vertices (`origi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ from poplite.compile.places.moved_steps import Lowered
 from poplite.compile.places.rows_in_place import RowsInPlace, rows_in_place
 from poplite.compile.rows import vertices_of
 from poplite.executable.descriptor import NUMBER, RowForm
-from poplite.executable.layout import ArenaLayout, StoredVariable
+from poplite.executable.layout import MOST_PIECES, ArenaLayout, Pieces, StoredVariable
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, CopyStep, Vertices
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges
@@ -298,10 +299,34 @@ def stored(variables: Sequence[Variable]) -> tuple[StoredVariable, ...]:
                 variable.location,
                 variable.initial_value,
                 dict(variable.replica_values) if variable.replica_values else nothing,
+                pieces,
             )
-            for variable in variables
+            for variable, pieces in zip(variables, _pieces(variables), strict=True)
         ]
     )
+
+
+def _pieces(variables: Sequence[Variable]) -> Iterator[Pieces | None]:
+    """Yield the tiles of each variable's elements, as far as there may be pieces."""
+    room = MOST_PIECES
+    for variable in variables:
+        tile = variable.only_tile
+        count = 1 if tile is not None else variable.mapping.num_pieces
+        if not variable.num_elements or count > room:
+            yield None
+            continue
+        room -= count
+        if tile is not None:
+            yield _on_one_tile(tile)
+        else:
+            breaks, tiles = variable.mapping.pieces()
+            yield Pieces(compact(breaks[:-1]), compact(tiles.astype(np.int64)))
+
+
+@lru_cache(maxsize=1 << 14)
+def _on_one_tile(tile: int) -> Pieces:
+    """Return the one piece of a variable on one tile; shared, as many variables have the same."""
+    return Pieces(constant(0, 1), constant(tile, 1))
 
 
 def origins_of(compute_set: ComputeSet) -> Origins:

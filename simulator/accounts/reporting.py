@@ -38,6 +38,7 @@ from poplite.report.per_tile import LateSequence, LazySequence, PerTile
 from poplite.report.program_tree import Programs
 from poplite.report.report import Instrumentation, Report
 from poplite.report.trace import Trace
+from poplite.simulator.accounts.accesses import accesses_of, variables_of
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.accounts.program_tree import planned_counts, program_trees
 from poplite.simulator.run.recording import Recording
@@ -152,6 +153,8 @@ def compilation_of(executable: Executable) -> Compilation:
             )
             for each in executable.operations
         ),
+        variables=LateSequence(lambda: variables_of(executable)),
+        accesses=LateSequence(lambda: accesses_of(executable)),
     )
 
 

@@ -32,7 +32,8 @@ ROOMS = {
     " | strict | carrying compiled_program interpreted_program | run_control | accounts"
     " | engine_arguments | device | simulated | poplar_order | engine",
     "viz": "draw | memory | steps | tiles liveness one_tile tensor program exchange ops compare"
-    " | regions | dataflow | page | summary overview | forms | notebook pictures memory_pictures",
+    " | regions | dataflow | page | summary overview | saved_summary | forms"
+    " | notebook pictures memory_pictures",
 }
 """The same within these packages."""
 
