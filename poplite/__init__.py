@@ -30,6 +30,7 @@ from poplite.errors import (
     ElementTypeError as ElementTypeError,
     EmptyComputeSetWarning as EmptyComputeSetWarning,
     ErrorCode as ErrorCode,
+    ExportError as ExportError,
     FileLoadError as FileLoadError,
     FloatingPointTrap as FloatingPointTrap,
     GraphConnectionError as GraphConnectionError,

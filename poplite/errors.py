@@ -304,6 +304,10 @@ class FileLoadError(PopliteError, OSError):
     poplar = "file_load_error"
 
 
+class ExportError(PopliteError, NotImplementedError):
+    """A real IPU is not given something yet that a graph or its programs have."""
+
+
 class UninitializedReadError(PopliteError, RuntimeError):
     """A result depends on elements that nothing has written."""
 

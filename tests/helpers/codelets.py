@@ -152,7 +152,7 @@ def difference(cls: type[Vertex], native: Native, fields: Fields) -> str | None:
             continue
         pairs = zip(_listed(made[field.name]), _listed(defined[field.name]), strict=True)
         for row, (got, want) in enumerate(pairs):
-            if not _equal(got, want):
+            if not equal_bits(got, want):
                 return f"{cls.__name__}.{field.name}[{row}] is {got}, not {want}, of {fields}"
     return None
 
@@ -161,7 +161,7 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _equal(got: Any, want: Any) -> bool:
+def equal_bits(got: Any, want: Any) -> bool:
     """Return whether arrays have equal bits; any NaN is as good as another."""
     if got.dtype.kind != "f":
         return bool((got == want).all())

@@ -1,0 +1,125 @@
+"""The public function that writes a graph and its programs as files for an SDK elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from poplite.compile.checks import check_program
+from poplite.compile.compiler import Programs, named_programs
+from poplite.errors import FileLoadError
+from poplite.files import replacing
+from poplite.graph.compute_sets.edge_table import edge_table
+from poplite.graph.graph import Graph
+from poplite.ipu.tables import Place, Tables, tables_of
+
+
+def export(graph: Graph, programs: Programs, folder: str | os.PathLike[str]) -> Path:
+    """Write a graph and its programs as C++ and tables, to be built where there is an SDK.
+
+    Nothing is compiled. Equal graphs give equal bytes, and files that are so already are left as
+    they are, so that they need not be built again. The README in the folder says how to go on.
+
+    Args:
+        graph: the graph.
+        programs: one program, several in a list, or named ones in a dictionary.
+        folder: where the files go; it is made where there is none.
+
+    Returns:
+        The folder.
+
+    Raises:
+        ExportError: for what a real IPU is not given yet, with the lines.
+        VertexCompileError: for vertex classes that cannot be codelets.
+        FileLoadError: when a file cannot be written.
+        PopliteError: for every fault of the program that can be found before running.
+
+    >>> import tempfile
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> a, b = (graph.add_variable(pl.INT, (3,), name, mapping=0) for name in "ab")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = pl.ipu.export(graph, pl.Copy(a, b), folder)
+    ...     print(*sorted(file.name for file in made.iterdir()))
+    CMakeLists.txt README.md client.py codelets.cpp host.cpp places.json tables.bin
+    """
+    edges_of, named = cache(edge_table), named_programs(programs)
+    check_program(graph.top_level_graph, named, edges_of)
+    tables = tables_of(graph, named, edges_of)
+    target = Path(folder)
+    _make(target)
+    contents = {
+        "codelets.cpp": tables.codelets.text,
+        "host.cpp": host_text("host.cpp"),
+        "CMakeLists.txt": host_text("CMakeLists.txt"),
+        "client.py": host_text("client.py.in"),
+        "places.json": json.dumps(_places(tables), indent=1) + "\n",
+        "README.md": _readme(tables),
+    }
+    for name, text in contents.items():
+        _put(target / name, text.encode())
+    _put(target / "tables.bin", tables.data)
+    return target
+
+
+def host_text(name: str) -> str:
+    """Return a text that goes beside the tables of every graph."""
+    return files("poplite.ipu").joinpath("host", name).read_text(encoding="utf-8")
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileLoadError(
+            f"cannot make the folder {str(folder)!r}: {error.strerror}",
+            fix="export to a folder that does not exist yet, where you may make one",
+        ) from error
+
+
+def _put(path: Path, content: bytes) -> None:
+    if path.is_file() and path.read_bytes() == content:
+        return
+    with replacing(path) as file:
+        file.write(content)
+
+
+def _places(tables: Tables) -> dict[str, Any]:
+    return {
+        "mapping_bytes": tables.mapping_bytes,
+        "programs": list(tables.programs),
+        "streams": _listed(tables.streams),
+        "reads": _listed(tables.reads),
+        "writes": _listed(tables.writes),
+    }
+
+
+def _listed(places: Mapping[str, Place]) -> dict[str, Any]:
+    return {
+        name: {
+            "offset": each.offset,
+            "type": str(each.element_type.dtype),
+            "shape": list(each.shape),
+            "input": each.is_input,
+        }
+        for name, each in places.items()
+    }
+
+
+def _readme(tables: Tables) -> str:
+    rows = ["| kind | name | elements |", "| --- | --- | --- |"]
+    rows += [f"| program | `{name}` | |" for name in tables.programs]
+    kinds = {"stream": tables.streams, "read": tables.reads, "write": tables.writes}
+    for kind, places in kinds.items():
+        for name, each in places.items():
+            shape = " x ".join(map(str, each.shape)) or "1"
+            rows.append(f"| {kind} | `{name}` | {each.element_type.dtype}, {shape} |")
+    text = host_text("README.md.in")
+    text = text.replace("@RUN@", "".join(f" '{name}'" for name in tables.programs[:1]))
+    text = text.replace("@WRITES@", next(iter(tables.writes), "NAME"))
+    return text.replace("@TABLE@", "\n".join(rows))

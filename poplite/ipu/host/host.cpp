@@ -1,0 +1,843 @@
+// The host program of poplite: builds what its tables say with Poplar, and runs it when told so.
+//
+//   host TABLES CODELETS MAPPING [--device hardware|model]
+//
+// Commands come in on file descriptor 3, a line each, and replies go out on 4; stdout and stderr
+// are free for whatever the SDK says. Data lie in the file MAPPING, which both sides map.
+//
+//   start                        ready <seconds to build> <seconds to compile>
+//   write HANDLE, read HANDLE    ok
+//   run PROGRAM                  fetch STREAM or sink STREAM, each answered by ok or stop; then
+//                                ok <cycles> <seconds>
+//   quit, or the end of commands
+//
+// Any command may be answered by `error CLASS BYTES` and so many bytes of text; the next one is
+// taken as always. The program is the same for every graph: poplite/ipu/tables writes what it reads.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <poplar/CSRFunctions.hpp>
+#include <poplar/CycleCount.hpp>
+#include <poplar/DeviceManager.hpp>
+#include <poplar/Engine.hpp>
+#include <poplar/Graph.hpp>
+#include <poplar/IPUModel.hpp>
+#include <poplar/Program.hpp>
+#include <poplar/exceptions.hpp>
+
+namespace {
+
+using Integer = long long;
+
+// ---- Files ----------------------------------------------------------------------------------
+
+// A file in memory; what is written to a shared one, the other side sees.
+class Mapped {
+public:
+  Mapped(const std::string &path, bool shared) {
+    const int file = open(path.c_str(), shared ? O_RDWR : O_RDONLY);
+    struct stat found;
+    if (file < 0 || fstat(file, &found) != 0) throw std::runtime_error("cannot read " + path);
+    size = static_cast<std::size_t>(found.st_size);
+    const int access = shared ? PROT_READ | PROT_WRITE : PROT_READ;
+    void *at = mmap(nullptr, size, access, shared ? MAP_SHARED : MAP_PRIVATE, file, 0);
+    close(file);
+    if (at == MAP_FAILED) throw std::runtime_error("cannot map " + path);
+    data = static_cast<unsigned char *>(at);
+  }
+  Mapped(const Mapped &) = delete;
+
+  unsigned char *data;
+  std::size_t size;
+};
+
+// ---- Tables ---------------------------------------------------------------------------------
+
+// Integers of one size.
+struct Column {
+  const unsigned char *data = nullptr;
+  char type = 'B';
+  std::size_t size = 0;
+
+  Integer operator[](Integer index) const { return at(static_cast<std::size_t>(index)); }
+  Integer at(std::size_t index) const {
+    if (index >= size) throw std::out_of_range("the tables are damaged");
+    switch (type) {
+    case 'B': return data[index];
+    case 'b': return as<std::int8_t>(index);
+    case 'H': return as<std::uint16_t>(index);
+    case 'h': return as<std::int16_t>(index);
+    case 'I': return as<std::uint32_t>(index);
+    case 'i': return as<std::int32_t>(index);
+    default: return as<std::int64_t>(index);
+    }
+  }
+
+private:
+  template <class T> T as(std::size_t index) const {
+    T value;
+    std::memcpy(&value, data + index * sizeof(T), sizeof(T));
+    return value;
+  }
+};
+
+// The columns of a file, by name.
+class Tables {
+public:
+  explicit Tables(const std::string &path) : file(path, false) {
+    if (file.size < 64 || std::memcmp(file.data, "poplite", 8) != 0)
+      throw std::runtime_error(path + " holds no tables");
+    if (word(8) != 1) throw std::runtime_error(path + " is of another version than 1");
+    for (std::uint64_t row = 0; row < word(16); ++row) {
+      const std::size_t at = 64 + row * 64;
+      const char *name = reinterpret_cast<const char *>(file.data + at);
+      const Column column{file.data + word(at + 48), static_cast<char>(file.data[at + 40]), word(at + 56)};
+      columns[std::string(name, strnlen(name, 40))] = column;
+    }
+  }
+
+  const Column &operator[](const std::string &name) const {
+    const auto found = columns.find(name);
+    if (found == columns.end()) throw std::runtime_error("the tables have no column " + name);
+    return found->second;
+  }
+
+  std::string text(Integer number) const {
+    const auto [begin, end] = part((*this)["text.end"], number);
+    const auto *bytes = reinterpret_cast<const char *>((*this)["text.bytes"].data);
+    return std::string(bytes + begin, bytes + end);
+  }
+
+  // Begin and end of part `number`, from a column of ends.
+  static std::pair<Integer, Integer> part(const Column &ends, Integer number) {
+    return {number ? ends[number - 1] : 0, ends[number]};
+  }
+
+private:
+  std::uint64_t word(std::size_t at) const {
+    std::uint64_t value;
+    std::memcpy(&value, file.data + at, sizeof value);
+    return value;
+  }
+
+  Mapped file;
+  std::map<std::string, Column> columns;
+};
+
+// Numbers at regular distances, or a list of any: number `i` is first + the digits of i, each times
+// its stride; or first + list[i].
+struct Series {
+  struct Digit {
+    Integer extent, stride;
+  };
+  Integer first = 0;
+  std::vector<Digit> digits;
+  std::optional<Column> list;
+
+  Integer operator[](Integer index) const {
+    if (list) return first + (*list)[index];
+    Integer value = first;
+    for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit) {
+      value += index % digit->extent * digit->stride;
+      index /= digit->extent;
+    }
+    return value;
+  }
+};
+
+Series series_of(const Tables &tables, Integer number) {
+  Series series;
+  series.first = tables["series.first"][number];
+  const auto [begin, end] = Tables::part(tables["series.digits_end"], number);
+  for (Integer k = begin; k < end; ++k)
+    series.digits.push_back({tables["digit.extent"][k], tables["digit.stride"][k]});
+  const Integer list = tables["series.list"][number];
+  if (list >= 0) {
+    const Integer width = tables["list.width"][list], from = tables["list.begin"][list];
+    const Column &bytes = tables["list.bytes"];
+    const char type = width == 1 ? 'B' : width == 2 ? 'H' : width == 4 ? 'I' : 'q';
+    const auto room = (bytes.size - static_cast<std::size_t>(from)) / static_cast<std::size_t>(width);
+    series.list = Column{bytes.data + from, type, room};
+  }
+  return series;
+}
+
+// ---- Element types --------------------------------------------------------------------------
+
+const poplar::Type &type_of(Integer number) {
+  static const poplar::Type types[] = {
+      poplar::BOOL,         poplar::CHAR,     poplar::SIGNED_CHAR,       poplar::UNSIGNED_CHAR,
+      poplar::SHORT,        poplar::UNSIGNED_SHORT, poplar::INT,         poplar::UNSIGNED_INT,
+      poplar::LONGLONG,     poplar::UNSIGNED_LONGLONG, poplar::HALF,     poplar::FLOAT};
+  return types[number];
+}
+
+constexpr Integer HALF = 10;
+constexpr std::size_t SIZES[] = {1, 1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 4};
+
+// Calls `use` with a null pointer to the C++ type of an element; a half is named by its bits.
+template <class F> auto with_type(Integer number, F use) {
+  switch (number) {
+  case 0: return use(static_cast<bool *>(nullptr));
+  case 1: return use(static_cast<char *>(nullptr));
+  case 2: return use(static_cast<signed char *>(nullptr));
+  case 3: return use(static_cast<unsigned char *>(nullptr));
+  case 4: return use(static_cast<short *>(nullptr));
+  case 5: return use(static_cast<unsigned short *>(nullptr));
+  case 6: return use(static_cast<int *>(nullptr));
+  case 7: return use(static_cast<unsigned *>(nullptr));
+  case 8: return use(static_cast<long long *>(nullptr));
+  case 9: return use(static_cast<unsigned long long *>(nullptr));
+  case HALF: return use(static_cast<std::uint16_t *>(nullptr));
+  default: return use(static_cast<float *>(nullptr));
+  }
+}
+
+// ---- The graph ------------------------------------------------------------------------------
+
+class Builder {
+public:
+  // What stands behind a field, as in poplite/ipu/tables/vertices.py.
+  enum Kind { SCALAR_EDGE, VECTOR_EDGE, LIST_OF_EDGES, ONE_VALUE, SERIES, VALUES, VECTORS };
+
+  Builder(const Tables &tables, poplar::Graph &graph, bool is_model)
+      : tables(tables), graph(graph), is_model(is_model) {
+    for (std::size_t number = 0; number < tables["variable.name"].size; ++number)
+      add_variable(static_cast<Integer>(number));
+    for (std::size_t number = 0; number < tables["stream.name"].size; ++number)
+      add_stream(static_cast<Integer>(number));
+    for (std::size_t number = 0; number < tables["cs.name"].size; ++number)
+      add_compute_set(static_cast<Integer>(number));
+    for (std::size_t number = 0; number < tables["handle.name"].size; ++number)
+      add_handle(static_cast<Integer>(number));
+  }
+
+  // A tensor of the tables, with one dimension.
+  poplar::Tensor tensor(Integer number) { return Edges(*this, number).tensor(0, 0); }
+
+  poplar::Tensor scalar(Integer number) { return tensor(number).reshape({}); }
+
+  std::vector<poplar::ComputeSet> compute_sets;
+  std::vector<poplar::DataStream> streams;
+
+private:
+  // The edges of one field, or a tensor.
+  struct Edges {
+    Edges(Builder &builder, Integer number)
+        : builder(builder), rows(column("rows", number)), length(column("length", number)) {
+      if (has("start", number)) start = column("start", number);
+      if (has("inner", number)) inner = column("inner", number);
+      if (has("first", number)) {
+        first = column("first", number);
+        begin = column("begin", number);
+        size = column("size", number);
+      }
+    }
+
+    poplar::Tensor tensor(Integer edge, Integer type) const {
+      const Integer count = length[edge];
+      if (count == 0) return builder.graph.addVariable(type_of(type), {0}, "empty");
+      std::vector<poplar::Tensor> parts;
+      if (first) {
+        for (Integer k = (*first)[edge]; k < (*first)[edge + 1]; ++k)
+          parts.push_back(builder.piece((*begin)[k], (*size)[k], 1));
+      } else if (!inner) {
+        parts.push_back(builder.piece((*start)[edge], count, 1));
+      } else if (inner->digits.empty()) {
+        parts.push_back(builder.piece((*start)[edge], 1, 1));
+      } else {
+        const auto [extent, stride] = inner->digits.back();
+        for (Integer k = 0; k < count; k += extent)
+          parts.push_back(builder.piece((*start)[edge] + (*inner)[k], extent, stride));
+      }
+      return parts.size() == 1 ? parts[0] : poplar::concat(parts);
+    }
+
+    Builder &builder;
+    Series rows, length;
+    std::optional<Series> start, inner, first, begin, size;
+
+  private:
+    Series column(const char *name, Integer number) const {
+      return series_of(builder.tables, builder.tables[std::string("edges.") + name][number]);
+    }
+    bool has(const char *name, Integer number) const {
+      return builder.tables[std::string("edges.") + name][number] >= 0;
+    }
+  };
+
+  // Elements of one variable at even distances, from an address on.
+  poplar::Tensor piece(Integer address, Integer count, Integer stride) {
+    const auto above = std::upper_bound(bases.begin(), bases.end(), address);
+    const auto number = static_cast<std::size_t>(above - bases.begin()) - 1;
+    const poplar::Tensor &all = flat[number];
+    const Integer first = address - bases[number], last = first + (count - 1) * stride;
+    const auto low = static_cast<std::size_t>(std::min(first, last));
+    const poplar::Tensor part = all.slice(low, static_cast<std::size_t>(std::max(first, last)) + 1);
+    if (stride == 1 || count == 1) return part;
+    if (stride == 0) return part.broadcast(static_cast<unsigned>(count), 0);
+    const poplar::Tensor forward = stride < 0 ? part.reverse(0) : part;
+    const auto step = static_cast<unsigned>(std::abs(stride));
+    return step == 1 ? forward : forward.subSample(step, 0);
+  }
+
+  template <class T> std::unique_ptr<T[]> values(Integer at, Integer count, bool uniform) const {
+    std::unique_ptr<T[]> copied(new T[static_cast<std::size_t>(count)]);
+    const unsigned char *from = tables["values.bytes"].data + at;
+    for (Integer k = 0; k < count; ++k)
+      std::memcpy(&copied[static_cast<std::size_t>(k)], from + (uniform ? 0 : k * Integer(sizeof(T))), sizeof(T));
+    return copied;
+  }
+
+  void add_variable(Integer number) {
+    const Integer type = tables["variable.type"][number], count = tables["variable.count"][number];
+    const Integer at = tables["variable.values"][number];
+    const bool uniform = tables["variable.uniform"][number] != 0;
+    const std::string name = tables.text(tables["variable.name"][number]);
+    std::vector<std::size_t> shape;
+    const auto [begin, end] = Tables::part(tables["variable.dims_end"], number);
+    for (Integer k = begin; k < end; ++k) shape.push_back(static_cast<std::size_t>(tables["dim.size"][k]));
+    const auto size = static_cast<std::size_t>(count);
+
+    poplar::Tensor made = with_type(type, [&](auto *kind) {
+      using T = std::remove_pointer_t<decltype(kind)>;
+      if (tables["variable.constant"][number])
+        return constant(type, shape, values<T>(at, count, uniform).get(), size, name);
+      poplar::Tensor variable = graph.addVariable(type_of(type), shape, name);
+      if (at >= 0 && count > 0) first_values(type, variable, values<T>(at, count, uniform).get(), size);
+      return variable;
+    });
+    bases.push_back(tables["variable.base"][number]);
+    flat.push_back(made.flatten());
+    map_tiles(number, flat.back());
+    if (tables["variable.host"][number]) {
+      graph.createHostRead("variable:" + name, made);
+      graph.createHostWrite("variable:" + name, made);
+    }
+  }
+
+  void map_tiles(Integer number, const poplar::Tensor &variable) {
+    const Integer tile = tables["variable.tile"][number];
+    if (tile >= 0) graph.setTileMapping(variable, static_cast<unsigned>(tile));
+    if (tables["variable.breaks"][number] < 0) return;
+    const Series breaks = series_of(tables, tables["variable.breaks"][number]);
+    const Series tiles = series_of(tables, tables["variable.tiles"][number]);
+    std::vector<std::vector<poplar::Interval>> mapping(static_cast<std::size_t>(tables["machine"][0]));
+    const Integer count = tables["variable.count"][number];
+    for (Integer k = 0; breaks[k] < count; ++k)
+      if (tiles[k] >= 0 && breaks[k] < breaks[k + 1])
+        mapping[static_cast<std::size_t>(tiles[k])].push_back(
+            poplar::Interval(static_cast<std::size_t>(breaks[k]), static_cast<std::size_t>(breaks[k + 1])));
+    graph.setTileMapping(variable, mapping);
+  }
+
+  void add_stream(Integer number) {
+    const std::string name = tables.text(tables["stream.name"][number]);
+    const poplar::Type &type = type_of(tables["stream.type"][number]);
+    const auto count = static_cast<std::size_t>(tables["stream.count"][number]);
+    const bool is_input = tables["stream.input"][number] != 0;
+    streams.push_back(is_input ? graph.addHostToDeviceFIFO(name, type, count)
+                               : graph.addDeviceToHostFIFO(name, type, count));
+  }
+
+  void add_handle(Integer number) {
+    const std::string name = tables.text(tables["handle.name"][number]);
+    const poplar::Tensor found = tensor(tables["handle.of"][number]);
+    if (tables["handle.writes"][number])
+      graph.createHostWrite(name, found);
+    else
+      graph.createHostRead(name, found);
+  }
+
+  void add_compute_set(Integer number) {
+    compute_sets.push_back(graph.addComputeSet(tables.text(tables["cs.name"][number])));
+    const auto [begin, end] = Tables::part(tables["cs.families_end"], number);
+    for (Integer family = begin; family < end; ++family) add_family(family);
+  }
+
+  void add_family(Integer family) {
+    const std::string name = tables.text(tables["family.class"][family]);
+    const Series stops = series_of(tables, tables["family.stops"][family]);
+    const Series tiles = series_of(tables, tables["family.tiles"][family]);
+    const Integer count = tables["family.count"][family];
+    std::vector<poplar::VertexRef> vertices;
+    for (Integer k = 0, run = 0; k < count; ++k) {
+      while (k >= stops[run]) ++run;
+      vertices.push_back(graph.addVertex(compute_sets.back(), name));
+      graph.setTileMapping(vertices.back(), static_cast<unsigned>(tiles[run]));
+    }
+    estimate(family, vertices);
+    const auto [begin, end] = Tables::part(tables["family.fields_end"], family);
+    for (Integer field = begin; field < end; ++field) {
+      if (tables["field.kind"][field] <= LIST_OF_EDGES)
+        connect(field, vertices);
+      else
+        with_type(tables["field.type"][field], [&](auto *kind) { set_state(field, vertices, kind); });
+    }
+  }
+
+  // The model needs an estimate for each vertex; 1 stands for what nobody estimated.
+  void estimate(Integer family, const std::vector<poplar::VertexRef> &vertices) {
+    const Integer cycles = tables["family.cycles"][family];
+    if (cycles < 0 && !is_model) return;
+    std::optional<Series> each, flops;
+    if (cycles >= 0) {
+      each = series_of(tables, cycles);
+      flops = series_of(tables, tables["family.flops"][family]);
+    }
+    for (std::size_t k = 0; k < vertices.size(); ++k) {
+      const auto of = [&](const std::optional<Series> &series) {
+        return series ? static_cast<std::uint64_t>((*series)[static_cast<Integer>(k)]) : 0;
+      };
+      graph.setPerfEstimate(vertices[k], std::max<std::uint64_t>(of(each), 1), of(flops));
+    }
+  }
+
+  void connect(Integer field, const std::vector<poplar::VertexRef> &vertices) {
+    const std::string name = tables.text(tables["field.name"][field]);
+    const Integer kind = tables["field.kind"][field], type = tables["field.type"][field];
+    const Edges edges(*this, tables["field.of"][field]);
+    Integer edge = 0;
+    for (std::size_t k = 0; k < vertices.size(); ++k) {
+      const poplar::FieldRef at = vertices[k][name];
+      if (kind == LIST_OF_EDGES) {
+        std::vector<poplar::Tensor> rows;
+        for (Integer row = edges.rows[static_cast<Integer>(k)]; row > 0; --row)
+          rows.push_back(edges.tensor(edge++, type));
+        graph.connect(at, rows);
+      } else {
+        const poplar::Tensor found = edges.tensor(edge++, type);
+        graph.connect(at, kind == SCALAR_EDGE ? found.reshape({}) : found);
+      }
+    }
+  }
+
+  template <class T> void set_state(Integer field, const std::vector<poplar::VertexRef> &vertices, T *) {
+    const std::string name = tables.text(tables["field.name"][field]);
+    const Integer kind = tables["field.kind"][field], of = tables["field.of"][field];
+    const bool is_half = tables["field.type"][field] == HALF;
+    const auto count = static_cast<Integer>(vertices.size());
+    if (kind == VECTORS) {
+      const Series lengths = series_of(tables, tables["field.length"][field]);
+      Integer at = of;
+      for (Integer k = 0; k < count; ++k) {
+        const Integer length = lengths[k];
+        const auto all = values<T>(at, length, false);
+        set_vector(vertices[static_cast<std::size_t>(k)][name], all.get(), static_cast<std::size_t>(length), is_half);
+        at += length * Integer(sizeof(T));
+      }
+      return;
+    }
+    const Series numbers = kind == SERIES ? series_of(tables, of) : Series();
+    for (Integer k = 0; k < count; ++k) {
+      T value;
+      if (kind == SERIES)
+        value = static_cast<T>(numbers[k]);
+      else
+        std::memcpy(&value, tables["values.bytes"].data + of + (kind == ONE_VALUE ? 0 : k * Integer(sizeof(T))), sizeof(T));
+      const poplar::FieldRef at = vertices[static_cast<std::size_t>(k)][name];
+      set_value(at, value, is_half);
+    }
+  }
+
+  template <class T> void set_value(const poplar::FieldRef &at, T value, bool is_half) {
+    if constexpr (std::is_same_v<T, std::uint16_t>)
+      if (is_half) return graph.setInitialValueHalf(at, value);
+    graph.setInitialValue(at, value);
+  }
+
+  template <class T> void set_vector(const poplar::FieldRef &at, const T *all, std::size_t size, bool is_half) {
+    if constexpr (std::is_same_v<T, std::uint16_t>)
+      if (is_half) return graph.setInitialValueHalf(at, poplar::ArrayRef<std::uint16_t>(all, size));
+    graph.setInitialValue(at, poplar::ArrayRef<T>(all, size));
+  }
+
+  template <class T> poplar::Tensor constant(Integer type, const std::vector<std::size_t> &shape, const T *all, std::size_t size, const std::string &name) {
+    if constexpr (std::is_same_v<T, std::uint16_t>)
+      if (type == HALF) return graph.addConstantHalf(type_of(type), shape, all, name);
+    return graph.addConstant(type_of(type), shape, poplar::ArrayRef<T>(all, size), name);
+  }
+
+  template <class T> void first_values(Integer type, const poplar::Tensor &variable, const T *all, std::size_t size) {
+    if constexpr (std::is_same_v<T, std::uint16_t>)
+      if (type == HALF) return graph.setInitialValueHalf(variable, poplar::ArrayRef<std::uint16_t>(all, size));
+    graph.setInitialValue(variable, poplar::ArrayRef<T>(all, size));
+  }
+
+  const Tables &tables;
+  poplar::Graph &graph;
+  bool is_model;
+  std::vector<Integer> bases;
+  std::vector<poplar::Tensor> flat;
+};
+
+// ---- Programs -------------------------------------------------------------------------------
+
+// All distinct programs, each made of those before it.
+class Programs {
+public:
+  Programs(const Tables &tables, poplar::Graph &graph, Builder &builder) : tables(tables), graph(graph), builder(builder) {
+    functions.resize(tables["function.name"].size);
+    for (std::size_t k = 0; k < tables["node.op"].size; ++k) nodes.push_back(node(static_cast<Integer>(k)));
+  }
+
+  const poplar::program::Program &operator[](Integer number) const { return nodes.at(static_cast<std::size_t>(number)); }
+
+private:
+  // As in poplite/ipu/tables/programs.py.
+  enum Op {
+    SEQUENCE, EXECUTE, COPY, FROM_HOST, TO_HOST, REPEAT, WHILE_TRUE, WHILE_FALSE, LOOP, IF, SWITCH, CALL,
+    ABORT, ABORT_ON, ERROR, SYNC, WRITE_UNDEF
+  };
+
+  poplar::program::Program node(Integer number) {
+    using namespace poplar::program;
+    const Integer a = tables["node.a"][number], b = tables["node.b"][number];
+    const auto [begin, end] = Tables::part(tables["node.children_end"], number);
+    const auto part = [&, first = begin](Integer k) { return (*this)[tables["child"][first + k]]; };
+    switch (tables["node.op"][number]) {
+    case EXECUTE: {
+      const poplar::ComputeSet &set = builder.compute_sets.at(static_cast<std::size_t>(a));
+      return b < 0 ? Execute(set) : Execute(set, builder.scalar(b));
+    }
+    case COPY: return Copy(builder.tensor(a), builder.tensor(b));
+    case FROM_HOST: return Copy(builder.streams.at(static_cast<std::size_t>(a)), builder.tensor(b));
+    case TO_HOST: return Copy(builder.tensor(b), builder.streams.at(static_cast<std::size_t>(a)));
+    case REPEAT: return Repeat(static_cast<unsigned>(a), part(0));
+    case WHILE_TRUE: return RepeatWhileTrue(part(0), builder.scalar(a), part(1));
+    case WHILE_FALSE: return RepeatWhileFalse(part(0), builder.scalar(a), part(1));
+    case LOOP: return Loop(part(0));
+    case IF: return If(builder.scalar(a), part(0), part(1));
+    case SWITCH: {
+      std::vector<std::pair<std::int32_t, Program>> cases;
+      for (Integer k = 1; k < end - begin; ++k)
+        cases.emplace_back(static_cast<std::int32_t>(tables["case.value"][b + k - 1]), part(k));
+      return Switch(builder.scalar(a), cases, part(0));
+    }
+    case CALL: {
+      auto &function = functions.at(static_cast<std::size_t>(a));
+      if (!function) function = graph.addFunction((*this)[tables["function.root"][a]]);
+      return Call(*function);
+    }
+    case ABORT: return Abort(tables.text(a));
+    case ABORT_ON: return AbortOnCondition(builder.scalar(a), tables.text(b));
+    case ERROR: return ErrorProgram(tables.text(a), builder.tensor(b));
+    case SYNC:
+      return Sync(a == 0 ? poplar::SyncType::INTERNAL : a == 1 ? poplar::SyncType::EXTERNAL : poplar::SyncType::GLOBAL);
+    case WRITE_UNDEF: return WriteUndef(builder.tensor(a));
+    default: {
+      Sequence sequence;
+      for (Integer k = 0; k < end - begin; ++k) sequence.add(part(k));
+      return sequence;
+    }
+    }
+  }
+
+  const Tables &tables;
+  poplar::Graph &graph;
+  Builder &builder;
+  std::vector<poplar::program::Program> nodes;
+  std::vector<std::optional<poplar::Function>> functions;
+};
+
+// ---- Devices --------------------------------------------------------------------------------
+
+poplar::Device device_of(const std::string &kind, unsigned num_tiles) {
+  if (kind == "model") {
+    poplar::IPUModel model;
+    model.numIPUs = 1;
+    model.tilesPerIPU = num_tiles;
+    return model.createDevice();
+  }
+  auto manager = poplar::DeviceManager::createDeviceManager();
+  for (auto &device : manager.getDevices(poplar::TargetType::IPU, 1))
+    if (device.attach()) return std::move(device);
+  throw std::runtime_error("no IPU is free: none is there, or all are in use");
+}
+
+// ---- Errors ---------------------------------------------------------------------------------
+
+template <class E> bool is(const std::exception &error) { return dynamic_cast<const E *>(&error) != nullptr; }
+
+// The name of the class of an exception; derived classes stand before their bases.
+std::string class_of(const std::exception &error) {
+#define POPLITE_CLASS(name) if (is<poplar::name>(error)) return #name;
+  POPLITE_CLASS(recoverable_runtime_error)
+  POPLITE_CLASS(unrecoverable_runtime_error)
+  POPLITE_CLASS(unknown_runtime_error)
+  POPLITE_CLASS(system_runtime_error)
+  POPLITE_CLASS(application_runtime_error)
+  POPLITE_CLASS(runtime_error)
+  POPLITE_CLASS(graph_memory_allocation_error)
+  POPLITE_CLASS(stream_memory_allocation_error)
+  POPLITE_CLASS(stream_connection_error)
+  POPLITE_CLASS(graph_connection_error)
+  POPLITE_CLASS(graph_cycle_error)
+  POPLITE_CLASS(graph_recursion_error)
+  POPLITE_CLASS(graph_replication_error)
+  POPLITE_CLASS(graph_object_load_error)
+  POPLITE_CLASS(graph_object_creation_error)
+  POPLITE_CLASS(graph_program_compilation_error)
+  POPLITE_CLASS(control_program_error)
+  POPLITE_CLASS(file_load_error)
+  POPLITE_CLASS(index_error)
+  POPLITE_CLASS(invalid_machine_model)
+  POPLITE_CLASS(invalid_option)
+  POPLITE_CLASS(invalid_tile_mapping)
+  POPLITE_CLASS(link_error)
+  POPLITE_CLASS(memory_elem_constraints_error)
+  POPLITE_CLASS(missing_perf_estimate)
+  POPLITE_CLASS(no_environment)
+  POPLITE_CLASS(no_size_specified)
+  POPLITE_CLASS(overflow_error)
+  POPLITE_CLASS(parse_error)
+  POPLITE_CLASS(symbol_error)
+  POPLITE_CLASS(tensor_creation_error)
+  POPLITE_CLASS(tensor_io_state_error)
+  POPLITE_CLASS(tensor_metadata_error)
+  POPLITE_CLASS(type_error)
+  POPLITE_CLASS(unknown_field)
+  POPLITE_CLASS(unknown_vertex_type)
+  POPLITE_CLASS(poplar_error)
+#undef POPLITE_CLASS
+  if (is<std::bad_alloc>(error)) return "std::bad_alloc";
+  if (is<std::out_of_range>(error)) return "std::out_of_range";
+  if (is<std::logic_error>(error)) return "std::logic_error";
+  if (is<std::runtime_error>(error)) return "std::runtime_error";
+  return "std::exception";
+}
+
+// ---- The session ----------------------------------------------------------------------------
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+struct Arguments {
+  std::string tables, codelets, mapping, device = "hardware";
+};
+
+// A command that only an engine can serve, before there is one; or an unknown name.
+struct Refused : std::logic_error {
+  using std::logic_error::logic_error;
+};
+
+class Session {
+public:
+  explicit Session(const Arguments &arguments)
+      : arguments(arguments), tables(arguments.tables), mapping(arguments.mapping, true) {
+    if (mapping.size < static_cast<std::size_t>(tables["machine"][1]))
+      throw std::runtime_error(arguments.mapping + " is smaller than the tables say");
+    for (std::size_t k = 0; k < tables["program.name"].size; ++k)
+      numbers[tables.text(tables["program.name"].at(k))] = static_cast<unsigned>(k);
+    for (std::size_t k = 0; k < tables["variable.name"].size; ++k)
+      if (tables["variable.host"].at(k)) {
+        const auto count = static_cast<std::size_t>(tables["variable.count"].at(k));
+        const std::string name = "variable:" + tables.text(tables["variable.name"].at(k));
+        reads[name] = writes[name] = count * SIZES[tables["variable.type"].at(k)];
+      }
+    for (std::size_t k = 0; k < tables["handle.name"].size; ++k) {
+      const Integer length = tables["edges.length"][tables["handle.of"].at(k)];
+      const auto count = static_cast<std::size_t>(series_of(tables, length)[0]);
+      const std::string name = tables.text(tables["handle.name"].at(k));
+      (tables["handle.writes"].at(k) ? writes : reads)[name] = count * SIZES[tables["handle.type"].at(k)];
+    }
+  }
+
+  // Serves commands until there are none.
+  void serve() {
+    std::string line;
+    while (next_line(line) && line != "quit") {
+      std::string reply;
+      try {
+        reply = answer(line);
+      } catch (const std::exception &error) {
+        reply = failed(class_of(error), error.what());
+      } catch (...) {
+        reply = failed("unknown", "");
+      }
+      say(reply);
+    }
+  }
+
+private:
+  std::string answer(const std::string &line) {
+    const auto space = line.find(' ');
+    const std::string command = line.substr(0, space);
+    const std::string name = space == std::string::npos ? "" : line.substr(space + 1);
+    if (command == "start") return start();
+    if (!engine) throw Refused("'" + command + "' before start");
+    if (command == "run") return run(name);
+    if (command == "write") {
+      engine->writeTensor(name, mapping.data, mapping.data + known(writes, name));
+      return "ok";
+    }
+    if (command == "read") {
+      engine->readTensor(name, mapping.data, mapping.data + known(reads, name));
+      return "ok";
+    }
+    throw Refused("no command '" + command + "'");
+  }
+
+  std::string start() {
+    if (engine) throw Refused("started already");
+    const auto begin = std::chrono::steady_clock::now();
+    const auto num_tiles = static_cast<unsigned>(tables["machine"][0]);
+    const bool is_model = arguments.device == "model";
+    device.emplace(device_of(arguments.device, num_tiles));
+    const unsigned there = device->getTarget().getTilesPerIPU();
+    if (there < num_tiles)
+      throw std::runtime_error("the graph has " + std::to_string(num_tiles) + " tiles, the device " + std::to_string(there));
+    poplar::Graph whole(device->getTarget());
+    whole.addCodelets(arguments.codelets);
+    poplar::Graph graph = there == num_tiles ? whole : whole.createVirtualGraph(0, num_tiles);
+    Builder builder(tables, graph, is_model);
+    const Programs programs(tables, graph, builder);
+
+    std::vector<poplar::program::Program> named;
+    for (const auto &[name, number] : in_order()) {
+      poplar::program::Sequence sequence;
+      // No traps, no stochastic rounding, and halves beyond the largest become NaN or infinity.
+      poplar::setFloatingPointBehaviour(graph, sequence, poplar::FloatingPointBehaviour(false, false, false, false, true));
+      sequence.add(programs[tables["program.root"][number]]);
+      if (!is_model) {
+        const poplar::Tensor cycles = poplar::cycleCount(graph, sequence, 0, poplar::SyncType::INTERNAL);
+        graph.createHostRead("cycles:" + name, cycles);
+      }
+      named.push_back(sequence);
+    }
+    const double built = seconds_since(begin);
+    const auto compiling = std::chrono::steady_clock::now();
+    std::unique_ptr<poplar::Engine> made(new poplar::Engine(whole, named));
+    made->load(*device);
+    engine = std::move(made);
+    connect_streams();
+    return "ready " + std::to_string(built) + " " + std::to_string(seconds_since(compiling));
+  }
+
+  std::string run(const std::string &name) {
+    const unsigned number = known(numbers, name);
+    stopped = false;
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+      engine->run(number);
+    } catch (const std::exception &) {
+      if (!stopped) throw;
+    }
+    const double seconds = seconds_since(begin);
+    if (stopped) return failed("Stopped", "");
+    std::uint32_t words[2] = {0, 0};
+    if (arguments.device != "model") engine->readTensor("cycles:" + name, words, words + 2);
+    const std::uint64_t cycles = std::uint64_t(words[1]) << 32 | words[0];
+    return "ok " + std::to_string(cycles) + " " + std::to_string(seconds);
+  }
+
+  void connect_streams() {
+    for (std::size_t k = 0; k < tables["stream.name"].size; ++k) {
+      const std::string name = tables.text(tables["stream.name"].at(k));
+      unsigned char *place = mapping.data + tables["stream.offset"].at(k);
+      const std::size_t size = static_cast<std::size_t>(tables["stream.count"].at(k)) * SIZES[tables["stream.type"].at(k)];
+      if (tables["stream.input"].at(k))
+        engine->connectStreamToCallback(name, [this, name, place, size](void *block) {
+          if (asked("fetch " + name)) std::memcpy(block, place, size);
+        });
+      else
+        engine->connectStreamToCallback(name, [this, name, place, size](void *block) {
+          std::memcpy(place, block, size);
+          asked("sink " + name);
+        });
+    }
+  }
+
+  // Returns whether the other side did its part; if not, the run ends.
+  bool asked(const std::string &question) {
+    if (stopped) return false;
+    say(question);
+    std::string line;
+    if (next_line(line) && line == "ok") return true;
+    stopped = true;
+    engine->stop();
+    return false;
+  }
+
+  template <class T> static T known(const std::map<std::string, T> &all, const std::string &name) {
+    const auto found = all.find(name);
+    if (found == all.end()) throw Refused("no '" + name + "'");
+    return found->second;
+  }
+
+  std::vector<std::pair<std::string, unsigned>> in_order() const {
+    std::vector<std::pair<std::string, unsigned>> all(numbers.begin(), numbers.end());
+    std::sort(all.begin(), all.end(), [](const auto &a, const auto &b) { return a.second < b.second; });
+    return all;
+  }
+
+  static std::string failed(const std::string &name, const std::string &text) {
+    return "error " + name + " " + std::to_string(text.size()) + "\n" + text;
+  }
+
+  bool next_line(std::string &line) {
+    line.clear();
+    for (int c = std::fgetc(commands); c != EOF; c = std::fgetc(commands)) {
+      if (c == '\n') return true;
+      line += static_cast<char>(c);
+    }
+    return false;
+  }
+
+  // Texts of errors have no line end of their own: their length is known.
+  void say(const std::string &reply) {
+    std::fputs(reply.c_str(), replies);
+    if (reply.compare(0, 6, "error ") != 0) std::fputc('\n', replies);
+    std::fflush(replies);
+  }
+
+  Arguments arguments;
+  Tables tables;
+  Mapped mapping;
+  std::FILE *commands = fdopen(3, "r");
+  std::FILE *replies = fdopen(4, "w");
+  std::map<std::string, unsigned> numbers;
+  std::map<std::string, std::size_t> reads, writes;
+  std::optional<poplar::Device> device;
+  std::unique_ptr<poplar::Engine> engine;
+  bool stopped = false;
+};
+
+} // namespace
+
+int main(int count, char **given) {
+  const std::vector<std::string> words(given + 1, given + count);
+  const bool has_device = words.size() == 5 && words[3] == "--device" && (words[4] == "model" || words[4] == "hardware");
+  if (words.size() != 3 && !has_device) {
+    std::cerr << "usage: host TABLES CODELETS MAPPING [--device hardware|model]\n";
+    return 2;
+  }
+  try {
+    Arguments arguments{words[0], words[1], words[2]};
+    if (has_device) arguments.device = words[4];
+    Session(arguments).serve();
+  } catch (const std::exception &error) {
+    std::cerr << "host: " << error.what() << "\n";
+    return 1;
+  }
+  return 0;
+}

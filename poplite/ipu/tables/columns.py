@@ -1,0 +1,86 @@
+r"""A file of named columns of integers: little-endian, and read in place by the host program.
+
+    "poplite\0", version, number of columns
+    name in 40 bytes, type, offset, count         64 bytes for each column
+    the columns, each at a multiple of 64 bytes
+
+The type of a column is the smallest that holds all its numbers, named as in Python's `struct`, so
+that equal numbers give equal bytes. Columns named `.bytes` are taken as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from struct import Struct
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.errors import FileLoadError
+
+MAGIC = b"poplite\0"
+VERSION = 1
+ALIGNMENT = 64
+
+_HEAD = Struct("<8sQQ40x")
+_ROW = Struct("<40sc7xQQ")
+_TYPES = "BbHhIiQq"
+"""Types by rising size; an unsigned one before the signed one of its size."""
+
+Values = Sequence[int] | npt.NDArray[Any]
+
+
+def file_of(columns: Mapping[str, Values | bytes | bytearray]) -> bytes:
+    """Return a file of columns.
+
+    >>> read(file_of({"tile": [3, 200], "text.bytes": b"ab"}))
+    {'tile': array([  3, 200], dtype=uint8), 'text.bytes': array([97, 98], dtype=uint8)}
+    """
+    arrays = {name: _narrow(values) for name, values in columns.items()}
+    rows, parts = [_HEAD.pack(MAGIC, VERSION, len(arrays))], []
+    at = _aligned(_HEAD.size + _ROW.size * len(arrays))
+    for name, array in arrays.items():
+        rows.append(_ROW.pack(name.encode(), array.dtype.char.encode(), at, len(array)))
+        parts.append(array.tobytes().ljust(_aligned(array.nbytes), b"\0"))
+        at += _aligned(array.nbytes)
+    head = b"".join(rows)
+    return b"".join([head.ljust(_aligned(len(head)), b"\0"), *parts])
+
+
+def read(data: bytes) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns of a file by name.
+
+    Raises `FileLoadError` for what is no such file.
+    """
+    if len(data) < _HEAD.size or not data.startswith(MAGIC):
+        raise FileLoadError("no file of tables", fix="make it with poplite export")
+    _, version, count = _HEAD.unpack_from(data)
+    if version != VERSION:
+        raise FileLoadError(
+            f"tables of version {version}, but {VERSION} is read here", fix="export once more"
+        )
+    columns = {}
+    for number in range(count):
+        name, kind, at, size = _ROW.unpack_from(data, _HEAD.size + number * _ROW.size)
+        kind = np.dtype(kind.decode()).newbyteorder("<")
+        columns[name.rstrip(b"\0").decode()] = np.frombuffer(data, kind, size, at)
+    return columns
+
+
+def _narrow(values: Values | bytes | bytearray) -> npt.NDArray[Any]:
+    if isinstance(values, bytes | bytearray):
+        return np.frombuffer(bytes(values), np.uint8)
+    array = np.asarray(values)
+    if not len(array):
+        return np.zeros(0, np.uint8)
+    low, high = int(array.min()), int(array.max())
+    for kind in map(np.dtype, _TYPES):
+        ends = np.iinfo(kind)
+        if ends.min <= low and high <= ends.max:
+            return array.astype(kind.newbyteorder("<"))
+    raise AssertionError(f"{low} to {high} fit no type")
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT

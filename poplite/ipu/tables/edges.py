@@ -1,0 +1,89 @@
+"""Which elements edges and tensors read, as columns: a number of a series for each.
+
+    edges.rows      edges of each vertex
+    edges.length    elements of each edge
+    edges.start     address of the first element of each edge, and
+    edges.inner     where its other elements are from there; none where they follow it
+    edges.first     or, where edges are in pieces: the first piece of each edge, and
+    edges.begin     for each piece its first address
+    edges.size      and its number of elements
+
+A tensor is one edge. Addresses count the elements of all variables, with a gap behind each.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from poplite.arrays.series import Series, Steps, constant
+from poplite.graph.compute_sets.edges import Edges, Runs
+from poplite.ipu.tables.series import NONE, SeriesTable
+from poplite.view import Storage, View, runs
+
+_COLUMNS = "rows", "length", "start", "inner", "first", "begin", "size"
+
+
+class EdgesTable:
+    """Edges and tensors by number."""
+
+    def __init__(self, series: SeriesTable) -> None:
+        self._series = series
+        self._rows: dict[tuple[int, ...], int] = {}
+
+    def add(self, edges: Edges) -> int:
+        """Return the number of the edges of a field."""
+        view = edges.pieces
+        if edges.start is not None:
+            return self._starting(edges.rows, edges.length, edges.start, NONE)
+        if isinstance(view, View) and len(view.shape) > 1 and isinstance(view.space, Storage):
+            start = view.slice(0, 1, len(view.shape) - 1)
+            inner = self._series.steps(0, _digits(view, len(view.shape) - 1))
+            first = Steps(view.space.base + view.off, tuple(start.flat_digits()))
+            return self._starting(edges.rows, edges.length, first, inner)
+        return self._in_pieces(edges.rows, edges.length, edges.runs())
+
+    def tensor(self, view: View) -> int:
+        """Return the number of a tensor, in the order of its elements."""
+        one, count = constant(1, 1), constant(view.num_elements, 1)
+        if not view.num_elements:
+            return self._starting(one, count, constant(0, 1), NONE)
+        if isinstance(view.space, Storage):
+            digits = view.flat_digits()
+            is_plain = len(digits) == 1 and digits[0][1] == 1
+            inner = NONE if is_plain or not digits else self._series.steps(0, digits)
+            return self._starting(one, count, constant(view.space.base + view.off, 1), inner)
+        begin, size = runs(view)
+        return self._row(
+            rows=self._series.add(one),
+            length=self._series.add(count),
+            first=self._series.listed([0, len(begin)]),
+            begin=self._series.listed(begin),
+            size=self._series.listed(size),
+        )
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of all edges."""
+        columns = zip(*self._rows, strict=True) if self._rows else [()] * len(_COLUMNS)
+        return {f"edges.{name}": column for name, column in zip(_COLUMNS, columns, strict=True)}
+
+    def _starting(self, rows: Series, length: Series, start: Series, inner: int) -> int:
+        add = self._series.add
+        return self._row(rows=add(rows), length=add(length), start=add(start), inner=inner)
+
+    def _in_pieces(self, rows: Series, length: Series, pieces: Runs) -> int:
+        return self._row(
+            rows=self._series.add(rows),
+            length=self._series.add(length),
+            first=self._series.listed(pieces.first),
+            begin=self._series.listed(pieces.begin),
+            size=self._series.listed(pieces.size),
+        )
+
+    def _row(self, **numbers: int) -> int:
+        key = tuple(numbers.get(name, NONE) for name in _COLUMNS)
+        return self._rows.setdefault(key, len(self._rows))
+
+
+def _digits(view: View, dim: int) -> tuple[tuple[int, int], ...]:
+    stride = view.dims[dim]
+    return ((view.shape[dim], stride),) if isinstance(stride, int) else stride

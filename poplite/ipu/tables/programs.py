@@ -1,0 +1,208 @@
+"""Program trees as columns: each distinct program once, after those below it.
+
+    node.op, .a, .b       what it is, and up to two numbers
+    node.children_end     its parts stand in `child`
+    case.value            the values of the cases of a Switch, from `a` on
+    program.name, .root
+    function.name, .root
+
+What is printed leaves by a stream of its own, so that Python writes it as always. An Execute whose
+vertices read what they write is a sequence of copies and the Execute.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+
+from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.host.streams import DataStream
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ipu.tables.copied_inputs import CopiedInput
+from poplite.ipu.tables.edges import EdgesTable
+from poplite.ipu.tables.series import NONE, Texts
+from poplite.program import (
+    Abort,
+    AbortOnCondition,
+    ErrorProgram,
+    Execute,
+    Function,
+    If,
+    Loop,
+    PrintTensor,
+    Program,
+    Repeat,
+    RepeatWhile,
+    RepeatWhileTrue,
+    StreamCopy,
+    Switch,
+    Sync,
+    SyncType,
+    TensorCopy,
+    WriteUndef,
+    children_first,
+)
+from poplite.program.function import FunctionCall
+
+NO_CASE = "no case of the Switch matches"
+"""What a Switch says that stops where no case matches."""
+
+
+class Op(IntEnum):
+    """What a node does; `a` and `b` are in brackets."""
+
+    SEQUENCE = 0
+    EXECUTE = 1
+    """(compute set, tensor of the result or none)"""
+    COPY = 2
+    """(source, destination)"""
+    FROM_HOST = 3
+    """(stream, destination)"""
+    TO_HOST = 4
+    """(stream, source)"""
+    REPEAT = 5
+    """(count)"""
+    WHILE_TRUE = 6
+    """(predicate); condition and body"""
+    WHILE_FALSE = 7
+    LOOP = 8
+    IF = 9
+    """(predicate); both bodies"""
+    SWITCH = 10
+    """(control, first of its cases); the default, then the cases"""
+    CALL = 11
+    """(function)"""
+    ABORT = 12
+    """(text)"""
+    ABORT_ON = 13
+    """(predicate, text)"""
+    ERROR = 14
+    """(text, tensor)"""
+    SYNC = 15
+    """(0 internal, 1 external, 2 global)"""
+    WRITE_UNDEF = 16
+    """(tensor)"""
+
+
+class ProgramColumns:
+    """Writes down programs.
+
+    Args:
+        stream_of: the number of a stream, or of the one that carries what a program prints.
+    """
+
+    def __init__(
+        self,
+        stream_of: Callable[[DataStream | PrintTensor], int],
+        texts: Texts,
+        edges: EdgesTable,
+    ) -> None:
+        self._stream_of, self._texts, self._edges = stream_of, texts, edges
+        self._compute_sets: dict[ComputeSet, tuple[int, Sequence[CopiedInput]]] = {}
+        self._numbers: dict[Program, int] = {}
+        self._functions: dict[Function, int] = {}
+        self._columns: defaultdict[str, list[int]] = defaultdict(list)
+
+    def add_compute_set(
+        self, compute_set: ComputeSet, number: int, copied: Sequence[CopiedInput]
+    ) -> None:
+        """Note the number of a compute set, and what is copied before it runs."""
+        self._compute_sets[compute_set] = number, copied
+
+    def add(self, name: str, program: Program) -> None:
+        """Write down a program under its name."""
+        for node in children_first(program):
+            if node not in self._numbers:
+                self._numbers[node] = self._node(node)
+        self._columns["program.name"].append(self._texts.number(name))
+        self._columns["program.root"].append(self._numbers[program])
+
+    def columns(self) -> dict[str, Sequence[int]]:
+        """Return the columns of all programs."""
+        names = (
+            "node.op node.a node.b node.children_end child case.value program.name program.root "
+            "function.name function.root"
+        )
+        return {name: self._columns[name] for name in names.split()}
+
+    def _node(self, node: Program) -> int:
+        match node:
+            case FunctionCall(function=function):
+                return self._add(Op.CALL, self._function(function))
+            case Execute():
+                return self._execute(node)
+            case TensorCopy():
+                return self._add(Op.COPY, self._of(node.source), self._of(node.destination))
+            case StreamCopy(source=Tensor() as source, stream=stream):
+                return self._add(Op.TO_HOST, self._stream_of(stream), self._of(source))
+            case StreamCopy(destination=Tensor() as destination, stream=stream):
+                return self._add(Op.FROM_HOST, self._stream_of(stream), self._of(destination))
+            case PrintTensor(tensor=tensor):
+                return self._add(Op.TO_HOST, self._stream_of(node), self._of(tensor))
+            case Repeat(count=count):
+                return self._add(Op.REPEAT, count, parts=node.children)
+            case RepeatWhile(predicate=predicate):
+                op = Op.WHILE_TRUE if isinstance(node, RepeatWhileTrue) else Op.WHILE_FALSE
+                return self._add(op, self._of(predicate), parts=node.children)
+            case Loop():
+                return self._add(Op.LOOP, parts=node.children)
+            case If(predicate=predicate):
+                return self._add(Op.IF, self._of(predicate), parts=node.children)
+            case Switch():
+                return self._switch(node)
+            case Abort(message=message):
+                return self._add(Op.ABORT, self._texts.number(message))
+            case AbortOnCondition(predicate=predicate, message=message):
+                number = self._texts.number(message)
+                return self._add(Op.ABORT_ON, self._of(predicate), number)
+            case ErrorProgram(message=message, debug_tensor=tensor):
+                return self._add(Op.ERROR, self._texts.number(message), self._of(tensor))
+            case Sync(sync_type=sync_type):
+                return self._add(Op.SYNC, list(SyncType).index(sync_type))
+            case WriteUndef(tensor=tensor):
+                return self._add(Op.WRITE_UNDEF, self._of(tensor))
+        return self._add(Op.SEQUENCE, parts=node.children)
+
+    def _execute(self, node: Execute) -> int:
+        result = NONE if node.result is None else self._of(node.result)
+        number, copied = self._compute_sets[node.compute_set]
+        add = self._edges.add
+        copies = [self._add(Op.COPY, add(each.taken), add(each.destination)) for each in copied]
+        execute = self._add(Op.EXECUTE, number, result)
+        return self._add(Op.SEQUENCE, numbers=[*copies, execute]) if copies else execute
+
+    def _switch(self, node: Switch) -> int:
+        cases = node.cases
+        if node.unmatched == "default":
+            default = self._numbers[node.default]
+        else:
+            default = self._add(Op.ABORT, self._texts.number(NO_CASE))
+        first = len(self._columns["case.value"])
+        self._columns["case.value"] += cases.keys()
+        bodies = [self._numbers[each] for each in cases.values()]
+        return self._add(Op.SWITCH, self._of(node.control), first, numbers=[default, *bodies])
+
+    def _function(self, function: Function) -> int:
+        if function not in self._functions:
+            self._functions[function] = len(self._functions)
+            self._columns["function.name"].append(self._texts.number(function.name))
+            self._columns["function.root"].append(self._numbers[function.program])
+        return self._functions[function]
+
+    def _of(self, tensor: Tensor) -> int:
+        return self._edges.tensor(tensor.view)
+
+    def _add(
+        self,
+        op: Op,
+        a: int = 0,
+        b: int = 0,
+        parts: Sequence[Program] = (),
+        numbers: Sequence[int] = (),
+    ) -> int:
+        self._columns["child"] += [*numbers, *(self._numbers[part] for part in parts)]
+        row = {"op": op, "a": a, "b": b, "children_end": len(self._columns["child"])}
+        for name, number in row.items():
+            self._columns[f"node.{name}"].append(number)
+        return len(self._columns["node.op"]) - 1

@@ -1,0 +1,231 @@
+"""The host program, built against the stand-in of Poplar, and talked to as a device does.
+
+    sdk/bin/popc    codelets to a library that the stand-in loads
+    sdk/include     the stand-in's headers
+    sdk/lib         libpoplar.so, which records and executes
+
+Both are built once for equal texts, in pytest's cache folder.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import mmap
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from helpers.codelets import EXACT, STAND_IN, WARNINGS, compiler
+from poplite.ipu.tables import Place, Tables
+
+FLAGS = ("-std=c++17", "-O1", *WARNINGS, "-Wno-init-list-lifetime")
+
+Answer = Callable[[str, npt.NDArray[Any]], bool]
+"""What the other side does for a stream: it fills or takes a block, and says whether to go on."""
+
+
+def host_text() -> str:
+    """Return the text of the host program."""
+    return files("poplite.ipu").joinpath("host", "host.cpp").read_text(encoding="utf-8")
+
+
+def stand_in_sdk(cache: Path) -> Path:
+    """Return the root of an SDK that is the stand-in; built where it is not there yet."""
+    sources = sorted(each for each in STAND_IN.rglob("*") if each.is_file())
+    key = _key(each.read_text(encoding="utf-8") for each in sources)
+    root = cache / f"stand_in_{key}"
+    if not root.exists():
+        made = cache / f"stand_in_{key}_{os.getpid()}"
+        for folder in ("bin", "lib"):
+            (made / folder).mkdir(parents=True, exist_ok=True)
+        shutil.copytree(STAND_IN, made / "include")
+        (made / "bin" / "popc").symlink_to("../include/popc")
+        models = sorted(map(str, (STAND_IN / "model").glob("*.cpp")))
+        library = made / "lib" / "libpoplar.so"
+        _run(
+            [
+                compiler(),
+                *FLAGS,
+                "-shared",
+                "-fPIC",
+                "-I",
+                str(STAND_IN),
+                *models,
+                "-o",
+                library,
+                "-ldl",
+            ]
+        )
+        _put(made, root)
+    return root
+
+
+def host_binary(cache: Path, flags: tuple[str, ...] = ()) -> Path:
+    """Return the host program, compiled for the stand-in."""
+    sdk = stand_in_sdk(cache)
+    binary = cache / f"host_{_key([host_text(), sdk.name, *flags])}"
+    if not binary.exists():
+        source = cache / f"{binary.name}_{os.getpid()}.cpp"
+        source.write_text(host_text(), encoding="utf-8")
+        made = source.with_suffix("")
+        library = str(sdk / "lib")
+        command = [compiler(), *FLAGS, *flags, "-I", str(sdk / "include"), str(source), "-o", made]
+        _run([*command, "-L", library, "-lpoplar", f"-Wl,-rpath,{library}"])
+        source.unlink()
+        _put(made, binary)
+    return binary
+
+
+def library_of(tables: Tables, cache: Path, flags: tuple[str, ...] = EXACT) -> Path:
+    """Return the codelets of tables as a library that the stand-in loads."""
+    sdk = stand_in_sdk(cache)
+    library = cache / f"codelets_{_key([tables.codelets.text, sdk.name, *flags])}.gp"
+    if not library.exists():
+        source = cache / f"{library.stem}_{os.getpid()}.cpp"
+        source.write_text(tables.codelets.text, encoding="utf-8")
+        made = source.with_suffix(".gp")
+        _run([sdk / "bin" / "popc", *flags, source, "-o", made])
+        source.unlink()
+        _put(made, library)
+    return library
+
+
+class Session:
+    """A host program that runs tables.
+
+    Attributes:
+        recorded: what the stand-in recorded, once it has started.
+    """
+
+    def __init__(
+        self, process: int, ends: tuple[int, int], tables: Tables, block: mmap.mmap
+    ) -> None:
+        self._process, self.tables, self._block = process, tables, block
+        self.recorded: Any = None
+        self._to, self._from = os.fdopen(ends[0], "w"), os.fdopen(ends[1], "rb")
+
+    def ask(self, command: str, answer: Answer = lambda name, block: False) -> str:
+        """Return the last reply to a command; `answer` serves its streams."""
+        self._say(command)
+        while True:
+            reply = self._from.readline().decode().removesuffix("\n")
+            word, _, rest = reply.partition(" ")
+            if word not in ("fetch", "sink"):
+                break
+            block = self._view(self.tables.streams[rest])
+            self._say("ok" if answer(rest, block) else "stop")
+        if word == "error":
+            reply += ": " + self._from.read(int(rest.split(" ")[1])).decode()
+        return reply
+
+    def read(self, handle: str) -> npt.NDArray[Any]:
+        """Return what is behind a handle."""
+        assert self.ask(f"read {handle}") == "ok"
+        return self._view(self.tables.reads[handle]).copy()
+
+    def write(self, handle: str, values: npt.ArrayLike) -> None:
+        """Write what is behind a handle."""
+        self._view(self.tables.writes[handle])[...] = values
+        assert self.ask(f"write {handle}") == "ok"
+
+    def _view(self, place: Place) -> npt.NDArray[Any]:
+        flat = np.frombuffer(
+            self._block, place.element_type.dtype, place.num_elements, place.offset
+        )
+        return flat.reshape(place.shape)
+
+    def _say(self, line: str) -> None:
+        self._to.write(f"{line}\n")
+        self._to.flush()
+
+    def end(self) -> int:
+        """Let the program end, and return its status."""
+        self._to.close()
+        self._from.close()
+        return os.waitstatus_to_exitcode(os.waitpid(self._process, 0)[1])
+
+
+@contextmanager
+def session(
+    tables: Tables,
+    cache: Path,
+    folder: Path,
+    *,
+    device: str = "hardware",
+    environment: Mapping[str, str] | None = None,
+    flags: tuple[str, ...] = (),
+) -> Iterator[Session]:
+    """Start the host program on tables; its files are in a folder."""
+    tables.write(folder / "tables.bin")
+    mapping = folder / "mapping"
+    mapping.write_bytes(bytes(tables.mapping_bytes))
+    with mapping.open("r+b") as file:
+        block = mmap.mmap(file.fileno(), 0)
+    words = [host_binary(cache, flags), folder / "tables.bin", library_of(tables, cache), mapping]
+    commands, replies = _pipe(), _pipe()
+    process = os.posix_spawn(
+        words[0],
+        [*map(str, words), "--device", device],
+        {**os.environ, **(environment or {})},
+        file_actions=[
+            (os.POSIX_SPAWN_DUP2, commands[0], 3),
+            (os.POSIX_SPAWN_DUP2, replies[1], 4),
+        ],
+    )
+    os.close(commands[0])
+    os.close(replies[1])
+    made = Session(process, (commands[1], replies[0]), tables, block)
+    try:
+        yield made
+    finally:
+        status = made.end()
+    assert status == 0
+
+
+def _pipe() -> tuple[int, int]:
+    """Return a pipe whose ends are above those that the host program has."""
+    low = os.pipe()
+    ends = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in low]
+    for end in low:
+        os.close(end)
+    return ends[0], ends[1]
+
+
+@contextmanager
+def recorded(
+    tables: Tables, cache: Path, folder: Path, flags: tuple[str, ...] = ()
+) -> Iterator[tuple[Session, Any]]:
+    """Start the host program, and read what the stand-in recorded."""
+    path = folder / "recorded.json"
+    environment = {"STAND_IN_RECORD": str(path)}
+    with session(tables, cache, folder, environment=environment, flags=flags) as made:
+        reply = made.ask("start")
+        assert reply.startswith("ready "), reply
+        yield made, json.loads(path.read_text(encoding="utf-8"))
+
+
+def _key(texts: Iterable[str]) -> str:
+    return hashlib.sha256("\0".join([compiler(), *texts]).encode()).hexdigest()[:16]
+
+
+def _run(command: list[Any]) -> None:
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:4000]
+
+
+def _put(made: Path, at: Path) -> None:
+    """Give a thing its name; another process may have been faster."""
+    try:
+        made.rename(at)
+    except OSError:
+        shutil.rmtree(made)

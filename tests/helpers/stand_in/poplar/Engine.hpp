@@ -1,0 +1,34 @@
+// A stand-in for Poplar's engines, which run what a graph recorded.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include <poplar/ArrayRef.hpp>
+#include <poplar/Device.hpp>
+#include <poplar/Graph.hpp>
+#include <poplar/Program.hpp>
+
+namespace stand_in {
+class Interpreter;
+}
+
+namespace poplar {
+
+class Engine {
+public:
+  Engine(const Graph &graph, ArrayRef<program::Program> progs);
+  ~Engine();
+  void load(const Device &device);
+  void run(unsigned prog = 0);
+  void stop();
+  void writeTensor(StringRef handle, const void *buf, const void *bufEnd);
+  void readTensor(StringRef handle, void *buf, void *bufEnd);
+  void connectStreamToCallback(StringRef handle, const std::function<void(void *)> &callback);
+
+private:
+  std::unique_ptr<stand_in::Interpreter> interpreter;
+};
+
+} // namespace poplar

@@ -1,0 +1,25 @@
+"""Host programs beside engines, for the tests of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from helpers.mirrored import Mirrors
+
+
+@pytest.fixture(scope="session")
+def host_cache(request: pytest.FixtureRequest) -> Path:
+    """Return where compiled host programs and codelets are kept between runs of the tests."""
+    assert request.config.cache is not None
+    return Path(request.config.cache.mkdir("poplite_host"))
+
+
+@pytest.fixture
+def mirrors(host_cache: Path, tmp_path: Path) -> Iterator[Mirrors]:
+    """Return what makes engines with a host program beside each."""
+    with ExitStack() as stack:
+        yield Mirrors(host_cache, tmp_path, stack)
