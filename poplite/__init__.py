@@ -26,6 +26,7 @@ from poplite.errors import (
     ConstantRemappedWarning as ConstantRemappedWarning,
     ControlProgramError as ControlProgramError,
     CopyError as CopyError,
+    DeviceRuntimeError as DeviceRuntimeError,
     DuplicateAxisError as DuplicateAxisError,
     ElementTypeError as ElementTypeError,
     EmptyComputeSetWarning as EmptyComputeSetWarning,

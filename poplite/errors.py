@@ -229,6 +229,12 @@ class ApplicationRuntimeError(PopliteError, RuntimeError):
     poplar = "application_runtime_error"
 
 
+class DeviceRuntimeError(PopliteError, RuntimeError):
+    """A device, or the process that drives it, failed."""
+
+    poplar = "system_runtime_error"
+
+
 class ErrorCode(Enum):
     """What went wrong on a tile, by Poplar's names."""
 

@@ -12,6 +12,7 @@ from poplite.errors import FileLoadError
 from poplite.files import replacing
 from poplite.report.compilation import Compilation
 from poplite.report.execution import Execution
+from poplite.report.measured import Measured
 from poplite.source import here
 from poplite.text import amount
 
@@ -56,6 +57,7 @@ class Report(Displayed):
         instrumentation: what was looked at.
         order: what ran in which order, where that was recorded: positions in `Execution.steps`,
             and how often each ran in a row.
+        measured: what runs on a device took, by program; steps and cycles are the model's.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -73,6 +75,7 @@ class Report(Displayed):
     execution: Execution
     instrumentation: Instrumentation
     order: tuple[tuple[int, int], ...] = ()
+    measured: tuple[Measured, ...] = ()
 
     @property
     def insights(self) -> Insights:

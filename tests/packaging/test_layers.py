@@ -125,6 +125,8 @@ LOADED_BY_NAME = {
     "display": "pictures of notebooks",
     "executable.file.vertex_classes": "the vertex library, where files name classes of it",
     "graph": "names that the package hands out",
+    "ipu": "names that the package hands out",
+    "ipu.building.host_text": "the folder of the host program",
     "ipu.codelets.file_text": "the folder of texts in C++",
     "jit.native": "what compiles a kernel, in any process",
     "simulator.codegen.driver": "what compiles a driver, in any process",

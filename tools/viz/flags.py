@@ -39,6 +39,14 @@ def add_picture(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> N
     add_output(parser, formats=formats)
 
 
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Add the target, and the arguments that its callable gets; `load_target` reads them."""
+    parser.add_argument(
+        "target", metavar="TARGET", type=_target, help="file.py:callable or module:callable"
+    )
+    add_given(parser)
+
+
 def add_report(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:
     """Add what a picture of a report takes: the target or saved file, where to write, and how.
 
