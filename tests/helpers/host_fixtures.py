@@ -1,14 +1,16 @@
-"""Host programs beside engines, for the tests of this folder."""
+"""Fixtures of host programs for real IPUs, beside engines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from helpers.mirrored import Mirrors
+if TYPE_CHECKING:
+    from helpers.mirrored import Mirrors
 
 
 @pytest.fixture(scope="session")
@@ -21,5 +23,7 @@ def host_cache(request: pytest.FixtureRequest) -> Path:
 @pytest.fixture
 def mirrors(host_cache: Path, tmp_path: Path) -> Iterator[Mirrors]:
     """Return what makes engines with a host program beside each."""
+    from helpers.mirrored import Mirrors  # few tests need it
+
     with ExitStack() as stack:
         yield Mirrors(host_cache, tmp_path, stack)
