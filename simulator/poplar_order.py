@@ -50,19 +50,31 @@ def compileGraph(
     return executable
 
 
-def readTensor(engine: Engine, tensor: Tensor | str, array: Array | None = None) -> Array:
+def readTensor(
+    engine: Engine,
+    tensor: Tensor | str,
+    array: Array | None = None,
+    *,
+    replica: int | None = None,
+) -> Array:
     """C++ spelling of `read`; an array that is given is filled, and returned."""
-    return _filled(engine.read(tensor), array, "readTensor")
+    return _filled(engine.read(tensor, replica=replica), array, "readTensor")
 
 
-def writeTensor(engine: Engine, tensor: Tensor | str, array: npt.ArrayLike) -> None:
+def writeTensor(
+    engine: Engine,
+    tensor: Tensor | str,
+    array: npt.ArrayLike,
+    *,
+    replica: int | None = None,
+) -> None:
     """C++ spelling of `write`; the array of a handle or tensor may be flat, as memory is."""
     handles = engine.executable.host_writes
     place = handles.get(tensor) if isinstance(tensor, str) else tensor
     values = np.asarray(array)
     if place is not None and values.ndim == 1 and values.size == math.prod(place.shape):
         values = values.reshape(place.shape)
-    engine.write(tensor, values)
+    engine.write(tensor, values, replica=replica)
 
 
 def copyFromRemoteBuffer(

@@ -37,7 +37,7 @@ from poplite.report.memory import Held, Memory, MemoryStep
 from poplite.report.per_tile import LateSequence, LazySequence, PerTile
 from poplite.report.program_tree import Programs
 from poplite.report.report import Instrumentation, Report
-from poplite.report.trace import Trace
+from poplite.report.traces.trace import Trace
 from poplite.simulator.accounts.accesses import accesses_of, variables_of
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.accounts.program_tree import planned_counts, program_trees

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from poplite.tools.viz.flags import (
     SAVED,
     Commands,
-    add_given,
+    add_arguments_of_target,
     add_output,
     add_program,
     add_run,
@@ -58,7 +58,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--top", metavar="N", type=count, default=20, help="changes of one kind (default: 20)"
     )
-    add_given(parser)
+    add_arguments_of_target(parser)
     add_program(parser)
     add_vertices(parser)
     add_output(parser, formats=("txt", "md", "html", "json"))
