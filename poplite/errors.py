@@ -18,7 +18,7 @@ import difflib
 import warnings
 from collections.abc import Iterable, Sequence
 from enum import Enum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from poplite.source import SourceLocation, here
 
@@ -145,6 +145,12 @@ class VertexCompileError(PopliteError, TypeError):
     poplar = "graph_program_compilation_error"
 
 
+class UnknownVertexType(ElementTypeError):
+    """What should be a vertex class is none."""
+
+    poplar = "unknown_vertex_type"
+
+
 class UnknownField(PopliteError, AttributeError):
     """A vertex has no field of that name."""
 
@@ -185,6 +191,12 @@ class ControlProgramError(PopliteError, ValueError):
     """A program tree is malformed, or is run wrongly."""
 
     poplar = "control_program_error"
+
+
+class ProfilingDisabled(ControlProgramError):
+    """A report, a trace or a cycle counter is asked for cycles or memory that are not modelled."""
+
+    poplar = "profiling_disabled"
 
 
 class GraphRecursionError(PopliteError, RecursionError):
@@ -272,10 +284,20 @@ class UnknownName(PopliteError, LookupError):
     poplar = "symbol_error"
 
 
+class AbsentMember(PopliteError, AttributeError):
+    """Something of Poplar's API was asked for that poplite does not have."""
+
+
 class InvalidOption(PopliteError, ValueError):
     """An option has an unknown name, or a value it cannot take."""
 
     poplar = "invalid_option"
+
+
+class ParseError(InvalidOption):
+    """A text of options cannot be read."""
+
+    poplar = "parse_error"
 
 
 class CopyError(PopliteError, TypeError):
@@ -388,6 +410,35 @@ def listed(faults: Sequence[str], noun: str) -> str:
     shown = list(faults[:SHOWN_FAULTS])
     more = len(faults) - len(shown)
     return "\n".join([*shown, f"... and {more:,} more {noun}"] if more else shown)
+
+
+class Absent:
+    """A member of one of Poplar's classes that poplite does not have.
+
+    Args:
+        reason: why it makes no sense here, as a sentence without a full stop.
+        instead: what to write instead, if anything.
+
+    Raises:
+        AbsentMember: when it is looked up, in an object or in the class.
+
+    >>> class Engine:
+    ...     reset = Absent("there is no device")
+    >>> Engine().reset
+    Traceback (most recent call last):
+    poplite.errors.AbsentMember: poplite has no Engine.reset  (...)
+      there is no device
+    """
+
+    def __init__(self, reason: str, instead: str = "") -> None:
+        self.reason, self.instead = reason, instead
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = f"{owner.__name__}.{name}"
+
+    def __get__(self, instance: object, owner: type | None = None) -> NoReturn:
+        what = f"poplite has no {self.name}"
+        raise AbsentMember(what, at=here(), found=self.reason, fix=self.instead)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from poplite.report.report import Report
-    from poplite.report.trace import Trace
+    from poplite.report.traces.trace import Trace
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,17 +20,23 @@ from poplite.compile.compiler import Programs
 from poplite.compile.garbage import no_collection
 from poplite.compile.interpreting import Interpret
 from poplite.compile.options import Faster
+from poplite.errors import Absent
 from poplite.executable.executable import Checks, Executable
 from poplite.graph.graph import Graph
 from poplite.graph.host.streams import StreamCallback
 from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.tensor.tensor import Tensor
+from poplite.machine.device import Device as PoplarDevice
+from poplite.machine.option_flags import checked_runtime_options
 from poplite.machine.replicas import tiles_text
 from poplite.program import Program
+from poplite.simulator import poplar_order
 from poplite.simulator.device import Device, Setup
 from poplite.simulator.engine_arguments import (
+    check_loadable,
     checked_device,
     checked_seed,
+    is_options,
     no_engine,
     options_of,
     source_of,
@@ -45,7 +51,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from poplite.report.report import Report
-    from poplite.report.trace import Trace
+    from poplite.report.traces.trace import Trace
 
 
 @refuse_copies("engine.executable.save(path), and pl.Engine(pl.Executable.load(path)) elsewhere")
@@ -59,6 +65,8 @@ class Engine:
             from a file. An engine made from an executable knows no tensors: hosts reach its data
             by handles and streams.
         program: for a graph one program, several in a list, or named ones in a dictionary.
+        options: more options by name, see docs/options.md; the environment variable
+            POPLITE_ENGINE_OPTIONS, a JSON object, overrides all.
         checks: "strict" finds indices out of range, reads of what nothing has written, outputs
             left unwritten and races of workers while running, and leaves memory as it was before
             a vertex that stopped; "fast" finds indices out of range, after which memory is
@@ -73,8 +81,6 @@ class Engine:
         progress: show on standard error what is being done. Without it only compiling is
             shown, when it takes longer than a second.
         seed: seed of stochastic rounding, from 0 to 2**63 - 1.
-        options: more options by name, see docs/options.md; the environment variable
-            POPLITE_ENGINE_OPTIONS, a JSON object, overrides all.
         state: an engine of the same graph, whose variables and rows of remote buffers this one
             begins with; variables that it does not know, and constants, have their initial values.
             What it has connected to streams is not taken over.
@@ -97,17 +103,20 @@ class Engine:
     def __init__(
         self,
         graph: Graph | Executable,
-        program: Programs | None = None,
+        program: Programs | Mapping[str, object] | None = None,
+        options: Mapping[str, object] | None = None,
         *,
         checks: Checks | None = None,
         interpret: bool | Collection[str | type[Vertex]] = False,
         faster: Faster = True,
         progress: bool = False,
         seed: int = 0,
-        options: Mapping[str, object] | None = None,
         state: Engine | None = None,
         device: Device | None = None,
     ) -> None:
+        programs: Any = program  # checked by source_of
+        if isinstance(graph, Executable) and is_options(programs):
+            programs, options = None, programs  # as in Poplar, options follow an executable
         arguments: dict[str, Any] = {"checks": checks, "interpret": interpret, "faster": faster}
         arguments |= {"progress": progress, "seed": seed}
         device = Simulator() if device is None else checked_device(device)
@@ -116,7 +125,7 @@ class Engine:
         with no_collection(), bar_of as bar:
             bar.note("checking and lowering")
             seed = checked_seed(asked.seed)
-            self._source = source_of(graph, program, asked, options)
+            self._source = source_of(graph, programs, asked, options)
             self._executable = self._source.executable
             self._options = asked.engine_only()
             self.checks: Checks = self._executable.checks
@@ -177,15 +186,20 @@ class Engine:
         """What the engine runs, without its memory: it can be saved, and make other engines."""
         return self._executable
 
-    def load(self) -> None:
+    def load(self, device: PoplarDevice | None = None) -> None:
         """Begin anew: restore memory to its state when the engine was made.
 
         Variables have their initial values again, rows of remote buffers are zero, streams begin
         with the first block of their arrays, and blocks that callbacks prefetched are dropped.
         Connections remain, and the report goes on counting.
 
+        Args:
+            device: as in Poplar, an attached device of the machine that the graph is for; nothing
+                depends on it.
+
         Raises:
             ControlProgramError: while a program runs.
+            InvalidMachineModel: for a device of another machine, or one that is not attached.
 
         >>> from poplite.graph import Graph
         >>> from poplite.program import Sequence
@@ -197,6 +211,8 @@ class Engine:
         >>> engine.read(x)
         array([1, 2], dtype=int32)
         """
+        if device is not None:
+            check_loadable(device, self._executable)
         self._loaded.load()
 
     def __repr__(self) -> str:
@@ -207,7 +223,14 @@ class Engine:
 
     # -- running -----------------------------------------------------------------------------
 
-    def run(self, program: str | int = 0, *, progress: bool = False) -> None:
+    def run(
+        self,
+        program: str | int = 0,
+        debug_name: str = "",
+        runtime_options: Mapping[str, object] | None = None,
+        *,
+        progress: bool = False,
+    ) -> None:
         """Run a program to its end, or until `stop`.
 
         Ctrl-C ends it early, and the engine remains usable. A compute set that was interrupted
@@ -217,6 +240,8 @@ class Engine:
 
         Args:
             program: its name, or its position.
+            debug_name: as in Poplar; it has no effect.
+            runtime_options: as in Poplar, see `RuntimeOptions`; none has an effect.
             progress: show on standard error how many steps have run.
 
         Raises:
@@ -228,7 +253,9 @@ class Engine:
             ApplicationRuntimeError: when a vertex raises an exception, or the program stops itself
                 with an error.
             ControlProgramError: when the engine is running already.
+            InvalidOption: for an option of a run that Poplar does not have.
         """
+        checked_runtime_options(runtime_options)
         self._loaded.run(program, progress=progress)
 
     def stop(self) -> None:
@@ -510,12 +537,32 @@ class Engine:
 
     # -- C++ spelling ------------------------------------------------------------------------
 
-    readTensor = read
-    writeTensor = write
+    readTensor = poplar_order.readTensor
+    writeTensor = poplar_order.writeTensor
     listStreams = list_streams
     connectStream = connect_stream
-    connectStreamToCallback = connect_stream_to_callback
-    connectHostFunction = connect_host_function
+    connectStreamToCallback = poplar_order.connectStreamToCallback
+    connectHostFunction = poplar_order.connectHostFunction
     copyToRemoteBuffer = copy_to_remote_buffer
-    copyFromRemoteBuffer = copy_from_remote_buffer
+    copyFromRemoteBuffer = poplar_order.copyFromRemoteBuffer
     getReport = report
+    prepare = poplar_order.prepare
+    deploy = poplar_order.deploy
+    loadAndRun = poplar_order.loadAndRun
+    getEngineOptions = poplar_order.getEngineOptions
+    getTimeStamp = poplar_order.getTimeStamp
+    reportTiming = poplar_order.reportTiming
+    printProfileSummary = poplar_order.printProfileSummary
+    enableExecutionProfiling = poplar_order.enableExecutionProfiling
+    setPrintStream = poplar_order.setPrintStream
+    setPrintTensorStream = poplar_order.setPrintStream
+    disableExecutionProfiling = Absent(
+        "everything that runs is counted", "engine.report().diff(earlier_report)"
+    )
+    resetExecutionProfile = Absent(
+        "everything that runs is counted", "engine.report().diff(earlier_report)"
+    )
+    insertSimulatedError = Absent("the machine that is simulated has no faults")
+    eraseSimulatedError = Absent("the machine that is simulated has no faults")
+    clearSimulatedErrors = Absent("the machine that is simulated has no faults")
+    getSimulatedErrorLocations = Absent("the machine that is simulated has no faults")

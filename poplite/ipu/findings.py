@@ -56,10 +56,10 @@ def findings_text(findings: Sequence[Finding]) -> str:
 
 
 def findings_json(findings: Sequence[Finding]) -> str:
-    """Return findings as JSON, a list of objects.
+    r"""Return findings as JSON, a list of objects.
 
-    >>> print(findings_json([]), end="")
-    []
+    >>> findings_json([])
+    '[]\n'
     """
     rows = [
         {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from poplite.report.diff import ReportDiff
     from poplite.report.execution import ExecutionStep
     from poplite.report.findings import Insights
-    from poplite.report.trace import Trace
+    from poplite.report.traces.trace import Trace
 
 # Methods import what they need: an engine makes a report without it.
 
@@ -227,7 +227,7 @@ class Report(Displayed):
         >>> engine.report().with_order(trace).order
         ((0, 3), (1, 1), (2, 1))
         """
-        from poplite.report.trace import order_of
+        from poplite.report.traces.trace import order_of
 
         return replace(self, order=order_of(self.execution, trace))
 

@@ -129,7 +129,7 @@ class Version(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, help="print the version and exit")
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        """Print it."""
+        """Print it, and exit."""
         import poplite
 
         print(f"{parser.prog} {poplite.__version__}")

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from poplite.report.report import Report
-    from poplite.report.trace import Trace
+    from poplite.report.traces.trace import Trace
 
 FORMS = {"hardware": "on an IPU", "model": "on the IPU Model"}
 
