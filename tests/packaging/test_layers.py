@@ -129,7 +129,6 @@ LOADED_BY_NAME = {
     "ipu.building.host_text": "the folder of the host program",
     "ipu.export_files": "the folder of texts of an export",
     "ipu.codelets.file_text": "the folder of texts in C++",
-    "ipu.export_files": "the folder of the host program",
     "jit.native": "what compiles a kernel, in any process",
     "simulator.codegen.driver": "what compiles a driver, in any process",
     "simulator.compiled_parts": "where the engine's own kernels are",
