@@ -52,6 +52,7 @@ SHELL_COMMANDS = {
     ".venv/bin/poplite-viz report examples/photo.py:build -o report.html": (
         "tests/docs/test_viz_commands.py"
     ),
+    "poplite export examples/heat.py:build exported": "tests/cli/test_poplite_command.py",
     ".venv/bin/pip install -e '.[dev]'": ".ci/run",
     ".venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy": ".ci/run",
     ".venv/bin/python benchmarks/engine.py": "tests/examples/test_benchmarks.py",
