@@ -50,22 +50,12 @@ def stand_in_sdk(cache: Path) -> Path:
             (made / folder).mkdir(parents=True, exist_ok=True)
         shutil.copytree(STAND_IN, made / "include")
         (made / "bin" / "popc").symlink_to("../include/popc")
-        models = sorted(map(str, (STAND_IN / "model").glob("*.cpp")))
+        models = sorted(each.name for each in (STAND_IN / "model").glob("*.cpp"))
+        whole = made / "include" / "model" / "whole.cpp"  # one unit reads the headers once
+        whole.write_text("".join(f'#include "{name}"\n' for name in models), encoding="utf-8")
         library = made / "lib" / "libpoplar.so"
-        _run(
-            [
-                compiler(),
-                *FLAGS,
-                "-shared",
-                "-fPIC",
-                "-I",
-                str(STAND_IN),
-                *models,
-                "-o",
-                library,
-                "-ldl",
-            ]
-        )
+        shared = ["-shared", "-fPIC", "-I", str(STAND_IN), whole, "-o", library, "-ldl"]
+        _run([compiler(), *FLAGS, *shared])
         _put(made, root)
     return root
 
