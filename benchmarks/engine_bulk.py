@@ -181,7 +181,8 @@ def memory_row(count: int, form: str, sums: tuple[Any, ...], target: float) -> R
     gc.collect()
     after, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    data = engine._arena.bytes.nbytes
+    loaded: Any = engine._loaded
+    data = loaded.arena.bytes.nbytes
     name = f"memory of {count:,} vertices, {form}"
     return Row(name, (after - before - data) / count, "B each", "<=", target, [0.0], [0.0])
 

@@ -1,17 +1,25 @@
 """Every picture that poplite draws, of one small program: heat on a plate.
 
     python examples/gallery.py [FOLDER]
+    python examples/gallery.py --questions docs/pictures
 
 The pictures are written to FOLDER (`gallery` when left out) by the commands a user would
 type; `index.html` shows them all, on a light or a dark page as the reader's system is set.
 `notebook.html` holds what a notebook shows for each kind of object.
+
+With `--questions`, FOLDER gets the pictures of docs/viewing.md instead: the answer to each of its
+questions, of matvec.py, and `report-page.png`, which Chromium draws of the page of photo.py.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import shlex
+import shutil
 import sys
+import tempfile
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -56,6 +64,41 @@ PICTURES = (
     Picture("graph", ("graph",), ("txt", "svg", "json", "gv")),
     Picture("report", ("report",), ("txt", "html")),
 )
+
+MATVEC = str(Path(__file__).with_name("matvec.py")) + ":build"
+PHOTO = str(Path(__file__).with_name("photo.py")) + ":build"
+
+QUESTIONS: dict[str, tuple[str, ...]] = {
+    "fits": ("summary", "TARGET"),
+    "tile": ("tile", "SAVED", "5"),
+    "memory": ("memory", "SAVED", "--stack", "variable"),
+    "worst": ("tiles", "SAVED", "--by", "memory"),
+    "liveness": ("liveness", "SAVED"),
+    "steps": ("steps", "SAVED"),
+    "timeline": ("steps", "SAVED", "--timeline"),
+    "waited": ("tiles", "SAVED", "--by", "waited"),
+    "exchange": ("exchange", "SAVED"),
+    "report": ("report", "SAVED"),
+    "program": ("program", "TARGET", "--counts"),
+    "graph": ("graph", "TARGET", "--layout", "builtin"),
+    "tensor": ("tensor", "TARGET", "x"),
+    "regions": ("regions", "TARGET", "y", "--op", "reverse 0"),
+    "field": ("regions", "TARGET", "--field", "dots#3.x"),
+    "ops": ("ops", "SAVED"),
+    "diff": ("diff", "SAVED", "LATER"),
+    "checks": ("diff", "SAVED", "LATER", "--fail-if", "cycles>+5%"),
+    "script": ("tiles", "SAVED", "--by", "waited", "-f", "json"),
+}
+"""The commands that answer the questions of docs/viewing.md, by the names of their pictures."""
+
+AS_TEXT = ("ops", "diff", "checks", "script")
+"""Those whose command prints text: the picture shows its first lines."""
+
+MOST_LINES, MOST_LETTERS = 24, 92
+"""Of a picture of text."""
+
+VIEW = "#tab=memory&tile=1427"
+"""What the page of photo.py shows in its picture."""
 
 STYLE = """
 :root { color-scheme: light dark; }
@@ -118,14 +161,99 @@ def section(picture: Picture, folder: Path) -> str:
     )
 
 
+def draw_questions(folder: Path) -> list[str]:
+    """Write the picture of each question; return the names of the files."""
+    with tempfile.TemporaryDirectory() as place:
+        known = {"TARGET": MATVEC, "SAVED": f"{place}/base.json", "LATER": f"{place}/later.json"}
+        for name, split in (("SAVED", ()), ("LATER", ("--arg", "split=8"))):
+            poplite_viz(["report", MATVEC, *split, "-q", "-o", known[name]])
+        for name, command in QUESTIONS.items():
+            words = [known.get(word, word) for word in command]
+            if name in AS_TEXT:
+                shown = io.StringIO()
+                with contextlib.redirect_stdout(shown):
+                    code = poplite_viz([*words, "-q"])
+                shown_text = shown.getvalue().replace(f"{place}/", "")
+                (folder / f"{name}.svg").write_text(text_svg(shown_text), "utf-8")
+                failed = code not in (0, CHECK_FAILED)
+            else:
+                failed = poplite_viz([*words, "-q", "-o", str(folder / f"{name}.svg")]) != 0
+            if failed:
+                raise SystemExit(f"gallery: {name}.svg was not drawn")
+    return [f"{name}.svg" for name in QUESTIONS]
+
+
+CHECK_FAILED = 3
+"""The exit code of a check that fails, which is a picture too."""
+
+
+def text_svg(text: str) -> str:
+    """Return the first lines of a text as a picture."""
+    lines = text.splitlines()
+    shown = [
+        line if len(line) <= MOST_LETTERS else line[: MOST_LETTERS - 3] + "..." for line in lines
+    ]
+    if len(shown) > MOST_LINES:
+        shown = [*shown[: MOST_LINES - 1], f"... {len(lines) - MOST_LINES + 1:,} more lines"]
+    width, height = 20 + 8 * MOST_LETTERS, 20 + 18 * len(shown)
+    rows = "\n".join(
+        f'<text x="10" y="{24 + 18 * number}" xml:space="preserve">{escape(line)}</text>'
+        for number, line in enumerate(shown)
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}">\n'
+        "<style>text { font: 13px monospace; fill: #1b1f23 }\n"
+        "@media (prefers-color-scheme: dark) { text { fill: #e6e9ec } }</style>\n"
+        f"{rows}\n</svg>\n"
+    )
+
+
+def photograph(folder: Path) -> str:
+    """Have Chromium draw the page of photo.py; return what was written, or why nothing was."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        return f"{PAGE}: not drawn, as there is no chromium"
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        return f"{PAGE}: not drawn, as there is no playwright: pip install playwright"
+    with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
+        file = Path(place) / "report.html"
+        poplite_viz(["report", PHOTO, "-q", "-o", str(file)])
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        shown = browser.new_page(viewport={"width": 1280, "height": 800})
+        shown.goto(file.as_uri() + VIEW)
+        shown.wait_for_selector("main h2")
+        shown.screenshot(path=folder / PAGE)
+        browser.close()
+    with contextlib.suppress(ImportError):  # Pillow writes it in a third of the bytes
+        from PIL import Image
+
+        with Image.open(folder / PAGE) as picture:
+            picture.convert("RGB").quantize(128).save(folder / PAGE, optimize=True)
+    return f"{folder / PAGE}  {(folder / PAGE).stat().st_size:,} B"
+
+
+PAGE = "report-page.png"
+
+
 @one_line_errors
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Write every picture that poplite draws.")
     parser.add_argument("folder", metavar="FOLDER", nargs="?", default="gallery", type=Path)
-    folder: Path = parser.parse_args(argv).folder
+    parser.add_argument(
+        "--questions", action="store_true", help="the pictures of docs/viewing.md instead"
+    )
+    options = parser.parse_args(argv)
+    folder: Path = options.folder
 
     folder.mkdir(parents=True, exist_ok=True)
     check_folder(folder / "index.html")
+    if options.questions:
+        for name in draw_questions(folder):
+            print(f"{folder / name}  {(folder / name).stat().st_size:,} B")
+        print(photograph(folder))
+        return 0
     written = [name for picture in PICTURES for name in draw(picture, folder)]
     shown = [f"<h2><code>{escape(text)}</code></h2>\n{html}" for text, html in cells().items()]
     (folder / "notebook.html").write_text(page("In a notebook", shown), "utf-8")

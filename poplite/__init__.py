@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from poplite import errors
 from poplite.errors import (
+    AbsentMember as AbsentMember,
     ApplicationRuntimeError as ApplicationRuntimeError,
     AxisError as AxisError,
     AxisLengthError as AxisLengthError,
@@ -25,6 +26,7 @@ from poplite.errors import (
     ConstantRemappedWarning as ConstantRemappedWarning,
     ControlProgramError as ControlProgramError,
     CopyError as CopyError,
+    DeviceRuntimeError as DeviceRuntimeError,
     DuplicateAxisError as DuplicateAxisError,
     ElementTypeError as ElementTypeError,
     EmptyComputeSetWarning as EmptyComputeSetWarning,
@@ -45,8 +47,10 @@ from poplite.errors import (
     MissingAxisError as MissingAxisError,
     NeedsCopyError as NeedsCopyError,
     NoSizeSpecified as NoSizeSpecified,
+    ParseError as ParseError,
     PopliteError as PopliteError,
     PopliteWarning as PopliteWarning,
+    ProfilingDisabled as ProfilingDisabled,
     ReadOnlyError as ReadOnlyError,
     SizeOverflowError as SizeOverflowError,
     StreamConnectionError as StreamConnectionError,
@@ -58,6 +62,7 @@ from poplite.errors import (
     UninitializedWarning as UninitializedWarning,
     UnknownField as UnknownField,
     UnknownName as UnknownName,
+    UnknownVertexType as UnknownVertexType,
     UnsetLengthError as UnsetLengthError,
     UnwrittenOutputWarning as UnwrittenOutputWarning,
     VertexCompileError as VertexCompileError,
@@ -68,6 +73,9 @@ from poplite.errors import (
 if TYPE_CHECKING:
     from poplite import ipu as ipu, ops as ops
     from poplite.compile.compiler import compile_graph as compile_graph
+    from poplite.display import (
+        dump_program as dump_program,
+    )
     from poplite.executable.executable import Executable as Executable
     from poplite.expr.tree import Expr as Expr
     from poplite.graph.clone import (
@@ -104,6 +112,13 @@ if TYPE_CHECKING:
         near_square_grid as near_square_grid,
         spread as spread,
     )
+    from poplite.graph.poplar_order import (
+        FunctionBufferMappingType as FunctionBufferMappingType,
+        VariableMappingMethod as VariableMappingMethod,
+    )
+    from poplite.graph.serial import (
+        SerializationFormat as SerializationFormat,
+    )
     from poplite.graph.spreading import (
         map_by_weights as map_by_weights,
         map_like as map_like,
@@ -129,7 +144,31 @@ if TYPE_CHECKING:
         VariableInterval as VariableInterval,
         VarRegions as VarRegions,
     )
+    from poplite.machine.device import (
+        Device as Device,
+        DeviceManager as DeviceManager,
+        IPUModel as IPUModel,
+        RelativeSyncDelayType as RelativeSyncDelayType,
+    )
     from poplite.machine.floating_point import FloatingPointBehaviour as FloatingPointBehaviour
+    from poplite.machine.host_conversion import (
+        convert_from_quarter as convert_from_quarter,
+        convert_to_quarter as convert_to_quarter,
+        copy_device_half_to_float as copy_device_half_to_float,
+        copy_float_to_device_half as copy_float_to_device_half,
+        quarter_metadata_for as quarter_metadata_for,
+    )
+    from poplite.machine.option_flags import (
+        OptionFlags as OptionFlags,
+        RuntimeOptions as RuntimeOptions,
+        read_json as read_json,
+        read_json_from_env as read_json_from_env,
+    )
+    from poplite.machine.poplar_queries import (
+        IpuLinkConfiguration as IpuLinkConfiguration,
+        IpuLinkTopology as IpuLinkTopology,
+        TargetType as TargetType,
+    )
     from poplite.machine.target import Target as Target
     from poplite.ops.graph_function import graph_function as graph_function
     from poplite.ops.loop import counted_loop as counted_loop
@@ -174,6 +213,7 @@ if TYPE_CHECKING:
     from poplite.program.function import FunctionBuffer as FunctionBuffer
     from poplite.report import Report as Report
     from poplite.simulator.engine import Engine as Engine
+    from poplite.simulator.poplar_order import compileGraph as compileGraph
     from poplite.source import SourceLocation as SourceLocation
     from poplite.types import (
         BOOL as BOOL,
@@ -199,6 +239,8 @@ if TYPE_CHECKING:
     from poplite.vertex.from_source import vertex_from_source as vertex_from_source
     from poplite.vertex.layouts import (
         Layout as Layout,
+        ProfilerVectorLayout as ProfilerVectorLayout,
+        ProfilerVectorListLayout as ProfilerVectorListLayout,
         VectorLayout as VectorLayout,
         VectorListLayout as VectorListLayout,
     )
@@ -217,6 +259,36 @@ if TYPE_CHECKING:
     )
 
 __version__ = "0.1.0"
+
+
+def version_string() -> str:
+    """Return the version, as `__version__`.
+
+    >>> version_string().split(".")[0]
+    '0'
+    """
+    return __version__
+
+
+_SPELLINGS = {
+    "PrintTensorFmt": "PrintTensorFormat",
+    "VertexIntrospector": "VertexInstance",
+    "VariableRef": "Variable",
+    "copyDeviceHalfToDouble": "copy_device_half_to_float",
+    "copyDeviceHalfToFloat": "copy_device_half_to_float",
+    "copyDoubleToDeviceHalf": "copy_float_to_device_half",
+    "copyFloatToDeviceHalf": "copy_float_to_device_half",
+    "cycleCount": "cycle_count",
+    "cycleStamp": "cycle_stamp",
+    "dumpProgram": "dump_program",
+    "getAndModifyFloatingPointBehaviour": "get_and_modify_floating_point_behaviour",
+    "readJSON": "read_json",
+    "readJSONFromEnv": "read_json_from_env",
+    "setFloatingPointBehaviour": "set_floating_point_behaviour",
+    "setStochasticRounding": "set_stochastic_rounding",
+    "versionString": "version_string",
+}
+"""Poplar's names of functions and classes that have another one here."""
 
 _HOMES = {
     "compile.compiler": "compile_graph",
@@ -239,6 +311,14 @@ _HOMES = {
     "graph.tensor.rearrange": "TensorRearranger",
     "graph.tensor.tensor": "Tensor UpsampleMethod",
     "graph.tensor.variable_regions": "VarRegions VariableInterval",
+    "display": "dump_program",
+    "graph.poplar_order": "FunctionBufferMappingType VariableMappingMethod",
+    "graph.serial": "SerializationFormat",
+    "machine.device": "Device DeviceManager IPUModel RelativeSyncDelayType",
+    "machine.host_conversion": "convert_from_quarter convert_to_quarter "
+    "copy_device_half_to_float copy_float_to_device_half quarter_metadata_for",
+    "machine.option_flags": "OptionFlags RuntimeOptions read_json read_json_from_env",
+    "machine.poplar_queries": "IpuLinkConfiguration IpuLinkTopology TargetType",
     "machine.floating_point": "FloatingPointBehaviour",
     "machine.target": "Target",
     "ops.graph_function": "graph_function",
@@ -253,13 +333,15 @@ _HOMES = {
     "program.function": "FunctionBuffer",
     "report": "Report",
     "simulator.engine": "Engine",
+    "simulator.poplar_order": "compileGraph",
     "source": "SourceLocation",
     "types": "BOOL CHAR FLOAT HALF INT LONGLONG QUARTER QUARTER_METADATA SHORT SIGNED_CHAR "
     "UNSIGNED_CHAR UNSIGNED_INT UNSIGNED_LONGLONG UNSIGNED_SHORT ElementType QuarterFormat "
     "QuarterMetadata",
     "vertex.compute": "lanes",
     "vertex.faster": "faster",
-    "vertex.layouts": "Layout VectorLayout VectorListLayout",
+    "vertex.layouts": "Layout ProfilerVectorLayout ProfilerVectorListLayout VectorLayout "
+    "VectorListLayout",
     "vertex.from_source": "vertex_from_source",
     "vertex.vertex": "InOut Input MultiVertex Output State Vector Vertex",
     "view": "Interval Intervals",
@@ -270,13 +352,21 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 _ERRORS = [each for each in vars(errors).values() if isinstance(each, type)]
 
-__all__ = sorted([*_HOME, *(each.__name__ for each in _ERRORS if each.__name__ in globals())])
+__all__ = sorted(
+    ["version_string", *_HOME, *(each.__name__ for each in _ERRORS if each.__name__ in globals())]
+)
 
 
 def __getattr__(name: str) -> object:
     if name in ("ipu", "ops"):
         return import_module(f"poplite.{name}")
+    if name in _SPELLINGS:
+        return getattr(import_module(__name__), _SPELLINGS[name])
     if name not in _HOME:
+        absent = import_module("poplite.compat.absent_names").NAMES
+        if name in absent:
+            at, (reason, instead) = import_module("poplite.source").here(), absent[name]
+            raise AbsentMember(f"poplite has no pl.{name}", at=at, found=reason, fix=instead)
         raise AttributeError(f"module 'poplite' has no attribute '{name}'")
     value = getattr(import_module(f"poplite.{_HOME[name]}"), name)
     globals()[name] = value

@@ -17,10 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib import import_module
+from typing import TextIO
 
 _PICTURES = "poplite.viz.notebook"
 _DATAFLOW = "poplite.viz.dataflow.dot"
 _PAGE = "poplite.viz.page"
+_PROGRAM = "poplite.viz.program.text"
 
 
 class Displayed:
@@ -47,6 +49,26 @@ def dataflow_dot(graph: Displayed, programs: Iterable[Displayed]) -> str:
     """
     text: str = import_module(_DATAFLOW).programs_dot(graph, programs)
     return text
+
+
+def dump_program(graph: Displayed, program: Displayed, stream: TextIO) -> None:
+    """Write the steps of a program as text, as `poplite-viz program` shows them.
+
+    Args:
+        graph: the program's graph, as in Poplar; nothing depends on it.
+        program: what to write.
+        stream: a text file, open for writing.
+
+    >>> import sys
+    >>> import poplite as pl
+    >>> pl.dump_program(pl.Graph(), pl.Repeat(3, pl.Program()), sys.stdout)
+    program: 0 steps
+    <BLANKLINE>
+      step  program                                                   where
+            Repeat 3 times...
+              Program  empty...
+    """
+    stream.write(import_module(_PROGRAM).program_text(program))
 
 
 def report_page(report: Displayed, title: str) -> str:

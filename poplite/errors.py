@@ -18,7 +18,7 @@ import difflib
 import warnings
 from collections.abc import Iterable, Sequence
 from enum import Enum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from poplite.source import SourceLocation, here
 
@@ -145,6 +145,12 @@ class VertexCompileError(PopliteError, TypeError):
     poplar = "graph_program_compilation_error"
 
 
+class UnknownVertexType(ElementTypeError):
+    """What should be a vertex class is none."""
+
+    poplar = "unknown_vertex_type"
+
+
 class UnknownField(PopliteError, AttributeError):
     """A vertex has no field of that name."""
 
@@ -187,6 +193,12 @@ class ControlProgramError(PopliteError, ValueError):
     poplar = "control_program_error"
 
 
+class ProfilingDisabled(ControlProgramError):
+    """A report, a trace or a cycle counter is asked for cycles or memory that are not modelled."""
+
+    poplar = "profiling_disabled"
+
+
 class GraphRecursionError(PopliteError, RecursionError):
     """A function would call itself."""
 
@@ -215,6 +227,12 @@ class ApplicationRuntimeError(PopliteError, RuntimeError):
     """A vertex raised an exception while the program ran, or the program stopped itself."""
 
     poplar = "application_runtime_error"
+
+
+class DeviceRuntimeError(PopliteError, RuntimeError):
+    """A device, or the process that drives it, failed."""
+
+    poplar = "system_runtime_error"
 
 
 class ErrorCode(Enum):
@@ -266,10 +284,20 @@ class UnknownName(PopliteError, LookupError):
     poplar = "symbol_error"
 
 
+class AbsentMember(PopliteError, AttributeError):
+    """Something of Poplar's API was asked for that poplite does not have."""
+
+
 class InvalidOption(PopliteError, ValueError):
     """An option has an unknown name, or a value it cannot take."""
 
     poplar = "invalid_option"
+
+
+class ParseError(InvalidOption):
+    """A text of options cannot be read."""
+
+    poplar = "parse_error"
 
 
 class CopyError(PopliteError, TypeError):
@@ -382,6 +410,35 @@ def listed(faults: Sequence[str], noun: str) -> str:
     shown = list(faults[:SHOWN_FAULTS])
     more = len(faults) - len(shown)
     return "\n".join([*shown, f"... and {more:,} more {noun}"] if more else shown)
+
+
+class Absent:
+    """A member of one of Poplar's classes that poplite does not have.
+
+    Args:
+        reason: why it makes no sense here, as a sentence without a full stop.
+        instead: what to write instead, if anything.
+
+    Raises:
+        AbsentMember: when it is looked up, in an object or in the class.
+
+    >>> class Engine:
+    ...     reset = Absent("there is no device")
+    >>> Engine().reset
+    Traceback (most recent call last):
+    poplite.errors.AbsentMember: poplite has no Engine.reset  (...)
+      there is no device
+    """
+
+    def __init__(self, reason: str, instead: str = "") -> None:
+        self.reason, self.instead = reason, instead
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = f"{owner.__name__}.{name}"
+
+    def __get__(self, instance: object, owner: type | None = None) -> NoReturn:
+        what = f"poplite has no {self.name}"
+        raise AbsentMember(what, at=here(), found=self.reason, fix=self.instead)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

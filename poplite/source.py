@@ -77,6 +77,22 @@ class SourceLocation:
         return ", called at ".join(each.innermost for each in lines)
 
 
+def location_from(text: str) -> SourceLocation | None:
+    """Return the line that `portable` wrote; None where the text is no line.
+
+    >>> location_from("nets.py:7 in dense, called at model.py:31")
+    SourceLocation(file='nets.py', line=7, function='dense', caller=SourceLocation(file='model.py',\
+ line=31, function='<module>', caller=None))
+    """
+    found: SourceLocation | None = None
+    for part in reversed(text.split(", called at ")):
+        match = re.fullmatch(r"(.+):(\d+)(?: in (.+))?", part, re.DOTALL)
+        if match is None:
+            return None
+        found = SourceLocation(match[1], int(match[2]), match[3] or "<module>", found)
+    return found
+
+
 def portable_path(file: str) -> str:
     """Return a path below the working directory or from its package on; else the file's name.
 

@@ -168,7 +168,8 @@ def of_type(value: object) -> str:
     """
     if isinstance(value, type):
         return f"it is the class {value.__name__}"
-    return f"it is of type {type(value).__name__}"
+    # Classes that users do not see by themselves say which name stands for them.
+    return f"it is of type {getattr(type(value), 'shown_type', type(value).__name__)}"
 
 
 def integer_or_none(value: object) -> int | None:

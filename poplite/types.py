@@ -34,6 +34,7 @@ bit, scale in the low six) is ours.
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from enum import Enum
 from types import NoneType, UnionType
@@ -88,6 +89,28 @@ class ElementType(FieldKind[P_co], metaclass=_ElementTypeMeta):
             at=here(),
             fix=f"pass {cls.__name__} itself, or use float(...) or int(...) in compute",
         )
+
+    # C++ spelling
+
+    @classmethod
+    def toString(cls) -> str:
+        """Return the name: `FLOAT.toString()` is "FLOAT"."""
+        return cls.__name__
+
+    @classmethod
+    def hash(cls) -> int:
+        """Return a number that is the same in every process, and differs between types."""
+        return zlib.crc32(cls.__name__.encode())
+
+    @classmethod
+    def isFloatingPoint(cls) -> bool:
+        """C++ spelling of `is_floating_point`."""
+        return cls.is_floating_point
+
+    @classmethod
+    def requiresMetadata(cls) -> bool:
+        """C++ spelling of `requires_metadata`."""
+        return cls.requires_metadata
 
 
 class FLOAT(ElementType[float], dtype=np.float32):

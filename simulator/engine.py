@@ -6,46 +6,43 @@ engine.run()                        as often as you like; variables keep their v
 engine.read(y)                      device to host
 print(engine.report())
 
-The engine delegates to its parts, none of which knows the engine.
-
-    Arena          memory, with all variables
-    HostTensors    tensors that the host reads and writes
-    Host           what Python does in a run; its HostLinks are streams, remote buffers and
-                   host functions
-    StrictChecks   what is written of memory, with strict checks only
-    Runs           the programs, one of which runs at a time
-    Accounts       how much ran, and what it took
+The engine is a face: it checks arguments, compiles, and hands the rest to what its device has
+loaded (`poplite.simulator.device`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from poplite.compile.compiler import Programs
 from poplite.compile.garbage import no_collection
-from poplite.compile.interpreting import Interpret, interpret_text
-from poplite.compile.options import EngineOptions, Faster
-from poplite.executable.actions import Stamp
+from poplite.compile.interpreting import Interpret
+from poplite.compile.options import Faster
+from poplite.errors import Absent
 from poplite.executable.executable import Checks, Executable
 from poplite.graph.graph import Graph
 from poplite.graph.host.streams import StreamCallback
 from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.tensor.tensor import Tensor
+from poplite.machine.device import Device as PoplarDevice
+from poplite.machine.option_flags import checked_runtime_options
 from poplite.machine.replicas import tiles_text
 from poplite.program import Program
-from poplite.simulator.accounts.accounts import Accounts
-from poplite.simulator.carrying import carry_memory, carry_written
-from poplite.simulator.engine_arguments import checked_seed, no_engine, options_of, source_of
-from poplite.simulator.host.actions import Host
-from poplite.simulator.host.tensors import HostTensors
-from poplite.simulator.progress import Announcer, Progress, shown
-from poplite.simulator.run.arena import Arena
-from poplite.simulator.run.faster_forms import faster_forms
-from poplite.simulator.run.float_modes import Floats
-from poplite.simulator.run_control import Runs
-from poplite.simulator.strict.checks import StrictChecks
+from poplite.simulator import poplar_order
+from poplite.simulator.device import Device, Setup
+from poplite.simulator.engine_arguments import (
+    check_loadable,
+    checked_device,
+    checked_seed,
+    is_options,
+    no_engine,
+    options_of,
+    source_of,
+)
+from poplite.simulator.progress import shown
+from poplite.simulator.simulated import Simulator
 from poplite.text import amount
 from poplite.types import QuarterMetadata
 from poplite.vertex.vertex import Vertex
@@ -54,7 +51,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from poplite.report.report import Report
-    from poplite.report.trace import Trace
+    from poplite.report.traces.trace import Trace
 
 
 @refuse_copies("engine.executable.save(path), and pl.Engine(pl.Executable.load(path)) elsewhere")
@@ -68,6 +65,8 @@ class Engine:
             from a file. An engine made from an executable knows no tensors: hosts reach its data
             by handles and streams.
         program: for a graph one program, several in a list, or named ones in a dictionary.
+        options: more options by name, see docs/options.md; the environment variable
+            POPLITE_ENGINE_OPTIONS, a JSON object, overrides all.
         checks: "strict" finds indices out of range, reads of what nothing has written, outputs
             left unwritten and races of workers while running, and leaves memory as it was before
             a vertex that stopped; "fast" finds indices out of range, after which memory is
@@ -82,11 +81,10 @@ class Engine:
         progress: show on standard error what is being done. Without it only compiling is
             shown, when it takes longer than a second.
         seed: seed of stochastic rounding, from 0 to 2**63 - 1.
-        options: more options by name, see docs/options.md; the environment variable
-            POPLITE_ENGINE_OPTIONS, a JSON object, overrides all.
         state: an engine of the same graph, whose variables and rows of remote buffers this one
             begins with; variables that it does not know, and constants, have their initial values.
             What it has connected to streams is not taken over.
+        device: what runs the programs; by default the simulator. See `pl.ipu.Device`.
 
     Raises:
         PopliteError: for every fault that can be found before running.
@@ -105,80 +103,46 @@ class Engine:
     def __init__(
         self,
         graph: Graph | Executable,
-        program: Programs | None = None,
+        program: Programs | Mapping[str, object] | None = None,
+        options: Mapping[str, object] | None = None,
         *,
         checks: Checks | None = None,
         interpret: bool | Collection[str | type[Vertex]] = False,
         faster: Faster = True,
         progress: bool = False,
         seed: int = 0,
-        options: Mapping[str, object] | None = None,
         state: Engine | None = None,
+        device: Device | None = None,
     ) -> None:
+        programs: Any = program  # checked by source_of
+        if isinstance(graph, Executable) and is_options(programs):
+            programs, options = None, programs  # as in Poplar, options follow an executable
         arguments: dict[str, Any] = {"checks": checks, "interpret": interpret, "faster": faster}
         arguments |= {"progress": progress, "seed": seed}
-        asked = options_of(options, **arguments)
+        device = Simulator() if device is None else checked_device(device)
+        asked = device.options(options_of(options, **arguments))
         bar_of = shown("engine", "vertex classes", wanted=bool(asked.progress))
         with no_collection(), bar_of as bar:
             bar.note("checking and lowering")
             seed = checked_seed(asked.seed)
-            self._source = source_of(graph, program, asked, options)
+            self._source = source_of(graph, programs, asked, options)
             self._executable = self._source.executable
             self._options = asked.engine_only()
             self.checks: Checks = self._executable.checks
             self.interpret: Interpret = asked.interpret or False
-            self._arena = Arena(self._executable.layout, Floats(self._executable.float_modes, seed))
-            self._tensors = HostTensors(self._executable, self._source.graph, self._arena)
-            self._make(bar, asked)
+            self._loaded = device.load(self._source, Setup(asked, seed, self.interpret, bar))
         # What another engine of the same programs and one more is made with.
         self._arguments: dict[str, Any] = {
             **arguments,
             "checks": self.checks,
             "seed": seed,
             "options": options,
+            "device": device,
         }
         if state is not None:
-            self._continue_from(state)
-
-    def _make(self, progress: Progress, asked: EngineOptions) -> None:
-        """Make the parts that run programs."""
-        executable, arena = self._executable, self._arena
-        forms = faster_forms(executable, asked.faster, self.interpret)
-        self._host = Host(
-            executable.actions,
-            arena,
-            executable.programs,
-            works_ahead=asked.prefetch is not False,
-            is_strict=self.checks == "strict",
-        )
-        self._strict: StrictChecks | None = None
-        if self.checks == "strict":
-            self._strict = StrictChecks(executable, arena, interpret=self.interpret, forms=forms)
-        with Announcer(progress):
-            self._runs = Runs(
-                executable,
-                arena,
-                self._host,
-                self._strict,
-                interpret=self.interpret,
-                forms=forms,
-                progress=progress,
-            )
-            self._accounts = Accounts(executable, self._runs.counts, self._runs.slot_totals)
-            self._host.cycles = self._accounts.cycles
-            if any(isinstance(action, Stamp) for action in executable.actions):
-                self._accounts.cycles()  # vertices are priced now, not in the middle of a run
-
-    def _continue_from(self, other: Engine) -> None:
-        """Take over what memory and remote buffers of another engine hold."""
-        if not isinstance(other, Engine):
-            raise no_engine(other)
-        other._runs.check_idle("Engine: state")
-        other._runs.check_sound("Engine: state")
-        size = carry_memory(other._arena, self._arena)
-        if self._strict is not None:
-            carry_written(other._strict, self._strict, size)
-        self._host.links.continue_from(other._host.links)
+            if not isinstance(state, Engine):
+                raise no_engine(state)
+            self._loaded.continue_from(state._loaded)
 
     def add_program(self, program: Program, name: str | None = None) -> None:
         """Add a program, which may use what was added to the graph since the engine was made.
@@ -210,11 +174,11 @@ class Engine:
         >>> engine.read(c)
         array([1, 2], dtype=int32)
         """
-        self._runs.check_idle("engine.add_program")
+        self._loaded.check_idle("engine.add_program")
         graph, programs = self._source.with_program(program, name)
         grown = Engine(graph, programs, state=self, **self._arguments)
         grown.print_stream = self.print_stream
-        grown._host.links.connect_as(self._host.links)
+        grown._loaded.links.connect_as(self._loaded.links)
         vars(self).update(vars(grown))
 
     @property
@@ -222,15 +186,20 @@ class Engine:
         """What the engine runs, without its memory: it can be saved, and make other engines."""
         return self._executable
 
-    def load(self) -> None:
+    def load(self, device: PoplarDevice | None = None) -> None:
         """Begin anew: restore memory to its state when the engine was made.
 
         Variables have their initial values again, rows of remote buffers are zero, streams begin
         with the first block of their arrays, and blocks that callbacks prefetched are dropped.
         Connections remain, and the report goes on counting.
 
+        Args:
+            device: as in Poplar, an attached device of the machine that the graph is for; nothing
+                depends on it.
+
         Raises:
             ControlProgramError: while a program runs.
+            InvalidMachineModel: for a device of another machine, or one that is not attached.
 
         >>> from poplite.graph import Graph
         >>> from poplite.program import Sequence
@@ -242,27 +211,26 @@ class Engine:
         >>> engine.read(x)
         array([1, 2], dtype=int32)
         """
-        self._runs.check_idle("engine.load()")
-        self._arena.load()
-        self._runs.load()
-        self._host.links.reset()
-        if self._strict is not None:
-            self._strict.load()
+        if device is not None:
+            check_loadable(device, self._executable)
+        self._loaded.load()
 
     def __repr__(self) -> str:
         programs = amount(len(self._executable.programs), "program")
-        form = "interpreted" if self.interpret is True else "compiled"
-        if isinstance(self.interpret, tuple):
-            form = f"{interpret_text(self.interpret)} and the others compiled"
-        if self._runs.forms:
-            form += f" with faster forms {', '.join(map(str, self._runs.forms.values()))}"
         tiles = tiles_text(self._executable.target.tiles, self._executable.layout.replicas)
         checks = "no" if self.checks == "none" else self.checks
-        return f"<Engine {programs} on {tiles}, {form}, {checks} checks>"
+        return f"<Engine {programs} on {tiles}, {self._loaded.form}, {checks} checks>"
 
     # -- running -----------------------------------------------------------------------------
 
-    def run(self, program: str | int = 0, *, progress: bool = False) -> None:
+    def run(
+        self,
+        program: str | int = 0,
+        debug_name: str = "",
+        runtime_options: Mapping[str, object] | None = None,
+        *,
+        progress: bool = False,
+    ) -> None:
         """Run a program to its end, or until `stop`.
 
         Ctrl-C ends it early, and the engine remains usable. A compute set that was interrupted
@@ -272,6 +240,8 @@ class Engine:
 
         Args:
             program: its name, or its position.
+            debug_name: as in Poplar; it has no effect.
+            runtime_options: as in Poplar, see `RuntimeOptions`; none has an effect.
             progress: show on standard error how many steps have run.
 
         Raises:
@@ -283,8 +253,10 @@ class Engine:
             ApplicationRuntimeError: when a vertex raises an exception, or the program stops itself
                 with an error.
             ControlProgramError: when the engine is running already.
+            InvalidOption: for an option of a run that Poplar does not have.
         """
-        self._runs.run(program, progress=progress)
+        checked_runtime_options(runtime_options)
+        self._loaded.run(program, progress=progress)
 
     def stop(self) -> None:
         """End the run that is in progress, from another thread or from a callback of the run.
@@ -305,16 +277,16 @@ class Engine:
         >>> engine.print_stream = FirstLine()
         >>> engine.run()
         """
-        self._runs.stop()
+        self._loaded.stop()
 
     @property
     def print_stream(self) -> TextIO | None:
         """Where PrintTensor writes; None is standard error."""
-        return self._host.print_stream
+        return self._loaded.print_stream
 
     @print_stream.setter
     def print_stream(self, stream: TextIO | None) -> None:
-        self._host.print_stream = stream
+        self._loaded.print_stream = stream
 
     # -- tensors -----------------------------------------------------------------------------
 
@@ -345,10 +317,7 @@ class Engine:
             GraphConnectionError: when the tensor may not be written.
             UnknownName: when there is no such handle or variable, with the nearest name.
         """
-        access = self._tensors.to_write(tensor, replica)
-        self._tensors.write(access, array)
-        if self._strict is not None:
-            self._strict.write(access)
+        self._loaded.write(tensor, array, replica)
 
     def read(self, tensor: Tensor | str, *, replica: int | None = None) -> npt.NDArray[Any]:
         """Return a copy of a tensor's values.
@@ -367,10 +336,7 @@ class Engine:
             GraphReplicationError: when there is no such replica.
             UnknownName: when there is no such handle or variable, with the nearest name.
         """
-        access = self._tensors.to_read(tensor, replica)
-        if self._strict is not None:
-            self._strict.read(access)
-        return self._tensors.read(access)
+        return self._loaded.read(tensor, replica)
 
     # -- streams -----------------------------------------------------------------------------
 
@@ -384,7 +350,7 @@ class Engine:
         >>> pl.Engine(graph, pl.Copy(stream, x)).list_streams()
         ['in']
         """
-        return self._host.links.list_streams()
+        return self._loaded.links.list_streams()
 
     def connect_stream(
         self,
@@ -421,7 +387,7 @@ class Engine:
         >>> engine.read(x)
         array([0, 1], dtype=int32)
         """
-        self._host.links.connect_stream(handle, array, metadata)
+        self._loaded.links.connect_stream(handle, array, metadata)
 
     def connect_stream_to_callback(
         self,
@@ -457,7 +423,7 @@ class Engine:
         >>> engine.read(x)
         array([7, 7], dtype=int32)
         """
-        self._host.links.connect_stream_to_callback(handle, callback, replica, metadata)
+        self._loaded.links.connect_stream_to_callback(handle, callback, replica, metadata)
 
     # -- host functions and remote buffers ---------------------------------------------------
 
@@ -495,7 +461,7 @@ class Engine:
         >>> engine.read(x)
         array([1, 2, 3], dtype=int32)
         """
-        self._host.links.connect_host_function(handle, callback, replica)
+        self._loaded.links.connect_host_function(handle, callback, replica)
 
     def copy_to_remote_buffer(
         self, array: npt.ArrayLike, handle: str, row: int = 0, replica: int | None = None
@@ -516,7 +482,7 @@ class Engine:
             SizeOverflowError: when a value is out of range.
             GraphReplicationError: when there is no such replica.
         """
-        self._host.links.copy_to_remote_buffer(array, handle, row, replica)
+        self._loaded.links.copy_to_remote_buffer(array, handle, row, replica)
 
     def copy_from_remote_buffer(
         self, handle: str, row: int = 0, replica: int = 0
@@ -533,7 +499,7 @@ class Engine:
             TensorIndexError: when there is no such row.
             GraphReplicationError: when there is no such replica.
         """
-        return self._host.links.copy_from_remote_buffer(handle, row, replica)
+        return self._loaded.links.copy_from_remote_buffer(handle, row, replica)
 
     # -- reports -----------------------------------------------------------------------------
 
@@ -542,30 +508,17 @@ class Engine:
 
         Later runs do not change it.
         """
-        # Engines start sooner without what only reports need.
-        from poplite.simulator.accounts.reporting import report_of
+        return self._loaded.report(self._options)
 
-        runs_again = 0 if self._strict is None else self._strict.runs_again
-        return report_of(
-            self._executable,
-            self._accounts,
-            runs=self._runs.ended,
-            runs_again=runs_again,
-            interpret=self.interpret is True,
-            faster=tuple(map(str, self._runs.forms.values())),
-            options=self._options,
-        )
-
-    @contextmanager
-    def tracing(self, limit: int = 10_000) -> Iterator[Trace]:
+    def tracing(self, limit: int = 10_000) -> AbstractContextManager[Trace]:
         """Record the steps that run in a `with` statement, in their order.
 
         Args:
             limit: steps that are recorded; those after it run as well.
 
-        Yields:
-            The trace, which is complete when the statement has ended: `trace.save(path)` writes it
-            for Perfetto and Chrome.
+        Returns:
+            A context that gives the trace, which is complete when the statement has ended:
+            `trace.save(path)` writes it for Perfetto and Chrome.
 
         Raises:
             ControlProgramError: when cycles are not modelled, and for a limit below 1.
@@ -580,20 +533,36 @@ class Engine:
         >>> len(trace.steps)
         5
         """
-        # Few programs are traced.
-        from poplite.simulator.accounts.reporting import traced
-
-        with traced(self._executable, self._accounts, self._runs, limit) as trace:
-            yield trace
+        return self._loaded.tracing(limit)
 
     # -- C++ spelling ------------------------------------------------------------------------
 
-    readTensor = read
-    writeTensor = write
+    readTensor = poplar_order.readTensor
+    writeTensor = poplar_order.writeTensor
     listStreams = list_streams
     connectStream = connect_stream
-    connectStreamToCallback = connect_stream_to_callback
-    connectHostFunction = connect_host_function
+    connectStreamToCallback = poplar_order.connectStreamToCallback
+    connectHostFunction = poplar_order.connectHostFunction
     copyToRemoteBuffer = copy_to_remote_buffer
-    copyFromRemoteBuffer = copy_from_remote_buffer
+    copyFromRemoteBuffer = poplar_order.copyFromRemoteBuffer
     getReport = report
+    prepare = poplar_order.prepare
+    deploy = poplar_order.deploy
+    loadAndRun = poplar_order.loadAndRun
+    getEngineOptions = poplar_order.getEngineOptions
+    getTimeStamp = poplar_order.getTimeStamp
+    reportTiming = poplar_order.reportTiming
+    printProfileSummary = poplar_order.printProfileSummary
+    enableExecutionProfiling = poplar_order.enableExecutionProfiling
+    setPrintStream = poplar_order.setPrintStream
+    setPrintTensorStream = poplar_order.setPrintStream
+    disableExecutionProfiling = Absent(
+        "everything that runs is counted", "engine.report().diff(earlier_report)"
+    )
+    resetExecutionProfile = Absent(
+        "everything that runs is counted", "engine.report().diff(earlier_report)"
+    )
+    insertSimulatedError = Absent("the machine that is simulated has no faults")
+    eraseSimulatedError = Absent("the machine that is simulated has no faults")
+    clearSimulatedErrors = Absent("the machine that is simulated has no faults")
+    getSimulatedErrorLocations = Absent("the machine that is simulated has no faults")

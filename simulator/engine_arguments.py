@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,11 @@ import numpy as np
 from poplite.compile.compiler import Programs, compile_graph, named_programs
 from poplite.compile.interpreting import classes_of_steps, interpret_text
 from poplite.compile.options import EngineOptions, engine_options
-from poplite.errors import ControlProgramError, InvalidOption
+from poplite.errors import ControlProgramError, InvalidMachineModel, InvalidOption
 from poplite.executable.executable import Executable
 from poplite.executable.step import ComputeStep
 from poplite.graph.graph import Graph
+from poplite.machine.device import Device as PoplarDevice, attached
 from poplite.program import Program
 from poplite.source import here
 from poplite.text import clipped, of_type
@@ -38,6 +39,33 @@ def options_of(options: Mapping[str, object] | None, **arguments: Any) -> Engine
             fix="Engine(..., interpret=True) runs vertices as plain Python",
         )
     return asked
+
+
+def is_options(value: object) -> bool:
+    """Whether a dictionary holds options, where programs by name may stand as well."""
+    return isinstance(value, Mapping) and not any(isinstance(v, Program) for v in value.values())
+
+
+def check_loadable(device: object, executable: Executable) -> None:
+    """Refuse a device, as Poplar has them, that is not one of the executable's machine."""
+    if not isinstance(device, PoplarDevice):
+        raise InvalidMachineModel(
+            f"engine.load: {clipped(device)} is no device",
+            at=here(),
+            found=of_type(device),
+            fix="engine.load(); what runs programs is pl.Engine(graph, program, device=...)",
+        )
+    found, replicas = device.getTarget(), executable.layout.replicas
+    part = executable.target
+    whole = replace(part, tiles=part.tiles * replicas, ipus=part.ipus * replicas)
+    if found != whole:
+        raise InvalidMachineModel(
+            f"engine.load: the program was compiled for {whole!r}",
+            at=here(),
+            found=f"the device is {device!r}",
+            fix="pl.Graph(device.getTarget())",
+        )
+    attached(device, "engine.load")
 
 
 def checked_seed(seed: object) -> int:
@@ -117,6 +145,18 @@ def source_of(
     programs = named_programs(program)
     executable = compile_graph(top, programs, asked.checks, interpret=interpret, options=options)
     return Source(executable, top, programs)
+
+
+def checked_device(device: Any) -> Any:
+    """Return a device, or refuse what is none."""
+    if callable(getattr(device, "load", None)) and callable(getattr(device, "options", None)):
+        return device
+    raise ControlProgramError(
+        f"Engine: device {clipped(device)} is no device",
+        at=here(),
+        found=of_type(device),
+        fix="device=pl.ipu.Device(), or leave device out for the simulator",
+    )
 
 
 def no_engine(state: object) -> ControlProgramError:

@@ -27,7 +27,7 @@ from poplite.simulator.run.faster_forms import Forms
 from poplite.simulator.run.interpreted_steps import InterpretedSteps
 from poplite.simulator.run.interpreted_vertices import Compute
 from poplite.simulator.run.recording import Recording
-from poplite.simulator.stopping import Running, Stopped
+from poplite.simulator.stopping import Running, Stopped, busy
 from poplite.simulator.strict.checks import StrictChecks
 from poplite.source import here
 from poplite.text import clipped
@@ -61,6 +61,7 @@ class Runs:
         progress: Progress,
     ) -> None:
         self._host, self._codes = host, executable.programs
+        self._names = tuple(self._codes)
         self.ended = 0
         self.forms: Forms = {}
         self._now: dict[str, Running] = {}
@@ -94,9 +95,9 @@ class Runs:
             }
         self.slot_totals = slot_counts.totals
 
-    def run(self, program: object, *, progress: bool) -> None:
+    def run(self, program: object, *, progress: bool = False) -> None:
         """Run a program, by name or position, as `Engine.run`."""
-        name = self._name(program)
+        name = program_name(program, self._names)
         own = Running()
         try:
             # In one step, so that Ctrl-C finds the mark either made or not.
@@ -155,9 +156,7 @@ class Runs:
     def check_idle(self, call: str) -> None:
         """Refuse the user's `call` while a program runs, as it would change what that works on."""
         if self._now:
-            raise ControlProgramError(
-                f"{call}: a program is running", at=here(), fix="wait for the end of the run"
-            )
+            raise busy(call)
 
     @contextmanager
     def recorded(self, recording: Recording) -> Iterator[None]:
@@ -189,24 +188,25 @@ class Runs:
             finally:
                 bar.update(done)
 
-    def _name(self, program: object) -> str:
-        if isinstance(program, str) and program in self._codes:
-            return program
-        names = list(self._codes)
-        if isinstance(program, int | np.integer) and 0 <= program < len(names):
-            return names[program]
-        if isinstance(program, str):
-            listed = [repr(name) for name in names]
-            hint, fix = did_you_mean(program, names), f"engine.run({names[0]!r})"
-        else:
-            listed = [f"{position} is {name!r}" for position, name in enumerate(names)]
-            hint, fix = "", "engine.run(0), or a name"
-        raise UnknownName(
-            f"the engine has no program {clipped(program)}{hint}",
-            at=here(),
-            found="programs: " + ", ".join(listed),
-            fix=fix,
-        )
+
+def program_name(program: object, names: tuple[str, ...]) -> str:
+    """Return the name of a program that the user named or counted; raises `UnknownName`."""
+    if isinstance(program, str) and program in names:
+        return program
+    if isinstance(program, int | np.integer) and 0 <= program < len(names):
+        return names[program]
+    if isinstance(program, str):
+        listed = [repr(name) for name in names]
+        hint, fix = did_you_mean(program, names), f"engine.run({names[0]!r})"
+    else:
+        listed = [f"{position} is {name!r}" for position, name in enumerate(names)]
+        hint, fix = "", "engine.run(0), or a name"
+    raise UnknownName(
+        f"the engine has no program {clipped(program)}{hint}",
+        at=here(),
+        found="programs: " + ", ".join(listed),
+        fix=fix,
+    )
 
 
 def _interpreted_forms(

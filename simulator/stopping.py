@@ -5,6 +5,9 @@ Each run has a `Running` of its own, so a stop that comes too late ends no later
 
 from __future__ import annotations
 
+from poplite.errors import ControlProgramError
+from poplite.source import here
+
 
 class Stopped(Exception):
     """Ends a run; it never reaches the user."""
@@ -36,3 +39,10 @@ class Running:
         """Raise `Stopped` when the run is to end."""
         if self._is_stopped:
             raise Stopped
+
+
+def busy(call: str) -> ControlProgramError:
+    """Return the error for a `call` of the user's that would change what a running program uses."""
+    return ControlProgramError(
+        f"{call}: a program is running", at=here(), fix="wait for the end of the run"
+    )

@@ -16,7 +16,7 @@ import pytest
 
 from helpers import depth
 from helpers.browser import browser as browser, opened as opened  # fixtures
-from helpers.host_fixtures import host_cache as host_cache, mirrors as mirrors
+from helpers.host_fixtures import host_cache as host_cache, mirrors as mirrors  # fixtures
 from helpers.scripts import script
 from helpers.vertex_classes import Key, all_classes
 from poplite.jit import object_cache

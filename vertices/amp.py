@@ -78,44 +78,88 @@ class AmpMatMul(MultiVertex, Generic[T]):
 
     @faster(bits="equal")
     def in_registers(self, worker: int) -> None:
-        """Make 64 columns of four rows at a time: each sum in a lane, in the same order.
+        """Let one worker make 16 columns of six rows at a time: each sum in a lane, in its order.
 
-        The last columns are made with some before them once more, which has the same result.
+        So many sums fit 16 registers of eight floats, with two registers of x, a weight and a
+        product; and the inputs of 16 columns stay in a cache while all rows take them. The last
+        columns are made with some before them once more, which has the same result.
         """
         columns = self.columns
         outputs, inputs = len(self.out) // columns, len(self.x) // columns
-        strips = (outputs + ROWS - 1) // ROWS
-        first = strips * worker // self.num_workers * ROWS
-        end = min(outputs, strips * (worker + 1) // self.num_workers * ROWS)
-        many = (end - first) // ROWS * ROWS
-        for row in range(first, first + many, ROWS):
-            for column in range(0, columns - 63, 64):
+        if worker == 0:
+            if inputs == 0:
+                for i in range(outputs * columns):
+                    self.out[i] = 0.0
+            elif columns < 16:
+                self.short_rows(outputs, inputs, columns)
+            else:
+                self.rows(outputs, inputs, columns)
+
+    def rows(self, outputs: int, inputs: int, columns: int) -> None:
+        """Make rows of at least 16 columns: six at a time, then four, then one."""
+        sixes = outputs // 6
+        if sixes > 0 and 1 < outputs % 6 < 4:
+            sixes -= 1  # two times four instead
+        fours = (outputs - 6 * sixes) // 4
+        many = 6 * sixes + 4 * fours
+        for strip in range((columns + 15) // 16):
+            column = min(16 * strip, columns - 16)
+            for row in range(0, 6 * sixes, 6):
+                self.six_rows(row, column, inputs, columns)
+            for row in range(6 * sixes, many, 4):
                 self.four_rows(row, column, inputs, columns)
-            if columns % 64 > 0 and columns > 63:
-                self.four_rows(row, columns - 64, inputs, columns)
-        for row in range(first + many, end):
+        for row in range(many, outputs):
             for column in range(0, columns - 63, 64):
                 self.one_row(row, column, inputs, columns)
-            if columns % 64 > 0 and columns > 63:
-                self.one_row(row, columns - 64, inputs, columns)
-        if columns < 64 and inputs > 0:
-            for row in range(first, first + many, ROWS):
-                self.four_short_rows(row, inputs, columns)
-            for row in range(first + many, end):
+            if columns < 64:
                 self.short_row(row, inputs, columns)
-        if inputs == 0:
-            for i in range(first * columns, end * columns):
-                self.out[i] = 0.0
+            elif columns % 64 > 0:
+                self.one_row(row, columns - 64, inputs, columns)
+
+    def short_rows(self, outputs: int, inputs: int, columns: int) -> None:
+        """Make rows of fewer than 16 columns: four at a time, then one."""
+        many = outputs // 4 * 4
+        for row in range(0, many, 4):
+            self.four_short_rows(row, inputs, columns)
+        for row in range(many, outputs):
+            self.short_row(row, inputs, columns)
+
+    def six_rows(self, row: int, column: int, inputs: int, columns: int) -> None:
+        """Make 16 columns of six rows."""
+        weight = row * inputs
+        x = self.x.lanes(column, 16)
+        one = 0.0 + self.weights[weight] * x
+        two = 0.0 + self.weights[weight + inputs] * x
+        three = 0.0 + self.weights[weight + 2 * inputs] * x
+        four = 0.0 + self.weights[weight + 3 * inputs] * x
+        five = 0.0 + self.weights[weight + 4 * inputs] * x
+        six = 0.0 + self.weights[weight + 5 * inputs] * x
+        for k in range(1, inputs):
+            x = self.x.lanes(k * columns + column, 16)
+            one += self.weights[weight + k] * x
+            two += self.weights[weight + inputs + k] * x
+            three += self.weights[weight + 2 * inputs + k] * x
+            four += self.weights[weight + 3 * inputs + k] * x
+            five += self.weights[weight + 4 * inputs + k] * x
+            six += self.weights[weight + 5 * inputs + k] * x
+        to = row * columns + column
+        self.out.set_lanes(to, one)
+        self.out.set_lanes(to + columns, two)
+        self.out.set_lanes(to + 2 * columns, three)
+        self.out.set_lanes(to + 3 * columns, four)
+        self.out.set_lanes(to + 4 * columns, five)
+        self.out.set_lanes(to + 5 * columns, six)
 
     def four_rows(self, row: int, column: int, inputs: int, columns: int) -> None:
-        """Make 64 columns of four rows."""
-        one = lanes.full(0.0)
-        two = lanes.full(0.0)
-        three = lanes.full(0.0)
-        four = lanes.full(0.0)
+        """Make 16 columns of four rows."""
         weight = row * inputs
-        for k in range(inputs):
-            x = self.x.lanes(k * columns + column, 64)
+        x = self.x.lanes(column, 16)
+        one = 0.0 + self.weights[weight] * x
+        two = 0.0 + self.weights[weight + inputs] * x
+        three = 0.0 + self.weights[weight + 2 * inputs] * x
+        four = 0.0 + self.weights[weight + 3 * inputs] * x
+        for k in range(1, inputs):
+            x = self.x.lanes(k * columns + column, 16)
             one += self.weights[weight + k] * x
             two += self.weights[weight + inputs + k] * x
             three += self.weights[weight + 2 * inputs + k] * x
@@ -134,7 +178,7 @@ class AmpMatMul(MultiVertex, Generic[T]):
         self.out.set_lanes(row * columns + column, total)
 
     def four_short_rows(self, row: int, inputs: int, columns: int) -> None:
-        """Make four rows of fewer than 64 columns.
+        """Make four rows of fewer than 16 columns.
 
         Lanes past the end of a row hold what stands behind it in memory, as long as there is
         something; they are dropped at the end.
@@ -144,9 +188,9 @@ class AmpMatMul(MultiVertex, Generic[T]):
         three = lanes.full(0.0)
         four = lanes.full(0.0)
         weight = row * inputs
-        full = min(inputs, max(0, (len(self.x) - 64) // columns + 1)) if len(self.x) > 63 else 0
+        full = min(inputs, (len(self.x) - 16) // columns + 1) if len(self.x) > 15 else 0
         for k in range(full):
-            x = self.x.lanes(k * columns, 64)
+            x = self.x.lanes(k * columns, 16)
             one += self.weights[weight + k] * x
             two += self.weights[weight + inputs + k] * x
             three += self.weights[weight + 2 * inputs + k] * x

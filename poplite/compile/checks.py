@@ -13,7 +13,7 @@ Source: Poplar user guide, "Mapping" and "Compute sets".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -31,7 +31,7 @@ from poplite.errors import (
     warn,
 )
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
-from poplite.graph.compute_sets.edge_table import EdgeTable
+from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping, ranges
 from poplite.graph.mapping.user_mapping import unmapped_error
@@ -50,8 +50,6 @@ from poplite.text import amount
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import Field
 from poplite.view import storages
-
-EdgesOf = Callable[[ComputeSet], EdgeTable]
 
 
 class _Used(NamedTuple):
@@ -75,15 +73,15 @@ class _Fault(NamedTuple):
         return f"{self.text} ({self.at})"
 
 
-def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: EdgesOf) -> None:
+def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: EdgeTables) -> None:
     """Refuse programs that a real machine would refuse or get wrong.
 
     `edges_of` is called only once all edges of the programs are known to be connected.
 
     >>> import poplite as pl
-    >>> from poplite.graph.compute_sets.edge_table import edge_table
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
-    >>> check_program(x.graph, {"main": pl.PrintTensor(x)}, edge_table)  # doctest: +ELLIPSIS
+    >>> tables = EdgeTables(x.graph.space)
+    >>> check_program(x.graph, {"main": pl.PrintTensor(x)}, tables)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
     poplite.errors.InvalidTileMapping: 'x': elements [0, 4) of 4 have no tile ...
@@ -95,7 +93,7 @@ def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: Edges
     _check_vertices_mapped(graph, used)
     _check_results(used)
     tables = {cs: edges_of(cs) for cs in used.compute_sets}
-    _check_variables_mapped(graph, used, tables)
+    _check_variables_mapped(graph, used, {cs: edges_of.owners(tables[cs]) for cs in tables})
     check_races(graph, tables, used.compute_sets)
     check_in_place(graph, tables, used.compute_sets)
     _warn_of_empty(used)
@@ -268,12 +266,12 @@ def _check_results(used: _Used) -> None:
 
 
 def _check_variables_mapped(
-    graph: Graph, used: _Used, tables: Mapping[ComputeSet, EdgeTable]
+    graph: Graph, used: _Used, owners: Mapping[ComputeSet, Sequence[int]]
 ) -> None:
     first_use: dict[Variable, str] = {}
     variables = graph.variables
     for compute_set, where in used.compute_sets.items():
-        for number in _owners(graph, tables[compute_set]):
+        for number in owners[compute_set]:
             first_use.setdefault(variables[number], where)
     for tensor, where, _ in used.tensors:
         for storage in storages(tensor.view):
@@ -319,16 +317,3 @@ def _warn_of_empty(used: _Used) -> None:
             f"Execute('{first.name}')",
         )
     )
-
-
-def _owners(graph: Graph, table: EdgeTable) -> list[int]:
-    """Return the numbers of the variables that a compute set touches, rising."""
-    owners: set[int] = set()
-    for field in table.fields:
-        low, high = field.envelope
-        first, last = graph.space.owner(low), graph.space.owner(high - 1)
-        if first != last:
-            owners.update(np.unique(graph.space.owners(field.runs.begin)).tolist())
-        else:
-            owners.add(first)
-    return sorted(owners)

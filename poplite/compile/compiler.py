@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
-from poplite.compile.checks import EdgesOf, check_program
+from poplite.compile.checks import check_program
 from poplite.compile.emit import Emitter
 from poplite.compile.garbage import no_collection
 from poplite.compile.host_steps import host_tensor
@@ -25,12 +24,12 @@ from poplite.compile.program_parts import (
 )
 from poplite.cost.memory.plan import MemoryPlan
 from poplite.cost.step_cost import StepCost, data_dependent_steps
-from poplite.errors import ControlProgramError, UnknownName
+from poplite.errors import ControlProgramError, ProfilingDisabled, UnknownName
 from poplite.executable.executable import Checks, Executable
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.operation import Operation
 from poplite.graph.compute_sets.compute_set import ComputeSet
-from poplite.graph.compute_sets.edge_table import edge_table
+from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
 from poplite.machine.floating_point import STOCHASTIC, TRAPS, reachable
 from poplite.program import CycleStamp, Program
@@ -93,7 +92,7 @@ def compile_graph(
     graph = graph.top_level_graph  # programs are of it, whatever made their tensors
     asked = engine_options(options, checks=checks, interpret=interpret)
     named = named_programs(programs)
-    edges_of = cache(edge_table)
+    edges_of = EdgeTables(graph.space)
     check_program(graph, named, edges_of)
 
     parts = parts_of(named.values())
@@ -152,7 +151,7 @@ def plan_memory(graph: Graph, programs: Programs) -> MemoryPlan:
     graph = graph.top_level_graph
     asked = engine_options({"debug.allowOutOfMemory": True}, checks="fast", interpret=False)
     named = named_programs(programs)
-    edges_of = cache(edge_table)
+    edges_of = EdgeTables(graph.space)
     check_program(graph, named, edges_of)
     parts = parts_of(named.values())
     layout = ArenaLayout(stored(graph.variables), graph.replication_factor)
@@ -177,7 +176,7 @@ def _priced(
     named: Mapping[str, Program],
     parts: ProgramParts,
     lowered: LoweredParts,
-    edges_of: EdgesOf,
+    edges_of: EdgeTables,
     asked: EngineOptions,
 ) -> _Prices:
     if asked.instrument is False:
@@ -211,7 +210,7 @@ def _operations(graph: Graph, compute_sets: Sequence[ComputeSet]) -> tuple[Opera
     return tuple(found)
 
 
-def _default_checks(compute_sets: Sequence[ComputeSet], edges_of: EdgesOf) -> Checks:
+def _default_checks(compute_sets: Sequence[ComputeSet], edges_of: EdgeTables) -> Checks:
     connected = sum(edges_of(compute_set).num_elements for compute_set in compute_sets)
     return "strict" if connected <= STRICT_LIMIT else "fast"
 
@@ -225,7 +224,7 @@ def _float_modes(asked: EngineOptions, leaves: Iterable[Program]) -> tuple[int, 
 def _saved(
     asked: EngineOptions,
     compute_sets: Iterable[ComputeSet],
-    edges_of: EdgesOf,
+    edges_of: EdgeTables,
     checks: Checks,
     float_modes: Iterable[int],
 ) -> list[bool]:
@@ -239,7 +238,7 @@ def _check_stamps(leaves: Iterable[Program]) -> None:
     """Refuse to read a cycle counter that is not kept."""
     for stamp in leaves:
         if isinstance(stamp, CycleStamp):
-            raise ControlProgramError(
+            raise ProfilingDisabled(
                 f"{stamp}: cycles are not modelled",
                 at=stamp.location,
                 found="the option debug.instrument is False",

@@ -22,7 +22,7 @@ from poplite.arrays.series import (
     constant,
     counting,
 )
-from poplite.compile.gathered_edges import Placed
+from poplite.compile.places.gathered_edges import Placed
 from poplite.executable.descriptor import RowForm
 
 Mask = npt.NDArray[np.bool_]

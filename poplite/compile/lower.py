@@ -11,6 +11,8 @@ the graph: its variables (`stored`), and what messages call its vertices (`origi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,12 +21,13 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant, counting, taken
 from poplite.compile.copies import NO_MOVES, Side, copied_runs, copied_views
-from poplite.compile.gathered_edges import Placed, Places
 from poplite.compile.lists import RowLists
+from poplite.compile.places.gathered_edges import Placed, Places
+from poplite.compile.places.moved_steps import Lowered
+from poplite.compile.places.rows_in_place import RowsInPlace, rows_in_place
 from poplite.compile.rows import vertices_of
-from poplite.compile.rows_in_place import RowsInPlace, rows_in_place
 from poplite.executable.descriptor import NUMBER, RowForm
-from poplite.executable.layout import ArenaLayout, StoredVariable
+from poplite.executable.layout import MOST_PIECES, ArenaLayout, Pieces, StoredVariable
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, CopyStep, Vertices
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges
@@ -110,17 +113,20 @@ def lower_compute_sets(
     ]
     classes = dict.fromkeys(family.cls for _, table, _, _ in listed for family in table.families)
     raising = {cls for cls in classes if check(cls).raises}
-    return [
-        _lowered(
-            compute_set,
-            table,
-            state,
-            layout,
-            is_checked or any(family.cls in raising for family in table.families),
-            rows,
-        )
-        for (compute_set, table, is_checked, rows), state in zip(listed, states, strict=True)
-    ]
+    steps: list[ComputeStep] = []
+    known: dict[EdgeTable, Lowered] = {}
+    for (compute_set, table, is_checked, rows), state in zip(listed, states, strict=True):
+        step = None
+        if table.alike in known and not is_checked and not rows:
+            step = known[table.alike].moved_to(compute_set.name, table, state, layout)
+        if step is None:
+            may_fault = is_checked or any(family.cls in raising for family in table.families)
+            found = _lowered(compute_set, table, state, layout, may_fault, rows)
+            if not rows:
+                known[table] = found
+            step = found.step
+        steps.append(step)
+    return steps
 
 
 def _lowered(
@@ -130,25 +136,25 @@ def _lowered(
     layout: ArenaLayout,
     may_fault: bool,
     in_place: Mapping[FieldEdges, RowsInPlace],
-) -> ComputeStep:
+) -> Lowered:
     places = Places(table, layout, in_place)
     groups = [
-        group
+        tuple(_groups(family, state, [places[field] for field in family.fields]))
         for family, state in zip(table.families, states, strict=True)
-        for group in _groups(family, state, [places[field] for field in family.fields])
     ]
     gather, scatter = places.moves()
     save, restore = places.saves() if may_fault else (NO_MOVES, NO_MOVES)
-    return ComputeStep(
+    step = ComputeStep(
         name=compute_set.name,
         num_vertices=len(compute_set.vertices),
         gather=gather,
         save=save,
-        groups=tuple(groups),
+        groups=tuple(chain.from_iterable(groups)),
         scatter=scatter,
         restore=restore,
         may_fault=may_fault,
     )
+    return Lowered(table, places, states, groups, step)
 
 
 # -- state -----------------------------------------------------------------------------------
@@ -293,10 +299,34 @@ def stored(variables: Sequence[Variable]) -> tuple[StoredVariable, ...]:
                 variable.location,
                 variable.initial_value,
                 dict(variable.replica_values) if variable.replica_values else nothing,
+                pieces,
             )
-            for variable in variables
+            for variable, pieces in zip(variables, _pieces(variables), strict=True)
         ]
     )
+
+
+def _pieces(variables: Sequence[Variable]) -> Iterator[Pieces | None]:
+    """Yield the tiles of each variable's elements, as far as there may be pieces."""
+    room = MOST_PIECES
+    for variable in variables:
+        tile = variable.only_tile
+        count = 1 if tile is not None else variable.mapping.num_pieces
+        if not variable.num_elements or count > room:
+            yield None
+            continue
+        room -= count
+        if tile is not None:
+            yield _on_one_tile(tile)
+        else:
+            breaks, tiles = variable.mapping.pieces()
+            yield Pieces(compact(breaks[:-1]), compact(tiles.astype(np.int64)))
+
+
+@lru_cache(maxsize=1 << 14)
+def _on_one_tile(tile: int) -> Pieces:
+    """Return the one piece of a variable on one tile; shared, as many variables have the same."""
+    return Pieces(constant(0, 1), constant(tile, 1))
 
 
 def origins_of(compute_set: ComputeSet) -> Origins:

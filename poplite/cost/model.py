@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.cost.exchange.phases import phases_of_compute_set, phases_of_copy, phases_of_host
+from poplite.cost.exchange.phases import (
+    Phases,
+    phases_of_alike,
+    phases_of_compute_set,
+    phases_of_copy,
+    phases_of_host,
+)
 from poplite.cost.spread import Spread
 from poplite.cost.step_cost import Phase, StepCost
 from poplite.cost.vertex_costs import vertex_costs
@@ -28,9 +34,15 @@ def step_costs(
 ) -> tuple[StepCost, ...]:
     """Return the costs of compute sets, then those of copies; compute sets are checked already."""
     costs = []
+    known: dict[EdgeTable, Phases] = {}
     for compute_set in compute_sets:
         table = edges_of(compute_set)
-        before, after = phases_of_compute_set(graph, compute_set, table)
+        found = None
+        if table.alike in known:
+            found = phases_of_alike(known[table.alike], table.alike, table)
+        if found is None:
+            found = phases_of_compute_set(graph, compute_set, table)
+        before, after = known[table] = found
         costs.append(StepCost(before, vertex_costs(graph, compute_set, table), after))
     costs += [StepCost(phases_of_copy(graph, copy)) for copy in copies]
     return tuple(costs)

@@ -8,9 +8,11 @@ it as it is (`poplite.executable.file.saved`); a new field of plain data needs n
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from poplite.cost.memory.plan import MemoryPlan
 from poplite.cost.step_cost import StepCost
@@ -127,6 +129,36 @@ class Executable:
         from poplite.executable.file.saved import load
 
         return load(path, vertices)
+
+    def serialize(self, stream: BinaryIO) -> None:
+        """Write to a stream of bytes what `save` writes to a file; Poplar's way to save.
+
+        Args:
+            stream: open for writing.
+
+        Raises:
+            FileLoadError: as `save`.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "executable")
+            self.save(path)
+            stream.write(path.read_bytes())
+
+    @staticmethod
+    def deserialize(stream: BinaryIO, vertices: Iterable[VertexSource] = ()) -> Executable:
+        """Read an executable from a stream that `serialize` wrote.
+
+        Args:
+            stream: open for reading; all that is left of it is read.
+            vertices: as for `load`.
+
+        Raises:
+            FileLoadError: as `load`.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "executable")
+            path.write_bytes(stream.read())
+            return Executable.load(path, vertices)
 
     def __repr__(self) -> str:
         steps = amount(len(self.steps), "step")

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.series import Series
 from poplite.errors import SizeOverflowError
 from poplite.source import SourceLocation
 from poplite.types import ElementType
@@ -29,7 +30,24 @@ ALIGNMENT = 64
 MAX_BYTES = 1 << 62
 """Bytes of an arena whose positions are computed with 64-bit integers."""
 
+MOST_PIECES = 1 << 20
+"""Pieces of the mappings that an executable keeps, of all variables together: those of the first
+variables, as far as that goes."""
+
 Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pieces:
+    """The tiles of a variable's elements: each piece, up to the next one, lies on one tile.
+
+    Attributes:
+        first: the first element of each piece, rising from 0.
+        tile: its tile, -1 for none.
+    """
+
+    first: Series
+    tile: Series
 
 
 @dataclass(slots=True, eq=False)  # frozen ones take twice as long to make, and there are many
@@ -41,6 +59,8 @@ class StoredVariable:
         constant: whether a program may only read it.
         initial_value: what it holds when a program is loaded; None for zeros.
         replica_values: initial values of replicas that have another one, by their number.
+        pieces: the tiles of its elements; None where it has no elements, beyond `MOST_PIECES`, and
+            in files that were written without.
     """
 
     name: str
@@ -52,6 +72,7 @@ class StoredVariable:
     location: SourceLocation
     initial_value: npt.NDArray[Any] | None
     replica_values: Mapping[int, npt.NDArray[Any]]
+    pieces: Pieces | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -198,12 +219,35 @@ class ArenaLayout:
         within = (position - int(self._offsets[number])) // int(self._element_bytes[number])
         return self.variables[number], within
 
+    def owners(self, positions: Integers) -> Integers:
+        """Return the numbers of the variables that bytes belong to; -1 for bytes behind all."""
+        if not self.variables:
+            return np.full(len(positions), -1)
+        owner = np.searchsorted(self._offsets, positions, side="right") - 1
+        end = self.end_of_variables(len(self.variables))
+        return np.where(positions < end, owner, -1)
+
     def place_state(self, values: npt.NDArray[Any]) -> int:
         """Reserve room for state values, and return its first byte."""
         at = self._end
         self.state.append(values)
         self._end += _aligned(values.nbytes)
         return at
+
+    def state_at(self, places: Integers, dtype: npt.DTypeLike) -> Integers:
+        """Return values of state by their positions, which count elements of the type.
+
+        Positions elsewhere, which only a file can have, give any of them.
+        """
+        begin = self._end - sum(_aligned(values.nbytes) for values in self.state)
+        held = np.zeros(self._end - begin, np.uint8)
+        at = 0
+        for values in self.state:
+            held[at : at + values.nbytes] = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+            at += _aligned(values.nbytes)
+        numbers = held.view(dtype)
+        within = np.clip(places - begin // numbers.itemsize, 0, max(len(numbers) - 1, 0))
+        return np.asarray(numbers[within], np.int64)
 
     def reserve_temporaries(self, size_bytes: int) -> None:
         """Make sure that there are at least so many bytes of temporaries."""

@@ -73,6 +73,11 @@ def operation_name(expr: Expr) -> str:
     return expr.operation.name if isinstance(expr, Applied) else ""
 
 
+def step_name(expr: Expr) -> str:
+    """Return what a step that stores an expression is called: its label, or its operation."""
+    return expr.label or operation_name(expr)
+
+
 def _with_precedence(node: Expr, written: Writer) -> tuple[str, int]:
     name = _PRECEDENCE["name"]
     match node:

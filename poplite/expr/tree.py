@@ -45,7 +45,7 @@ class Expr(Operand):
     <Expr x * 0.5 + b float32[4, 6]>
     """
 
-    __slots__ = ("element_type", "location", "operands", "_shape")
+    __slots__ = ("element_type", "label", "location", "operands", "_shape")
     operands: tuple[Expr, ...]
 
     def __init__(
@@ -57,6 +57,7 @@ class Expr(Operand):
         self.operands, self._shape = operands, shape
         self.element_type = element_type  # type: ignore[assignment]
         self.location: SourceLocation = here()
+        self.label = ""
 
     @property
     def shape(self) -> Shape:

@@ -24,14 +24,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, SupportsIndex, TextIO, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.display import Displayed, dataflow_dot
 from poplite.errors import GraphConnectionError
-from poplite.graph import variables
+from poplite.graph import poplar_order, variables
 from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
 from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
 from poplite.graph.compute_sets.cycles_method import checked_estimator, estimate_of
@@ -47,6 +47,7 @@ from poplite.graph.host.remote import HostFunction, RemoteBuffer, host_function_
 from poplite.graph.host.streams import DataStream, DataStreamType, ReplicatedStreamMode, stream_of
 from poplite.graph.host.transfer_checks import TypeLike
 from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.serial import SerializationFormat, read_tensors, write_tensors
 from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.storage.lookup import variable_named
 from poplite.graph.storage.names import Names, checked_name, checked_scope
@@ -56,6 +57,7 @@ from poplite.graph.storage.variable import ShapeLike, Variable
 from poplite.graph.tensor import memory_regions, placement, rearrange
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.graph.variables import MappingLike
+from poplite.machine.device import Device
 from poplite.machine.replicas import checked_target, part_of, tiles_text
 from poplite.machine.target import Target
 from poplite.source import here
@@ -73,6 +75,8 @@ if TYPE_CHECKING:
 __all__ = ["ComputeSet", "FieldRef", "Graph", "MappingLike", "VertexInstance"]
 
 _Field = FieldRef | tuple[VertexInstance, str]
+
+_SAME_ORDER = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES
 
 
 @dataclass(slots=True, eq=False)
@@ -123,7 +127,7 @@ class Graph(Displayed):
     <Graph 4 tiles, 0 variables, 0 compute sets, 0 vertices>
     """
 
-    def __init__(self, target: Target | None = None, replication_factor: int = 1) -> None:
+    def __init__(self, target: Target | Device | None = None, replication_factor: int = 1) -> None:
         at = here()
         machine, replicas = part_of(checked_target(target, at), replication_factor, at)
         self.target, self.replication_factor = machine, replicas
@@ -313,26 +317,58 @@ class Graph(Displayed):
         check_own(self, target, "set_initial_value", at, "set_initial_value(tensor, value)")
         variables.set_values(target, value, self.replication_factor, at)
 
+    @overload
     def clone(
         self,
         tensor: Tensor,
         name: str = "",
+        method: TensorCloneMethod = ...,
         *,
         element_type: ElementTypeLike | None = None,
-        method: TensorCloneMethod = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES,
+        metadata: Tensor | QuarterMetadata | None = None,
+    ) -> Tensor: ...
+    @overload
+    def clone(
+        self,
+        element_type: ElementTypeLike,
+        tensor: Tensor,
+        name: str = "",
+        method: TensorCloneMethod = ...,
+        /,
+    ) -> Tensor: ...
+    @overload
+    def clone(
+        self,
+        element_type: ElementTypeLike,
+        metadata: Tensor | QuarterMetadata,
+        tensor: Tensor,
+        name: str = "",
+        method: TensorCloneMethod = ...,
+        /,
+    ) -> Tensor: ...
+    # Any: the overloads above are the signature.
+    def clone(
+        self,
+        tensor: Any,
+        name: Any = "",
+        method: Any = _SAME_ORDER,
+        *rest: Any,  # of Poplar's order
+        element_type: ElementTypeLike | None = None,
         metadata: Tensor | QuarterMetadata | None = None,
     ) -> Tensor:
         """Make a new variable with the shape of a tensor, its elements on the same tiles.
 
         The contents are not copied. An element without a tile has none in the clone either. The
-        clone of a constant is a variable.
+        clone of a constant is a variable. The element type, and after it the metadata, may also
+        come first, as in Poplar: `clone(HALF, tensor)`.
 
         Args:
             tensor: any view; it may hold an element twice.
             name: name of the variable; by default the tensor's.
-            element_type: element type of the clone; by default the tensor's.
             method: the order of the elements in memory.
+            element_type: element type of the clone; by default the tensor's.
             metadata: for QUARTER, as in `add_variable`; by default the tensor's.
+            *rest: name and method, in Poplar's order behind the element type.
 
         Returns:
             A tensor of the tensor's shape over a new variable.
@@ -350,6 +386,9 @@ class Graph(Displayed):
         >>> graph.clone(x.T).var_str()
         'VAR:2 DIMSHUFFLE(1,0)'
         """
+        if rest or poplar_order.is_tensor_or_metadata(name):
+            given = (name,) if method is _SAME_ORDER else (name, method, *rest)
+            return poplar_order.clone_of_type(self, tensor, *given)
         at = here()
         check_own(self, tensor, "clone", at, "clone(tensor)")
         return variables.add_clone(self._tiles, tensor, name, element_type, method, metadata, at)
@@ -767,15 +806,15 @@ class Graph(Displayed):
         check_own(self, tensor, "simplifying_rearranger", here())
         return rearrange.TensorRearranger(tensor.view)
 
-    def find_unbroadcast_tensor(self, tensor: Tensor) -> Tensor:
+    def find_unbroadcast_tensor(self, tensor: Tensor) -> Tensor | None:
         """Return the smallest tensor of which a tensor is a broadcast.
 
         Args:
             tensor: any view.
 
         Returns:
-            A tensor of the same rank that, broadcast along its dimensions, equals `tensor`; or
-            `tensor` itself if it is not a broadcast.
+            A tensor of the same rank that, broadcast along its dimensions, equals `tensor`; None,
+            in Poplar an invalid tensor, if nothing is broadcast.
 
         Raises:
             GraphConnectionError: for a tensor of another graph.
@@ -1386,6 +1425,49 @@ class Graph(Displayed):
         """Function buffers, by the name of their function."""
         return MappingProxyType(self._parts.function_buffers)
 
+    def serialize_tensors(
+        self,
+        stream: TextIO | BinaryIO,
+        tensors: Sequence[Tensor],
+        format: SerializationFormat = SerializationFormat.JSON,
+    ) -> None:
+        """Write which elements of which variables tensors hold, and in which shape; no values.
+
+        Args:
+            stream: a file, open for writing text; bytes for BINARY.
+            tensors: views of this graph's variables.
+            format: JSON, or the same text as bytes.
+
+        Raises:
+            GraphConnectionError: for a tensor of another graph.
+
+        >>> import io
+        >>> from poplite.graph import Graph
+        >>> graph, file = Graph(), io.StringIO()
+        >>> x = graph.add_variable("float32", (2, 3), "x")
+        >>> graph.serialize_tensors(file, [x.T])
+        >>> graph.deserialize_tensors(io.StringIO(file.getvalue()))[0] == x.T
+        True
+        """
+        write_tensors(self.top_level_graph, stream, tensors, format, here())
+
+    def deserialize_tensors(
+        self,
+        stream: TextIO | BinaryIO,
+        format: SerializationFormat = SerializationFormat.JSON,
+    ) -> list[Tensor]:
+        """Return the tensors that `serialize_tensors` wrote, of this graph's variables.
+
+        Args:
+            stream: a file, open for reading.
+            format: as it was written; both are told apart by themselves.
+
+        Raises:
+            FileLoadError: when the file holds no tensors, or the graph has no such elements.
+            UnknownName: when the graph has no variable of that name.
+        """
+        return read_tensors(self.top_level_graph, stream, here())
+
     def output_vertex_graph(self, stream: TextIO, programs: Iterable[Program] = ()) -> None:
         """Write what reads and writes what in Graphviz's language, as `poplite-viz graph` does.
 
@@ -1418,13 +1500,15 @@ class Graph(Displayed):
 
     # C++ spelling
 
-    addVariable = add_variable
-    addConstant = add_constant
+    addVariable = poplar_order.addVariable
+    addConstant = poplar_order.addConstant
+    addConstantHalf = poplar_order.addConstantHalf
     addReplicationIndexConstant = add_replication_index_constant
     setInitialValue = set_initial_value
-    cloneN = clone_n
+    setInitialValueHalf = poplar_order.setInitialValueHalf
+    cloneN = poplar_order.cloneN
     setTileMapping = set_tile_mapping
-    getTileMapping = tile_mapping
+    getTileMapping = poplar_order.getTileMapping
     getVariableTileMapping = variable_tile_mapping
     createVirtualGraph = create_virtual_graph
     convertTileToTopLevelGraphTile = convert_tile_to_top_level_graph_tile
@@ -1437,7 +1521,7 @@ class Graph(Displayed):
     findUnbroadcastTensor = find_unbroadcast_tensor
     addComputeSet = add_compute_set
     addFunction = add_function
-    addVertex = add_vertex
+    addVertex = poplar_order.addVertex
     setFieldSize = set_field_size
     getFieldSize = field_size
     getMaxFieldDim = max_field_dim
@@ -1445,15 +1529,25 @@ class Graph(Displayed):
     setPerfEstimate = set_perf_estimate
     getPerfEstimate = perf_estimate
     registerPerfEstimator = register_perf_estimator
-    addHostToDeviceFIFO = add_host_to_device_fifo
-    addDeviceToHostFIFO = add_device_to_host_fifo
+    addHostToDeviceFIFO = poplar_order.addHostToDeviceFIFO
+    addDeviceToHostFIFO = poplar_order.addDeviceToHostFIFO
     addRemoteBuffer = add_remote_buffer
-    addFunctionBuffer = add_function_buffer
+    addFunctionBuffer = poplar_order.addFunctionBuffer
     addHostFunction = add_host_function
-    createHostWrite = create_host_write
-    createHostRead = create_host_read
+    createHostWrite = poplar_order.createHostWrite
+    createHostRead = poplar_order.createHostRead
+    serializeTensors = serialize_tensors
+    deserializeTensors = deserialize_tensors
     outputVertexGraph = output_vertex_graph
     outputComputeGraph = output_vertex_graph
+
+    getVariable = poplar_order.getVariable
+    hasCodelet = poplar_order.hasCodelet
+    isConstant = poplar_order.isConstant
+    addCodelets = poplar_order.addCodelets
+    serialize = poplar_order.serialize
+    addExternalVariable = poplar_order.addExternalVariable
+    addExternalExchangeVertex = poplar_order.addExternalExchangeVertex
 
     def getReplicationFactor(self) -> int:
         """C++ spelling of `replication_factor`."""

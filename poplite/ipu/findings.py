@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from poplite.source import SourceLocation
+from poplite.text import amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +40,37 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.name}: {self.what}  ({self.at})\n  {self.found}\n  try: {self.fix}"
+
+
+def findings_text(findings: Sequence[Finding]) -> str:
+    """Return findings one below the other, with how many there are of each rule.
+
+    >>> findings_text([])
+    'a tile would emulate nothing of this graph, and copy nothing first'
+    """
+    if not findings:
+        return "a tile would emulate nothing of this graph, and copy nothing first"
+    rules = Counter(finding.rule for finding in findings)
+    counts = ", ".join(f"{count:,} {rule}" for rule, count in rules.items())
+    return "\n\n".join([f"{amount(len(findings), 'finding')}: {counts}", *map(str, findings)])
+
+
+def findings_json(findings: Sequence[Finding]) -> str:
+    r"""Return findings as JSON, a list of objects.
+
+    >>> findings_json([])
+    '[]\n'
+    """
+    rows = [
+        {
+            "rule": each.rule,
+            "name": each.name,
+            "what": each.what,
+            "file": each.at.file,
+            "line": each.at.line,
+            "found": each.found,
+            "fix": each.fix,
+        }
+        for each in findings
+    ]
+    return json.dumps(rows, indent=1) + "\n"

@@ -245,6 +245,7 @@ _BYTES: _Rows = {
     "pointer_bytes": (4, "B", "document", "pointers are 32 bits, user guide, Supported types"),
     "atomic_store_bytes": (4, "B", "assumed", "Target::getAtomicStoreGranularity, not published"),
     "align_bytes": (8, "B", "assumed", "where variables begin: at what a 64-bit load can read"),
+    "stride_bits": (10, "bits", "assumed", "IPUModel.numStrideBits has no published default"),
     "count_bytes": (4, "B", "document", "of a Span, 32 bits, user guide, Vertex vector types"),
     "scaled_pointer_bytes": (2, "B", "document", "16 bits, user guide, Vertex vector types"),
     "delta_bytes": (4, "B", "assumed", "offset and count of one vector of a VectorList"),

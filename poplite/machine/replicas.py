@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from poplite.errors import GraphReplicationError, InvalidMachineModel
+from poplite.machine.device import Device
 from poplite.machine.target import Target
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped, integer_or_none
@@ -30,6 +31,8 @@ def checked_target(value: object, at: SourceLocation) -> Target:
     """Return a graph's machine, `Target()` for None; raise InvalidMachineModel if it is none."""
     if value is None:
         return Target()
+    if isinstance(value, Device):
+        return value.getTarget()
     if isinstance(value, Target):
         return value
     tiles = value if isinstance(value, int) and value > 0 else 4

@@ -29,7 +29,14 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, SupportsIndex
 
-from poplite.errors import InvalidMachineModel, InvalidTileMapping, UnknownName, did_you_mean
+from poplite.errors import (
+    Absent,
+    InvalidMachineModel,
+    InvalidTileMapping,
+    UnknownName,
+    did_you_mean,
+)
+from poplite.machine import poplar_queries
 from poplite.machine.facts import (
     ARCHITECTURES,
     FACTS,
@@ -301,6 +308,32 @@ class Target:
         return self.interleaved_memory_element
 
     getVectorWidth = vector_width
+    createCPUTarget = staticmethod(poplar_queries.createCPUTarget)
+    createIPUTarget = staticmethod(poplar_queries.createIPUTarget)
+    hash = poplar_queries.hash_of
+    createVirtualTarget = poplar_queries.createVirtualTarget
+    getTargetType = poplar_queries.getTargetType
+    getTargetArchString = poplar_queries.getTargetArchString
+    getTargetSystemString = poplar_queries.getTargetSystemString
+    getInstanceSize = poplar_queries.getInstanceSize
+    getMinIPUSyncDelay = poplar_queries.getMinIPUSyncDelay
+    getNumStrideBits = poplar_queries.getNumStrideBits
+    getQuarterVectorWidth = poplar_queries.getQuarterVectorWidth
+    getNumConvUnits = poplar_queries.getNumConvUnits
+    getWeightsPerConvUnit = poplar_queries.getWeightsPerConvUnit
+    getConvUnitInputLoadElemsPerCycle = poplar_queries.getConvUnitInputLoadElemsPerCycle
+    getConvUnitMaxPipelineDepth = poplar_queries.getConvUnitMaxPipelineDepth
+    getIpuLinkConfiguration = poplar_queries.getIpuLinkConfiguration
+    getIpuLinkTopology = poplar_queries.getIpuLinkTopology
+    getIpuLinkDomainSize = poplar_queries.getIpuLinkDomainSize
+    getGatewayMode = poplar_queries.getGatewayMode
+    supportsExchangeBusSharing = poplar_queries.supportsExchangeBusSharing
+    getTypeSize = poplar_queries.getTypeSize
+    getTypeLimitsMaxAs = poplar_queries.getTypeLimitsMaxAs
+    getTypeLimitsLowestAs = poplar_queries.getTypeLimitsLowestAs
+    getNumTilesPerXBContext = Absent(
+        "contexts of the exchange block are not modelled", "target.getTilesPerSharedExchangeBus()"
+    )
 
 
 def _architecture(name: object) -> Architecture:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
 
 from poplite.display import Displayed
 from poplite.errors import ControlProgramError, ElementTypeError
@@ -66,9 +69,55 @@ class Program(Displayed):
     def __repr__(self) -> str:
         return "<Program empty>"
 
+    def same_as(self, other: Program) -> bool:
+        """Whether another program does the same with the same tensors, in the same order.
+
+        `==` is true only of a program and itself. Programs that differ in how they are built, as
+        a Sequence in a Sequence, are not the same; names of Sequences do not count.
+
+        Args:
+            other: any program.
+
+        >>> from poplite.program import Repeat
+        >>> Repeat(2, Program()).same_as(Repeat(2, Program())), Repeat(2, Program()) == Program()
+        (True, False)
+        """
+        pending: list[tuple[Any, Any]] = [(self, other)]
+        seen: set[tuple[int, int]] = set()
+        while pending:
+            a, b = pending.pop()
+            if a is b or (id(a), id(b)) in seen:
+                continue
+            parts = _parts_alike(a, b)
+            if parts is None:
+                return False
+            seen.add((id(a), id(b)))
+            pending += parts
+        return True
+
     def isEmpty(self) -> bool:
         """C++ spelling of `is_empty`."""
         return self.is_empty
+
+
+_NOT_COMPARED = {"location", "used_at", "name", "num_steps", "is_empty"}
+
+
+def _parts_alike(a: Any, b: Any) -> list[tuple[Any, Any]] | None:
+    """Return pairs of parts, all of which must be the same for both to be; None if they differ."""
+    if isinstance(a, Program):
+        if type(a) is not type(b):
+            return None
+        compared = [f.name for f in fields(a) if f.name not in _NOT_COMPARED]
+        return [(getattr(a, name), getattr(b, name)) for name in compared]
+    if type(a) is not type(b):
+        return None
+    if isinstance(a, Mapping):
+        a, b = [*a.items()], [*b.items()]
+    if isinstance(a, list | tuple):
+        return list(zip(a, b, strict=True)) if len(a) == len(b) else None
+    same = np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
+    return [] if same else None
 
 
 def set_once(program: Program, /, **attributes: object) -> None:

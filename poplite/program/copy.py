@@ -43,7 +43,8 @@ class Copy(Program):
         destination: a tensor, a stream to the host, a remote buffer, or the function of a
             function buffer.
         offset: of a remote buffer, INT or UNSIGNED_INT scalar with the number of the row; of k
-            elements, the numbers of k rows. Left out, row 0.
+            elements, the numbers of k rows. Left out, row 0. In Poplar a bool stands here for
+            tensors and streams, dontOutline or optimiseMemory, which has no effect.
 
     Raises:
         ControlProgramError: for different numbers of elements or different graphs, when source
@@ -67,11 +68,15 @@ class Copy(Program):
     destination: Tensor | DataStream | RemoteBuffer | Function
 
     @overload
-    def __new__(cls, source: Tensor, destination: Tensor) -> TensorCopy: ...
+    def __new__(cls, source: Tensor, destination: Tensor, offset: bool = False) -> TensorCopy: ...
     @overload
-    def __new__(cls, source: DataStream, destination: Tensor) -> StreamCopy: ...
+    def __new__(
+        cls, source: DataStream, destination: Tensor, offset: bool = False
+    ) -> StreamCopy: ...
     @overload
-    def __new__(cls, source: Tensor, destination: DataStream) -> StreamCopy: ...
+    def __new__(
+        cls, source: Tensor, destination: DataStream, offset: bool = False
+    ) -> StreamCopy: ...
     @overload
     def __new__(
         cls, source: RemoteBuffer, destination: Tensor, offset: Tensor | None = None
@@ -85,6 +90,8 @@ class Copy(Program):
     # Any: the overloads above are the signature.
     def __new__(cls, source: Any = None, destination: Any = None, offset: Any = None) -> Any:
         """Return a copy of the form that its ends ask for."""
+        if type(offset) is bool:  # Poplar's dontOutline or optimiseMemory
+            offset = None
         if offset is not None and not {type(source), type(destination)} & {RemoteBuffer}:
             raise ControlProgramError(
                 f"Copy: offset {clipped(offset, 60)}, but neither side is a remote buffer",
@@ -139,7 +146,7 @@ class TensorCopy(Copy):
     source: Tensor
     destination: Tensor
 
-    def __init__(self, source: Tensor, destination: Tensor) -> None:
+    def __init__(self, source: Tensor, destination: Tensor, offset: bool = False) -> None:
         for role, tensor in (("source", source), ("destination", destination)):
             if not isinstance(tensor, Tensor):
                 raise ElementTypeError(

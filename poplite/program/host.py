@@ -32,6 +32,8 @@ from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, fitted
 from poplite.types import ElementType
 
+_FIFOS = DataStreamType.HOST_TO_DEVICE_FIFO, DataStreamType.DEVICE_TO_HOST_FIFO
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class StreamCopy(Copy):
@@ -41,11 +43,23 @@ class StreamCopy(Copy):
     destination: Tensor | DataStream
     stream: DataStream
 
-    def __init__(self, source: Tensor | DataStream, destination: Tensor | DataStream) -> None:
+    def __init__(
+        self,
+        source: Tensor | DataStream,
+        destination: Tensor | DataStream,
+        offset: bool = False,  # in Poplar optimiseMemory
+    ) -> None:
         at = here()
         stream, tensor = _sides(source, destination, DataStream, "stream", at)
         to_device = stream is source
         what = f"Copy '{source.name}' -> '{destination.name}'"
+        if stream.type not in _FIFOS:
+            raise ControlProgramError(
+                f"{what}: the stream is a part of remote buffer '{stream.name}'",
+                at=at,
+                found=f"the buffer was made at {stream.location}",
+                fix="Copy(buffer, tensor, row) and Copy(tensor, buffer, row)",
+            )
         if to_device != (stream.type is DataStreamType.HOST_TO_DEVICE_FIFO):
             raise ControlProgramError(
                 f"{what}: the stream goes from {stream.type.value}",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from poplite.report.findings import Finding as Finding, Insights as Insights
     from poplite.report.program_tree import ProgramVisitor as ProgramVisitor
     from poplite.report.report import Instrumentation as Instrumentation, Report as Report
-    from poplite.report.trace import Trace as Trace
+    from poplite.report.traces.trace import Trace as Trace
 
 _HOME = {
     "Change": "diff",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from poplite.errors import ControlProgramError, UnknownName, did_you_mean, listed
+from poplite.errors import ProfilingDisabled, UnknownName, did_you_mean, listed
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none
 
@@ -19,7 +19,7 @@ def step_named(
     """Return a step by name, as `Report.step` does; None stands for any program or row."""
     call, at = f"report.step({clipped(name)})", here()
     if not report.instrumentation.is_modelled:
-        raise ControlProgramError(
+        raise ProfilingDisabled(
             f"{call}: cycles are not modelled here",
             at=at,
             found="the graph was compiled with debug.instrument=False",

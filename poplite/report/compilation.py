@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from poplite.errors import ControlProgramError
+from poplite.errors import ProfilingDisabled
 from poplite.machine.target import Target
+from poplite.report.accesses import StepAccesses, Variable
 from poplite.report.execution import ExecutionStep
 from poplite.report.memory import LivenessStep, Memory, MemoryVariable, TileMemory
 from poplite.report.per_tile import LazySequence, PerTile
@@ -137,6 +138,9 @@ class Compilation:
         planned: what each place of each program takes in one run of it, in the order of
             `Execution.steps`: as often as the program says, once where data decide. Only where
             nothing has run.
+        variables: variables and constants, with the tiles of their elements; nothing in reports
+            that were saved without.
+        accesses: what steps read and write of these, in the order of the programs; likewise.
     """
 
     target: Target
@@ -149,12 +153,23 @@ class Compilation:
     operations: tuple[Operation, ...] = ()
     options: tuple[tuple[str, str], ...] = ()
     planned: Sequence[ExecutionStep] = field(default=(), repr=False)
+    variables: Sequence[Variable] = field(default=(), repr=False)
+    accesses: Sequence[StepAccesses] = field(default=(), repr=False)
+
+    @property
+    def program_names(self) -> list[str]:
+        """The names of programs in the order in which they were given.
+
+        Saved reports have programs by name; their order is that in which steps were looked at.
+        """
+        touched = (name for step in self.accesses for name, _ in step.places)
+        return list(dict.fromkeys((*touched, *self.programs)))
 
     @property
     def memory(self) -> Memory:
         """What the memory of tiles holds."""
         if self.modelled is None:
-            raise ControlProgramError(
+            raise ProfilingDisabled(
                 "report.compilation: memory is not modelled here",
                 at=here(),
                 found="the graph was compiled with debug.instrument=False",

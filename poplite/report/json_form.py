@@ -17,12 +17,13 @@ from collections.abc import Hashable, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
+import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.arrays.series import compact
+from poplite.arrays.series import MOST_NARROW, NARROW, Listed, Series, compact, constant, counting
 from poplite.errors import FileLoadError, PopliteError
 from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Program, Programs, ProgramType
@@ -128,11 +129,11 @@ def _packed(numbers: Int64) -> str:
     return f"{kind}:{b64encode(numbers.astype('<' + kind).tobytes()).decode()}"
 
 
-def _unpacked(text: str) -> Int64:
+def _unpacked(text: str) -> npt.NDArray[np.integer[Any]]:
     kind, _, data = text.partition(":")
     if kind not in PACKED:
         raise _Malformed(f"{clipped(kind)} is no type of numbers")
-    return np.frombuffer(b64decode(data, validate=True), "<" + kind).astype(np.int64)
+    return np.frombuffer(b64decode(data, validate=True), "<" + kind)
 
 
 def _encoded_tree(tree: Program) -> list[Any]:
@@ -160,16 +161,58 @@ def _encoded_tree(tree: Program) -> list[Any]:
 # -- reading ---------------------------------------------------------------------------------
 
 
+class _Kind(NamedTuple):
+    """What an annotation says, looked up once."""
+
+    origin: Any
+    arguments: tuple[Any, ...]
+    is_object: bool
+
+
+@cache
+def _kind(annotation: Hashable) -> _Kind:
+    is_object = isinstance(annotation, type) and dataclasses.is_dataclass(annotation)
+    return _Kind(get_origin(annotation), get_args(annotation), is_object)
+
+
+class _Part(NamedTuple):
+    """A field of a class, with its annotation."""
+
+    name: str
+    kind: Any
+    is_saved: bool
+    default: Any
+
+
+@cache
+def _parts(cls: Hashable) -> tuple[_Part, ...]:
+    hints, fields = get_type_hints(cls), dataclasses.fields(cls)  # type: ignore[arg-type]
+    return tuple(
+        _Part(f.name, hints[f.name], f.metadata.get("saved", True), f.default) for f in fields
+    )
+
+
+LENT = ("target", "programs")
+"""Fields that are not saved with each step, but once for all."""
+
+
+@cache
+def _lent(kind: Hashable) -> tuple[str, ...]:
+    """Return which of these a class has."""
+    parts = _parts(kind) if _kind(kind).is_object else ()
+    return tuple(part.name for part in parts if part.name in LENT)
+
+
 def _decoded(kind: Any, data: Any, known: Mapping[str, Any]) -> Any:
     """Return the value of JSON by its annotation; `known` has fields that are not saved."""
-    origin, arguments = get_origin(kind), get_args(kind)
     if kind is PerTile:
         return _decoded_per_tile(data)
+    origin, arguments, is_object = _kind(kind)
+    if is_object:
+        return _decoded_object(kind, _object(data), known)
     if kind is Programs:
         trees = {name: _decoded_tree(nodes) for name, nodes in _object(data).items()}
         return Programs(lambda: trees)
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        return _decoded_object(kind, _object(data), known)
     if origin is UnionType:
         if data is None and NoneType in arguments:
             return None
@@ -184,7 +227,8 @@ def _decoded(kind: Any, data: Any, known: Mapping[str, Any]) -> Any:
             raise _Malformed(f"{clipped(data)} has not {len(arguments)} members")
         return tuple(_decoded(*each, known) for each in zip(arguments, data, strict=True))
     if origin is tuple or origin is Sequence:
-        return tuple(_decoded(arguments[0], each, known) for each in _list(data))
+        inner = arguments[0]
+        return tuple([_decoded(inner, each, known) for each in _list(data)])
     if kind is float and type(data) is int:
         return float(data)
     if type(data) is not kind:
@@ -193,28 +237,21 @@ def _decoded(kind: Any, data: Any, known: Mapping[str, Any]) -> Any:
 
 
 def _decoded_object(cls: Any, data: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
-    hints = _hints(cls)
     values: dict[str, Any] = {}
-    for field in dataclasses.fields(cls):
-        if not field.metadata.get("saved", True):
-            values[field.name] = known[field.name]
-        elif field.name not in data and field.default is not dataclasses.MISSING:
-            values[field.name] = field.default  # it is younger than the report
-        elif field.name not in data:
-            raise _Malformed(f"a {cls.__name__} has no {field.name!r}")
+    for name, kind, is_saved, default in _parts(cls):
+        if not is_saved:
+            values[name] = known[name]
+        elif name not in data and default is not dataclasses.MISSING:
+            values[name] = default  # it is younger than the report
+        elif name not in data:
+            raise _Malformed(f"a {cls.__name__} has no {name!r}")
         else:
-            value = _decoded(hints[field.name], data[field.name], known)
-            values[field.name] = value
-            known = {**known, field.name: value}
-            if dataclasses.is_dataclass(value):  # such as the target, for those that come later
-                fields = dataclasses.fields(value)
-                known = {**known, **{f.name: getattr(value, f.name) for f in fields}}
+            value = values[name] = _decoded(kind, data[name], known)
+            if name in LENT:  # for those that come later, in this object and beside it
+                known = {**known, name: value}
+            elif lent := _lent(kind):
+                known = {**known, **{each: getattr(value, each) for each in lent}}
     return cls(**values)
-
-
-@cache
-def _hints(cls: Hashable) -> dict[str, Any]:
-    return get_type_hints(cls)
 
 
 def _decoded_per_tile(data: Any) -> PerTile:
@@ -222,16 +259,32 @@ def _decoded_per_tile(data: Any) -> PerTile:
     size, where, values = saved.get("of"), saved.get("tiles"), saved.get("values")
     if type(size) is not int:
         raise _Malformed(f"{clipped(data)} is no number for each tile")
-    tiles = np.cumsum(_unpacked(where)) if isinstance(where, str) else _of_ranges(where, size)
+    tiles = _listed(_of_steps(where, size)) if isinstance(where, str) else _of_ranges(where, size)
     if isinstance(values, int):
-        numbers = np.full(len(tiles), values, np.int64)
+        numbers: Series = constant(values, tiles.count)
+    elif isinstance(values, str):
+        numbers = _listed(_unpacked(values))
     else:
-        numbers = _unpacked(values) if isinstance(values, str) else _whole(values)
-    if len(numbers) != len(tiles) or (np.diff(tiles, prepend=-1) <= 0).any():
+        numbers = compact(_whole(values))
+    if numbers.count != tiles.count:
         raise _Malformed(f"{clipped(data)} is no number for each tile")
+    return PerTile(size, tiles, numbers)
+
+
+def _listed(numbers: npt.NDArray[np.integer[Any]]) -> Series:
+    """Return many numbers as they are: what is regular was not written as bytes."""
+    return Listed(0, numbers.astype(NARROW if numbers.dtype.kind == "u" else np.int64, copy=False))
+
+
+def _of_steps(text: str, size: int) -> npt.NDArray[np.integer[Any]]:
+    """Return the tiles of the distances from each to the next."""
+    steps = _unpacked(text)
+    tiles = np.cumsum(steps, dtype=np.int64)
+    if (steps[1:] < 1).any() or (steps[:1] < 0).any():
+        raise _Malformed(f"{clipped(text)}: tiles do not rise")
     if len(tiles) and tiles[-1] >= size:
         raise _Malformed(f"tile {tiles[-1]:,} of {size:,}")
-    return PerTile(size, compact(tiles), compact(numbers))
+    return tiles.astype(NARROW) if size <= MOST_NARROW else tiles
 
 
 def _whole(data: Any) -> Int64:
@@ -242,14 +295,22 @@ def _whole(data: Any) -> Int64:
     return numbers.astype(np.int64)
 
 
-def _of_ranges(ranges: Any, size: int) -> Int64:
+def _of_ranges(ranges: Any, size: int) -> Series:
     """Return the tiles of ranges; refuse them before they are written out, as they may be long."""
-    bounds = _whole(ranges).reshape(-1, 2)
-    for first, last in bounds.tolist():
-        if not 0 <= first <= last < size:
+    before = -1
+    bounds = _whole(ranges).reshape(-1, 2).tolist()
+    for first, last in bounds:
+        if not before < first <= last:
+            raise _Malformed(f"tiles {first:,} to {last:,} do not rise")
+        if last >= size:
             raise _Malformed(f"tile {last:,} of {size:,}")
-    parts = [np.arange(first, last + 1) for first, last in bounds.tolist()]
-    return np.concatenate(parts) if parts else np.empty(0, np.int64)
+        before = last
+    if len(bounds) == 1:
+        return counting(bounds[0][0], bounds[0][1] - bounds[0][0] + 1)
+    return compact(np.concatenate([NO_TILES, *(np.arange(a, b + 1) for a, b in bounds)]))
+
+
+NO_TILES: Int64 = np.zeros(0, np.int64)
 
 
 def _decoded_tree(data: Any) -> Program:

@@ -44,6 +44,13 @@ class ProgramType(enum.Enum):
     MARK = "Mark"
 
 
+_ARRANGING = (
+    *(ProgramType.SEQUENCE, ProgramType.REPEAT, ProgramType.REPEAT_WHILE, ProgramType.LOOP),
+    *(ProgramType.IF, ProgramType.SWITCH, ProgramType.CALL),
+)
+"""What is no step, also where it holds nothing."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Program:
     """A program in its tree.
@@ -86,6 +93,38 @@ class Program:
 
     def __repr__(self) -> str:
         return fitted(f"<Program {self.type.value} '{{}}'>", self.name)
+
+
+def num_steps(tree: Program) -> int:
+    """Return how many steps are under a program, each place counted.
+
+    >>> num_steps(Program(ProgramType.SEQUENCE, "main", 0))
+    0
+    """
+    return steps_below(tree)[id(tree)]
+
+
+def steps_below(tree: Program) -> dict[int, int]:
+    """Return the steps under each program of a tree, each place counted, by its `id`."""
+    found: dict[int, int] = {}
+    for node in children_first(tree):
+        is_step = not node.children and node.type not in _ARRANGING
+        found[id(node)] = is_step + sum(found[id(child)] for child in node.children)
+    return found
+
+
+def children_first(tree: Program) -> Iterator[Program]:
+    """Yield each program of a tree once, after those under it."""
+    seen: set[int] = set()
+    pending = [(tree, False)]
+    while pending:
+        node, is_done = pending.pop()
+        if is_done:
+            yield node
+        elif id(node) not in seen:
+            seen.add(id(node))
+            pending.append((node, True))
+            pending.extend((child, False) for child in reversed(node.children))
 
 
 class ProgramVisitor:

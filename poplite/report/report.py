@@ -12,6 +12,7 @@ from poplite.errors import FileLoadError
 from poplite.files import replacing
 from poplite.report.compilation import Compilation
 from poplite.report.execution import Execution
+from poplite.report.measured import Measured
 from poplite.source import here
 from poplite.text import amount
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from poplite.report.diff import ReportDiff
     from poplite.report.execution import ExecutionStep
     from poplite.report.findings import Insights
-    from poplite.report.trace import Trace
+    from poplite.report.traces.trace import Trace
 
 # Methods import what they need: an engine makes a report without it.
 
@@ -56,6 +57,7 @@ class Report(Displayed):
         instrumentation: what was looked at.
         order: what ran in which order, where that was recorded: positions in `Execution.steps`,
             and how often each ran in a row.
+        measured: what runs on a device took, by program; steps and cycles are the model's.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -73,6 +75,7 @@ class Report(Displayed):
     execution: Execution
     instrumentation: Instrumentation
     order: tuple[tuple[int, int], ...] = ()
+    measured: tuple[Measured, ...] = ()
 
     @property
     def insights(self) -> Insights:
@@ -224,7 +227,7 @@ class Report(Displayed):
         >>> engine.report().with_order(trace).order
         ((0, 3), (1, 1), (2, 1))
         """
-        from poplite.report.trace import order_of
+        from poplite.report.traces.trace import order_of
 
         return replace(self, order=order_of(self.execution, trace))
 

@@ -63,6 +63,8 @@ def report_text(report: Report) -> str:
         ("Memory Usage", _memory(report.compilation)),
         ("Execution", _execution(report)),
     ]
+    if report.measured:
+        parts.append(("Measured on a device", list(map(str, report.measured))))
     if report.execution.steps:
         parts += [
             ("Cycles by vertex type", _types(report.execution)),

@@ -51,6 +51,26 @@ class VectorListLayout(Enum):
     COMPACT_DELTAN = "as DELTAN, in the least bytes"
 
 
+class ProfilerVectorLayout(Enum):
+    """What an estimator is told of a vector; source: Poplar API reference, "layout::Vector"."""
+
+    NOT_A_VECTOR = "one element"
+    SPAN = VectorLayout.SPAN.value
+    SHORT_SPAN = VectorLayout.SHORT_SPAN.value
+    ONE_PTR = VectorLayout.ONE_PTR.value
+    SCALED_PTR32 = VectorLayout.SCALED_PTR32.value
+    SCALED_PTR64 = VectorLayout.SCALED_PTR64.value
+    SCALED_PTR128 = VectorLayout.SCALED_PTR128.value
+
+
+class ProfilerVectorListLayout(Enum):
+    """What an estimator is told of a list; source: Poplar API reference, "layout::VectorList"."""
+
+    NOT_A_VECTOR_LIST = "no list in one descriptor"
+    DELTANELEMENTS = VectorListLayout.DELTANELEMENTS.value
+    DELTAN = VectorListLayout.DELTAN.value
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Layout:
     """How a vector field lies in memory; written in `Annotated` beside the field's type.
@@ -130,3 +150,31 @@ def refusal_of_layouts(layouts: list[Layout], depth: int, is_edge: bool) -> str:
     if is_list and (depth != 2 or not is_edge):
         return f"is no list of edges, as {layouts[0]!r} needs"
     return ""
+
+
+def profiler_layout(layout: Layout, rank: int, dim: int) -> ProfilerVectorLayout:
+    """Return how the vectors of a dimension are stored; a list itself is a pointer and a count.
+
+    >>> profiler_layout(Layout(VectorLayout.ONE_PTR), rank=2, dim=1)
+    <ProfilerVectorLayout.ONE_PTR: 'pointer'>
+    """
+    if rank == 0 or isinstance(layout.vector, VectorListLayout):
+        return ProfilerVectorLayout.NOT_A_VECTOR
+    if dim == 0 and rank == 2:
+        return ProfilerVectorLayout.SPAN
+    if layout.vector is VectorLayout.COMPACT_PTR:
+        return ProfilerVectorLayout.ONE_PTR
+    return ProfilerVectorLayout[layout.vector.name]
+
+
+def profiler_list_layout(layout: Layout, rank: int) -> ProfilerVectorListLayout:
+    """Return how a list of vectors is stored in one descriptor, if it is.
+
+    >>> profiler_list_layout(Layout(VectorListLayout.COMPACT_DELTAN), rank=2)
+    <ProfilerVectorListLayout.DELTAN: 'a pointer, and for each vector an offset and a count, ...'>
+    """
+    if rank != 2 or not isinstance(layout.vector, VectorListLayout):
+        return ProfilerVectorListLayout.NOT_A_VECTOR_LIST
+    if layout.vector is VectorListLayout.DELTANELEMENTS:
+        return ProfilerVectorListLayout.DELTANELEMENTS
+    return ProfilerVectorListLayout.DELTAN

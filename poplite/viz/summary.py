@@ -76,6 +76,8 @@ class Summary:
         unmodelled: why the memory model knows nothing; empty where it does.
         over_tiles: tiles that hold more than their memory.
         program: length of the program, or None when there is none.
+        cycles: of all runs so far, or of one as compiled; None where that is not known.
+        runs: how often it ran; 0 where it is shown as compiled.
     """
 
     machine: str
@@ -99,6 +101,8 @@ class Summary:
     unmodelled: str
     over_tiles: int
     program: Steps | None
+    cycles: int | None = None
+    runs: int = 0
 
     @property
     def vertices(self) -> int:
@@ -139,6 +143,7 @@ class Summary:
             ("vertices", self._vertices()),
             ("edges", f"{self.edges:,}"),
             ("program", self._program()),
+            *([("cycles", self._cycles())] if self.cycles is not None else []),
             ("mapping", self._mapping()),
             ("tiles used", f"{self.used_tiles:,} of {target.tiles:,}"),
             ("worst tile", self._worst()),
@@ -167,6 +172,10 @@ class Summary:
         if self.program is None:
             return "none given"
         return f"{many(self.program.steps, 'step')}, {runs_text(self.program.runs)}"
+
+    def _cycles(self) -> str:
+        how = f"in {amount(self.runs, 'run')}" if self.runs else "in one run, as compiled"
+        return f"{self.cycles:,} {how}"
 
     def _mapping(self) -> str:
         holes = []
@@ -206,7 +215,7 @@ def summary_of(graph: Graph, program: Program | None = None) -> Summary:
     lists = [compute_set.vertices for compute_set in graph.compute_sets]
     vertices = [vertex for listed in lists for vertex in listed.items()]
     return Summary(
-        machine=_machine(graph.target),
+        machine=machine_name(graph.target),
         target=graph.target,
         replicas=graph.replication_factor,
         variables=counts[False],
@@ -301,7 +310,12 @@ def draw_summary_svg(summary: Summary) -> SvgText:
     return canvas.text_of()
 
 
-def _machine(target: Target) -> str:
+def machine_name(target: Target) -> str:
+    """Return what a target is called.
+
+    >>> machine_name(Target()), machine_name(Target(tiles=16))
+    ('Mk2 (GC200)', 'Mk2 tiles')
+    """
     known = Target(ipus=target.ipus)
     if target == known:
         return "Mk2 (GC200)"

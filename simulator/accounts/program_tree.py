@@ -19,12 +19,12 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.executable import opcodes as op
-from poplite.executable.actions import Action, Equal, Fail, Stamp
+from poplite.executable.actions import Action, Equal, Fail, Stamp, action_text
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep
 from poplite.executable.transfers import CodeLoad, CodeUse, HostFunctionCall, RowTransfer, Transfer
-from poplite.report.program_tree import Program, ProgramType
+from poplite.report.program_tree import Program, ProgramType, children_first
 from poplite.text import amount
 
 
@@ -46,17 +46,7 @@ def planned_counts(code: Code, tree: Program) -> Int64:
 
 def _counted(root: Program, times: Mapping[int, int]) -> Program:
     """Return a tree with how often each program runs; `times` has the Repeats by row."""
-    below_first: list[Program] = []
-    seen: set[int] = set()
-    pending = [(root, False)]
-    while pending:
-        node, is_done = pending.pop()
-        if is_done:
-            below_first.append(node)
-        elif id(node) not in seen:
-            seen.add(id(node))
-            pending.append((node, True))
-            pending.extend((child, False) for child in node.children)
+    below_first = list(children_first(root))
     total: dict[int, int | None] = {id(node): 0 for node in below_first}
     total[id(root)] = 1
     for node in reversed(below_first):
@@ -152,19 +142,23 @@ class _Tree:
         ):
             test += 1
         below = [*self._in(condition, test, "condition"), *self._in(row + 1, condition, "body")]
-        return self._node(ProgramType.REPEAT_WHILE, row, below), test + 1
+        name = self._scalar(self._ops[test][2])
+        return self._node(ProgramType.REPEAT_WHILE, row, below, name), test + 1
 
     def _if(self, row: int, otherwise: int) -> tuple[Program, int]:
         kind, end = self._ops[otherwise - 1][:2]
+        name = self._scalar(self._ops[row][2])
         if kind != op.JUMP or end <= otherwise:
             below = self._in(row + 1, otherwise, "then")
-            return self._node(ProgramType.IF, row, below), otherwise
+            return self._node(ProgramType.IF, row, below, name), otherwise
         then = self._sequence(row + 1, otherwise - 1, "then")
-        return self._node(ProgramType.IF, row, [then, self._sequence(otherwise, end, "else")]), end
+        below = [then, self._sequence(otherwise, end, "else")]
+        return self._node(ProgramType.IF, row, below, name), end
 
     def _switch(self, row: int, cases: int, default: int) -> tuple[Program, int]:
+        name = self._scalar(self._ops[row][2])
         if not cases:
-            return self._node(ProgramType.SWITCH, row), row + 1
+            return self._node(ProgramType.SWITCH, row, name=name), row + 1
         rows = self._ops[row + 1 : row + 1 + cases]
         begins = sorted([(target, str(value)) for _, value, target, _ in rows])
         end = self._ops[default - 1][1]  # the last case leaves
@@ -174,7 +168,13 @@ class _Tree:
         ]
         if default < end:
             parts.append(replace(self._sequence(default, end, "default"), name="default"))
-        return self._node(ProgramType.SWITCH, row, parts), end
+        return self._node(ProgramType.SWITCH, row, parts, name), end
+
+    def _scalar(self, position: int) -> str:
+        """Return the name of the variable that decides, by a byte of the arena."""
+        layout = self._executable.layout
+        (owner,) = layout.owners(np.array([position])).tolist()
+        return layout.variables[owner].name if owner >= 0 else ""
 
     def _function(self, begin: int) -> Program:
         if begin not in self._functions:
@@ -227,4 +227,4 @@ def _action(action: Action, row: int) -> Program | None:
             return Program(ProgramType.MARK, name, row)
         case CodeLoad(function=name):
             return Program(ProgramType.HOST_COPY, name, row)
-    return Program(ProgramType.HOST_ACTION, type(action).__name__, row)
+    return Program(ProgramType.HOST_ACTION, action_text(action), row)

@@ -16,7 +16,7 @@ from poplite.arrays.series import Series
 from poplite.cost.memory.plan import MemoryPlan
 from poplite.cost.spread import Spread
 from poplite.cost.step_cost import Pairs, PhaseTotal, StepTotal
-from poplite.errors import ControlProgramError
+from poplite.errors import ControlProgramError, ProfilingDisabled
 from poplite.executable import opcodes as op
 from poplite.executable.descriptor import COUNT, positions
 from poplite.executable.executable import Executable
@@ -37,7 +37,8 @@ from poplite.report.memory import Held, Memory, MemoryStep
 from poplite.report.per_tile import LateSequence, LazySequence, PerTile
 from poplite.report.program_tree import Programs
 from poplite.report.report import Instrumentation, Report
-from poplite.report.trace import Trace
+from poplite.report.traces.trace import Trace
+from poplite.simulator.accounts.accesses import accesses_of, variables_of
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.accounts.program_tree import planned_counts, program_trees
 from poplite.simulator.run.recording import Recording
@@ -86,7 +87,7 @@ def report_of(
 def traced(executable: Executable, accounts: Accounts, runs: Runs, limit: int) -> Iterator[Trace]:
     """Record the first `limit` steps that run in a `with` statement, as `Engine.tracing`."""
     if not accounts.are_kept:
-        raise ControlProgramError(
+        raise ProfilingDisabled(
             "engine.tracing: cycles are not modelled",
             at=here(),
             found="the option debug.instrument is False",
@@ -152,6 +153,8 @@ def compilation_of(executable: Executable) -> Compilation:
             )
             for each in executable.operations
         ),
+        variables=LateSequence(lambda: variables_of(executable)),
+        accesses=LateSequence(lambda: accesses_of(executable)),
     )
 
 

@@ -32,7 +32,17 @@ from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, sig
 
 from poplite.jit.inlined import function_type, method_type
 from poplite.jit.numba_context import lowerings, typing_rules
-from poplite.simulator.codegen.accessors import EVEN, INDEX, INSIDE, LOAD, ROW, STATE, STORE, TRUTH
+from poplite.simulator.codegen.accessors import (
+    EVEN,
+    HOLDS,
+    INDEX,
+    INSIDE,
+    LOAD,
+    ROW,
+    STATE,
+    STORE,
+    TRUTH,
+)
 from poplite.simulator.codegen.field_types import (
     RowsType,
     ScalarType,
@@ -224,6 +234,11 @@ def _type_store(args: Any) -> Any:
     return signature(types.none, owner, types.int64, stored, types.boolean)
 
 
+@_typed(guards.holds)
+def _type_holds(args: Any) -> Any:
+    return signature(types.boolean, types.boolean)
+
+
 @_typed(guards.fits, guards.row_fits, guards.rows_fit, guards.is_small)
 def _type_guard(args: Any) -> Any:
     return signature(types.boolean, *(types.int64 if _is_int(each) else each for each in args))
@@ -319,6 +334,11 @@ def _lower_all_rows_fit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     owner = cgutils.create_struct_proxy(sig.args[0])(context, builder, value=args[0])
     even = call_accessor(builder, f"{EVEN}{sig.args[0].vector.number}", INDEX, [owner.length])
     return _is_between(builder, args[1], args[2], even)
+
+
+@lowerings.lower(guards.holds, types.Boolean)
+def _lower_holds(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return call_accessor(builder, HOLDS, TRUTH, args)
 
 
 @lowerings.lower(guards.is_small, types.Integer)

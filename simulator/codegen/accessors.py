@@ -6,6 +6,7 @@
     even.1           the length of each row; 0 where they differ
     load.0, store.2  marked: fields do not overlap     not marked; halves converted in one
     state.3          the value, loaded beforehand      loaded from memory where it is a float
+    guard.holds      true; checked: the guard          true
 
 The marks are alias scopes on every load and store: the race check proves that fields of one
 compute set do not overlap.  Code to be priced resembles what the IPU's compiler makes, which does
@@ -47,6 +48,9 @@ INSIDE, ROW, EVEN, LOAD, STORE, STATE = (
 
 SPAN, LANES, SET_LANES = "field.span.", "field.lanes.", "field.set_lanes."
 """Names of accessors of lanes, as above (`poplite.simulator.codegen.lanes.accessors`)."""
+
+HOLDS = "guard.holds"
+"""Name of a function of the guard of a loop: see `poplite.vertex.compute.bounds.rewriting`."""
 
 NUMBER = "number."
 """Name of a function of float32, which follows: `half`, or one of `math`."""
@@ -207,6 +211,11 @@ def accessors(
 ) -> str:
     """Return the text of a module that defines the `declared` accessors of a class."""
     module = ir.Module()
+    if HOLDS in declared:
+        function = ir.Function(module, ir.FunctionType(TRUTH, [TRUTH]), HOLDS)
+        function.attributes.add("alwaysinline")
+        builder = ir.IRBuilder(function.append_basic_block())
+        builder.ret(function.args[0] if checked else TRUTH(1))
     for name in sorted(each for each in declared if each.startswith(NUMBER)):
         _define_number(module, name, priced=priced, half_in_hardware=half_in_hardware)
     for number, field in enumerate(cls.fields.values()):

@@ -84,7 +84,7 @@ def test_a_page_tells_its_command(folder: Path) -> None:
         ("liveness run.json --tile 9", "tiles are 0 to 5"),
         ("memory none.json", "cannot read 'none.json'"),
         ("memory unmodelled.json", "not modelled"),
-        ("tiles run.json --variable x", "--variable means nothing for a saved file or --by"),
+        ("tiles run.json --by free --variable x", "--variable means nothing for --by"),
         ("tiles copies.py:build --step 1", "--step means nothing for bytes of variables"),
         ("tiles copies.py:build --no-run", "--no-run means nothing"),
         ("tiles run.json --by free --step 1", "--step is for what runs"),

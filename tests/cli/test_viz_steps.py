@@ -220,3 +220,36 @@ def test_an_unknown_number_is_a_wrong_command_line(capsys: pytest.CaptureFixture
     said = capsys.readouterr()
     assert "there is no number 'cycels' to check (did you mean 'cycles'?)" in said.err
     assert said.out == ""
+
+
+def test_diff_hands_arguments_to_targets(capsys: pytest.CaptureFixture[str]) -> None:
+    saved("three.json")
+    out = printed(
+        capsys, "diff", "ring.py:build", "ring.py:build", "--arg", "times=5", "--program", "main"
+    )
+    assert "no change" in out
+    words = ["ring.py:build", "--program", "main", "--arg", "times=5", "--no-run"]
+    changed = json.loads(printed(capsys, "diff", "three.json", *words, "-f", "json"))
+    once = json.loads(printed(capsys, "steps", *words, "-f", "json"))
+    assert changed["totals"][0]["after"] == once["cycles"]
+    assert main(["diff", "three.json", "three.json", "--arg", "times=5"]) == 1
+    assert "--arg is for a TARGET" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "report three.json -o three.json",
+        "report ring.py:build three.json -o three.json -f html",
+        "diff three.json ring.py:build -o three.json -f json",
+        "steps ring.py:build -o ./ring.py -f txt",
+        "steps three.json -o link.svg",
+    ],
+)
+def test_what_is_read_is_not_written_over(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    saved("three.json")
+    Path("link.svg").symlink_to("three.json")
+    before = Path("three.json").read_bytes(), Path("ring.py").read_bytes()
+    assert main(words.split()) == 1
+    assert "would write over" in capsys.readouterr().err
+    assert (Path("three.json").read_bytes(), Path("ring.py").read_bytes()) == before

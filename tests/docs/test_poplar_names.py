@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 import poplite as pl
+from helpers import names_page
+from helpers.poplar_signatures import ROWS
+from poplite.compat.absent_names import NAMES
+from poplite.errors import Absent
 from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/poplar-names.md").read_text()
 ABSENT = PAGE[PAGE.index("## What Poplar has and poplite does not") :]
-ROWS = re.findall(r"^\| (\w+) \| (\w+) \| (\w+) \|$", PAGE, re.M)
-TABLE = [row for row in ROWS if row[0] != "class"]
-CALLS = re.findall(r"^\| Target \| (\w+) \| (\w+)\((?:\"(\w+)\"|pl\.(\w+))\) \|$", PAGE, re.M)
 CLASSES: dict[str, type] = {
     cls.__name__: cls
     for cls in (
@@ -26,65 +27,65 @@ CLASSES: dict[str, type] = {
         pl.Abort, pl.AbortOnCondition, pl.ErrorProgram, pl.CrossReplicaCopy,
         pl.AssumeEqualAcrossReplicas,
         pl.Report, pl.TensorRearranger, pl.DataStream, pl.RemoteBuffer,
-        pl.HostFunction, pl.FunctionBuffer, pl.StreamCallback, pl.FieldData,
+        pl.HostFunction, pl.FunctionBuffer, pl.StreamCallback, pl.FieldData, pl.Device,
+        pl.DeviceManager, pl.OptionFlags, pl.RuntimeOptions, pl.Executable, pl.VariableInterval,
     )
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("owner", "poplar", "ours"), TABLE)
-def test_row_names_the_same_thing_twice(owner: str, poplar: str, ours: str) -> None:
-    cls = CLASSES[owner]
-    alias, member = getattr(cls, poplar), getattr(cls, ours, None)
-    if alias != member:  # an attribute: its alias is a method that returns it
-        assert alias.__code__.co_names == (ours,)
-        assert alias.__code__.co_varnames == ("self",)
+def test_tables_are_those_of_the_signatures() -> None:
+    assert names_page.made(PAGE) == PAGE, "python tests/helpers/names_page.py writes them"
 
 
-@pytest.mark.parametrize(("poplar", "ours", "name", "element_type"), CALLS)
-def test_row_is_a_call_of_a_target(poplar: str, ours: str, name: str, element_type: str) -> None:
-    target = pl.Target(costs={name: 24} if name else {"data_path_bytes": 16})
-    argument = name or getattr(pl, element_type)
-    assert getattr(target, poplar)() == getattr(target, ours)(argument) != 0
-    assert type(getattr(target, poplar)()) is int
+SHARED = {
+    "FieldRef": FieldRef, "VertexIntrospector": VertexInstance, "Type": pl.FLOAT,
+    "PrintTensorFmt": pl.PrintTensorFormat,
+}  # fmt: skip
+"""Classes that Poplar calls otherwise."""
 
 
-def test_every_alias_is_listed() -> None:
-    listed = {(owner, poplar) for owner, poplar, _ in TABLE}
-    listed |= {("Target", poplar) for poplar, *_ in CALLS}
-    programs = [name for name, cls in CLASSES.items() if issubclass(cls, pl.Program)]
-    inherited = {(name, "isEmpty") for name in programs if name != "Program"}
+def test_every_member_in_cpp_spelling_has_a_row() -> None:
+    listed = {row.member.rpartition(".")[2] for row in ROWS}
+    listed |= {name.partition("::")[2] for name, _ in names_page.absent_members()}
     found = {
         (name, member)
-        for name, cls in CLASSES.items()
+        for name, cls in (CLASSES | SHARED).items()
         for base in cls.__mro__
         for member in vars(base)
         if re.match(r"[a-z]+[A-Z]", member)
     }
-    assert found - inherited == listed
+    assert len(found) > 150
+    assert not {(name, member) for name, member in found if member not in listed}
+
+
+def test_every_name_of_the_package_in_cpp_spelling_has_a_row() -> None:
+    listed = {row.member for row in ROWS if not row.owner}
+    camel = {name for name in (*pl._SPELLINGS, *pl.__all__) if re.match(r"[a-z]+[A-Z]", name)}
+    assert camel
+    assert not camel - listed
+
+
+@pytest.mark.parametrize(("name", "member"), list(names_page.absent_members()))
+def test_absent_member_says_why(name: str, member: Absent) -> None:
+    owner, _, attribute = name.partition("::")
+    assert not hasattr(CLASSES[owner], attribute)
+    with pytest.raises(pl.AbsentMember, match=f"poplite has no {owner}.{attribute}") as caught:
+        getattr(CLASSES[owner], attribute)
+    assert member.reason in str(caught.value)
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_absent_name_of_the_package_says_why(name: str) -> None:
+    assert not hasattr(pl, name)
+    with pytest.raises(pl.AbsentMember) as caught:
+        getattr(pl, name)
+    assert NAMES[name][0] in str(caught.value)
 
 
 def names_in(rows: str) -> list[str]:
     """Return what stands in code in the first column."""
     first = re.findall(r"^\| (.*?) \| ", rows, re.M)
     return re.findall(r"`([^`]+)`", " ".join(first))
-
-
-def test_what_is_said_to_be_absent_is() -> None:
-    members = [name.split("::") for name in names_in(ABSENT) if "::" in name]
-    assert len(members) > 40
-    assert {owner for owner, _ in members} <= {
-        "Engine",
-        "Graph",
-        "Tensor",
-        "Target",
-        "RemoteBuffer",
-    }
-    for owner, member in members:
-        snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", member).lower()
-        found = {member, snake, snake.removeprefix("get_")} & set(dir(CLASSES[owner]))
-        assert not found, (owner, member)
-    for name in names_in(ABSENT):
-        assert not hasattr(pl, name), name
 
 
 def test_no_operation_of_the_libraries_is_said_to_be_absent_that_is_there() -> None:
@@ -95,7 +96,7 @@ def test_no_operation_of_the_libraries_is_said_to_be_absent_that_is_there() -> N
     assert not said & set(vars(pl.ops))
 
 
-@pytest.mark.parametrize("name", ["Device", "SupervisorVertex", "poprand", "popnn", "popsparse"])
+@pytest.mark.parametrize("name", ["SupervisorVertex", "poprand", "popnn", "popsparse"])
 def test_both_pages_name_what_is_looked_for_most(name: str) -> None:
     readme = (ROOT / "README.md").read_text()
     assert name in ABSENT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from pathlib import Path
@@ -68,3 +69,39 @@ def test_the_notebook_page_holds_a_cell_of_each_kind(printed: dict[Path, str]) -
     assert page.count('<div class="poplite">') == 7
     for words in ("Repeat 100 times", "elements per tile", "float32[66, 98]", "steps run"):
         assert words in page
+
+
+@pytest.fixture(scope="module")
+def answers(root: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The pictures of docs/viewing.md, and what was printed of them, where there is no browser."""
+    folder = tmp_path_factory.mktemp("answers")
+    script = root / "examples" / "gallery.py"
+    done = python(folder, script, "--questions", folder / "pictures", PATH="/nowhere")
+    return folder / "pictures", done.stdout
+
+
+def test_each_question_has_its_picture(root: Path, answers: tuple[Path, str]) -> None:
+    folder, said = answers
+    page = (root / "docs" / "viewing.md").read_text()
+    named = set(re.findall(r"\]\(pictures/([a-z-]+\.(?:svg|png))\)", page))
+    drawn = {path.name for path in folder.iterdir()}
+    assert (
+        named
+        == drawn | {"report-page.png"}
+        == {p.name for p in (root / "docs" / "pictures").iterdir()}
+    )
+    for name in drawn:
+        assert ET.parse(folder / name).getroot().tag.endswith("svg")
+    assert "report-page.png: not drawn, as there is no chromium" in said
+    questions = re.findall(r"^\| ([a-z][^|]+\?) \|", page, re.MULTILINE)
+    assert re.findall(r"\*\*([^*]+\?)\*\*", page) == sorted(
+        questions, key=lambda each: page.index(f"**{each}**")
+    )
+    assert len(questions) == page.count("?**")
+
+
+def test_a_picture_of_text_shows_its_first_lines(answers: tuple[Path, str]) -> None:
+    shown = ET.parse(answers[0] / "checks.svg").getroot()
+    lines = [each.text or "" for each in shown if each.tag.endswith("text")]
+    assert lines[0].split() == ["base.json", "later.json", "change"]
+    assert lines[-1].startswith("FAILED  cycles>+5%")

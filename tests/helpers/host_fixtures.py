@@ -1,4 +1,4 @@
-"""Fixtures for tests of the host program; what they need is imported when they are used."""
+"""Fixtures of host programs for real IPUs, beside engines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def host_cache(request: pytest.FixtureRequest) -> Path:
 @pytest.fixture
 def mirrors(host_cache: Path, tmp_path: Path) -> Iterator[Mirrors]:
     """Return what makes engines with a host program beside each."""
-    from helpers.mirrored import Mirrors
+    from helpers.mirrored import Mirrors  # few tests need it
 
     with ExitStack() as stack:
         yield Mirrors(host_cache, tmp_path, stack)

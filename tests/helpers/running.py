@@ -11,6 +11,9 @@ from typing import NoReturn
 
 import pytest
 
+import poplite as pl
+from poplite.simulator.simulated import Simulated
+
 ROOT = Path(__file__).resolve().parents[2]
 SOON = 10.0
 """Seconds that a run may take to end on a crowded machine; alone it is a tenth of a second."""
@@ -18,6 +21,12 @@ LIMIT = 600
 """Seconds for a process on a crowded machine."""
 
 both_forms = pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+
+
+def simulated(engine: pl.Engine) -> Simulated:
+    """Return the parts of an engine that runs on the simulator."""
+    assert isinstance(engine._loaded, Simulated)
+    return engine._loaded
 
 
 def full_disk(*_: object) -> NoReturn:

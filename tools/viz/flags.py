@@ -27,13 +27,24 @@ Run: TypeAlias = Callable[[argparse.Namespace], int]
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
+SAVED = "file.py:callable, or a file of report.save or executable.save"
+"""What a report is made of, for help."""
+
+
 def add_picture(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:
-    """Add what every picture takes: the target, where to write, and how."""
+    """Add what a picture of a graph takes: the target or saved file, where to write, and how."""
+    parser.add_argument("target", metavar="TARGET|SAVED", type=_target, help=SAVED)
+    add_arguments_of_target(parser)
+    add_vertices(parser)
+    add_output(parser, formats=formats)
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Add the target, and the arguments that its callable gets; `load_target` reads them."""
     parser.add_argument(
         "target", metavar="TARGET", type=_target, help="file.py:callable or module:callable"
     )
-    _add_given(parser)
-    add_output(parser, formats=formats)
+    add_arguments_of_target(parser)
 
 
 def add_report(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:
@@ -41,12 +52,8 @@ def add_report(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> No
 
     `load_report` makes the report of it.
     """
-    parser.add_argument(
-        "target",
-        metavar="TARGET|SAVED",
-        help="file.py:callable, or a file of report.save or executable.save",
-    )
-    _add_given(parser)
+    parser.add_argument("target", metavar="TARGET|SAVED", help=SAVED)
+    add_arguments_of_target(parser)
     add_program(parser)
     add_vertices(parser)
     add_output(parser, formats=formats)
@@ -70,7 +77,8 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_given(parser: argparse.ArgumentParser) -> None:
+def add_arguments_of_target(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that the callable of a target gets."""
     parser.add_argument(
         "--arg",
         metavar="NAME=VALUE",
@@ -165,9 +173,12 @@ def build_flags(arguments: argparse.Namespace) -> list[str]:
 
 def _target(text: str) -> str:
     place, colon, name = text.rpartition(":")
+    if os.path.isfile(text) and not text.endswith(".py"):
+        return text
     if not (place and colon and name):
         raise argparse.ArgumentTypeError(
-            f"{text!r} names no callable; write file.py:callable, for instance heat.py:build"
+            f"{text!r} names no callable; write file.py:callable, for instance heat.py:build, "
+            "or a file of report.save or executable.save"
         )
     return text
 

@@ -22,7 +22,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from poplite.errors import FileLoadError, GraphMemoryAllocationError, PopliteError
+from poplite.errors import (
+    FileLoadError,
+    GraphMemoryAllocationError,
+    PopliteError,
+    UnknownName,
+    did_you_mean,
+)
 from poplite.text import amount
 from poplite.tools.viz.load_target import load_module, load_programs, program_named
 
@@ -32,7 +38,7 @@ if TYPE_CHECKING:
     from poplite.graph.graph import Graph
     from poplite.program import Program
     from poplite.report import Report
-    from poplite.report.trace import Trace
+    from poplite.report.traces.trace import Trace
 
 MOST_NAMED = 3
 """Most streams that a message names."""
@@ -72,6 +78,48 @@ def load_report(arguments: argparse.Namespace, *, run: bool | None = None) -> Re
     )
     say(loaded, arguments)
     return loaded.report
+
+
+def load_each(arguments: argparse.Namespace, *places: str) -> list[Loaded]:
+    """Return what several targets or files hold; `--arg` and `--program` are for the targets.
+
+    What was not run is said on standard error.  Raises as `load` does.
+    """
+    targets = [place for place in places if not Path(place).is_file()] or places
+    found = []
+    for place in places:
+        is_target = place in targets
+        given, name = (arguments.given, arguments.program) if is_target else ((), None)
+        run, vertices = arguments.execute, arguments.vertices
+        found.append(load(place, given, name, run=run if is_target else None, vertices=vertices))
+    for loaded in found:
+        say(loaded, arguments)
+    return found
+
+
+def load_saved(arguments: argparse.Namespace) -> Report | None:
+    """Return the report of `arguments.target` where that is a saved file; else None.
+
+    Nothing of it is run.  Raises FileLoadError when it cannot be read, or `--arg` is given.
+    """
+    if not Path(arguments.target).is_file():
+        return None
+    return load(arguments.target, arguments.given, vertices=arguments.vertices).report
+
+
+def programs_of(report: Report, arguments: argparse.Namespace) -> list[str]:
+    """Return the names of all programs of a saved file, or the one of `--program`."""
+    names = report.compilation.program_names
+    wanted: str | None = getattr(arguments, "program", None)
+    if wanted is None:
+        return names
+    if wanted not in names:
+        raise UnknownName(
+            f"there is no program {wanted!r}{did_you_mean(wanted, names)}",
+            found=f"there are {', '.join(map(repr, names))}",
+            fix=f"--program {names[0]}",
+        )
+    return [wanted]
 
 
 def say(loaded: Loaded, arguments: argparse.Namespace) -> None:

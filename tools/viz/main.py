@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from poplite.errors import PopliteError
 from poplite.tools.viz.flags import Commands, Run, set_run, terminal_columns
-from poplite.tools.viz.graphs import graph, program, regions, summary, tensor, tiles
+from poplite.tools.viz.graphs import graph, lint, program, regions, summary, tensor, tiles
 from poplite.tools.viz.reports import (
     diff,
     exchange,
@@ -39,6 +39,7 @@ examples:
   poplite-viz regions heat.py:build a --op 'reverse 0'     in which order?
   poplite-viz program heat.py:build --counts               how often?
   poplite-viz graph heat.py:build --around a               near a variable
+  poplite-viz lint heat.py:build                           what would a tile emulate?
   poplite-viz memory heat.py:build --stack variable        what fills the tiles?
   poplite-viz tile run.json 37                             what is on it?
   poplite-viz liveness run.json                            and when?
@@ -69,13 +70,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         run: Run = arguments.run
         return run(arguments)
     except PopliteError as error:
-        if arguments.traceback:
-            traceback.print_exc()
-        else:
-            print(f"poplite-viz: {_printable(str(error))}", file=sys.stderr)
-        return 1
+        return failed("poplite-viz", error, arguments)
     except KeyboardInterrupt:
         return 130  # as a shell says of a command that was interrupted
+
+
+def failed(command: str, error: PopliteError, arguments: argparse.Namespace) -> int:
+    """Say what a user did wrong, or show the traceback where that is asked for; return 1."""
+    if arguments.traceback:
+        traceback.print_exc()
+    else:
+        print(f"{command}: {_printable(str(error))}", file=sys.stderr)
+    return 1
 
 
 def _printable(message: str) -> str:
@@ -96,10 +102,10 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_folded(EPILOG, columns),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action=_Version)
+    parser.add_argument("--version", action=Version)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     subcommands = (
-        *(summary, tiles, tensor, regions, program, graph, memory, tile, liveness),
+        *(summary, tiles, tensor, regions, program, graph, lint, memory, tile, liveness),
         *(report, steps, exchange, ops, trace, diff),
     )
     for command in subcommands:
@@ -116,13 +122,14 @@ def _folded(text: str, width: int | None) -> str:
     return "\n".join("\n".join(each) for each in lines)
 
 
-class _Version(argparse.Action):
+class Version(argparse.Action):
     """Prints the version; looks it up only when asked."""
 
     def __init__(self, option_strings: Sequence[str], dest: str) -> None:
         super().__init__(option_strings, dest, nargs=0, help="print the version and exit")
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Print it, and exit."""
         import poplite
 
         print(f"{parser.prog} {poplite.__version__}")

@@ -56,8 +56,8 @@ class Destination:
     def of(cls, arguments: argparse.Namespace) -> Destination:
         """Read the common flags.
 
-        Raises FileLoadError when the suffix names no form that the subcommand offers, or the folder
-        does not exist, or standard output is closed.
+        Raises FileLoadError when the suffix names no form that the subcommand offers, the folder
+        does not exist, the file is one that is read, or standard output is closed.
 
         >>> from poplite.tools.viz.flags import add_picture
         >>> parser = argparse.ArgumentParser()
@@ -70,6 +70,7 @@ class Destination:
             style = Style(color=_color(arguments.color), ascii_only=ascii_only)
             return cls(None, arguments.format or arguments.formats[0], style, arguments.quiet)
         path = check_folder(arguments.output)
+        _check_inputs(path, arguments)
         known = {s: form for s, form in SUFFIXES.items() if form in arguments.formats}
         chosen = arguments.format or known.get(path.suffix.lower())
         if chosen is None:
@@ -140,6 +141,22 @@ class Destination:
             write_text(self.path, picture)
         if not self.quiet:
             print(f"wrote {self.path}", file=sys.stderr)
+
+
+INPUTS = ("target", "later", "before", "after")
+"""Arguments that name what is read: a file, or a target in one."""
+
+
+def _check_inputs(path: Path, arguments: argparse.Namespace) -> None:
+    """Refuse to write over what is read."""
+    for name in INPUTS:
+        place = getattr(arguments, name, None) or ""
+        for read in (place, place.rpartition(":")[0], *getattr(arguments, "vertices", ())):
+            if path.exists() and os.path.isfile(read) and path.samefile(read):
+                raise FileLoadError(
+                    f"-o {arguments.output} would write over {read!r}, which is read",
+                    fix="give the picture another name",
+                )
 
 
 def write_stdout(picture: str | bytes) -> None:

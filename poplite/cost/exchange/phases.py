@@ -20,7 +20,8 @@ exchange too.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -68,14 +69,38 @@ MOST_PIECES = 1 << 20
 """Most pieces that are handled together, unless they all leave one tile."""
 
 
-def phases_of_compute_set(
-    graph: Graph, compute_set: ComputeSet, table: EdgeTable
-) -> tuple[tuple[Phase, ...], tuple[Phase, ...]]:
+Phases = tuple[tuple[Phase, ...], tuple[Phase, ...]]
+"""The phases before the vertices of a compute set, and those after them."""
+
+
+def phases_of_compute_set(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Phases:
     """Return the phases that bring vertices their inputs, and those that bring results home."""
     moved = list(_moved(graph, table))
     before = [each for each in moved if each.part.field.reads]
     after = [each for each in moved if each.part.field.writes]
     return tuple(_phases(graph.target, before, _IN)), tuple(_phases(graph.target, after, _OUT))
+
+
+def phases_of_alike(phases: Phases, first: EdgeTable, table: EdgeTable) -> Phases | None:
+    """Return the phases of a compute set that is equal to another one but for its variables.
+
+    Only the user's lines are its own; None where one line of the first stands for several of it.
+    """
+    lines: dict[SourceLocation | None, SourceLocation] = {}
+    for known, own in zip(first.families, table.families, strict=True):
+        assert isinstance(known.vertices, VertexBlock)
+        assert isinstance(own.vertices, VertexBlock)
+        line = own.vertices.location
+        if lines.setdefault(known.vertices.location, line) != line:
+            return None
+    if all(line == own for line, own in lines.items()):
+        return phases
+    before, after = (tuple([_with_lines(each, lines) for each in some]) for some in phases)
+    return before, after
+
+
+def _with_lines(phase: Phase, lines: Mapping[SourceLocation | None, SourceLocation]) -> Phase:
+    return replace(phase, causes=tuple([replace(c, at=lines[c.at]) for c in phase.causes]))
 
 
 def phases_of_copy(graph: Graph, copy: TensorCopy | CrossReplicaCopy) -> tuple[Phase, ...]:

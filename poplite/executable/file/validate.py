@@ -25,12 +25,14 @@ from poplite.executable.file.validate_code import check_code
 from poplite.executable.file.validate_costs import (
     check_action_costs,
     check_memory,
+    check_rising,
     check_slot_sums,
     check_step_costs,
+    series_count,
 )
 from poplite.executable.file.validate_vertices import check_vertex_tiles, check_vertices
 from poplite.executable.host_tensor import HostTensor
-from poplite.executable.layout import ALIGNMENT, ArenaLayout
+from poplite.executable.layout import ALIGNMENT, MOST_PIECES, ArenaLayout, StoredVariable
 from poplite.executable.moves import PIECE_WORDS, RECORD_WORDS, Moves
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, CopyStep
@@ -51,7 +53,7 @@ MOST_BYTES = 1 << 56
 def validate(executable: Executable) -> None:
     """Check an executable from a file; its types are right, its numbers may be anything."""
     with at(".layout"):
-        _check_layout(executable.layout)
+        _check_layout(executable.layout, executable.target.tiles)
     arena = executable.layout.size_bytes
     for number, step in enumerate(executable.steps):
         with at(f".steps[{number}]"):
@@ -130,13 +132,14 @@ def _check_stamp(stamp: Stamp) -> None:
             raise Malformed(f"'{tensor.name}' is of {found:.60} and cannot hold a cycle counter")
 
 
-def _check_layout(layout: ArenaLayout) -> None:
-    end = None
+def _check_layout(layout: ArenaLayout, tiles: int) -> None:
+    end, room = None, MOST_PIECES
     for number, variable in enumerate(layout.variables):
         with at(f".variables[{number}]"):
             if variable.num_elements < 0 or (end is not None and variable.base < end):
                 raise Malformed(f"'{variable.name}' lies over the variable before it")
             end = variable.base + variable.num_elements
+            room -= _check_tiles(variable, tiles, room)
             for values in (variable.initial_value, *variable.replica_values.values()):
                 if values is not None and (
                     values.dtype != variable.element_type.dtype
@@ -149,6 +152,20 @@ def _check_layout(layout: ArenaLayout) -> None:
         raise Malformed(f"{layout.replicas:,} replicas")
     if layout.replicas * layout.size_bytes > MOST_BYTES:
         raise Malformed(f"memory of {layout.replicas * layout.size_bytes:,} B")
+
+
+def _check_tiles(variable: StoredVariable, tiles: int, room: int) -> int:
+    """Check the tiles of a variable, and return how many pieces there are, `room` at most."""
+    pieces = variable.pieces
+    if pieces is None:
+        return 0
+    count = series_count(pieces.first)
+    if not 1 <= count <= min(room, variable.num_elements) or series_count(pieces.tile) != count:
+        raise Malformed(f"'{variable.name}' has {count:,} pieces")
+    check_rising(pieces.first, variable.num_elements - 1, "pieces")
+    if pieces.first.low or not -1 <= pieces.tile.low <= pieces.tile.high < tiles:
+        raise Malformed(f"'{variable.name}' has tiles that are not there")
+    return count
 
 
 def _check_copy(step: CopyStep, layout: ArenaLayout) -> None:

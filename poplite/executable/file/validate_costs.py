@@ -141,16 +141,16 @@ def _check_pairs(pairs: Pairs, tiles: int) -> None:
 
 def check_spread(spread: Spread, tiles: int) -> None:
     """Check that a spread has one number for each of its tiles, all of which exist."""
-    count = _count(spread.tiles)
-    if count != _count(spread.values) or not 0 <= count <= tiles:
+    count = series_count(spread.tiles)
+    if count != series_count(spread.values) or not 0 <= count <= tiles:
         raise Malformed(f"numbers of {count:,} tiles, there are {tiles:,}")
     if count:
-        _check_rising(spread.tiles, tiles - 1, "tiles")
+        check_rising(spread.tiles, tiles - 1, "tiles")
         _check_within(spread.values, MOST)
 
 
 def _check_vertices(family: VertexCosts, num_vertices: int, num_tiles: int, arena: int) -> int:
-    count = _count(family.numbers)
+    count = series_count(family.numbers)
     if not 1 <= count <= num_vertices:
         raise Malformed(f"{count:,} of {num_vertices:,} vertices")
     _check_within(family.numbers, num_vertices - 1)
@@ -209,21 +209,22 @@ def _check_plan(plan: MemoryPlan, tiles: int) -> None:
             if not 1 <= held.align <= MOST:
                 raise Malformed(f"an address at a multiple of {held.align:,}")
             if held.steps is not None:
-                if not 1 <= _count(held.steps) <= steps:
-                    raise Malformed(f"{_count(held.steps):,} of {steps:,} steps")
-                _check_rising(held.steps, steps - 1, "steps")
+                if not 1 <= series_count(held.steps) <= steps:
+                    raise Malformed(f"{series_count(held.steps):,} of {steps:,} steps")
+                check_rising(held.steps, steps - 1, "steps")
     for number, step in enumerate(plan.steps):
         if not (0 <= step.most <= MOST and 0 <= step.tile < tiles):
             raise Malformed(f".steps[{number}]: {step.most:,} B on tile {step.tile:,}")
 
 
 def _check_series(series: Series, count: int, most: int) -> None:
-    if _count(series) != count:
-        raise Malformed(f"{_count(series):,} of {count:,} vertices")
+    if series_count(series) != count:
+        raise Malformed(f"{series_count(series):,} of {count:,} vertices")
     _check_within(series, most)
 
 
-def _check_rising(series: Series, most: int, what: str) -> None:
+def check_rising(series: Series, most: int, what: str) -> None:
+    """Check that the numbers of a series, which is not empty, rise within [0, most]."""
     _check_within(series, most)
     step = series.step
     if step is None:
@@ -240,7 +241,7 @@ def _check_within(series: Series, most: int) -> None:
         raise Malformed(f"numbers {series.low:,} to {series.high:,} of 0 to {most:,}")
 
 
-def _count(series: Series) -> int:
+def series_count(series: Series) -> int:
     """Return how many numbers a series has; -1 for a malformed one."""
     if isinstance(series, Listed):
         return len(series.offset) if series.offset.ndim == 1 else -1

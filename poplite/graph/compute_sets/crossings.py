@@ -16,7 +16,7 @@ vertices of runs are looked up only for those.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -89,6 +89,16 @@ class Crossings:
     foreign: tuple[Int64, Int64]
     own: Mapping[FieldEdges, Mask]
     shared: tuple[Int64, Int64]
+
+    @property
+    def are_harmless(self) -> bool:
+        """Whether no two vertices race, and none overwrites in place what it reads elsewhere."""
+        return not any(len(pairs[0]) for pairs in (self.double, self.foreign, self.shared))
+
+    def of_fields(self, fields: Mapping[FieldEdges, FieldEdges]) -> Crossings:
+        """Return the same, without runs, for a compute set that has these fields in their place."""
+        own = {fields[field]: mask for field, mask in self.own.items()}
+        return replace(self, written=_NO_RUNS, read=_NO_RUNS, own=own)
 
 
 _NO_RUNS = Listed((), _NONE, _NONE, _NONE)

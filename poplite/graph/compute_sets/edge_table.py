@@ -107,10 +107,17 @@ class Family:
 
 
 class EdgeTable:
-    """The edges of a compute set, by family: single vertices by class, then blocks."""
+    """The edges of a compute set, by family: single vertices by class, then blocks.
+
+    Attributes:
+        families: the families.
+        alike: a table whose compute set is equal but for its variables
+            (`poplite.graph.compute_sets.forms`); None without one.
+    """
 
     def __init__(self, families: Sequence[Family]) -> None:
         self.families = tuple(families)
+        self.alike: EdgeTable | None = None
 
     @cached_property
     def fields(self) -> tuple[FieldEdges, ...]:
@@ -129,6 +136,9 @@ class EdgeTable:
         # `crossings` imports this module.
         from poplite.graph.compute_sets.crossings import find_crossings
 
+        theirs = None if self.alike is None else self.alike.crossings
+        if self.alike is not None and theirs is not None and theirs.are_harmless:
+            return theirs.of_fields(dict(zip(self.alike.fields, self.fields, strict=True)))
         return find_crossings(self.fields)
 
 

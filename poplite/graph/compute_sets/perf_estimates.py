@@ -30,7 +30,13 @@ from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped
 from poplite.types import ElementType
 from poplite.vertex.fields import Role
-from poplite.vertex.layouts import Layout
+from poplite.vertex.layouts import (
+    Layout,
+    ProfilerVectorLayout,
+    ProfilerVectorListLayout,
+    profiler_layout,
+    profiler_list_layout,
+)
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import FieldRef, VertexInstance
@@ -134,12 +140,31 @@ class FieldData:
 
     getSizeAtIndex = size_at
 
-    def getInitialValue(self) -> bool | int | float | None:
-        """C++ spelling of `initial_value`."""
+    def getInitialValue(self, target: Target | None = None) -> bool | int | float | None:
+        """C++ spelling of `initial_value`, which is the same on every target."""
         return self.initial_value
 
-    def getInitialValues(self) -> npt.NDArray[Any] | None:
-        """C++ spelling of `initial_values`."""
+    def getProfilerVectorLayout(self, dim: int = 0) -> ProfilerVectorLayout:
+        """Return how the vectors of a dimension are stored; dimension 0 of a list is the list.
+
+        Raises:
+            TensorIndexError: when the field has no such dimension.
+        """
+        if type(dim) is not int or not 0 <= dim < max(self.rank, 1):
+            raise TensorIndexError(
+                f"field '{self.name}' has no dimension {clipped(dim)}",
+                at=here(),
+                found=f"its rank is {self.rank}",
+                fix=f"data.getProfilerVectorLayout({max(self.rank - 1, 0)})",
+            )
+        return profiler_layout(self.layout, self.rank, dim)
+
+    def getProfilerVectorListLayout(self) -> ProfilerVectorListLayout:
+        """Return how a list of vectors is stored in one descriptor, if it is."""
+        return profiler_list_layout(self.layout, self.rank)
+
+    def getInitialValues(self, target: Target | None = None) -> npt.NDArray[Any] | None:
+        """C++ spelling of `initial_values`, which are the same on every target."""
         return self.initial_values
 
 

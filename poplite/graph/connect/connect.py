@@ -20,10 +20,10 @@ from inspect import isfunction
 from typing import Any
 
 from poplite.errors import (
-    ElementTypeError,
     GraphConnectionError,
     PopliteError,
     UnknownField,
+    UnknownVertexType,
     VertexDefinitionError,
 )
 from poplite.graph.compute_sets.compute_set import FieldRef, VertexInstance
@@ -51,7 +51,7 @@ from poplite.vertex.vertex import RESERVED_NAMES, Field, MultiVertex, Vertex, fi
 def vertex_class_of(value: object, at: SourceLocation) -> type[Vertex]:
     """Return a vertex class after checking that it has `compute`."""
     if not (isinstance(value, type) and issubclass(value, Vertex)):
-        raise ElementTypeError(
+        raise UnknownVertexType(
             f"{clipped(value, 100)} is no vertex class",
             at=at,
             found=f"its type is {type(value).__name__}",

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from poplite.graph.host.streams import DataStream, DataStreamType, ReplicatedStreamMode
 from poplite.graph.host.transfer_checks import (
     TypeLike,
     check_size,
@@ -92,6 +93,18 @@ class RemoteBuffer:
     def isOptimisedForMemory(self) -> bool:
         """C++ spelling of `optimise_memory`."""
         return self.optimise_memory
+
+    def getIpuToHostStream(self) -> DataStream:
+        """Return the stream by which rows would go to the host; no program can copy to it."""
+        return self._stream(DataStreamType.DEVICE_TO_HOST_BUFFER)
+
+    def getHostToIpuStream(self) -> DataStream:
+        """Return the stream by which rows would come from the host; no program can copy from it."""
+        return self._stream(DataStreamType.HOST_TO_DEVICE_BUFFER)
+
+    def _stream(self, kind: DataStreamType) -> DataStream:
+        shape = self.handle, self.element_type, self.num_elements, kind
+        return DataStream(self.graph, *shape, ReplicatedStreamMode.REPLICATE, 1, self.location)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -31,6 +31,8 @@ class DataStreamType(Enum):
 
     HOST_TO_DEVICE_FIFO = "host to device"
     DEVICE_TO_HOST_FIFO = "device to host"
+    HOST_TO_DEVICE_BUFFER = "remote buffer to device"
+    DEVICE_TO_HOST_BUFFER = "device to remote buffer"
 
 
 class ReplicatedStreamMode(Enum):

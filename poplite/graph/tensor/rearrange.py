@@ -119,6 +119,10 @@ Interval(begin=20, end=21)]
 
     undoRearrangement = undo
 
+    def valid(self) -> bool:
+        """Return true: in C++ a rearranger that nothing was assigned to is invalid."""
+        return True
+
     def _through(self, what: object, name: str) -> Tensor | Intervals:
         forward = name == "rearrange"
         if isinstance(what, Tensor):
@@ -170,16 +174,16 @@ def reordered(
     return tuple([rearranger.rearrange(t) for t in (tensor, *others)])
 
 
-def unbroadcast(tensor: Tensor) -> Tensor:
-    """Return the tensor that is broadcast along the dimensions of another; itself if none."""
+def unbroadcast(tensor: Tensor) -> Tensor | None:
+    """Return the tensor that is broadcast along the dimensions of another; None if none is."""
     view = tensor.view
     if view.space is NOWHERE:
-        return tensor
+        return None
     for dim, (size, steps) in enumerate(zip(view.shape, view.dims, strict=True)):
         digits = digits_of(size, steps)
         if digits and digits[0][1] == 0:
             view = view.slice(0, size // digits[0][0], dim)
-    return tensor._of(view)
+    return None if view is tensor.view else tensor._of(view)
 
 
 def _bounds(what: object, name: str) -> Int64:

@@ -763,6 +763,10 @@ class Tensor(Displayed, Operand):
         """Return `num_elements`."""
         return self.num_elements
 
+    def valid(self) -> bool:
+        """Return true: in C++ a tensor that nothing was assigned to is invalid."""
+        return True
+
     dimShuffle = dim_shuffle
     dimShufflePartial = dim_shuffle_partial
     dimRoll = dim_roll

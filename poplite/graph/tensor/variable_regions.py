@@ -15,7 +15,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.text import amount, fitted
-from poplite.view import View, chunks, runs, storages
+from poplite.view import Interval, View, chunks, runs, storages
 
 if TYPE_CHECKING:
     from poplite.graph.storage.space import Space
@@ -31,6 +31,16 @@ class VariableInterval(NamedTuple):
     variable: Variable
     begin: int
     end: int
+
+    @property
+    def var(self) -> Variable:
+        """C++ spelling of `variable`."""
+        return self.variable
+
+    @property
+    def interval(self) -> Interval:
+        """The elements as an interval."""
+        return Interval(self.begin, self.end)
 
     def __repr__(self) -> str:
         return fitted(f"<VariableInterval '{{}}' [{self.begin}, {self.end})>", self.variable.name)

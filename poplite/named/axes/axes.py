@@ -294,7 +294,10 @@ def chosen(like: AxesLike, all_axes: Axes, what: str) -> Axes:
         others = (all_axes - named).items
         if sum(each is ... for each in listed) > 1:
             raise DuplicateAxisError(
-                f"{what}: '...' stands twice in the list", at=here(), fix="once"
+                f"{what}: '...' stands twice in the list",
+                at=here(),
+                found=f"the axes are {all_axes}",
+                fix="once",
             )
         listed = [axis for each in listed for axis in (others if each is ... else (each,))]
     try:

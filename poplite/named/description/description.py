@@ -324,7 +324,10 @@ class TensorDescription:
         """
         if copy is not None and not (isinstance(copy, str) and copy in ("never", "view")):
             raise InvalidOption(
-                f"flatten: copy={clipped(copy)}", at=here(), fix='copy="never" or copy="view"'
+                f"flatten: copy={clipped(copy)}",
+                at=here(),
+                found=self.text,
+                fix='copy="never" or copy="view"',
             )
         line = here(2)
         joined, first = changes.joined(self.axes, axes, None, self, line)

@@ -34,6 +34,7 @@ class Effect:
     """
 
     __slots__ = ("line",)
+    shown_type = "effect"
     is_effect = True
 
     def __init__(self) -> None:
@@ -151,7 +152,7 @@ def assign(target: Op, value: Any) -> Assign:
     if base is None or base.read_only:
         what = "is a constant" if base is not None else "is computed, and has no storage"
         raise ReadOnlyError(
-            f"assign: '{target.name or target.what}' {what}",
+            f"assign: '{target.name or target.called}' {what}",
             at=here(),
             found=target.text,
             fix="ng.variable(axes) or ng.persistent_tensor(axes) keeps values",

@@ -168,7 +168,7 @@ class Expressions:
                 return (yield from self._by_vertices(op, slots, own))
             case StopGradient() | Softmax() | Broadcast():
                 (x,) = op.args
-                check_lengths(op.what, x.axes, op.axes, partial(_texts, x, op))
+                check_lengths(op.called, x.axes, op.axes, partial(_texts, x, op))
                 made = yield x, slots, own, False
                 return made
             case Elementwise():
@@ -226,9 +226,9 @@ class Expressions:
             operands.append((yield each, slots, parts, False))
         for place, one in enumerate(op.args):
             for other in op.args[place + 1 :]:
-                check_lengths(op.what, one.axes, other.axes, partial(_texts, one, other))
+                check_lengths(op.called, one.axes, other.axes, partial(_texts, one, other))
                 if self._is_strict:
-                    check_no_outer(op.what, one, one.axes, other)
+                    check_no_outer(op.called, one, one.axes, other)
         if all(isinstance(each, Weak | Number) for each in operands):
             return self._of_numbers(op, operands)
         if op.operation == "cast":
@@ -236,7 +236,7 @@ class Expressions:
         if op.operation == "select" and all(isinstance(each, Weak) for each in operands[:2]):
             operands[0] = cast(operands[0], op.element_type)
         made = apply(op.operation, *operands)
-        made.location = op.line
+        made.location, made.label = op.line, op.written
         return self._kept(made) if self._keeps_all else made
 
     def _of_numbers(self, op: Elementwise, operands: list[Expr]) -> Expr:
@@ -355,7 +355,7 @@ class Expressions:
             total: Expr = cast(found(made, dims[0]), INT)
         else:
             total = reduction(op.how, made, dims, False)
-        total.location = op.line
+        total.location, total.label = op.line, op.written
         return self._slotted(total, kept, slots)
 
     def _dot(self, op: Dot, slots: Slots, parts: Parts) -> Asked:

@@ -259,7 +259,7 @@ def as_axes(tensor: Tensor, order: Axes, axes: Axes) -> Tensor:
 
 
 def _name(op: Op) -> str:
-    return op.name or op.what
+    return op.name or op.called
 
 
 def _front(value: Expr) -> dict[Expr, None]:
@@ -313,6 +313,6 @@ def _overlapping(one: Assign, other: Assign) -> AxisError:
     return AxisError(
         f"parallel: two assignments write the same elements of '{base.name}'",
         at=here(),
-        found=f"one was made at {one.line}, the other at {other.line}",
+        found=f"{base.text}\none was made at {one.line}, the other at {other.line}",
         fix="ng.sequential([...]) does one after the other",
     )

@@ -49,7 +49,7 @@ def described(op: Op, allocation: Callable[[Op], TensorDescription]) -> TensorDe
 def _allocation(op: Op) -> TensorDescription:
     if isinstance(op, TensorOp):
         return op.storage
-    made = TensorDescription(op.axes, op.element_type, name=op.name or op.what, read_only=True)
+    made = TensorDescription(op.axes, op.element_type, name=op.name or op.called, read_only=True)
     made.line = op.line
     return made
 

@@ -10,7 +10,7 @@ from poplite.errors import ImplicitOuterProductError
 from poplite.expr.tree import ElementClass
 from poplite.named.axes.axes import Axes, check_lengths, order_of, same_lengths
 from poplite.named.ops.element_types import is_held, of_floats, public_name, stored_type, type_of
-from poplite.named.ops.op import FUNCTIONS, LABELS, Op, as_op, makes
+from poplite.named.ops.op import FUNCTIONS, LABELS, Op, as_op, makes, written_as
 from poplite.source import here
 from poplite.types import INT, ElementTypeLike
 
@@ -27,7 +27,8 @@ class Elementwise(Op):
     def __init__(
         self, operation: str, args: tuple[Op, ...], axes: Axes, dtype: ElementClass | None
     ) -> None:
-        self.axes, self.dtype, self.args, self.name = axes, dtype, args, ""
+        self.axes, self.dtype, self.args = axes, dtype, args
+        self.name = self.written = ""
         self.line, self.adjoints, self.operation = here(3), None, operation
         self._labels = LABELS[-1] if LABELS else None
 
@@ -191,7 +192,8 @@ def safelog(x: Any) -> Op:
 
     Source: nGraph's `safelog`, which keeps log(0) finite.
     """
-    return log(maximum(of_floats(x, "safelog"), 1.9287498479639178e-22))  # exp(-50)
+    floor = 1.9287498479639178e-22  # exp(-50)
+    return written_as("safelog", log(maximum(of_floats(x, "safelog"), floor)))
 
 
 def cast(x: Any, dtype: ElementTypeLike) -> Op:

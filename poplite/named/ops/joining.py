@@ -61,7 +61,9 @@ def concat(xs: Sequence[Any], axis: Axis) -> Op:
         for one, other in ((first, each), (each, first)):
             left = one.axes - other.axes
             if left.items:
-                raise missing(f"concat: axes of '{other.name or other.what}'", left[0], other.axes)
+                raise missing(
+                    f"concat: axes of '{other.name or other.called}'", left[0], other.axes
+                )
         others = each.axes - axis
         check_lengths(
             "concat",
@@ -130,6 +132,7 @@ def stack(xs: Sequence[Any], axis: Axis, pos: int = 0) -> Op:
         raise AxisError(
             f"stack: position {clipped(pos)} of {len(axes) + 1}",
             at=here(),
+            found=f"the axes are {axes}",
             fix=f"from {-len(axes) - 1} to {len(axes)}",
         )
     items = list(axes)

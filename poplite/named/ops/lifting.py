@@ -125,7 +125,7 @@ def _of_function(
         raise AxisError(
             f"nmap: the function returned {clipped(found)}",
             at=here(),
-            found=of_type(found),
+            found=f"{of_type(found)}; it was given tensors of the axes {seen}",
             fix="an expression of what it is given",
         )
     twice = found.axes & others
@@ -200,7 +200,7 @@ def _of_vertices(
             f"nmap: {vertex.__name__} has {amount(len(inputs), 'input')} and "
             f"{amount(len(outputs), 'output')} for {amount(len(args), 'tensor')}",
             at=here(),
-            found=", ".join(each.name for each in fields),
+            found="\n".join([", ".join(each.name for each in fields), *[x.text for x in args]]),
             fix="an Input field for each tensor, and one Output field",
         )
     for field, x in zip(inputs, args, strict=True):

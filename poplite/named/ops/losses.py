@@ -8,7 +8,7 @@ from poplite.errors import AxisError
 from poplite.named.axes.axes import AxesLike, chosen
 from poplite.named.ops.element_types import of_floats
 from poplite.named.ops.elementwise import Elementwise, apply, exp, log, safelog, stop_gradient
-from poplite.named.ops.op import Op
+from poplite.named.ops.op import Op, written_as
 from poplite.named.ops.reducing import max as max_of, sum as sum_of
 from poplite.named.ops.shaping import axes_with_order
 from poplite.source import here
@@ -47,18 +47,20 @@ def softmax(x: Any, axes: AxesLike) -> Op:
     below = operand - stop_gradient(max_of(operand, summed))
     powers = exp(below)
     total = sum_of(powers, summed)
-    return Softmax(axes_with_order(powers / total, operand.axes), below, total)
+    quotient = written_as("softmax", powers / total)
+    return Softmax(axes_with_order(quotient, operand.axes), below, total)
 
 
 def log_softmax(x: Any, axes: AxesLike) -> Op:
     """Return the logarithm of `softmax`, without taking one of 0."""
-    return _log_of(softmax(x, axes))
+    return written_as("log_softmax", _log_of(softmax(x, axes)))
 
 
 def _log_of(x: Op) -> Op:
     """Return the logarithm of probabilities: of a softmax or sigmoid in its stable form."""
     if isinstance(x, Softmax):
-        return axes_with_order(x.below_zero - log(x.total), x.axes)
+        made = written_as("log_softmax", x.below_zero - log(x.total))
+        return axes_with_order(made, x.axes)
     if isinstance(x, Elementwise) and x.operation == "sigmoid":
         return -apply("softplus", -x.args[0])
     return safelog(x)
@@ -77,7 +79,8 @@ def cross_entropy_multi(p: Any, t: Any, axes: AxesLike = None, out_axes: AxesLik
         AxisError: where neither has all axes of the other.
     """
     one, other = _matched(p, t, "cross_entropy_multi")
-    return -sum_of(other * _log_of(one), axes, out_axes)
+    made = -sum_of(other * _log_of(one), axes, out_axes)
+    return written_as("cross_entropy_multi", made)
 
 
 def cross_entropy_binary(p: Any, t: Any) -> Op:
@@ -93,8 +96,10 @@ def cross_entropy_binary(p: Any, t: Any) -> Op:
     one, other = _matched(p, t, "cross_entropy_binary")
     if isinstance(one, Elementwise) and one.operation == "sigmoid":
         x = one.args[0]
-        return apply("softplus", x) - other * x
-    return -(other * safelog(one) + (1 - other) * safelog(1 - one))
+        made = apply("softplus", x) - other * x
+    else:
+        made = -(other * safelog(one) + (1 - other) * safelog(1 - one))
+    return written_as("cross_entropy_binary", made)
 
 
 def _matched(p: Any, t: Any, what: str) -> tuple[Op, Op]:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
+AnyOp = TypeVar("AnyOp", bound="Op")
+
 Operator = Callable[["Op", Any], "Op"]
 
 
@@ -58,6 +60,17 @@ def _operators(name: str) -> tuple[Operator, Operator]:
     return operator, reflected
 
 
+def written_as(name: str, made: AnyOp) -> AnyOp:
+    """Return a new operation, the last of those that a function makes, under its name.
+
+    >>> import poplite.named as ng
+    >>> ng.mean(ng.placeholder([ng.make_axis(3, "H")]), ...)
+    <mean () FLOAT>
+    """
+    made.written = name
+    return made
+
+
 class Op:
     """A tensor whose dimensions are axes: a value, or what is computed of others.
 
@@ -71,11 +84,14 @@ class Op:
         name: for messages and pictures.
         line: the user's line that made it.
         adjoints: what `deriv` found for it, by the error; None before.
+        written: the function that a user called, where several operations make it up; else empty.
     """
 
-    __slots__ = ("axes", "dtype", "args", "name", "line", "adjoints", "_labels")
+    __slots__ = ("axes", "dtype", "args", "name", "line", "adjoints", "written", "_labels")
+    shown_type: ClassVar[str] = "Op"
+    """The type of every operation, for messages."""
     what: ClassVar[str] = "operation"
-    """The name of the operation, for messages."""
+    """The name of the operation."""
     holds_values: ClassVar[bool] = False
     """Whether it is a tensor with storage, a `TensorOp`."""
 
@@ -83,12 +99,17 @@ class Op:
         self, axes: Axes, dtype: ElementClass | None, args: tuple[Op, ...], name: str = ""
     ) -> None:
         self.axes, self.dtype, self.args = axes, dtype, args
-        self.name = name
+        self.name, self.written = name, ""
         self.line: SourceLocation = here(2)
         self.adjoints: dict[Op | None, dict[Op, Op]] | None = None
         self._labels: Mapping[str, str] | None = LABELS[-1] if LABELS else None
 
     # -- facts -----------------------------------------------------------------------------------
+
+    @property
+    def called(self) -> str:
+        """What messages and pictures call it: the function that made it, or its operation."""
+        return self.written or self.what
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -128,7 +149,7 @@ class Op:
     def text(self) -> str:
         """It as messages name it: `'x' (N:8, H:3), placeholder made at model.py:8`."""
         name = f"'{self.name}' " if self.name else ""
-        return f"{name}{self.axes}, {self.what} made at {self.line}"
+        return f"{name}{self.axes}, {self.called} made at {self.line}"
 
     def explain(self) -> str:
         """Return what it is computed of: a line for each operation, with its axes and line.
@@ -136,12 +157,12 @@ class Op:
         Tensors have their layout, and views of them the strides that come of it.
         """
         nodes = below([self])
-        names = {node: node.name or f"{node.what}{n}" for n, node in enumerate(nodes)}
+        names = {node: node.name or f"{node.called}{n}" for n, node in enumerate(nodes)}
         lines = []
         for node in nodes:
             of = ", ".join(names[each] for each in node.args)
             description = node.tensor_description
-            what = f"{node.what} of {of}" if of else node.what
+            what = f"{node.called} of {of}" if of else node.called
             if description.is_view and description.fixed:
                 what += f", a view: strides {description.strides}, offset {description.offset}"
             elif description.is_view:
@@ -168,7 +189,7 @@ class Op:
 
     def __repr__(self) -> str:
         kind = "number" if self.dtype is None else repr(self.dtype)
-        return f"<{self.what} {self.name + ' ' if self.name else ''}{self.axes} {kind}>"
+        return f"<{self.called} {self.name + ' ' if self.name else ''}{self.axes} {kind}>"
 
     # -- operators -------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from poplite.named.axes.axes import Axes, AxesLike, check_lengths, chosen, some
 from poplite.named.axes.axis import Root
 from poplite.named.ops.element_types import of_floats, type_of
 from poplite.named.ops.elementwise import absolute, apply, cast, sqrt, square
-from poplite.named.ops.op import Op, as_op
+from poplite.named.ops.op import Op, as_op, written_as
 from poplite.named.ops.shaping import axes_with_order
 from poplite.source import here
 from poplite.types import BOOL, FLOAT, INT
@@ -179,31 +179,41 @@ def mean(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> 
     _check_not_empty("mean", operand, reduced)
     # HALF counts to 65,504 only.
     made = sum(as_type(operand, FLOAT), reduced) / Count(reduced, FLOAT)
-    typed = made if operand.dtype is None else as_type(made, operand.dtype)
-    return typed if out is None else axes_with_order(typed, out)
+    return _written("mean", made if operand.dtype is None else as_type(made, operand.dtype), out)
 
 
 def variance(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
     """Return the mean square of the differences from the mean, along axes. See `sum`."""
     operand = of_floats(x, "variance")
     reduced, out = reduced_axes(operand, reduction_axes, out_axes, "variance")
-    return mean(square(operand - mean(operand, reduced)), reduced, out)
+    return _written("variance", mean(square(operand - mean(operand, reduced)), reduced), out)
 
 
 def squared_L2(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
     """Return the sum of squares along axes. See `sum`."""
-    return _reduce("add", square(x), reduction_axes, out_axes, "squared_L2")
+    squares = square(as_op(x, "squared_L2"))
+    reduced, out = reduced_axes(squares, reduction_axes, out_axes, "squared_L2")
+    return _written("squared_L2", _reduce("add", squares, reduced, None, "squared_L2"), out)
 
 
 def L2_norm(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
     """Return the root of the sum of squares along axes. See `sum`."""
     squares = square(of_floats(x, "L2_norm"))
-    return sqrt(_reduce("add", squares, reduction_axes, out_axes, "L2_norm"))
+    reduced, out = reduced_axes(squares, reduction_axes, out_axes, "L2_norm")
+    return _written("L2_norm", sqrt(_reduce("add", squares, reduced, None, "L2_norm")), out)
 
 
 def L1_norm(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
     """Return the sum of absolute values along axes. See `sum`."""
-    return _reduce("add", absolute(x), reduction_axes, out_axes, "L1_norm")
+    sizes = absolute(as_op(x, "L1_norm"))
+    reduced, out = reduced_axes(sizes, reduction_axes, out_axes, "L1_norm")
+    return _written("L1_norm", _reduce("add", sizes, reduced, None, "L1_norm"), out)
+
+
+def _written(name: str, made: Op, out: Axes | None) -> Op:
+    """Return a new operation under the name of the function, its axes in an order."""
+    written_as(name, made)
+    return made if out is None else written_as(name, axes_with_order(made, out))
 
 
 def argmax(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:

@@ -117,16 +117,18 @@ def parts_of(x: Op, key: Any) -> dict[Axis, Any]:
                 fix=f"x[{items[-1].name if isinstance(items[-1], Axis) else items[0].name}, 0]",
             )
         return {_own(x, a): part for a, part in zip(items[::2], items[1::2], strict=True)}
-    if len(items) > x.rank and items != (...,):
+    dots = [n for n, each in enumerate(items) if isinstance(each, EllipsisType)]
+    if len(dots) > 1:
+        raise TensorIndexError(
+            "'...' stands twice in brackets", at=here(), found=x.text, fix="once"
+        )
+    if len(items) - len(dots) > x.rank:
         raise TensorIndexError(
             f"{amount(len(items), 'index', 'indices')} for {amount(x.rank, 'axis', 'axes')}",
             at=here(),
             found=x.text,
             fix="at most one for each axis",
         )
-    dots = [n for n, each in enumerate(items) if isinstance(each, EllipsisType)]
-    if len(dots) > 1:
-        raise TensorIndexError("'...' stands twice in brackets", at=here(), found=x.text)
     if dots:
         n = dots[0]
         items = (*items[:n], *[ALL] * (x.rank - len(items) + 1), *items[n + 1 :])

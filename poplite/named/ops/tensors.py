@@ -64,7 +64,7 @@ class TensorOp(Op):
             raise AxisError(
                 f"a {kind} is named {clipped(name)}",
                 at=here(),
-                found=of_type(name),
+                found=f"{of_type(name)}; its axes are {axes}",
                 fix="name='x'",
             )
         self.number = next(_numbers)
@@ -279,7 +279,7 @@ def fitting(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.NDArray
             found=f"{clipped(value)}; {tensor.text}",
             fix="array != 0" if element is BOOL else "whole numbers, or a tensor of pl.FLOAT",
         )
-    made = elements(element, array, what=tensor.name, at=here())
+    made = elements(element, array, what=f"{tensor.name} {tensor.axes}", at=here())
     return made if made.shape == shape else np.broadcast_to(made, shape)
 
 

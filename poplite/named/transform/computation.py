@@ -139,7 +139,7 @@ class Computation:
                 tensors[id(made)] = stored[id(node)]
             else:
                 raise AxisError(
-                    f"{node.what}: it is not stored by itself",
+                    f"{node.called}: it is not stored by itself",
                     at=here(),
                     found=node.text,
                     fix="make it a result, or ng.keep(x)",
@@ -241,7 +241,7 @@ class Computation:
             if feed_dict is None
             else f"'{self.name}': feed_dict has to have the parameters, and nothing else",
             at=here(),
-            found=f"its parameters are {names}" if names else "it has no parameters",
+            found="\n".join(each.text for each in self.params) or "it has no parameters",
             fix=f"{self.name}({names})",
         )
 

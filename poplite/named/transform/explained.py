@@ -70,7 +70,7 @@ def copies(roots: list[Op], description: Callable[[Op], TensorDescription]) -> l
             far = "in several pieces" if stride is None else f"{stride} apart"
             size = (x.axes.size or 0) * x.element_type.size_bytes
             lines.append(
-                f"  copied: '{name}' {x.axes}, {size:,} B: {node.what} at {node.line} reads rows "
+                f"  copied: '{name}' {x.axes}, {size:,} B: {node.called} at {node.line} reads rows "
                 f"along '{root.shown}', whose elements lie {far}"
             )
     return lines

@@ -86,10 +86,13 @@ class Transformer:
         if name is not None:
             check_kind(name, str, "computation: a name", "name='train'")
         called = name or f"computation{len(self._computations)}"
-        if any(each.name == called for each in self._computations):
+        for each in self._computations:
+            if each.name != called:
+                continue
             raise InvalidOption(
                 f"a computation named {clipped(called)} is there already",
                 at=here(),
+                found=f"its results are {clipped(list(each.items))}",
                 fix="another name, or none",
             )
         made = Computation(self, results, params, called)
@@ -171,7 +174,7 @@ class Transformer:
 
     def variable(self, op: Op, hint: Any) -> Tensor:
         """Return a new variable for a result, placed by a hint."""
-        description = TensorDescription(op.axes, op.element_type, name=op.name or op.what)
+        description = TensorDescription(op.axes, op.element_type, name=op.name or op.called)
         where = self._placed(op, description, hint, None)
         stored = description.with_layout(where.layout)
         return stored.view(stored.allocated(self._graph, where.mapping))

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from poplite.expr.formula import operation_name
+from poplite.expr.formula import step_name
 from poplite.expr.tree import (
     Applied,
     Contraction,
@@ -150,7 +150,7 @@ class Lowering:
                 elif (same := self._with_other_dims(expr, fresh)) is not None:
                     self.stored[expr] = same
                 else:
-                    name = operation_name(expr) or "value"
+                    name = step_name(expr) or "value"
                     self._store(expr, Root(expr, name=f"{root.name}/{name}"))
                 fresh.update(self.stored)
             self.stored, self.recorder = fresh, around
@@ -172,7 +172,7 @@ class Lowering:
             if same is not None:
                 self.stored[node] = same
             else:
-                self._store(node, Root(node, name=f"{root.name}/{operation_name(node) or 'value'}"))
+                self._store(node, Root(node, name=f"{root.name}/{step_name(node) or 'value'}"))
         if expr in self.stored:
             return self._copied(root, self.stored[expr])
         return self._store(expr, root)

@@ -53,7 +53,8 @@ class Note:
         body: Body | None = None,
     ) -> Note:
         """Return a note of an expression, with as much of its formula as is shown."""
-        return cls(what, formula(expr, SHOWN // 2), why, vertex, size, body)
+        name = f"{expr.label} = " if expr.label else ""
+        return cls(what, name + formula(expr, SHOWN // 2), why, vertex, size, body)
 
     def __str__(self) -> str:
         shown = f"{self.what}: {clipped_text(self.formula, SHOWN)}"

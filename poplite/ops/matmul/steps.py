@@ -215,6 +215,10 @@ class Multiplication:
         cuts = layout.grid[1]
         j = np.tile(np.arange(cuts), len(blocks[0]))
         group, i, l = (np.repeat(numbers, cuts) for numbers in blocks)  # noqa: E741
+        # One after the other come those with the same block of the right matrix: on the simulator
+        # it stays in a cache.
+        order = np.lexsort((i, j, l, group))
+        group, i, j, l = (numbers[order] for numbers in (group, i, j, l))  # noqa: E741
         height, width = layout.product.sizes(i, l)
         begin, end = layout.product.spans(group, i, l)
         if layout.has_partials:

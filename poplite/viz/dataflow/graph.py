@@ -151,8 +151,11 @@ def dataflow_of(
     >>> flow.nodes[0].title, flow.notice
     ('x0 ... x999', '1,000 nodes collapsed to 1, by number')
     """
-    excerpt = excerpt or Excerpt()
-    links = links_of(graph, program)
+    return dataflow_of_links(links_of(graph, program), excerpt or Excerpt())
+
+
+def dataflow_of_links(links: Links, excerpt: Excerpt) -> Dataflow:
+    """Return the picture of what reads and writes what; raises as `dataflow_of` does."""
     items = links.items
     kept, named = chosen(links, excerpt)
     fold = folded(links, kept, named, excerpt)

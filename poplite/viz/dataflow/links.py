@@ -60,7 +60,31 @@ Scope: TypeAlias = tuple[str, ...]
 Share: TypeAlias = tuple[int, int]
 """Number of a variable, and how many of its elements something touches."""
 
-Thing: TypeAlias = Variable | ComputeSet | Program | tuple[Variable, ...]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Saved:
+    """What a report knows of a variable, a compute set or a step.
+
+    Attributes:
+        type_name: element type of data.
+        shape: shape of the same; None for anything else.
+        size_bytes: bytes of data, or of what is moved.
+        vertices: vertex classes of a compute set, and how many vertices each has.
+        tiles: where it lies or runs, ascending.
+        location: the user's line that made it.
+        verb: what it does with what its name says; empty where that needs no word.
+    """
+
+    type_name: str = ""
+    shape: tuple[int, ...] | None = None
+    size_bytes: int = 0
+    vertices: tuple[tuple[str, int], ...] = ()
+    tiles: tuple[int, ...] = ()
+    location: str = ""
+    verb: str = ""
+
+
+Thing: TypeAlias = Variable | ComputeSet | Program | tuple[Variable, ...] | Saved
 
 
 class Item(NamedTuple):
@@ -70,7 +94,8 @@ class Item(NamedTuple):
         kind: what it is; "host" is a print or a call, "control" a program in which data decide.
         name: with its scopes; for a copy, the names of both ends.
         scope: its scopes, the outermost first; for a copy, those that both ends share.
-        thing: the variable, compute set or program; or the constants connected as numbers.
+        thing: the variable, compute set or program, or what a report knows of it; or the constants
+            connected as numbers.
         steps: where it stands in the program, from 1; empty for what is no step of it.
         operation: the name of the operation that it is a part of; empty for none.
     """
@@ -180,7 +205,7 @@ def _owners(graph: Graph, operations: Mapping[Thing, str]) -> tuple[list[int], d
             for variable in constants:
                 owner[variable.storage.id] = first
             name = f"{compute_set.name} numbers"
-            scope, operation = _scope(compute_set.name), operations.get(compute_set, "")
+            scope, operation = scope_of(compute_set.name), operations.get(compute_set, "")
             numbers[first] = Item("constant", name, scope, tuple(constants), (), operation)
     return owner, numbers
 
@@ -197,10 +222,15 @@ def _results(program: Program | None) -> Mapping[Thing, Iterable[Tensor]]:
 def _data_item(variable: Variable, operations: Mapping[Thing, str]) -> Item:
     kind: Kind = "constant" if variable.constant else "variable"
     operation = operations.get(variable, "")
-    return Item(kind, variable.name, _scope(variable.name), variable, (), operation)
+    return Item(kind, variable.name, scope_of(variable.name), variable, (), operation)
 
 
-def _scope(name: str) -> Scope:
+def scope_of(name: str) -> Scope:
+    """Return the scopes in a name.
+
+    >>> scope_of("model/conv/w")
+    ('model', 'conv')
+    """
     return tuple(name.split("/")[:-1])
 
 
@@ -231,18 +261,18 @@ def _actions(graph: Graph, program: Program | None) -> Iterator[Item]:
                 if (source, end) not in seen:
                     seen.add((source, end))
                     tensors = *leaf.reads, *leaf.writes
-                    scope = shared([_scope(each.name) for each in tensors])
+                    scope = shared([scope_of(each.name) for each in tensors])
                     name = f"{source.name} -> {end.name}"
                     yield Item("copy", name, scope, leaf, steps[source, end])
             case PrintTensor(title=title, tensor=tensor) as leaf:
                 _check_graph(graph, tensor.graph, step)
-                yield Item("host", title, _scope(tensor.name), leaf, (step.number,))
+                yield Item("host", title, scope_of(tensor.name), leaf, (step.number,))
             case HostCall(function=function) as leaf:
                 _check_graph(graph, function.graph, step)
                 yield Item("host", function.handle, (), leaf, (step.number,))
             case Program(decided_by=Tensor() as tensor) as node:
                 _check_graph(graph, tensor.graph, step)
-                yield Item("control", tensor.name, _scope(tensor.name), node, (step.number,))
+                yield Item("control", tensor.name, scope_of(tensor.name), node, (step.number,))
             case leaf:
                 tensors = *leaf.reads, *leaf.writes
                 for tensor in tensors:
@@ -250,7 +280,7 @@ def _actions(graph: Graph, program: Program | None) -> Iterator[Item]:
                 if tensors and not isinstance(leaf, Mark):  # otherwise it touches no data
                     kind: Kind = "copy" if leaf.reads and leaf.writes else "host"
                     name = " -> ".join(tensor.name for tensor in tensors)
-                    scope = shared([_scope(tensor.name) for tensor in tensors])
+                    scope = shared([scope_of(tensor.name) for tensor in tensors])
                     yield Item(kind, name, scope, leaf, (step.number,))
     for compute_set in graph.compute_sets:
         if compute_set not in seen:
@@ -287,7 +317,7 @@ def _check_graph(graph: Graph, other: Graph, step: Step) -> None:
 
 
 def _compute_item(compute_set: ComputeSet, steps: tuple[int, ...]) -> Item:
-    return Item("compute", compute_set.name, _scope(compute_set.name), compute_set, steps)
+    return Item("compute", compute_set.name, scope_of(compute_set.name), compute_set, steps)
 
 
 class _VariableShares:

@@ -21,7 +21,7 @@ from poplite.program import Copy, HostCall, PrintTensor, Program
 from poplite.text import amount
 from poplite.types import type_text
 from poplite.viz.dataflow.fold import Label, NodeKind
-from poplite.viz.dataflow.links import Int64, Item, Kind, Thing
+from poplite.viz.dataflow.links import Int64, Item, Kind, Saved, Thing
 from poplite.viz.dataflow.parts import part_text
 from poplite.viz.draw.units import name_text, shape_text, size_text
 from poplite.viz.tiles.vertex_counts import class_counts
@@ -193,6 +193,8 @@ def node_of(items: Sequence[Item], label: Label | None, *, focus: bool) -> Node:
             return _of_variable(node, variable)
         case Program() as program:
             return _of_program(node, program)
+        case Saved() as saved:
+            return _of_saved(node, saved)
         case numbers:
             size = _data_bytes(numbers)
             return replace(node, members=tuple(members_of(items).items()), size_bytes=size)
@@ -200,14 +202,41 @@ def node_of(items: Sequence[Item], label: Label | None, *, focus: bool) -> Node:
 
 def _of_operation(node: Node, items: Sequence[Item]) -> Node:
     """Add where the compute sets of an operation run, and the first step of them."""
-    compute_sets = [item.thing for item in items if isinstance(item.thing, ComputeSet)]
-    tiles = sorted(set().union(*(each.vertices.tiles() for each in compute_sets)))
+    things = [item.thing for item in items if item.kind == "compute"]
+    tiles = sorted(set[int]().union(*map(_tiles_of, things)))
+    lines = [
+        each.location.portable if isinstance(each, ComputeSet) else each.location
+        for each in things
+        if isinstance(each, ComputeSet | Saved)
+    ]
     return replace(
         node,
         tiles=_ranges(tiles),
         num_tiles=len(tiles),
         steps=tuple(sorted(step for item in items for step in item.steps)[:1]),
-        location=compute_sets[0].location.portable if compute_sets else "",
+        location=lines[0] if lines else "",
+    )
+
+
+def _tiles_of(thing: Thing) -> Iterable[int]:
+    """Return the tiles that a compute set runs on."""
+    if isinstance(thing, Saved):
+        return thing.tiles
+    assert isinstance(thing, ComputeSet)
+    return thing.vertices.tiles()
+
+
+def _of_saved(node: Node, saved: Saved) -> Node:
+    return replace(
+        node,
+        verb=saved.verb,
+        type_name=saved.type_name,
+        shape=saved.shape,
+        size_bytes=saved.size_bytes,
+        vertices=saved.vertices,
+        tiles=_ranges(saved.tiles),
+        num_tiles=len(saved.tiles),
+        location=saved.location,
     )
 
 
@@ -269,6 +298,8 @@ def _parts(copy: Copy) -> str:
 
 def _copied_bytes(thing: Thing) -> int:
     """Return the bytes that a copy moves."""
+    if isinstance(thing, Saved):
+        return thing.size_bytes
     assert isinstance(thing, Program)
     tensors = thing.writes or thing.reads
     return sum(tensor.num_elements * tensor.element_type.size_bytes for tensor in tensors)
@@ -278,6 +309,8 @@ def _data_bytes(thing: Thing) -> int:
     """Return the bytes of variables and constants; what works on data has none."""
     if isinstance(thing, tuple):
         return sum(map(_data_bytes, thing))
+    if isinstance(thing, Saved):
+        return thing.size_bytes if thing.shape is not None else 0
     if isinstance(thing, Variable):
         return thing.num_elements * thing.element_type.size_bytes
     return 0

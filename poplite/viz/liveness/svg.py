@@ -33,7 +33,9 @@ def draw_liveness_svg(live: LiveSteps) -> SvgText:
     )
     kinds = live.kinds()
     legend = MARGIN + sum(entry_width(name) for name in kinds)
-    right = left + WIDE + 12 + max([text_width(thing, 11) for thing in things], default=0)
+    asides = [" peak" if row.is_peak else "" for row in rows]
+    wide = [text_width(thing + aside, 12) for thing, aside in zip(things, asides, strict=True)]
+    right = left + WIDE + 12 + max(wide, default=0)
     width = max(right, legend, MARGIN + text_width(heading, 16))
     top = MARGIN + 54
     bottom = top + ROW * len(rows)
@@ -51,8 +53,7 @@ def draw_liveness_svg(live: LiveSteps) -> SvgText:
         canvas.text(left - 12, y + 14, size_text(row.bytes), "line ink end")
         _bar(canvas, row, most, left, y + (ROW - BAR) / 2)
         if row.largest:
-            aside = "peak" if row.is_peak else ""
-            canvas.text(left + WIDE + 12, y + 14, things[k], "soft", aside=aside)
+            canvas.text(left + WIDE + 12, y + 14, things[k], "soft", aside=asides[k].strip())
     if hidden:
         canvas.text(MARGIN + 34, bottom + 14, hidden, "line soft")
         bottom += ROW

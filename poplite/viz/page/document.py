@@ -16,6 +16,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from poplite.report.peaks import KIND_NAMES, KINDS
+from poplite.viz.dataflow.of_report import report_svg
 from poplite.viz.draw.colors import RAMP
 from poplite.viz.draw.html import asset, escaped
 from poplite.viz.draw.units import name_text
@@ -57,7 +58,7 @@ def report_page(
         title: what the page says that it shows.
         before: an earlier report to compare with.
         names: of the two reports that are compared.
-        graph_svg: the dataflow graph, where it is known.
+        graph_svg: the dataflow graph of the graph itself; else it is what the report knows of it.
 
     Returns:
         The content of a file, which needs no other file and no network.
@@ -68,6 +69,7 @@ def report_page(
     '<!doctype html>'
     """
     title = name_text(title)
+    graph_svg = graph_svg or report_svg(report)
     for rough in range(MOST_ROUGH + 1):
         arrays = Arrays()
         shown = _shown(report, before, names, arrays, rough=rough)

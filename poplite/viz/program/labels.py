@@ -62,6 +62,35 @@ class Label:
         return self.pattern.format(*(f"'{name}'" for name in self.names))
 
 
+NOWHERE = SourceLocation("", 0, "<module>")
+"""The line of a node of a saved file that has none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SavedNode(Program):
+    """A node of a program of which only what a report says is known.
+
+    Attributes:
+        label: what it is.
+        below: the nodes under it.
+        roles: what each of them is for; empty where it needs no word.
+        times: how often what is under it runs each time that it runs; None where data decide.
+    """
+
+    label: Label
+    below: tuple[Program, ...]
+    roles: tuple[str, ...]
+    times: int | None
+
+    def __post_init__(self) -> None:
+        """Leave location and number of steps to who makes it."""
+
+    @property
+    def children(self) -> tuple[Program, ...]:
+        """The nodes under it."""
+        return self.below
+
+
 def label_of(node: Program, role: str = "") -> Label:
     """Return what a node of a program is, without what lies below it; its role is written before.
 
@@ -76,6 +105,8 @@ def label_of(node: Program, role: str = "") -> Label:
 
 def _label(node: Program) -> Label:
     match node:
+        case SavedNode(label=label):
+            return label
         case Execute(compute_set=compute_set, result=result):
             count = len(compute_set.vertices)
             numbers, words = {"vertices": count}, amount(count, "vertex", "vertices")
@@ -171,6 +202,8 @@ def roles_of(node: Program) -> list[str]:
     ['', '']
     """
     match node:
+        case SavedNode(roles=roles):
+            return list(roles)
         case If():
             return ["then", "else"]
         case RepeatWhile():
@@ -189,6 +222,8 @@ def times_of(node: Program) -> int | None:
     >>> times_of(Repeat(9, Program())), times_of(Sequence())
     (9, 1)
     """
+    if isinstance(node, SavedNode):
+        return node.times
     if isinstance(node, Repeat):
         return node.count
     if node.decided_by is not None or isinstance(node, Loop):
@@ -230,7 +265,16 @@ def line_of(node: Program) -> str:
     ['Program', 'empty']
     """
     label = label_of(node)
-    return f"{label.title}  {label.detail}  {node.location.portable}"
+    return f"{label.title}  {label.detail}  {line_text(node.location)}"
+
+
+def line_text(location: SourceLocation) -> str:
+    """Return a line with its callers, without folders; empty where there is none.
+
+    >>> line_text(NOWHERE)
+    ''
+    """
+    return "" if location is NOWHERE else location.portable
 
 
 def count_text(count: int | None) -> str:
@@ -280,6 +324,8 @@ def place_of(location: SourceLocation) -> str:
     >>> place_of(SourceLocation("net.py", 7, "build"))
     'net.py:7'
     """
+    if location is NOWHERE:
+        return ""
     own = SourceLocation(location.file, location.line, location.function)
     return own.portable.removesuffix(f" in {location.function}")
 

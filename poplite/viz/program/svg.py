@@ -10,7 +10,7 @@ from poplite.viz.draw.colors import KINDS
 from poplite.viz.draw.columns import cut, filled
 from poplite.viz.draw.svg import Canvas, SvgText, number, text_width
 from poplite.viz.draw.units import name_text
-from poplite.viz.program.labels import places_of
+from poplite.viz.program.labels import line_text, places_of
 from poplite.viz.program.tree import ProgramTree, TreeRow
 
 MARGIN = 20
@@ -92,7 +92,7 @@ def _end(row: TreeRow) -> float:
 
 def _tip(row: TreeRow) -> str:
     title = row.label.pattern.format(*(f"'{name_text(name)}'" for name in row.label.names))
-    parts = [title, row.label.detail, row.note, name_text(row.location.portable)]
+    parts = [title, row.label.detail, row.note, name_text(line_text(row.location))]
     return "\n".join(part for part in parts if part)
 
 

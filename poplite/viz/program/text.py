@@ -12,16 +12,25 @@ program: 4 steps
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from poplite.viz.draw.colors import KINDS
 from poplite.viz.draw.columns import cells, cut, filled, wrapped
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import name_text
 from poplite.viz.program.labels import places_of
-from poplite.viz.program.tree import ProgramTree, TreeRow
+from poplite.viz.program.tree import ProgramTree, TreeRow, program_tree
+
+if TYPE_CHECKING:
+    from poplite.program.base import Program
 
 LONGEST_PLACE = 24
 """Cells of a file and line where there is no room for folders."""
+
+
+def program_text(program: Program) -> str:
+    """Return all steps of a program as text."""
+    return draw_program_text(program_tree(program, most=None))
 
 
 def draw_program_text(

@@ -31,6 +31,7 @@ from poplite.viz.program.labels import (
     count_text,
     label_of,
     line_of,
+    line_text,
     many,
     product,
     roles_of,
@@ -194,7 +195,7 @@ def program_json(tree: ProgramTree) -> str:
     """
     rows = [
         {
-            "at": row.location.portable,
+            "at": line_text(row.location),
             "first_step": row.first_step,
             "kind": row.label.kind,
             "level": row.level,

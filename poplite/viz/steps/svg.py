@@ -9,7 +9,7 @@ from poplite.text import amount
 from poplite.viz.draw.columns import cut
 from poplite.viz.draw.legend import draw_legend, entry_width
 from poplite.viz.draw.phases import LOOKS, Part, entries
-from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, text_width
+from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, box, text_width
 from poplite.viz.draw.units import name_text, share_text
 from poplite.viz.steps.step_list import StepList, StepRow
 from poplite.viz.steps.timeline import STATES, WAITING, Timeline
@@ -59,6 +59,11 @@ def draw_timeline_svg(timeline: Timeline) -> SvgText:
     for x, y, length, high, state in _boxes(timeline.cells(WIDE).tolist()):
         kind = f"{LOOKS[STATES[state]].kind} flush"
         canvas.rect(left + x, top + y * side, length, high * side, kind)
+    for number, first in enumerate(timeline.starts):
+        if timeline.ipu_at(first):
+            y = top + number * side
+            canvas.path(box(left - 6, y - 0.5, WIDE + 6, 1), "mark")
+            canvas.text(left + WIDE, y - 3, f"IPU {timeline.ipu_at(first)} below", "halo small end")
     for number, label in enumerate(labels):
         if side >= 20 or number % 2 == 0:
             canvas.text(left - 6, top + number * side + side / 2 + 4, label, "small soft end")

@@ -63,6 +63,7 @@ class Timeline:
         steps: the list of the steps, in the order of the program.
         begins: the cycle that each of them begins at.
         tiles: how many there are.
+        ipus: how many IPUs they are on; no row has tiles of two.
         stretches: what tiles do.
         cycles: of all that is shown.
     """
@@ -70,6 +71,7 @@ class Timeline:
     steps: StepList
     begins: tuple[int, ...]
     tiles: int
+    ipus: int
     stretches: tuple[Stretch, ...]
     cycles: int
 
@@ -81,16 +83,34 @@ class Timeline:
     @property
     def block(self) -> int:
         """Tiles of a row."""
-        return -(-self.tiles // ROWS)
+        return -(-self._tiles_per_ipu // max(1, ROWS // self.ipus))
 
     @property
-    def starts(self) -> range:
+    def starts(self) -> list[int]:
         """The first tile of each row."""
-        return range(0, self.tiles, self.block)
+        each = self._tiles_per_ipu
+        return [
+            first + row
+            for first in range(0, self.tiles, each)
+            for row in range(0, each, self.block)
+        ]
+
+    @property
+    def _tiles_per_ipu(self) -> int:
+        return self.tiles // self.ipus
+
+    def ipu_at(self, first: int) -> int:
+        """Return the number of the IPU that begins with a row, by its first tile; 0 for none.
+
+        The first IPU, which needs no border, is 0 as well.
+        """
+        ipu, within = divmod(first, self._tiles_per_ipu)
+        return 0 if within else ipu
 
     def label(self, first: int) -> str:
         """Return the tiles of a row, by its first one."""
-        last = min(first + self.block, self.tiles) - 1
+        end = (first // self._tiles_per_ipu + 1) * self._tiles_per_ipu
+        last = min(first + self.block, end) - 1
         return f"{first:,}" if last == first else f"{first:,}-{last:,}"
 
     def cells(self, columns: int) -> npt.NDArray[np.uint8]:
@@ -151,7 +171,8 @@ def timeline_of(report: Report, *, step: str | None = None, match: str = "") -> 
             stretches += _stretches(each, begin)
             # Where another tile is the slowest each time, all of them wait somewhat longer.
             begin += each.cycles
-    return Timeline(steps, tuple(begins), report.tiles, tuple(stretches), begin)
+    target = report.compilation.target
+    return Timeline(steps, tuple(begins), target.tiles, target.ipus, tuple(stretches), begin)
 
 
 def _stretches(step: ExecutionStep, begin: int) -> Iterator[Stretch]:
@@ -169,6 +190,7 @@ def timeline_json(timeline: Timeline) -> str:
     data = {
         "tiles": timeline.tiles,
         "block": timeline.block,
+        "ipus": timeline.ipus,
         "states": [*STATES, "waiting"],
         "begins": list(timeline.begins),
         "length": timeline.cycles,

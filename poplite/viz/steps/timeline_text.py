@@ -16,13 +16,21 @@ def draw_timeline_text(timeline: Timeline, style: Style = DEFAULT_STYLE) -> str:
     if not timeline.cycles:
         return draw_steps_text(timeline.steps, style)
     labels = [timeline.label(first) for first in timeline.starts]
-    side = max(len("tiles"), *map(len, labels))
+    borders = {
+        first: f"IPU {timeline.ipu_at(first)}"
+        for first in timeline.starts
+        if timeline.ipu_at(first)
+    }
+    side = max(len("tiles"), *map(len, (*labels, *borders.values())))
     columns = style.columns - side - 3
     bar = "|" if style.ascii_only else "│"
     cells = timeline.cells(columns)
     lines = [style.bold(line) for line in wrapped(timeline.heading, style.columns)]
     lines += ["", style.faint(f"{'steps':>{side}}  {_numbers(timeline, columns)}".rstrip())]
-    for label, row in zip(labels, cells.tolist(), strict=True):
+    dash = "-" if style.ascii_only else "─"
+    for first, label, row in zip(timeline.starts, labels, cells.tolist(), strict=True):
+        if first in borders:
+            lines.append(style.faint(f"{borders[first]:>{side}} {bar}{dash * columns}{bar}"))
         runs = ((state, len(list(run))) for state, run in groupby(row))
         drawn = "".join(
             " " * count if state == WAITING else marked(STATES[state], count, style)

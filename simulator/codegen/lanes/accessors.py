@@ -63,27 +63,27 @@ def lane_accessors(
     module = ir.Module()
     for number, field in enumerate(cls.fields.values()):
         access = access_of(cls, field, mode, priced=priced, half_in_hardware=half_in_hardware)
-        lanes = LaneAccess(access, masked=masked)
         at, about = storage_type(field.element).as_pointer(), INDEX.as_pointer()
-        kinds = {
-            SPAN: (TRUTH, [INDEX, INDEX, INDEX, about]),
-            LANES: (lanes.seen, [at, INDEX]),
-            SET_LANES: (NARROW, [at, lanes.seen, INDEX, about]),
-        }
-        for prefix, (result, arguments) in kinds.items():
-            if f"{prefix}{number}" not in declared:
-                continue
-            kind = ir.FunctionType(result, arguments)
-            function = ir.Function(module, kind, f"{prefix}{number}")
-            function.attributes.add("alwaysinline")
-            builder = ir.IRBuilder(function.append_basic_block())
-            if prefix == SPAN:
-                define_span(builder, number, checked=checked)
-            elif prefix == LANES:
-                lanes.define_load(builder)
-            else:
-                lanes.define_store(builder)
+        if f"{SPAN}{number}" in declared:
+            kind = ir.FunctionType(TRUTH, [INDEX, INDEX, INDEX, about])
+            define_span(_begun(module, kind, f"{SPAN}{number}"), number, checked=checked)
+        for prefix in (LANES, SET_LANES):
+            for name in sorted(n for n in declared if n.startswith(f"{prefix}{number}.")):
+                lanes = LaneAccess(access, int(name.rpartition(".")[2]), masked=masked)
+                if prefix == LANES:
+                    kind = ir.FunctionType(lanes.seen, [at, INDEX])
+                    lanes.define_load(_begun(module, kind, name))
+                else:
+                    kind = ir.FunctionType(NARROW, [at, lanes.seen, INDEX, about])
+                    lanes.define_store(_begun(module, kind, name))
     return str(module)
+
+
+def _begun(module: ir.Module, kind: ir.FunctionType, name: str) -> ir.IRBuilder:
+    """Return what emits the body of an accessor."""
+    function = ir.Function(module, kind, name)
+    function.attributes.add("alwaysinline")
+    return ir.IRBuilder(function.append_basic_block())
 
 
 def define_span(builder: ir.IRBuilder, number: int, *, checked: bool) -> None:
@@ -117,10 +117,10 @@ class LaneAccess:
         seen: LLVM type of the lanes in `compute`.
     """
 
-    def __init__(self, access: Access, *, masked: bool) -> None:
-        self._access, self._masked = access, masked
-        self._stored = ir.VectorType(storage_type(access.element), WIDTH)
-        self.seen = ir.VectorType(seen_type(access.element), WIDTH)
+    def __init__(self, access: Access, width: int, *, masked: bool) -> None:
+        self._access, self._width, self._masked = access, width, masked
+        self._stored = ir.VectorType(storage_type(access.element), width)
+        self.seen = ir.VectorType(seen_type(access.element), width)
 
     def define_load(self, builder: ir.IRBuilder) -> None:
         """Define the load of lanes at an address, `count` of them."""
@@ -167,11 +167,13 @@ class LaneAccess:
 
     def _loaded(self, builder: ir.IRBuilder, at: Any, count: Any) -> Any:
         zeros = ir.Constant(self._stored, None)
-        arguments = [self._vector(builder, at), self._align(), present(builder, count), zeros]
+        there = present(builder, count, self._width)
+        arguments = [self._vector(builder, at), self._align(), there, zeros]
         return self._call(builder, "load", self._stored, arguments)
 
     def _stores(self, builder: ir.IRBuilder, values: Any, at: Any, count: Any) -> Any:
-        arguments = [values, self._vector(builder, at), self._align(), present(builder, count)]
+        there = present(builder, count, self._width)
+        arguments = [values, self._vector(builder, at), self._align(), there]
         return self._call(builder, "store", ir.VoidType(), arguments)
 
     def _align(self) -> Any:
@@ -179,7 +181,7 @@ class LaneAccess:
 
     def _call(self, builder: ir.IRBuilder, what: str, result: ir.Type, arguments: list[Any]) -> Any:
         """Emit a load or store of lanes that are present."""
-        name = f"llvm.masked.{what}.v{WIDTH}{self._stored.element.intrinsic_name}.p0"
+        name = f"llvm.masked.{what}.v{self._width}{self._stored.element.intrinsic_name}.p0"
         kind = ir.FunctionType(result, [each.type for each in arguments])
         return builder.call(builder.module.declare_intrinsic(name, (), kind), arguments)
 
@@ -188,7 +190,7 @@ class LaneAccess:
         if element is FLOAT:
             return values
         if element is HALF:
-            halves = builder.bitcast(values, ir.VectorType(ir.HalfType(), WIDTH))
+            halves = builder.bitcast(values, ir.VectorType(ir.HalfType(), self._width))
             return builder.fpext(halves, self.seen)
         if element is BOOL:
             return builder.trunc(values, self.seen)
@@ -200,7 +202,7 @@ class LaneAccess:
         if element is FLOAT or self._stored == self.seen:
             return values
         if element is HALF:
-            halves = builder.fptrunc(values, ir.VectorType(ir.HalfType(), WIDTH))
+            halves = builder.fptrunc(values, ir.VectorType(ir.HalfType(), self._width))
             return builder.bitcast(halves, self._stored)
         convert = builder.zext if element is BOOL else builder.trunc
         return convert(values, self._stored)

@@ -28,7 +28,7 @@ from numba.core.typing.templates import (
 from poplite.jit.numba_context import lowerings, replacements, typing_rules
 from poplite.simulator.codegen import functions  # noqa: F401  (importing it fills replacements)
 from poplite.simulator.codegen.lanes.values import LanesType, each_lane, lane_type, made, parts
-from poplite.simulator.codegen.lanes.vectors import INDEX, present, smaller_of, splat
+from poplite.simulator.codegen.lanes.vectors import INDEX, present, smaller_of, splat, widened
 from poplite.vertex.compute import lanes
 from poplite.vertex.compute.lanes import IDENTITIES, JOINS, WIDTH
 from poplite.vertex.compute.typing.kinds import Kind
@@ -97,6 +97,8 @@ def _joined(
 ) -> tuple[Any, Any]:
     """Emit an operation on lanes, each given as values and count; the count of a number is None."""
     (a, m), (b, n) = one, other
+    width = max(a.type.count, b.type.count)
+    a, b = (widened(builder, each, width) for each in (a, b))
     if m is None or n is None or m is n:
         count = n if m is None else m
         return _emit(context, builder, lane, name, a, b, count), count
@@ -105,19 +107,27 @@ def _joined(
     has_more = builder.icmp_signed(">", m, n)
     longer = builder.select(has_more, a, b)
     count = builder.select(has_more, m, n)
-    return builder.select(present(builder, both), result, longer), count
+    return builder.select(present(builder, both, width), result, longer), count
 
 
-def _operand(context: Any, builder: ir.IRBuilder, kind: Any, value: Any) -> tuple[Any, Any]:
+def _operand(
+    context: Any, builder: ir.IRBuilder, kind: Any, value: Any, width: int
+) -> tuple[Any, Any]:
     if isinstance(kind, LanesType):
         return parts(context, builder, kind, value)
-    return splat(builder, value), None
+    return splat(builder, value, width), None
+
+
+def _widest(kinds: Sequence[Any]) -> Any:
+    """Return the widest type of lanes among some types; None if there is none."""
+    own = [kind for kind in kinds if isinstance(kind, LanesType)]
+    return max(own, key=lambda kind: kind.width, default=None)
 
 
 def _register(name: str, key: Any) -> None:
     class _Call(AbstractTemplate):
         def generic(self, args: Any, kws: Any) -> Any:
-            kind = next((arg for arg in args if isinstance(arg, LanesType)), None)
+            kind = _widest(args)
             if kind is None or len(args) != 2:
                 return None
             return signature(kind, *(a if isinstance(a, LanesType) else kind.lane for a in args))
@@ -127,7 +137,8 @@ def _register(name: str, key: Any) -> None:
 
     def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         kind = sig.return_type
-        operands = [_operand(context, builder, *each) for each in zip(sig.args, args, strict=True)]
+        pairs = zip(sig.args, args, strict=True)
+        operands = [_operand(context, builder, *each, kind.width) for each in pairs]
         values, count = _joined(context, builder, kind.lane, name, *operands)
         return made(context, builder, kind, values, count)
 
@@ -181,7 +192,7 @@ _register_unary(replacements[abs], _emit_absolute)
 def _fold(context: Any, builder: ir.IRBuilder, name: str, kind: LanesType, value: Any) -> Any:
     """Emit the join of all lanes that are present: the second half to the first, ... 1."""
     values, count = parts(context, builder, kind, value)
-    half = WIDTH // 2
+    half = kind.width // 2
     while half:
         low, high = (_half(builder, values, begin, half) for begin in (0, half))
         above = smaller_of(builder, builder.sub(count, INDEX(half)), INDEX(half))
@@ -262,7 +273,7 @@ class _Map(AbstractTemplate):
             a if isinstance(a, LanesType) else number
             for a, number in zip(passed, called.args, strict=False)
         ]
-        return signature(LanesType(result), function, *casts)
+        return signature(LanesType(result, _widest(passed).width), function, *casts)
 
 
 typing_rules.register_global(lanes.map, types.Function(_Map))
@@ -278,14 +289,14 @@ def _lower_map(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     for kind, value in zip(kinds, args[1:], strict=True):
         if isinstance(kind, LanesType):
             values, count = parts(context, builder, kind, value)
-            arguments.append((kind.lane, values))
+            arguments.append((kind.lane, widened(builder, values, sig.return_type.width)))
             counts.append(count)
         else:
             arguments.append((None, value))
     count = counts[0]
     for other in counts[1:]:
         count = smaller_of(builder, count, other)
-    lane = sig.return_type.lane
+    lane, width = sig.return_type.lane, sig.return_type.width
 
     left_out = list(called.pysig.parameters.values())[len(numbers) :] if called.pysig else []
     defaults = [
@@ -299,7 +310,7 @@ def _lower_map(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         given += defaults
         return context.cast(builder, call(builder, given), called.return_type, lane)
 
-    turns = INDEX(WIDTH) if _is_harmless(context, function) else count
+    turns = INDEX(width) if _is_harmless(context, function) else count
     return made(
         context, builder, sig.return_type, each_lane(builder, lane, emit, arguments, turns), count
     )

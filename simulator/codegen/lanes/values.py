@@ -1,11 +1,13 @@
-"""Lanes in compiled code: a vector of 64 numbers, and how many of them are present.
+"""Lanes in compiled code: a vector of numbers, and how many of them are present.
 
-    {<64 x float> values, i64 count}
+    {<64 x float> values, i64 count}        self.x.lanes(i)
+    {<16 x float> values, i64 count}        self.x.lanes(i, 16): a quarter of the registers
 
-Operations are instructions on all lanes. Where the operands have different lanes, what only one of
-them has is kept by a `select`, which LLVM removes where both counts are constants. What is in an
-absent lane is defined, and means nothing. Sums are added in the order that the instructions say:
-no flag lets LLVM reorder them, so they have the same bits on every processor.
+A vector has 64 numbers, or no more than `compute` asks for by a number in its text. Operations are
+instructions on all lanes. Where the operands have different lanes, what only one of them has is
+kept by a `select`, which LLVM removes where both counts are constants. What is in an absent lane is
+defined, and means nothing. Sums are added in the order that the instructions say: no flag lets LLVM
+reorder them, so they have the same bits on every processor.
 
 What lanes mean: `poplite.vertex.compute.lanes`. Importing this module imports Numba.
 """
@@ -18,7 +20,9 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.datamodel import models, register_default
+from numba.core.typeconv import Conversion
 
+from poplite.jit.numba_context import lowerings
 from poplite.simulator.codegen.lanes.vectors import (
     BYTE,
     INDEX,
@@ -26,22 +30,34 @@ from poplite.simulator.codegen.lanes.vectors import (
     array_of,
     loop,
     vector_of,
+    widened,
 )
 from poplite.vertex.compute.lanes import WIDTH
 
 
 class LanesType(types.Type):
-    """Lanes of numbers of a type `lane`: boolean, int64, uint64 or float32."""
+    """Lanes of numbers of a type `lane`: boolean, int64, uint64 or float32; at most `width`."""
 
-    def __init__(self, lane: Any) -> None:
-        self.lane = lane
-        super().__init__(f"Lanes({lane})")
+    def __init__(self, lane: Any, width: int = WIDTH) -> None:
+        self.lane, self.width = lane, width
+        super().__init__(f"Lanes({lane}, {width})")
+
+    def unify(self, typingctx: Any, other: Any) -> LanesType | None:
+        """Return the wider of two types: a variable may hold both."""
+        if isinstance(other, LanesType) and other.lane == self.lane:
+            return max(self, other, key=lambda each: each.width)
+        return None
+
+    def can_convert_to(self, typingctx: Any, other: Any) -> Conversion | None:
+        """Tell how wider lanes are made of these."""
+        is_wider = isinstance(other, LanesType) and other.width >= self.width
+        return Conversion.safe if is_wider and other.lane == self.lane else None
 
 
 class _ValuesType(types.Type):
-    def __init__(self, lane: Any) -> None:
-        self.lane = lane
-        super().__init__(f"LaneValues({lane})")
+    def __init__(self, lane: Any, width: int) -> None:
+        self.lane, self.width = lane, width
+        super().__init__(f"LaneValues({lane}, {width})")
 
 
 def lane_type(lane: Any) -> ir.Type:
@@ -54,15 +70,14 @@ def lane_type(lane: Any) -> ir.Type:
 @register_default(_ValuesType)
 class _ValuesModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: _ValuesType) -> None:
-        super().__init__(manager, kind, ir.VectorType(lane_type(kind.lane), WIDTH))
+        super().__init__(manager, kind, ir.VectorType(lane_type(kind.lane), kind.width))
 
 
 @register_default(LanesType)
 class _LanesModel(models.StructModel):
     def __init__(self, manager: Any, kind: LanesType) -> None:
-        super().__init__(
-            manager, kind, [("values", _ValuesType(kind.lane)), ("count", types.int64)]
-        )
+        values = _ValuesType(kind.lane, kind.width)
+        super().__init__(manager, kind, [("values", values), ("count", types.int64)])
 
 
 def made(context: Any, builder: ir.IRBuilder, kind: LanesType, values: Any, count: Any) -> Any:
@@ -76,6 +91,12 @@ def parts(context: Any, builder: ir.IRBuilder, kind: LanesType, value: Any) -> t
     """Return the values and the count of lanes."""
     proxy = cgutils.create_struct_proxy(kind)(context, builder, value=value)
     return proxy.values, proxy.count
+
+
+@lowerings.lower_cast(LanesType, LanesType)
+def _lower_cast(context: Any, builder: Any, own: Any, to: Any, value: Any) -> Any:
+    values, count = parts(context, builder, own, value)
+    return made(context, builder, to, widened(builder, values, to.width), count)
 
 
 # -- lane by lane --------------------------------------------------------------------------------

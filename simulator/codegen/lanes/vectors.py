@@ -32,6 +32,16 @@ def splat(builder: ir.IRBuilder, value: Any, width: int = WIDTH) -> Any:
     return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), zeros)
 
 
+def widened(builder: ir.IRBuilder, values: Any, width: int) -> Any:
+    """Emit a vector with zeros behind the numbers of another one, `width` in all."""
+    count = values.type.count
+    if count == width:
+        return values
+    places = [min(place, count) for place in range(width)]
+    kind = ir.VectorType(PLACE, width)
+    return builder.shuffle_vector(values, ir.Constant(values.type, None), ir.Constant(kind, places))
+
+
 def smaller_of(builder: ir.IRBuilder, a: Any, b: Any) -> Any:
     """Emit the smaller of two counts."""
     return a if a is b else builder.select(builder.icmp_signed("<", a, b), a, b)

@@ -249,7 +249,8 @@ def test_what_a_tensor_is_a_broadcast_of_gives_it_back(random: Random) -> None:
     wide = tensor
     for dim, factor in enumerate(factors):
         wide = wide.broadcast(factor, dim)
-    narrow = graph.find_unbroadcast_tensor(wide)
+    found = graph.find_unbroadcast_tensor(wide)
+    narrow = wide if found is None else found
     assert all(small <= size for small, size in zip(narrow.shape, tensor.shape, strict=True))
     again = narrow
     for dim, (size, small) in enumerate(zip(wide.shape, narrow.shape, strict=True)):

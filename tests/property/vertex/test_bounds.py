@@ -289,6 +289,19 @@ def test_what_only_some_turns_access_does_not_slow_down_the_others(tmp_path: Pat
     assert "@inside0.at_times = @inside0 & @fits(self.y, -1, self.n + -2)" in found
 
 
+def test_a_loop_over_lanes_is_split_where_their_number_is_in_the_text(tmp_path: Path) -> None:
+    body = "        for i in range(self.n):\n            total += self.x.lanes(2 * i, {}).sum()"
+    found, _ = text(tmp_path, body.format(16))
+    before, _, loops = found.partition("if @holds(@inside0):")
+    assert "@inside0 = @is_small(self.n) & @fits(self.x, 0, (self.n + -1) * 2 + 15)" in before
+    inside, _, outside = loops.partition("else:")
+    assert "@lanes(self.x, 2 * i, 16, True)" in inside
+    assert "@lanes(self.x, 2 * i, 16, False)" in outside
+    for count in ("self.n", "65", "0"):
+        found, _ = text(tmp_path, body.format(count))
+        assert "@lanes" not in found
+
+
 @pytest.mark.parametrize(
     "loop",
     [

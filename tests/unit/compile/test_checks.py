@@ -13,7 +13,7 @@ from poplite.errors import (
     InvalidTileMapping,
 )
 from poplite.graph import ComputeSet, Graph
-from poplite.graph.compute_sets.edge_table import edge_table
+from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
@@ -63,7 +63,7 @@ def variable(graph: Graph, name: str, size: int = 8) -> Tensor:
 
 def check(graph: Graph, programs: Program | Mapping[str, Program]) -> None:
     named = {"main": programs} if isinstance(programs, Program) else programs
-    check_program(graph, named, edge_table)
+    check_program(graph, named, EdgeTables(graph.space))
 
 
 class TestGraph:
@@ -314,6 +314,8 @@ def test_functions_of_another_graph_are_refused_though_they_use_nothing_of_it() 
     graph, other = Graph(), Graph()
     empty = other.add_function(Sequence(), "empty")
     with pytest.raises(ControlProgramError, match="Call 'empty': the function belongs to anoth"):
-        check_program(graph, {"main": Repeat(2, Sequence(Call(empty)))}, edge_table)
+        check_program(graph, {"main": Repeat(2, Sequence(Call(empty)))}, EdgeTables(graph.space))
     with pytest.raises(ControlProgramError, match=r"(?s)Call 'empty'.*program 'two'"):
-        check_program(graph, {"one": Sequence(), "two": Sequence(Call(empty))}, edge_table)
+        check_program(
+            graph, {"one": Sequence(), "two": Sequence(Call(empty))}, EdgeTables(graph.space)
+        )

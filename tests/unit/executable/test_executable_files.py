@@ -646,7 +646,19 @@ DAMAGE: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda m: _executable(m)["layout"].update(temporary_bytes=1 << 60), "memory of 1,15"),
     (lambda m: _executable(m)["layout"]["variables"].reverse(), "lies over the variable before it"),
     (lambda m: _executable(m)["layout"]["variables"].pop(0), ""),
+    (lambda m: _pieces(m).update(first=[0, 1 << 40, 0]), "pieces"),
+    (lambda m: _pieces(m).update(first=[0, 1 << 40, 1]), "pieces"),
+    (lambda m: _pieces(m).update(first=[1, 1, 1]), "tiles that are not there"),
+    (lambda m: _pieces(m).update(tile=[99, 1, 0]), "tiles that are not there"),
+    (lambda m: _pieces(m).update(tile=[-2, 1, 0]), "tiles that are not there"),
+    (lambda m: _pieces(m).update(tile=[0, 2, 0]), "has 1 pieces"),
 ]
+
+
+def _pieces(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The pieces of a variable that has one of them."""
+    variables = _executable(manifest)["layout"]["variables"]
+    return next(each["pieces"] for each in variables if each["pieces"]["first"] == [0, 1, 0])
 
 
 @pytest.mark.parametrize("number", range(len(DAMAGE)))

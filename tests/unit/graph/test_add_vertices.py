@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.running import simulated
 from poplite.arrays.series import Listed, Steps
 from poplite.compile import lists, rows
 from poplite.compile.compiler import compile_graph
@@ -797,7 +798,7 @@ class TestMemory:
         gc.collect()
         held, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        return (held - engine._arena.bytes.nbytes) / self.COUNT
+        return (held - simulated(engine).arena.bytes.nbytes) / self.COUNT
 
     def small(self) -> tuple[pl.Graph, pl.Execute]:
         graph = pl.Graph()

@@ -161,14 +161,14 @@ def test_wrong_arguments_are_refused_with_what_was_given() -> None:
     graph = graph_of()
     x = graph.add_variable(pl.FLOAT, (4,), "x")
     with pytest.raises(pl.ElementTypeError, match="method='new' is no TensorCloneMethod") as raised:
-        graph.clone(x, method="new")  # type: ignore[arg-type]
+        graph.clone(x, method="new")  # type: ignore[call-overload]
     assert "try: method=pl.TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES" in str(raised.value)
     with pytest.raises(pl.ElementTypeError, match="duplication=2 is no TensorCloneDuplication"):
         graph.clone_n(x, 2, duplication=2)  # type: ignore[arg-type]
     with pytest.raises(pl.TensorIndexError, match="-1"):
         graph.clone_n(x, -1)
     with pytest.raises(pl.ElementTypeError, match="list is not a tensor"):
-        graph.clone([1.0])  # type: ignore[arg-type]
+        graph.clone([1.0])  # type: ignore[call-overload]
     with pytest.raises(pl.GraphConnectionError, match="'x' belongs to another graph"):
         graph_of().clone(x)
     assert len(graph.variables) == 1

@@ -100,13 +100,13 @@ def test_what_is_no_tensor_is_refused(graph: pl.Graph) -> None:
 def test_unbroadcast_undoes_every_dimension(graph: pl.Graph) -> None:
     x = graph.add_variable(pl.FLOAT, (2, 3), "x")
     assert graph.find_unbroadcast_tensor(x.broadcast(4, 0).broadcast(5, 1)) == x
-    assert graph.find_unbroadcast_tensor(x) == x
+    assert graph.find_unbroadcast_tensor(x) is None
     assert graph.find_unbroadcast_tensor(x[0, :1].broadcast(7, 0)) == x[0, :1]
     # Elements that are repeated in place are no broadcast of a smaller tensor.
-    assert graph.find_unbroadcast_tensor(x.upsample(2, 1)) == x.upsample(2, 1)
+    assert graph.find_unbroadcast_tensor(x.upsample(2, 1)) is None
     both = pl.concat([x, graph.add_variable(pl.FLOAT, (2, 3), "y")])
     assert graph.find_unbroadcast_tensor(both.broadcast(4, 1)) == both
-    assert graph.find_unbroadcast_tensor(x[:0]) == x[:0]
+    assert graph.find_unbroadcast_tensor(x[:0]) is None
 
 
 def test_grouping_of_channels(graph: pl.Graph) -> None:

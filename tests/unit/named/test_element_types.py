@@ -181,9 +181,9 @@ def test_a_single_number_has_derivatives_with_a_choice(name: str) -> None:
 
 
 VALUES = [
-    (pl.CHAR, 300, SizeOverflowError, "t: 300 does not fit CHAR"),
-    (pl.UNSIGNED_INT, [-1, 0, 0], SizeOverflowError, "t: -1 does not fit UNSIGNED_INT"),
-    (pl.HALF, [1e6, 0, 0], SizeOverflowError, "t: 1000000.0 does not fit HALF"),
+    (pl.CHAR, 300, SizeOverflowError, "t (H:3): 300 does not fit CHAR"),
+    (pl.UNSIGNED_INT, [-1, 0, 0], SizeOverflowError, "t (H:3): -1 does not fit UNSIGNED_INT"),
+    (pl.HALF, [1e6, 0, 0], SizeOverflowError, "t (H:3): 1000000.0 does not fit HALF"),
     (pl.INT, [0.5, 0, 0], ElementTypeError, "t: a value of dtype float64 for INT"),
     (pl.BOOL, [2, 0, 0], ElementTypeError, "t: a value of dtype int64 for BOOL"),
     (pl.FLOAT, [[1], [2, 3], []], ElementTypeError, "t: [[1], [2, 3], []] is no array"),

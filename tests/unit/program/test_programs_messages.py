@@ -127,7 +127,7 @@ CASES: dict[str, tuple[Callable[[Bench], object], str, str, str]] = {
         "Engine(graph, Sequence())",
     ),
     "engine of others": (
-        lambda b: pl.Engine(b.graph, {"main": b.cs}),  # type: ignore[arg-type]
+        lambda b: pl.Engine(b.graph, {"main": b.cs}),
         "program 'main' is <ComputeSet 'cs'",
         "it is of type ComputeSet",
         "Engine(graph, {'main': Sequence(...)})",

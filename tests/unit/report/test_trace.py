@@ -15,7 +15,7 @@ import poplite as pl
 from poplite.compile.compiler import compile_graph
 from poplite.cost.spread import Spread
 from poplite.cost.step_cost import Phase, StepCost
-from poplite.report.trace import trace_of
+from poplite.report.traces.trace import trace_of
 from poplite.simulator.run.recording import Recording
 
 FORMS = [

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.running import simulated
 from poplite.compile.compiler import compile_graph
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import Phase, StepCost
@@ -48,11 +49,11 @@ def priced(program: str = "main", *, interpret: bool = False) -> pl.Engine:
 
 @pytest.mark.parametrize("interpret", [False, True])
 def test_cycles_are_costs_times_executions(interpret: bool) -> None:
-    assert priced(interpret=interpret)._accounts.cycles() == 3 * (40 + 90 + 120) + 10
+    assert simulated(priced(interpret=interpret)).accounts.cycles() == 3 * (40 + 90 + 120) + 10
 
 
 def test_each_row_is_told_apart_by_program() -> None:
-    totals = priced("only")._accounts.totals()
+    totals = simulated(priced("only")).accounts.totals()
     told = [(t.program, t.name, t.kind, t.executions, t.cycles) for t in totals]
     assert told == [
         ("main", "a to b", "copy", 0, 0),
@@ -62,7 +63,7 @@ def test_each_row_is_told_apart_by_program() -> None:
 
 
 def test_phases_are_summed_over_executions() -> None:
-    there, _, _ = priced()._accounts.totals()
+    there, _, _ = simulated(priced()).accounts.totals()
     assert [(p.kind, p.cycles, p.sync) for p in there.phases] == [
         ("copy", 120, 0),
         ("exchange", 210, 270),
@@ -77,6 +78,6 @@ def test_phases_are_summed_over_executions() -> None:
 
 def test_nothing_ran_nothing_was_taken() -> None:
     engine = priced("only")
-    total = engine._accounts.totals()[0]
+    total = simulated(engine).accounts.totals()[0]
     assert total.executions == 0
     assert total.phases[0].tile_cycles is NOTHING

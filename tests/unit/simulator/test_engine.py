@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.running import both_forms
+from helpers.running import both_forms, simulated
 
 
 class Sum(pl.Vertex):
@@ -463,7 +463,7 @@ def test_fault_that_only_the_compiled_form_has(monkeypatch: pytest.MonkeyPatch) 
     graph.add_vertex(compute_set, Threshold, tile=0, x=x, y=y)
     engine = pl.Engine(graph, pl.Execute(compute_set))
     # Stands for a number that another vertex writes meanwhile.
-    monkeypatch.setitem(engine._runs.computes, Threshold, lambda vertex: None)
+    monkeypatch.setitem(simulated(engine).runs.computes, Threshold, lambda vertex: None)
     with pytest.raises(pl.TensorIndexError, match="'Threshold.y': index 2 of 2 elements") as caught:
         engine.run()
     assert "as plain Python it does not fault" in caught.value.found
@@ -676,7 +676,7 @@ def test_bad_arguments_of_an_engine() -> None:
     with pytest.raises(pl.ControlProgramError, match="checks='loose'"):
         pl.Engine(graph, pl.Sequence(), checks="loose")  # type: ignore[arg-type]
     with pytest.raises(pl.ControlProgramError, match="program 'main' is 3"):
-        pl.Engine(graph, {"main": 3})  # type: ignore[arg-type]
+        pl.Engine(graph, {"main": 3})
     with pytest.raises(pl.ControlProgramError, match=r"(?s)'adds' .*is no program.*Execute"):
         pl.Engine(graph, graph.add_compute_set("adds"))  # type: ignore[arg-type]
     with pytest.raises(pl.ControlProgramError, match="program name 1 is no text"):

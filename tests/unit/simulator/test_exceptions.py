@@ -17,7 +17,7 @@ import pytest
 
 import poplite as pl
 from helpers.depth import values_only
-from helpers.running import python
+from helpers.running import python, simulated
 from poplite.compile import rows
 from poplite.jit.build import Builds
 from poplite.jit.object_cache import code
@@ -341,7 +341,7 @@ def test_an_exception_that_only_the_compiled_form_raises(monkeypatch: pytest.Mon
     graph.add_vertex(work, Threshold, tile=0, x=x)
     engine = pl.Engine(graph, pl.Execute(work), checks="fast", options=values_only())
     # Stands for a number that another vertex writes meanwhile.
-    monkeypatch.setitem(engine._runs.computes, Threshold, lambda vertex: None)
+    monkeypatch.setitem(simulated(engine).runs.computes, Threshold, lambda vertex: None)
     with pytest.raises(
         pl.ApplicationRuntimeError, match="Threshold 0 on tile 0: compute raised an exception"
     ) as caught:
@@ -501,7 +501,7 @@ def test_leaving_the_debugger_is_no_fault_of_the_vertex(monkeypatch: pytest.Monk
     def leave(vertex: object) -> None:
         raise bdb.BdbQuit
 
-    monkeypatch.setitem(engine._runs.computes, Grow, leave)
+    monkeypatch.setitem(simulated(engine).runs.computes, Grow, leave)
     with pytest.raises(bdb.BdbQuit):
         engine.run()
 

@@ -11,7 +11,7 @@ import pytest
 import poplite as pl
 from helpers.counting import Long, interrupted
 from helpers.depth import thinned
-from helpers.running import words_of
+from helpers.running import simulated, words_of
 from poplite.cost.step_cost import StepTotal
 from poplite.executable.executable import Checks
 
@@ -239,13 +239,13 @@ def taken(engine: pl.Engine) -> list[tuple[object, ...]]:
             *(total.name, total.executions, total.cycles, total.types),
             *((p.kind, p.cycles, p.tile_cycles.dense(tiles).tolist()) for p in total.phases),
         )
-        for total in engine._accounts.totals()
+        for total in simulated(engine).accounts.totals()
     ]
 
 
 def counted_of(engine: pl.Engine) -> StepTotal:
     """Return what the first step took that executes something."""
-    return next(total for total in engine._accounts.totals() if total.kind == "execute")
+    return next(total for total in simulated(engine).accounts.totals() if total.kind == "execute")
 
 
 @pytest.mark.parametrize(
@@ -257,12 +257,14 @@ def test_all_forms_count_alike(build: Callable[[], Built], tmp_path: Path) -> No
         engine = engine_of(build(), tmp_path, form)
         engine.run()
         engine.run()
-        sources = {each.source for total in engine._accounts.totals() for each in total.types}
+        sources = {
+            each.source for total in simulated(engine).accounts.totals() for each in total.types
+        }
         assert sources == ({"counted", "given"} if build is given else {"counted"})
         found.append(taken(engine))
         cycles.append(engine.report().cycles)
         size = engine.executable.layout.temporary_base
-        memory.append([part[:size].tobytes() for part in engine._arena.parts])
+        memory.append([part[:size].tobytes() for part in simulated(engine).arena.parts])
     assert all(each == found[0] for each in found)
     assert len(set(cycles)) == 1
     assert all(each == memory[0] for each in memory)

@@ -10,6 +10,7 @@ import pytest
 
 import poplite as pl
 from helpers.pricing import Sort
+from helpers.running import simulated
 from poplite.cost.step_cost import StepTotal
 from poplite.executable.executable import Checks
 from poplite.simulator.accounts.accounts import Accounts
@@ -50,7 +51,7 @@ class Find(pl.Vertex):
 
 def total_of(engine: pl.Engine, row: int = 0) -> StepTotal:
     """Return what the first step took that executes something."""
-    accounts: Accounts = engine._accounts
+    accounts: Accounts = simulated(engine).accounts
     return [total for total in accounts.totals() if total.kind == "execute"][row]
 
 
@@ -134,7 +135,7 @@ def test_each_place_of_a_program_has_its_own_count() -> None:
     assert (reverse.executions, ordered.executions) == (1, 3)
     assert reverse.cycles > ordered.cycles
     assert ordered.cycles % 3 == 0  # three times the same
-    assert engine._accounts.cycles() == reverse.cycles + ordered.cycles
+    assert simulated(engine).accounts.cycles() == reverse.cycles + ordered.cycles
 
 
 def test_the_tile_that_takes_longest_decides() -> None:

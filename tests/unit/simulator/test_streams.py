@@ -293,8 +293,8 @@ def test_copies_that_do_not_fit() -> None:
     pl.Copy(constant, sink)
     with pytest.raises(pl.ElementTypeError, match="is <DataStream 'out'.*not a tensor"):
         pl.Copy(source, sink)  # type: ignore[call-overload]
-    with pytest.raises(pl.ControlProgramError, match="offset True, but neither side is a remote"):
-        pl.Copy(source, x, True)  # type: ignore[call-overload]
+    with pytest.raises(pl.ControlProgramError, match="offset 3, but neither side is a remote"):
+        pl.Copy(source, x, 3)  # type: ignore[call-overload]
 
 
 def test_a_copy_of_a_stream_is_a_copy() -> None:

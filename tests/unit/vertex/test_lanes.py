@@ -320,6 +320,56 @@ def test_lanes_outside_a_field_stop_a_vertex_with_fast_checks() -> None:
             run(Reach, checks="fast", x=np.zeros(99), first=0, count=count, y=np.zeros(99))
 
 
+class Few(pl.Vertex, Generic[T]):
+    """Lanes of numbers that the text says, joined with each other and with as many as are there."""
+
+    x: pl.Input[pl.Vector[T]]
+    n: pl.State[pl.INT]
+    sums: pl.Output[pl.Vector[T]]
+    mixed: pl.Output[pl.Vector[T]]
+    folds: pl.Output[pl.Vector[T]]
+
+    def compute(self) -> None:
+        total = self.x.lanes(0, 12)
+        for i in range(1, self.n):
+            total += self.x.lanes(i, 12)
+        self.sums.set_lanes(0, total)
+        self.folds[0], self.folds[1] = total.max(), self.x.lanes(1, 3).min()
+        longer = total + self.x.lanes(2, 20)
+        self.mixed.set_lanes(0, pl.lanes.map(self.less, longer, self.x.lanes(1)))
+        for i in range(2):
+            total -= self.x.lanes(i)
+        self.folds[2] = total.min()
+
+    @staticmethod
+    def less(a: Any, b: Any) -> Any:
+        return a - b
+
+
+@pytest.mark.parametrize("element", [pl.FLOAT, pl.HALF, pl.INT])
+def test_lanes_of_a_number_in_the_text_are_like_others(element: type[pl.ElementType[Any]]) -> None:
+    x = np.random.default_rng(1).integers(-99, 99, 30).astype(element.dtype)
+    sizes = {n: np.zeros(k, x.dtype) for n, k in (("sums", 12), ("mixed", 20), ("folds", 3))}
+    made = both(Few[element], x=x, n=4, **sizes)  # type: ignore[type-arg,valid-type]
+    total = x[:12] + x[1:13] + x[2:14] + x[3:15]
+    assert made["sums"].tolist() == total.tolist()
+    longer = x[2:22].copy()
+    longer[:12] += total
+    assert made["mixed"].tolist() == (longer - x[1:21]).tolist()
+    rest = np.zeros(30, x.dtype)  # lanes that only one has stay as they are
+    rest[:12], rest[12:] = total, x[12:]
+    rest[:12] -= x[:12]
+    rest[:29] -= x[1:]
+    assert made["folds"].tolist() == [total.max(), x[1:4].min(), rest.min()]
+
+
+@pytest.mark.parametrize("checks", ["strict", "fast"])
+def test_lanes_in_a_loop_that_leaves_a_field_stop_there(checks: str) -> None:
+    sizes = {"sums": np.zeros(12), "mixed": np.zeros(20), "folds": np.zeros(3)}
+    with pytest.raises(TensorIndexError, match=r"index 30 of 30 elements"):
+        run(Few[pl.FLOAT], checks=checks, x=np.zeros(30), n=99, **sizes)
+
+
 class Inverse(pl.Vertex):
     x: pl.Input[pl.Vector[pl.FLOAT]]
     y: pl.Output[pl.Vector[pl.FLOAT]]

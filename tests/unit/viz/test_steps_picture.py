@@ -262,3 +262,18 @@ def test_names_are_escaped(report: pl.Report) -> None:
     ):
         assert "\x1b" not in text
         assert "<script>\\x1b[1m\\n&</script>" in text
+
+
+def test_rows_keep_to_one_ipu_and_borders_are_drawn() -> None:
+    timeline = timeline_of(report_of(66, 2))
+    assert [timeline.label(first) for first in timeline.starts if timeline.ipu_at(first)] == [
+        "33-35"
+    ]
+    assert timeline.label(timeline.starts[10]) == "30-32"
+    text = draw_timeline_text(timeline, Style(ascii_only=True)).splitlines()
+    (border,) = (number for number, line in enumerate(text) if line.startswith("IPU 1 |-----"))
+    assert text[border - 1].startswith("30-32 |")
+    assert text[border + 1].startswith("33-35 |")
+    assert "IPU 1 below" in draw_timeline_svg(timeline)
+    one = timeline_of(report_of(40))
+    assert "IPU" not in draw_timeline_text(one) + draw_timeline_svg(one)

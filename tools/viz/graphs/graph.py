@@ -56,20 +56,15 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from poplite.tools.viz.load_target import load_target
     from poplite.tools.viz.output import Destination
 
     out = Destination.of(arguments)
     if out.format in ("svg", "png", "pdf"):
         _check_layout(arguments.layout, out.format)
-    graph, program = load_target(arguments.target, arguments.given, arguments.program)
+    flow = _flow(arguments)
     from poplite.viz.dataflow.dot import dataflow_dot
-    from poplite.viz.dataflow.fold import Excerpt
-    from poplite.viz.dataflow.graph import dataflow_of
     from poplite.viz.forms import dataflow_forms
 
-    excerpt = Excerpt(arguments.around, arguments.hops, arguments.scope, arguments.max_nodes)
-    flow = dataflow_of(graph, program, excerpt=excerpt)
     if flow.notice:
         more = f"--max-nodes {flow.full_size} shows them all"
         print(f"poplite-viz: {flow.notice}; {more}", file=sys.stderr)
@@ -81,6 +76,24 @@ def _run(arguments: argparse.Namespace) -> int:
         case _:
             out.draw(dataflow_forms(flow), arguments)
     return 0
+
+
+def _flow(arguments: argparse.Namespace) -> Dataflow:
+    """Return what reads and writes what, in a target or a saved file."""
+    from poplite.tools.viz.load_report import load_saved, programs_of
+    from poplite.tools.viz.load_target import load_target
+    from poplite.viz.dataflow.fold import Excerpt
+    from poplite.viz.dataflow.graph import dataflow_of
+    from poplite.viz.dataflow.of_report import dataflow_of_report
+
+    excerpt = Excerpt(arguments.around, arguments.hops, arguments.scope, arguments.max_nodes)
+    saved = load_saved(arguments)
+    if saved is None:
+        graph, program = load_target(arguments.target, arguments.given, arguments.program)
+        return dataflow_of(graph, program, excerpt=excerpt)
+    programs = programs_of(saved, arguments)
+    name = programs[0] if arguments.program is not None else None
+    return dataflow_of_report(saved, name, excerpt=excerpt)
 
 
 def _check_layout(layout: str, form: str) -> None:

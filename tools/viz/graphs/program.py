@@ -44,23 +44,13 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from poplite.tools.viz.load_target import load_programs, program_named
     from poplite.tools.viz.output import Destination
 
     out = Destination.of(arguments)
-    graph, programs = load_programs(arguments.target, arguments.given)
-    if not programs:
-        raise FileLoadError(
-            f"{arguments.target!r} returned a Graph without a program",
-            found=f"it returned {graph!r}",
-            fix="def build() -> tuple[Graph, Program]: ... return graph, program",
-        )
+    programs = _programs(arguments)
     from poplite.viz.forms import program_forms
 
-    if arguments.program is not None:
-        program = program_named(programs, arguments.program, arguments.target)
-        programs = {arguments.program: program}
-    elif len(programs) > 1 and out.format != "txt":
+    if len(programs) > 1 and out.format != "txt":
         raise InvalidOption(
             f"{out.format} shows one program, and {arguments.target!r} has {len(programs)}",
             found=f"they are {', '.join(map(repr, programs))}",
@@ -81,6 +71,30 @@ def _run(arguments: argparse.Namespace) -> int:
     else:
         out.draw(forms[0], arguments)
     return 0
+
+
+def _programs(arguments: argparse.Namespace) -> dict[str, Program]:
+    """Return the programs to draw by name, of a target or a saved file."""
+    from poplite.tools.viz.load_report import load_saved, programs_of
+    from poplite.tools.viz.load_target import load_programs, program_named
+
+    saved = load_saved(arguments)
+    if saved is not None:
+        from poplite.viz.program.of_report import saved_programs
+
+        nodes = saved_programs(saved)
+        return {name: nodes[name] for name in programs_of(saved, arguments)}
+    graph, programs = load_programs(arguments.target, arguments.given)
+    if not programs:
+        raise FileLoadError(
+            f"{arguments.target!r} returned a Graph without a program",
+            found=f"it returned {graph!r}",
+            fix="def build() -> tuple[Graph, Program]: ... return graph, program",
+        )
+    if arguments.program is None:
+        return programs
+    name = arguments.program
+    return {name: program_named(programs, name, arguments.target)}
 
 
 def _trees(

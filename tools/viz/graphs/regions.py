@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from poplite.tools.viz.flags import Commands, add_picture, build_flags, command, set_run
@@ -42,12 +43,12 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from poplite.tools.viz.load_target import load_target
+    from poplite.tools.viz.load_variables import load_variables
     from poplite.tools.viz.output import Destination
 
     out = Destination.of(arguments)
     _check(arguments)
-    graph, _ = load_target(arguments.target, arguments.given)
+    graph = load_variables(arguments, [arguments.name] if arguments.name else [])
     from poplite.viz.forms import regions_forms
 
     words = [arguments.target, *([arguments.name] if arguments.name else [])]
@@ -76,6 +77,12 @@ def _check(arguments: argparse.Namespace) -> None:
             "operations are those of a variable",
             found=f"--op {arguments.operations[0]!r} with --field {arguments.field!r}",
             fix="leave --op out, or give the name of a variable",
+        )
+    if arguments.field is not None and Path(arguments.target).is_file():
+        raise InvalidOption(
+            "a saved file does not say which elements a single vertex is connected to",
+            found=f"--field {arguments.field!r} with {arguments.target!r}",
+            fix="give file.py:callable, which builds the graph",
         )
     for operation in arguments.operations:
         read_operation(operation)

@@ -20,12 +20,22 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from poplite.tools.viz.load_report import load_saved, programs_of
     from poplite.tools.viz.load_target import load_target
     from poplite.tools.viz.output import Destination
 
     out = Destination.of(arguments)
-    graph, program = load_target(arguments.target, arguments.given, arguments.program)
     from poplite.viz.forms import summary_forms
+
+    saved = load_saved(arguments)
+    if saved is not None:
+        from poplite.viz.saved_summary import summary_of_report
+
+        programs = programs_of(saved, arguments)
+        name = programs[0] if arguments.program is not None else None
+        out.draw(summary_forms(summary_of_report(saved, name)), arguments)
+        return 0
+    graph, program = load_target(arguments.target, arguments.given, arguments.program)
     from poplite.viz.summary import summary_of
 
     out.draw(summary_forms(summary_of(graph, program)), arguments)

@@ -23,11 +23,11 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from poplite.tools.viz.load_target import load_target
+    from poplite.tools.viz.load_variables import load_variables
     from poplite.tools.viz.output import Destination
 
     out = Destination.of(arguments)
-    graph, _ = load_target(arguments.target, arguments.given)
+    graph = load_variables(arguments, [arguments.name])
     from poplite.graph.storage.lookup import variable_named
     from poplite.viz.forms import tensor_forms
     from poplite.viz.tensor.ownership import ownership_of_variable

@@ -11,6 +11,7 @@ from poplite.tools.viz.flags import Commands, add_report, add_run, build_flags, 
 if TYPE_CHECKING:
     from poplite.tools.viz.output import Destination
     from poplite.viz.tiles.quantities import Quantity
+    from poplite.viz.tiles.tile_load import TileLoad
 
 QUANTITIES = ("memory", "free", "vertices", "cycles", "waited", "sent", "received", "copied")
 COMPILED = ("memory", "free", "vertices")
@@ -60,21 +61,33 @@ def _run(arguments: argparse.Namespace) -> int:
     from poplite.tools.viz.output import Destination
 
     out = Destination.of(arguments)
-    if arguments.by or ":" not in arguments.target or Path(arguments.target).is_file():
+    is_saved = ":" not in arguments.target or Path(arguments.target).is_file()
+    if arguments.by or (is_saved and not arguments.variable):
         _draw_quantity(arguments, out)
         return 0
-    _refuse(arguments, ("step", "scale", "tiles", "execute"), "--by memory, or another quantity")
-    from poplite.tools.viz.load_target import load_target
-
-    graph, program = load_target(arguments.target, arguments.given, arguments.program)
     from poplite.viz.forms import tiles_forms
-    from poplite.viz.tiles.modelled import judged_load
 
-    forms = tiles_forms(judged_load(graph, arguments.variable, program))
+    _refuse(arguments, ("step", "scale", "tiles", "execute"), "--by memory, or another quantity")
+    forms = tiles_forms(_load(arguments, is_saved=is_saved))
     variables = ["--variable", *arguments.variable] if arguments.variable else []
     flags = build_flags(arguments)
     out.draw(forms, arguments, "tiles", arguments.target, *flags, *variables)
     return 0
+
+
+def _load(arguments: argparse.Namespace, *, is_saved: bool) -> TileLoad:
+    """Return what lies on the tiles of a target, or variables of a saved file."""
+    from poplite.viz.tiles.modelled import judged_load
+    from poplite.viz.tiles.tile_load import tile_load
+
+    if is_saved:
+        from poplite.tools.viz.load_variables import load_variables
+
+        return tile_load(load_variables(arguments, arguments.variable), arguments.variable)
+    from poplite.tools.viz.load_target import load_target
+
+    graph, program = load_target(arguments.target, arguments.given, arguments.program)
+    return judged_load(graph, arguments.variable, program)
 
 
 def _draw_quantity(arguments: argparse.Namespace, out: Destination) -> None:
@@ -83,9 +96,7 @@ def _draw_quantity(arguments: argparse.Namespace, out: Destination) -> None:
     from poplite.viz.forms import quantity_forms
     from poplite.viz.tiles.quantities import quantity_map
 
-    _refuse(
-        arguments, ("variable",), "leave it out: maps of variables are of a TARGET without --by"
-    )
+    _refuse(arguments, ("variable",), "leave --by out")
     by: Quantity = arguments.by or "memory"
     if by in COMPILED and arguments.execute is None:
         arguments.execute = False
@@ -112,7 +123,7 @@ def _refuse(arguments: argparse.Namespace, names: tuple[str, ...], fix: str) -> 
     for name in names:
         if getattr(arguments, name) not in (None, []):
             flag = flags.get(name, f"--{name}")
-            kind = "a saved file or --by" if name == "variable" else "bytes of variables"
+            kind = "--by" if name == "variable" else "bytes of variables"
             raise InvalidOption(f"{flag} means nothing for {kind}", fix=fix)
 
 

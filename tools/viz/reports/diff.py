@@ -7,10 +7,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from poplite.tools.viz.flags import (
+    SAVED,
     Commands,
+    add_arguments_of_target,
     add_output,
+    add_program,
     add_run,
     add_vertices,
+    build_flags,
     command,
     count,
     set_run,
@@ -41,8 +45,7 @@ def add(commands: Commands) -> None:
         "+1000 for a change, 600000 for the later number.",
     )
     for name, which in (("before", "A"), ("after", "B")):
-        help_text = "file.py:callable, or a file of report.save or executable.save"
-        parser.add_argument(name, metavar=which, help=help_text)
+        parser.add_argument(name, metavar=which, help=SAVED)
     parser.add_argument(
         "--fail-if",
         metavar="NAME OP AMOUNT",
@@ -55,6 +58,8 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--top", metavar="N", type=count, default=20, help="changes of one kind (default: 20)"
     )
+    add_arguments_of_target(parser)
+    add_program(parser)
     add_vertices(parser)
     add_output(parser, formats=("txt", "md", "html", "json"))
     add_run(parser)
@@ -63,7 +68,7 @@ def add(commands: Commands) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     from poplite.errors import UnknownName
-    from poplite.tools.viz.load_report import load, say
+    from poplite.tools.viz.load_report import load_each
     from poplite.tools.viz.output import Destination
     from poplite.viz.compare.checks import outcomes
     from poplite.viz.compare.forms import Comparison
@@ -71,11 +76,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
     out = Destination.of(arguments)
     files = arguments.before, arguments.after
-    before, after = (
-        load(each, run=arguments.execute, vertices=arguments.vertices) for each in files
-    )
-    for loaded in (before, after):
-        say(loaded, arguments)
+    before, after = load_each(arguments, *files)
     try:
         checked = outcomes(before.report, after.report, arguments.checks)
     except UnknownName as error:
@@ -99,7 +100,9 @@ def _write(comparison: Comparison, arguments: argparse.Namespace, out: Destinati
             out.write(forms.comparison_json(comparison))
         case "html":
             checks = [word for c in arguments.checks for word in ("--fail-if", c.text)]
-            by = command("diff", arguments.before, arguments.after, *checks)
+            by = command(
+                "diff", arguments.before, arguments.after, *build_flags(arguments), *checks
+            )
             out.write(forms.comparison_html(comparison, by))
         case _:
             out.write(forms.comparison_text(comparison, out.text_style(arguments)))

@@ -47,15 +47,12 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from poplite.tools.viz.load_report import load, say
+    from poplite.tools.viz.load_report import load_each
 
     out = _destination(arguments)
     _check(arguments, out)
-    flags = {"run": arguments.execute, "vertices": arguments.vertices}
-    places = [arguments.target] + ([] if arguments.later is None else [arguments.later])
-    loaded = [load(each, arguments.given, arguments.program, **flags) for each in places]
-    for each in loaded:
-        say(each, arguments)
+    later = [] if arguments.later is None else [arguments.later]
+    loaded = load_each(arguments, arguments.target, *later)
     report = loaded[0].report
     if out.format == "html":
         out.write(_page(loaded, arguments))
@@ -137,7 +134,7 @@ def _short(place: str) -> str:
 
 
 def _graph(loaded: Loaded) -> str:
-    """Return the dataflow graph of a target, laid out in the same way everywhere."""
+    """Return the dataflow graph of a target; of a file it is what the report knows."""
     if loaded.graph is None:
         return ""
     from poplite.program import Sequence

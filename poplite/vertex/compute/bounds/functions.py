@@ -19,6 +19,16 @@ def store(owner: Any, index: int, value: Any, is_inside: bool) -> None:
     raise NotImplementedError
 
 
+def lanes(owner: Any, first: int, count: int, is_inside: bool) -> Any:
+    """Return lanes of a vector; they are checked where `is_inside` is false."""
+    raise NotImplementedError
+
+
+def holds(is_inside: bool) -> bool:
+    """Return whether a guard holds: always in code without checks, of which one form is left."""
+    raise NotImplementedError
+
+
 def fits(owner: Any, least: int, most: int) -> bool:
     """Return whether indices from `least` to `most` are inside."""
     raise NotImplementedError
@@ -40,7 +50,8 @@ def is_small(number: int) -> bool:
 
 
 FUNCTIONS = {
-    f"@{each.__name__}": each for each in (element, store, fits, row_fits, rows_fit, is_small)
+    f"@{each.__name__}": each
+    for each in (element, store, lanes, holds, fits, row_fits, rows_fit, is_small)
 }
 """By name in the text; the names are no identifiers, so no name of the user's can hide them."""
 

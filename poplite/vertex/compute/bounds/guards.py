@@ -62,7 +62,7 @@ class Guards:
     def __init__(self, checked: Checked) -> None:
         self._facts, self._vertex, self._sites = checked.facts, checked.vertex, Sites(checked)
         self.of_loops: dict[ast.For, Guard] = defaultdict(Guard)
-        self.flags: dict[ast.Subscript, tuple[ast.For, bool] | None] = {}
+        self.flags: dict[ast.expr, tuple[ast.For, bool] | None] = {}
         self._spans: dict[tuple[ast.expr, Part], Span | None] = {}
         self._depth = 0
 
@@ -75,12 +75,10 @@ class Guards:
         """Return what must hold before a vertex runs; None where that does not suffice."""
         found: dict[str, ast.expr] = {}
         for site in self._sites.found:
-            assert isinstance(site.node, ast.Subscript)
-            owner, index = site.node.value, site.node.slice
-            if not self._is_proved(site, owner, index):
-                conditions = self._of_owner(owner, index, site.path, self._sites.body)
+            if not self._is_proved(site):
+                conditions = self._of_owner(site, self._sites.body)
                 if conditions is None:
-                    conditions = self._of_even_rows(owner, index, site.path, self._sites.body)
+                    conditions = self._of_even_rows(site, self._sites.body)
                 if conditions is None:
                     return None
                 conditions = self._where_reached(site.path, conditions)
@@ -111,14 +109,12 @@ class Guards:
     # The guard of a site
 
     def _find(self, site: Site) -> None:
-        assert isinstance(site.node, ast.Subscript)
-        owner, index = site.node.value, site.node.slice
-        if self._is_proved(site, owner, index):
+        if self._is_proved(site):
             self.flags[site.node] = None
             return
         for of_owner in (self._of_owner, self._of_even_rows):
             for level in site.loops():
-                conditions = of_owner(owner, index, site.path, level)
+                conditions = of_owner(site, level)
                 if conditions is not None:
                     after = site.path[site.path.index(level) + 1 :]
                     is_always = all(isinstance(each, Loop) for each in after)
@@ -128,10 +124,11 @@ class Guards:
                     self.flags[site.node] = (level.node, is_always)
                     return
 
-    def _is_proved(self, site: Site, owner: ast.expr, index: ast.expr) -> bool:
+    def _is_proved(self, site: Site) -> bool:
         """Return whether an index is that of a loop over all indices of the vector or list."""
+        owner, index = site.place
         loop = self._loop_of(index, site.path)
-        if loop is None or loop.step is None or loop.step < 0:
+        if site.more or loop is None or loop.step is None or loop.step < 0:
             return False
         begin, stop = loop.limits
         match stop:
@@ -167,12 +164,10 @@ class Guards:
         field = self._vertex.fields.get(node.attr)
         return field is None or field.depth > 0 or not field.writes
 
-    def _of_owner(
-        self, owner: ast.expr, index: ast.expr, path: Path, level: Part
-    ) -> list[ast.expr] | None:
+    def _of_owner(self, site: Site, level: Part) -> list[ast.expr] | None:
         """Return what makes an access safe if its vector or list stays the same in a loop."""
-        owner, of_row = self._row(owner, path, level)
-        if not self._stays(owner, level) or (span := self._span(index, path, level)) is None:
+        owner, of_row = self._row(site.place[0], site.path, level)
+        if not self._stays(owner, level) or (span := self._span_of(site, level)) is None:
             return None
         if not isinstance(owner, ast.Subscript):
             return [*span.needs, call("fits", owner, span.least, span.most)]
@@ -183,14 +178,12 @@ class Guards:
         found = call("row_fits", owner.value, row.least, span.least, span.most)
         return [*span.needs, *row.needs, found]
 
-    def _of_even_rows(
-        self, owner: ast.expr, index: ast.expr, path: Path, level: Part
-    ) -> list[ast.expr] | None:
+    def _of_even_rows(self, site: Site, level: Part) -> list[ast.expr] | None:
         """Return the same for another row in each iteration, if all rows have one length."""
-        owner, _ = self._row(owner, path, level)
+        owner, _ = self._row(site.place[0], site.path, level)
         if not isinstance(owner, ast.Subscript) or not self._stays(owner.value, level):
             return None
-        if (span := self._span(index, path, level)) is None:
+        if (span := self._span_of(site, level)) is None:
             return None
         return [*span.needs, call("rows_fit", owner.value, span.least, span.most)]
 
@@ -204,6 +197,14 @@ class Guards:
         return owner, path
 
     # The limits of numbers
+
+    def _span_of(self, site: Site, level: Part) -> Span | None:
+        """Return the limits of what an access touches while a loop runs."""
+        span = self._span(site.place[1], site.path, level)
+        if span is None or not site.more:
+            return span
+        most = plus(span.most, ast.Constant(site.more))
+        return bounded(span.least, most, span.bits + 1, span.needs)
 
     def _span(self, node: ast.expr, path: Path, level: Part) -> Span | None:
         """Return the limits of an int while a loop runs; None where they are not known."""

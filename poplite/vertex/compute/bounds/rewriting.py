@@ -5,6 +5,14 @@
     for i in range(n):                         @inside0 = @fits(self.y, 0, n - 1)
         self.y[i] += self.x[i]       ->        for i in range(n):
                                                    ...    @element(self.x, i, @inside0)
+
+LLVM splits a short loop into one where its guard holds and one where it does not. A loop over lanes
+is too long for that, with its many instructions for each operation, and is split here::
+
+    for k in range(n):                     if @holds(@inside0):
+        total += self.x.lanes(k, 16)           for k in range(n): ... @lanes(self.x, k, 16, True)
+                                   ->      else:
+                                               for k in range(n): ... @lanes(self.x, k, 16, False)
 """
 
 from __future__ import annotations
@@ -39,7 +47,12 @@ def guarded(checked: Checked) -> ast.FunctionDef | None:
             where = ast.Name(_flag(numbers[flag[0]], is_always=flag[1]), ast.Load())
         flags[copies[id(node)]] = where
     before = {copies[id(node)]: _before(numbers[node], g) for node, g in guards.of_loops.items()}
-    return _Rewriting(flags, before).visit(tree)  # type: ignore[no-any-return]
+    of_lanes = {
+        copies[id(flag[0])]: _flag(numbers[flag[0]], is_always=True)
+        for node, flag in guards.flags.items()
+        if flag is not None and flag[1] and isinstance(node, ast.Call)
+    }
+    return _Rewriting(flags, before, of_lanes).visit(tree)  # type: ignore[no-any-return]
 
 
 def _flag(number: int, *, is_always: bool) -> str:
@@ -67,15 +80,36 @@ def _set(name: str, conditions: Sequence[ast.expr]) -> ast.stmt:
 
 
 class _Rewriting(ast.NodeTransformer):
-    """Puts guards before loops, and their names into accesses; consumes the tree it visits."""
+    """Puts guards before loops, and their names into accesses; consumes the tree it visits.
 
-    def __init__(self, flags: dict[ast.AST, ast.expr], before: dict[Any, list[ast.stmt]]) -> None:
-        self._flags, self._before = flags, before
+    `of_lanes` are the loops to split, with the names of their guards.
+    """
+
+    def __init__(
+        self,
+        flags: dict[ast.AST, ast.expr],
+        before: dict[Any, list[ast.stmt]],
+        of_lanes: dict[Any, str],
+    ) -> None:
+        self._flags, self._before, self._of_lanes = flags, before, of_lanes
 
     def visit_For(self, node: ast.For) -> Any:
-        before = self._before.get(node, [])
+        before, flag = self._before.get(node, []), self._of_lanes.get(node)
         self.generic_visit(node)
-        return [*(_at(each, node.iter) for each in before), node]
+        loop: ast.stmt = node
+        if flag is not None:
+            holds = call("holds", ast.Name(flag, ast.Load()))
+            other = _Known(flag, False).visit(copy.deepcopy(node))
+            loop = _at(ast.If(holds, [_Known(flag, True).visit(node)], [other]), node)
+        return [*(_at(each, node.iter) for each in before), loop]
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        flag = self._flags.get(node)
+        self.generic_visit(node)
+        if flag is None:
+            return node
+        assert isinstance(node.func, ast.Attribute)
+        return _at(call("lanes", node.func.value, *node.args, flag), node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         flag = self._flags.get(node)
@@ -110,6 +144,18 @@ class _Rewriting(ast.NodeTransformer):
         old = call("element", copy.deepcopy(target.value), copy.deepcopy(target.slice), flag)
         new = ast.BinOp(old, node.op, node.value)
         return _at(ast.Expr(call("store", target.value, target.slice, new, flag)), node)
+
+
+class _Known(ast.NodeTransformer):
+    """Replaces the name of a guard by what it is; consumes the tree it visits."""
+
+    def __init__(self, name: str, is_inside: bool) -> None:
+        self._name, self._is_inside = name, is_inside
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id != self._name:
+            return node
+        return ast.copy_location(ast.Constant(self._is_inside), node)
 
 
 def _at(made: N, where: ast.AST) -> N:

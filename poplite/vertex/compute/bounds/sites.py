@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from poplite.vertex.compute.bounds.spans import number_in
+from poplite.vertex.compute.lanes import WIDTH
 from poplite.vertex.compute.parse.dialect import is_num_workers
 from poplite.vertex.compute.typing.facts import Checked
 
@@ -43,15 +44,26 @@ class Loop(Part):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Site:
-    """An access by index, or an assignment to a local.
+    """An access by index, a load of lanes, or an assignment to a local.
 
     Attributes:
-        node: the subscript, or the assigned expression.
+        node: the subscript, the call that loads lanes, or the assigned expression.
         path: the loops and branches around it, outermost first.
+        more: elements that are accessed behind that of the index.
     """
 
     node: ast.expr
     path: Path
+    more: int = 0
+
+    @property
+    def place(self) -> tuple[ast.expr, ast.expr]:
+        """The vector or list that is accessed, and the index."""
+        if isinstance(self.node, ast.Subscript):
+            return self.node.value, self.node.slice
+        assert isinstance(self.node, ast.Call)
+        assert isinstance(self.node.func, ast.Attribute)
+        return self.node.func.value, self.node.args[0]
 
     def loops(self) -> list[Loop]:
         """Return the loops over ranges around it, outermost first."""
@@ -138,6 +150,8 @@ class Sites:
     def _expressions(self, node: ast.AST, path: Path) -> None:
         if isinstance(node, ast.Subscript):
             self.found.append(Site(node, path))
+        if isinstance(node, ast.Call) and (count := self._lanes_of(node)):
+            self.found.append(Site(node, path, count - 1))
         if isinstance(node, ast.Name) and node.id in self._last:
             self.assignments[node] = self._last[node.id]
         children = list(ast.iter_child_nodes(node))
@@ -148,6 +162,14 @@ class Sites:
             sometimes = list(node.values[1:])
         for child in children:
             self._expressions(child, (*path, (node, child)) if child in sometimes else path)
+
+    def _lanes_of(self, node: ast.Call) -> int:
+        """Return how many lanes a call loads; 0 where it loads none, or their number varies."""
+        is_load = node in self._facts.lane_accesses and len(node.args) == 2
+        if not is_load or not isinstance(node.func, ast.Attribute) or node.func.attr != "lanes":
+            return 0
+        count = self.constant(node.args[1])
+        return count if count is not None and 0 < count <= WIDTH else 0
 
     def _loop(self, node: ast.For) -> Loop | None:
         if not isinstance(node.iter, ast.Call) or not isinstance(node.target, ast.Name):

@@ -5,7 +5,7 @@ let graphSize = null;
 
 function graphTab() {
   if (!DATA.graph) {
-    return [note("The dataflow graph is known where the page is made from a target: poplite-viz report file.py:callable -o report.html")];
+    return [note("This report was saved without the dataflow graph; reports of today hold it: poplite-viz report file.py:callable -o report.html")];
   }
   const shadow = el("div", { class: "graphRoot" });
   const root = shadow.attachShadow({ mode: "open" });

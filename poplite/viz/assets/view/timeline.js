@@ -68,6 +68,12 @@ function timeline(of) {
   const within = (part, time) => (time - part.begin) % part.each;
   const paint = (pen, width) => {
     paintTiles(of, pen, { parts, from, to, span, tall, order, within });
+    const { ipus } = of.machine;
+    for (let ipu = 1; ipu < ipus && state.rows !== "most"; ipu++) {
+      const y = STRIP + (tall * ipu) / ipus;
+      pen.rect(LEFT - 4, y - 0.5, span + 4, 1, "mark");
+      pen.text(`IPU ${ipu}`, LEFT - 8, y + 4, "right");
+    }
     for (const part of parts) {
       const [x1, x2] = [Math.max(LEFT, xOf(part.begin)), Math.min(width - 8, xOf(part.end))];
       if (x2 <= x1) continue;

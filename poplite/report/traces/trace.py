@@ -56,7 +56,7 @@ class Trace:
         Raises:
             InvalidTileMapping: when there is no such tile.
         """
-        from poplite.report.trace_events import events_of
+        from poplite.report.traces.events import events_of
 
         events = events_of(self, self._tiles(tiles))
         other = {

@@ -29,7 +29,7 @@ from poplite.report.execution import ExecutionStep, Phase, between_syncs
 from poplite.report.memory import Memory
 
 if TYPE_CHECKING:
-    from poplite.report.trace import Trace
+    from poplite.report.traces.trace import Trace
 
 STEPS, PHASES, FIRST_TILE = range(1, 4)
 """Tracks of each IPU: steps, phases of its slowest tile, single tiles.  Perfetto takes process and

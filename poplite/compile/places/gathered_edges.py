@@ -5,7 +5,7 @@ temporary: gathered before the vertices run (also for outputs, whose unwritten e
 their value) and scattered afterwards if it is written.  An Input that overlaps an Output of
 its own vertex is gathered too, so that it reads the values from before the compute set
 whether or not its elements happen to be contiguous.  Rows at even distances are not gathered
-where `poplite.compile.rows_in_place` finds that their vertices can do without.
+where `poplite.compile.places.rows_in_place` finds that their vertices can do without.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps, compact, constant
-from poplite.compile.rows_in_place import RowsInPlace
-from poplite.compile.temporaries import Swaps
+from poplite.compile.places.rows_in_place import RowsInPlace
+from poplite.compile.places.temporaries import Swaps
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.moves import Moves
 from poplite.graph.compute_sets.edge_table import EdgeTable, FieldEdges
@@ -75,7 +75,7 @@ class Places:
     def _place(self, field: FieldEdges) -> Placed:
         gathered = self._gathered(field)
         if gathered is False:
-            return Placed(field, self._direct(field), False, field.edges.length)
+            return Placed(field, direct(field, self._layout), False, field.edges.length)
         size, length = field.field.element.size_bytes, field.edges.length
         first = self._layout.temporary_base + self._end
         if gathered is True and length.only is not None:
@@ -106,18 +106,9 @@ class Places:
         scattered = np.diff(field.runs.first) > 1
         if rows is not None:
             scattered &= ~rows.chosen
-        return scattered if own is None else own | scattered
-
-    def _direct(self, field: FieldEdges) -> Series:
-        edges = field.edges
-        assert edges.start is not None
-        if not edges.num_elements:
-            return constant(0, edges.length.count)
-        shift = self._layout.shift(edges.start.low, edges.start.high)
-        if shift is not None:
-            return edges.start.moved(shift)
-        size = field.field.element.size_bytes
-        return compact(self._layout.byte_positions(edges.start.array()) // size)
+        if own is not None:
+            scattered |= own
+        return True if rows is None and scattered.all() else scattered
 
     def moves(self) -> tuple[Moves, Moves]:
         """Return the copies into temporaries, and those from temporaries that are written."""
@@ -175,6 +166,19 @@ class Places:
             swaps.add_runs(here, placed.start.array()[kept] * size, sizes, back=True)
         self._layout.reserve_temporaries(self._end)
         return swaps.moves()
+
+
+def direct(field: FieldEdges, layout: ArenaLayout) -> Series:
+    """Return where the edges of a field start in the arena, if none of them is gathered."""
+    edges = field.edges
+    assert edges.start is not None
+    if not edges.num_elements:
+        return constant(0, edges.length.count)
+    shift = layout.shift(edges.start.low, edges.start.high)
+    if shift is not None:
+        return edges.start.moved(shift)
+    size = field.field.element.size_bytes
+    return compact(layout.byte_positions(edges.start.array()) // size)
 
 
 def _aligned(size: Any) -> Any:

@@ -1,0 +1,313 @@
+"""Members of Graph whose C++ spelling takes its arguments in another order than ours.
+
+    graph.addVariable(FLOAT, (4,), VariableMappingMethod.LINEAR, "x")
+    graph.add_variable(FLOAT, (4,), "x", mapping="linear")
+
+Each function becomes a method of `Graph` under its C++ name.
+Source of names, order and overloads: Poplar API reference, "Graph".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from poplite.errors import (
+    Absent,
+    ElementTypeError,
+    InvalidOption,
+    TensorCreationError,
+    did_you_mean,
+)
+from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
+from poplite.graph.host.streams import DataStream, ReplicatedStreamMode
+from poplite.graph.tensor.tensor import Tensor, of_variable
+from poplite.source import here
+from poplite.text import clipped, integer_or_none
+from poplite.types import HALF, QuarterMetadata
+from poplite.vertex.vertex import Vertex
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
+    from poplite.graph.graph import Graph
+    from poplite.graph.host.transfer_checks import TypeLike
+    from poplite.graph.mapping.tile_mapping import TileMapping
+    from poplite.graph.storage.variable import ShapeLike, Variable
+    from poplite.program.function import Function, FunctionBuffer
+    from poplite.types import ElementTypeLike
+
+    Metadata = Tensor | QuarterMetadata
+
+
+class VariableMappingMethod(Enum):
+    """How `graph.addVariable` maps a new variable."""
+
+    NONE = "none"
+    """No element has a tile."""
+    LINEAR = "linear"
+    """Elements are spread evenly and in order over all tiles."""
+
+
+class FunctionBufferMappingType(Enum):
+    """Where the code of a function buffer is."""
+
+    REMOTE = "remote"
+    """In memory of the host."""
+
+
+def addVariable(
+    graph: Graph, element_type: ElementTypeLike, *arguments: Any, **keywords: Any
+) -> Tensor:
+    """C++ spelling of `add_variable`.
+
+    `addVariable(type, [metadata,] shape, [method,] [name])`; keywords are those of `add_variable`.
+    """
+    metadata, arguments = _metadata_first(arguments, keywords)
+    if len(arguments) > 1 and isinstance(arguments[1], VariableMappingMethod):
+        shape, method, *rest = arguments
+        if method is VariableMappingMethod.LINEAR:
+            keywords["mapping"] = "linear"
+        arguments = (shape, *rest)
+    return graph.add_variable(element_type, *arguments, metadata=metadata, **keywords)
+
+
+def addConstant(
+    graph: Graph, element_type: ElementTypeLike, *arguments: Any, **keywords: Any
+) -> Tensor:
+    """C++ spelling of `add_constant`.
+
+    `addConstant(type, [metadata,] shape, value, [name])`; keywords are those of `add_constant`.
+    """
+    metadata, arguments = _metadata_first(arguments, keywords)
+    return graph.add_constant(element_type, *arguments, metadata=metadata, **keywords)
+
+
+def addConstantHalf(
+    graph: Graph,
+    element_type: ElementTypeLike,
+    shape: ShapeLike,
+    bits: npt.ArrayLike,
+    name: str = "",
+) -> Tensor:
+    """Make a constant of HALF from the bits of its values, as `uint16`."""
+    return graph.add_constant(element_type, shape, _halves(bits, "addConstantHalf"), name)
+
+
+def setInitialValueHalf(graph: Graph, target: Tensor | FieldRef, bits: npt.ArrayLike) -> None:
+    """Set initial values of HALF from their bits, as `uint16`."""
+    graph.set_initial_value(target, _halves(bits, "setInitialValueHalf"))
+
+
+def cloneN(
+    graph: Graph,
+    tensor: Tensor,
+    n: int,
+    name: str = "",
+    method: TensorCloneMethod = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES,
+    duplication: TensorCloneDuplicationMethod = (
+        TensorCloneDuplicationMethod.DUPLICATE_BY_OUTER_DIMENSION
+    ),
+) -> Tensor:
+    """C++ spelling of `clone_n`, whose name, method and duplication may be positional."""
+    return graph.clone_n(tensor, n, name, method=method, duplication=duplication)
+
+
+def getTileMapping(
+    graph: Graph,
+    tensor: Tensor,
+    require_complete: bool = True,
+    allow_external: bool = False,
+) -> TileMapping:
+    """C++ spelling of `tile_mapping`; no variable is external, so the last changes nothing."""
+    return graph.tile_mapping(tensor, require_complete)
+
+
+def addVertex(
+    graph: Graph,
+    compute_set: ComputeSet,
+    vertex_class: type[Vertex],
+    connections: Mapping[str, Any] | Iterable[tuple[str, Any]] = (),
+    /,
+    *,
+    tile: int | None = None,
+    **fields: Any,
+) -> VertexInstance:
+    """C++ spelling of `add_vertex`.
+
+    The connections, which Poplar takes as `{{"x", x}, {"y", y}}`, are a dictionary or pairs;
+    keywords are those of `add_vertex`.
+    """
+    try:
+        given = dict(connections)
+    except (TypeError, ValueError):
+        raise ElementTypeError(
+            f"addVertex: connections {clipped(connections, 60)} are no dictionary",
+            at=here(),
+            fix='graph.addVertex(compute_set, Vertex, {"x": x, "y": y})',
+        ) from None
+    return graph.add_vertex(compute_set, vertex_class, tile=tile, **(given | fields))
+
+
+def addHostToDeviceFIFO(
+    graph: Graph,
+    handle: str,
+    element_type: TypeLike,
+    num_elements: int,
+    replicated_mode: ReplicatedStreamMode | Mapping[str, object] | None = None,
+    options: Mapping[str, object] | None = None,
+    *,
+    buffering_depth: int | None = None,
+) -> DataStream:
+    """C++ spelling of `add_host_to_device_fifo`.
+
+    `addHostToDeviceFIFO(handle, type, numElements, [mode,] [options])`; the options are Poplar's:
+    `bufferingDepth`, and `splitLimit`, which has no effect.
+    """
+    if isinstance(replicated_mode, Mapping):
+        replicated_mode, options = None, replicated_mode
+    depth = _buffering_depth(options, handle) if buffering_depth is None else buffering_depth
+    mode = ReplicatedStreamMode.REPLICATE if replicated_mode is None else replicated_mode
+    return graph.add_host_to_device_fifo(handle, element_type, num_elements, mode, depth)
+
+
+def addDeviceToHostFIFO(
+    graph: Graph,
+    handle: str,
+    element_type: TypeLike,
+    num_elements: int,
+    options: Mapping[str, object] | None = None,
+) -> DataStream:
+    """C++ spelling of `add_device_to_host_fifo`, with Poplar's options, which have no effect."""
+    _buffering_depth(options, handle)
+    return graph.add_device_to_host_fifo(handle, element_type, num_elements)
+
+
+def createHostWrite(
+    graph: Graph, handle: str, tensor: Tensor, rearrange_on_host: bool = False
+) -> None:
+    """C++ spelling of `create_host_write`; where elements are rearranged has no effect."""
+    graph.create_host_write(handle, tensor)
+
+
+def createHostRead(
+    graph: Graph, handle: str, tensor: Tensor, rearrange_on_host: bool = False
+) -> None:
+    """C++ spelling of `create_host_read`; where elements are rearranged has no effect."""
+    graph.create_host_read(handle, tensor)
+
+
+def addFunctionBuffer(
+    graph: Graph,
+    function: Function,
+    mapping_type: FunctionBufferMappingType = FunctionBufferMappingType.REMOTE,
+) -> FunctionBuffer:
+    """C++ spelling of `add_function_buffer`; REMOTE is the one type there is."""
+    return graph.add_function_buffer(function)
+
+
+def getVariable(graph: Graph, variable: Variable) -> Tensor:
+    """Return the tensor of all elements of a variable, as `graph.tensor(name)` does."""
+    return of_variable(graph.top_level_graph, graph.variable_of(variable.storage))
+
+
+def isConstant(graph: Graph, variable: Variable) -> bool:
+    """Whether a variable is a constant."""
+    return graph.variable_of(variable.storage).constant
+
+
+def hasCodelet(graph: Graph, vertex_class: type[Vertex] | str) -> bool:
+    """Whether a vertex class is known: every class is, by its name once it was defined."""
+    if isinstance(vertex_class, str):
+        return any(each.__name__ == vertex_class for each in _subclasses(Vertex))
+    return isinstance(vertex_class, type) and issubclass(vertex_class, Vertex)
+
+
+addCodelets = Absent(
+    "vertex classes are Python; C++, assembly and .gp files are not read",
+    "class MyVertex(pl.Vertex)",
+)
+serialize = Absent(
+    "what was compiled can be saved, a graph alone cannot",
+    "pl.compile_graph(graph, program).save(path)",
+)
+addExternalVariable = Absent(
+    "an executable is whole: no variable is of another module", "graph.add_variable(...)"
+)
+addExternalExchangeVertex = Absent(
+    "tiles have no exchange code of their own", "pl.Copy(source, destination)"
+)
+
+
+def _subclasses(cls: type[Vertex]) -> Iterator[type[Vertex]]:
+    for each in cls.__subclasses__():
+        yield each
+        yield from _subclasses(each)
+
+
+def clone_of_type(
+    graph: Graph, element_type: ElementTypeLike, first: Tensor | Metadata, *rest: Any
+) -> Tensor:
+    """Return `clone(type, [metadata,] tensor, [name], [method])`."""
+    metadata = first if rest and isinstance(rest[0], Tensor) else None
+    arguments = rest if metadata is not None else (first, *rest)
+    return graph.clone(*arguments, element_type=element_type, metadata=metadata)
+
+
+def is_tensor_or_metadata(what: object) -> bool:
+    """Whether what follows an element type means that Poplar's order is used."""
+    return isinstance(what, Tensor | QuarterMetadata)
+
+
+def _metadata_first(
+    arguments: tuple[Any, ...], keywords: dict[str, Any]
+) -> tuple[Metadata | None, tuple[Any, ...]]:
+    """Take the metadata from before the shape, where Poplar has them."""
+    if arguments and is_tensor_or_metadata(arguments[0]):
+        return arguments[0], arguments[1:]
+    return keywords.pop("metadata", None), arguments
+
+
+def _halves(bits: npt.ArrayLike, call: str) -> npt.NDArray[np.float16]:
+    """Return the values of bits of HALF."""
+    array = np.asarray(bits)
+    if array.dtype.kind not in "iu" or np.any((array < 0) | (array > 0xFFFF)):
+        raise TensorCreationError(
+            f"{call}: {clipped(bits, 60)} are not the bits of {HALF}",
+            at=here(),
+            found=f"an array of {array.dtype}",
+            fix="numbers from 0 to 65535; values go to the call without Half",
+        )
+    return array.astype(np.uint16).view(np.float16)
+
+
+_STREAM_OPTIONS = ("bufferingDepth", "splitLimit")
+
+
+def _buffering_depth(options: Mapping[str, object] | None, handle: str) -> int:
+    """Return the depth that a stream's options ask for; 1 if none."""
+    depth = 1
+    for name, value in (options or {}).items():
+        number = integer_or_none(
+            int(value) if isinstance(value, str) and value.isdigit() else value
+        )
+        if name not in _STREAM_OPTIONS:
+            raise InvalidOption(
+                f"stream {clipped(handle)} has no option {clipped(name)}"
+                f"{did_you_mean(str(name), _STREAM_OPTIONS)}",
+                at=here(),
+                found=f"options are {' and '.join(_STREAM_OPTIONS)}",
+                fix='{"bufferingDepth": 2}',
+            )
+        if number is None:
+            raise InvalidOption(
+                f"stream {clipped(handle)}: {name} is {clipped(value)}, not a whole number",
+                at=here(),
+                fix=f'{{"{name}": 2}}',
+            )
+        depth = number if name == "bufferingDepth" else depth
+    return depth

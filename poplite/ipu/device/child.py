@@ -1,0 +1,197 @@
+"""The process that drives a device, and the lines that it and Python exchange.
+
+    Python, its file 3      the process, its file 4
+    start                   ready 0.2 41.7          seconds to build the graph, to compile it
+    run main                fetch in                Python fills the block of a stream, says "ok"
+                            sink out                Python takes it, says "ok" or "stop"
+                            ok 81250 0.0004         cycles, seconds
+    read variable:x         ok                      the values lie in the shared file
+    run mian                error symbol_error 15   the text follows, of so many bytes
+
+Lines have pipes of their own, as libraries write to standard output. What the process writes there
+and to standard error is kept, and its end is shown when the process dies.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import tempfile
+import weakref
+from collections.abc import Callable, Sequence
+from typing import IO
+
+from poplite.errors import DeviceRuntimeError
+from poplite.ipu.device.child_errors import error_of
+from poplite.source import here
+
+COMMANDS, REPLIES = 3, 4
+"""Numbers of the pipes in the process."""
+
+LAST_BYTES = 2_048
+"""Bytes of the output of a dead process that are shown."""
+
+_HIGH = 16
+"""File descriptors from here on are in nobody's way when the process gets its own."""
+
+Serve = Callable[[str, str], bool]
+"""Takes "fetch" or "sink" and a stream, moves a block, and tells whether the run goes on."""
+
+
+def _no_stream(verb: str, name: str) -> bool:
+    raise DeviceRuntimeError(
+        f"the device asks to {verb} a block of stream '{name}', and no program runs", at=here()
+    )
+
+
+class Child:
+    """A running process that keeps to the protocol.
+
+    Attributes:
+        is_alive: whether it can be asked anything.
+    """
+
+    def __init__(self, command: Sequence[str]) -> None:
+        log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the process
+        reads, self._commands = _pipe()
+        answers, writes = _pipe()
+        said = _high(log.fileno())
+        ends = [(reads, COMMANDS), (writes, REPLIES), (said, 1), (said, 2)]
+        actions = [(os.POSIX_SPAWN_DUP2, ours, theirs) for ours, theirs in ends]
+        self._replies = os.fdopen(answers, "rb")
+        try:
+            # A group of its own, so that Ctrl-C reaches Python alone.
+            self.pid = os.posix_spawn(
+                command[0], list(command), os.environ, file_actions=actions, setpgroup=0
+            )
+        except OSError as error:
+            os.close(self._commands)
+            self._replies.close()
+            log.close()
+            raise DeviceRuntimeError(
+                f"{command[0]} cannot be started: {error.strerror}", at=here()
+            ) from error
+        finally:
+            for end in (reads, writes, said):
+                os.close(end)
+        self.is_alive = True
+        self._end = weakref.finalize(self, _end, self.pid, self._commands, self._replies, log)
+
+    def ask(self, line: str, serve: Serve = _no_stream) -> list[str]:
+        """Send a command, move the blocks that it asks for, and return the words of its reply.
+
+        Raises the error that the process replies, and `Halted` where a run was ended by `serve`.
+        What `serve` raises ends the run first, and is raised then.
+        """
+        raised: BaseException | None = None
+        try:
+            self._send(line)
+            while True:
+                verb, _, rest = self._line().partition(" ")
+                if verb in ("fetch", "sink"):
+                    goes_on = False
+                    if raised is None:
+                        try:
+                            goes_on = serve(verb, rest)
+                        except KeyboardInterrupt:
+                            raise
+                        except BaseException as error:
+                            raised = error  # when the run has ended
+                    self._send("ok" if goes_on else "stop")
+                elif verb == "error":
+                    name, _, count = rest.rpartition(" ")
+                    text = self._text(int(count))
+                    if raised is None:
+                        raise error_of(name, text, line)
+                    raise raised
+                elif verb in ("ok", "ready"):
+                    if raised is not None:  # the run ended before it heard of that
+                        raise raised
+                    return rest.split()
+                else:
+                    raise self._broken(f"replied {verb!r:.80} to {line!r}")
+        except KeyboardInterrupt:
+            if self.is_alive:
+                self.kill()  # nobody knows what it is doing
+            raise
+
+    def kill(self) -> str:
+        """End the process at once, and return what it said last."""
+        self.is_alive = False
+        os.kill(self.pid, signal.SIGKILL)
+        return self._ended()[1]
+
+    def _send(self, line: str) -> None:
+        try:
+            data = f"{line}\n".encode()
+            while data:
+                data = data[os.write(self._commands, data) :]
+        except BrokenPipeError:
+            raise self._died(line) from None
+
+    def _line(self) -> str:
+        line = self._replies.readline()
+        if not line.endswith(b"\n"):
+            raise self._died("")
+        return line[:-1].decode()
+
+    def _text(self, count: int) -> str:
+        text = self._replies.read(count)
+        if len(text) < count:
+            raise self._died("")
+        return text.decode(errors="replace")
+
+    def _died(self, line: str) -> DeviceRuntimeError:
+        """Return the error for a process that has ended, with how and what it said last."""
+        self.is_alive = False
+        status, said = self._ended()
+        how = f"ended with status {os.waitstatus_to_exitcode(status)}"
+        if os.WIFSIGNALED(status):
+            how = f"was killed by signal {signal.Signals(os.WTERMSIG(status)).name}"
+        return DeviceRuntimeError(
+            f"the process that drives the device {how}",
+            at=here(),
+            where=f"command '{line}'" if line else "",
+            found=said,
+            fix="engine.load() starts it anew, with memory as in the beginning",
+        )
+
+    def _broken(self, what: str) -> DeviceRuntimeError:
+        return DeviceRuntimeError(
+            f"the process that drives the device {what}",
+            at=here(),
+            found=self.kill(),
+            fix="it does not keep to the protocol: is it of another version of poplite?",
+        )
+
+    def _ended(self) -> tuple[int, str]:
+        """Wait for the end, and return status and last output."""
+        ended: tuple[int, str] | None = self._end()
+        assert ended is not None, "a process ends once"
+        return ended
+
+
+def _pipe() -> tuple[int, int]:
+    """Return both ends of a pipe, numbered out of the way of the process."""
+    low = os.pipe()
+    high = _high(low[0]), _high(low[1])
+    for end in low:
+        os.close(end)
+    return high
+
+
+def _high(number: int) -> int:
+    return fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, _HIGH)
+
+
+def _end(pid: int, commands: int, replies: IO[bytes], log: IO[bytes]) -> tuple[int, str]:
+    """Close both pipes, which ends the process, and return its status and what it said last."""
+    os.close(commands)
+    replies.close()
+    status = os.waitpid(pid, 0)[1]
+    with log:
+        size = log.seek(0, os.SEEK_END)
+        log.seek(max(0, size - LAST_BYTES))
+        text = log.read().decode(errors="replace").strip()
+    return status, f"its last output:\n{text}" if text else "it wrote nothing"

@@ -1,0 +1,252 @@
+"""The programs of an engine on a device, driven by a process of its own.
+
+tables and codelets, written and compiled      once, when the engine is made
+start                                          the device builds and compiles its graph
+run, read, write                               commands; streams are served while programs run
+"""
+
+from __future__ import annotations
+
+import mmap
+import shutil
+import sys
+import tempfile
+import weakref
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
+
+from poplite.errors import ControlProgramError
+from poplite.executable.actions import Action
+from poplite.executable.executable import Executable
+from poplite.executable.transfers import Transfer
+from poplite.graph.graph import Graph
+from poplite.ipu.building.sdk import Toolchain
+from poplite.ipu.device.child import Child
+from poplite.ipu.device.child_errors import Halted
+from poplite.ipu.device.measuring import Measuring
+from poplite.ipu.device.memory import DeviceMemory
+from poplite.ipu.tables import tables_of
+from poplite.simulator.device import Loaded, Setup
+from poplite.simulator.engine_arguments import Source
+from poplite.simulator.host.handles import HostLinks, describe
+from poplite.simulator.host.printing import format_tensor
+from poplite.simulator.progress import shown
+from poplite.simulator.run_control import program_name
+from poplite.simulator.simulated import Simulated
+from poplite.simulator.stopping import Running, Stopped, busy
+from poplite.source import here
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from poplite.report.report import Report
+    from poplite.report.traces.trace import Trace
+
+FORMS = {"hardware": "on an IPU", "model": "on the IPU Model"}
+
+
+class OnDevice:
+    """Programs on an IPU, or on the SDK's model of one."""
+
+    def __init__(
+        self, source: Source, setup: Setup, toolchain: Toolchain, kind: str, arch: str
+    ) -> None:
+        executable, graph = source.executable, _graph_of(source)
+        self._kind, self._progress = kind, setup.progress
+        self.print_stream: TextIO | None = None
+        self._in_use, self._running = Lock(), Running()
+        self._tables = tables_of(graph, source.programs)
+        folder = Path(tempfile.mkdtemp(prefix="poplite-ipu-"))
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        setup.progress.note("compiling codelets")
+        command = toolchain.command(self._tables, folder, kind, arch)
+        shared = _shared_file(folder / "shared", self._tables.mapping_bytes)
+        self._command = [*command, str(folder / "shared"), "--device", kind]
+        self._child = self._start()
+        self._shared = shared
+        self._memory = DeviceMemory(executable, graph, self._tables, shared, self._ask)
+        self._connect_host(executable, works_ahead=setup.options.prefetch is not False)
+        self._measuring = Measuring(executable, are_cycles_counted=kind == "hardware")
+
+    def _start(self) -> Child:
+        child = Child(self._command)
+        self._progress.note("building the graph for the device")
+        child.ask("start")
+        return child
+
+    def _connect_host(self, executable: Executable, *, works_ahead: bool) -> None:
+        """Let what the user connects fill and take blocks of the shared file."""
+        self._actions = [self._moved(action) for action in executable.actions]
+        self._calls: list[Callable[[], object]] = [lambda: None] * len(self._actions)
+        self._action_of = {
+            action.stream.handle: number
+            for number, action in enumerate(self._actions)
+            if isinstance(action, Transfer)
+        }
+        self.links = HostLinks(
+            self._actions,
+            executable.programs,
+            [self._shared],
+            self._calls,
+            lambda: self._where,
+            works_ahead=works_ahead,
+            is_strict=False,
+        )
+        self._where = ""
+
+    def _moved(self, action: Action) -> Action:
+        """Return an action whose block lies where the device has that of its stream."""
+        if not isinstance(action, Transfer):
+            return action
+        place = self._tables.streams[action.stream.handle]
+        return replace(action, block=replace(action.block, at=place.offset))
+
+    @property
+    def form(self) -> str:
+        """How vertices run."""
+        return FORMS[self._kind]
+
+    # -- running -----------------------------------------------------------------------------
+
+    def run(self, program: object, *, progress: bool = False) -> None:
+        """Run a program, by name or position."""
+        name = program_name(program, self._tables.programs)
+        if not self._in_use.acquire(blocking=False):
+            raise ControlProgramError(
+                f"engine.run({program!r}): the engine is running already",
+                at=here(),
+                fix="wait for the first run, or make a second engine",
+            )
+        try:
+            self.links.check_connected(name)
+            self._running, self._where = Running(), f"program '{name}'"
+            with shown(f"run {name!r}", "steps", None, wanted=progress) as bar:
+                bar.note(self.form)
+                cycles, seconds = self._child_alive().ask(f"run {name}", self._serve)
+            self._measuring.add(name, int(cycles), float(seconds))
+        except Halted:
+            pass
+        finally:
+            self._in_use.release()
+
+    def _serve(self, verb: str, stream: str) -> bool:
+        """Move a block of a stream; return whether the program goes on."""
+        try:
+            self._running.watch()
+            if stream in self._tables.prints:
+                self._print(stream)
+            else:
+                self._call(self._action_of[stream])
+            self._running.watch()
+        except Stopped:
+            return False
+        return True
+
+    def _call(self, number: int) -> None:
+        try:
+            self._calls[number]()
+        except Exception as error:
+            error.add_note(f"  at {self._where}, in {describe(self._actions[number])}")
+            raise
+
+    def _print(self, stream: str) -> None:
+        program, place = self._tables.prints[stream], self._tables.streams[stream]
+        block = self._shared[place.offset : place.offset + place.size_bytes]
+        values = block.view(place.element_type.dtype).reshape(place.shape)
+        text = format_tensor(program.title, values, program.format)
+        print(text, file=self.print_stream or sys.stderr)
+
+    def stop(self) -> None:
+        """Let the run end when the program next moves a block of a stream."""
+        self._running.stop()
+
+    def check_idle(self, call: str) -> None:
+        """Refuse the user's `call` while a program runs."""
+        if self._in_use.locked():
+            raise busy(call)
+
+    # -- memory ------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Restore memory and streams to their state in the beginning."""
+        self.check_idle("engine.load()")
+        if self._child.is_alive:
+            self._memory.load()
+        else:
+            self._child = self._start()
+        self.links.reset()
+
+    def write(self, tensor: object, array: Any, replica: int | None) -> None:
+        """Write host values to a tensor, a handle or a variable by name."""
+        self.check_idle("engine.write")
+        self._memory.write(tensor, array, replica)
+
+    def read(self, tensor: object, replica: int | None) -> npt.NDArray[Any]:
+        """Return a copy of the values of a tensor, a handle or a variable by name."""
+        self.check_idle("engine.read")
+        return self._memory.read(tensor, replica)
+
+    def continue_from(self, other: Loaded) -> None:
+        """Take over what memory of the same graph holds, here or on the simulator."""
+        other.check_idle("Engine: state")
+        if isinstance(other, Simulated):
+            other.runs.check_sound("Engine: state")
+            self._memory.carry(other.arena)
+        elif isinstance(other, OnDevice):
+            self._memory.carry(other._memory.fetch_all())
+        else:
+            raise ControlProgramError(
+                "Engine: state is an engine of another device",
+                at=here(),
+                found=f"it runs on {type(other).__name__}",
+                fix="engine.write(x, other.read(x)) for the variables that are to go on",
+            )
+
+    def _ask(self, command: str) -> object:
+        return self._child_alive().ask(command)
+
+    def _child_alive(self) -> Child:
+        if self._child.is_alive:
+            return self._child
+        raise ControlProgramError(
+            "the process that drives the device has ended, and memory with it",
+            at=here(),
+            fix="engine.load() starts it anew, with memory as in the beginning",
+        )
+
+    # -- reports -----------------------------------------------------------------------------
+
+    def report(self, options: tuple[tuple[str, str], ...]) -> Report:
+        """Return what was compiled, what the model says of the runs, and what these took."""
+        return self._measuring.report(options)
+
+    def tracing(self, limit: int) -> AbstractContextManager[Trace]:
+        """Refuse to record steps."""
+        raise ControlProgramError(
+            "engine.tracing: a device does not tell which step it is at",
+            at=here(),
+            fix="trace the same program on the simulator, or use the profiler of the SDK",
+        )
+
+
+def _graph_of(source: Source) -> Graph:
+    if source.graph is None:
+        raise ControlProgramError(
+            "Engine: a device needs the graph and its programs, and an executable has neither",
+            at=here(),
+            fix="Engine(graph, program, device=device)",
+        )
+    return source.graph
+
+
+def _shared_file(path: Path, size: int) -> npt.NDArray[np.uint8]:
+    """Return a new file as memory that two processes see."""
+    with path.open("w+b") as file:
+        file.truncate(size)
+        return np.frombuffer(mmap.mmap(file.fileno(), size), np.uint8)

@@ -1,0 +1,278 @@
+"""What an SDK and its devices do with drawn data, beside the simulator: a table for its owners.
+
+Each row is a vertex class, with NaN, infinities, zeros of both signs and the smallest numbers among
+its data, or something that programs do. Nobody who wrote this has an IPU: the rows on division,
+square roots and the smallest numbers tell what docs/ipu.md cannot.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.errors import PopliteError
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ipu.device.device import Device
+from poplite.machine.target import Target
+from poplite.program import Copy, Execute, Program, Repeat, Sequence as InTurn
+from poplite.simulator.engine import Engine
+from poplite.types import FLOAT, HALF, INT
+from poplite.vertex.vertex import Input, MultiVertex, Output, Vector, Vertex
+
+ELEMENTS = 240
+"""Elements of each row."""
+
+SPECIAL = (0.0, 1.0, math.inf, math.nan, 6e-8, 1e-40, 65504.0, 3e38, 1e-45, 16777217.0, 0.1)
+
+
+class AddMultiply(Vertex):
+    """`a * b + a`, without contraction."""
+
+    a: Input[Vector[FLOAT]]
+    b: Input[Vector[FLOAT]]
+    y: Output[Vector[FLOAT]]
+
+    def compute(self) -> None:
+        """Write each element."""
+        for i in range(len(self.y)):
+            self.y[i] = self.a[i] * self.b[i] + self.a[i]
+
+
+class Divide(Vertex):
+    """`a / b`."""
+
+    a: Input[Vector[FLOAT]]
+    b: Input[Vector[FLOAT]]
+    y: Output[Vector[FLOAT]]
+
+    def compute(self) -> None:
+        """Write each element."""
+        for i in range(len(self.y)):
+            self.y[i] = self.a[i] / self.b[i]
+
+
+class SquareRoot(Vertex):
+    """The square root of `|a|`."""
+
+    a: Input[Vector[FLOAT]]
+    b: Input[Vector[FLOAT]]
+    y: Output[Vector[FLOAT]]
+
+    def compute(self) -> None:
+        """Write each element."""
+        for i in range(len(self.y)):
+            self.y[i] = math.sqrt(abs(self.a[i]))
+
+
+class Smallest(Vertex):
+    """Products below the smallest normal number."""
+
+    a: Input[Vector[FLOAT]]
+    b: Input[Vector[FLOAT]]
+    y: Output[Vector[FLOAT]]
+
+    def compute(self) -> None:
+        """Write each element."""
+        for i in range(len(self.y)):
+            self.y[i] = self.a[i] * FLOAT(1e-38)
+
+
+class Exponential(Vertex):
+    """`exp(a)`, by the exported kernel."""
+
+    a: Input[Vector[FLOAT]]
+    b: Input[Vector[FLOAT]]
+    y: Output[Vector[FLOAT]]
+
+    def compute(self) -> None:
+        """Write each element."""
+        for i in range(len(self.y)):
+            self.y[i] = math.exp(self.a[i])
+
+
+class Compare(Vertex):
+    """Which of two numbers is less, or that neither is."""
+
+    a: Input[Vector[FLOAT]]
+    b: Input[Vector[FLOAT]]
+    y: Output[Vector[FLOAT]]
+
+    def compute(self) -> None:
+        """Write each element."""
+        for i in range(len(self.y)):
+            if self.a[i] < self.b[i]:
+                self.y[i] = -1
+            elif self.a[i] >= self.b[i]:
+                self.y[i] = 1
+            else:
+                self.y[i] = 0
+
+
+class StoreHalf(Vertex):
+    """float32 stored as HALF, rounded to nearest, too large ones as infinity."""
+
+    a: Input[Vector[FLOAT]]
+    b: Input[Vector[FLOAT]]
+    y: Output[Vector[HALF]]
+
+    def compute(self) -> None:
+        """Write each element."""
+        for i in range(len(self.y)):
+            self.y[i] = self.a[i]
+
+
+class Integers(Vertex):
+    """Division that rounds down, remainder, and a product that wraps."""
+
+    a: Input[Vector[INT]]
+    b: Input[Vector[INT]]
+    y: Output[Vector[INT]]
+
+    def compute(self) -> None:
+        """Write each element."""
+        for i in range(len(self.y)):
+            self.y[i] = self.a[i] // self.b[i] * 3 + self.a[i] % self.b[i] * self.a[i]
+
+
+class Strided(MultiVertex):
+    """All workers of a tile, each with every sixth element."""
+
+    a: Input[Vector[FLOAT]]
+    b: Input[Vector[FLOAT]]
+    y: Output[Vector[FLOAT]]
+
+    def compute(self, worker: int) -> None:
+        """Write the elements of a worker."""
+        for i in range(worker, len(self.y), self.num_workers):
+            self.y[i] = self.a[i] - self.b[i]
+
+
+ROWS: Mapping[str, type[Vertex]] = {
+    "float32 a * b + a": AddMultiply,
+    "float32 a / b": Divide,
+    "float32 sqrt": SquareRoot,
+    "float32 below the normal numbers": Smallest,
+    "float32 exp": Exponential,
+    "float32 comparisons": Compare,
+    "float32 to HALF": StoreHalf,
+    "integers //, %, *": Integers,
+    "workers of a MultiVertex": Strided,
+}
+
+COPIES = "copies in a loop, reversed"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a device made of all rows.
+
+    Attributes:
+        kind: "model" or "hardware".
+        fault: why nothing ran; empty where it ran.
+        differ: by row, how many elements differ from the simulator's.
+    """
+
+    kind: str
+    fault: str
+    differ: Mapping[str, int]
+
+    def cell(self, row: str) -> str:
+        """Return what the table says of a row."""
+        if self.fault:
+            return "not run"
+        count = self.differ[row]
+        return "equal" if not count else f"{count} of {ELEMENTS} differ"
+
+
+def selftest(kinds: Sequence[str], device_of: Callable[[str], Device]) -> list[Outcome]:
+    """Run all rows on the devices of these kinds, and compare with the simulator."""
+    expected = _results(None)
+    outcomes = []
+    for kind in kinds:
+        try:
+            found = _results(device_of(kind))
+        except PopliteError as error:
+            outcomes.append(Outcome(kind, str(error), {}))
+        else:
+            differ = {row: _count_different(found[row], expected[row]) for row in expected}
+            outcomes.append(Outcome(kind, "", differ))
+    return outcomes
+
+
+def selftest_text(outcomes: Sequence[Outcome]) -> str:
+    """Return outcomes as a table, with what went wrong below it.
+
+    >>> print(selftest_text([Outcome("model", "", dict.fromkeys([*ROWS, COPIES], 0))]))
+    | row | model |
+    | --- | --- |
+    | float32 a * b + a | equal |
+    ...
+    """
+    lines = [("row", *(each.kind for each in outcomes)), ("---",) * (1 + len(outcomes))]
+    lines += [(row, *(each.cell(row) for each in outcomes)) for row in (*ROWS, COPIES)]
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    faults = [f"{each.kind}: {each.fault}" for each in outcomes if each.fault]
+    return "\n\n".join([table, *faults])
+
+
+def _results(device: Device | None) -> dict[str, npt.NDArray[Any]]:
+    """Return the result of each row on a device, or on the simulator."""
+    graph, program, outputs = _program()
+    engine = Engine(graph, program, device=device)
+    engine.run()
+    return {row: engine.read(tensor) for row, tensor in outputs.items()}
+
+
+def _program() -> tuple[Graph, Program, dict[str, Tensor]]:
+    graph = Graph(Target(tiles=len(ROWS)))
+    work = graph.add_compute_set("rows")
+    outputs: dict[str, Tensor] = {}
+    for tile, (row, cls) in enumerate(ROWS.items()):
+        rng = np.random.default_rng(tile)
+        fields = {field.name: field for field in cls.fields}
+        tensors = {}
+        for name, field in fields.items():
+            tensors[name] = graph.add_variable(
+                field.element,
+                (ELEMENTS,),
+                f"{cls.__name__}.{name}",
+                mapping=tile,
+                initial_value=None if name == "y" else _drawn(field.element.dtype, rng),
+            )
+        graph.add_vertex(work, cls, tile=tile, **tensors)
+        outputs[row] = tensors["y"]
+    first = next(iter(outputs.values()))
+    moved = graph.add_variable(first.element_type, (ELEMENTS,), "moved", mapping="linear")
+    turn = InTurn(Copy(first.reverse(0), moved), Copy(moved, first))
+    outputs[COPIES] = moved
+    return graph, InTurn(Execute(work), Repeat(3, turn)), outputs
+
+
+def _drawn(dtype: Any, rng: np.random.Generator) -> npt.NDArray[Any]:
+    """Return numbers of usual sizes, with special ones among them."""
+    if dtype.kind == "i":
+        ends = np.iinfo(dtype)
+        usual = rng.integers(-1000, 1000, ELEMENTS).astype(dtype)
+        special = rng.choice(np.array([ends.min, ends.max, 0, 1, -1], dtype), ELEMENTS)
+    else:
+        sizes = 10.0 ** rng.integers(-6, 7, ELEMENTS)
+        usual = (rng.standard_normal(ELEMENTS) * sizes).astype(dtype)
+        signs = rng.choice([-1.0, 1.0], ELEMENTS)
+        special = (rng.choice(SPECIAL, ELEMENTS) * signs).astype(dtype)
+    chosen: npt.NDArray[Any] = np.where(rng.random(ELEMENTS) < 0.3, special, usual)
+    return chosen
+
+
+def _count_different(got: npt.NDArray[Any], want: npt.NDArray[Any]) -> int:
+    """Return how many elements have other bits; any NaN is as good as another."""
+    bits = f"u{got.dtype.itemsize}"
+    same = got.view(bits) == want.view(bits)
+    if got.dtype.kind == "f":
+        same |= np.isnan(got) & np.isnan(want)
+    return int((~same).sum())

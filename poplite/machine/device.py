@@ -1,0 +1,300 @@
+"""Devices as Poplar has them: what a program is loaded on. Here each is a machine to simulate.
+
+    device = DeviceManager.createDeviceManager().getDevices(TargetType.IPU, 2)[0]
+    device = IPUModel("ipu2").createDevice()
+    graph = Graph(device.getTarget())
+    engine = Engine(graph, program)
+    engine.load(device)
+
+Programs that are new need no device: `Graph(Target(tiles=64))` says which machine it is.
+Source of names and arguments: Poplar API reference, "Device", "DeviceManager" and "IPUModel".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from typing import Any
+
+from poplite.errors import Absent, InvalidMachineModel, UnknownName
+from poplite.machine.poplar_queries import TargetType
+from poplite.machine.target import Target
+from poplite.source import here
+from poplite.text import amount, clipped, integer_or_none
+
+DEVICE_IPUS = (1, 2, 4, 8, 16, 32, 64)
+"""IPUs of the devices of a `DeviceManager`, by their number."""
+
+_NO_HARDWARE = "a device is a machine to simulate"
+
+
+class Device:
+    """A machine that programs are loaded on.
+
+    Args:
+        target: the machine.
+        id: its number.
+
+    >>> Device.createCPUDevice()
+    <Device 0, 1 tile, 1 workers, 1,099,511,627,776 B a tile, 1.330 GHz>
+    """
+
+    def __init__(self, target: Target, id: int = 0) -> None:
+        self._target, self._id, self._attached = target, id, False
+
+    def getId(self) -> int:
+        """Return its number."""
+        return self._id
+
+    def getTarget(self) -> Target:
+        """Return the machine."""
+        return self._target
+
+    def attach(self) -> bool:
+        """Take the device, which is always free; return true."""
+        self._attached = True
+        return True
+
+    def isAttached(self) -> bool:
+        """Whether it was attached."""
+        return self._attached
+
+    def detach(self) -> None:
+        """Give the device back."""
+        self._attached = False
+
+    def supportsRemoteBuffers(self) -> bool:
+        """Return true."""
+        return True
+
+    def hasGateway(self) -> bool:
+        """Return false."""
+        return False
+
+    def getAttributes(self) -> dict[str, str]:
+        """Return what the driver says of the device: nothing, as there is none."""
+        return {}
+
+    def getDriverIDs(self) -> list[int]:
+        """Return the number of each of its IPUs."""
+        return list(range(self._target.ipus))
+
+    def createVirtualDevice(self, tiles_per_ipu: int) -> Device:
+        """Return a device with fewer tiles on each IPU."""
+        target = self._target.createVirtualTarget(self._target.ipus, tiles_per_ipu)
+        return Device(target, self._id)
+
+    @staticmethod
+    def createCPUDevice(num_ipus: int = 1) -> Device:
+        """Return a device of one tile with one worker an IPU, and memory for any program."""
+        return Device(Target.createCPUTarget(num_ipus=num_ipus))
+
+    @staticmethod
+    def createSimulatorDevice(target: Target, options: Mapping[str, str] | None = None) -> Device:
+        """Return a device that simulates a machine; options have no effect."""
+        return Device(target)
+
+    getDriverVersion = Absent(_NO_HARDWARE, "pl.version_string()")
+    getNumaTopology = Absent(_NO_HARDWARE)
+    getNumaNodesUsedForIPUs = Absent(_NO_HARDWARE)
+    reset = Absent(_NO_HARDWARE, "engine.load()")
+
+    def __repr__(self) -> str:
+        return f"<Device {self._id}, {repr(self._target)[len('<Target ') : -1]}>"
+
+
+class DeviceManager:
+    """Lists devices: machines of 1, 2, 4, ... 64 Mk2 IPUs.
+
+    >>> manager = DeviceManager.createDeviceManager()
+    >>> manager.getDevices(TargetType.IPU, 2)
+    [<Device 1, 2,944 tiles on 2 IPUs, 6 workers, 638,976 B a tile, 1.330 GHz>]
+    """
+
+    @staticmethod
+    def createDeviceManager() -> DeviceManager:
+        """Return a manager."""
+        return DeviceManager()
+
+    def getNumDevices(self) -> int:
+        """Return the number of devices."""
+        return len(DEVICE_IPUS)
+
+    def getDevices(
+        self,
+        type: TargetType | None = None,
+        num_ipus: int | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> list[Device]:
+        """Return all devices, or those of a type with so many IPUs; options have no effect.
+
+        A machine of any number of IPUs is simulated, so one that is asked for is always there;
+        TargetType.CPU is a device of one tile an IPU.
+        """
+        if num_ipus is None:
+            return [self.getDevice(id) for id in range(len(DEVICE_IPUS))]
+        if type is TargetType.CPU:
+            return [Device.createCPUDevice(num_ipus)]
+        id = DEVICE_IPUS.index(num_ipus) if num_ipus in DEVICE_IPUS else len(DEVICE_IPUS)
+        return [Device(Target(ipus=num_ipus), id)]
+
+    def getDevice(self, id: int, options: Mapping[str, str] | None = None) -> Device:
+        """Return a device by its number; options have no effect.
+
+        Raises:
+            UnknownName: when there is no such device.
+        """
+        number = integer_or_none(id)
+        if number is None or not 0 <= number < len(DEVICE_IPUS):
+            raise UnknownName(
+                f"no device {clipped(id)}",
+                at=here(),
+                found=f"devices are 0 to {len(DEVICE_IPUS) - 1}, of "
+                f"{', '.join(map(str, DEVICE_IPUS))} IPUs",
+                fix="DeviceManager.createDeviceManager().getDevices(TargetType.IPU, 2)",
+            )
+        return Device(Target(ipus=DEVICE_IPUS[number]), number)
+
+    def getChildDeviceIds(self, parent_id: int, num_child_ipus: int = 1) -> list[int]:
+        """Return the devices of so many IPUs that are a part of another."""
+        parent = self.getDevice(parent_id)
+        return [
+            id
+            for id, ipus in enumerate(DEVICE_IPUS)
+            if ipus == num_child_ipus and ipus <= parent.getTarget().ipus
+        ]
+
+
+class RelativeSyncDelayType(Enum):
+    """How long after another tile a tile leaves a sync."""
+
+    AUTO = "auto"
+    NO_DELAY = "no delay"
+
+
+_COSTS = {
+    "memcpyBytesPerCycle": "memcpy_bytes_per_cycle",
+    "minIPUSyncDelay": "sync_cycles",
+    "globalSyncCycles": "global_sync_cycles",
+    "numStrideBits": "stride_bits",
+    "rptCountMax": "repeat_limit",
+    "atomicStoreGranularity": "atomic_store_bytes",
+    "instructionBytes": "instruction_bytes",
+    "convUnitCoeffLoadBytesPerCycle": "weight_load_bytes_per_cycle",
+    "tilesPerSuperTile": "pair_tiles",
+}
+"""Constants of the model that are costs of a target."""
+
+
+@dataclass(init=False)
+class IPUModel:
+    """The numbers of a machine, to be changed one by one, before a device is made from them.
+
+    Left alone they are those of the version. Constants of the cost model that have no name here
+    are `Target(costs=...)`.
+
+    Args:
+        version: "ipu1", "ipu2" or "ipu21".
+
+    >>> model = IPUModel("ipu2")
+    >>> model.tilesPerIPU, model.minIPUSyncDelay = 16, 0
+    >>> model.createDevice().getTarget()
+    <Target 16 tiles, 6 workers, 638,976 B a tile, 1.330 GHz, 1 own cost>
+    """
+
+    IPUVersion: str
+    numIPUs: int
+    tilesPerIPU: int
+    numWorkerContexts: int
+    memoryBytesPerTile: int
+    tileClockFrequency: float
+    exchangeBytesPerCycle: int
+    dataPathWidth: int
+    memcpyBytesPerCycle: float
+    minIPUSyncDelay: float
+    globalSyncCycles: float
+    numStrideBits: float
+    rptCountMax: float
+    atomicStoreGranularity: float
+    instructionBytes: float
+    convUnitCoeffLoadBytesPerCycle: float
+    tilesPerSuperTile: float
+    relativeSyncDelay: RelativeSyncDelayType = RelativeSyncDelayType.AUTO
+    compileIPUCode: bool = False
+    """Whether code of the machine is compiled too: code sizes are always estimated here."""
+    _version: str = field(repr=False, default="")
+
+    def __init__(self, version: str = "ipu2") -> None:
+        machine = Target.createIPUTarget(1, version)
+        self.IPUVersion = self._version = version
+        self.numIPUs, self.tilesPerIPU = 1, machine.tiles
+        self.numWorkerContexts = machine.workers
+        self.memoryBytesPerTile = machine.tile_memory_bytes
+        self.tileClockFrequency = machine.clock_hz
+        self.exchangeBytesPerCycle = machine.exchange_bytes_per_cycle
+        self.dataPathWidth = machine.data_path_bits
+        for name, cost in _COSTS.items():
+            setattr(self, name, machine.cost(cost))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        known = {each.name for each in fields(self)}
+        if name not in known:
+            raise InvalidMachineModel(
+                f"IPUModel: no number {clipped(name)}",
+                at=here(),
+                found=f"there are {', '.join(sorted(known - {'_version'}))}",
+                fix="other constants are Target(costs={'sync_cycles': 90})",
+            )
+        object.__setattr__(self, name, value)
+
+    def createDevice(
+        self,
+        options: Mapping[str, str] | None = None,
+        accurate_half: bool = False,
+        device_manager_id: int = 0,
+    ) -> Device:
+        """Return a device of this machine.
+
+        Options have no effect, and HALF is always rounded on each store.
+
+        Raises:
+            InvalidMachineModel: for numbers that no machine has, and a version that was changed.
+        """
+        if self.IPUVersion != self._version:
+            raise InvalidMachineModel(
+                f"IPUModel: version {clipped(self.IPUVersion)}, but it was made as "
+                f"{clipped(self._version)}",
+                at=here(),
+                fix=f"IPUModel({self.IPUVersion!r})",
+            )
+        return Device(self._target(), device_manager_id)
+
+    def _target(self) -> Target:
+        plain = Target.createIPUTarget(1, self._version)
+        costs = {cost: getattr(self, name) for name, cost in _COSTS.items()}
+        costs["data_path_bytes"] = self.dataPathWidth / 8
+        if self.relativeSyncDelay is RelativeSyncDelayType.NO_DELAY:
+            costs["sync_stagger_cycles"] = 0
+        return Target(
+            self.numIPUs * self.tilesPerIPU,
+            self.numWorkerContexts,
+            self.memoryBytesPerTile,
+            self.tileClockFrequency,
+            self.exchangeBytesPerCycle,
+            self.numIPUs,
+            plain.architecture,
+            {name: value for name, value in costs.items() if value != plain.cost(name)},
+        )
+
+
+def attached(device: Device, call: str) -> Device:
+    """Return a device that was attached; raise InvalidMachineModel otherwise."""
+    if not device.isAttached():
+        raise InvalidMachineModel(
+            f"{call}: {device!r} is not attached",
+            at=here(),
+            found=amount(device.getTarget().ipus, "IPU"),
+            fix="device.attach()",
+        )
+    return device

@@ -1,0 +1,215 @@
+"""What Poplar's Target answers, from the facts of the machine.
+
+Each function becomes a method of `Target` under its C++ name.
+Source of the names: Poplar API reference, "Target"; of the numbers: `poplite.machine.facts`.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from poplite.errors import InvalidMachineModel
+from poplite.machine.facts import POPLAR_ARCHITECTURES
+from poplite.source import here
+from poplite.text import clipped
+from poplite.types import FLOAT, HALF, QUARTER, ElementTypeLike, element_type
+
+if TYPE_CHECKING:
+    from poplite.machine.target import Target
+
+CPU_MEMORY_BYTES = 2**40
+"""Memory of the tile of a CPU target, which Poplar does not limit."""
+
+_POPLAR_NAMES = {ours: theirs for theirs, ours in POPLAR_ARCHITECTURES.items()} | {"c600": "ipu21"}
+
+
+class TargetType(Enum):
+    """What runs a program."""
+
+    IPU = "ipu"
+    IPU_MODEL = "ipu model"
+    """All of ours: the simulator models the machine."""
+    CPU = "cpu"
+    """One tile with one worker an IPU."""
+
+
+class IpuLinkConfiguration(Enum):
+    """How IPUs are wired."""
+
+    DEFAULT = "default"
+    SLIDING_WINDOW = "sliding window"
+    BARLEY_TWIST = "barley twist"
+
+
+class IpuLinkTopology(Enum):
+    """The shape of the links between IPUs."""
+
+    MESH = "mesh"
+    TORUS = "torus"
+    LINE = "line"
+
+
+def createCPUTarget(accurate_half: bool = False, num_ipus: int = 1) -> Target:
+    """Return a machine of one tile with one worker an IPU, and memory for any program.
+
+    HALF is rounded on each store here, whatever `accurate_half` says.
+    """
+    from poplite.machine.target import Target  # it has this function
+
+    return Target(num_ipus, 1, CPU_MEMORY_BYTES, ipus=num_ipus)
+
+
+def createIPUTarget(
+    num_ipus: int,
+    tiles_per_ipu: int | str | None = None,
+    system: str = "ipu2",
+    options: Mapping[str, str] | None = None,
+) -> Target:
+    """Return a machine of some IPUs: `createIPUTarget(numIPUs, [tilesPerIPU,] system)`.
+
+    The system is "ipu1", "ipu2" or "ipu21", or an architecture of ours; options have no effect.
+    """
+    from poplite.machine.target import Target  # it has this function
+
+    if isinstance(tiles_per_ipu, str):
+        system, tiles_per_ipu = tiles_per_ipu, None
+    tiles = None if tiles_per_ipu is None else num_ipus * tiles_per_ipu
+    return Target(tiles, ipus=num_ipus, architecture=system)  # type: ignore[arg-type]  # checked there
+
+
+def createVirtualTarget(target: Target, num_ipus: int, tiles_per_ipu: int) -> Target:
+    """Return a machine with some of the IPUs and tiles, and all else alike."""
+    within = 0 < num_ipus <= target.ipus and 0 < tiles_per_ipu <= target.tiles_per_ipu
+    if not within:
+        raise InvalidMachineModel(
+            f"createVirtualTarget: {clipped(num_ipus)} IPUs of {clipped(tiles_per_ipu)} tiles, "
+            f"but the machine has {target.ipus} of {target.tiles_per_ipu:,}",
+            at=here(),
+            fix=f"target.createVirtualTarget({target.ipus}, {target.tiles_per_ipu})",
+        )
+    return replace(target, tiles=num_ipus * tiles_per_ipu, ipus=num_ipus)
+
+
+def getTargetType(target: Target) -> TargetType:
+    """Return IPU_MODEL; CPU for a machine of one tile with one worker an IPU."""
+    is_cpu = target.workers == 1 and target.tiles_per_ipu == 1
+    return TargetType.CPU if is_cpu else TargetType.IPU_MODEL
+
+
+def getTargetArchString(target: Target) -> str:
+    """Return Poplar's name of the architecture: "ipu1", "ipu2", "ipu21", or "cpu"."""
+    if getTargetType(target) is TargetType.CPU:
+        return "cpu"
+    return _POPLAR_NAMES[target.architecture]
+
+
+def getTargetSystemString(target: Target) -> str:
+    """Return the name of the machine: our name of its architecture."""
+    return target.architecture
+
+
+def hash_of(target: Target) -> int:
+    """Return a number that is the same in every process for equal machines."""
+    return zlib.crc32(repr([getattr(target, name) for name in target.__slots__]).encode())
+
+
+def getInstanceSize(target: Target) -> int:
+    """Return the number of IPUs that run one program: all of them."""
+    return target.ipus
+
+
+def getMinIPUSyncDelay(target: Target) -> int:
+    """Return the cycles of a sync when no tile waits for another."""
+    return int(target.cost("sync_cycles"))
+
+
+def getNumStrideBits(target: Target) -> int:
+    """Return the bits of the greatest stride of an instruction that loads or stores."""
+    return int(target.cost("stride_bits"))
+
+
+def getQuarterVectorWidth(target: Target) -> int:
+    """Return how many QUARTER elements a worker handles at once."""
+    return target.vector_width(QUARTER)
+
+
+def getNumConvUnits(
+    target: Target, float_activations: bool = False, float_partials: bool = True
+) -> int:
+    """Return the outputs that a tile's matrix unit makes at once, for any types."""
+    return int(target.cost("amp_outputs"))
+
+
+def getWeightsPerConvUnit(target: Target, float_activations: bool = False) -> int:
+    """Return the weights that the matrix unit holds for each output."""
+    return int(target.cost("amp_inputs_bytes")) // _bytes(float_activations)
+
+
+def getConvUnitInputLoadElemsPerCycle(target: Target, float_activations: bool = False) -> int:
+    """Return the inputs that the matrix unit loads in a cycle."""
+    return int(target.cost("data_path_bytes")) // _bytes(float_activations)
+
+
+def getConvUnitMaxPipelineDepth(target: Target, partial_type: ElementTypeLike = FLOAT) -> int:
+    """Return the cycles in which the matrix unit takes the inputs of one row of outputs."""
+    return int(target.cost("amp_inputs_bytes") // target.cost("data_path_bytes"))
+
+
+def getIpuLinkConfiguration(target: Target) -> IpuLinkConfiguration:
+    """Return DEFAULT: IPUs stand in one ladder, see `poplite.machine.links`."""
+    return IpuLinkConfiguration.DEFAULT
+
+
+def getIpuLinkTopology(target: Target) -> IpuLinkTopology:
+    """Return MESH: the ends of the ladder are not joined."""
+    return IpuLinkTopology.MESH
+
+
+def getIpuLinkDomainSize(target: Target) -> int:
+    """Return the number of IPUs that links join: all of them."""
+    return target.ipus
+
+
+def getGatewayMode(target: Target) -> bool:
+    """Return false: the host is reached without a gateway."""
+    return False
+
+
+def supportsExchangeBusSharing(target: Target) -> bool:
+    """Whether tiles share what they send on."""
+    return target.cost("pair_tiles") > 1
+
+
+def getTypeSize(target: Target, type_: ElementTypeLike) -> int:
+    """Return the bytes of an element of a type, as its `size_bytes`."""
+    return element_type(type_).size_bytes
+
+
+def getTypeLimitsMaxAs(target: Target, type_: ElementTypeLike) -> int | float:
+    """Return the greatest finite value of a type."""
+    return _limits(type_)[1]
+
+
+def getTypeLimitsLowestAs(target: Target, type_: ElementTypeLike) -> int | float:
+    """Return the least finite value of a type."""
+    return _limits(type_)[0]
+
+
+def _limits(type_: ElementTypeLike) -> tuple[int | float, int | float]:
+    """Return the least and greatest value; of QUARTER, whose metadata decide, those of codes."""
+    dtype: np.dtype[Any] = element_type(type_).dtype
+    if dtype.kind == "b":
+        return 0, 1
+    if dtype.kind == "f":
+        return float(np.finfo(dtype).min), float(np.finfo(dtype).max)
+    return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+
+
+def _bytes(float_activations: bool) -> int:
+    return (FLOAT if float_activations else HALF).size_bytes

@@ -1,0 +1,162 @@
+"""The program tree of a saved file, from what a report says of programs.
+
+It knows what was compiled: names of blocks and sequences are gone, and what does nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from poplite.program.base import set_once
+from poplite.report.accesses import StepAccesses
+from poplite.report.compilation import Compilation
+from poplite.report.program_tree import Program, ProgramType, children_first, steps_below
+from poplite.report.report import Report
+from poplite.source import location_from
+from poplite.text import amount
+from poplite.viz.draw.units import size_text
+from poplite.viz.program.labels import NOWHERE, Label, SavedNode
+
+KINDS = {
+    ProgramType.EXECUTE: "compute",
+    ProgramType.COPY: "copy",
+    ProgramType.HOST_COPY: "copy",
+    ProgramType.HOST_CALL: "host",
+    ProgramType.HOST_ACTION: "host",
+}
+"""The looks of steps; of all else that of control."""
+
+_BY_DATA = ProgramType.REPEAT_WHILE, ProgramType.LOOP, ProgramType.IF, ProgramType.SWITCH
+
+
+def saved_programs(report: Report) -> dict[str, SavedNode]:
+    """Return the programs of a report by name, as pictures draw them.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> x, y = (graph.add_variable(pl.INT, (4,), name, mapping=1) for name in "xy")
+    >>> programs = saved_programs(pl.Engine(graph, pl.Copy(x, y)).report())
+    >>> [child.label.title for child in programs["0"].children]
+    ["Copy 'x' -> 'y'"]
+    """
+    compilation = report.compilation
+    trees = compilation.programs
+    return {name: _tree(compilation, name, trees[name]) for name in compilation.program_names}
+
+
+def _tree(compilation: Compilation, name: str, root: Program) -> SavedNode:
+    known = {
+        number: step
+        for step in compilation.accesses
+        for program, number in step.places
+        if program == name and step.kind != "control"
+    }
+    counts = steps_below(root)
+    numbers = _first_numbers(root, counts)
+    made: dict[int, SavedNode] = {}
+    for node in children_first(root):
+        step = None if node.children else known.get(numbers[id(node)])
+        times: int | None = None if node.type in _BY_DATA else 1
+        if node.type is ProgramType.REPEAT:
+            times = _times(node.name)
+        below, roles = [], []
+        for child in node.children:
+            under = made[id(child)].below
+            is_group = child.type is ProgramType.SEQUENCE
+            if is_group and node.type is ProgramType.CALL:  # what the function holds
+                below += under
+                roles += [""] * len(under)
+            else:  # a group of one is that one
+                below.append(under[0] if is_group and len(under) == 1 else made[id(child)])
+                roles.append(child.role)
+        new = SavedNode(_label(node, step, compilation), tuple(below), tuple(roles), times)
+        set_once(new, num_steps=counts[id(node)])
+        object.__setattr__(new, "location", location_from(node.at) or NOWHERE)
+        made[id(node)] = new
+    whole = made[id(root)]
+    return made[id(root.children[0])] if len(root.children) == 1 else whole
+
+
+def _first_numbers(root: Program, counts: Mapping[int, int]) -> dict[int, int]:
+    """Return the number of the first step under each program, where it stands first."""
+    found: dict[int, int] = {}
+    pending = [(root, 1)]
+    while pending:
+        node, number = pending.pop()
+        if id(node) in found:
+            continue
+        found[id(node)] = number
+        below = []
+        for child in node.children:
+            below.append((child, number))
+            number += counts[id(child)]
+        pending.extend(reversed(below))
+    return found
+
+
+def _times(name: str) -> int:
+    """Return how often a Repeat repeats, from its name, such as "1,000 times"."""
+    return int(name.partition(" ")[0].replace(",", ""))
+
+
+def _label(node: Program, step: StepAccesses | None, compilation: Compilation) -> Label:
+    kind, name = node.type, node.name
+    look = KINDS.get(kind, "control")
+    if kind is ProgramType.REPEAT:
+        return Label("control", f"Repeat {name}", (), {"times": _times(name)}, "")
+    if kind is ProgramType.EXECUTE:
+        numbers, words = _vertices(step, compilation)
+        return Label(look, "Execute {}", (name,), numbers, words)
+    if kind is ProgramType.COPY:
+        return Label(look, *of_copy(name), *_moved(step))
+    if node.children or kind.value in ("Loop", "If", "Switch", "Sequence", "RepeatWhile", "Call"):
+        detail = "until it is stopped" if kind is ProgramType.LOOP else ""
+        if not node.children:
+            detail = "empty"
+        is_named = name and kind is not ProgramType.SEQUENCE  # else a program's, or a case's
+        names = (name,) if is_named else ()
+        return Label("control", kind.value + " {}" * bool(names), names, {}, detail)
+    text = step.name if step is not None else name or kind.value
+    if kind is ProgramType.HOST_COPY and "'" not in text:
+        text = f"Copy the code of '{text}'"
+    return Label(look, *quoted(text), *_moved(step))
+
+
+def _vertices(step: StepAccesses | None, compilation: Compilation) -> tuple[dict[str, int], str]:
+    if step is None or step.compute_set is None:
+        return {}, ""
+    found = compilation.compute_sets[step.compute_set]
+    count = sum(each.count_by_tile.total for each in found.vertices)
+    return {"vertices": count}, amount(count, "vertex", "vertices")
+
+
+def _moved(step: StepAccesses | None) -> tuple[dict[str, int], str]:
+    """Return the bytes that a step writes, or else reads."""
+    if step is None:
+        return {}, ""
+    size = sum(each.written for each in step.accesses) or sum(e.read for e in step.accesses)
+    return ({"bytes": size}, size_text(size)) if size else ({}, "")
+
+
+def of_copy(name: str) -> tuple[str, tuple[str, ...]]:
+    """Return the pattern and the names of a copy, by its name.
+
+    >>> of_copy("x to y"), of_copy("Copy 'images' -> 'x'")
+    (('Copy {} -> {}', ('x', 'y')), ('Copy {} -> {}', ('images', 'x')))
+    """
+    if name.startswith("Copy '"):
+        return quoted(name)
+    ends = name.split(" to ")
+    return ("Copy {} -> {}", tuple(ends)) if len(ends) == 2 else ("Copy {}", (name,))
+
+
+def quoted(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return a text with {} for each name in quotes, and these names.
+
+    >>> quoted("Copy 'images' -> 'x'")
+    ('Copy {} -> {}', ('images', 'x'))
+    """
+    parts = re.split(r"'(.*?)'(?=$|[ ,])", text, flags=re.DOTALL)
+    plain = (part.replace("{", "{{").replace("}", "}}") for part in parts[::2])
+    return "{}".join(plain), tuple(parts[1::2])

@@ -1,0 +1,101 @@
+"""The variables of a saved file with their tiles, as a graph that holds nothing else.
+
+Pictures of variables and their views are made of it as of any other graph.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from poplite.errors import FileLoadError, UnknownName
+from poplite.executable.layout import MOST_PIECES
+from poplite.graph.graph import Graph
+from poplite.graph.storage.lookup import variable_named
+from poplite.report.accesses import Variable
+from poplite.report.report import Report
+from poplite.text import clipped
+from poplite.types import ELEMENT_TYPES
+
+TYPES = {each.__name__: each for each in ELEMENT_TYPES}
+"""Element types by the names that reports have for them."""
+
+SAVE_AGAIN = "save it again: reports and executables of today hold it"
+"""What to do about a file that an older poplite wrote."""
+
+
+def graph_of_variables(report: Report, names: Iterable[str] = ()) -> Graph:
+    """Return a graph of the variables of a report, without their values.
+
+    Raises UnknownName when the report does not know its variables, or there is none of one of the
+    names, or its tiles are not known; and FileLoadError when what it says makes no sense.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> x, y = (graph.add_variable(pl.INT, (8,), name, mapping="linear") for name in "xy")
+    >>> graph_of_variables(pl.Engine(graph, pl.Copy(x, y)).report()).tensor("x")
+    <Tensor 'x' int32[8] on 4 tiles, 32 B>
+    """
+    check_known(report)
+    graph = Graph(report.compilation.target)
+    for variable in report.compilation.variables:
+        if variable.element_type not in TYPES:
+            raise _wrong(variable, f"there is no element type {clipped(variable.element_type)}")
+        kind = TYPES[variable.element_type]
+        if variable.constant:
+            graph.add_constant(kind, variable.shape, 0, variable.name)
+        else:
+            graph.add_variable(kind, variable.shape, variable.name)
+        _place(graph, variable)
+    known = dict(zip(graph.variables, report.compilation.variables, strict=True))
+    for name in names:
+        found = variable_named(graph.space, name)
+        if known[found].first is None and found.num_elements:
+            raise UnknownName(
+                f"the file does not say on which tiles {name!r} lies",
+                fix=f"{SAVE_AGAIN}, unless mappings have over {MOST_PIECES:,} pieces",
+            )
+    return graph
+
+
+def check_known(report: Report) -> None:
+    """Raise UnknownName when a report says nothing of variables."""
+    compilation = report.compilation
+    if compilation.graph.num_variables and not len(compilation.variables):
+        raise UnknownName(
+            "the file does not say which variables there are, and what reads and writes them",
+            fix=SAVE_AGAIN,
+        )
+
+
+def size_bytes(variable: Variable) -> int:
+    """Return the bytes of all elements of a variable.
+
+    >>> size_bytes(Variable("x", "HALF", (2, 3), False, ""))
+    12
+    """
+    kind = TYPES.get(variable.element_type)
+    return 0 if kind is None else math.prod(variable.shape) * kind.size_bytes
+
+
+def _place(graph: Graph, variable: Variable) -> None:
+    """Put the elements of the last variable of a graph on their tiles."""
+    if variable.first is None or variable.tiles is None:
+        return
+    first, tile = variable.first.array(), variable.tiles.array()
+    end = np.append(first[1:], math.prod(variable.shape))
+    tiles = graph.target.tiles
+    if len(first) != len(tile) or (first[:1] != 0).any() or (end <= first).any():
+        raise _wrong(variable, "its pieces do not rise")
+    if len(tile) and not -1 <= int(tile.min()) <= int(tile.max()) < tiles:
+        raise _wrong(variable, f"tile {int(tile.max()):,} of {tiles:,}")
+    mapped = tile >= 0
+    graph.variables[-1].mapping.paint_many(first[mapped], end[mapped], tile[mapped])
+
+
+def _wrong(variable: Variable, why: str) -> FileLoadError:
+    return FileLoadError(
+        f"the file says of {clipped(variable.name)} what cannot be: {why}", fix=SAVE_AGAIN
+    )

@@ -1,0 +1,208 @@
+"""Which variables each step of an executable reads and writes, and how many bytes.
+
+It is found in what the steps were lowered to, so that files which hold no graph know it too, and
+only when somebody looks.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from poplite.arrays.series import Series, counting
+from poplite.executable import opcodes as op
+from poplite.executable.actions import (
+    Action,
+    Equal,
+    Fail,
+    NoCase,
+    Print,
+    Stamp,
+    Undefine,
+    action_text,
+)
+from poplite.executable.executable import Executable
+from poplite.executable.host_tensor import HostTensor
+from poplite.executable.layout import ArenaLayout, StoredVariable
+from poplite.executable.opcodes import Code
+from poplite.executable.step import ComputeStep, CopyStep
+from poplite.executable.transfers import CodeUse, RowTransfer, Transfer
+from poplite.report.accesses import Access, StepAccesses, Variable
+from poplite.report.per_tile import PerTile
+from poplite.simulator.accounts.touched_bytes import Stretches, bytes_of_fields, moved
+
+DECIDING = {op.JUMP_IF_ZERO: "If", op.JUMP_IF_NONZERO: "If", op.SWITCH: "Switch"}
+"""Ops that a scalar decides, with what they are where they do not jump back."""
+
+
+def variables_of(executable: Executable) -> tuple[Variable, ...]:
+    """Return the variables by rising address."""
+    return tuple(map(_variable, executable.layout.variables))
+
+
+def _variable(variable: StoredVariable) -> Variable:
+    pieces = variable.pieces
+    return Variable(
+        variable.name,
+        variable.element_type.__name__,
+        variable.shape,
+        variable.constant,
+        variable.location.portable,
+        None if pieces is None else _listed(pieces.first),
+        None if pieces is None else _listed(pieces.tile),
+    )
+
+
+def _listed(numbers: Series) -> PerTile:
+    return PerTile(numbers.count, counting(0, numbers.count), numbers)
+
+
+class _Place(NamedTuple):
+    """Where something stands in a program: a step, or what decides; its rows are of the code."""
+
+    number: int
+    rows: tuple[int, ...]
+
+
+def accesses_of(executable: Executable) -> tuple[StepAccesses, ...]:
+    """Return what steps read and write, in the order of the programs; equal ones come once."""
+    found: dict[object, StepAccesses] = {}
+    for name, code in executable.programs.items():
+        for place in _places(code):
+            step = _step(executable, code, place)
+            if not step.accesses:
+                continue
+            step = replace(step, places=((name, place.number),))
+            is_alone = step.kind not in ("execute", "copy")
+            own = step.places if is_alone else ()
+            key: object = step.kind, step.name, step.accesses, own
+            if step.compute_set is not None:  # what its vertices return may go to several places
+                key = step.compute_set
+            if key in found:
+                earlier = found[key]
+                places = (*earlier.places, *step.places)
+                both = dict.fromkeys((*earlier.accesses, *step.accesses))
+                step = replace(earlier, places=places, accesses=tuple(both))
+            found[key] = step
+    return tuple(found.values())
+
+
+def _places(code: Code) -> Iterator[_Place]:
+    """Yield the steps of a program and what decides in it, in its order."""
+    kinds, numbers = code.ops[:, 0].tolist(), code.first_numbers.tolist()
+    rows: dict[int, list[int]] = defaultdict(list)
+    found = []
+    for row, kind in enumerate(kinds):
+        if kind in (op.LAUNCH, op.CALLBACK, op.COLLECT):
+            rows[numbers[row]].append(row)
+        elif kind in DECIDING:
+            to = int(code.ops[row, 1])
+            if kinds[row + 1] == op.CALLBACK and to == row + 2:
+                continue  # it belongs to the step that ends the run
+            before = to - 1 if kind != op.SWITCH and to <= row else row
+            first = min(numbers[before] + 1, max(code.num_steps, 1))
+            found.append((first, 0, (row,)))
+    found += [(number, 1, tuple(own)) for number, own in rows.items()]
+    yield from (_Place(number, own) for number, _, own in sorted(found))
+
+
+def _step(executable: Executable, code: Code, place: _Place) -> StepAccesses:
+    """Return what stands in a place, and what it reads and writes."""
+    total, kind, name, compute_set = _Total(executable.layout), "control", "", None
+    at = code.locations[place.rows[0]].portable if code.locations else ""
+    for row in place.rows:
+        what, first, second = code.ops[row, :3].tolist()
+        if what in DECIDING:
+            is_loop = what != op.SWITCH and first <= row
+            name = "RepeatWhile" if is_loop else DECIDING[what]
+            total.add_scalar(second, reads=True)
+        elif what == op.COLLECT:
+            total.add_scalar(second, reads=False)
+        elif what == op.CALLBACK:
+            action = executable.actions[first]
+            if not isinstance(action, Equal | CodeUse) or not name:
+                kind = "copy" if isinstance(action, Transfer | RowTransfer) else "host"
+                name = action_text(action)
+            total.add_action(action)
+        else:
+            step = executable.steps[first]
+            if isinstance(step, CopyStep):
+                if not name:
+                    kind, name = "copy", step.name
+                total.add_copy(step)
+            elif compute_set is None:  # its launches come one after the other
+                kind, name, compute_set = "execute", step.name, first
+                at = _line_of(executable, first) or at
+                total.add_compute(step)
+    return StepAccesses(name, kind, (), compute_set, at, total.accesses())
+
+
+def _line_of(executable: Executable, number: int) -> str:
+    """Return the user's line that added the first vertices of a compute set."""
+    lines = executable.origins[number].locations
+    return lines[0].portable if lines else ""
+
+
+class _Total:
+    """Sums up what a step reads and writes, by variable and field."""
+
+    def __init__(self, layout: ArenaLayout) -> None:
+        self._layout = layout
+        self._read: dict[tuple[int, str], int] = defaultdict(int)
+        self._written: dict[tuple[int, str], int] = defaultdict(int)
+
+    def add_scalar(self, position: int, *, reads: bool) -> None:
+        """Add the scalar at a byte of the arena."""
+        (owner,) = self._layout.owners(np.array([position])).tolist()
+        if owner >= 0:
+            size = self._layout.variables[owner].element_type.size_bytes
+            (self._read if reads else self._written)[owner, ""] += size
+
+    def add_copy(self, step: CopyStep) -> None:
+        """Add what is copied."""
+        written, read = moved(step.moves)
+        self._add(self._read, read)
+        self._add(self._written, written)
+
+    def add_compute(self, step: ComputeStep) -> None:
+        """Add what the vertices of a compute set touch."""
+        for field, read, written in bytes_of_fields(step, self._layout):
+            self._add(self._read, read, field.name)
+            self._add(self._written, written, field.name)
+
+    def add_action(self, action: Action) -> None:
+        """Add the tensors that Python looks at or writes; copies around it are steps."""
+        read: list[HostTensor | None] = []
+        written: list[HostTensor | None] = []
+        match action:
+            case Print(tensor=tensor) | NoCase(control=tensor) | Equal(tensor=tensor):
+                read = [tensor]
+            case Fail(shown=shown, predicate=predicate):
+                read = [shown, predicate]
+            case RowTransfer(offset=offset):
+                read = [offset]
+            case Stamp(tensor=tensor, since=since):
+                read, written = [since], [tensor]
+            case Undefine(tensor=tensor):
+                written = [tensor]
+        for tensors, total in ((read, self._read), (written, self._written)):
+            for each in tensors:
+                if each is not None:
+                    self._add(total, moved(each.moves)[1])
+
+    def accesses(self) -> tuple[Access, ...]:
+        """Return the sums, by variable and then in the order of the fields."""
+        keys = sorted(dict.fromkeys((*self._read, *self._written)), key=lambda key: key[0])
+        return tuple(
+            Access(*key, self._read.get(key, 0), self._written.get(key, 0)) for key in keys
+        )
+
+    def _add(self, total: dict[tuple[int, str], int], some: Stretches, field: str = "") -> None:
+        owner = self._layout.owners(some.begin)
+        size = np.bincount(owner + 1, some.size, len(self._layout.variables) + 1)[1:]
+        for number in np.flatnonzero(size).tolist():
+            total[number, field] += int(size[number])

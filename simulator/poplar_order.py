@@ -1,0 +1,199 @@
+"""Members of Engine whose C++ spelling takes other arguments than ours, or that only Poplar has.
+
+Each function becomes a method of `Engine` under its C++ name.
+Source of names, order and overloads: Poplar API reference, "Engine".
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
+
+from poplite.compile.compiler import Programs, compile_graph
+from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.graph.tensor.tensor import Tensor
+from poplite.machine.option_flags import OptionFlags, checked_runtime_options
+from poplite.source import here
+from poplite.text import amount, clipped, integer_or_none, of_type
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from poplite.executable.executable import Executable
+    from poplite.graph.graph import Graph
+    from poplite.simulator.engine import Engine
+
+    Array = npt.NDArray[Any]
+    HostFunctionCallback = Callable[[tuple[Array, ...], tuple[Array, ...]], object]
+
+
+def compileGraph(
+    graph: Graph,
+    programs: Programs,
+    options: Mapping[str, object] | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Executable:
+    """C++ spelling of `compile_graph`, whose third argument is the options.
+
+    The callback is told that nothing is done yet, and that all is: `progress(done, total)`.
+    """
+    if progress is not None:
+        progress(0, 1)
+    executable = compile_graph(graph, programs, options=options)
+    if progress is not None:
+        progress(1, 1)
+    return executable
+
+
+def readTensor(
+    engine: Engine,
+    tensor: Tensor | str,
+    array: Array | None = None,
+    *,
+    replica: int | None = None,
+) -> Array:
+    """C++ spelling of `read`; an array that is given is filled, and returned."""
+    return _filled(engine.read(tensor, replica=replica), array, "readTensor")
+
+
+def writeTensor(
+    engine: Engine,
+    tensor: Tensor | str,
+    array: npt.ArrayLike,
+    *,
+    replica: int | None = None,
+) -> None:
+    """C++ spelling of `write`; the array of a handle or tensor may be flat, as memory is."""
+    handles = engine.executable.host_writes
+    place = handles.get(tensor) if isinstance(tensor, str) else tensor
+    values = np.asarray(array)
+    if place is not None and values.ndim == 1 and values.size == math.prod(place.shape):
+        values = values.reshape(place.shape)
+    engine.write(tensor, values, replica=replica)
+
+
+def copyFromRemoteBuffer(
+    engine: Engine,
+    handle: str,
+    array: Any = None,  # or the row, as in copy_from_remote_buffer
+    row: int = 0,
+    replica: int = 0,
+) -> Array:
+    """C++ spelling of `copy_from_remote_buffer`; an array that is given is filled, and returned.
+
+    `copyFromRemoteBuffer(handle, array, row, replica)`; without an array
+    `copyFromRemoteBuffer(handle, row)`.
+    """
+    number = None if isinstance(array, np.ndarray) else integer_or_none(array)
+    if number is not None:
+        array, row, replica = None, number, row
+    read = engine.copy_from_remote_buffer(handle, row, replica)
+    return _filled(read, array, "copyFromRemoteBuffer")
+
+
+def connectStreamToCallback(engine: Engine, handle: str, *arguments: Any, **keywords: Any) -> None:
+    """C++ spelling of `connect_stream_to_callback`, with the replica before the callback."""
+    callback, replica = _callback(arguments, "connectStreamToCallback")
+    engine.connect_stream_to_callback(handle, callback, replica=replica, **keywords)
+
+
+def connectHostFunction(engine: Engine, handle: str, *arguments: Any, **keywords: Any) -> None:
+    """C++ spelling of `connect_host_function`, with the replica before the callback."""
+    callback, replica = _callback(arguments, "connectHostFunction")
+    keywords = {"replica": replica, **keywords}
+    engine.connect_host_function(handle, callback, **keywords)
+
+
+def prepare(
+    engine: Engine, device: object = None, runtime_options: Mapping[str, object] | None = None
+) -> None:
+    """Do what comes before `deploy`: an engine is ready when it is made, so nothing is left."""
+    checked_runtime_options(runtime_options)
+
+
+def deploy(engine: Engine) -> None:
+    """Load the program: the second half of `load`, and all of it here."""
+    engine.load()
+
+
+def loadAndRun(engine: Engine, device: object = None, program: str | int = 0) -> None:
+    """Begin anew, and run a program."""
+    engine.load()
+    engine.run(program)
+
+
+def getEngineOptions(engine: Engine) -> OptionFlags:
+    """Return the options that the engine was made with."""
+    return OptionFlags(engine._arguments["options"] or {})
+
+
+def getTimeStamp(engine: Engine) -> float:
+    """Return a point in time, for `reportTiming`, in seconds."""
+    return time.perf_counter()
+
+
+def reportTiming(engine: Engine, start: float, end: float) -> str:
+    """Return how long it was from one `getTimeStamp` to another.
+
+    >>> reportTiming(None, 1.0, 1.25)
+    '0.250000 s'
+    """
+    return f"{end - start:.6f} s"
+
+
+def printProfileSummary(
+    engine: Engine, stream: TextIO | None = None, options: Mapping[str, object] | None = None
+) -> None:
+    """Write the report as text, by default to standard output; options have no effect."""
+    print(engine.report(), file=sys.stdout if stream is None else stream)
+
+
+def enableExecutionProfiling(engine: Engine) -> None:
+    """Count what runs, as an engine always does."""
+
+
+def setPrintStream(engine: Engine, stream: TextIO | None) -> None:
+    """C++ spelling of setting `print_stream`."""
+    engine.print_stream = stream
+
+
+def _filled(values: Array, array: Array | None, call: str) -> Array:
+    """Copy values to an array of the caller, and return it."""
+    if array is None:
+        return values
+    if not isinstance(array, np.ndarray):
+        raise ElementTypeError(
+            f"{call}: {clipped(array, 60)} is no array",
+            at=here(),
+            found=of_type(array),
+            fix=f"{call}(handle, np.empty({values.shape}, np.{values.dtype}))",
+        )
+    if array.size != values.size or array.dtype != values.dtype or not array.flags.writeable:
+        raise TensorCreationError(
+            f"{call}: an array of {amount(array.size, 'element')} of {array.dtype}, but "
+            f"{values.size:,} of {values.dtype} are read",
+            at=here(),
+            found="it can be written" if array.flags.writeable else "it is read-only",
+            fix=f"np.empty({values.shape}, np.{values.dtype})",
+        )
+    array[...] = values.reshape(array.shape)
+    return array
+
+
+def _callback(arguments: tuple[Any, ...], call: str) -> tuple[Any, int | None]:
+    """Return callback and replica of `([replica,] callback)`."""
+    if len(arguments) == 1:
+        return arguments[0], None
+    if len(arguments) == 2 and (replica := integer_or_none(arguments[0])) is not None:
+        return arguments[1], replica
+    raise ElementTypeError(
+        f"{call}: {amount(len(arguments), 'argument')} after the handle",
+        at=here(),
+        found=f"they are {clipped(arguments, 60)}",
+        fix=f"engine.{call}(handle, callback) or engine.{call}(handle, replica, callback)",
+    )

@@ -1,0 +1,187 @@
+"""The simulator as a device: an executable bound to memory and compiled code.
+
+    Arena          memory, with all variables
+    HostTensors    tensors that the host reads and writes
+    Host           what Python does in a run; its HostLinks are streams, remote buffers and
+                   host functions
+    StrictChecks   what is written of memory, with strict checks only
+    Runs           the programs, one of which runs at a time
+    Accounts       how much ran, and what it took
+
+None of these parts knows an engine.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, TextIO
+
+from poplite.compile.interpreting import interpret_text
+from poplite.compile.options import EngineOptions
+from poplite.errors import ControlProgramError
+from poplite.executable.actions import Stamp
+from poplite.executable.executable import Executable
+from poplite.graph.graph import Graph
+from poplite.simulator.accounts.accounts import Accounts
+from poplite.simulator.carrying import carry_memory, carry_written
+from poplite.simulator.device import Loaded, Setup
+from poplite.simulator.engine_arguments import Source
+from poplite.simulator.host.actions import Host
+from poplite.simulator.host.handles import HostLinks
+from poplite.simulator.host.tensors import HostTensors
+from poplite.simulator.progress import Announcer
+from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.faster_forms import faster_forms
+from poplite.simulator.run.float_modes import Floats
+from poplite.simulator.run_control import Runs
+from poplite.simulator.strict.checks import StrictChecks
+from poplite.source import here
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from poplite.report.report import Report
+    from poplite.report.traces.trace import Trace
+
+
+class Simulator:
+    """The device that engines run on by default."""
+
+    def options(self, asked: EngineOptions) -> EngineOptions:
+        """Return the options as they are: the simulator has all of them."""
+        return asked
+
+    def load(self, source: Source, setup: Setup) -> Simulated:
+        """Make programs ready to run."""
+        return Simulated(source.executable, source.graph, setup)
+
+
+class Simulated:
+    """The programs of an executable on the simulator; without its graph it knows no tensors.
+
+    Attributes:
+        arena: the memory.
+        runs: the programs.
+        accounts: what they took.
+    """
+
+    def __init__(self, executable: Executable, graph: Graph | None, setup: Setup) -> None:
+        self._executable, self._interpret = executable, setup.interpret
+        self.arena = Arena(executable.layout, Floats(executable.float_modes, setup.seed))
+        self._tensors = HostTensors(executable, graph, self.arena)
+        is_strict = executable.checks == "strict"
+        forms = faster_forms(executable, setup.options.faster, setup.interpret)
+        self._host = Host(
+            executable.actions,
+            self.arena,
+            executable.programs,
+            works_ahead=setup.options.prefetch is not False,
+            is_strict=is_strict,
+        )
+        self._strict: StrictChecks | None = None
+        if is_strict:
+            self._strict = StrictChecks(
+                executable, self.arena, interpret=setup.interpret, forms=forms
+            )
+        with Announcer(setup.progress):
+            self.runs = Runs(
+                executable,
+                self.arena,
+                self._host,
+                self._strict,
+                interpret=setup.interpret,
+                forms=forms,
+                progress=setup.progress,
+            )
+            self.accounts = Accounts(executable, self.runs.counts, self.runs.slot_totals)
+            self._host.cycles = self.accounts.cycles
+            if any(isinstance(action, Stamp) for action in executable.actions):
+                self.accounts.cycles()  # vertices are priced now, not in the middle of a run
+        self.run = self.runs.run
+        self.stop = self.runs.stop
+        self.check_idle = self.runs.check_idle
+
+    @property
+    def links(self) -> HostLinks:
+        """The streams, remote buffers and host functions."""
+        return self._host.links
+
+    @property
+    def print_stream(self) -> TextIO | None:
+        """Where PrintTensor writes; None is standard error."""
+        return self._host.print_stream
+
+    @print_stream.setter
+    def print_stream(self, stream: TextIO | None) -> None:
+        self._host.print_stream = stream
+
+    @property
+    def form(self) -> str:
+        """How vertices run."""
+        form = "interpreted" if self._interpret is True else "compiled"
+        if isinstance(self._interpret, tuple):
+            form = f"{interpret_text(self._interpret)} and the others compiled"
+        if self.runs.forms:
+            form += f" with faster forms {', '.join(map(str, self.runs.forms.values()))}"
+        return form
+
+    def load(self) -> None:
+        """Restore memory and streams to their state in the beginning."""
+        self.check_idle("engine.load()")
+        self.arena.load()
+        self.runs.load()
+        self.links.reset()
+        if self._strict is not None:
+            self._strict.load()
+
+    def write(self, tensor: object, array: Any, replica: int | None) -> None:
+        """Write host values to a tensor."""
+        access = self._tensors.to_write(tensor, replica)
+        self._tensors.write(access, array)
+        if self._strict is not None:
+            self._strict.write(access)
+
+    def read(self, tensor: object, replica: int | None) -> npt.NDArray[Any]:
+        """Return a copy of a tensor's values."""
+        access = self._tensors.to_read(tensor, replica)
+        if self._strict is not None:
+            self._strict.read(access)
+        return self._tensors.read(access)
+
+    def continue_from(self, other: Loaded) -> None:
+        """Take over what memory and remote buffers of the same graph hold."""
+        if not isinstance(other, Simulated):
+            raise ControlProgramError(
+                "Engine: state is an engine of another device",
+                at=here(),
+                found=f"it runs on {type(other).__name__}",
+                fix="engine.write(x, other.read(x)) for the variables that are to go on",
+            )
+        other.check_idle("Engine: state")
+        other.runs.check_sound("Engine: state")
+        size = carry_memory(other.arena, self.arena)
+        if self._strict is not None:
+            carry_written(other._strict, self._strict, size)
+        self.links.continue_from(other.links)
+
+    def report(self, options: tuple[tuple[str, str], ...]) -> Report:
+        """Return what was compiled and what ran."""
+        # Engines start sooner without what only reports need.
+        from poplite.simulator.accounts.reporting import report_of
+
+        return report_of(
+            self._executable,
+            self.accounts,
+            runs=self.runs.ended,
+            runs_again=0 if self._strict is None else self._strict.runs_again,
+            interpret=self._interpret is True,
+            faster=tuple(map(str, self.runs.forms.values())),
+            options=options,
+        )
+
+    def tracing(self, limit: int) -> AbstractContextManager[Trace]:
+        """Record the steps that run in a `with` statement."""
+        # Few programs are traced.
+        from poplite.simulator.accounts.reporting import traced
+
+        return traced(self._executable, self.accounts, self.runs, limit)

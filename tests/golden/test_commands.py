@@ -1,0 +1,116 @@
+"""What every subcommand writes, as files: text in three widths and in ASCII, SVG and JSON.
+
+All are drawn of one saved report of `tiny.py`, but for `diff`, which compares it with another one.
+
+`POPLITE_UPDATE_GOLDEN=1 python -m pytest tests/golden` writes them anew; look at them, in
+light and dark, before they are committed.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from poplite import Engine
+from poplite.tools.viz import main
+from poplite.tools.viz.load_target import load_target
+
+HERE = Path(__file__).parent
+FILES = HERE / "commands"
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "summary": ("summary run.json", "txt svg json"),
+    "tiles": ("tiles run.json --by received", "txt svg json"),
+    "tensor": ("tensor run.json ring/x --view 1:3", "txt svg json"),
+    "regions": ("regions run.json ring/y --op reverse,0", "txt svg json"),
+    "program": ("program run.json --counts", "txt svg json"),
+    "graph": ("graph run.json", "txt svg json"),
+    "memory": ("memory run.json --top 3", "txt svg json"),
+    "tile": ("tile run.json 1", "txt svg json"),
+    "liveness": ("liveness run.json", "txt svg json"),
+    "report": ("report run.json", "txt svg json"),
+    "steps": ("steps run.json", "txt svg json"),
+    "timeline": ("steps run.json --timeline --step 1", "txt svg json"),
+    "exchange": ("exchange run.json", "txt svg json"),
+    "ops": ("ops run.json", "txt json"),
+    "trace": ("trace run.json --tiles 0", "json"),
+    "diff": ("diff run.json later.json --fail-if cycles>+500%", "txt json"),
+}
+"""Words of a command, a comma for a blank within a word, and its forms."""
+
+CASES = [(name, form) for name, (_, forms) in COMMANDS.items() for form in forms.split()]
+
+LEAST = 60
+"""Columns that a picture takes at least."""
+
+WIDTHS = {"40": 40, "80": 80, "160": 160, "80, in ASCII": 80}
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the reports."""
+    folder = tmp_path_factory.mktemp("commands")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(HERE.parents[1])
+        patch.setattr(sys, "path", list(sys.path))
+        for name, times in (("run", 3), ("later", 5)):
+            patch.delitem(sys.modules, "tiny", raising=False)
+            graph, program = load_target(f"{HERE / 'tiny.py'}:build", [("times", times)])
+            assert program is not None
+            engine = Engine(graph, program, interpret=True)
+            with engine.tracing() as trace:
+                engine.run()
+            engine.report().save(folder / f"{name}.json", trace)
+    return folder
+
+
+def printed(command: str, form: str, columns: int, *, ascii_only: bool = False) -> str:
+    """Return what a command writes to standard output."""
+    words = [word.replace(",", " ") for word in command.split()]
+    raw = io.BytesIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", str(columns))
+        out = io.TextIOWrapper(raw, "ascii" if ascii_only else "utf-8", newline="\n")
+        patch.setattr(sys, "stdout", out)
+        layout = ["--layout", "builtin"] if words[0] == "graph" else []
+        assert main([*words, "-f", form, "-q", *layout]) == 0
+    return raw.getvalue().decode()
+
+
+@pytest.mark.parametrize(("name", "form"), CASES)
+def test_a_command_writes_what_it_did(
+    name: str, form: str, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(saved)
+    command, _ = COMMANDS[name]
+    if form == "txt":
+        parts = []
+        for title, columns in WIDTHS.items():
+            text = printed(command, form, columns, ascii_only="ASCII" in title)
+            assert max(map(len, text.splitlines())) <= max(columns, LEAST)
+            assert text.isascii() or "ASCII" not in title
+            parts.append(f"---- {title}\n{text}")
+        found = "".join(parts)
+    else:
+        found = printed(command, form, 80)
+    path = FILES / f"{name}.{form}"
+    if os.environ.get("POPLITE_UPDATE_GOLDEN"):
+        path.write_text(found)
+    assert path.is_file(), "POPLITE_UPDATE_GOLDEN=1 writes it"
+    assert found == path.read_text()
+
+
+def test_every_file_is_compared() -> None:
+    assert {path.name for path in FILES.iterdir()} == {f"{name}.{form}" for name, form in CASES}
+
+
+def test_every_picture_of_the_command_is_here(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    listed = capsys.readouterr().out.partition("COMMAND\n")[2].partition("\n\n")[0]
+    known = {line.split()[0] for line in listed.splitlines() if line[4:5].strip()}
+    assert known - {"doctor"} == {command.split()[0] for command, _ in COMMANDS.values()}

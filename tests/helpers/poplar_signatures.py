@@ -1,0 +1,434 @@
+"""Every signature of Poplar's classes: how it is called in C++ order, and in ours.
+
+A row is a member with its arguments as Poplar documents them, a call of the C++ spelling with
+Poplar's order, and the call of ours that does the same. `helpers.names_page` makes the tables of
+docs/poplar-names.md of them.
+
+Calls are evaluated in a `World`, whose attributes are the names that they use.
+Source: Poplar API reference, SDK 3.3, page of each class.
+"""
+
+# ruff: noqa: E501  # one line a signature reads as the table that it is
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """A signature.
+
+    Attributes:
+        owner: Poplar's class; empty for a free function.
+        poplar: the member and its arguments, as Poplar names them.
+        camel: a call of the C++ spelling.
+        ours: a call of ours that does the same; empty where the C++ spelling is the only one.
+    """
+
+    owner: str
+    poplar: str
+    camel: str
+    ours: str = ""
+
+    @property
+    def member(self) -> str:
+        """Poplar's name of it."""
+        return self.poplar.partition("(")[0]
+
+
+def _rows(owner: str, text: str) -> list[Row]:
+    rows = []
+    for line in text.strip().splitlines():
+        parts = [part.strip() for part in line.split(" | ")]
+        rows.append(Row(owner, *parts))
+    return rows
+
+
+TENSOR = """
+elementType() | x.elementType() | x.element_type
+numElements() | x.numElements() | x.num_elements
+dim(i) | x.dim(1) | x.dim(1)
+shape() | x.shape | x.shape
+rank() | x.rank | x.rank
+operator[] (i) | x[1] | x[1]
+operator[] (interval) | x[Interval(0, 1)] | x[0:1]
+index(indices) | x.index([1, 2]) | x[1, 2]
+slice(begin, end, dim) | x.slice(1, 3, 1) | x[:, 1:3]
+slice(interval, dim) | x.slice(Interval(1, 3), 1) | x[:, 1:3]
+slice(begins, ends) | x.slice([0, 1], [1, 3]) | x[0:1, 1:3]
+slices(intervals, dim) | list(x.slices([(0, 1), (1, 3)], 1)) | [x[:, 0:1], x[:, 1:3]]
+slices(lists of intervals, dim) | list(x.slices([[(0, 1), (2, 3)]], 1)) | [pl.concat([x[:, 0:1], x[:, 2:3]], 1)]
+slices(indices, dim) | list(x.slices([2, 0], 1)) | [x[:, 2:3], x[:, 0:1]]
+flatten() | x.flatten() | x.flatten()
+flatten(dimBegin, dimEnd) | x.flatten(0, 2) | x.reshape(6)
+reshape(shape) | x.reshape([3, 2]) | x.reshape((3, 2))
+reshapePartial(begin, end, newDims) | x.reshapePartial(1, 2, [3, 1]) | x.reshape_partial(1, 2, [3, 1])
+dimShuffle(permutation) | x.dimShuffle([1, 0]) | x.dim_shuffle([1, 0])
+dimShufflePartial(source, destination) | x.dimShufflePartial([0], [1]) | x.dim_shuffle_partial([0], [1])
+dimRoll(dim, newIdx) | x.dimRoll(1, 0) | x.dim_roll(1, 0)
+transpose() | x.transpose() | x.T
+expand(indices) | x.expand([0]) | x.reshape((1, 2, 3))
+squeeze(indices) | x[:1].squeeze([0]) | x[0]
+subSample(stride, dim) | x.subSample(2, 1) | x.sub_sample(2, 1)
+upsample(scale, dim, method) | x.upsample(2, 1, UpsampleMethod.REPEAT) | x.upsample(2, 1)
+broadcast(n, dim) | x.broadcast(2, 0) | pl.concat([x, x])
+reverse(dim) | x.reverse(1) | x[:, ::-1]
+reinterpret(type) | x.reinterpret(FLOAT) | x.reinterpret("float32")
+isContiguous() | x.isContiguous() | x.is_contiguous()
+containsAliases() | x.broadcast(2, 0).containsAliases() | x.broadcast(2, 0).contains_aliases()
+containsConstant() | c.containsConstant() | c.contains_constant()
+isParallelWriteable() | x.isParallelWriteable() | x.is_parallel_writeable()
+getContiguousRegions() | list(x.T.getContiguousRegions()) | list(x.T.contiguous_regions())
+getVarRegions() | list(x.T.getVarRegions()) | list(x.T.var_regions())
+intersectsWith(other) | x.intersectsWith(x[0]) | x.intersects_with(x[0])
+getConstantValue(pointer) | c[0].getConstantValue() | c[0].constant_value()
+getMetadata() | q.getMetadata() | q.metadata
+hasMetadata() | q.hasMetadata() | q.has_metadata()
+valid() | x.valid()
+shapeToString() | x.shapeToString() | x.shape_to_string()
+getVarStr() | x.getVarStr() | x.var_str()
+getDebugStr() | x.getDebugStr() | x.debug_str()
+output(stream) | x.output(out) | x.output(out)
+outputRegions(stream) | x.outputRegions(out) | x.output_regions(out)
+dump() | x.dump() | x.dump()
+dumpRegions() | x.dumpRegions() | x.dump_regions()
+operator==(other) | x == x.T.T | x == x.dim_shuffle([0, 1])
+"""
+
+GRAPH = """
+Graph(target, replicationFactor) | Graph(two_ipus, 2) | Graph(two_ipus, replication_factor=2)
+Graph(device, replicationFactor) | Graph(device, 1) | Graph(device.getTarget())
+getTarget() | graph.getTarget() | graph.target
+getReplicationFactor() | graph.getReplicationFactor() | graph.replication_factor
+getNumVertices() | graph.getNumVertices() | graph.num_vertices
+getTopLevelGraph() | graph.getTopLevelGraph() | graph.top_level_graph
+hasCodelet(name) | graph.hasCodelet("Double"), graph.hasCodelet(Double), graph.hasCodelet("Nothing")
+addVariable(type, shape, name) | graph.addVariable(INT, [4], "v") | graph.add_variable(INT, (4,), "v")
+addVariable(type, shape, method, name) | graph.addVariable(INT, [4], VariableMappingMethod.LINEAR, "v") | graph.add_variable(INT, (4,), "v", mapping="linear")
+addVariable(type, shape, NONE, name) | graph.addVariable(INT, [4], VariableMappingMethod.NONE, "v") | graph.add_variable(INT, (4,), "v")
+addVariable(type, metadata, shape, name) | graph.addVariable(QUARTER, metadata, [4], "v") | graph.add_variable(QUARTER, (4,), "v", metadata=metadata)
+addVariable(type, metadata, shape, method, name) | graph.addVariable(QUARTER, metadata, [4], VariableMappingMethod.LINEAR, "v") | graph.add_variable(QUARTER, (4,), "v", metadata=metadata, mapping="linear")
+addConstant(type, shape, value, name) | graph.addConstant(INT, [2], 7, "k") | graph.add_constant(INT, (2,), 7, "k")
+addConstant(type, shape, values, name) | graph.addConstant(INT, [2], [7, 8], "k") | graph.add_constant(INT, (2,), [7, 8], "k")
+addConstant(type, metadata, shape, value, name) | graph.addConstant(QUARTER, metadata, [2], 1.0, "k") | graph.add_constant(QUARTER, (2,), 1.0, "k", metadata=metadata)
+addConstantHalf(type, shape, bits, name) | graph.addConstantHalf(HALF, [2], [0x3C00, 0xC000], "k") | graph.add_constant(HALF, (2,), [1.0, -2.0], "k")
+addReplicationIndexConstant(name) | graph.addReplicationIndexConstant("r") | graph.add_replication_index_constant("r")
+setInitialValue(tensor, value) | graph.setInitialValue(x, 3) | graph.set_initial_value(x, 3)
+setInitialValue(tensor, values) | graph.setInitialValue(x[0], [1, 2, 3]) | graph.set_initial_value(x[0], [1, 2, 3])
+setInitialValue(tensor, values by replica) | graph.setInitialValue(x, {0: 5}) | graph.set_initial_value(x, {0: 5})
+setInitialValue(field, value) | graph.setInitialValue(scale["factor"], 3) | graph.set_initial_value(scale["factor"], 3)
+setInitialValueHalf(tensor, bits) | graph.setInitialValueHalf(h, [0x3C00, 0xC000]) | graph.set_initial_value(h, [1.0, -2.0])
+getVariable(variable) | graph.getVariable(x.var_regions()[0].var) | graph.tensor("x")
+isConstant(variable) | graph.isConstant(c.var_regions()[0].var) | c.var_regions()[0].variable.constant
+setTileMapping(vertex, tile) | graph.setTileMapping(scale, 2) | graph.set_tile_mapping(scale, 2)
+setTileMapping(tensor, tile) | graph.setTileMapping(x, 3) | graph.set_tile_mapping(x, 3)
+setTileMapping(tensor, mapping) | graph.setTileMapping(x, [[Interval(0, 2)], [Interval(2, 6)]]) | graph.set_tile_mapping(x, [[(0, 2)], [(2, 6)]])
+getTileMapping(tensor, requireComplete, allowExternal) | graph.getTileMapping(x, True, False) | graph.tile_mapping(x)
+getTileMapping(tensor, requireComplete) | graph.getTileMapping(u, False) | graph.tile_mapping(u, require_complete=False)
+getVariableTileMapping(tensor) | graph.getVariableTileMapping(x[0]) | graph.variable_tile_mapping(x[0])
+clone(tensor, name, method) | graph.clone(x, "k", TensorCloneMethod.CREATE_NEW_ORDER) | graph.clone(x, "k", method=TensorCloneMethod.CREATE_NEW_ORDER)
+clone(type, tensor, name, method) | graph.clone(FLOAT, x.T, "k", TensorCloneMethod.CREATE_NEW_ORDER) | graph.clone(x.T, "k", element_type=FLOAT, method=TensorCloneMethod.CREATE_NEW_ORDER)
+clone(type, tensor) | graph.clone(FLOAT, x) | graph.clone(x, element_type=FLOAT)
+clone(type, metadata, tensor, name) | graph.clone(QUARTER, metadata, x, "k") | graph.clone(x, "k", element_type=QUARTER, metadata=metadata)
+cloneN(tensor, n, name, method, duplication) | graph.cloneN(x, 2, "k", TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES, TensorCloneDuplicationMethod.DUPLICATE_BY_TILE_CONTIGUOUS_REGION) | graph.clone_n(x, 2, "k", method=TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES, duplication=TensorCloneDuplicationMethod.DUPLICATE_BY_TILE_CONTIGUOUS_REGION)
+getSortedContiguousRegions(tensor, intervals, removeAliased, aliases) | list(graph.getSortedContiguousRegions(x.T, [(0, 4)], False)) | list(graph.sorted_contiguous_regions(x.T, [(0, 4)]))
+reorderToSimplify(tensor, others, requireSimplestOrder) | graph.reorderToSimplify(x.T, [y], True) | graph.reorder_to_simplify(x.T, [y])
+getSimplifyingRearranger(tensor) | graph.getSimplifyingRearranger(x.T).rearrange(x.T) | graph.simplifying_rearranger(x.T).rearrange(x.T)
+findUnbroadcastTensor(tensor) | graph.findUnbroadcastTensor(x.broadcast(2, 0)), graph.findUnbroadcastTensor(x) | graph.find_unbroadcast_tensor(x.broadcast(2, 0)), None
+addComputeSet(name) | graph.addComputeSet("new") | graph.add_compute_set("new")
+addVertex(cs, type) | graph.addVertex(cs, Scale) | graph.add_vertex(cs, Scale)
+addVertex(cs, type, connections) | graph.addVertex(cs, Scale, {"x": x[0], "factor": 3}) | graph.add_vertex(cs, Scale, x=x[0], factor=3)
+addVertex(cs, type, pairs) | graph.addVertex(cs, Join, [("parts", [x[0], x[1]]), ("y", u)]) | graph.add_vertex(cs, Join, parts=[x[0], x[1]], y=u)
+connect(field, tensor) | graph.connect(scale["x"], x[0]) | graph.connect((scale, "x"), x[0])
+connect(field, tensors) | graph.connect(join["parts"], [x[0], x[1]]) | graph.connect((join, "parts"), [x[0], x[1]])
+connect(field, scalar) | graph.connect(scale["k"], 3) | graph.connect((scale, "k"), 3)
+setFieldSize(field, size) | graph.setFieldSize(join["parts"], 2) | graph.set_field_size(join["parts"], 2)
+getFieldSize(field) | graph.getFieldSize(full["x"]) | graph.field_size(full["x"])
+getMaxFieldDim(type, field, dim) | graph.getMaxFieldDim(Scale, "x", 0) | graph.max_field_dim(Scale, "x")
+getMaxVertexFieldValue(type, field) | graph.getMaxVertexFieldValue(Scale, "factor") | graph.max_vertex_field_value(Scale, "factor")
+setPerfEstimate(vertex, cycles, flops) | graph.setPerfEstimate(full, 20, 3) | graph.set_perf_estimate(full, 20, 3)
+setPerfEstimate(vertex, estimate) | graph.setPerfEstimate(full, VertexPerfEstimate(20, 3)) | graph.set_perf_estimate(full, 20, 3)
+getPerfEstimate(vertex) | graph.getPerfEstimate(full) | graph.perf_estimate(full)
+registerPerfEstimator(type, function) | graph.registerPerfEstimator(Scale, lambda v, t: VertexPerfEstimate(v.getFieldInfo("x").size, 0)), graph.getPerfEstimate(full) | graph.register_perf_estimator(Scale, lambda v, t: v.field_info("x").size), graph.perf_estimate(full)
+createVirtualGraph(numTiles) | graph.createVirtualGraph(2).add_variable(INT, [4], mapping="linear") | graph.create_virtual_graph(2).add_variable(INT, [4], mapping="linear")
+createVirtualGraph(lowerTile, upperTile) | graph.createVirtualGraph(1, 3).add_variable(INT, [4], mapping="linear") | graph.create_virtual_graph(1, 3).add_variable(INT, [4], mapping="linear")
+createVirtualGraph(tiles) | graph.createVirtualGraph([3, 1]).add_variable(INT, [4], mapping="linear") | graph.create_virtual_graph([3, 1]).add_variable(INT, [4], mapping="linear")
+convertTileToTopLevelGraphTile(tile) | part.convertTileToTopLevelGraphTile(1) | part.convert_tile_to_top_level_graph_tile(1)
+convertTopLevelGraphTileToTile(tile) | part.convertTopLevelGraphTileToTile(3) | part.convert_top_level_graph_tile_to_tile(3)
+convertVirtualTileToPhysicalTile(tile) | part.convertVirtualTileToPhysicalTile(1) | part.convert_virtual_tile_to_physical_tile(1)
+convertPhysicalTileToVirtualTile(tile) | part.convertPhysicalTileToVirtualTile(3) | part.convert_physical_tile_to_virtual_tile(3)
+convertPhysicalTileToVirtualTile(ipu, tile) | part.convertPhysicalTileToVirtualTile(0, 3) | part.convert_physical_tile_to_virtual_tile(0, 3)
+addFunction(program) | graph.addFunction(Copy(x, y)) | graph.add_function(Copy(x, y))
+addFunctionBuffer(function, mappingType) | graph.addFunctionBuffer(function, FunctionBufferMappingType.REMOTE) | graph.add_function_buffer(function)
+addHostFunction(handle, inputs, outputs) | graph.addHostFunction("new", [(INT, 6)], [(INT, 6)]) | graph.add_host_function("new", [(INT, 6)], [(INT, 6)])
+addHostToDeviceFIFO(handle, type, numElements, mode, options) | graph.addHostToDeviceFIFO("s", INT, 6, ReplicatedStreamMode.BROADCAST, {"bufferingDepth": "2"}) | graph.add_host_to_device_fifo("s", INT, 6, ReplicatedStreamMode.BROADCAST, buffering_depth=2)
+addHostToDeviceFIFO(handle, type, numElements, options) | graph.addHostToDeviceFIFO("s", INT, 6, {"bufferingDepth": "3", "splitLimit": "0"}).buffering_depth | graph.add_host_to_device_fifo("s", INT, 6, buffering_depth=3).buffering_depth
+addHostToDeviceFIFO(handle, type, numElements) | graph.addHostToDeviceFIFO("s", INT, 6) | graph.add_host_to_device_fifo("s", INT, 6)
+addDeviceToHostFIFO(handle, type, numElements, options) | graph.addDeviceToHostFIFO("s", INT, 6, {"splitLimit": "0"}) | graph.add_device_to_host_fifo("s", INT, 6)
+addRemoteBuffer(handle, type, numElements, repeats, rearrangeOnHost, optimiseMemory) | graph.addRemoteBuffer("b", INT, 6, 4, True, True) | graph.add_remote_buffer("b", INT, 6, repeats=4, rearrange_on_host=True, optimise_memory=True)
+createHostWrite(handle, tensor, rearrangeOnHost) | graph.createHostWrite("w", x, True) | graph.create_host_write("w", x)
+createHostRead(handle, tensor, rearrangeOnHost) | graph.createHostRead("w", x, True) | graph.create_host_read("w", x)
+serializeTensors(stream, tensors, format) | graph.serializeTensors(out, [x.T], SerializationFormat.JSON) | graph.serialize_tensors(out, [x.T])
+deserializeTensors(stream, format) | graph.deserializeTensors(saved_tensors, SerializationFormat.JSON) | [x.T, y[1:]]
+outputVertexGraph(stream, programs) | graph.outputVertexGraph(out, [there]) | graph.output_vertex_graph(out, [there])
+outputComputeGraph(stream, programs) | graph.outputComputeGraph(out, [there]) | graph.output_vertex_graph(out, [there])
+"""
+
+PROGRAMS = """
+Program() | Program() | Program()
+isEmpty() | Program().isEmpty() | Program().is_empty
+operator==(other) | Repeat(2, Copy(x, y)).same_as(Repeat(2, Copy(x, y)))
+Sequence(programs) | Sequence([Copy(x, y), Copy(y, x)]) | Sequence(Copy(x, y), Copy(y, x))
+Sequence.add(program) | Sequence().add(Copy(x, y)) | Sequence(Copy(x, y))
+Execute(cs) | Execute(cs) | Execute(cs)
+Execute(cs, tensor) | Execute(cs, flag) | Execute(cs, result=flag)
+Copy(source, destination, dontOutline) | Copy(x, y, True) | Copy(x, y)
+Copy(stream, destination, optimiseMemory) | Copy(to_device, x, True) | Copy(to_device, x)
+Copy(source, stream, optimiseMemory) | Copy(x, to_host, True) | Copy(x, to_host)
+Copy(remoteBuffer, destination) | Copy(buffer, x) | Copy(buffer, x)
+Copy(remoteBuffer, destination, offset) | Copy(buffer, x, row) | Copy(buffer, x, offset=row)
+Copy(source, remoteBuffer, offset) | Copy(x, buffer, row) | Copy(x, buffer, offset=row)
+Copy(functionBuffer, function) | Copy(graph.addFunctionBuffer(function), function) | Copy(graph.add_function_buffer(function), function)
+Repeat(count, body) | Repeat(3, Copy(x, y)) | Repeat(count=3, body=Copy(x, y))
+RepeatWhileTrue(condition, predicate, body) | RepeatWhileTrue(Program(), flag, Copy(x, y)) | RepeatWhileTrue(condition=Program(), predicate=flag, body=Copy(x, y))
+RepeatWhileFalse(condition, predicate, body) | RepeatWhileFalse(Program(), flag, Copy(x, y)) | RepeatWhileFalse(condition=Program(), predicate=flag, body=Copy(x, y))
+Loop(body) | Loop(Copy(x, y)) | Loop(body=Copy(x, y))
+If(predicate, trueBody, falseBody) | If(flag, Copy(x, y), Sequence()) | If(flag, true_body=Copy(x, y), false_body=Sequence())
+Switch(control, cases, default) | Switch(row, [(1, Copy(x, y))], Sequence()) | Switch(row, {1: Copy(x, y)})
+Switch.add(value, program) | Switch(row).add(1, Copy(x, y)) | Switch(row, {1: Copy(x, y)})
+Switch.switchWithBoundsChecking(control, cases) | Switch.switchWithBoundsChecking(row, [(1, Copy(x, y))]) | Switch.with_bounds_checking(row, {1: Copy(x, y)})
+Switch.switchWithUnreachableDefault(control, cases) | Switch.switchWithUnreachableDefault(row, [(1, Copy(x, y))]) | Switch.with_unreachable_default(row, {1: Copy(x, y)})
+Call(function) | Call(function) | Call(function)
+Call(hostFunction, inputs, outputs) | Call(host_function, [x], [y]) | Call(host_function, inputs=[x], outputs=[y])
+Sync(type) | Sync(SyncType.INTERNAL) | Sync(SyncType.INTERNAL)
+CrossReplicaCopy(source, destination, map) | CrossReplicaCopy(xr, yr, {0: 1, 1: 0}) | CrossReplicaCopy(xr, yr, [1, 0])
+AssumeEqualAcrossReplicas(tensor) | AssumeEqualAcrossReplicas(x) | AssumeEqualAcrossReplicas(x)
+WriteUndef(tensor) | WriteUndef(x) | WriteUndef(x)
+PrintTensor(tensor) | PrintTensor(x) | PrintTensor("x", x)
+PrintTensor(tensor, format) | PrintTensor(x, PrintTensorFmt(digits=3)) | PrintTensor("x", x, PrintTensorFormat(digits=3))
+PrintTensor(title, tensor) | PrintTensor("title", x) | PrintTensor("title", x)
+PrintTensor(title, tensor, format) | PrintTensor("title", x, PrintTensorFmt(digits=3)) | PrintTensor("title", x, PrintTensorFormat(digits=3))
+PrintTensorFmt(summariseThreshold, edgeItems, maxLineWidth, digits, floatFormat, separator, openBracket, closeBracket) | PrintTensorFmt(10, 2, 60, 3, "fixed", ",", "(", ")") | PrintTensorFormat(summarise_threshold=10, edge_items=2, max_line_width=60, digits=3, float_format="fixed", separator=",", open_bracket="(", close_bracket=")")
+PrintTensorFmt.disableFormatting() | PrintTensorFmt.disableFormatting() | PrintTensorFormat.disable_formatting()
+Abort() | Abort() | Abort()
+Abort(message) | Abort("why") | Abort(message="why")
+AbortOnCondition(predicate, message) | AbortOnCondition(flag, "why") | AbortOnCondition(flag, message="why")
+ErrorProgram(message, debugTensor) | ErrorProgram("why", x) | ErrorProgram("why", debug_tensor=x)
+Block(program, name) | Block(Copy(x, y), "here") | Block(Copy(x, y), name="here")
+"""
+
+ENGINE = """
+Engine(graph, program, options) | Engine(graph, Copy(x, y), {"debug.instrument": "false"}).getEngineOptions() | Engine(graph, Copy(x, y), options={"debug.instrument": "false"}).getEngineOptions()
+Engine(graph, programs, options) | Engine(graph, [Copy(x, y), Copy(y, x)], no_cycles) | Engine(graph, [Copy(x, y), Copy(y, x)], options=no_cycles)
+Engine(executable, options) | Engine(engine.executable, no_cycles) | Engine(engine.executable, options=no_cycles)
+prepare(device, runtimeOptions) | engine.prepare(device, RuntimeOptions())
+deploy() | engine.deploy() | engine.load()
+load(device) | engine.load(device) | engine.load()
+run(program, debugName, runtimeOptions) | engine.run(0, "first", {"target.hostSyncTimeout": "3"}) | engine.run(0)
+run(program) | engine.run(1) | engine.run("1")
+loadAndRun(device, program) | engine.loadAndRun(device, 1) | (engine.load(), engine.run(1))[1]
+stop() | engine.stop() | engine.stop()
+connectStream(handle, array) | engine.connectStream("in", data) | engine.connect_stream("in", data)
+connectStreamToCallback(handle, callback) | engine.connectStreamToCallback("in", fill) | engine.connect_stream_to_callback("in", fill)
+connectStreamToCallback(handle, replica, callback) | engine.connectStreamToCallback("in", 0, fill) | engine.connect_stream_to_callback("in", fill, replica=0)
+connectHostFunction(handle, replica, callback) | engine.connectHostFunction("sort", 0, sort) | engine.connect_host_function("sort", sort, replica=0)
+writeTensor(handle, array) | (engine.writeTensor("hx", data), engine.read("x"))[1] | (engine.write("x", data.reshape(2, 3)), engine.read("x"))[1]
+readTensor(handle, array) | engine.readTensor("x", np.zeros((2, 3), np.int32)) | engine.read("x")
+readTensor(handle) | engine.readTensor("x") | engine.read("x")
+copyToRemoteBuffer(array, handle, row, replica) | engine.copyToRemoteBuffer(data, "table", 2, 0) | engine.copy_to_remote_buffer(data, "table", row=2, replica=0)
+copyFromRemoteBuffer(handle, array, row, replica) | engine.copyFromRemoteBuffer("table", np.zeros(6, np.int32), 1, 0) | engine.copy_from_remote_buffer("table", row=1, replica=0)
+copyFromRemoteBuffer(handle, row) | engine.copyFromRemoteBuffer("table", 1) | engine.copy_from_remote_buffer("table", 1)
+listStreams() | engine.listStreams() | engine.list_streams()
+getEngineOptions() | engine.getEngineOptions()
+getTimeStamp() | type(engine.getTimeStamp())
+reportTiming(start, end) | engine.reportTiming(1.0, 1.5)
+printProfileSummary(stream, options) | engine.printProfileSummary(out, {"showExecutionSteps": "true"}) | print(engine.report(), file=out)
+getReport() | str(engine.getReport()) | str(engine.report())
+enableExecutionProfiling() | engine.enableExecutionProfiling()
+setPrintStream(stream) | (engine.setPrintStream(out), engine.print_stream)[1] | out
+setPrintTensorStream(stream) | (engine.setPrintTensorStream(out), engine.print_stream)[1] | out
+"""
+
+TARGET = """
+getTargetType() | target.getTargetType()
+getTargetArchString() | target.getTargetArchString()
+getTargetSystemString() | target.getTargetSystemString() | target.architecture
+hash() | target.hash() == Target(tiles=8, ipus=2).hash()
+operator==(other) | target == Target(tiles=8, ipus=2)
+getNumIPUs() | target.getNumIPUs() | target.ipus
+getTilesPerIPU() | target.getTilesPerIPU() | target.tiles_per_ipu
+getNumTiles() | target.getNumTiles() | target.tiles
+getNumWorkerContexts() | target.getNumWorkerContexts() | target.workers
+getBytesPerTile() | target.getBytesPerTile() | target.tile_memory_bytes
+getMemoryBytes() | target.getMemoryBytes() | target.memory_bytes
+getInstanceSize() | target.getInstanceSize() | target.ipus
+createVirtualTarget(numIPUs, tilesPerIPU) | target.createVirtualTarget(1, 2) | Target(tiles=2)
+createCPUTarget(accurateHalf, numIPUs) | Target.createCPUTarget(True, 2) | Target(2, 1, 2**40, ipus=2)
+createIPUTarget(numIPUs, system) | Target.createIPUTarget(2, "ipu21") | Target(ipus=2, architecture="bow")
+createIPUTarget(numIPUs, tilesPerIPU, system, options) | Target.createIPUTarget(2, 4, "ipu2", {}) | Target(tiles=8, ipus=2)
+getTileClockFrequency() | target.getTileClockFrequency() | target.clock_hz
+getExchangeBytesPerCycle() | target.getExchangeBytesPerCycle() | target.exchange_bytes_per_cycle
+getMemcpyBytesPerCycle() | target.getMemcpyBytesPerCycle() | target.cost("memcpy_bytes_per_cycle")
+getMinIPUSyncDelay() | target.getMinIPUSyncDelay() | target.cost("sync_cycles")
+getMaxIPUSyncDelay() | target.getMaxIPUSyncDelay() | target.cost("sync_stagger_cycles")
+getGlobalSyncCycles() | target.getGlobalSyncCycles() | target.cost("global_sync_cycles")
+getMemoryElementOffsets() | target.getMemoryElementOffsets() | target.memory_element_offsets
+getInterleavedMemoryElementIndex() | target.getInterleavedMemoryElementIndex() | target.interleaved_memory_element
+getAtomicStoreGranularity() | target.getAtomicStoreGranularity() | target.cost("atomic_store_bytes")
+getDataPathWidth() | target.getDataPathWidth() | target.data_path_bits
+getFloatVectorWidth() | target.getFloatVectorWidth() | target.vector_width(FLOAT)
+getHalfVectorWidth() | target.getHalfVectorWidth() | target.vector_width(HALF)
+getQuarterVectorWidth() | target.getQuarterVectorWidth() | target.vector_width(QUARTER)
+getVectorWidth(type) | target.getVectorWidth(INT) | target.vector_width(INT)
+getRptCountMax() | target.getRptCountMax() | target.cost("repeat_limit")
+getNumStrideBits() | target.getNumStrideBits() | target.cost("stride_bits")
+getNumConvUnits(floatActivations, floatPartials) | target.getNumConvUnits(False, True) | target.cost("amp_outputs")
+getWeightsPerConvUnit(floatActivations) | target.getWeightsPerConvUnit(False) | target.cost("amp_inputs_bytes") / 2
+getConvUnitInputLoadElemsPerCycle(floatActivations) | target.getConvUnitInputLoadElemsPerCycle(True) | target.cost("data_path_bytes") / 4
+getConvUnitMaxPipelineDepth(partialType) | target.getConvUnitMaxPipelineDepth(FLOAT) | target.cost("amp_inputs_bytes") / target.cost("data_path_bytes")
+getConvUnitCoeffLoadBytesPerCycle() | target.getConvUnitCoeffLoadBytesPerCycle() | target.cost("weight_load_bytes_per_cycle")
+getIpuLinkConfiguration() | target.getIpuLinkConfiguration()
+getIpuLinkTopology() | target.getIpuLinkTopology()
+getIpuLinkDomainSize() | target.getIpuLinkDomainSize() | target.ipus
+getGatewayMode() | target.getGatewayMode() | False
+supportsExchangeBusSharing() | target.supportsExchangeBusSharing() | target.cost("pair_tiles") > 1
+getTilesPerSharedExchangeBus() | target.getTilesPerSharedExchangeBus() | target.cost("pair_tiles")
+getTypeSize(type) | target.getTypeSize(HALF) | HALF.size_bytes
+getTypeLimitsMaxAs(type) | target.getTypeLimitsMaxAs(UNSIGNED_SHORT) | int(np.iinfo(np.uint16).max)
+getTypeLimitsLowestAs(type) | target.getTypeLimitsLowestAs(FLOAT) | float(np.finfo(np.float32).min)
+"""
+
+OTHERS = {
+    "Type": """
+toString() | FLOAT.toString() | repr(FLOAT)
+hash() | FLOAT.hash() != HALF.hash()
+isFloatingPoint() | HALF.isFloatingPoint(), INT.isFloatingPoint() | HALF.is_floating_point, INT.is_floating_point
+requiresMetadata() | QUARTER.requiresMetadata() | QUARTER.requires_metadata
+""",
+    "QuarterMetadata": """
+QuarterMetadata(format, scale) | QuarterMetadata(QuarterFormat.F143, 2) | QuarterMetadata("F143", scale=2)
+getBinary() | metadata.getBinary() | metadata.to_byte()
+""",
+    "VariableInterval": """
+var | x.var_regions()[0].var | x.var_regions()[0].variable
+interval | x.var_regions()[0].interval | Interval(0, 6)
+""",
+    "TensorRearranger": """
+rearrange(tensor) | rearranger.rearrange(x.T) | x.flatten()
+rearrange(intervals) | list(rearranger.rearrange([(0, 2), (2, 6)])) | list(graph.simplifying_rearranger(x.T).rearrange([(0, 6)]))
+undoRearrangement(tensor) | rearranger.undoRearrangement(x.flatten()) | rearranger.undo(x.flatten())
+valid() | rearranger.valid()
+""",
+    "FieldRef": """
+getIndex() | join["parts"][1].getIndex() | join["parts"][1].index
+isIndexed() | join["parts"][1].isIndexed() | join["parts"][1].is_indexed
+""",
+    "VertexIntrospector": """
+getFieldInfo(name) | full.getFieldInfo("x").size | full.field_info("x").size
+""",
+    "FieldData": """
+size() | full.field_info("x").size | full.field_info("x").size
+getSizeAtIndex(index) | both.field_info("parts").getSizeAtIndex(1) | both.field_info("parts").size_at(1)
+rank() | both.field_info("parts").rank | both.field_info("parts").rank
+name() | full.field_info("x").name | full.field_info("x").name
+getInitialValue(target) | full.field_info("factor").getInitialValue(target) | full.field_info("factor").initial_value
+getInitialValues(target) | full.field_info("factor").getInitialValues(target) | full.field_info("factor").initial_values
+getProfilerVectorLayout(dim) | full.field_info("x").getProfilerVectorLayout(0) | ProfilerVectorLayout.SPAN
+getProfilerVectorListLayout() | both.field_info("parts").getProfilerVectorListLayout() | ProfilerVectorListLayout.NOT_A_VECTOR_LIST
+""",
+    "DataStream": """
+handle() | to_device.handle | to_device.handle
+numElements() | to_device.numElements() | to_device.num_elements
+elementType() | to_device.elementType() | to_device.element_type
+type() | to_device.type | DataStreamType.HOST_TO_DEVICE_FIFO
+replicatedMode() | to_device.replicatedMode() | to_device.replicated_mode
+replicationFactor() | to_device.replicationFactor() | to_device.replication_factor
+""",
+    "RemoteBuffer": """
+handle() | buffer.handle | buffer.handle
+numElements() | buffer.numElements() | buffer.num_elements
+elementType() | buffer.elementType() | buffer.element_type
+getRepeats() | buffer.getRepeats() | buffer.repeats
+isRearrangeOnHost() | buffer.isRearrangeOnHost() | buffer.rearrange_on_host
+isOptimisedForMemory() | buffer.isOptimisedForMemory() | buffer.optimise_memory
+getIpuToHostStream() | buffer.getIpuToHostStream().type | DataStreamType.DEVICE_TO_HOST_BUFFER
+getHostToIpuStream() | buffer.getHostToIpuStream().type | DataStreamType.HOST_TO_DEVICE_BUFFER
+""",
+    "StreamCallback": """
+fetch(pointer) | callback.fetch(data) | callback.fetch(data)
+prefetch(pointer) | callback.prefetch(data) | callback.prefetch(data)
+complete() | callback.complete() | callback.complete()
+invalidatePrefetched() | callback.invalidatePrefetched() | callback.invalidate_prefetched()
+""",
+    "OptionFlags": """
+OptionFlags(options) | OptionFlags({"a": "1"}) | {"a": "1"}
+set(name, value) | (flags.set("b", "2"), dict(flags))[1] | {"a": "1", "b": "2"}
+set(options) | (flags.set({"b": "2"}), dict(flags))[1] | {"a": "1", "b": "2"}
+at(name) | flags.at("a") | flags["a"]
+find(name) | flags.find("b") | flags.get("b")
+size() | flags.size() | len(flags)
+clear() | flags.clear() | flags.clear()
+""",
+    "RuntimeOptions": """
+RuntimeOptions(options) | RuntimeOptions({"target.hostSyncTimeout": "3"}) | {"target.hostSyncTimeout": "3"}
+""",
+    "Device": """
+getId() | device.getId()
+getTarget() | device.getTarget() | graph.target
+attach() | device.attach()
+isAttached() | device.isAttached()
+detach() | (device.detach(), device.isAttached())[1] | False
+supportsRemoteBuffers() | device.supportsRemoteBuffers()
+hasGateway() | device.hasGateway() | False
+getAttributes() | device.getAttributes()
+getDriverIDs() | device.getDriverIDs()
+createVirtualDevice(tilesPerIPU) | device.createVirtualDevice(2).getTarget() | Target(tiles=2)
+createCPUDevice(numIPUs) | Device.createCPUDevice(1).getTarget().getTargetType() | TargetType.CPU
+createSimulatorDevice(target, options) | Device.createSimulatorDevice(target, {}).getTarget() | target
+""",
+    "DeviceManager": """
+createDeviceManager() | type(DeviceManager.createDeviceManager()) | DeviceManager
+getNumDevices() | DeviceManager().getNumDevices()
+getDevices() | [d.getTarget().ipus for d in DeviceManager().getDevices()] | [1, 2, 4, 8, 16, 32, 64]
+getDevices(type, numIPUs, options) | DeviceManager().getDevices(TargetType.IPU, 2, {})[0].getTarget() | Target(ipus=2)
+getDevice(id, options) | DeviceManager().getDevice(1, {}).getTarget() | Target(ipus=2)
+getChildDeviceIds(parent, numChildIPUs) | DeviceManager().getChildDeviceIds(2, 1) | [0]
+""",
+    "IPUModel": """
+IPUModel(version) | IPUModel("ipu21").createDevice().getTarget() | Target(architecture="bow")
+createDevice(options, accurateHalf, deviceManagerId) | IPUModel().createDevice({}, True, 3).getTarget() | Target()
+""",
+    "Executable": """
+serialize(stream) | Executable.deserialize(saved_executable).programs.keys() | engine.executable.programs.keys()
+deserialize(stream) | list(Executable.deserialize(saved_executable).programs) | ["0", "1", "2"]
+""",
+    "": """
+compileGraph(graph, programs, options, progress) | compileGraph(graph, Copy(x, y), no_cycles, lambda done, total: None) | compile_graph(graph, Copy(x, y), options=no_cycles)
+concat(tensors, dim) | concat([x, x], 1) | x.broadcast(2, 1)
+concat(first, second, dim) | concat(x, x, 1) | x.broadcast(2, 1)
+append(tensor, element, dim) | append(x, x[0], 0) | concat([x, x[:1]])
+cycleCount(graph, sequence, tile, syncType) | pl.cycleCount(graph, sequence, 0, SyncType.INTERNAL) | pl.cycle_count(graph, sequence, 0, SyncType.INTERNAL)
+cycleStamp(graph, sequence, tile, syncType) | pl.cycleStamp(graph, sequence, 0, SyncType.INTERNAL) | pl.cycle_stamp(graph, sequence, 0, SyncType.INTERNAL)
+setFloatingPointBehaviour(graph, sequence, behaviour) | pl.setFloatingPointBehaviour(graph, sequence, FloatingPointBehaviour()) | pl.set_floating_point_behaviour(graph, sequence, FloatingPointBehaviour())
+setStochasticRounding(graph, sequence, enable) | pl.setStochasticRounding(graph, sequence, True) | pl.set_stochastic_rounding(graph, sequence, True)
+getAndModifyFloatingPointBehaviour(graph, sequence, clear, set) | pl.getAndModifyFloatingPointBehaviour(graph, sequence, FloatingPointBehaviour(), FloatingPointBehaviour()) | pl.get_and_modify_floating_point_behaviour(graph, sequence, FloatingPointBehaviour(), FloatingPointBehaviour())
+dumpProgram(graph, program, stream) | pl.dumpProgram(graph, Copy(x, y), out) | pl.dump_program(graph, Copy(x, y), out)
+versionString() | pl.versionString() | pl.__version__
+readJSON(text, flags) | (pl.readJSON('{"b": "2"}', flags), dict(flags))[1] | {"a": "1", "b": "2"}
+readJSONFromEnv(variable, flags) | (pl.readJSONFromEnv("NOT_SET_AT_ALL", flags), dict(flags))[1] | {"a": "1"}
+copyFloatToDeviceHalf(target, source, destination, n) | (pl.copyFloatToDeviceHalf(target, floats, halves, 2), halves.tolist())[1] | floats.astype(np.float16).tolist()
+copyDeviceHalfToFloat(target, source, destination, n) | (pl.copyDeviceHalfToFloat(target, halves, floats, 2), floats.tolist())[1] | [0.0, 0.0]
+copyDoubleToDeviceHalf(target, source, destination, n) | (pl.copyDoubleToDeviceHalf(target, doubles, halves, 2), halves.tolist())[1] | doubles.astype(np.float16).tolist()
+copyDeviceHalfToDouble(target, source, destination, n) | (pl.copyDeviceHalfToDouble(target, halves, doubles, 2), doubles.tolist())[1] | [0.0, 0.0]
+""",
+}
+
+ROWS = [
+    *_rows("Tensor", TENSOR),
+    *_rows("Graph", GRAPH),
+    *_rows("Program", PROGRAMS),
+    *_rows("Engine", ENGINE),
+    *_rows("Target", TARGET),
+    *(row for owner, text in OTHERS.items() for row in _rows(owner, text)),
+]
+"""All signatures."""

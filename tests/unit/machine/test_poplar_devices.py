@@ -1,0 +1,156 @@
+"""Poplar's devices, options and queries of a target: what they refuse, and what follows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poplite as pl
+
+
+def test_numbers_of_a_model_become_those_of_the_target() -> None:
+    model = pl.IPUModel("ipu1")
+    model.numIPUs, model.tilesPerIPU, model.numWorkerContexts = 2, 8, 4
+    model.memoryBytesPerTile, model.tileClockFrequency = 1024, 1e9
+    model.minIPUSyncDelay = 7
+    model.relativeSyncDelay = pl.RelativeSyncDelayType.NO_DELAY
+    target = model.createDevice().getTarget()
+    assert (target.tiles, target.ipus, target.workers) == (16, 2, 4)
+    assert (target.tile_memory_bytes, target.clock_hz) == (1024, 1e9)
+    assert target.architecture == "gc2"
+    assert (target.getMinIPUSyncDelay(), target.getMaxIPUSyncDelay()) == (7, 0)
+
+
+def test_a_model_refuses_other_numbers_and_another_version() -> None:
+    model = pl.IPUModel()
+    with pytest.raises(pl.InvalidMachineModel, match="no number 'tilesPerIpu'"):
+        model.tilesPerIpu = 3
+    model.IPUVersion = "ipu1"
+    with pytest.raises(pl.InvalidMachineModel, match="made as 'ipu2'"):
+        model.createDevice()
+    with pytest.raises(pl.InvalidMachineModel, match="'ipu9' is not known"):
+        pl.IPUModel("ipu9")
+
+
+def test_every_version_of_the_model_is_the_architecture_itself() -> None:
+    for version, architecture in (("ipu1", "gc2"), ("ipu2", "gc200"), ("ipu21", "bow")):
+        target = pl.IPUModel(version).createDevice().getTarget()
+        assert target == pl.Target(architecture=architecture)  # type: ignore[arg-type]
+        assert target.getTargetArchString() == version
+
+
+def test_devices_that_are_not_there() -> None:
+    manager = pl.DeviceManager.createDeviceManager()
+    with pytest.raises(pl.UnknownName, match=r"no device 7(?s:.*)devices are 0 to 6"):
+        manager.getDevice(7)
+    assert manager.getDevices(pl.TargetType.IPU, 3)[0].getTarget().ipus == 3
+    with pytest.raises(pl.InvalidMachineModel, match="has 1 of 1,472"):
+        manager.getDevice(0).createVirtualDevice(2000)
+
+
+def test_a_cpu_target_runs_any_program_on_one_tile() -> None:
+    target = pl.Target.createCPUTarget()
+    assert target.getTargetType() is pl.TargetType.CPU
+    assert target.getTargetArchString() == "cpu"
+    graph = pl.Graph(target)
+    x = graph.add_variable(pl.FLOAT, (1 << 20,), "x", mapping="linear", initial_value=1)
+    y = graph.add_variable(pl.FLOAT, (1 << 20,), "y", mapping="linear")
+    engine = pl.Engine(graph, pl.Copy(x, y))
+    engine.run()
+    assert engine.read(y).sum() == 1 << 20
+
+
+def test_a_program_is_loaded_on_a_device_of_its_machine() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    x = graph.add_variable(pl.INT, (4,), "x", mapping=0, initial_value=3)
+    engine = pl.Engine(graph, pl.WriteUndef(x))
+    device = pl.Device(pl.Target(tiles=4))
+    with pytest.raises(pl.InvalidMachineModel, match="is not attached"):
+        engine.load(device)
+    device.attach()
+    engine.write(x, 5)
+    engine.load(device)
+    assert engine.read(x).tolist() == [3, 3, 3, 3]
+    with pytest.raises(pl.InvalidMachineModel, match=r"compiled for <Target 4 tiles"):
+        engine.load(pl.Device(pl.Target(tiles=8)))
+    with pytest.raises(pl.InvalidMachineModel, match="4 is no device"):
+        engine.load(4)  # type: ignore[arg-type]
+
+
+def test_a_replicated_program_is_loaded_on_the_whole_machine() -> None:
+    device = pl.Device(pl.Target(tiles=8, ipus=2))
+    device.attach()
+    graph = pl.Graph(device, 2)
+    x = graph.add_variable(pl.INT, (4,), "x", mapping=0)
+    pl.Engine(graph, pl.WriteUndef(x)).load(device)
+
+
+def test_options_read_from_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    flags = pl.OptionFlags()
+    monkeypatch.setenv("SOME_OPTIONS", '{"debug.instrument": false}')
+    pl.read_json_from_env("SOME_OPTIONS", flags)
+    assert flags.at("debug.instrument") is False
+    with pytest.raises(pl.InvalidOption, match=r"'debug.instrumen' is not set.*debug.instrument"):
+        flags.at("debug.instrumen")
+    with pytest.raises(pl.ParseError, match="is no JSON object"):
+        pl.read_json("[1]", flags)
+    monkeypatch.setenv("SOME_OPTIONS", "{")
+    with pytest.raises(pl.ParseError, match="environment variable SOME_OPTIONS"):
+        pl.read_json_from_env("SOME_OPTIONS", flags)
+
+
+def test_options_of_a_run_are_those_of_poplar() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    x = graph.add_variable(pl.INT, (4,), "x", mapping=0)
+    engine = pl.Engine(graph, pl.WriteUndef(x))
+    engine.run(0, "name", pl.RuntimeOptions({"target.hostSyncTimeout": "300"}))
+    with pytest.raises(pl.InvalidOption, match=r"did you mean 'target.hostSyncTimeout'"):
+        engine.run(0, "name", {"target.hostSyncTimeou": "300"})
+    with pytest.raises(pl.InvalidOption, match="runtime options are 3"):
+        engine.run(0, "name", 3)  # type: ignore[arg-type]
+
+
+def test_arrays_of_another_size_or_type_are_not_filled() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    x = graph.add_variable(pl.INT, (2, 2), "x", mapping=0, initial_value=[[1, 2], [3, 4]])
+    graph.create_host_read("x", x)
+    engine = pl.Engine(graph, pl.WriteUndef(x))
+    flat = np.zeros(4, np.int32)
+    assert engine.readTensor("x", flat) is flat
+    assert flat.tolist() == [1, 2, 3, 4]
+    for wrong in (np.zeros(3, np.int32), np.zeros(4, np.int64)):
+        with pytest.raises(pl.TensorCreationError, match="4 of int32 are read"):
+            engine.readTensor("x", wrong)
+    flat.flags.writeable = False
+    with pytest.raises(pl.TensorCreationError, match="read-only"):
+        engine.readTensor("x", flat)
+
+
+@pytest.mark.parametrize("scale", [-32, -3, 0, 31])
+@pytest.mark.parametrize("format", list(pl.QuarterFormat))
+def test_codes_of_quarter_are_the_nearest(format: pl.QuarterFormat, scale: int) -> None:
+    metadata = pl.QuarterMetadata(format, scale)
+    codes = np.delete(np.arange(256, dtype=np.uint8), 0x80)
+    values = pl.convert_from_quarter(codes, metadata)
+    assert pl.convert_to_quarter(values, metadata).tolist() == codes.tolist()
+    beyond = np.float32(values.max()) * np.float32(4)
+    assert np.isnan(pl.convert_from_quarter(pl.convert_to_quarter(beyond, metadata), metadata))
+    most = pl.convert_to_quarter(beyond, metadata, saturate=True)
+    assert pl.convert_from_quarter(most, metadata) == values.max() == metadata.largest
+
+
+@pytest.mark.parametrize("greatest", [1e-6, 0.3, 240.0, 241.0, 5e9])
+def test_metadata_for_values_hold_them_and_no_less_would(greatest: float) -> None:
+    metadata = pl.quarter_metadata_for([0.0, -greatest, np.inf, np.nan])
+    assert greatest <= metadata.largest
+    assert greatest > pl.QuarterMetadata("F143", metadata.scale - 1).largest
+
+
+def test_halves_on_their_way_refuse_short_arrays_and_other_types() -> None:
+    target, floats = pl.Target(), np.ones(3, np.float32)
+    with pytest.raises(pl.TensorCreationError, match=r"3 elements(?s:.*)destination 2"):
+        pl.copy_float_to_device_half(target, floats, np.zeros(2, np.uint16))
+    with pytest.raises(pl.TensorCreationError, match="destination is of float32"):
+        pl.copy_float_to_device_half(target, floats, floats)
+    with pytest.raises(pl.TensorCreationError, match="source is of float32"):
+        pl.copy_device_half_to_float(target, floats, floats)

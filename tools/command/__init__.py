@@ -1,0 +1,5 @@
+"""`poplite`: exports graphs for real IPUs, tests an SDK, and draws pictures."""
+
+from poplite.tools.command.main import main
+
+__all__ = ["main"]

@@ -1,0 +1,39 @@
+"""`poplite export`: a graph and its programs as C++ and tables, for a machine with Poplar's SDK."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from poplite.tools.viz.flags import Commands, add_target, set_run
+
+
+def add(commands: Commands) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "export",
+        help="C++ and tables of a graph and its programs, for a machine with Poplar's SDK",
+        description="Write codelets, host program, tables, a CMake file, a README and a client in "
+        "Python to a folder. Needs no compiler. An unchanged graph gives equal bytes.",
+    )
+    add_target(parser)
+    parser.add_argument("folder", metavar="FOLDER", help="where to write; made if it is not there")
+    parser.add_argument("-q", "--quiet", action="store_true", help="do not say what was written")
+    set_run(parser, _run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from poplite.errors import ControlProgramError
+    from poplite.ipu.export_files import export
+    from poplite.tools.viz.load_target import load_programs
+
+    graph, programs = load_programs(arguments.target, arguments.given)
+    if not programs:
+        raise ControlProgramError(
+            f"{arguments.target!r} returned a Graph alone, and nothing to run",
+            fix="return graph, program",
+        )
+    folder = export(graph, programs, arguments.folder)
+    if not arguments.quiet:
+        print(f"wrote {folder}: read its README.md", file=sys.stderr)
+    return 0

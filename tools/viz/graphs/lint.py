@@ -1,0 +1,37 @@
+"""`poplite-viz lint`: what a tile would emulate, copy first, or get wrong."""
+
+from __future__ import annotations
+
+import argparse
+
+from poplite.tools.viz.flags import Commands, add_picture, set_run
+
+
+def add(commands: Commands) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "lint",
+        help="what a real tile would emulate, copy first, or get wrong",
+        description="Go through the vertices of a graph, and say with lines and remedies what a "
+        "real tile would emulate, copy first, or get wrong.",
+    )
+    add_picture(parser, formats=("txt", "json"))
+    set_run(parser, _run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from poplite.tools.viz.flags import drawn_width, fitted
+    from poplite.tools.viz.load_target import load_target
+    from poplite.tools.viz.output import Destination
+
+    out = Destination.of(arguments)
+    graph, _ = load_target(arguments.target, arguments.given)
+    from poplite.ipu.findings import findings_json, findings_text
+    from poplite.ipu.lint import lint
+
+    found = lint(graph)
+    if out.format == "json":
+        out.write(findings_json(found))
+    else:
+        out.write(fitted(findings_text(found), drawn_width(arguments)))
+    return 0
