@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from poplite.compile.checks import check_program
 from poplite.compile.compiler import Programs, named_programs
 from poplite.errors import FileLoadError
 from poplite.files import replacing
-from poplite.graph.compute_sets.edge_table import edge_table
+from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
 from poplite.ipu.tables import Place, Tables, tables_of
 
@@ -48,7 +47,7 @@ def export(graph: Graph, programs: Programs, folder: str | os.PathLike[str]) -> 
     ...     print(*sorted(file.name for file in made.iterdir()))
     CMakeLists.txt README.md client.py codelets.cpp host.cpp places.json tables.bin
     """
-    edges_of, named = cache(edge_table), named_programs(programs)
+    edges_of, named = EdgeTables(graph.space), named_programs(programs)
     check_program(graph.top_level_graph, named, edges_of)
     tables = tables_of(graph, named, edges_of)
     target = Path(folder)

@@ -9,10 +9,10 @@
         check_tensor(reversed_twice, t.addresses)
 
 `vertices` runs one vertex in both forms on elements laid out in drawn ways (`regions`),
-`faster_forms` a faster form beside `compute`; `plugin` has fixtures for pytest. `addressed` pairs
-a tensor with the addresses of its elements, `draw` makes random ones from a seed, `check` asks
-everything, `strategies` are for Hypothesis, which only they need, and `python -m
-poplite.testing.fuzz` checks as many tensors as there is time for.
+`faster_forms` a faster form beside `compute`, and `native_codelets` its C++; `plugin` has fixtures
+for pytest. `addressed` pairs a tensor with the addresses of its elements, `draw` makes random ones
+from a seed, `check` asks everything, `strategies` are for Hypothesis, which only they need, and
+`python -m poplite.testing.fuzz` checks as many tensors as there is time for.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         tiles_of as tiles_of,
     )
     from poplite.testing.faster_forms import check_faster as check_faster
+    from poplite.testing.native_codelets import check_codelet as check_codelet
     from poplite.testing.random_tensors import (
         random_mapping as random_mapping,
         random_shape as random_shape,
@@ -53,6 +54,7 @@ _HOMES = {
     "addressed": "AddressedTensor appended concatenated variables",
     "check": "check_intersection check_sorted_regions check_tensor check_tile_mapping tiles_of",
     "faster_forms": "check_faster",
+    "native_codelets": "check_codelet",
     "random_tensors": "random_mapping random_shape random_step random_tensor random_variables",
     "strategies": "graphs_with_variables tensors tile_mappings",
     "vertices": "assert_vertex",

@@ -7,61 +7,37 @@ check_faster(Shift, values={"places": range(8)})             values that make se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from poplite.errors import PopliteError, TensorIndexError, VertexCompileError
+from poplite.errors import PopliteError, TensorIndexError
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.program import Execute
 from poplite.simulator.engine import Engine
 from poplite.simulator.run.faster_forms import differing
+from poplite.testing.drawn_fields import (
+    DrawnFields,
+    Rows,
+    Shapes,
+    classes_of,
+    drawn_fields,
+    fields_text,
+    parts_of,
+)
 from poplite.text import amount
-from poplite.types import BOOL, HALF, QUARTER, UNSIGNED_CHAR, ElementType, QuarterMetadata
+from poplite.types import BOOL, QUARTER, UNSIGNED_CHAR, QuarterMetadata
 from poplite.vertex.compute import FasterForm, check, faster_form
 from poplite.vertex.fields import Field, definition_error
-from poplite.vertex.templates import allowed_elements
-from poplite.vertex.vertex import MultiVertex, Vertex
-
-Array = npt.NDArray[Any]
-Rows = list[Array]
-"""The elements of a field, one array for each of its edges."""
-
-Shapes = Callable[[int], Mapping[str, int | tuple[int, ...]]]
-"""What fits a size: lengths of vectors, and rows and columns of lists, by field."""
-
-SIZES = (0, 1, 2, 3, 7, 8, 9, 31, 32, 33, 63, 64, 65)
-"""Elements of vectors: nothing, and what is just below and above the lanes of machines."""
+from poplite.vertex.vertex import Vertex
 
 METADATA = QuarterMetadata("F143", scale=1)
 """Of all QUARTER fields."""
 
 RESULT = "what is returned"
-
-MOST_SHOWN = 70
-"""Elements of a field that a message shows, before it leaves some out."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Fields:
-    """What one vertex is connected to: edges, by name, and values of State."""
-
-    cls: type[Vertex]
-    edges: Mapping[str, Rows]
-    state: Mapping[str, Any]
-
-    @property
-    def size(self) -> int:
-        """All elements."""
-        lists = (value for value in self.state.values() if isinstance(value, list))
-        rows = (row for rows in self.edges.values() for row in rows)
-        return sum(map(len, lists)) + sum(map(len, rows))
 
 
 def check_faster(
@@ -108,131 +84,14 @@ def check_faster(
     >>> check_faster(Last)
     """
     __tracebackhide__ = True
-    for cls in _classes(vertex):
+    for cls in classes_of(vertex):
         form = faster_form(cls)
         if form is None:
             fix = 'mark a method of it with @pl.faster(bits="equal")'
             raise definition_error(cls, "it has no faster form", fix)
         rng = np.random.default_rng(seed)
-        drawn = [_drawn(cls, rng, shapes, values or {}) for _ in range(examples)]
-        drawn.sort(key=lambda each: each.size)
+        drawn = drawn_fields(cls, rng, shapes, values or {}, examples)
         _compare(form, cls, drawn, f"of {examples} vertices, seed {seed}")
-
-
-def _classes(vertex: type[Vertex]) -> list[type[Vertex]]:
-    """Return a class, or those that a template can be made to."""
-    if not vertex.type_variables:
-        return [vertex]
-    found: list[type[Vertex]] = []
-    template: Any = vertex
-    refused: VertexCompileError | None = None
-    for elements in product(*map(allowed_elements, vertex.type_variables)):
-        try:
-            cls = template[elements]
-            check(cls)
-            found.append(cls)
-        except VertexCompileError as error:  # compute has no meaning for these
-            refused = error
-    if not found and refused is not None:
-        raise refused
-    return found
-
-
-# -- fields ----------------------------------------------------------------------------------
-
-
-def _drawn(
-    cls: type[Vertex],
-    rng: np.random.Generator,
-    shapes: Shapes | None,
-    values: Mapping[str, Sequence[Any]],
-) -> _Fields:
-    size = int(rng.choice(SIZES))
-    others = [size, size, int(rng.choice(SIZES)), *rng.integers(0, 6, 2).tolist()]
-    fitting = shapes(size) if shapes is not None else {}
-    is_even = rng.random() < 0.7
-    special = float(rng.choice([0.0, 0.05, 1.0]))
-    edges: dict[str, Rows] = {}
-    state: dict[str, Any] = {}
-    for name, field in cls.fields.items():
-        if field.is_implicit or (name == "num_workers" and issubclass(cls, MultiVertex)):
-            continue
-        shape = fitting.get(name)
-        lengths = _lengths(field, rng, shape, others, is_even=is_even)
-        rows = [_elements(field, length, rng, special, values.get(name)) for length in lengths]
-        if field.is_edge:
-            edges[name] = rows
-        else:
-            state[name] = rows[0].tolist() if field.depth else rows[0].tolist()[0]
-    return _Fields(cls, edges, state)
-
-
-def _lengths(
-    field: Field,
-    rng: np.random.Generator,
-    shape: int | tuple[int, ...] | None,
-    sizes: Sequence[int],
-    *,
-    is_even: bool,
-) -> list[int]:
-    """Return the elements of each edge of a field; `is_even` fields are of one size."""
-    if field.depth == 0:
-        return [1]
-    if shape is not None:
-        *rows, length = (shape,) if isinstance(shape, int) else shape
-        return [length] * (rows[0] if rows else 1)
-    length = sizes[0] if is_even else int(rng.choice(sizes))
-    if field.depth == 1:
-        return [length]
-    rows = [sizes[0] if is_even else int(rng.choice(sizes))]
-    is_ragged = not is_even and rng.random() < 0.3
-    return [int(rng.choice(sizes)) if is_ragged else length for _ in range(rows[0])]
-
-
-def _elements(
-    field: Field,
-    length: int,
-    rng: np.random.Generator,
-    special: float,
-    values: Sequence[Any] | None,
-) -> Array:
-    """Return elements of a field, of which a share is `special`."""
-    dtype = field.element.dtype
-    if values is not None:
-        return np.asarray([values[k] for k in rng.integers(0, len(values), length)], dtype)
-    if field.role == "state" and dtype.kind in "iu":
-        return rng.integers(0, 10, length).astype(dtype)
-    usual = _usual(field.element, length, rng)
-    return np.where(
-        rng.random(length) < special, rng.choice(_special(field.element), length), usual
-    )
-
-
-def _usual(element: type[ElementType[Any]], length: int, rng: np.random.Generator) -> Array:
-    dtype = element.dtype
-    if dtype.kind == "b":
-        return rng.random(length) < 0.5
-    if dtype.kind == "f":
-        powers = rng.integers(-2, 3, length) if element is HALF else rng.integers(-5, 6, length)
-        return (rng.standard_normal(length) * 10.0**powers).astype(dtype)
-    if element is QUARTER or rng.random() < 0.5:
-        return rng.integers(0, 256, length * dtype.itemsize, np.uint8).view(dtype)
-    return rng.integers(0, 100, length).astype(dtype)
-
-
-def _special(element: type[ElementType[Any]]) -> Array:
-    dtype = element.dtype
-    if dtype.kind == "b":
-        return np.array([False, True])
-    if dtype.kind == "f":
-        limits: Any = np.finfo(dtype)
-        small = [limits.smallest_subnormal, limits.smallest_normal]
-        positive = np.array([0.0, *small, 1.0, limits.max, np.inf, np.nan], dtype)
-        return np.concatenate([positive, -positive])
-    if element is QUARTER:
-        return np.array([0, 1, 0x7F, 0x80, 0x81, 0xFF], dtype)
-    ends: Any = np.iinfo(dtype.name)
-    return np.array([ends.min, ends.min + 1, 0, 1, ends.max - 1, ends.max], dtype)
 
 
 # -- both forms ------------------------------------------------------------------------------
@@ -241,7 +100,7 @@ def _special(element: type[ElementType[Any]]) -> Array:
 class _Vertices:
     """Vertices of one class, each in a compute set and a program of its own."""
 
-    def __init__(self, cls: type[Vertex], drawn: Sequence[_Fields]) -> None:
+    def __init__(self, cls: type[Vertex], drawn: Sequence[DrawnFields]) -> None:
         self._cls = cls
         self._graph = Graph(Target(tiles=1))
         self._written: list[dict[str, Sequence[Tensor]]] = []
@@ -249,7 +108,7 @@ class _Vertices:
         for number, fields in enumerate(drawn):
             self._add(number, fields)
 
-    def _add(self, number: int, fields: _Fields) -> None:
+    def _add(self, number: int, fields: DrawnFields) -> None:
         compute_set = self._graph.add_compute_set(f"vertex {number}")
         declared, written, connected = self._cls.fields, {}, {}
         for name, rows in fields.edges.items():
@@ -308,7 +167,7 @@ def _codes(tensor: Tensor) -> Tensor:
     return tensor.reinterpret(UNSIGNED_CHAR) if tensor.element_type is QUARTER else tensor
 
 
-def _compare(form: FasterForm, cls: type[Vertex], drawn: Sequence[_Fields], which: str) -> None:
+def _compare(form: FasterForm, cls: type[Vertex], drawn: Sequence[DrawnFields], which: str) -> None:
     __tracebackhide__ = True
     compared, found = _first_difference(form, cls, drawn)
     if not compared and found is None:
@@ -322,16 +181,16 @@ def _compare(form: FasterForm, cls: type[Vertex], drawn: Sequence[_Fields], whic
     smallest = found
     while found is not None:
         smallest = found
-        parts = (each for each in _parts_of(smallest[0]) if each.size < smallest[0].size)
+        parts = (each for each in parts_of(smallest[0]) if each.size < smallest[0].size)
         smaller = sorted(parts, key=lambda each: each.size)
         _, found = _first_difference(form, cls, smaller)
     fields, why = smallest
-    raise AssertionError(f"{form} is not {cls.__name__}.compute: {why}\n{_shown(fields)}")
+    raise AssertionError(f"{form} is not {cls.__name__}.compute: {why}\n{fields_text(fields)}")
 
 
 def _first_difference(
-    form: FasterForm, cls: type[Vertex], drawn: Sequence[_Fields]
-) -> tuple[int, tuple[_Fields, str] | None]:
+    form: FasterForm, cls: type[Vertex], drawn: Sequence[DrawnFields]
+) -> tuple[int, tuple[DrawnFields, str] | None]:
     """Return how many vertices did not differ, and the fields and difference of the first that did.
 
     Those that index outside of their fields by their definition do not count.
@@ -349,29 +208,6 @@ def _first_difference(
             return compared, (fields, why)
         compared += 1
     return compared, None
-
-
-def _parts_of(fields: _Fields) -> Iterator[_Fields]:
-    """Yield fields with fewer elements, the same ones of all vectors of a length."""
-    declared, rows_of = fields.cls.fields, list(fields.edges.values())
-    sizes = {len(row) for rows in rows_of for row in rows} | {len(rows) for rows in rows_of}
-    for size in sorted(sizes - {0}):
-        ends = [(0, size // 2), (size // 2, size), *((k, k + 1) for k in range(size))]
-        for begin, end in dict.fromkeys(each for each in ends if each != (0, size)) or [(0, 0)]:
-            kept = slice(begin, end)
-            edges = {name: _part(rows, kept, size) for name, rows in fields.edges.items()}
-            edges |= {name: fields.edges[name] for name in edges if not declared[name].depth}
-            lists = (name for name in edges if declared[name].depth == 2)
-            edges |= {name: edges[name][kept] for name in lists if len(edges[name]) == size}
-            state = {
-                name: value[kept] if isinstance(value, list) and len(value) == size else value
-                for name, value in fields.state.items()
-            }
-            yield _Fields(fields.cls, edges, state)
-
-
-def _part(rows: Rows, kept: slice, size: int) -> Rows:
-    return [row[kept] if len(row) == size else row for row in rows]
 
 
 def _difference(
@@ -398,13 +234,3 @@ def _difference(
                 more = f" ({amount(len(wrong), 'element')} of {len(want):,})" if index else ""
                 return f"'{field}'{index} is {want[at]!s} by compute, and {got[at]!s}{more}"
     return ""
-
-
-def _shown(fields: _Fields) -> str:
-    lines = [f"  {name} = {value!r}" for name, value in fields.state.items()]
-    for name, rows in fields.edges.items():
-        for number, row in enumerate(rows):
-            at = f"{name}[{number}]" if len(rows) > 1 else name
-            text = np.array2string(row, threshold=MOST_SHOWN, separator=", ", max_line_width=100)
-            lines.append(f"  {at} = {text}".replace("\n", "\n    "))
-    return "\n".join(lines)

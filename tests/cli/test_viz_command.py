@@ -368,7 +368,7 @@ def test_help_shows_commands_that_run(
     monkeypatch.setattr(sys, "path", list(sys.path))
     shown = [shlex.split(line) for line in re.findall(r"^  poplite-viz (.*?)  ", EPILOG, re.M)]
     commands = {"summary", "tiles", "tensor", "program", "graph", "report", "steps"}
-    commands |= {"memory", "tile", "liveness", "diff", "regions"}
+    commands |= {"memory", "tile", "liveness", "diff", "regions", "lint"}
     assert {words[0] for words in shown} == commands
     monkeypatch.setattr("webbrowser.open", lambda url: True)
     for name in ("run.json", "base.json"):

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from helpers.codelets import EXACT, STAND_IN, WARNINGS, compiler
+from helpers.codelets import EXACT, NATIVE, STAND_IN, WARNINGS, compiler
 from poplite.ipu.tables import Place, Tables
 
 FLAGS = ("-std=c++17", "-O1", *WARNINGS, "-Wno-init-list-lifetime")
@@ -41,20 +41,22 @@ def host_text() -> str:
 
 def stand_in_sdk(cache: Path) -> Path:
     """Return the root of an SDK that is the stand-in; built where it is not there yet."""
-    sources = sorted(each for each in STAND_IN.rglob("*") if each.is_file())
+    folders = (STAND_IN, NATIVE)
+    sources = [each for own in folders for each in sorted(own.rglob("*")) if each.is_file()]
     key = _key(each.read_text(encoding="utf-8") for each in sources)
     root = cache / f"stand_in_{key}"
     if not root.exists():
         made = cache / f"stand_in_{key}_{os.getpid()}"
         for folder in ("bin", "lib"):
             (made / folder).mkdir(parents=True, exist_ok=True)
-        shutil.copytree(STAND_IN, made / "include")
+        for own in folders:
+            shutil.copytree(own, made / "include", dirs_exist_ok=True)
         (made / "bin" / "popc").symlink_to("../include/popc")
         models = sorted(each.name for each in (STAND_IN / "model").glob("*.cpp"))
         whole = made / "include" / "model" / "whole.cpp"  # one unit reads the headers once
         whole.write_text("".join(f'#include "{name}"\n' for name in models), encoding="utf-8")
         library = made / "lib" / "libpoplar.so"
-        shared = ["-shared", "-fPIC", "-I", str(STAND_IN), whole, "-o", library, "-ldl"]
+        shared = ["-shared", "-fPIC", "-I", made / "include", whole, "-o", library, "-ldl"]
         _run([compiler(), *FLAGS, *shared])
         _put(made, root)
     return root

@@ -129,7 +129,6 @@ LOADED_BY_NAME = {
     "ipu.building.host_text": "the folder of the host program",
     "ipu.export_files": "the folder of texts of an export",
     "ipu.codelets.file_text": "the folder of texts in C++",
-    "ipu.export_files": "the folder of the host program",
     "jit.native": "what compiles a kernel, in any process",
     "simulator.codegen.driver": "what compiles a driver, in any process",
     "simulator.compiled_parts": "where the engine's own kernels are",
@@ -137,6 +136,7 @@ LOADED_BY_NAME = {
     "simulator.pricing.native_slots": "what compiles the slots of a class, in any process",
     "report": "names that the package hands out",
     "testing": "names that the package hands out",
+    "testing.native_codelets": "the folder of headers in C++",
     "viz.draw.html": "the folder of style sheets",
 }
 """Modules that load others by a name that is no import statement, and which."""

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from poplite.compile.options import EngineOptions
-from poplite.errors import InvalidOption
+from poplite.errors import Absent, InvalidOption
 from poplite.ipu.building.sdk import Sdk, Toolchain, find_sdk
 from poplite.ipu.device.loaded import OnDevice
+from poplite.machine.device import Device as PoplarDevice
+from poplite.machine.target import Target
 from poplite.simulator.device import Setup
 from poplite.simulator.engine_arguments import Source
 from poplite.source import here
@@ -22,7 +24,7 @@ ARCHITECTURES = {"hardware": "ipu2", "model": "cpu"}
 """What codelets are compiled for: the IPU Model runs them on the host."""
 
 
-class Device:
+class Device(PoplarDevice):
     """An IPU that engines run on, where Poplar's SDK is installed.
 
     Each engine has a process of its own, which drives the device; it ends with the engine. What a
@@ -61,6 +63,8 @@ class Device:
                 fix="leave kind out for hardware",
             )
         self.kind, self.arch = kind, arch or ARCHITECTURES[kind]
+        is_bow = kind == "hardware" and self.arch == "ipu21"
+        super().__init__(Target(architecture="bow" if is_bow else "gc200"))
         if isinstance(sdk, str | os.PathLike):
             self._toolchain: Toolchain = Sdk.at(Path(sdk))
         else:
@@ -86,6 +90,10 @@ class Device:
     def load(self, source: Source, setup: Setup) -> OnDevice:
         """Make programs ready to run."""
         return OnDevice(source, setup, self._toolchain, self.kind, self.arch)
+
+    createVirtualDevice = Absent(
+        "the first tiles of a device are those of a graph with fewer", "pl.Target(tiles=16)"
+    )
 
     def __repr__(self) -> str:
         return f"<Device {self.kind}, {self.arch}>"

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from poplite.compile.checks import EdgesOf
 from poplite.compile.compiler import Programs, named_programs
 from poplite.compile.program_parts import parts_of
 from poplite.files import replacing
-from poplite.graph.compute_sets.edge_table import edge_table
+from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
 from poplite.ipu.codelets.file_text import CodeletFile, codelet_file
 from poplite.ipu.tables.columns import ALIGNMENT, file_of
@@ -64,7 +62,7 @@ class Tables:
             file.write(self.data)
 
 
-def tables_of(graph: Graph, programs: Programs, edges_of: EdgesOf | None = None) -> Tables:
+def tables_of(graph: Graph, programs: Programs, edges_of: EdgeTables | None = None) -> Tables:
     """Return a graph and its programs as tables.
 
     The programs were checked before, as `compile_graph` does.
@@ -88,7 +86,7 @@ def tables_of(graph: Graph, programs: Programs, edges_of: EdgesOf | None = None)
     graph = graph.top_level_graph
     named = named_programs(programs)
     check_exported(graph, named)
-    edges_of = edges_of or cache(edge_table)
+    edges_of = edges_of or EdgeTables(graph.space)
     compute_sets = parts_of(named.values()).compute_sets
     classes = {family.cls: None for each in compute_sets for family in edges_of(each).families}
     codelets = codelet_file(classes)

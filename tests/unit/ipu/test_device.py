@@ -209,3 +209,15 @@ def test_without_an_sdk_the_error_says_what_to_set(monkeypatch: pytest.MonkeyPat
         pl.ipu.Device()
     assert "POPLAR_SDK_ENABLED" in caught.value.fix
     assert "poplite export FILE.py:build FOLDER" in caught.value.fix
+
+
+def test_a_device_is_one_of_poplar() -> None:
+    found = device()
+    assert isinstance(found, pl.Device)
+    assert found.attach()
+    assert found.getTarget() == pl.Target()
+    graph = pl.Graph(found.getTarget())
+    x = graph.add_variable(pl.INT, (2,), "x", mapping=0)
+    engine = pl.Engine(graph, {"nothing": pl.Copy(x[0], x[1])}, device=found)
+    engine.load(found)
+    engine.run()

@@ -10,7 +10,6 @@ import importlib
 import io
 import sys
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,8 @@ import pytest
 import poplite as pl
 from helpers.depth import deep
 from helpers.host_program import stand_in_sdk
+from poplite.ipu.selftest import ROWS
+from poplite.tools.command import main
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
@@ -90,7 +91,7 @@ def test_a_device_gives_what_the_simulator_gives(sdk: Path, kind: Any) -> None:
     engine = pl.Engine(
         program.graph, program.programs, device=pl.ipu.Device(kind, sdk=sdk, arch="ipu2")
     )
-    simulated = pl.Engine(program.graph, program.programs, checks="fast")
+    simulated = pl.Engine(program.graph, program.programs, interpret=True, checks="fast")
     assert program.run(engine) == program.run(simulated)
     engine.load()
     assert (engine.read(program.y) == 0.5).all()
@@ -157,9 +158,22 @@ def test_an_example_passes_its_oracle(
     monkeypatch.setattr(sys, "path", [str(EXAMPLES), *sys.path])
     example = importlib.import_module(name)
     engines: list[pl.Engine] = []
-    engine = partial(pl.Engine, device=pl.ipu.Device(sdk=sdk))
-    monkeypatch.setattr(
-        pl, "Engine", lambda *given, **named: engines.append(engine(*given, **named)) or engines[-1]
-    )
+    real, device = pl.Engine, pl.ipu.Device(sdk=sdk)
+
+    def on_device(*given: Any, **named: Any) -> pl.Engine:
+        engines.append(real(*given, device=device, **named))
+        return engines[-1]
+
+    monkeypatch.setattr(pl, "Engine", on_device)
     assert example.main([]) == 0
     assert engines[0].report().measured
+
+
+def test_selftest_finds_no_difference(
+    sdk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("POPLAR_SDK_ENABLED", str(sdk))
+    assert main(["ipu", "selftest", "--kind", "hardware"]) == 0
+    said = capsys.readouterr().out
+    assert "POPLAR version 0.0.0 (stand-in)" in said
+    assert said.count("| equal |") == len(ROWS) + 1

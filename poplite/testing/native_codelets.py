@@ -1,0 +1,273 @@
+"""Codelets in C++ beside their vertex classes: compiled for this machine, run on drawn fields.
+
+check_codelet(Axpy)                                            any lengths, any values
+check_codelet(Product, lambda n: {"a": (3, n), ...})           lengths that fit each other
+
+The headers in `native` take the place of Poplar's; every index is checked.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.errors import TensorIndexError
+from poplite.ipu.building.built import compile_with
+from poplite.ipu.building.compilers import cpp_compiler
+from poplite.ipu.codelets.class_text import declared_fields
+from poplite.ipu.codelets.file_text import CodeletFile, codelet_file
+from poplite.ipu.codelets.function import member
+from poplite.testing.drawn_fields import (
+    DrawnFields,
+    Shapes,
+    classes_of,
+    drawn_fields,
+    fields_text,
+    parts_of,
+)
+from poplite.vertex.compute import InterpretedSelf, interpreted
+from poplite.vertex.vertex import MultiVertex, Vertex
+
+EXACT = ("-ffp-contract=off",)
+"""Flags with which results have the bits of the simulator."""
+
+Fields = Mapping[str, Any]
+"""What a vertex is connected to: an array for each edge, a list of them for a list, numbers."""
+
+STOPPED = "stopped"
+OUTSIDE = "an index is outside"
+
+
+def check_codelet(
+    vertex: type[Vertex],
+    shapes: Shapes | None = None,
+    *,
+    values: Mapping[str, Sequence[Any]] | None = None,
+    examples: int = 150,
+    seed: int = 0,
+) -> None:
+    """Check that the C++ codelet of a vertex class does what its `compute` does.
+
+    It is compiled by the C++ compiler of this machine, and run on drawn fields beside the
+    interpreted form; see `check_faster` for what is drawn. Most useful for a class with C++ of its
+    own, the text `cpp`. Any NaN is as good as another.
+
+    Args:
+        vertex: the class.
+        shapes: returns for a size the length of each vector, and rows and columns of each list of
+            vectors, by field; by default they are drawn.
+        values: what some fields are drawn from, by name.
+        examples: how many vertices are tried, for each element type.
+        seed: chooses the fields; the same seed gives the same ones.
+
+    Raises:
+        AssertionError: for results that differ in a bit, with the smallest fields that were found;
+            and when `compute` indexes outside of all drawn fields.
+        VertexCompileError: when there is no codelet of the class, or the compiler refuses it.
+        FileLoadError: when there is no C++ compiler.
+
+    >>> import poplite as pl
+    >>> class Double(pl.Vertex):
+    ...     x: pl.InOut[pl.Vector[pl.FLOAT]]
+    ...     cpp = "for (unsigned i = 0; i < x.size(); ++i) x[i] += x[i]; return true;"
+    ...     def compute(self) -> None:
+    ...         for i in range(len(self.x)):
+    ...             self.x[i] *= 2.0
+    >>> check_codelet(Double)
+    """
+    __tracebackhide__ = True
+    classes = classes_of(vertex)
+    with tempfile.TemporaryDirectory(prefix="poplite-") as folder:
+        native = compiled(classes, Path(folder))
+    for cls in classes:
+        rng = np.random.default_rng(seed)
+        drawn = drawn_fields(cls, rng, shapes, values or {}, examples)
+        compared, found = _first_difference(cls, native, drawn)
+        if not compared and found is None:
+            raise AssertionError(
+                f"{cls.__name__}: compute indexes outside of the fields of {examples} vertices, "
+                f"seed {seed}, so nothing was compared\n"
+                f"  try: check_codelet({cls.__name__}, lambda n: {{...}}), the lengths that fit a "
+                "size, or values={...}"
+            )
+        smallest = found
+        while found is not None:
+            smallest = found
+            size = found[0].size
+            parts = (each for each in parts_of(found[0]) if each.size < size)
+            smaller = sorted(parts, key=lambda each: each.size)
+            _, found = _first_difference(cls, native, smaller)
+        if smallest is not None:
+            raise AssertionError(f"{smallest[1]}\n{fields_text(smallest[0])}")
+
+
+def _first_difference(
+    cls: type[Vertex], native: Native, drawn: Sequence[DrawnFields]
+) -> tuple[int, tuple[DrawnFields, str] | None]:
+    """Return how many vertices did not differ, and the fields and difference of the first that did.
+
+    Those that index outside of their fields by their definition do not count.
+    """
+    compared = 0
+    for fields in drawn:
+        why = difference(cls, native, _arrays(cls, fields))
+        if why:
+            return compared, (fields, why)
+        compared += why is not None
+    return compared, None
+
+
+def _arrays(cls: type[Vertex], fields: DrawnFields) -> dict[str, Any]:
+    """Return fields as arrays, as `Native.run` takes them."""
+    made: dict[str, Any] = {}
+    for field in declared_fields(cls):
+        if field.is_edge:
+            rows = fields.edges[field.name]
+            made[field.name] = [*rows] if field.depth == 2 else rows[0]
+        else:
+            value = np.array(fields.state[field.name], field.element.dtype)
+            made[field.name] = value.reshape(-1)
+    return made
+
+
+def compiled(
+    classes: Iterable[type[Vertex]],
+    folder: Path,
+    *,
+    edit: Callable[[str], str] = str,
+    flags: Sequence[str] = EXACT,
+) -> Native:
+    """Compile the codelets of classes; `edit` may change the text before.
+
+    The files are in a folder, which may be deleted when all is loaded.
+    """
+    made = codelet_file(classes)
+    source, library = folder / "codelets.cpp", folder / "codelets.so"
+    stop = "namespace stand_in { [[noreturn]] void stop(); }\n#define PL_STOP() stand_in::stop()\n"
+    source.write_text(stop + edit(made.text) + "\n" + _glue(made))
+    with as_file(files("poplite.testing").joinpath("native")) as headers:
+        command = [*cpp_compiler(), "-std=c++17", "-O0", "-shared", "-fPIC", *flags]
+        compile_with([*command, "-I", headers, source, "-o", library], "codelets")
+    return Native(ctypes.CDLL(str(library)), made.names)
+
+
+def _glue(made: CodeletFile) -> str:
+    lines = ['#include "binding.hpp"', "void stand_in::stop() { throw stand_in::Stopped{}; }"]
+    for cls, name in made.names.items():
+        binds = " ".join(f"b.bind(v.{member(field.name)});" for field in declared_fields(cls))
+        is_multi = issubclass(cls, MultiVertex)
+        run = "for (unsigned w = 0; w < workers; ++w) all = v.compute(w) && all;"
+        run = run if is_multi else "all = v.compute();"
+        lines.append(
+            f'extern "C" int run_{name}(void *const *data, const std::size_t *sizes, '
+            "[[maybe_unused]] unsigned workers) {\n"
+            f"  {name} v; stand_in::Binding b{{data, sizes}}; bool all = true;\n"
+            f"  stand_in::Binding::use(workers); {binds}\n"
+            f"  try {{ {run} }} catch (const stand_in::Stopped &) {{ return 2; }}\n"
+            "  catch (const std::out_of_range &) { return 3; }\n  return all;\n}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+class Native:
+    """Compiled codelets."""
+
+    def __init__(self, library: ctypes.CDLL, names: Mapping[type[Vertex], str]) -> None:
+        self._library, self._names = library, names
+
+    def run(self, cls: type[Vertex], fields: Fields, workers: int = 6) -> bool | str:
+        """Run one vertex in place; return what it returns, or why it stopped."""
+        rows: list[tuple[Any, int]] = []
+        for field in declared_fields(cls):
+            value = fields[field.name]
+            if field.depth == 2:
+                rows.append((None, len(value)))
+            rows += [(each, each.size) for each in (value if field.depth == 2 else [value])]
+        data = (ctypes.c_void_p * len(rows))(
+            *[None if a is None else a.ctypes.data for a, _ in rows]
+        )
+        sizes = (ctypes.c_size_t * len(rows))(*[size for _, size in rows])
+        found = getattr(self._library, f"run_{self._names[cls]}")(data, sizes, workers)
+        return {2: STOPPED, 3: OUTSIDE}.get(found) or bool(found)
+
+
+def run_interpreted(cls: type[Vertex], fields: Fields, workers: int = 6) -> bool | str:
+    """Run one vertex in place, as the simulator does in its interpreted form."""
+    given = {f.name: fields[f.name] for f in declared_fields(cls)}
+    for field in declared_fields(cls):
+        if not field.is_edge and not field.depth:
+            given[field.name] = given[field.name][0]
+    form = interpreted(cls)
+    is_multi = issubclass(cls, MultiVertex)
+    if is_multi:
+        given["num_workers"] = workers
+    own, result = InterpretedSelf(cls, given), True
+    try:
+        with np.errstate(all="ignore"):
+            for arguments in [(w,) for w in range(workers)] if is_multi else [()]:
+                result = form(own, *arguments) is not False and result
+    except TensorIndexError:
+        return OUTSIDE
+    except Exception:
+        return STOPPED
+    return result
+
+
+def copied(fields: Fields) -> dict[str, Any]:
+    """Return fields with arrays of their own."""
+    return {
+        name: [each.copy() for each in value] if isinstance(value, list) else value.copy()
+        for name, value in fields.items()
+    }
+
+
+def difference(cls: type[Vertex], native: Native, fields: Fields) -> str | None:
+    """Return how the native codelet differs from the simulator; empty where it does not.
+
+    None where the simulator finds an index outside of a field, which is not run natively.
+    """
+    defined, made = copied(fields), copied(fields)
+    expected = run_interpreted(cls, defined)
+    if expected == OUTSIDE:
+        return None
+    found = native.run(cls, made)
+    if found != expected:
+        return f"the codelet of {cls.__name__} returns {found}, and compute {expected}"
+    if expected == STOPPED:
+        return ""
+    for field in declared_fields(cls):
+        if not field.writes:
+            continue
+        pairs = zip(_listed(made[field.name]), _listed(defined[field.name]), strict=True)
+        for row, (got, want) in enumerate(pairs):
+            wrong = np.flatnonzero(~_equal(got, want))
+            if len(wrong):
+                at = int(wrong[0])
+                place = f"{field.name}[{row}]" if field.depth == 2 else field.name
+                index = f"[{at}]" if field.depth else ""
+                which = f"'{place}'{index} of {cls.__name__}"
+                return f"{which} is {want[at]!s} by compute, and {got[at]!s} by C++"
+    return ""
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def equal_bits(got: npt.NDArray[Any], want: npt.NDArray[Any]) -> bool:
+    """Return whether arrays have equal bits; any NaN is as good as another."""
+    return bool(_equal(got, want).all())
+
+
+def _equal(got: npt.NDArray[Any], want: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    if got.dtype.kind != "f":
+        return np.asarray(got == want)
+    bits = f"u{got.dtype.itemsize}"
+    return np.asarray((got.view(bits) == want.view(bits)) | (np.isnan(got) & np.isnan(want)))

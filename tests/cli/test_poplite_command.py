@@ -1,0 +1,140 @@
+"""The command `poplite`: export, ipu selftest, and viz as another name of poplite-viz."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import poplite as pl
+from poplite.ipu import selftest
+from poplite.tools.command import main
+from poplite.tools.viz import main as viz
+
+SCRIPT = """
+import poplite as pl
+
+class Mean(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        total = 0.0
+        for i in range(len(self.x)):
+            total += self.x[i] / 2
+        self.y = total * 0.5 + len(self.x) / 2
+
+def build(size=8):
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (size,), "x", mapping=0)
+    y = graph.add_variable(pl.FLOAT, (), "y", mapping=0)
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, Mean, tile=0, x=x, y=y)
+    return graph, pl.Execute(work)
+
+def alone():
+    return build()[0]
+
+def copies():
+    graph = pl.Graph(pl.Target(tiles=2), replication_factor=2)
+    a, b = (graph.add_variable(pl.INT, (3,), name, mapping=0) for name in "ab")
+    return graph, pl.Copy(a, b)
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with `net.py`, which is where we are."""
+    (tmp_path / "net.py").write_text(SCRIPT)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "net", raising=False)
+    return tmp_path
+
+
+def test_export_writes_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "net.py:build", "out", "--arg", "size=16"]) == 0
+    assert "wrote out: read its README.md" in capsys.readouterr().err
+    assert "class Mean" in (folder / "out" / "codelets.cpp").read_text()
+    first = {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
+    assert main(["export", "net.py:build", "again", "--arg", "size=16", "-q"]) == 0
+    assert {path.name: path.read_bytes() for path in (folder / "again").iterdir()} == first
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        ("net.py:alone", "a Graph alone"),
+        ("net.py:copies", "2 replicas"),
+        ("no.py:build", "no file"),
+    ],
+)
+def test_what_cannot_be_exported_is_said(
+    target: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", target, "out"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("poplite: ")
+    assert says in said
+
+
+def test_viz_is_poplite_viz(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["viz", "tiles", "net.py:build"]) == 0
+    own = capsys.readouterr().out
+    assert viz(["tiles", "net.py:build"]) == 0
+    assert own == capsys.readouterr().out
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    for flag, says in (("--help", "poplite export heat.py:build"), ("--version", pl.__version__)):
+        with pytest.raises(SystemExit) as caught:
+            main([flag])
+        assert caught.value.code == 0
+        assert says in capsys.readouterr().out
+
+
+def test_lint_tells_findings_as_text_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert viz(["lint", "net.py:build"]) == 0
+    text = capsys.readouterr().out
+    assert "finding" in text.splitlines()[0]
+    assert "net.py:12" in text
+    assert "try: " in text
+    assert viz(["lint", "net.py:build", "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["rule"] for row in rows} == {"double"}
+    assert rows[0]["line"] == 12
+    assert Path(rows[0]["file"]).name == "net.py"
+
+
+def test_selftest_without_an_sdk_says_what_to_set(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("POPLAR_SDK_ENABLED", raising=False)
+    monkeypatch.setenv("PATH", "")
+    assert main(["ipu", "selftest"]) == 1
+    assert "POPLAR_SDK_ENABLED is not set" in capsys.readouterr().err
+
+
+def test_selftest_counts_what_differs_and_goes_on_after_a_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real = selftest._results
+
+    def results(device: Any) -> Any:
+        found = real(None)
+        if device == "model":
+            found["integers //, %, *"][:3] += 1
+        elif device == "hardware":
+            raise pl.DeviceRuntimeError("no device is free")
+        return found
+
+    monkeypatch.setattr(selftest, "_results", results)
+    outcomes = selftest.selftest(["model", "hardware"], lambda kind: kind)  # type: ignore[arg-type, return-value]
+    text = selftest.selftest_text(outcomes)
+    assert "| integers //, %, * | 3 of 240 differ | not run |" in text
+    assert "| float32 sqrt | equal | not run |" in text
+    assert text.endswith("hardware: no device is free")
