@@ -37,7 +37,7 @@ Host = Callable[[pl.Graph, Any], Mirrored]
 @pytest.fixture
 def host(mirrors: Mirrors) -> Host:
     """Return what makes engines with a host program beside each, of which values are compared."""
-    return partial(mirrors.mirrored, checks="fast", options=values_only())
+    return partial(mirrors.mirrored, checks="fast", interpret=True, options=values_only())
 
 
 class Sum(pl.Vertex, Generic[T]):

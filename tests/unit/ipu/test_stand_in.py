@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from helpers.codelets import STAND_IN
+from helpers.codelets import NATIVE, STAND_IN
 from helpers.host_program import host_text
 
 LIST = STAND_IN / "signatures.tsv"
 OWN = "// of the stand-in"
 
-HOST_HEADERS = sorted((STAND_IN / "poplar").glob("*.hpp"))
+HEADERS = sorted(file for own in (STAND_IN, NATIVE) for file in (own / "poplar").glob("*.hpp"))
 
 
 def listed() -> list[tuple[str, str]]:
@@ -69,7 +69,7 @@ def _declaration(text: str, scopes: list[str]) -> Iterator[str]:
 
 def signatures() -> list[str]:
     """Return what all headers declare."""
-    return [each for header in HOST_HEADERS for each in declared(header)]
+    return [each for header in HEADERS for each in declared(header)]
 
 
 def test_every_signature_is_listed_once_and_every_row_is_one() -> None:
@@ -92,5 +92,5 @@ def test_signatures_are_found(name: str) -> None:
 def test_the_host_program_includes_documented_headers_only() -> None:
     included = re.findall(r"#include <(poplar/\w+\.hpp)>", host_text())
     assert included
-    assert set(included) <= {f"poplar/{header.name}" for header in HOST_HEADERS}
+    assert set(included) <= {f"poplar/{header.name}" for header in HEADERS}
     assert "stand_in" not in host_text()
