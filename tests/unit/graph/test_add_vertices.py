@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import deep
 from poplite.arrays.series import Listed, Steps
 from poplite.compile import lists, rows
 from poplite.compile.compiler import compile_graph
@@ -807,6 +808,7 @@ class TestMemory:
         graph.add_vertices(cs, Add, tile=0, **given)
         return graph, pl.Execute(cs)
 
+    @deep
     def test_regular_vertices(self) -> None:
         assert self.held(irregular=False) <= 16
 

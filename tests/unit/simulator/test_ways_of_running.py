@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.depth import thinned
+from helpers.depth import deep, thinned
 
 CLASS = """
 import poplite as pl
@@ -102,6 +102,7 @@ print(digest_of_sources("poplite.simulator.compiled_parts"))
 """
 
 
+@deep
 def test_the_package_itself_in_a_zip_file(tmp_path: Path, root: Path) -> None:
     """Cached code is named by the text of the package, which is read from the zip file."""
     shutil.copytree(root / "poplite", tmp_path / "all" / "poplite", symlinks=False)
