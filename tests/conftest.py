@@ -80,7 +80,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     # The examples of operations show their values.
     if isinstance(item, pytest.DoctestItem) and item.path.is_relative_to(ROOT / "poplite"):
         with pytest.MonkeyPatch.context() as environment:
-            for name, value in depth.interpreted_examples().items():
+            for name, value in depth.interpreted_everywhere().items():
                 environment.setenv(name, value)
             yield
     else:

@@ -115,6 +115,7 @@ def test_oracle_is_the_definition(photo: ModuleType) -> None:
     assert np.array_equal(photo.separable(picture, 1), twice)
 
 
+@deep
 def test_vertices_are_six_a_tile_and_blocks_near_square(photo: ModuleType) -> None:
     picture = np.zeros((427, 640, 4), np.float32)
     graph, _, buffer, inside = photo.build(picture, 1, 1472)

@@ -70,8 +70,16 @@ def interpreted() -> dict[str, Any]:
     return {} if _chosen == "full" else {"interpret": True, "options": values_only()}
 
 
-def interpreted_examples() -> dict[str, str]:
-    """Return environment variables for examples of pages and docstrings that show values only.
+def forms() -> tuple[bool, ...]:
+    """Return which forms to compare, as `interpret` of engines: by default the interpreted one.
+
+    For operations made of those that other tests compile as well.
+    """
+    return (False, True) if _chosen == "full" else (True,)
+
+
+def interpreted_everywhere() -> dict[str, str]:
+    """Return environment variables for engines that others make, and that show values only.
 
     By default all their vertices are interpreted, at full depth compiled.
     """

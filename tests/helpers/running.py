@@ -11,6 +11,8 @@ from typing import NoReturn
 
 import pytest
 
+from helpers.depth import thinned
+
 ROOT = Path(__file__).resolve().parents[2]
 SOON = 10.0
 """Seconds that a run may take to end on a crowded machine; alone it is a tenth of a second."""
@@ -18,6 +20,11 @@ LIMIT = 600
 """Seconds for a process on a crowded machine."""
 
 both_forms = pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+
+interpreted_sooner = pytest.mark.parametrize(
+    "interpret", thinned([True, False], keep=1), ids=["interpreted", "compiled"]
+)
+"""Both forms, by default one: for operations whose arithmetic other tests compile."""
 
 
 def full_disk(*_: object) -> NoReturn:

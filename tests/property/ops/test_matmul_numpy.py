@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import examples, values_only
+from helpers.depth import examples, interpreted, values_only
 from poplite import ops
 from poplite.ops.matmul.request import Request
 from poplite.ops.matmul.search import cheapest_ways
@@ -128,7 +128,7 @@ def test_shapes_are_numpys(one: list[int], other: list[int]) -> None:
         return
     with graph.steps() as step:
         made = ops.map(a @ b)
-    engine = pl.Engine(graph, step, options=values_only())
+    engine = pl.Engine(graph, step, **interpreted())
     engine.run()
     assert made.shape == expected.shape
     assert np.array_equal(engine.read(made), expected)

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import deep, examples, values_only
-from helpers.running import both_forms
+from helpers.running import interpreted_sooner
 from poplite import ops
 
 Array = npt.NDArray[Any]
@@ -36,7 +36,7 @@ def tensor_of(values: Array, tiles: int = 5, transposed: bool = False) -> pl.Ten
     return x.T if transposed else x
 
 
-@both_forms
+@interpreted_sooner
 @examples(40, quick=2)
 @given(
     dtype=st.sampled_from(["float32", "float16", "int32", "uint8", "int64"]),

@@ -20,7 +20,7 @@ import poplite as pl
 from helpers.depth import thinned
 
 PROGRAMS, RAISING = 15, 15
-SHORT = (0, 11, 22, 23)
+SHORT = (0, 23)
 """Seeds of programs that are soon compiled."""
 
 HEAD = """

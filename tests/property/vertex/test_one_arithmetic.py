@@ -21,7 +21,7 @@ from poplite.types import ElementType
 from poplite.vertex.compute import check
 
 PROGRAMS = 25
-SHORT = (0, 5, 10, 13, 23)
+SHORT = (0, 5, 13)
 """Seeds of programs that are soon compiled."""
 
 HEADER = """

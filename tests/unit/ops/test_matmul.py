@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import interpreted, thinned, values_only
+from helpers.depth import forms, interpreted, thinned, values_only
 from poplite import ops
 from poplite.ops.matmul.blocks import Blocks
 from poplite.vertices.amp import amp_cycles, amp_reference
@@ -447,7 +447,7 @@ def test_all_operands_beside_sums(beside: str, element: Element, where: str) -> 
         made = ops.map(expr, out=into, mapping="linear" if where == "mapping" else None)
     assert sum(each.name.endswith("sums") for each in graph.compute_sets) == 1
     expected = BESIDE[beside](order_of_sums(x, y, plan), z)
-    for interpret in (False, True):
+    for interpret in forms():
         engine = pl.Engine(graph, step, interpret=interpret, options=values_only())
         engine.run()
         assert engine.read(made).tobytes() == expected.astype(element.dtype).tobytes()

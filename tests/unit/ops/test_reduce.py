@@ -319,9 +319,7 @@ def test_workers_of_a_tile_share_all_that_it_has(
     columns = reduced(x, [dim], op, program)
     kinds = [[str(v.vertex_class) for v in each.vertices] for each in graph.compute_sets]
     assert [n for n in (sum("OfTile" in k for k in each) for each in kinds) if n] == shared
-    engines = [
-        pl.Engine(graph, program, faster=each, **interpreted()) for each in (True, False)
-    ]
+    engines = [pl.Engine(graph, program, faster=each, **interpreted()) for each in (True, False)]
     for engine in engines:
         engine.run()
     found = engines[0].read(columns)
