@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import examples, interpreted, values_only
+from helpers.depth import examples, forms, interpreted, values_only
 from poplite import ops
 from poplite.ops.matmul.request import Request
 from poplite.ops.matmul.search import cheapest_ways
@@ -53,7 +53,7 @@ def operand(
     memory=st.sampled_from([0.02, 0.1, 0.6]),
     how=st.tuples(*2 * [st.sampled_from(HOW)]),
     tail=st.sampled_from(["none", "bias", "out"]),
-    interpret=st.sampled_from([False, False, False, True]),
+    interpret=st.sampled_from([*forms()[:1] * 2, *forms()]),
     seed=st.integers(0, 2**32 - 1),
 )
 def test_products_are_numpys(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import examples, values_only
+from helpers.depth import examples, forms, values_only
 from helpers.running import both_forms, interpreted_sooner
 from poplite import ops
 from poplite.ops import nn
@@ -20,8 +20,11 @@ Array = npt.NDArray[Any]
 Doubles = npt.NDArray[np.float64]
 Inputs = tuple[Array, ...]
 
+SOONER = forms()[0]
+"""The form that is tried where a test names none: by default the interpreted one."""
 
-def run(function: Callable[..., Any], arrays: Inputs, interpret: bool = False) -> list[Array]:
+
+def run(function: Callable[..., Any], arrays: Inputs, interpret: bool = SOONER) -> list[Array]:
     """What expressions of tensors come to."""
     graph, program = pl.Graph(pl.Target(tiles=5)), pl.Sequence()
     tensors = [

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import deep, examples, interpreted, thinned, values_only
+from helpers.depth import deep, examples, forms, interpreted, thinned, values_only
 from helpers.running import both_forms, interpreted_sooner, words_of
 from poplite import ops
 from poplite.ops.order.network import exchanges
@@ -28,6 +28,9 @@ SHAPES = [
 """Shapes, and a dimension of each."""
 
 TYPES = ["float32", "float16", "int32", "uint32", "int8"]
+
+SOONER = forms()[0]
+"""The form that is tried where a test names none: by default the interpreted one."""
 
 OPTIONS = {"debug.allowOutOfMemory": True}
 
@@ -59,7 +62,7 @@ def placed(graph: pl.Graph, values: Array, run: int, name: str = "x") -> pl.Tens
 
 def computed(
     record: Callable[[pl.Graph, pl.Sequence], list[pl.Tensor]],
-    interpret: bool = False,
+    interpret: bool = SOONER,
     memory: int = LARGE,
 ) -> list[Array]:
     """Return what steps compute."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import deep, examples, values_only
+from helpers.depth import deep, examples, forms, values_only
 from helpers.running import interpreted_sooner
 from poplite import ops
 
@@ -19,7 +19,11 @@ Array = npt.NDArray[Any]
 SPECIAL = (0.0, -0.0, 1.0, 1.0, -1.0, math.inf, -math.inf, math.nan)
 
 
-def computed(expr: pl.Expr, interpret: bool = False) -> Array:
+SOONER = forms()[0]
+"""The form that is tried where a test names none: by default the interpreted one."""
+
+
+def computed(expr: pl.Expr, interpret: bool = SOONER) -> Array:
     program = pl.Sequence()
     result = ops.map(expr, program=program)
     assert isinstance(result, pl.Tensor)
