@@ -429,8 +429,6 @@ PLACES = list(product(BESIDE, [pl.FLOAT, pl.HALF], ["new", "out", "in place", "m
         [
             ("all of them", pl.HALF, "out"),
             ("the product twice", pl.FLOAT, "in place"),
-            ("one of another shape", pl.FLOAT, "mapping"),
-            ("nothing", pl.HALF, "new"),
         ],
     ),
 )

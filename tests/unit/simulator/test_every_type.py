@@ -94,7 +94,7 @@ def test_vertices_read_and_write_every_type(element: Element, options: dict[str,
     )
     copied = variable(graph, element, (2, 4), "copied")
     program = pl.Sequence(pl.Execute(turn), pl.Copy(y.reshape((4, 2)).T, copied))
-    engine = pl.Engine(graph, program, **options)
+    engine = pl.Engine(graph, program, options=values_only(), **options)
     values = samples(element)
     engine.write(x, values)
     engine.run()
