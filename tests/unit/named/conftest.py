@@ -1,4 +1,4 @@
-"""What tests of named axes share: vertices that other tests compile, and messages that name axes."""
+"""What tests of named axes share: interpreted vertices, and messages that name axes."""
 
 from __future__ import annotations
 
