@@ -7,7 +7,6 @@ variable, edges are those of the earlier one, moved (`poplite.graph.compute_sets
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,16 +17,14 @@ from poplite.graph.compute_sets.moved_edges import form_of_view, may_move, moved
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.view import View, concat_slices, num_runs, runs, storages
 
-if TYPE_CHECKING:
-    from poplite.graph.graph import Graph
-
 MOST_SLICES = 1 << 14
 """Slices beyond which edges are not remembered: tensors of so many are few."""
 
 MOST_KNOWN = 256
 """Edges that are remembered of a graph."""
 
-_known: WeakKeyDictionary[Graph, dict[Hashable, tuple[Edges, int]]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[object, dict[Hashable, tuple[Edges, int]]] = WeakKeyDictionary()
+"""By graph: edges, and where their variable begins."""
 
 
 def edges_of_slices(value: Slices | SliceLists, depth: int) -> Edges | None:
