@@ -98,6 +98,27 @@ def add_program(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--program", metavar="NAME", help="of several programs, only this one")
 
 
+def add_steps(parser: argparse.ArgumentParser) -> None:
+    """Add which steps are drawn."""
+    parser.add_argument(
+        "--step",
+        metavar="N|A:B|NAME",
+        help="of what runs, only this step, or those from A to B, both included",
+    )
+
+
+def add_sort(parser: argparse.ArgumentParser, choices: Sequence[str], what: str) -> None:
+    """Add an order; the first choice is the default, `what` says what it is the order of."""
+    help_text = f"{what} (default: {choices[0]})"
+    parser.add_argument("--sort", choices=choices, default=choices[0], help=help_text)
+
+
+def add_top(parser: argparse.ArgumentParser, default: int, what: str) -> None:
+    """Add how many of the largest are listed; `what` says of what."""
+    help_text = f"{what} (default: {default})"
+    parser.add_argument("--top", metavar="N", type=count, default=default, help=help_text)
+
+
 def add_output(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:
     """Add where to write, and how; the first format is the one of standard output."""
     suffixes = ", ".join(f".{name}" for name in formats)

@@ -60,7 +60,8 @@ def _tree(compilation: Compilation, name: str, root: Program) -> SavedNode:
         times: int | None = None if node.type in _BY_DATA else 1
         if node.type is ProgramType.REPEAT:
             times = _times(node.name)
-        below, roles = [], []
+        below: list[SavedNode] = []
+        roles: list[str] = []
         for child in node.children:
             under = made[id(child)].below
             is_group = child.type is ProgramType.SEQUENCE

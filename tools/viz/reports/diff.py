@@ -13,10 +13,10 @@ from poplite.tools.viz.flags import (
     add_output,
     add_program,
     add_run,
+    add_top,
     add_vertices,
     build_flags,
     command,
-    count,
     set_run,
 )
 
@@ -55,9 +55,7 @@ def add(commands: Commands) -> None:
         default=[],
         help="fail when this is the case, for instance 'cycles>+5%%'; may be repeated",
     )
-    parser.add_argument(
-        "--top", metavar="N", type=count, default=20, help="changes of one kind (default: 20)"
-    )
+    add_top(parser, 20, "changes of one kind")
     add_given(parser)
     add_program(parser)
     add_vertices(parser)
