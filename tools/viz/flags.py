@@ -34,7 +34,7 @@ SAVED = "file.py:callable, or a file of report.save or executable.save"
 def add_picture(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:
     """Add what a picture of a graph takes: the target or saved file, where to write, and how."""
     parser.add_argument("target", metavar="TARGET|SAVED", type=_target, help=SAVED)
-    add_given(parser)
+    add_call_arguments(parser)
     add_vertices(parser)
     add_output(parser, formats=formats)
 
@@ -45,7 +45,7 @@ def add_report(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> No
     `load_report` makes the report of it.
     """
     parser.add_argument("target", metavar="TARGET|SAVED", help=SAVED)
-    add_given(parser)
+    add_call_arguments(parser)
     add_program(parser)
     add_vertices(parser)
     add_output(parser, formats=formats)
@@ -69,7 +69,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_given(parser: argparse.ArgumentParser) -> None:
+def add_call_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that the callable of a target gets."""
     parser.add_argument(
         "--arg",

@@ -37,8 +37,8 @@ def saved_programs(report: Report) -> dict[str, SavedNode]:
     >>> graph = pl.Graph(pl.Target(tiles=2))
     >>> x, y = (graph.add_variable(pl.INT, (4,), name, mapping=1) for name in "xy")
     >>> programs = saved_programs(pl.Engine(graph, pl.Copy(x, y)).report())
-    >>> [child.label.title for child in programs["0"].children]
-    ["Copy 'x' -> 'y'"]
+    >>> programs["0"].label.title
+    "Copy 'x' -> 'y'"
     """
     compilation = report.compilation
     trees = compilation.programs

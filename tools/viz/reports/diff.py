@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from poplite.tools.viz.flags import (
     SAVED,
     Commands,
-    add_given,
+    add_call_arguments,
     add_output,
     add_program,
     add_run,
@@ -56,7 +56,7 @@ def add(commands: Commands) -> None:
         help="fail when this is the case, for instance 'cycles>+5%%'; may be repeated",
     )
     add_top(parser, 20, "changes of one kind")
-    add_given(parser)
+    add_call_arguments(parser)
     add_program(parser)
     add_vertices(parser)
     add_output(parser, formats=("txt", "md", "html", "json"))
