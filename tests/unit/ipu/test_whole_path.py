@@ -109,8 +109,7 @@ def test_quarter_is_moved_as_its_codes(sdk: Path) -> None:
     q = graph.add_variable(pl.QUARTER, (6,), "q", mapping=0, metadata=metadata)
     copied = graph.clone(q, name="copied")
     engines = [
-        pl.Engine(graph, pl.Copy(q, copied), device=each)
-        for each in (pl.ipu.Device(sdk=sdk), None)
+        pl.Engine(graph, pl.Copy(q, copied), device=each) for each in (pl.ipu.Device(sdk=sdk), None)
     ]
     for engine in engines:
         engine.write(q, [0.25, -1.5, 3, 7, -0.125, 100])
