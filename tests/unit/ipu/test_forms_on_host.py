@@ -214,8 +214,8 @@ def test_quarters_are_moved_as_bytes(host: Host) -> None:
     metadata = pl.QuarterMetadata("F143")
     x = graph.add_variable(pl.QUARTER, (4,), "x", mapping=1, metadata=metadata)
     y = graph.add_variable(pl.QUARTER, (4,), "y", mapping=0, metadata=metadata)
-    codes = [x.reinterpret(pl.UNSIGNED_CHAR), y.reinterpret(pl.UNSIGNED_CHAR)]
-    engine = host(graph, pl.Copy(*codes))
+    codes = pl.Copy(x.reinterpret(pl.UNSIGNED_CHAR), y.reinterpret(pl.UNSIGNED_CHAR))
+    engine = host(graph, codes)
     engine._session.write("variable:x", [1, 2, 3, 128])
     assert engine._session.ask("run 0").startswith("ok")
     assert engine._session.read("variable:y").tolist() == [1, 2, 3, 128]
