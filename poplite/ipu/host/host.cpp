@@ -407,7 +407,7 @@ private:
       const auto of = [&](const std::optional<Series> &series) {
         return series ? static_cast<std::uint64_t>((*series)[static_cast<Integer>(k)]) : 0;
       };
-      graph.setPerfEstimate(vertices[k], std::max<std::uint64_t>(of(each), 1), of(flops));
+      if (of(each) > 0 || is_model) graph.setPerfEstimate(vertices[k], std::max<std::uint64_t>(of(each), 1), of(flops));
     }
   }
 

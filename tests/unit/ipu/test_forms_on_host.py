@@ -287,6 +287,18 @@ def test_an_input_that_overlaps_an_own_output_reads_a_copy(mirrors: Mirrors, hos
     assert [each["edges"]["x"][0][::2] for each in vertices] == [[1] * 5, [1] * 3]
 
 
+def test_estimates_are_given_where_they_are_set(host: Host) -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    x = drawn(graph, pl.FLOAT, (6, 4))
+    work = graph.add_compute_set("work")
+    one = graph.add_vertex(work, Workers, tile=0, x=x[0])
+    graph.add_vertex(work, Workers, tile=1, x=x[1])
+    block = graph.add_vertices(work, Workers, tile=[1, 2, 3], x=x[2:5])
+    graph.set_perf_estimate(one, 100, 7)
+    graph.set_perf_estimate(block, [5, 6, 7])
+    host(graph, pl.Execute(work)).run()
+
+
 def test_a_virtual_graph_has_the_tiles_of_the_whole(host: Host) -> None:
     whole = pl.Graph(pl.Target(tiles=6))
     part = whole.create_virtual_graph(3, 6)

@@ -21,7 +21,7 @@ void Interpreter::check() const {
     for (const Vertex &vertex : set.vertices) {
       const std::string what = vertex.codelet->name + " of " + set.name;
       if (vertex.tile < 0) throw poplar::invalid_tile_mapping(what + " has no tile");
-      if (state->is_model && !vertex.is_estimated) throw poplar::missing_perf_estimate(what);
+      if (state->is_model && vertex.estimate.empty()) throw poplar::missing_perf_estimate(what);
       for (const Field &field : vertex.codelet->fields) {
         const bool is_there = field.role == 's' ? vertex.states.count(field.name) : vertex.edges.count(field.name);
         if (!is_there) throw poplar::graph_connection_error(what + ": nothing behind " + field.name);

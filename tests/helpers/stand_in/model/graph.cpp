@@ -238,8 +238,8 @@ void Graph::setInitialValueHalf(FieldRef field, ArrayRef<std::uint16_t> values) 
   set_state(*state, field, 1, values.begin(), values.size(), true, 2);
 }
 
-void Graph::setPerfEstimate(const VertexRef &v, std::uint64_t, std::uint64_t) {
-  vertex_of(*state, v.set, v.vertex).is_estimated = true;
+void Graph::setPerfEstimate(const VertexRef &v, std::uint64_t cycles, std::uint64_t flops) {
+  vertex_of(*state, v.set, v.vertex).estimate = {cycles, flops};
 }
 
 #define INSTANTIATE(T)                                                                             \

@@ -70,7 +70,9 @@ void vertex(std::ostream &out, const Vertex &each) {
     list(out, views, [&](const View &view) { elements(out, view); });
     between = ",";
   }
-  out << "},\"states\":{";
+  out << "},\"estimate\":";
+  numbers(out, each.estimate);
+  out << ",\"states\":{";
   between = "";
   for (const auto &[name, data] : each.states) {
     out << between << quoted(name) << ':' << hex(data);
