@@ -4,18 +4,26 @@
 
 Each vertex has two edges and a state. In the regular program vertex k works on the rows k of two
 variables; in the irregular one begins, lengths, tiles and states are drawn. The baseline of sizes
-is a program of a thousand regular vertices on as many tiles; that of times is building the graph.
+is a program of a thousand regular vertices on as many tiles; that of times is building the graph,
+and of the export, which is a process of its own, importing poplite.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
 
 import poplite as pl
 from poplite.ipu.tables import Tables, tables_of
 from rows import Row, in_turn, run
+
+PHOTO = Path(__file__).resolve().parents[1] / "examples" / "photo.py"
 
 TILES = 1472
 
@@ -93,7 +101,39 @@ def rows(small: bool, samples: int) -> list[Row]:
             found.append(Row("bytes of an irregular vertex", each, "B", "<=", 48.0, *seconds))
         spent = min(seconds[0]) / min(seconds[1])
         found.append(Row(f"time to write {what} vertices", spent, "x", "<=", 0.5, *seconds))
-    return found
+    return [*found, cold_export(min(samples, 1) if small else samples)]
+
+
+def cold_export(samples: int) -> Row:
+    """Return the row of exporting examples/photo.py in a new process, with nothing compiled.
+
+    Args:
+        samples: of each side.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+
+        def export() -> None:
+            words = ["export", f"{PHOTO}:build", f"{folder}/out", "--quiet"]
+            python("-m", "poplite.tools.command", *words, cache=f"{folder}/cache")
+            shutil.rmtree(f"{folder}/cache", ignore_errors=True)
+
+        def imports() -> None:
+            python("-c", "import poplite; poplite.Engine", cache=f"{folder}/cache")
+
+        ours, baseline = in_turn(export, imports, samples)
+    name = "export of examples/photo.py, nothing compiled"
+    return Row(name, min(ours), "s", "<=", 5.0, ours, baseline)
+
+
+def python(*arguments: str, cache: str) -> None:
+    """Run one process.
+
+    Args:
+        arguments: of Python.
+        cache: folder of what is compiled.
+    """
+    environment = {**os.environ, "POPLITE_CACHE_DIR": cache}
+    subprocess.run([sys.executable, *arguments], env=environment, check=True)
 
 
 def _size(tables: Tables) -> int:

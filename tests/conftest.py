@@ -8,7 +8,7 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -19,7 +19,7 @@ from helpers.browser import browser as browser, opened as opened  # fixtures
 from helpers.host_fixtures import host_cache as host_cache, mirrors as mirrors  # fixtures
 from helpers.scripts import script
 from helpers.vertex_classes import Key, all_classes
-from poplite.jit import object_cache
+from poplite.jit import object_cache, side_by_side
 from poplite.jit.build import Builds
 from poplite.simulator import compiled_parts
 from poplite.vertex.vertex import Vertex
@@ -34,6 +34,11 @@ if "POPLITE_CACHE_DIR" not in os.environ:
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
     # Where no byte code is kept, each process that tests start would parse all of poplite again.
     os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(os.environ["POPLITE_CACHE_DIR"], "byte-code")
+
+if "PYTEST_XDIST_WORKER_COUNT" in os.environ:
+    # The workers keep processors busy: helpers that compile get those which are left.
+    _left = side_by_side._processors() // int(os.environ["PYTEST_XDIST_WORKER_COUNT"]) - 1
+    side_by_side.MOST_HELPERS = max(0, min(_left, side_by_side.MOST_HELPERS))
 
 os.environ.pop("COLUMNS", None)  # pytest-xdist sets it for its workers
 
@@ -69,6 +74,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if item.get_closest_marker("deep")]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if not item.get_closest_marker("deep")]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    # The examples of operations show their values.
+    if isinstance(item, pytest.DoctestItem) and item.path.is_relative_to(ROOT / "poplite"):
+        with pytest.MonkeyPatch.context() as environment:
+            for name, value in depth.interpreted_everywhere().items():
+                environment.setenv(name, value)
+            yield
+    else:
+        yield
 
 
 def pytest_collection_finish() -> None:

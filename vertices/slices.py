@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from poplite.machine.target import Target
 from poplite.types import UNSIGNED_INT, UNSIGNED_SHORT, ElementType
+from poplite.vertex.faster import faster
 from poplite.vertex.vertex import InOut, Input, Output, State, Vector, Vertex
 from poplite.vertices.estimators.rows import (
     check_rows,
@@ -68,21 +69,38 @@ class GatherRows(Vertex, Generic[T]):
 
     def compute(self) -> None:
         """Copy row by row; what is read lies inside of x in any case."""
-        first, width = self.first, self.width
-        last = len(self.x) // width - 1
-        if width == 1:
+        first = self.first
+        last = len(self.x) // self.width - 1
+        if self.width == 1:
             for k in range(len(self.index)):
                 row = self.index[k] - first
                 at = max(0, min(row, last))
                 value = self.x[at]
                 self.out[k] = value if row == at else 0
         else:
+            self.copy_rows()
+
+    @faster(bits="equal")
+    def by_branch(self) -> None:
+        """Copy elements where a branch, which is guessed, says that they are there."""
+        first, size = self.first, len(self.x)
+        if self.width == 1:
             for k in range(len(self.index)):
                 row = self.index[k] - first
-                at = max(0, min(row, last))
-                for j in range(width):
-                    value = self.x[at * width + j]
-                    self.out[k * width + j] = value if row == at else 0
+                self.out[k] = self.x[row] if 0 <= row < size else 0
+        else:
+            self.copy_rows()
+
+    def copy_rows(self) -> None:
+        """Copy rows of several elements."""
+        first, width = self.first, self.width
+        last = len(self.x) // width - 1
+        for k in range(len(self.index)):
+            row = self.index[k] - first
+            at = max(0, min(row, last))
+            for j in range(width):
+                value = self.x[at * width + j]
+                self.out[k * width + j] = value if row == at else 0
 
     def cycles(self, target: Target) -> int:
         """Return the slots of PopLibs' `MultiSlice`, of rows that are all there."""

@@ -145,8 +145,9 @@ def distinct(values: Int64) -> Int64:
     [2, 5]
     """
     ordered = np.sort(values)
-    first = np.append(True, ordered[1:] != ordered[:-1])
-    found: Int64 = ordered[first[: len(ordered)]]
+    first = np.ones(len(ordered), np.bool_)
+    first[1:] = ordered[1:] != ordered[:-1]
+    found: Int64 = ordered[first]
     return found
 
 

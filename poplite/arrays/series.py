@@ -207,7 +207,7 @@ def progression(values: npt.NDArray[np.integer[Any]]) -> int | None:
         return None
     # Differences of unsigned numbers wrap around, and so does the step; the check of both ends
     # above excludes numbers that are reached only by wrapping.
-    same = np.diff(values) == np.array(step).astype(values.dtype)
+    same = values[1:] - values[:-1] == np.array(step).astype(values.dtype)
     return step if same.all() else None
 
 

@@ -21,7 +21,7 @@ from poplite.named.ops.elementwise import (
     cast,
 )
 from poplite.named.ops.joining import Concat, pad_parts
-from poplite.named.ops.keeping import Keep, Place
+from poplite.named.ops.keeping import Gradient, Keep, Place
 from poplite.named.ops.lifting import VertexMap
 from poplite.named.ops.losses import Softmax
 from poplite.named.ops.op import Op, as_op, below
@@ -37,6 +37,7 @@ from poplite.named.ops.shaping import (
     regrouped,
 )
 from poplite.named.ops.slicing import Slice, sliced
+from poplite.named.ops.tensors import TensorOp
 from poplite.source import here
 from poplite.types import FLOAT
 
@@ -91,7 +92,11 @@ def deriv(y: Any, x: Any, error: Any = None) -> Any:
 def _of(x: Any, adjoints: dict[Op, Op]) -> Op:
     op = of_floats(x, "deriv")
     made = adjoints.get(op)
-    return _filled(NumberOp(0.0), op) if made is None else _onto(made, op)
+    if made is None:
+        return _filled(NumberOp(0.0), op)
+    if isinstance(op, TensorOp) and op.axes.items and not isinstance(made, Gradient):
+        made = adjoints[op] = Gradient(_onto(made, op), op)
+    return _onto(made, op)
 
 
 def _adjoints(y: Op, error: Op | None) -> dict[Op, Op]:
@@ -140,7 +145,7 @@ def _shares(op: Op, d: Op) -> Adjoints:
             return _elementwise(op, d)
         case Broadcast():
             return [(op.args[0], _complete(d, op))]
-        case Keep() | Place() | Softmax():
+        case Keep() | Place() | Softmax() | Gradient():
             return [(op.args[0], d)]
         case Relabelled():
             (x,) = op.args

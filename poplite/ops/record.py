@@ -233,12 +233,12 @@ def _graph(roots: Sequence[Root], program: Steps | None, usage: str) -> Graph:
 
 def _check(mappings: Mappings, root: Root, usage: str, seen: set[Expr]) -> None:
     """Refuse what cannot be stored; `seen` are the parts of earlier roots."""
-    graph = mappings.graph
+    graph, at = mappings.graph, here()
     check_name(usage, root.name)
     parts = [*new_parts(root.expr, seen)]
     for part in parts:
         if isinstance(part, Leaf):
-            check_own(graph, part.tensor, usage, here())
+            check_own(graph, part.tensor, usage, at)
             assert isinstance(part.tensor, Tensor)
             mappings.of(part.tensor)  # raises where an element has no tile
     check_closed(usage, root.expr)
@@ -248,19 +248,19 @@ def _check(mappings: Mappings, root: Root, usage: str, seen: set[Expr]) -> None:
     out = root.out
     if out is None:
         return
-    check_own(graph, out, f"{usage}, out", here())
+    check_own(graph, out, f"{usage}, out", at)
     if out.element_type is not root.expr.element_type:
         raise ElementTypeError(
             f"{usage}: out '{out.name}' is {out.element_type!r}, "
             f"the expression {root.expr.element_type!r}",
-            at=here(),
+            at=at,
             found=formula(root.expr),
             fix=f"ops.cast(expression, {out.element_type!r})",
         )
     if not _fits(root.expr.shape, out.shape):
         raise TensorCreationError(
             f"{usage}: out '{out.name}' has shape {out.shape}, the expression {root.expr.shape}",
-            at=here(),
+            at=at,
             found=formula(root.expr),
             fix=f"an out of shape {root.expr.shape}",
         )

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
 from poplite.vertex.compute.mathematics.functions import DOUBLES, KERNELS
@@ -118,6 +119,11 @@ class _Value:
         return self._compared("!=", other)
 
 
+def _bits_of(number: float) -> int:
+    """Return the bits of a double."""
+    return int(np.float64(number).view(np.int64))
+
+
 class _Evaluator:
     """Emits what kernels call; see `poplite.vertex.compute.mathematics.evaluator`."""
 
@@ -140,9 +146,21 @@ class _Evaluator:
         return bits.made(self._builder.bitcast(bits.emitted, kind))
 
     def double(self, value: _Value) -> _Value:
-        is_float = value.emitted.type == FLOAT
-        convert = self._builder.fpext if is_float else self._builder.sitofp
-        return value.made(convert(value.emitted, DOUBLE))
+        if value.emitted.type == FLOAT:
+            return value.made(self._builder.fpext(value.emitted, DOUBLE))
+        return self._double_of_integer(value)
+
+    def _double_of_integer(self, value: _Value) -> _Value:
+        """Emit the double of an int64, in operations of which processors have vectors.
+
+        Both halves become a double exactly, as the lowest digits of a large one: 2^52 and the lower
+        half; 2^84, and 2^32 times the upper half with 2^31 added. Only their sum is rounded.
+        """
+        half = (1 << 32) - 1
+        lower = self.floats((value & half) | _bits_of(2.0**52))
+        raised = value ^ -(1 << 63)
+        upper = self.floats(((raised >> 32) & half) | _bits_of(2.0**84))
+        return (upper - (2.0**84 + 2.0**63 + 2.0**52)) + lower
 
     def single(self, value: _Value) -> _Value:
         return value.made(self._builder.fptrunc(value.emitted, FLOAT))

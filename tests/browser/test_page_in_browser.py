@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,9 +59,15 @@ CASES: dict[str, Callable[[], pl.Report]] = {
     "replicated": lambda: copies(pl.Target(tiles=8, ipus=2), replicas=2),
     "over the limit": over_the_limit,
     "not modelled": lambda: copies(pl.Target(tiles=4), **{"debug.instrument": False}),
+    "without accesses": lambda: without_accesses(copies(pl.Target(tiles=4))),
     "markup in names": lambda: random_report(16, 3, 0),
     "200 steps": lambda: random_report(1472, 200, 1),
 }
+
+
+def without_accesses(report: pl.Report) -> pl.Report:
+    """A report as an older poplite saved it."""
+    return replace(report, compilation=replace(report.compilation, variables=(), accesses=()))
 
 
 @cache
@@ -326,7 +333,9 @@ def test_what_is_not_there_is_said(opened: Open, file_of: Callable[[str], Path])
     replicas = opened(file_of("replicated")).page
     assert "of one of 2 replicas" in replicas.locator("#verdict").inner_text()
     graph = opened(file_of("matvec"), "#tab=graph").page
-    assert "poplite-viz report" in view(graph)
+    assert graph.locator(".graphRoot svg").count() == 1
+    without = opened(file_of("without accesses"), "#tab=graph").page
+    assert "saved without the dataflow graph" in view(without)
 
 
 CONTRASTS = """() => {

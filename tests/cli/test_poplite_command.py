@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -63,6 +65,13 @@ def test_export_writes_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]
     assert main(["export", "net.py:build", "again", "--arg", "size=16", "-q"]) == 0
     assert {path.name: path.read_bytes() for path in (folder / "again").iterdir()} == first
     assert capsys.readouterr().err == ""
+
+
+def test_the_command_of_the_page_runs(root: Path, folder: Path) -> None:
+    (folder / "examples").symlink_to(root / "examples")
+    (line,) = re.findall(r"^poplite (export .*)$", (root / "docs/ipu.md").read_text(), re.M)
+    assert main(shlex.split(line)) == 0
+    assert "class Diffuse" in (folder / "exported" / "codelets.cpp").read_text()
 
 
 @pytest.mark.parametrize(

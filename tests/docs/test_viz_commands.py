@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from helpers.depth import deep
 from poplite.tools.viz import main
 
 
+@deep
 def test_commands_of_the_readme(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

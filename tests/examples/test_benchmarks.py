@@ -69,13 +69,14 @@ VIEWS = [
             ],
             marks=deep,
         ),
-        (
+        pytest.param(
             "pictures.py",
             [
                 *["tile map of 1,472 tiles"] * 2,
                 *["report page of photo.py"] * 2,
                 *["report page of 1,472 tiles"] * 2,
             ],
+            marks=deep,
         ),
         pytest.param(
             "named.py",

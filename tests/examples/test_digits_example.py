@@ -13,6 +13,7 @@ import poplite as pl
 from helpers.depth import deep
 
 
+@deep
 def test_digits_are_learnt(
     digits: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

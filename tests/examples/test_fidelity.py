@@ -12,11 +12,13 @@ from types import ModuleType
 import pytest
 
 import poplite as pl
+from helpers.depth import deep
 
 CHEAP = {"V1": 1, "V3": 1, "V4": 4, "V10": 4, "V11": 1, "C2": 2, "A1": 3}
 """Keys of rows that take no time, and how many they make."""
 
 
+@deep
 def test_cheap_rows_are_within_their_tolerance(root: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.json"
     only = [f"--only={key}" for key in CHEAP]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.depth import deep
 from helpers.scripts import script
 from poplite.tools import viz
 
@@ -20,7 +21,12 @@ from poplite.tools import viz
             ["  beside x and y, of 800,000 bytes: 452 bytes"],
         ),
         ("named_attention", ["--tiles", "4"], ["by wo"]),
-        ("named_digits", [], ["logistic regression: loss 1.9", "two layers: loss 1.7"]),
+        pytest.param(
+            "named_digits",
+            [],
+            ["logistic regression: loss 1.9", "two layers: loss 1.7"],
+            marks=deep,
+        ),
     ],
 )
 def test_examples_find_nothing_wrong(

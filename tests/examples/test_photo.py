@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 import poplite as pl
+from helpers.depth import deep
 
 PICTURES = ["photo_after.png", "photo_before.png", "photo_tiles.svg"]
 
@@ -49,6 +50,7 @@ def test_small_run_writes_three_pictures(
     assert ET.parse(folder / "photo_tiles.svg").getroot().tag.endswith("svg")
 
 
+@deep
 def test_default_photograph_on_all_tiles(
     photo: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -113,6 +115,7 @@ def test_oracle_is_the_definition(photo: ModuleType) -> None:
     assert np.array_equal(photo.separable(picture, 1), twice)
 
 
+@deep
 def test_vertices_are_six_a_tile_and_blocks_near_square(photo: ModuleType) -> None:
     picture = np.zeros((427, 640, 4), np.float32)
     graph, _, buffer, inside = photo.build(picture, 1, 1472)

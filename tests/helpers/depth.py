@@ -7,6 +7,7 @@ examples say so with `examples`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
 
@@ -59,6 +60,31 @@ def values_only() -> dict[str, bool]:
     What prices a vertex class is compiled beside what runs it, also where it is interpreted.
     """
     return {} if _chosen == "full" else {"debug.instrument": False}
+
+
+def interpreted() -> dict[str, Any]:
+    """Return arguments of engines of which only values are tested: by default all is interpreted.
+
+    For vertices whose `compute` other tests compile, or others alike; at full depth it is compiled.
+    """
+    return {} if _chosen == "full" else {"interpret": True, "options": values_only()}
+
+
+def forms() -> tuple[bool, ...]:
+    """Return which forms to compare, as `interpret` of engines: by default the interpreted one.
+
+    For operations made of those that other tests compile as well.
+    """
+    return (False, True) if _chosen == "full" else (True,)
+
+
+def interpreted_everywhere() -> dict[str, str]:
+    """Return environment variables for engines that others make, and that show values only.
+
+    By default all their vertices are interpreted, at full depth compiled.
+    """
+    options = {"interpret": True, "debug.instrument": False}
+    return {} if _chosen == "full" else {"POPLITE_ENGINE_OPTIONS": json.dumps(options)}
 
 
 def examples(number: int, *, quick: int | None = None) -> settings:

@@ -13,7 +13,7 @@ import poplite.named as ng
 from poplite.named.ops.element_types import NumberOp
 from poplite.named.ops.elementwise import Elementwise, Positions, StopGradient
 from poplite.named.ops.joining import Concat
-from poplite.named.ops.keeping import Keep, Place
+from poplite.named.ops.keeping import Gradient, Keep, Place
 from poplite.named.ops.losses import Softmax
 from poplite.named.ops.op import Op, below
 from poplite.named.ops.reducing import Count, Dot, Extreme, Reduce
@@ -88,7 +88,7 @@ def _value(op: Op, args: list[Array], values: Mapping[TensorOp, Any]) -> Array:
             return np.where(aligned[2], aligned[0], aligned[1])
         with np.errstate(all="ignore"):
             return np.asarray((UNARY | BINARY)[op.operation](*aligned))
-    if isinstance(op, StopGradient | Softmax | Keep | Place | Broadcast):
+    if isinstance(op, StopGradient | Softmax | Gradient | Keep | Place | Broadcast):
         return by_labels(args[0], op.args[0].axes, op.axes)
     if isinstance(op, Relabelled):
         return args[0]

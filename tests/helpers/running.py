@@ -12,6 +12,7 @@ from typing import NoReturn
 import pytest
 
 import poplite as pl
+from helpers.depth import thinned
 from poplite.simulator.simulated import Simulated
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,6 +22,11 @@ LIMIT = 600
 """Seconds for a process on a crowded machine."""
 
 both_forms = pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+
+interpreted_sooner = pytest.mark.parametrize(
+    "interpret", thinned([True, False], keep=1), ids=["interpreted", "compiled"]
+)
+"""Both forms, by default one: for operations whose arithmetic other tests compile."""
 
 
 def simulated(engine: pl.Engine) -> Simulated:

@@ -22,9 +22,15 @@ PRODUCT: Mapping[str, Any] = {"shapes": lambda n: {"a": (3, n), "b": (n, 65), "c
 
 BLOCKS: Mapping[str, Any] = {
     "shapes": lambda n: {"weights": 14 * 7, "x": 7 * max(1, n), "out": 14 * max(1, n)},
-    "values": {"columns": [1, 7, 33, 63, 64, 65]},
+    "values": {"columns": [1, 7, 15, 16, 33, 63, 64, 65]},
 }
 """Blocks row by row, of which some have as many columns as `columns` says."""
+
+LOOKUPS: Mapping[str, Any] = {
+    "shapes": lambda n: {"x": 14, "index": n, "out": 2 * n},
+    "values": {"index": [0, 1, 6, 13, 14, 2**31, 2**32 - 1], "first": [0, 6], "width": [1, 2]},
+}
+"""Rows of a table, of which some are there."""
 
 COLUMNS: Mapping[str, Any] = {
     "shapes": lambda n: ({"x": 65 * 5 + 7, "out": 65}, {"x": 27 * 5, "out": 27})[n % 2],
@@ -40,6 +46,7 @@ CHECKED: Mapping[Key, Mapping[str, Any]] = {
         ("vertices/reduce.py", f"{how}ColumnsOfTile"): COLUMNS
         for how in ("All", "Any", "Greatest", "Least", "Product", "Sum")
     },
+    ("vertices/slices.py", "GatherRows"): LOOKUPS,
 }
 """The arguments of `check_faster` for each class, by file and name, beside those by default."""
 
@@ -49,7 +56,7 @@ def test_every_faster_form_is_checked(classes: dict[Key, type[pl.Vertex]]) -> No
     assert sorted(with_form) == sorted(CHECKED)
 
 
-COLUMN_FORMS = {key for key in CHECKED if key[0] == "vertices/reduce.py"}
+OFTEN_RUN = {key for key in CHECKED if key[0] in ("vertices/reduce.py", "vertices/slices.py")}
 """Classes that many other tests compare with NumPy, and whose form takes long to draw for."""
 
 
@@ -60,7 +67,7 @@ def name_of(key: object) -> str | None:
 
 @pytest.mark.parametrize(
     "key",
-    [pytest.param(k, marks=deep) if k in COLUMN_FORMS else k for k in sorted(CHECKED)],
+    [pytest.param(k, marks=deep) if k in OFTEN_RUN else k for k in sorted(CHECKED)],
     ids=name_of,
 )
 def test_a_faster_form_does_what_compute_does(

@@ -97,8 +97,9 @@ def _distances_of_state(state: State, other: State) -> _Distances:
 def _distance(numbers: Series, others: Series) -> int | None:
     """Return how far numbers have moved; None where they did not move together."""
     if isinstance(numbers, Steps):
-        is_moved = isinstance(others, Steps) and numbers.digits == others.digits
-        return others.first - numbers.first if is_moved else None
+        if not isinstance(others, Steps) or numbers.digits != others.digits:
+            return None
+        return others.first - numbers.first
     if isinstance(others, Steps) or not np.array_equal(numbers.offset, others.offset):
         return None
     return others.base - numbers.base

@@ -145,7 +145,8 @@ class _Seen:
         self._owners.append(owners)
         numbers, which = np.unique(owners, return_inverse=True)
         bases = np.array([self._space.variables[number].base for number in numbers.tolist()])
-        return (addresses - bases[which]).tobytes()
+        within: Int64 = addresses - bases[which]
+        return within.tobytes()
 
     @property
     def is_of_several(self) -> bool:

@@ -94,7 +94,8 @@ class Tensor(Displayed, Operand):
     """
 
     # A view without elements has no variable below it; only there, `_origin` records one.
-    __slots__ = ("_origin", "element_type", "graph", "view")
+    __slots__ = ("_hash", "_origin", "element_type", "graph", "view")
+    _hash: int
     _origin: Origin
 
     def __init__(self, graph: Graph, element_type: type[ElementType[Any]], view: View) -> None:
@@ -740,8 +741,12 @@ class Tensor(Displayed, Operand):
         )
 
     def __hash__(self) -> int:
-        view = self.view
-        return hash((id(self.graph), self.element_type, view.shape, views.sample(view)))
+        try:
+            return self._hash
+        except AttributeError:  # nobody has asked yet
+            view = self.view
+            self._hash = hash((id(self.graph), self.element_type, view.shape, views.sample(view)))
+        return self._hash
 
     def __bool__(self) -> NoReturn:
         raise no_values("a tensor has no truth value", self)

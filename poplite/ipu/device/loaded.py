@@ -101,11 +101,14 @@ class OnDevice:
         self._where = ""
 
     def _moved(self, action: Action) -> Action:
-        """Return an action whose block lies where the device has that of its stream."""
+        """Return an action whose block lies where the device has that of its stream.
+
+        Codes of QUARTER are moved as bytes: the metadata of the tensor are on the device.
+        """
         if not isinstance(action, Transfer):
             return action
         place = self._tables.streams[action.stream.handle]
-        return replace(action, block=replace(action.block, at=place.offset))
+        return replace(action, block=replace(action.block, at=place.offset), metadata=None)
 
     @property
     def form(self) -> str:

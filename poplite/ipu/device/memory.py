@@ -25,7 +25,7 @@ from poplite.simulator.carrying import carry_memory
 from poplite.simulator.host.tensors import ByMoves, ByView, HostTensors, Place
 from poplite.simulator.run.arena import Arena, Bytes
 from poplite.source import here
-from poplite.view import storages
+from poplite.view import View, storages
 
 
 class DeviceMemory:
@@ -61,6 +61,8 @@ class DeviceMemory:
         variables = self._variables(place)
         if place.tensor.num_elements < sum(each.num_elements for each in variables):
             self._fetch(place, tensor)  # the other elements keep their values
+        else:
+            self._fetch_metadata(place)
         self._tensors.write(access, array)
         for variable in variables:
             self._put_variable(variable)
@@ -92,7 +94,10 @@ class DeviceMemory:
 
     def _variables(self, place: ByView) -> list[Variable]:
         """Return the variables of which a tensor has elements."""
-        return [self._graph.variable_of(storage) for storage in storages(place.tensor.view)]
+        return self._of_view(place.tensor.view)
+
+    def _of_view(self, view: View) -> list[Variable]:
+        return [self._graph.variable_of(storage) for storage in storages(view)]
 
     def _fetch(self, place: Place, tensor: object) -> None:
         """Bring what the user named up to date."""
@@ -100,9 +105,17 @@ class DeviceMemory:
             place.write(self.arena, self._get(f"handle:{tensor}", self._tables.reads), 0)
             return
         assert isinstance(place, ByView), "there are no other places"
+        self._fetch_metadata(place)
         for variable in self._variables(place):
             if not variable.constant:
                 self._fetch_variable(variable)
+
+    def _fetch_metadata(self, place: ByView) -> None:
+        """Bring what says the format of QUARTER up to date."""
+        if place.tensor.metadata is not None:
+            for variable in self._of_view(place.tensor.metadata.view):
+                if not variable.constant:
+                    self._fetch_variable(variable)
 
     def _fetch_variable(self, variable: Variable) -> None:
         values = self._get(_handle(variable), self._tables.reads, variable)

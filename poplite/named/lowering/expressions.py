@@ -43,7 +43,7 @@ from poplite.named.ops.elementwise import (
     check_no_outer,
 )
 from poplite.named.ops.joining import Concat
-from poplite.named.ops.keeping import Keep, Place
+from poplite.named.ops.keeping import Gradient, Keep, Place
 from poplite.named.ops.lifting import VertexMap
 from poplite.named.ops.losses import Softmax
 from poplite.named.ops.op import Op
@@ -166,7 +166,7 @@ class Expressions:
                 return self._framed(Leaf(self._now[op]), op.axes, slots, own)
             case VertexMap():
                 return (yield from self._by_vertices(op, slots, own))
-            case StopGradient() | Softmax() | Broadcast():
+            case StopGradient() | Softmax() | Gradient() | Broadcast():
                 (x,) = op.args
                 check_lengths(op.called, x.axes, op.axes, partial(_texts, x, op))
                 made = yield x, slots, own, False

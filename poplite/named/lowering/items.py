@@ -26,7 +26,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.named.axes.axes import Axes
 from poplite.named.effects.items import Assign, Effect, Item, Parallel, Repeat, Sequential, base_of
 from poplite.named.lowering.expressions import Expressions
-from poplite.named.ops.keeping import Place
+from poplite.named.ops.keeping import Gradient, Place
 from poplite.named.ops.lifting import VertexMap
 from poplite.named.ops.op import Op
 from poplite.named.ops.tensors import TensorOp
@@ -45,6 +45,7 @@ class Items:
         tensor: returns the tensor of a constant, an input or a state.
         place: returns the variable that takes what a `ng.place` stores.
         order: returns the axes of an operation in the order in which they are stored.
+        is_hinted: tells whether a hint says where a tensor lies.
         fuse: "cost", or "none" to store each operation by itself.
         is_strict: whether operations may not make outer products by themselves.
     """
@@ -55,11 +56,13 @@ class Items:
         tensor: Callable[[TensorOp], Tensor],
         place: Callable[[Op, object], Tensor],
         order: Callable[[Op], Axes],
+        is_hinted: Callable[[TensorOp], bool],
         fuse: str,
         *,
         is_strict: bool,
     ) -> None:
         self._graph, self._new_place, self._order = graph, place, order
+        self._tensor, self._is_hinted = tensor, is_hinted
         self._expressions = Expressions(
             graph,
             tensor,
@@ -140,7 +143,11 @@ class Items:
 
     def _root(self, op: Op, name: str) -> Root:
         """Return an operation as it is to be stored: its axes in the order of storage."""
-        return Root(self._expressions.all_of(op, self._order(op)), name=name, at=op.line)
+        mapping, order = None, self._order(op)
+        if isinstance(op, Gradient) and self._is_hinted(op.by):
+            like = as_axes(self._tensor(op.by), op.by.axes, order)
+            mapping = self._graph.tile_mapping(like)
+        return Root(self._expressions.all_of(op, order), mapping=mapping, name=name, at=op.line)
 
     def _lower(self, roots: list[Root], of: Sequence[Op | None]) -> list[Tensor]:
         """Store expressions, and return them by the axes of their operations."""

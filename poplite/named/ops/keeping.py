@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from poplite.named.ops.op import Op, as_op
+
+if TYPE_CHECKING:
+    from poplite.named.ops.tensors import TensorOp
 
 
 class Keep(Op):
@@ -27,6 +30,21 @@ class Place(Op):
     def __init__(self, x: Op, place: Any) -> None:
         super().__init__(x.axes, x.dtype, (x,))
         self.place = place
+
+
+class Gradient(Op):
+    """An operand that is a derivative by a tensor: a result lies where a hint puts that tensor.
+
+    Attributes:
+        by: the tensor.
+    """
+
+    __slots__ = ("by",)
+    what = "deriv"
+
+    def __init__(self, x: Op, by: TensorOp) -> None:
+        super().__init__(x.axes, x.dtype, (x,), f"deriv {by.name}")
+        self.by = by
 
 
 def keep(x: Any) -> Op:

@@ -14,7 +14,7 @@ from poplite.expr.tree import ElementClass
 from poplite.named.axes.axes import Axes, AxesLike, axes_of, check_lengths, missing, some
 from poplite.named.ops.elementwise import Elementwise, StopGradient, apply, cast
 from poplite.named.ops.joining import Concat, concat
-from poplite.named.ops.keeping import Keep, Place
+from poplite.named.ops.keeping import Gradient, Keep, Place
 from poplite.named.ops.losses import Softmax
 from poplite.named.ops.op import Op, as_op, below
 from poplite.named.ops.reducing import Dot, Extreme, Reduce, dot
@@ -178,9 +178,11 @@ def _again(op: Op, args: tuple[Op, ...]) -> Op:
                 broadcast(each, wide + old.axes) for each, old in zip(args, op.args, strict=True)
             ]
             return concat(parts, op.along)
-        case Softmax() | StopGradient() | Keep():
+        case Softmax() | Gradient():
+            return args[0]
+        case StopGradient() | Keep():
             kind = Keep if isinstance(op, Keep) else StopGradient
-            return args[0] if isinstance(op, Softmax) else kind(args[0].axes, op.dtype, args)
+            return kind(args[0].axes, op.dtype, args)
         case Place():
             return Place(args[0], op.place)
     raise AssertionError(type(op))

@@ -104,6 +104,7 @@ class Computation:
                 device.tensor,
                 device.variable,
                 device.stored_order,
+                device.is_hinted,
                 device.fuse,
                 is_strict=device.is_strict,
             )

@@ -18,6 +18,7 @@ from poplite.named.axes.axis import Axis, check_kind
 from poplite.named.description.description import TensorDescription
 from poplite.named.description.layout import Layout
 from poplite.named.ops.described import described
+from poplite.named.ops.keeping import Gradient
 from poplite.named.ops.op import Op, as_op
 from poplite.named.ops.tensors import TensorOp
 from poplite.named.transform.computation import Computation
@@ -188,6 +189,8 @@ class Transformer:
 
         What is computed element by element lies as the tensor that it is of.
         """
+        if isinstance(op, Gradient) and self.is_hinted(op.by):
+            return self.stored_order(op.by)
         axes, strides = op.axes, self.description(op).strides
         if None in strides:
             like = self._known_votes().like(op)
@@ -196,6 +199,10 @@ class Transformer:
             axes, strides = like.axes, self.description(like).strides
         far = dict(zip(axes.roots, strides, strict=True))
         return some(sorted(op.axes, key=lambda axis: -abs(far[axis.root] or 0)))
+
+    def is_hinted(self, op: TensorOp) -> bool:
+        """Tell whether a hint says where a tensor lies: its own, or that of the transformer."""
+        return op.place is not None or bool(self._hint_for(op))
 
     def why(self, op: TensorOp) -> str:
         """Return where a tensor lies, and why its axes are stored in their order."""

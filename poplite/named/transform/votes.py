@@ -22,6 +22,7 @@ from poplite.named.axes.axes import Axes
 from poplite.named.axes.axis import Axis, Root
 from poplite.named.axes.flattened import FlattenedAxis, leaves
 from poplite.named.ops.elementwise import Elementwise, StopGradient
+from poplite.named.ops.keeping import Gradient
 from poplite.named.ops.lifting import VertexMap
 from poplite.named.ops.losses import Softmax
 from poplite.named.ops.op import Op, below
@@ -123,7 +124,7 @@ class Votes:
         if isinstance(node, TensorOp):
             self._leader.setdefault(node, node)
             return node
-        if not isinstance(node, Elementwise | StopGradient | Softmax | Broadcast):
+        if not isinstance(node, Elementwise | StopGradient | Softmax | Gradient | Broadcast):
             return None
         wide = node.axes.root_set
         met = [self._like[each] for each in node.args if each.axes.root_set == wide]
@@ -165,7 +166,7 @@ def wishes(node: Op) -> Iterator[tuple[Op, Root]]:
 def _read(node: Op, own: Root) -> list[tuple[Op, Root]]:
     """Return the operands that an operation reads element by element, and their axis for one."""
     match node:
-        case Elementwise() | StopGradient() | Softmax() | Broadcast() | Slice():
+        case Elementwise() | StopGradient() | Softmax() | Gradient() | Broadcast() | Slice():
             return [(each, own) for each in node.args if own in each.axes.root_set]
         case Relabelled():
             (x,) = node.args

@@ -40,10 +40,13 @@ def cuts(tile: Int64, begin: Int64, end: Int64, workers: int, grain: int) -> Cut
     [[0, 0, 1, 1], [0, 1, 2, 3], [0, 10, 20, 40], [10, 20, 24, 44]]
     """
     length = end - begin
-    place = np.cumsum(length) - length  # of each interval, when all are put behind each other
-    new = np.flatnonzero(np.diff(tile, prepend=-1))
+    ends = np.cumsum(length)
+    place = ends - length  # of each interval, when all are put behind each other
+    is_new = np.ones(len(tile), np.bool_)
+    is_new[1:] = tile[1:] != tile[:-1]
+    new = np.flatnonzero(is_new)
     first = place[new]  # of each tile
-    total = np.diff(np.append(first, int(length.sum())))
+    total = np.append(first[1:], ends[-1:]) - first
     share = -(-total // (workers * grain)) * grain
     count = -(-total // share)
     source = np.repeat(np.arange(len(new)), count)
@@ -52,7 +55,7 @@ def cuts(tile: Int64, begin: Int64, end: Int64, workers: int, grain: int) -> Cut
     breaks = distinct(np.concatenate([place, at]))
     owner = np.searchsorted(place, breaks, "right") - 1
     low = begin[owner] + breaks - place[owner]
-    high = low + np.diff(np.append(breaks, int(length.sum())))
+    high = low + np.append(breaks[1:], ends[-1:]) - breaks
     return Cuts(tile[owner], np.searchsorted(at, breaks, "right") - 1, low, high)
 
 

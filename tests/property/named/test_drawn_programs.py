@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
 import poplite.named as ng
 from helpers.depth import deep, examples
 from helpers.named_oracle import evaluate
-from poplite.named.ops.op import Op
+from poplite.named.ops.op import Op, below
+from poplite.named.ops.reducing import Dot, Reduce
 from poplite.named.ops.tensors import TensorOp
 
 
@@ -26,8 +26,19 @@ class Drawn:
         self._fresh = 0
 
     def tensor(self) -> TensorOp:
-        axes = self._draw(st.permutations(self._axes))
-        return ng.placeholder(axes[: self._draw(st.integers(0, 3))])
+        axes = self._draw(st.permutations(self._axes))[: self._draw(st.integers(0, 3))]
+        return ng.placeholder(axes, layout=self._layout(axes), map=self._hint(axes))
+
+    def _layout(self, axes: list[ng.Axis]) -> ng.Layout | None:
+        """An order of storage, with room behind some lengths; None for the readers' choice."""
+        if not axes or self._draw(st.booleans()):
+            return None
+        room = {each: each.known_length("room") + self._draw(st.integers(0, 2)) for each in axes}
+        return ng.row_major(self._draw(st.permutations(axes)), room)
+
+    def _hint(self, axes: list[ng.Axis]) -> Any:
+        hint = self._draw(st.sampled_from([None, 0, "tiles", 1]))
+        return {axes[0]: hint} if axes and hint in ("tiles", 1) else None if hint else hint
 
     def some(self, x: Op) -> list[ng.Axis]:
         return [axis for axis in x.axes if self._draw(st.booleans())]
@@ -100,9 +111,11 @@ def program(data: st.DataObject) -> tuple[list[Op], dict[TensorOp, Any]]:
     return [pool[-1], data.draw(st.sampled_from(pool))], values
 
 
-def check(data: st.DataObject, *, interpret: bool, **options: Any) -> None:
-    roots, values = program(data)
-    device = ng.make_transformer(tiles=data.draw(st.sampled_from([1, 3, 8])), **options)
+def run(
+    roots: list[Op], values: dict[TensorOp, Any], tiles: int, *, interpret: bool, **options: Any
+) -> list[Any]:
+    """What a program comes to in one form."""
+    device = ng.make_transformer(tiles=tiles, **options)
     work = device.computation(roots, *values)
     if interpret:
         engine = pl.Engine(device.graph, work.program, interpret=True)
@@ -111,23 +124,42 @@ def check(data: st.DataObject, *, interpret: bool, **options: Any) -> None:
         engine.run()
         found = [engine.read(each) for each in work.results if each is not None]
     else:
-        found = work(*values.values())
-    for root, value, expected in zip(roots, found, evaluate(roots, values), strict=True):
-        assert value.shape == root.shape
-        np.testing.assert_allclose(value, expected, 1e-4, 1e-5)
+        found = list(work(*values.values()))
+    return found
+
+
+def check(data: st.DataObject, forms: list[dict[str, Any]]) -> None:
+    """Compare a program in several forms with the oracle, and maps with each other in all bits."""
+    roots, values = program(data)
+    tiles = data.draw(st.sampled_from([1, 3, 8]))
+    first: list[Any] | None = None
+    for form in forms:
+        found = run(roots, values, tiles, **form)
+        first = found if first is None else first
+        exact = evaluate(roots, values)
+        for root, value, same, expected in zip(roots, found, first, exact, strict=True):
+            assert value.shape == root.shape
+            np.testing.assert_allclose(value, expected, 1e-4, 1e-5)
+            if not any(isinstance(node, Reduce | Dot) for node in below([root])):
+                assert value.tobytes() == same.tobytes()
 
 
 @examples(400, quick=25)
 @given(data=st.data())
 def test_interpreted(data: st.DataObject) -> None:
-    check(data, interpret=True)
+    check(data, [{"interpret": True}, {"interpret": True, "fuse": "none"}])
+
+
+FORMS: list[dict[str, Any]] = [
+    {"interpret": True},
+    {"interpret": False},
+    {"interpret": False, "fuse": "none"},
+    {"interpret": False, "checks": "strict"},
+]
 
 
 @deep
-@pytest.mark.parametrize(
-    "options", [{}, {"fuse": "none"}, {"checks": "strict"}], ids=["cost", "none", "strict"]
-)
 @examples(40)
 @given(data=st.data())
-def test_compiled(options: dict[str, Any], data: st.DataObject) -> None:
-    check(data, interpret=False, **options)
+def test_in_every_form(data: st.DataObject) -> None:
+    check(data, FORMS)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
-from helpers.depth import deep, thinned, values_only
+from helpers.depth import deep, forms, thinned, values_only
 from poplite import ops
 from poplite.expr.operations import OPERATIONS, kind_of
 
@@ -171,6 +171,9 @@ EXACT_FLOATS = {
 }
 """Operations whose floats are those of NumPy; others differ in the last places."""
 
+COMPILED = ("add", "floor_divide", "power", "clamp", "is_nan", "logical_xor", "popcount", "tanh")
+"""Operations that are compiled by default as well, one of a kind."""
+
 TYPES = [
     pl.FLOAT,
     pl.HALF,
@@ -248,13 +251,13 @@ def test_as_numpy(name: str, element: Any) -> None:
         expected = np.asarray(oracle(*arrays))
         expected = expected.astype(result.element_type.dtype)
     found = []
-    for interpret in (False, True):
+    for interpret in (False, True) if name in COMPILED else forms():
         engine = pl.Engine(graph, program, interpret=interpret, options=values_only())
         engine.run()
         found.append(engine.read(result))
     if kind != "float" or name in EXACT_FLOATS or operation.gives == "bool":
-        np.testing.assert_array_equal(found[0], expected)
-        np.testing.assert_array_equal(found[1], expected)
+        for each in found:
+            np.testing.assert_array_equal(each, expected)
     else:
         tolerance = 2e-6 if element is pl.FLOAT else 1e-3
         for each in found:
@@ -263,7 +266,7 @@ def test_as_numpy(name: str, element: Any) -> None:
 
 CASTS = thinned(
     [(a, b) for a in TYPES for b in TYPES],
-    keep=[(a, TYPES[(k + n) % len(TYPES)]) for k, a in enumerate(TYPES) for n in (1, 5)],
+    keep=[(a, TYPES[(k + n) % len(TYPES)]) for k, a in enumerate(TYPES) for n in (1,)],
 )
 
 
@@ -283,7 +286,7 @@ def test_casts(source: Any, target: Any) -> None:
         expected = whole.astype(target.dtype)
     else:
         expected = array.astype(target.dtype)
-    for interpret in (False, True):
+    for interpret in forms():
         engine = pl.Engine(graph, program, interpret=interpret, options=values_only())
         engine.run()
         np.testing.assert_array_equal(engine.read(y), expected)

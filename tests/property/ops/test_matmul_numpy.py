@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import examples, values_only
+from helpers.depth import examples, forms, interpreted, values_only
 from poplite import ops
 from poplite.ops.matmul.request import Request
 from poplite.ops.matmul.search import cheapest_ways
@@ -53,7 +53,7 @@ def operand(
     memory=st.sampled_from([0.02, 0.1, 0.6]),
     how=st.tuples(*2 * [st.sampled_from(HOW)]),
     tail=st.sampled_from(["none", "bias", "out"]),
-    interpret=st.sampled_from([False, False, False, True]),
+    interpret=st.sampled_from([*forms()[:1] * 2, *forms()]),
     seed=st.integers(0, 2**32 - 1),
 )
 def test_products_are_numpys(
@@ -128,7 +128,7 @@ def test_shapes_are_numpys(one: list[int], other: list[int]) -> None:
         return
     with graph.steps() as step:
         made = ops.map(a @ b)
-    engine = pl.Engine(graph, step, options=values_only())
+    engine = pl.Engine(graph, step, **interpreted())
     engine.run()
     assert made.shape == expected.shape
     assert np.array_equal(engine.read(made), expected)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import examples, thinned, values_only
+from helpers.depth import examples, interpreted, thinned
 from poplite import ops
 
 SHAPES = [(6,), (1,), (4, 5), (1, 3), (2, 3, 4)]
@@ -27,7 +27,7 @@ def moved(shape: tuple[int, ...], move: Callable[[pl.Tensor, pl.Sequence], Any])
     graph, program = pl.Graph(pl.Target(tiles=5)), pl.Sequence()
     x = graph.add_variable(pl.INT, shape, "x", mapping="linear", initial_value=values_of(shape))
     result = ops.map(move(x, program), program=program)
-    engine = pl.Engine(graph, program, options=values_only())
+    engine = pl.Engine(graph, program, **interpreted())
     engine.run()
     return engine.read(result)
 
@@ -94,7 +94,7 @@ def test_a_transposed_copy_lies_in_its_own_order() -> None:
     for each in found:
         assert each.is_contiguous()
         assert len(graph.tile_mapping(each)[0]) == 1
-    engine = pl.Engine(graph, program, options=values_only())
+    engine = pl.Engine(graph, program, **interpreted())
     engine.run()
     np.testing.assert_array_equal(engine.read(found[0]), values_of((2, 3, 4)).T)
     np.testing.assert_array_equal(

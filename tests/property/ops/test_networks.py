@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import examples, values_only
-from helpers.running import both_forms
+from helpers.depth import examples, forms, values_only
+from helpers.running import both_forms, interpreted_sooner
 from poplite import ops
 from poplite.ops import nn
 
@@ -20,8 +20,11 @@ Array = npt.NDArray[Any]
 Doubles = npt.NDArray[np.float64]
 Inputs = tuple[Array, ...]
 
+SOONER = forms()[0]
+"""The form that is tried where a test names none: by default the interpreted one."""
 
-def run(function: Callable[..., Any], arrays: Inputs, interpret: bool = False) -> list[Array]:
+
+def run(function: Callable[..., Any], arrays: Inputs, interpret: bool = SOONER) -> list[Array]:
     """What expressions of tensors come to."""
     graph, program = pl.Graph(pl.Target(tiles=5)), pl.Sequence()
     tensors = [
@@ -98,7 +101,7 @@ def test_softmax(
     close(by_logarithm, slope(lambda x: log_softmax(x, dim), x, g.astype(float)), 100)
 
 
-@both_forms
+@interpreted_sooner
 @examples(10, quick=1)
 @given(
     shape=st.sampled_from([(1,), (6,), (2, 5)]),
@@ -153,7 +156,7 @@ def test_a_class_that_is_not_there_shows_at_once() -> None:
     assert np.isnan(gradient).any(1).tolist() == [False, True, True, False]
 
 
-@both_forms
+@interpreted_sooner
 @examples(20, quick=2)
 @given(dtype=DTYPES, seed=st.integers(0, 2**32 - 1))
 def test_other_losses(interpret: bool, dtype: str, seed: int) -> None:
@@ -182,7 +185,7 @@ def test_other_losses(interpret: bool, dtype: str, seed: int) -> None:
     assert [each.dtype for each in found] == ["float32", dtype, "float32", dtype]
 
 
-@both_forms
+@interpreted_sooner
 @examples(10, quick=1)
 @given(shape=st.sampled_from([(1, 3), (7, 12), (2, 3, 5)]), seed=st.integers(0, 2**32 - 1))
 def test_layer_norm(interpret: bool, shape: tuple[int, ...], seed: int) -> None:
@@ -224,7 +227,7 @@ def steps(
     return engine.read(w), np.stack([begin, goal]).astype(float)
 
 
-@both_forms
+@interpreted_sooner
 @pytest.mark.parametrize("momentum", [None, 0.9])
 def test_sgd(interpret: bool, momentum: float | None) -> None:
     def record(graph: pl.Graph, w: pl.Tensor, gradient: pl.Expr) -> None:
@@ -242,7 +245,7 @@ def test_sgd(interpret: bool, momentum: float | None) -> None:
     np.testing.assert_allclose(found, w, rtol=1e-5, atol=1e-6)
 
 
-@both_forms
+@interpreted_sooner
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize("decay", [0.0, 0.1])
 def test_adam(interpret: bool, dtype: str, decay: float) -> None:

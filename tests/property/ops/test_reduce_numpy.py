@@ -9,7 +9,7 @@ import numpy.typing as npt
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import examples, values_only
+from helpers.depth import examples, interpreted, values_only
 from helpers.running import both_forms
 from poplite.graph.partition import map_blocks, map_linearly
 
@@ -191,7 +191,7 @@ def test_scaled_and_updated_sums(
         want = want + wide.type(update)
     expr = pl.ops.reduce(x, dims, operation, keepdims=keepdims, scale=by, update=old)
     result = pl.ops.map(expr, program=program)
-    engine = pl.Engine(graph, program, options=values_only())
+    engine = pl.Engine(graph, program, **interpreted())
     engine.run()
     got = engine.read(result)
     assert got.dtype == dtype
@@ -217,7 +217,7 @@ def test_many_elements_take_several_stages(
         d: pl.ops.map(pl.ops.reduce(x, d, "add"), name=f"along {d}", program=program)
         for d in range(len(sizes))
     }
-    engine = pl.Engine(graph, program, options=values_only())
+    engine = pl.Engine(graph, program, **interpreted())
     engine.run()
     for d, result in results.items():
         assert np.array_equal(engine.read(result), array.sum(d, dtype=np.int32))

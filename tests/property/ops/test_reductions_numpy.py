@@ -10,8 +10,8 @@ import numpy.typing as npt
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import deep, examples, values_only
-from helpers.running import both_forms
+from helpers.depth import deep, examples, forms, values_only
+from helpers.running import interpreted_sooner
 from poplite import ops
 
 Array = npt.NDArray[Any]
@@ -19,7 +19,11 @@ Array = npt.NDArray[Any]
 SPECIAL = (0.0, -0.0, 1.0, 1.0, -1.0, math.inf, -math.inf, math.nan)
 
 
-def computed(expr: pl.Expr, interpret: bool = False) -> Array:
+SOONER = forms()[0]
+"""The form that is tried where a test names none: by default the interpreted one."""
+
+
+def computed(expr: pl.Expr, interpret: bool = SOONER) -> Array:
     program = pl.Sequence()
     result = ops.map(expr, program=program)
     assert isinstance(result, pl.Tensor)
@@ -36,7 +40,7 @@ def tensor_of(values: Array, tiles: int = 5, transposed: bool = False) -> pl.Ten
     return x.T if transposed else x
 
 
-@both_forms
+@interpreted_sooner
 @examples(40, quick=2)
 @given(
     dtype=st.sampled_from(["float32", "float16", "int32", "uint8", "int64"]),

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import values_only
+from helpers.depth import examples, values_only
 from helpers.running import both_forms
 
 ROWS, COLUMNS, TILES = 4, 6, 3
@@ -129,6 +129,7 @@ class Drawn:
 
 
 @both_forms
+@examples(50, quick=4)
 @given(
     seed=st.integers(0, 10**9),
     replicas=st.integers(2, 3),

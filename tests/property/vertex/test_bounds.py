@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers import scripts
-from helpers.depth import examples
+from helpers.depth import examples, values_only
 from poplite.vertex.compute import check
 from poplite.vertex.compute.bounds import conditions, guarded
 
@@ -131,7 +131,7 @@ def outcome(vertex: type[pl.Vertex], values: dict[str, Any], **options: Any) -> 
     graph.add_vertex(
         work, vertex, tile=0, **held, rows=rows, total=total, n=values["n"], long=values["long"]
     )
-    engine = pl.Engine(graph, pl.Execute(work), **options)
+    engine = pl.Engine(graph, pl.Execute(work), options=values_only(), **options)
     try:
         engine.run()
     except pl.TensorIndexError as error:
@@ -142,7 +142,7 @@ def outcome(vertex: type[pl.Vertex], values: dict[str, Any], **options: Any) -> 
 SMALL = st.integers(-3, 9)
 
 
-@examples(100)
+@examples(100, quick=8)
 @given(
     body=bodies(),
     x=st.integers(1, 8),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import values_only
+from helpers.depth import interpreted
 from poplite.compat import poplin
 
 RNG = np.random.default_rng(4)
@@ -21,7 +21,7 @@ def drawn(graph: pl.Graph, shape: tuple[int, ...], kind: Any = pl.FLOAT) -> tupl
 
 
 def after(graph: pl.Graph, prog: pl.Sequence, tensor: pl.Tensor) -> Any:
-    engine = pl.Engine(graph, prog, options=values_only())
+    engine = pl.Engine(graph, prog, **interpreted())
     engine.run()
     return engine.read(tensor)
 
@@ -41,7 +41,7 @@ def test_products(before: tuple[int, ...]) -> None:
         product = poplin.matMul(graph, a, b, prog, pl.FLOAT, "ab", {"partialsType": "float"})
         poplin.matMulWithOutput(graph, a, b, out, prog)
         poplin.matMulAcc(graph, c, 0.5, a, b, prog)
-    engine = pl.Engine(graph, prog, options=values_only())
+    engine = pl.Engine(graph, prog, **interpreted())
     engine.run()
     assert product.name == "ab"
     assert np.array_equal(engine.read(product), x @ y)
@@ -55,7 +55,7 @@ def test_a_product_of_halves_may_be_of_floats() -> None:
     a = graph.add_variable(pl.HALF, (2, 30), mapping=0, initial_value=np.full((2, 30), 60.5))
     wide = poplin.matMul(graph, a, a.transpose(), prog, pl.FLOAT)
     narrow = poplin.matMul(graph, a, a.transpose(), prog)
-    engine = pl.Engine(graph, prog, options=values_only())
+    engine = pl.Engine(graph, prog, **interpreted())
     engine.run()
     assert engine.read(wide).tolist() == [[30 * 60.5**2] * 2] * 2
     assert np.isinf(engine.read(narrow)).all()
@@ -72,7 +72,7 @@ def test_operands_lie_where_a_plan_wants_them(options: Any) -> None:
     poplin.matMulWithOutput(graph, a, b, out, prog, "ab", options, cache)
     assert [a.name, b.name, out.name] == ["a", "b", "out"]
     assert [a.shape, b.shape, out.shape] == [left, right, (32, 24)]
-    engine = pl.Engine(graph, prog, options=values_only())
+    engine = pl.Engine(graph, prog, **interpreted())
     engine.write(a, np.eye(32, 64))
     engine.write(b, np.arange(64 * 24).reshape(64, 24))
     engine.run()
@@ -97,7 +97,7 @@ def test_operands_of_groups(groups: int) -> None:
         (groups, 16, 16),
     ]
     values = RNG.integers(-4, 5, left)
-    engine = pl.Engine(graph, prog, options=values_only())
+    engine = pl.Engine(graph, prog, **interpreted())
     engine.write(a, values)
     engine.run()
     assert np.array_equal(engine.read(c), values @ values.transpose(0, 2, 1))

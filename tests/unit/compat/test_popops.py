@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import values_only
+from helpers.depth import interpreted
 from helpers.running import ROOT
 from poplite.compat import poplin, popops, poputil
 from poplite.compat.popops import Operation, ReduceParams, SingleReduceOp, expr as pe
@@ -36,7 +36,7 @@ class Bench:
         )
 
     def after(self, *tensors: pl.Tensor) -> list[Any]:
-        engine = pl.Engine(self.graph, self.prog, options=values_only())
+        engine = pl.Engine(self.graph, self.prog, **interpreted())
         engine.run()
         return [engine.read(tensor).tolist() for tensor in tensors]
 

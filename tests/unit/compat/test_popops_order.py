@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import values_only
+from helpers.depth import interpreted
 from poplite.compat import popops, poputil
 from poplite.compat.popops import SortOrder, TopKParams
 
@@ -30,7 +30,7 @@ def test_top_k_in_each_order(largest: bool, order: SortOrder) -> None:
     best, places = popops.topKWithPermutation(graph, prog, keys, params)
     _, chosen = popops.topKKeyValue(graph, prog, keys, values, params)
     alone = popops.topK(graph, prog, keys, params)
-    engine = pl.Engine(graph, prog, options=values_only())
+    engine = pl.Engine(graph, prog, **interpreted())
     engine.run()
     found = engine.read(best)
     expected = np.sort(KEYS)[:, -3:] if largest else np.sort(KEYS)[:, :3]
@@ -54,7 +54,7 @@ def test_sorts(dim: int) -> None:
     moved = popops.sortKeyValue(graph, keys, values, dim, prog)
     popops.sortInPlace(graph, alone, dim, prog)
     popops.sortKeyValueInPlace(graph, *copies, dim, prog)
-    engine = pl.Engine(graph, prog, options=values_only())
+    engine = pl.Engine(graph, prog, **interpreted())
     engine.run()
     order = np.argsort(KEYS, axis=dim, kind="stable")
     for each in (y, alone, copies[0]):
@@ -66,7 +66,7 @@ def test_sorts(dim: int) -> None:
 def test_pad() -> None:
     graph, prog, keys, _ = made()
     found = pl.ops.map(popops.pad(graph, keys, [1, -2], [0, 1], 7.0), program=prog)
-    engine = pl.Engine(graph, prog, options=values_only())
+    engine = pl.Engine(graph, prog, **interpreted())
     engine.run()
     expected = np.pad(KEYS[:, 2:], [(1, 0), (0, 1)], constant_values=7)
     np.testing.assert_array_equal(engine.read(found), expected)

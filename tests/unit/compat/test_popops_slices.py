@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import values_only
+from helpers.depth import interpreted
 from poplite.compat import popops
 
 
@@ -23,7 +23,7 @@ class Bench:
         return self.graph.add_variable(kind, values.shape, mapping="linear", initial_value=values)
 
     def after(self, *tensors: pl.Tensor) -> list[Any]:
-        engine = pl.Engine(self.graph, self.prog, options=values_only())
+        engine = pl.Engine(self.graph, self.prog, **interpreted())
         engine.run()
         return [engine.read(tensor).tolist() for tensor in tensors]
 

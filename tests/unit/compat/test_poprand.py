@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import values_only
+from helpers.depth import interpreted
 from poplite.compat import poprand
 from poplite.vertices.random import words_reference
 
@@ -24,7 +24,7 @@ class Bench:
         self.reference = self.graph.add_variable(pl.FLOAT, (9, 7), "reference", mapping="linear")
 
     def after(self, *tensors: pl.Tensor) -> list[np.ndarray]:
-        engine = pl.Engine(self.graph, self.prog, options=values_only())
+        engine = pl.Engine(self.graph, self.prog, **interpreted())
         engine.run()
         return [engine.read(tensor) for tensor in tensors]
 

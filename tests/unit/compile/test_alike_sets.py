@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -98,9 +99,7 @@ def test_each_set_has_its_own_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert lines[1] != lines[2]
 
 
-def executed(
-    graph: pl.Graph, vertex: type[pl.Vertex], tile: object, **fields: object
-) -> pl.Program:
+def executed(graph: pl.Graph, vertex: type[pl.Vertex], tile: Any, **fields: object) -> pl.Program:
     """Return what executes a new compute set of some vertices."""
     work = graph.add_compute_set("work")
     graph.add_vertices(work, vertex, tile=tile, **fields)
@@ -147,7 +146,9 @@ WRITTEN = 6
 def test_layers_of_any_views(seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     random = np.random.default_rng(seed)
     graph, program = pl.Graph(pl.Target(tiles=8)), pl.Sequence()
-    mappings = [int(random.integers(8)) if random.random() < 0.4 else "linear" for _ in "xyz"]
+    mappings: list[Any] = [
+        int(random.integers(8)) if random.random() < 0.4 else "linear" for _ in "xyz"
+    ]
     tiles, scale = random.integers(0, 8, 6), random.random(2)
     read, written = int(random.integers(READ)), int(random.integers(WRITTEN))
     order, gap = random.permutation(6).tolist(), int(random.integers(0, 40))
@@ -168,7 +169,7 @@ def test_layers_of_any_views(seed: int, tmp_path_factory: pytest.TempPathFactory
 def fields_that_read(x: pl.Tensor, z: pl.Tensor, order: list[int]) -> list[object]:
     """Return what six vertices may read of (6, 6) elements each."""
     both = pl.concat(x, z).flatten()
-    found = [
+    found: list[object] = [
         x,
         x.T,
         [x.T[k] for k in order],
@@ -183,6 +184,6 @@ def fields_that_read(x: pl.Tensor, z: pl.Tensor, order: list[int]) -> list[objec
 
 def fields_that_write(y: pl.Tensor) -> list[object]:
     """Return what six vertices may write of (6, 6) elements."""
-    found = [y, y.T, y[::-1], y.T[::-1], y[:, 1:4], y.T[:, ::2]]
+    found: list[object] = [y, y.T, y[::-1], y.T[::-1], y[:, 1:4], y.T[:, ::2]]
     assert len(found) == WRITTEN
     return found

@@ -339,7 +339,10 @@ def test_form_does_not_count(folder: Path, tmp_path: Path) -> None:
         pytest.param("by=0.5", "by=0.25", "the text of halved differs", marks=deep),
         ("halved(self.a * self.x[i], 1.0)", "self.a", "functions: compute; saved with compute, ha"),
         ("at: pl.Input[pl.INT]", "at: pl.Input[pl.SHORT]", "Pick: fields: at: Input[SHORT], x: "),
-        ("class Share(pl.MultiVertex)", "class Share(pl.Vertex)", "takes other arguments"),
+        pytest.param(
+            *("class Share(pl.MultiVertex)", "class Share(pl.Vertex)", "takes other arguments"),
+            marks=deep,
+        ),
     ],
 )
 def test_other_code_is_refused_by_name(

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import poplite as pl
+from helpers.depth import deep
 from helpers.running import words_of
 from poplite import ops
 from poplite.ops.fuse.classes import class_of, recipe_of
@@ -82,6 +83,7 @@ def printed(folder: Path) -> list[str]:
     return words_of(folder, PROGRAM + RUN)
 
 
+@deep
 def test_another_process_makes_the_classes_itself(folder: Path, printed: list[str]) -> None:
     assert len(printed) == 14
     assert printed[:7] == printed[7:]

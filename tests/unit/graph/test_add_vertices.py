@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import deep
 from helpers.running import simulated
 from poplite.arrays.series import Listed, Steps
 from poplite.compile import lists, rows
@@ -808,6 +809,7 @@ class TestMemory:
         graph.add_vertices(cs, Add, tile=0, **given)
         return graph, pl.Execute(cs)
 
+    @deep
     def test_regular_vertices(self) -> None:
         assert self.held(irregular=False) <= 16
 

@@ -121,6 +121,7 @@ def test_all_classes_are_compared(classes: dict[Key, type[Vertex]]) -> None:
     assert set(classes) == expected
 
 
+@deep
 def test_codelets_have_equal_bits(classes: dict[Key, type[Vertex]], tmp_path: Path) -> None:
     cases = drawn_cases(classes, 2)
     assert_equal_bits(compiled(dict.fromkeys(cls for cls, _ in cases), tmp_path), cases)

@@ -103,6 +103,22 @@ def test_a_device_gives_what_the_simulator_gives(sdk: Path, kind: Any) -> None:
     )
 
 
+def test_quarter_is_moved_as_its_codes(sdk: Path) -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    metadata = pl.QuarterMetadata("F143", scale=1)
+    q = graph.add_variable(pl.QUARTER, (6,), "q", mapping=0, metadata=metadata)
+    copied = graph.clone(q, name="copied")
+    engines = [
+        pl.Engine(graph, pl.Copy(q, copied), device=each) for each in (pl.ipu.Device(sdk=sdk), None)
+    ]
+    for engine in engines:
+        engine.write(q, [0.25, -1.5, 3, 7, -0.125, 100])
+        engine.write(q[1:3], 0.5)
+        engine.run()
+    device, simulated = (engine.read(copied) for engine in engines)
+    assert device.tolist() == simulated.tolist()
+
+
 def test_errors_of_a_device_are_ours_and_it_goes_on(sdk: Path) -> None:
     program = Program()
     engine = pl.Engine(program.graph, program.programs, device=pl.ipu.Device(sdk=sdk))

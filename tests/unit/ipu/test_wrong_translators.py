@@ -13,6 +13,7 @@ import pytest
 
 import poplite as pl
 from helpers.codelets import EXACT, compiled, compiler, difference, drawn
+from helpers.depth import thinned
 
 
 class Smooth(pl.Vertex):
@@ -90,7 +91,7 @@ def caught(edit: Callable[[str], str], flags: tuple[str, ...], folder: Path) -> 
 
 @pytest.mark.parametrize(
     "edit",
-    [weak_as_double, division_of_c, half_arithmetic, narrow_integers],
+    thinned([weak_as_double, division_of_c, half_arithmetic, narrow_integers], keep=2),
     ids=lambda e: e.__name__,
 )
 def test_a_wrong_translator_is_caught(edit: Callable[[str], str], tmp_path: Path) -> None:

@@ -207,6 +207,7 @@ def results(names: Sequence[str], column: int) -> str:
     return " ".join(str(CHANGES[name][column]) for name in names)
 
 
+@deep
 @pytest.mark.usefixtures("engine_cache")
 @pytest.mark.parametrize("number", thinned([2, len(CHANGES)], keep=1))
 def test_a_change_gives_other_code_in_another_process(tmp_path: Path, number: int) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import poplite as pl
+from helpers.depth import deep
 from helpers.running import full_disk, python
 from helpers.scripts import load
 from poplite.jit import build, object_cache
@@ -78,6 +79,7 @@ def warnings_of(store: Callable[[], object]) -> list[str]:
     return [str(each.message) for each in caught]
 
 
+@deep
 def test_engines_run_where_a_file_is_in_the_place_of_the_folder(tmp_path: Path) -> None:
     place = tmp_path / "cache"
     place.write_text("a file in its place")

@@ -48,6 +48,7 @@ def call(content: bytes, argument: int) -> int:
 @pytest.fixture
 def processors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(side_by_side, "_processors", lambda: 3)
+    monkeypatch.setattr(side_by_side, "MOST_HELPERS", 7)
 
 
 @pytest.fixture

@@ -99,6 +99,12 @@ def test_ties_give_their_gradient_to_one_element() -> None:
     assert found[2].sum() == 4
 
 
+def test_a_product_with_zeros_has_the_products_of_the_others() -> None:
+    y = ng.variable([H, W], [[2, 3, 0, 4], [0, 0, 5, 1], [1, 2, 3, 4]], name="y")
+    found = ng.make_transformer(tiles=1).computation(ng.deriv(ng.sum(ng.prod(y, [W]), ...), y))()
+    assert found.tolist() == [[0, 0, 24, 0], [0, 0, 0, 0], [24, 12, 8, 6]]
+
+
 def test_slices_leave_the_axes_of_their_tensor_alone() -> None:
     """Defect 16, trap 15."""
     part = X[H, 1:]

@@ -191,6 +191,61 @@ def test_tensors_lie_where_hints_say() -> None:
     assert first.elements_per_tile.tolist() == [80, 0, 0, 0]
 
 
+@pytest.mark.parametrize("hint", [{"F": "tiles"}, {"F": 2}, 3])
+def test_a_gradient_lies_as_its_variable_where_a_hint_says(hint: Any) -> None:
+    N, F, G = ng.make_axis(10, "N"), ng.make_axis(8, "F"), ng.make_axis(6, "G")
+    x = ng.placeholder([N, F], name="x")
+    place = {F: hint["F"]} if isinstance(hint, dict) else hint
+    w, b = ng.variable([F], 1, map=place, name="w"), ng.variable([G, F], 1, map=place, name="b")
+    loss = ng.sum(ng.square(ng.dot(x, w)), [N]) + ng.sum(ng.square(ng.dot(b, x, axes=[F])), ...)
+    gradients = ng.deriv(loss, [w, b])
+    assert [each.name for each in gradients] == ["deriv w", "deriv b"]
+    assert ng.deriv(loss, w) is gradients[0]
+    device = ng.make_transformer(tiles=4)
+    work = device.computation(gradients, x)
+    values = np.arange(80.0).reshape(10, 8) / 80
+    expected = 2 * values.T @ values.sum(1)
+    for found, each in zip(work(values), (expected, np.tile(expected, (6, 1))), strict=True):
+        np.testing.assert_allclose(found, each, 1e-5)
+    for op, gradient in zip((w, b), gradients, strict=True):
+        mapping = device.graph.tile_mapping(work.tensor(gradient))
+        assert mapping == device.graph.tile_mapping(work.tensor(op))
+
+
+def test_a_derivative_of_a_derivative() -> None:
+    H = ng.make_axis(3, "H")
+    x = ng.variable([H], [1, 2, 3], name="x")
+    first = ng.deriv(ng.sum(x**3, [H]), x)
+    second = ng.deriv(ng.sum(first * x, [H]), x)
+    found = ng.make_transformer(tiles=1).computation([first, second])()
+    assert [each.tolist() for each in found] == [[3, 12, 27], [9, 36, 81]]
+
+
+# Seed 000: the flags of tensors that are made with an initial value, of inputs and of state.
+FLAGS = {
+    "constant": (True, True, False, False),
+    "placeholder": (False, True, False, True),
+    "persistent tensor": (False, True, False, False),
+    "variable": (False, True, True, False),
+}
+
+
+@pytest.mark.parametrize(("kind", "flags"), FLAGS.items())
+def test_the_flags_of_tensors(kind: str, flags: tuple[bool, ...]) -> None:
+    H = ng.make_axis(3, "H")
+    made = {
+        "constant": lambda: ng.constant(1.0, [H]),
+        "placeholder": lambda: ng.placeholder([H]),
+        "persistent tensor": lambda: ng.persistent_tensor([H]),
+        "variable": lambda: ng.variable([H]),
+    }[kind]()
+    assert (made.constant, made.persistent, made.trainable, made.input) == flags
+    assert made.kind == kind
+    assert made.read_only is (kind == "constant")
+    assert (made + 1).placeholders() == ([made] if made.input else [])
+    assert (made + 1).variables() == ([made] if made.trainable else [])
+
+
 def test_a_grid_of_blocks_and_a_tensor_on_the_first_of_its_tiles() -> None:
     N, K = ng.make_axis(8, "N"), ng.make_axis(6, "K")
     x, r = ng.placeholder([N, K], name="x"), ng.placeholder([N], name="r")
@@ -288,6 +343,7 @@ def test_another_number_length_or_place_compiles_nothing(
     assert classes(rate, length, place) == classes(0.5, 640, None)
 
 
+@pytest.mark.usefixtures("priced")
 def test_a_program_can_be_drawn_and_reported() -> None:
     x = ng.placeholder([H], name="x")
     with ng.make_transformer(tiles=2) as device:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import values_only
+from helpers.depth import interpreted
 from poplite import ops
 from poplite.program import recording
 
@@ -23,7 +23,7 @@ def scalar(graph: pl.Graph, name: str, value: int, kind: str = "int32") -> pl.Te
 
 
 def values(graph: pl.Graph, program: pl.Program, *tensors: pl.Tensor) -> list[int]:
-    engine = pl.Engine(graph, program, options=values_only())
+    engine = pl.Engine(graph, program, **interpreted())
     engine.run()
     return [int(engine.read(each)) for each in tensors]
 
@@ -91,7 +91,7 @@ def test_a_block_is_no_program_while_it_is_open(graph: pl.Graph) -> None:
     with graph.steps("open") as step:
         for use in (
             lambda: pl.Repeat(2, step),
-            lambda: pl.Engine(graph, step, options=values_only()),
+            lambda: pl.Engine(graph, step, **interpreted()),
         ):
             with pytest.raises(pl.ControlProgramError, match="'open'.*while its block is open"):
                 use()
@@ -235,7 +235,7 @@ def test_together_shares_compute_sets(graph: pl.Graph) -> None:
         ops.map(ops.sum(x * x))
         ops.map(ops.max(y))
     assert step.num_steps < one_by_one.num_steps
-    engine = pl.Engine(graph, step, options=values_only())
+    engine = pl.Engine(graph, step, **interpreted())
     engine.run()
     assert engine.read(totals[0]) == (np.arange(100.0) ** 2).sum()
     assert engine.read(totals[1]) == 99

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import values_only
+from helpers.depth import interpreted
 
 
 def sum_of(a: pl.Tensor, b: pl.Tensor, out: pl.Tensor | None = None) -> pl.Tensor:
@@ -38,7 +38,7 @@ def test_results_of_calls_are_tensors_of_their_own(graph: pl.Graph) -> None:
         first, second = twice(x), twice(y)
         both = sum_of(first, second)
     graph.create_host_read("both", both)
-    engine = pl.Engine(graph, step, options=values_only())
+    engine = pl.Engine(graph, step, **interpreted())
     engine.run()
     np.testing.assert_array_equal(engine.read("both"), np.full(4, 22.0))
     with graph.steps():
@@ -78,7 +78,7 @@ def test_inout_arguments_are_copied_back(graph: pl.Graph) -> None:
         accumulate(a, x)
         accumulate(b, x)
         accumulate(b, x)
-    engine = pl.Engine(graph, step, options=values_only())
+    engine = pl.Engine(graph, step, **interpreted())
     engine.run()
     assert (engine.read("a")[0], engine.read("b")[0], engine.read("x")[0]) == (11, 22, 10)
 
@@ -101,7 +101,7 @@ def test_functions_call_others_but_not_themselves(graph: pl.Graph) -> None:
         with pytest.raises(pl.GraphRecursionError, match="'endless' calls itself"):
             endless(y)
     graph.create_host_read("y", y)
-    engine = pl.Engine(graph, step, options=values_only())
+    engine = pl.Engine(graph, step, **interpreted())
     engine.run()
     assert engine.read("y")[0] == 4
 
@@ -140,6 +140,6 @@ def test_what_is_copied_back_shares_no_elements(graph: pl.Graph) -> None:
         with pytest.raises(pl.ControlProgramError, match="'a' and 'b' share elements"):
             both(x[:3], x[2:])
         both(x[:2], x[2:])
-    engine = pl.Engine(graph, step, options=values_only())
+    engine = pl.Engine(graph, step, **interpreted())
     engine.run()
     assert engine.read(x).tolist() == [2, 3, 6, 8]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import values_only
+from helpers.depth import interpreted, values_only
 from helpers.running import both_forms
 from poplite import ops
 
@@ -46,7 +46,7 @@ def test_what_depends_on_a_sum_comes_behind_it(graph: pl.Graph) -> None:
     mean = ops.mean(x, 1, keepdims=True)
     roots = [ops.sum((x - mean) ** 2), x - mean, ops.max(x - mean, 0), mean]
     made = ops.lower(graph, roots, program)
-    engine = pl.Engine(graph, program, checks="strict", options=values_only())
+    engine = pl.Engine(graph, program, checks="strict", **interpreted())
     engine.run()
     d = a - a.mean(1, keepdims=True)
     for tensor, values in zip(
@@ -64,7 +64,7 @@ def test_roots_that_write_are_done_in_their_order(graph: pl.Graph) -> None:
         ops.Root(ops.sum(x)),
     ]
     before, _, after = ops.lower(graph, roots, program)
-    engine = pl.Engine(graph, program, options=values_only())
+    engine = pl.Engine(graph, program, **interpreted())
     engine.run()
     assert (engine.read(before), engine.read(after)) == (a.sum(), 2 * a.sum())
 
@@ -74,7 +74,7 @@ def test_products_and_what_stands_around_them(graph: pl.Graph) -> None:
     program = pl.Sequence()
     roots = [ops.maximum(x @ y, 0), x @ y + 1, ops.sum(x), ops.sum((x + 1) @ y)]
     made = ops.lower(graph, roots, program)
-    engine = pl.Engine(graph, program, checks="strict", options=values_only())
+    engine = pl.Engine(graph, program, checks="strict", **interpreted())
     engine.run()
     expected = [np.maximum(a @ b, 0), a @ b + 1, a.sum(), ((a + 1) @ b).sum()]
     for tensor, values in zip(made, expected, strict=True):
@@ -86,7 +86,7 @@ def test_equal_roots_are_two_tensors(graph: pl.Graph) -> None:
     program = pl.Sequence()
     one, other = ops.lower(graph, [ops.exp(x), ops.exp(x)], program)
     assert not one.intersects_with(other)
-    engine = pl.Engine(graph, program, options=values_only())
+    engine = pl.Engine(graph, program, **interpreted())
     engine.run()
     assert engine.read(one).tobytes() == engine.read(other).tobytes()
 
@@ -98,7 +98,7 @@ def test_a_root_that_another_one_reads(graph: pl.Graph, is_first: bool) -> None:
     total = x + x
     roots = [total, total * total - ops.sum(total)]
     made = ops.lower(graph, roots if is_first else roots[::-1], program)
-    engine = pl.Engine(graph, program, checks="strict", options=values_only())
+    engine = pl.Engine(graph, program, checks="strict", **interpreted())
     engine.run()
     expected = [2 * a, 4 * a * a - (2 * a).sum()]
     for tensor, values in zip(made, expected if is_first else expected[::-1], strict=True):
@@ -109,7 +109,7 @@ def test_sums_with_and_without_their_dimensions_are_one(graph: pl.Graph) -> None
     x, a = drawn(graph, (4, 6), "x")
     program = pl.Sequence()
     made = ops.lower(graph, [x - ops.sum(x, 1, keepdims=True), ops.exp(0 * ops.sum(x, 1))], program)
-    engine = pl.Engine(graph, program, options=values_only())
+    engine = pl.Engine(graph, program, **interpreted())
     engine.run()
     np.testing.assert_array_equal(engine.read(made[0]), a - a.sum(1, keepdims=True))
     assert engine.read(made[1]).tolist() == [1] * 4

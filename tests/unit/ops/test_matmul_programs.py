@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
-from helpers.depth import deep, thinned, values_only
+from helpers.depth import deep, interpreted, thinned
 from helpers.running import words_of
 from poplite import ops
 
@@ -164,7 +164,7 @@ def test_a_step_of_training() -> None:
     with bench.graph.steps() as steps:
         error = ops.map(x @ w - t, name="error")
         ops.assign(w, w - 0.125 * (x.T @ error))
-    engine = pl.Engine(bench.graph, steps, options=values_only())
+    engine = pl.Engine(bench.graph, steps, **interpreted())
     engine.run()
     v = bench.values
     assert np.array_equal(engine.read(w), v["w"] - 0.125 * (v["x"].T @ (v["x"] @ v["w"] - v["t"])))

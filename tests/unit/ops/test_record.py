@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import thinned, values_only
+from helpers.depth import interpreted, thinned
 from poplite import ops, vertices as vertices_lib
 from poplite.ops.fuse.storing import MOST_FIELDS
 
@@ -67,7 +67,7 @@ def test_a_tile_has_one_vertex_for_each_worker(graph: pl.Graph) -> None:
     assert isinstance(execute, pl.Execute)
     assert len(execute.compute_set.vertices) <= 4 * graph.target.workers
     assert graph.tile_mapping(y) == graph.tile_mapping(x)
-    engine = pl.Engine(graph, step, options=values_only())
+    engine = pl.Engine(graph, step, **interpreted())
     engine.run()
     assert engine.read(y).tolist() == [2] * 96
 
@@ -95,7 +95,7 @@ def test_an_out_in_another_place_is_refused_with_both_views(graph: pl.Graph) -> 
         )
         assert refused.value.found == found
         ops.copy(ops.map(x[:-1] + 1), x[1:])
-    engine = pl.Engine(graph, step, options=values_only())
+    engine = pl.Engine(graph, step, **interpreted())
     engine.run()
     assert engine.read(x)[:, 0].tolist() == [1, 2, 2, 2, 2, 2]
 
@@ -110,7 +110,7 @@ def test_elements_of_out_without_a_tile_get_one(graph: pl.Graph) -> None:
         ops.assign(outs[1], ops.sum(x, 0))
         ops.copy(x[0], outs[2])
         ops.fill(outs[3], 7)
-    engine = pl.Engine(graph, step, options=values_only())
+    engine = pl.Engine(graph, step, **interpreted())
     engine.run()
     assert [engine.read(out).tolist() for out in outs] == [[n] * 8 for n in (2, 8, 1, 7)]
     assert all(graph.tile_mapping(out[3:5]).tiles.tolist() == [3] for out in outs)
@@ -148,7 +148,7 @@ def test_roots_see_what_roots_before_them_stored(graph: pl.Graph) -> None:
     with graph.steps() as step:
         ops.lower(graph, [ops.Root(x + 1, out=x), ops.Root(x * 10, out=y)])
         shifted = ops.lower(graph, [ops.Root(x[:-1] + 1, out=x[1:])])
-    engine = pl.Engine(graph, step, options=values_only())
+    engine = pl.Engine(graph, step, **interpreted())
     engine.run()
     assert engine.read(y).tolist() == [20] * 24
     assert engine.read(shifted[0]).tolist() == [3] * 23
@@ -162,7 +162,7 @@ def test_numbers_and_tensors_are_roots(graph: pl.Graph) -> None:
         roots: Any = [ops.Root(untyped(5), out=y), ops.Root(untyped(y), out=z), y]
         made = ops.lower(graph, roots)
     assert made[0] is y
-    engine = pl.Engine(graph, step, options=values_only())
+    engine = pl.Engine(graph, step, **interpreted())
     engine.run()
     assert [engine.read(each)[0] for each in (x, y, z, made[2])] == [3, 5, 5, 5]
 
@@ -202,7 +202,7 @@ def test_arguments_are_places_for_tensors(graph: pl.Graph) -> None:
         z = ops.map(blend, [x, y])
         with pytest.raises(pl.TensorIndexError, match=r"ops.arg\(1\), but 1 are given"):
             ops.map(blend, [x])
-    engine = pl.Engine(graph, step, options=values_only())
+    engine = pl.Engine(graph, step, **interpreted())
     engine.run()
     assert engine.read(z).tolist() == [0.75] * 24
 
@@ -262,7 +262,7 @@ def test_where_a_tensor_is_needed_an_expression_is_stored_first(graph: pl.Graph)
     x = variable(graph, "x")
     e: Any = x + 1
     work = graph.add_compute_set("work")
-    engine = pl.Engine(graph, pl.Sequence(), options=values_only())
+    engine = pl.Engine(graph, pl.Sequence(), **interpreted())
     uses: list[Any] = [
         lambda: graph.add_vertex(work, vertices_lib.Add, tile=0, a=e, b=x, out=x),
         lambda: graph.create_host_read("e", e),
@@ -298,7 +298,7 @@ def test_an_expression_is_no_tensor(graph: pl.Graph) -> None:
 
 
 def stored(graph: pl.Graph, program: pl.Program, *tensors: pl.Tensor) -> list[Any]:
-    engine = pl.Engine(graph, program, options=values_only())
+    engine = pl.Engine(graph, program, **interpreted())
     engine.run()
     return [engine.read(each).tolist() for each in tensors]
 
@@ -440,7 +440,7 @@ def test_iota_counts_in_every_type(graph: pl.Graph) -> None:
     ]
     with graph.steps() as step:
         made = [ops.map(ops.iota(shape, kind, start=first)) for kind, shape, first in cases]
-    engine = pl.Engine(graph, step, options=values_only())
+    engine = pl.Engine(graph, step, **interpreted())
     engine.run()
     for (kind, shape, first), result in zip(cases, made, strict=True):
         exact = [first + k for k in range(result.num_elements)]

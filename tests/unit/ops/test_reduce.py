@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
-from helpers.depth import thinned, values_only
+from helpers.depth import deep, interpreted, thinned
 from poplite.graph.partition import map_linearly
 from poplite.ops.reduce.pieces import pieces_of
 
@@ -30,7 +30,7 @@ def compute_sets(graph: pl.Graph) -> list[str]:
 
 
 def value(graph: pl.Graph, program: pl.Program, tensor: pl.Tensor) -> Any:
-    engine = pl.Engine(graph, program, options=values_only())
+    engine = pl.Engine(graph, program, **interpreted())
     engine.run()
     return engine.read(tensor).tolist()
 
@@ -149,7 +149,7 @@ def test_of_no_elements() -> None:
         reduced(wholes, [0], "min", program),
         reduced(wholes, [0], "max", program),
     ]
-    engine = pl.Engine(graph, program, options=values_only())
+    engine = pl.Engine(graph, program, **interpreted())
     engine.run()
     got = [engine.read(result).tolist() for result in results]
     assert got[:5] == [[0, 0, 0], [1, 1, 1], [True, True], [False, False], []]
@@ -167,7 +167,7 @@ def test_no_dimension_is_a_copy_and_all_are_one_element() -> None:
     scalar = reduced(x[0, 0], [], "max", program)
     assert not same.intersects_with(x)
     assert (total.shape, scalar.shape) == ((), ())
-    engine = pl.Engine(graph, program, options=values_only())
+    engine = pl.Engine(graph, program, **interpreted())
     engine.run()
     assert engine.read(same).tolist() == [[1, 2, 3], [4, 5, 6]]
     assert engine.read(total) == 21
@@ -182,7 +182,7 @@ def test_nan_is_the_least_and_the_greatest(operation: str, length: int) -> None:
     graph, x, program = graph_of((3, length), element=pl.FLOAT, values=values)
     rows = reduced(x, [1], operation, program)
     columns = reduced(x, [0], operation, program)
-    engine = pl.Engine(graph, program, options=values_only())
+    engine = pl.Engine(graph, program, **interpreted())
     engine.run()
     assert np.isnan(engine.read(rows)).tolist() == [False, True, False]
     assert np.flatnonzero(np.isnan(engine.read(columns))).tolist() == [length // 2]
@@ -319,9 +319,7 @@ def test_workers_of_a_tile_share_all_that_it_has(
     columns = reduced(x, [dim], op, program)
     kinds = [[str(v.vertex_class) for v in each.vertices] for each in graph.compute_sets]
     assert [n for n in (sum("OfTile" in k for k in each) for each in kinds) if n] == shared
-    engines = [
-        pl.Engine(graph, program, faster=each, options=values_only()) for each in (True, False)
-    ]
+    engines = [pl.Engine(graph, program, faster=each, **interpreted()) for each in (True, False)]
     for engine in engines:
         engine.run()
     found = engines[0].read(columns)
@@ -358,6 +356,7 @@ def test_an_output_of_many_tiles_is_joined_in_steps() -> None:
     assert value(graph, program, total) == 499 * 250
 
 
+@deep
 def test_many_outputs_of_many_tiles_are_spread() -> None:
     graph, x, program = graph_of((300, 80), tiles=300, values=np.arange(24_000).reshape(300, 80))
     total = reduced(x, [0], "add", program)

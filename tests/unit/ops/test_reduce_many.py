@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import values_only
+from helpers.depth import interpreted
 from poplite import ops
 
 
@@ -45,7 +45,7 @@ def test_stages_of_all_share_compute_sets() -> None:
         longest = max(longest, len(alone.compute_sets) - before)
     assert len(graph.compute_sets) == longest
     assert [t.name for t in made][:3] == ["many/min", "many/max", "many/sum"]
-    engine = pl.Engine(graph, step, options=values_only())
+    engine = pl.Engine(graph, step, **interpreted())
     engine.run()
     found = [engine.read(each).tolist() for each in made]
     assert found[0] == values.min(0).tolist()
@@ -61,7 +61,7 @@ def test_bits_are_those_of_each_by_itself() -> None:
     program = pl.Sequence()
     many = ops.reduce_many([("add", x * 0.1, 1), ("log_add", x, 0)], program=program)
     one = [ops.map(e, program=program) for e in (ops.sum(x * 0.1, 1), ops.log_sum_exp(x, 0))]
-    engine = pl.Engine(graph, program, options=values_only())
+    engine = pl.Engine(graph, program, **interpreted())
     engine.run()
     for a, b in zip(many, one, strict=True):
         assert engine.read(a).tobytes() == engine.read(b).tobytes()
@@ -77,7 +77,7 @@ def test_outputs_and_mappings() -> None:
         assert ops.reduce_many([]) == []
     assert made == [low, high]
     assert graph.tile_mapping(total).tiles.tolist() == [5]
-    engine = pl.Engine(graph, step, options=values_only())
+    engine = pl.Engine(graph, step, **interpreted())
     engine.run()
     assert engine.read(low).tolist() == values.min(0).tolist()
     assert engine.read(high).tolist() == [values.max(0).tolist()]

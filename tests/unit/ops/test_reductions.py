@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import thinned, values_only
+from helpers.depth import deep, interpreted, thinned, values_only
 from helpers.running import words_of
 from poplite import ops
 
@@ -21,7 +21,7 @@ Dims = int | list[int] | None
 def computed(expr: pl.Expr, graph: pl.Graph) -> Any:
     program = pl.Sequence()
     result = ops.map(expr, program=program)
-    engine = pl.Engine(graph, program, options=values_only())
+    engine = pl.Engine(graph, program, **interpreted())
     engine.run()
     return engine.read(result)
 
@@ -41,7 +41,7 @@ def test_as_numpy(dims: Dims) -> None:
                 expr = getattr(ops, name)(operand, dims, keepdims=keepdims)
                 expected = getattr(np, name)(array, axis=axes, keepdims=keepdims)
                 made.append((name, ops.map(expr), expected))
-    engine = pl.Engine(graph, step, options=values_only())
+    engine = pl.Engine(graph, step, **interpreted())
     engine.run()
     for name, result, expected in made:
         found = engine.read(result)
@@ -64,6 +64,7 @@ def test_means_of_half_are_made_in_float() -> None:
         ops.mean(x, 2)
 
 
+@deep
 def test_bits_are_the_same_on_any_number_of_threads(tmp_path: Path) -> None:
     script = """
 import hashlib
@@ -133,7 +134,7 @@ def test_log_sum_exp_at_the_edges() -> None:
             ops.map(ops.log_sum_exp(x, 1, keepdims=True)),
         ]
         both = ops.map(ops.reduce(x, 1, "log_add", scale=1.5, update=x[:, 0]))
-    engine = pl.Engine(graph, step, options=values_only())
+    engine = pl.Engine(graph, step, **interpreted())
     engine.run()
     with np.errstate(invalid="ignore"):
         expected = np.logaddexp.reduce(values.astype(np.float64), 1)
@@ -145,7 +146,7 @@ def test_log_sum_exp_at_the_edges() -> None:
 
 @pytest.mark.parametrize(
     ("spread", "length"),
-    thinned(product([0.1, 3, 40, 1000], [1, 7, 500]), [(0.1, 7), (3, 500), (40, 1), (1000, 500)]),
+    thinned(product([0.1, 3, 40, 1000], [1, 7, 500]), [(0.1, 7), (40, 1)]),
 )
 def test_the_error_of_log_sum_exp(spread: float, length: int) -> None:
     values = np.random.default_rng(length).normal(0, spread, (200, length)).astype(np.float32)

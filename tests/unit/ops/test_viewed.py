@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import values_only
+from helpers.depth import interpreted
 from poplite import ops
 from poplite.expr.formula import formula
 from poplite.expr.tree import Expr, Leaf
@@ -42,7 +42,7 @@ def computed(x: pl.Tensor, *exprs: Expr, out: pl.Tensor | None = None) -> list[A
         made = [ops.map(exprs[0], out=out, program=program)]
     else:
         made = ops.lower(x.graph, exprs, program)
-    engine = pl.Engine(x.graph, program, options=values_only())
+    engine = pl.Engine(x.graph, program, **interpreted())
     engine.run()
     return [engine.read(each).tolist() for each in made]
 
@@ -110,7 +110,7 @@ def test_a_view_is_computed_anew_where_its_tensor_changed(x: pl.Tensor) -> None:
         ops.Root(view * 1),
     ]
     first, _, last = ops.lower(x.graph, roots, program)
-    engine = pl.Engine(x.graph, program, options=values_only())
+    engine = pl.Engine(x.graph, program, **interpreted())
     engine.run()
     assert engine.read(first).tolist() == [[1, 4], [2, 5], [3, 6]]
     assert engine.read(last).tolist() == [[1, 31], [11, 41], [21, 51]]

@@ -14,6 +14,8 @@ from poplite.types import ELEMENT_TYPES, NUMPY_TYPES, ElementType
 Element = type[ElementType[Any]]
 T = TypeVar("T", bound=ElementType[Any])
 METADATA = pl.QuarterMetadata("F143", scale=1)
+KEPT = [pl.QUARTER, pl.FLOAT, pl.HALF, pl.SHORT, pl.UNSIGNED_CHAR, pl.LONGLONG, pl.BOOL]
+"""Element types that vertices take by default: one of each kind and size."""
 
 
 class Turn(pl.Vertex, Generic[T]):
@@ -81,7 +83,7 @@ def test_the_host_takes_back_what_it_wrote(element: Element) -> None:
 @pytest.mark.parametrize(
     "options", thinned([{}, {"interpret": True}, {"checks": "fast"}], keep=2), ids=str
 )
-@pytest.mark.parametrize("element", ELEMENT_TYPES)
+@pytest.mark.parametrize("element", thinned(ELEMENT_TYPES, KEPT))
 def test_vertices_read_and_write_every_type(element: Element, options: dict[str, Any]) -> None:
     graph = pl.Graph(pl.Target(tiles=2))
     x, y = variable(graph, element, (8,), "x"), variable(graph, element, (8,), "y")
@@ -92,7 +94,7 @@ def test_vertices_read_and_write_every_type(element: Element, options: dict[str,
     )
     copied = variable(graph, element, (2, 4), "copied")
     program = pl.Sequence(pl.Execute(turn), pl.Copy(y.reshape((4, 2)).T, copied))
-    engine = pl.Engine(graph, program, **options)
+    engine = pl.Engine(graph, program, options=values_only(), **options)
     values = samples(element)
     engine.write(x, values)
     engine.run()
@@ -103,7 +105,9 @@ def test_vertices_read_and_write_every_type(element: Element, options: dict[str,
 
 
 @pytest.mark.parametrize("interpret", [False, True])
-@pytest.mark.parametrize("element", [t for t in ELEMENT_TYPES if t is not pl.QUARTER])
+@pytest.mark.parametrize(
+    "element", thinned([t for t in ELEMENT_TYPES if t is not pl.QUARTER], KEPT[1:])
+)
 def test_state_of_every_type(element: Element, interpret: bool) -> None:
     graph = pl.Graph(pl.Target(tiles=2))
     y = variable(graph, element, (9,), "y")

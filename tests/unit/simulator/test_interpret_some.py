@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import thinned
 from helpers.running import SOON, both_forms
 from poplite.compile.options import ENVIRONMENT
 from poplite.simulator.run import interpreted_vertices
@@ -145,7 +146,7 @@ class Bench:
         }
 
 
-@pytest.mark.parametrize("replicas", [1, 2])
+@pytest.mark.parametrize("replicas", thinned([1, 2], keep=1))
 @both_checks
 def test_all_ways_of_choosing_do_the_same(checks: Checks, replicas: int) -> None:
     bench = Bench(replicas)

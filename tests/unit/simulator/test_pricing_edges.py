@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import deep
 from poplite.cost.step_cost import may_depend_on_data
 from poplite.simulator.pricing import is_data_dependent, slots_of
 
@@ -115,6 +116,7 @@ class Between(pl.Vertex):
             self.y[i] = 0 < self.a[i] < self.a[i + 1]
 
 
+@deep
 def test_loops_that_miss_their_bound_are_left() -> None:
     priced = slots_of(Misses, np.array([[8], [-3]]), MK2)
     assert (priced.source, priced.formula) == ("guessed", None)
@@ -123,6 +125,7 @@ def test_loops_that_miss_their_bound_are_left() -> None:
     assert slots_of(Misses, np.array([[8]]), MK2).source == "estimated"
 
 
+@deep
 def test_loops_of_nothing_are_left_as_well() -> None:
     taken = slots_of(MissesLength, np.array([[8], [7]]), MK2).slots.tolist()
     assert taken[0] < 30

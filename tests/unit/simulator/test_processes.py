@@ -145,6 +145,7 @@ def test_engines_work_after_a_fork(tmp_path: Path, before: bool, ran: bool) -> N
     assert run(tmp_path, script) == ["0", "0", "True"]
 
 
+@deep
 def test_a_pool_of_forked_workers(tmp_path: Path) -> None:
     script = """
         def work(seed):
@@ -157,6 +158,7 @@ def test_a_pool_of_forked_workers(tmp_path: Path) -> None:
     assert run(tmp_path, script) == ["True"]
 
 
+@deep
 def test_spawned_processes(tmp_path: Path) -> None:
     script = """
         def work(seed):

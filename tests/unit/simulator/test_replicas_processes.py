@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import thinned
+from helpers.depth import deep, thinned
 from helpers.running import words_of
 from helpers.vertices import Spin
 
@@ -63,6 +63,7 @@ def run(tmp_path: Path, script: str, **variables: str) -> list[str]:
     return words_of(tmp_path, PRELUDE + textwrap.dedent(script), **variables)
 
 
+@deep
 @pytest.mark.parametrize("threads", thinned(["3", "2", "1"], keep=1))
 def test_results_do_not_depend_on_the_number_of_threads(tmp_path: Path, threads: str) -> None:
     script = """

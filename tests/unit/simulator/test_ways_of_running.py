@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.depth import thinned
+from helpers.depth import deep, thinned
 
 CLASS = """
 import poplite as pl
@@ -72,6 +72,7 @@ def test_a_command_with_any_options(options: list[str], tmp_path: Path) -> None:
     assert run(tmp_path, *options, CLASS + USE) == TOLD.format(place="<string>")
 
 
+@deep
 def test_a_command_in_the_word_of_its_option(tmp_path: Path) -> None:
     assert run(tmp_path, f"-c{CLASS}{USE}", "-c", "other") == TOLD.format(place="<string>")
 
@@ -102,6 +103,7 @@ print(digest_of_sources("poplite.simulator.compiled_parts"))
 """
 
 
+@deep
 def test_the_package_itself_in_a_zip_file(tmp_path: Path, root: Path) -> None:
     """Cached code is named by the text of the package, which is read from the zip file."""
     shutil.copytree(root / "poplite", tmp_path / "all" / "poplite", symlinks=False)
@@ -154,6 +156,7 @@ def refused(place: str, found: str, fix: str) -> str:
     )
 
 
+@deep
 def test_a_program_that_is_piped_into_python(tmp_path: Path) -> None:
     piped = refused(
         "<stdin>",
@@ -178,6 +181,7 @@ def test_a_program_made_from_a_string(tmp_path: Path) -> None:
     assert run(tmp_path, "program.py").endswith(told)
 
 
+@deep
 def test_a_string_made_by_a_command_is_not_taken_for_the_command(tmp_path: Path) -> None:
     told = refused("<string>", "it was made from a string", "put it into a file or a notebook cell")
     assert run(tmp_path, "-c", f"exec({CLASS + USE!r})").endswith(told)

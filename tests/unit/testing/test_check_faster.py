@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 import pytest
 
 import poplite as pl
+from helpers.depth import deep, thinned
 from poplite.testing import check_faster
 
 T = TypeVar("T", pl.FLOAT, pl.HALF, pl.INT, pl.UNSIGNED_INT)
@@ -244,13 +245,20 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("vertex", "texts"), BROKEN, ids=[vertex.__name__ for vertex, _ in BROKEN])
+@pytest.mark.parametrize(
+    ("vertex", "texts"),
+    thinned(
+        BROKEN, [case for case in BROKEN if case[0] in (Negated, Ends, Blocked, Empty, Counted)]
+    ),
+    ids=[vertex.__name__ for vertex, _ in BROKEN],
+)
 def test_a_form_that_breaks_its_promise_is_found(vertex: type[pl.Vertex], texts: str) -> None:
     with pytest.raises(AssertionError) as caught:
         check_faster(vertex)
     assert any(text in str(caught.value) for text in texts.split("|")), caught.value
 
 
+@deep
 def test_all_element_types_of_a_template_are_tried() -> None:
     values = {"x": [1, 2**15]}
     for cls in (Added[pl.FLOAT], Added[pl.INT], Added[pl.UNSIGNED_INT]):

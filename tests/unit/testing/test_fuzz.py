@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from helpers.depth import deep
 from poplite import view as views
 from poplite.graph.tensor.tensor import Tensor
 from poplite.testing import fuzz
 
 
+@deep
 def test_a_thousand_states_agree_with_dense_arrays(capsys: pytest.CaptureFixture[str]) -> None:
     assert fuzz.main(["--states", "1000", "--seed", "1"]) == 0
     printed = capsys.readouterr()
@@ -26,6 +28,7 @@ def test_a_thousand_states_agree_with_dense_arrays(capsys: pytest.CaptureFixture
     assert printed.err.splitlines()[-1] == "1,000 of 1,000 states"
 
 
+@deep
 def test_the_number_of_processes_changes_nothing() -> None:
     assert list(fuzz.results(5, 700, 2)) == list(fuzz.results(5, 700, 1))
 

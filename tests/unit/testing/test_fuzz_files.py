@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from helpers.depth import thinned
+from helpers.depth import deep, thinned
 from helpers.running import python
 from poplite.compile.compiler import compile_graph
 from poplite.testing.fuzz_files import Outcomes, fuzz, program, try_file
@@ -38,6 +38,7 @@ def test_the_whole_file_runs(whole: bytes, tmp_path: Path) -> None:
     assert try_file(path) == Outcomes(ran=1)
 
 
+@deep
 def test_mutations_come_from_the_seed_and_change_all_parts(whole: bytes, tmp_path: Path) -> None:
     made = [mutated(whole, Random(number)) for number in range(60)]
     assert made == [mutated(whole, Random(number)) for number in range(60)]
@@ -56,6 +57,7 @@ def test_mutations_come_from_the_seed_and_change_all_parts(whole: bytes, tmp_pat
     assert changed >= {"the zip file", "manifest.json", "arrays/int64.npy", "arrays/uint32.npy"}
 
 
+@deep
 def test_the_command(tmp_path: Path) -> None:
     command = ("-m", "poplite.testing.fuzz_files", "--files", "6", "--seed", "3")
     done = python(tmp_path, *command, TMPDIR=str(tmp_path))

@@ -294,7 +294,7 @@ CLASSES = (plain, counted, formula, templated, failing)
 Make = Callable[[int], type[pl.Vertex]]
 
 
-@pytest.mark.parametrize("make", thinned(CLASSES, keep=2))
+@pytest.mark.parametrize("make", thinned(CLASSES, keep=1))
 @pytest.mark.parametrize(
     "options",
     thinned([{"checks": "strict"}, {"checks": "fast"}, {"interpret": True}], keep=1),

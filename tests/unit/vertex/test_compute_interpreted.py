@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
+from helpers.depth import deep
 from helpers.scripts import load
 from poplite.errors import TensorIndexError, UnknownField, VertexCompileError
 from poplite.vertex.compute import InterpretedSelf, check, interpreted
@@ -315,6 +316,7 @@ def test_a_class_without_text_is_refused() -> None:
     assert "into a file" in caught.value.fix
 
 
+@deep
 def test_a_class_on_the_command_line_has_text() -> None:
     program = (
         "import poplite as pl\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,13 @@ import pytest
 import poplite as pl
 from helpers import scripts
 from helpers.arithmetic_rows import ROWS, SECTIONS, TYPES, Row, source
+from helpers.depth import thinned
 from poplite.types import ElementType
 
 METADATA = pl.QuarterMetadata("F143")
 MINIMUM_ROWS = 180
+LONG = ("Integers", "Functions")
+"""Sections whose class takes seconds to compile."""
 
 
 def load(text: str, folder: Path) -> type[pl.Vertex]:
@@ -62,8 +66,13 @@ def test_the_tables_are_found() -> None:
     assert {kind for row in ROWS for _, kind, _ in row.fields} == set(TYPES)
 
 
-@pytest.mark.parametrize("interpret", [True, False], ids=["interpreted", "compiled"])
-@pytest.mark.parametrize("section", SECTIONS)
+@pytest.mark.parametrize(
+    ("section", "interpret"),
+    thinned(
+        product(SECTIONS, [True, False]),
+        [each for each in product(SECTIONS, [True, False]) if each[1] or each[0] not in LONG],
+    ),
+)
 def test_rows(section: str, interpret: bool, tmp_path: Path) -> None:
     rows = [row for row in ROWS if row.section == section]
     found = results(rows, load(source(rows), tmp_path), interpret=interpret)

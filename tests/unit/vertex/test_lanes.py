@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
-from helpers.depth import deep, values_only
+from helpers.depth import deep, thinned, values_only
 from helpers.running import words_of
 from helpers.scripts import load
 from poplite.errors import FloatingPointTrap, TensorIndexError, VertexCompileError
@@ -138,8 +138,11 @@ class Kinds(pl.Vertex, Generic[T]):
 
 @pytest.mark.parametrize(
     "element",
-    [pl.FLOAT, pl.HALF, pl.INT, pl.UNSIGNED_INT, pl.SHORT, pl.UNSIGNED_CHAR]
-    + [pl.LONGLONG, pl.UNSIGNED_LONGLONG],
+    thinned(
+        [pl.FLOAT, pl.HALF, pl.INT, pl.UNSIGNED_CHAR]
+        + [pl.UNSIGNED_INT, pl.SHORT, pl.LONGLONG, pl.UNSIGNED_LONGLONG],
+        keep=4,
+    ),
 )
 @pytest.mark.parametrize("count", [1, 63, 65, 130])
 def test_all_types_have_lanes(element: type[pl.ElementType[Any]], count: int) -> None:
@@ -503,7 +506,7 @@ class Until(pl.Vertex, Generic[T]):
             i += 1
 
 
-@pytest.mark.parametrize("element", [pl.FLOAT, pl.HALF, pl.INT, pl.SHORT, pl.BOOL])
+@pytest.mark.parametrize("element", thinned([pl.FLOAT, pl.BOOL, pl.HALF, pl.INT, pl.SHORT], keep=2))
 @pytest.mark.parametrize("checks", ["strict", "fast"])
 def test_where_data_decide_lanes_that_are_absent_are_neither_stored_nor_counted(
     element: type[pl.ElementType[Any]], checks: str

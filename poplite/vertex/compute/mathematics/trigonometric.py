@@ -2,7 +2,7 @@
 
 An angle is measured in quarters of a turn: x * 2 / pi is an integer, of which two bits count, and a
 fraction. For all float32 at once, up to 2^128, the product is made in integers: 24 bits of x by
-the 103 bits of 2 / pi that its exponent moves to their place; higher ones are whole turns.
+the 96 bits of 2 / pi that its exponent moves to their place; higher ones are whole turns.
 
 Source of the method: M. Payne, R. Hanek, "Radian Reduction for Trigonometric Functions", 1983.
 """
@@ -30,8 +30,8 @@ TWO_OVER_PI = int(
 
 TWO_OVER_PI_BITS = 1280
 
-_LOW_BITS = 39
-"""Bits of the lower part: 24 more are an int64."""
+_LOW_BITS = 32
+"""Bits of the lower part: processors have a product of two numbers of 32 bits, in 64."""
 
 _FRACTION_BITS = 62
 """Bits of a fraction in the upper part; the two above say which quarter of the turn."""
@@ -40,15 +40,19 @@ _FIRST = 1020
 """The exponent, as a double has it, of 1/8: angles below pi/4 are not reduced."""
 
 
+_MORE = 1023 - 127
+"""By how much the exponent of a double is larger than that of the same float32."""
+
+
 def _places() -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return upper and lower parts of 2 / pi for the lowest bit of x at each exponent."""
-    upper, lower = [], []
+    upper, lower = [0] * 256, [0] * 256
     for exponent in range(_FIRST, 1023 + 128):
         scale = exponent - 1023 - 23 + _FRACTION_BITS + _LOW_BITS - TWO_OVER_PI_BITS
         bits = (TWO_OVER_PI >> -scale) & ((1 << (64 + _LOW_BITS)) - 1)
         word = bits >> _LOW_BITS
-        upper.append(word - (1 << 64) if word >> 63 else word)
-        lower.append(bits & ((1 << _LOW_BITS) - 1))
+        upper[exponent - _MORE] = word - (1 << 64) if word >> 63 else word
+        lower[exponent - _MORE] = bits & ((1 << _LOW_BITS) - 1)
     return tuple(upper), tuple(lower)
 
 
@@ -68,15 +72,13 @@ _COS = (0.04166664685460358, -0.0013887366910035424, 2.4438379479637176e-05)
 """(cos(r) - 1 + r^2 / 2) / r^4 in r^2 for |r| <= pi/4; error of the cosine 2^-33."""
 
 
-def _reduced(on: Evaluator, size: Value) -> tuple[Value, Value]:
-    """Return for a double of no sign, with 24 bits, the quarter as int64, and r, up to pi/4."""
+def _reduced(on: Evaluator, x: Value, size: Value) -> tuple[Value, Value]:
+    """Return for a float32, and its size as a double, the quarter as int64, and r, up to pi/4."""
     bits = on.bits(size)
-    exponent = bits >> 52
-    place = exponent - _FIRST
-    place = on.choose(place > 0, place, 0)
-    place = on.choose(place < len(_UPPER) - 1, place, len(_UPPER) - 1)
+    place = (on.bits(x) >> 23) & 255
     digits = ((bits & ((1 << 52) - 1)) | (1 << 52)) >> 29
-    product = digits * on.lookup(_UPPER, place) + (digits * on.lookup(_LOWER, place) >> _LOW_BITS)
+    lower = on.lookup(_LOWER, place) & ((1 << _LOW_BITS) - 1)  # compilers know now how large it is
+    product = digits * on.lookup(_UPPER, place) + (digits * lower >> _LOW_BITS)
     quarter = (product + (1 << (_FRACTION_BITS - 1))) >> _FRACTION_BITS
     rest = on.double(product - (quarter << _FRACTION_BITS)) * _SCALE
     is_small = size < _PI_4
@@ -92,7 +94,7 @@ def sin(on: Evaluator, x: Value) -> Value:
     """Return the sine of an angle in radians."""
     wide = on.double(x)
     size = abs(wide)
-    quarter, r = _reduced(on, size)
+    quarter, r = _reduced(on, x, size)
     sine, cosine = _sin_cos(on, r)
     result = on.choose((quarter & 1) == 1, cosine, sine)
     sign = ((quarter & 2) << 62) ^ (on.bits(wide) & SIGN)
@@ -103,7 +105,7 @@ def sin(on: Evaluator, x: Value) -> Value:
 def cos(on: Evaluator, x: Value) -> Value:
     """Return the cosine of an angle in radians."""
     size = abs(on.double(x))
-    quarter, r = _reduced(on, size)
+    quarter, r = _reduced(on, x, size)
     sine, cosine = _sin_cos(on, r)
     result = on.choose((quarter & 1) == 1, sine, cosine)
     result = on.floats(on.bits(result) ^ (((quarter + 1) & 2) << 62))
@@ -114,7 +116,7 @@ def tan(on: Evaluator, x: Value) -> Value:
     """Return the tangent of an angle in radians."""
     wide = on.double(x)
     size = abs(wide)
-    quarter, r = _reduced(on, size)
+    quarter, r = _reduced(on, x, size)
     sine, cosine = _sin_cos(on, r)
     is_odd = (quarter & 1) == 1
     result = on.choose(is_odd, -cosine, sine) / on.choose(is_odd, sine, cosine)

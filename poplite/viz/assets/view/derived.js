@@ -64,6 +64,10 @@ function syncOf(of, step) {
 
 // Where time goes, by kind: of one tile, or (-1) of a tile on average.
 function timeOf(of, tile, step) {
+  return tile < 0 ? once(of, `mean time ${step}`, () => timeParted(of, tile, step)) : timeParted(of, tile, step);
+}
+
+function timeParted(of, tile, step) {
   const found = {};
   const take = (numbers) => (tile < 0 ? sum(numbers) / numbers.length : numbers[tile]);
   for (const kind of Object.keys(PHASES).slice(0, 5)) found[kind] = take(phaseSum(of, "busy", step, kind));

@@ -42,7 +42,7 @@ function render() {
   const place = [scrollX, scrollY];
   const style = getComputedStyle(view);
   WIDTH = Math.max(260, Math.floor(view.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight)));
-  view.replaceChildren(...SHOWN[state.tab][1](of).filter((part) => part !== ""));
+  showParts(view, SHOWN[state.tab][1](of).filter((part) => part !== ""));
   view.setAttribute("aria-label", SHOWN[state.tab][0]);
   byId("side").replaceChildren(...side(of));
   byId("tabs").replaceChildren(...tabButtons());
@@ -51,6 +51,14 @@ function render() {
   which();
   focusAgain(focus, caret);
   scrollTo(...place);
+}
+
+// Puts parts in place of those that are there; one that was kept stays where it is, laid out.
+function showParts(view, parts) {
+  for (const old of [...view.childNodes]) if (!parts.includes(old)) old.remove();
+  parts.forEach((part, number) => {
+    if (view.childNodes[number] !== part) view.insertBefore(part, view.childNodes[number] ?? null);
+  });
 }
 
 // All is drawn anew: what had the focus has it again, with the caret where it was.

@@ -28,6 +28,15 @@ function filterField(label) {
   return el("input", { ...field, value: state.q, oninput: type });
 }
 
+// Something dear that is made again only when what it shows, its key, has changed.
+const KEPT = new Map();
+
+function kept(name, key, make) {
+  const words = [state.of, isDark(), state.unit, ...key].join(" ");
+  if (KEPT.get(name)?.words !== words) KEPT.set(name, { words, made: make() });
+  return KEPT.get(name).made;
+}
+
 function tools(...parts) {
   return el("div", { class: "tools" }, ...parts);
 }

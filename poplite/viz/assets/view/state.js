@@ -99,6 +99,6 @@ function rangeOf(text, end) {
 function stepTitle(number) {
   const of = report();
   const step = of.steps[number];
-  const several = new Set(of.steps.map((each) => each.program)).size > 1;
-  return (several ? step.program + " / " : "") + step.name;
+  const several = once(of, "programs", () => new Set(of.steps.map((each) => each.program)).size);
+  return (several > 1 ? step.program + " / " : "") + step.name;
 }

@@ -5,7 +5,6 @@ function stepsTab(of) {
   if (!of.steps.length) return [nothingRan()];
   const runs = { once: "each step once", times: "times its executions", ...(of.order.length ? { ran: "as it ran" } : {}) };
   const kinds = Object.keys(PHASES).filter((kind) => timeOf(of, -1, -1)[kind] > 0);
-  const longest = most(of.steps.map((step) => step.cycles));
   const rows = of.steps.map((step, number) => ({ step, number })).filter(({ step }) => matches(step.name, step.at, step.op));
   return [
     tools(
@@ -18,25 +17,32 @@ function stepsTab(of) {
     legend(kinds.map((kind) => [PHASES[kind], 0, phaseColor(kind)])),
     timeline(of),
     tools(filterField("keep steps with …")),
-    table(
-      [
-        { name: "#", number: true, text: ({ number }) => number + 1 },
-        { name: "step", label: true, text: ({ number }) => stepTitle(number) },
-        { name: "times", number: true, text: ({ step }) => thousands(step.times), sort: ({ step }) => step.times },
-        { name: "cycles", number: true, text: ({ step }) => thousands(step.cycles), sort: ({ step }) => step.cycles },
-        { name: "of all", number: true, text: ({ step }) => shareOf(step.cycles, of.cycles), narrow: false },
-        { name: "phases, to one scale", text: ({ number }) => phaseBar(of, number, longest) },
-        { name: "balance", number: true, text: ({ number }) => percent(balanceOf(of, number)), sort: ({ number }) => 1 - balanceOf(of, number), narrow: false },
-        { name: "line", text: ({ step }) => lineOf(step.at), narrow: false },
-      ],
-      rows,
-      { pick: ({ number }) => go({ step: number }), isOn: ({ number }) => number === chosenStep() },
-    ),
+    kept("steps", [state.q, state.sort, chosenStep()], () => stepsTable(of, rows)),
   ];
+}
+
+function stepsTable(of, rows) {
+  const longest = most(of.steps.map((step) => step.cycles));
+  return table(
+    [
+      { name: "#", number: true, text: ({ number }) => number + 1 },
+      { name: "step", label: true, text: ({ number }) => stepTitle(number) },
+      { name: "times", number: true, text: ({ step }) => thousands(step.times), sort: ({ step }) => step.times },
+      { name: "cycles", number: true, text: ({ step }) => thousands(step.cycles), sort: ({ step }) => step.cycles },
+      { name: "of all", number: true, text: ({ step }) => shareOf(step.cycles, of.cycles), narrow: false },
+      { name: "phases, to one scale", text: ({ number }) => phaseBar(of, number, longest) },
+      { name: "balance", number: true, text: ({ number }) => percent(balanceOf(of, number)), sort: ({ number }) => 1 - balanceOf(of, number), narrow: false },
+      { name: "line", text: ({ step }) => lineOf(step.at), narrow: false },
+    ],
+    rows,
+    { pick: ({ number }) => go({ step: number }), isOn: ({ number }) => number === chosenStep() },
+  );
 }
 
 // Mean of the busy cycles of tiles, of the busiest tile's.
 function balanceOf(of, step) {
-  const busy = phaseSum(of, "busy", step);
-  return most(busy) ? sum(busy) / busy.length / most(busy) : 1;
+  return once(of, `balance ${step}`, () => {
+    const busy = phaseSum(of, "busy", step);
+    return most(busy) ? sum(busy) / busy.length / most(busy) : 1;
+  });
 }

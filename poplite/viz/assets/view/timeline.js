@@ -117,8 +117,14 @@ function busiestFirst(of) {
 }
 
 // Paints a pixel for each column of time and row of tiles.
-function paintTiles(of, pen, { parts, from, to, span, tall, order, within }) {
+function paintTiles(of, pen, shown) {
   const ratio = window.devicePixelRatio || 1;
+  const key = [shown.from, shown.to, shown.span, shown.tall, ratio, state.run, state.rows];
+  const image = kept("time", key, () => imageOfTiles(of, ratio, shown));
+  pen.context.putImageData(image, Math.round(LEFT * ratio), Math.round(STRIP * ratio));
+}
+
+function imageOfTiles(of, ratio, { parts, from, to, span, tall, order, within }) {
   const [columns, rows] = [Math.round(span * ratio), Math.round(tall * ratio)];
   const image = new ImageData(columns, rows);
   const pixels = new Uint32Array(image.data.buffer);
@@ -141,7 +147,7 @@ function paintTiles(of, pen, { parts, from, to, span, tall, order, within }) {
       pixels[row * columns + column] = number < busy.length ? ink[number] : inks.get("waiting");
     }
   }
-  pen.context.putImageData(image, Math.round(LEFT * ratio), Math.round(STRIP * ratio));
+  return image;
 }
 
 // A colour such as #0072b2 as the number that four bytes of a picture are.
