@@ -14,6 +14,7 @@ from poplite.report import (
     diff,
     execution,
     findings,
+    measured,
     memory,
     per_tile,
     program_tree,
@@ -23,7 +24,8 @@ from poplite.report.traces import trace
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/report.md").read_text()
 ROWS = dict(re.findall(r"^\| `(\w+\.\w+)(?:\([^`]*\))?` \| (.*) \|$", PAGE, re.M))
-MODULES = (report, execution, compilation, memory, findings, diff, trace, program_tree, per_tile)
+MODULES = (report, execution, compilation, memory, findings, diff, trace, program_tree, per_tile,
+           measured)  # fmt: skip
 OBJECTS = [
     cls
     for module in MODULES

@@ -44,6 +44,7 @@ VIEWS = [
             [
                 *["bytes of 2,000 regular vertices", "time to write regular vertices"],
                 *["bytes of an irregular vertex", "time to write irregular vertices"],
+                "export of examples/photo.py",
             ],
         ),
         ("host.py", ["stream callback", "ring buffer", "remote row", "write by handle"]),
