@@ -261,8 +261,13 @@ private:
       if (count == 0) return builder.graph.addVariable(type_of(type), {0}, "empty");
       std::vector<poplar::Tensor> parts;
       if (first) {
-        for (Integer k = (*first)[edge]; k < (*first)[edge + 1]; ++k)
-          parts.push_back(builder.piece((*begin)[k], (*size)[k], 1));
+        for (Integer k = (*first)[edge], end = (*first)[edge + 1]; k < end;) {
+          const Integer count = even_singles(k, end);
+          const bool is_stretch = count > 1;
+          const Integer step = is_stretch ? (*begin)[k + 1] - (*begin)[k] : 1;
+          parts.push_back(builder.piece((*begin)[k], is_stretch ? count : (*size)[k], step));
+          k += count;
+        }
       } else if (!inner) {
         parts.push_back(builder.piece((*start)[edge], count, 1));
       } else if (inner->digits.empty()) {
@@ -273,6 +278,18 @@ private:
           parts.push_back(builder.piece((*start)[edge] + (*inner)[k], extent, stride));
       }
       return parts.size() == 1 ? parts[0] : poplar::concat(parts);
+    }
+
+    // How many pieces from one on are single elements of one variable at even distances.
+    Integer even_singles(Integer from, Integer end) const {
+      Integer next = from + 1;
+      const auto is_single = [&](Integer k) {
+        return k < end && (*size)[k] == 1 && builder.owner((*begin)[k]) == builder.owner((*begin)[from]);
+      };
+      if (!is_single(from) || !is_single(next)) return 1;
+      const Integer step = (*begin)[next] - (*begin)[from];
+      while (is_single(next) && (*begin)[next] - (*begin)[next - 1] == step) ++next;
+      return next - from;
     }
 
     Builder &builder;
@@ -288,10 +305,15 @@ private:
     }
   };
 
+  // The number of the variable that has an address.
+  std::size_t owner(Integer address) const {
+    const auto above = std::upper_bound(bases.begin(), bases.end(), address);
+    return static_cast<std::size_t>(above - bases.begin()) - 1;
+  }
+
   // Elements of one variable at even distances, from an address on.
   poplar::Tensor piece(Integer address, Integer count, Integer stride) {
-    const auto above = std::upper_bound(bases.begin(), bases.end(), address);
-    const auto number = static_cast<std::size_t>(above - bases.begin()) - 1;
+    const std::size_t number = owner(address);
     const poplar::Tensor &all = flat[number];
     const Integer first = address - bases[number], last = first + (count - 1) * stride;
     const auto low = static_cast<std::size_t>(std::min(first, last));

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers import host_program
 from helpers.depth import deep, values_only
 from helpers.mirrored import Mirrored, Mirrors
 
@@ -314,3 +315,44 @@ def test_nothing_is_undefined_in_the_host_program(mirrors: Mirrors, host: Host) 
     test_edges(host)
     test_lists_of_edges_and_states(host)
     test_programs(host)
+
+
+WRONG = {
+    "views are not turned": ("stride < 0 ? part.reverse(0) : part", "part"),
+    "all vertices on the first tile": ("static_cast<unsigned>(tiles[run])", "unsigned(tiles[0])"),
+    "parts in the other order": ("parts[0] : poplar::concat(parts)", "parts[0] : parts.back()"),
+    "the first state for all": ("static_cast<T>(numbers[k])", "static_cast<T>(numbers[0])"),
+    "the first value of a vector": ("values<T>(at, length, false)", "values<T>(at, length, true)"),
+    "bodies of If swapped": (
+        "part(0), part(1));\n    case SWITCH",
+        "part(1), part(0));\n    case SWITCH",
+    ),
+    "one round less": (
+        "Repeat(static_cast<unsigned>(a), part(0))",
+        "Repeat(unsigned(a) - 1, part(0))",
+    ),
+}
+"""Host programs that are wrong on purpose: what stands there, and what in its place."""
+
+
+@deep
+@pytest.mark.parametrize("what", WRONG)
+def test_wrong_host_programs_are_found(
+    what: str, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = host_program.host_text()
+    right, wrong = WRONG[what]
+    assert text.count(right) == 1
+    monkeypatch.setattr(host_program, "host_text", lambda: text.replace(right, wrong))
+    forms: list[Callable[[Host], None]] = [
+        test_edges,
+        test_lists_of_edges_and_states,
+        test_programs,
+    ]
+    found = []
+    for form in forms:
+        try:
+            form(host)
+        except AssertionError:
+            found.append(form)
+    assert found
