@@ -57,6 +57,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "deep: runs with --depth=full only")
+    config.addinivalue_line("markers", "priced: looks at cycles or memory, in a folder of values")
     config.addinivalue_line("markers", "browser: opens pages in Chromium, where it is installed")
     depth.choose(config.getoption("depth"))
 
@@ -77,14 +78,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    # The examples of operations show their values.
-    if isinstance(item, pytest.DoctestItem) and item.path.is_relative_to(ROOT / "poplite"):
-        with pytest.MonkeyPatch.context() as environment:
+    with pytest.MonkeyPatch.context() as environment:
+        if _is_of_values(item):
             for name, value in depth.interpreted_everywhere().items():
                 environment.setenv(name, value)
-            yield
-    else:
         yield
+
+
+def _is_of_values(item: pytest.Item) -> bool:
+    """Return whether a test looks at values only, of vertices that other tests compile."""
+    if isinstance(item, pytest.DoctestItem):
+        return True
+    is_named = item.path.is_relative_to(ROOT / "tests" / "unit" / "named")
+    return is_named and not item.get_closest_marker("priced")
 
 
 def pytest_collection_finish() -> None:
