@@ -8,13 +8,13 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from helpers import depth
+from helpers import depth, values
 from helpers.browser import browser as browser, opened as opened  # fixtures
 from helpers.scripts import script
 from helpers.vertex_classes import Key, all_classes
@@ -60,6 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "priced: looks at cycles or memory, in a folder of values")
     config.addinivalue_line("markers", "browser: opens pages in Chromium, where it is installed")
     depth.choose(config.getoption("depth"))
+    config.pluginmanager.register(values)  # hooks of this file are for tests/ alone
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -74,23 +75,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if item.get_closest_marker("deep")]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if not item.get_closest_marker("deep")]
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as environment:
-        if _is_of_values(item):
-            for name, value in depth.interpreted_everywhere().items():
-                environment.setenv(name, value)
-        yield
-
-
-def _is_of_values(item: pytest.Item) -> bool:
-    """Return whether a test looks at values only, of vertices that other tests compile."""
-    if isinstance(item, pytest.DoctestItem):
-        return True
-    is_named = item.path.is_relative_to(ROOT / "tests" / "unit" / "named")
-    return is_named and not item.get_closest_marker("priced")
 
 
 def pytest_collection_finish() -> None:

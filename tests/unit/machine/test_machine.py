@@ -26,8 +26,7 @@ def test_every_constant_says_where_it_comes_from(architecture: Architecture) -> 
 
 def name_of(function: ast.expr) -> str:
     """Return the last name of what is called, or nothing."""
-    name: str = getattr(function, "attr", None) or getattr(function, "id", "")
-    return name
+    return str(getattr(function, "attr", getattr(function, "id", "")))
 
 
 def names_in(text: str) -> Iterator[str]:
