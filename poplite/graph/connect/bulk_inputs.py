@@ -166,7 +166,10 @@ def edges_of(value: FieldValue, field: Field) -> Edges:
     if isinstance(value, Tensor):
         edges = of_view(value.view, field.depth)
     elif isinstance(value, Slices | SliceLists):
-        found = edges_of_slices(value, field.depth)
+        lists = value.first if isinstance(value, SliceLists) else None
+        slices = value.slices if isinstance(value, SliceLists) else value
+        tensor = slices.tensor
+        found = edges_of_slices(tensor.graph, tensor.view, slices, lists, field.depth)
         if found is not None:
             return found
     if edges is None:

@@ -7,14 +7,15 @@ variable, edges are those of the earlier one, moved (`poplite.graph.compute_sets
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant
 from poplite.graph.compute_sets.edges import Edges, cut, listed, of_slices, paired
 from poplite.graph.compute_sets.moved_edges import form_of_view, may_move, moved_edges
-from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.view import View, concat_slices, num_runs, runs, storages
 
 MOST_SLICES = 1 << 14
@@ -27,28 +28,47 @@ _known: WeakKeyDictionary[object, dict[Hashable, tuple[Edges, int]]] = WeakKeyDi
 """By graph: edges, and where their variable begins."""
 
 
-def edges_of_slices(value: Slices | SliceLists, depth: int) -> Edges | None:
-    """Return the edges of slices; None where that takes a tensor for each.
+class Cuts(Protocol):
+    """The intervals of `poplite.graph.tensor.slices.Slices`."""
+
+    begin: Int64
+    end: Int64
+    dim: int
+    first: Int64 | None
+
+    def __len__(self) -> int: ...
+
+    def sizes(self) -> Int64:
+        """Return the sizes of the slices."""
+
+
+def edges_of_slices(
+    graph: object, view: View, cuts: Cuts, lists: Int64 | None, depth: int
+) -> Edges | None:
+    """Return the edges of slices of a tensor; None where that takes a tensor for each.
+
+    `lists` are the first slices of each list, where vertices get lists of them.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
     >>> x, y = (graph.add_variable(pl.FLOAT, (8,)) for _ in "xy")
-    >>> slices = [(0, 2), (2, 6), (1, 2)]
-    >>> one, other = (edges_of_slices(each.slices(slices), 1) for each in (x, y))
+    >>> slices = x.slices([(0, 2), (2, 6), (1, 2)])
+    >>> one, other = (edges_of_slices(graph, t.view, slices, None, 1) for t in (x, y))
     >>> other.start.array() - one.start.array(), other.length is one.length
     (array([9, 9, 9]), True)
     """
-    slices = value.slices if isinstance(value, SliceLists) else value
-    below = storages(slices.tensor.view)
-    if len(below) != 1 or len(slices.begin) > MOST_SLICES:
-        return _made(value, depth)
+    below = storages(view)
+    if len(below) != 1 or len(cuts.begin) > MOST_SLICES:
+        return made_edges(view, cuts, lists, depth)
     (storage,) = below
-    known = _known.setdefault(slices.tensor.graph, {})
-    key = _form(value, depth)
+    known = _known.setdefault(graph, {})
+    arrays = cuts.begin, cuts.end, cuts.first, lists
+    bits = [None if each is None else each.tobytes() for each in arrays]
+    key = depth, cuts.dim, form_of_view(view), *bits
     if key in known:
         edges, base = known[key]
         return moved_edges(edges, storage.base - base, storage)
-    made = _made(value, depth)
+    made = made_edges(view, cuts, lists, depth)
     if made is not None and may_move(made):
         if len(known) >= MOST_KNOWN:
             known.clear()
@@ -56,44 +76,35 @@ def edges_of_slices(value: Slices | SliceLists, depth: int) -> Edges | None:
     return made
 
 
-def _form(value: Slices | SliceLists, depth: int) -> Hashable:
-    lists = value.first if isinstance(value, SliceLists) else None
-    slices = value.slices if isinstance(value, SliceLists) else value
-    every = (slices.begin, slices.end, slices.first, lists)
-    bits = [None if each is None else each.tobytes() for each in every]
-    return depth, slices.dim, form_of_view(slices.tensor.view), *bits
-
-
-def _made(value: Slices | SliceLists, depth: int) -> Edges | None:
-    made = _of_lists(value) if isinstance(value, SliceLists) else _of_slices(value, depth)
+def made_edges(view: View, cuts: Cuts, lists: Int64 | None, depth: int) -> Edges | None:
+    """Return edges that are made anew."""
+    made = _of_slices(view, cuts, depth) if lists is None else _of_lists(view, cuts, lists)
     return paired(made) if made is not None and depth == 2 else made
 
 
-def _of_slices(slices: Slices, depth: int) -> Edges | None:
+def _of_slices(view: View, cuts: Cuts, depth: int) -> Edges | None:
     """Return the edges of slices without making a tensor of each; None where that is impossible."""
-    view = slices.tensor.view
-    if slices.dim or len(view.shape) != max(depth, 1):
+    if cuts.dim or len(view.shape) != max(depth, 1):
         return None
-    if slices.first is None:
-        edges = of_slices(view, slices.begin, slices.end, depth)
+    if cuts.first is None:
+        edges = of_slices(view, cuts.begin, cuts.end, depth)
         if edges is not None:
             return edges
-    sizes = compact(slices.sizes())
-    joined = concat_slices(view, slices.begin, slices.end, 0, 0)
+    sizes = compact(cuts.sizes())
+    joined = concat_slices(view, cuts.begin, cuts.end, 0, 0)
     flat = joined.reshape((joined.num_elements,))
     if depth < 2:
-        return _of_flat(flat, sizes, constant(1, len(slices)))
+        return _of_flat(flat, sizes, constant(1, len(cuts)))
     return _of_flat(flat, constant(view.shape[1], sizes.total()), sizes)
 
 
-def _of_lists(lists: SliceLists) -> Edges:
-    slices, rows = lists.slices, compact(np.diff(lists.first))
-    view = slices.tensor.view
-    edges = of_slices(view, slices.begin, slices.end, 1)
+def _of_lists(view: View, cuts: Cuts, lists: Int64) -> Edges:
+    rows = compact(np.diff(lists))
+    edges = of_slices(view, cuts.begin, cuts.end, 1)
     if edges is not None:
         return Edges(rows, edges.length, edges.start)
-    joined = concat_slices(view, slices.begin, slices.end, 0, 0)
-    return _of_flat(joined.reshape((joined.num_elements,)), compact(slices.sizes()), rows)
+    joined = concat_slices(view, cuts.begin, cuts.end, 0, 0)
+    return _of_flat(joined.reshape((joined.num_elements,)), compact(cuts.sizes()), rows)
 
 
 def _of_flat(flat: View, length: Series, rows: Series) -> Edges:

@@ -7,14 +7,14 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import examples
-from poplite.graph.connect import edges_of_slices as module
-from poplite.graph.tensor.slices import SliceLists
+from poplite.graph.connect.edges_of_slices import edges_of_slices, made_edges
+from poplite.graph.tensor.slices import slices_of
 
 
 def view(kind: int, x: pl.Tensor) -> pl.Tensor:
     """Return elements of a tensor of (4, 6) in one of many orders, as a vector or rows."""
     flat = x.flatten()
-    return [
+    found: list[pl.Tensor] = [
         flat,
         flat[::-1],
         x.T.flatten(),
@@ -23,8 +23,9 @@ def view(kind: int, x: pl.Tensor) -> pl.Tensor:
         pl.concat([x[k] for k in (2, 0, 3, 1)]).flatten(),
         flat[2:20:3],
         x.T[1:4, ::2].flatten(),
-        x.flatten().slices([(5, 9), (0, 2), (7, 8)]).tensor,
-    ][kind]
+        flat[4:],
+    ]
+    return found[kind]
 
 
 @given(data=st.data())
@@ -41,10 +42,10 @@ def test_moved_edges_are_those_that_are_made(data: st.DataObject) -> None:
     bounds = data.draw(st.lists(ends, min_size=1, max_size=6))
     depth = data.draw(st.sampled_from([1, 2]))
     first = np.array(sorted({0, len(bounds), data.draw(st.integers(0, len(bounds)))}))
-    values = [each.slices(bounds) for each in tensors]
-    lists = [SliceLists(each, first) if depth == 2 else each for each in values]
-    one, moved = (module.edges_of_slices(each, depth) for each in lists)
-    made = module._made(lists[1], depth)
+    values = [slices_of(each, bounds, 0) for each in tensors]
+    lists = first if depth == 2 else None
+    one, moved = (edges_of_slices(graph, each.tensor.view, each, lists, depth) for each in values)
+    made = made_edges(values[1].tensor.view, values[1], lists, depth)
     assert (one is None) == (moved is None) == (made is None)
     if moved is None or made is None:
         return
