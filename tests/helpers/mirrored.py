@@ -121,9 +121,9 @@ class Mirrored(Engine):
 
         super().connect_stream_to_callback(handle, noted, **options)
 
-    def run(self, program: str | int = 0, **options: Any) -> None:
+    def run(self, program: str | int = 0, *arguments: Any, **options: Any) -> None:
         self._blocks.clear()
-        super().run(program, **options)
+        super().run(program, *arguments, **options)
         names = self._session.tables.programs
         name = names[program] if isinstance(program, int) else program
         reply = self._session.ask(f"run {name}", self._answer)

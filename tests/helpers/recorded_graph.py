@@ -120,9 +120,11 @@ class Expected:
             else:
                 values = np.asarray(vertex.state[field.name], field.element.dtype)
                 states[member(field.name)] = values.tobytes().hex()
+        estimate = vertex.estimate
         return [
             self._codelets.names[cls],
             vertex.tile,
+            [estimate.cycles, estimate.flops] if estimate else [],
             dict(sorted(edges.items())),
             dict(sorted(states.items())),
         ]
@@ -189,7 +191,7 @@ class Recorded:
         """Return the vertices of a compute set."""
         (found,) = (each for each in self._all["compute_sets"] if each["name"] == name)
         return Counter(
-            json.dumps([each["class"], each["tile"], each["edges"], each["states"]])
+            json.dumps([each[key] for key in ("class", "tile", "estimate", "edges", "states")])
             for each in found["vertices"]
         )
 

@@ -18,6 +18,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <iostream>
@@ -26,6 +27,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -183,10 +185,12 @@ Series series_of(const Tables &tables, Integer number) {
 // ---- Element types --------------------------------------------------------------------------
 
 const poplar::Type &type_of(Integer number) {
-  static const poplar::Type types[] = {
-      poplar::BOOL,         poplar::CHAR,     poplar::SIGNED_CHAR,       poplar::UNSIGNED_CHAR,
-      poplar::SHORT,        poplar::UNSIGNED_SHORT, poplar::INT,         poplar::UNSIGNED_INT,
-      poplar::LONGLONG,     poplar::UNSIGNED_LONGLONG, poplar::HALF,     poplar::FLOAT};
+  static const poplar::Type types[] = {poplar::BOOL,        poplar::CHAR,
+                                       poplar::SIGNED_CHAR, poplar::UNSIGNED_CHAR,
+                                       poplar::SHORT,       poplar::UNSIGNED_SHORT,
+                                       poplar::INT,         poplar::UNSIGNED_INT,
+                                       poplar::LONGLONG,    poplar::UNSIGNED_LONGLONG,
+                                       poplar::HALF,        poplar::FLOAT};
   return types[number];
 }
 
@@ -257,8 +261,13 @@ private:
       if (count == 0) return builder.graph.addVariable(type_of(type), {0}, "empty");
       std::vector<poplar::Tensor> parts;
       if (first) {
-        for (Integer k = (*first)[edge]; k < (*first)[edge + 1]; ++k)
-          parts.push_back(builder.piece((*begin)[k], (*size)[k], 1));
+        for (Integer k = (*first)[edge], end = (*first)[edge + 1]; k < end;) {
+          const Integer count = even_singles(k, end);
+          const bool is_stretch = count > 1;
+          const Integer step = is_stretch ? (*begin)[k + 1] - (*begin)[k] : 1;
+          parts.push_back(builder.piece((*begin)[k], is_stretch ? count : (*size)[k], step));
+          k += count;
+        }
       } else if (!inner) {
         parts.push_back(builder.piece((*start)[edge], count, 1));
       } else if (inner->digits.empty()) {
@@ -269,6 +278,18 @@ private:
           parts.push_back(builder.piece((*start)[edge] + (*inner)[k], extent, stride));
       }
       return parts.size() == 1 ? parts[0] : poplar::concat(parts);
+    }
+
+    // How many pieces from one on are single elements of one variable at even distances.
+    Integer even_singles(Integer from, Integer end) const {
+      Integer next = from + 1;
+      const auto is_single = [&](Integer k) {
+        return k < end && (*size)[k] == 1 && builder.owner((*begin)[k]) == builder.owner((*begin)[from]);
+      };
+      if (!is_single(from) || !is_single(next)) return 1;
+      const Integer step = (*begin)[next] - (*begin)[from];
+      while (is_single(next) && (*begin)[next] - (*begin)[next - 1] == step) ++next;
+      return next - from;
     }
 
     Builder &builder;
@@ -284,10 +305,15 @@ private:
     }
   };
 
+  // The number of the variable that has an address.
+  std::size_t owner(Integer address) const {
+    const auto above = std::upper_bound(bases.begin(), bases.end(), address);
+    return static_cast<std::size_t>(above - bases.begin()) - 1;
+  }
+
   // Elements of one variable at even distances, from an address on.
   poplar::Tensor piece(Integer address, Integer count, Integer stride) {
-    const auto above = std::upper_bound(bases.begin(), bases.end(), address);
-    const auto number = static_cast<std::size_t>(above - bases.begin()) - 1;
+    const std::size_t number = owner(address);
     const poplar::Tensor &all = flat[number];
     const Integer first = address - bases[number], last = first + (count - 1) * stride;
     const auto low = static_cast<std::size_t>(std::min(first, last));
@@ -303,7 +329,8 @@ private:
     std::unique_ptr<T[]> copied(new T[static_cast<std::size_t>(count)]);
     const unsigned char *from = tables["values.bytes"].data + at;
     for (Integer k = 0; k < count; ++k)
-      std::memcpy(&copied[static_cast<std::size_t>(k)], from + (uniform ? 0 : k * Integer(sizeof(T))), sizeof(T));
+      std::memcpy(&copied[static_cast<std::size_t>(k)], from + (uniform ? 0 : k * Integer(sizeof(T))),
+                  sizeof(T));
     return copied;
   }
 
@@ -361,10 +388,8 @@ private:
   void add_handle(Integer number) {
     const std::string name = tables.text(tables["handle.name"][number]);
     const poplar::Tensor found = tensor(tables["handle.of"][number]);
-    if (tables["handle.writes"][number])
-      graph.createHostWrite(name, found);
-    else
-      graph.createHostRead(name, found);
+    if (tables["handle.writes"][number]) graph.createHostWrite(name, found);
+    else graph.createHostRead(name, found);
   }
 
   void add_compute_set(Integer number) {
@@ -387,10 +412,8 @@ private:
     estimate(family, vertices);
     const auto [begin, end] = Tables::part(tables["family.fields_end"], family);
     for (Integer field = begin; field < end; ++field) {
-      if (tables["field.kind"][field] <= LIST_OF_EDGES)
-        connect(field, vertices);
-      else
-        with_type(tables["field.type"][field], [&](auto *kind) { set_state(field, vertices, kind); });
+      if (tables["field.kind"][field] <= LIST_OF_EDGES) connect(field, vertices);
+      else with_type(tables["field.type"][field], [&](auto *kind) { set_state(field, vertices, kind); });
     }
   }
 
@@ -407,7 +430,8 @@ private:
       const auto of = [&](const std::optional<Series> &series) {
         return series ? static_cast<std::uint64_t>((*series)[static_cast<Integer>(k)]) : 0;
       };
-      graph.setPerfEstimate(vertices[k], std::max<std::uint64_t>(of(each), 1), of(flops));
+      if (of(each) > 0 || is_model)
+        graph.setPerfEstimate(vertices[k], std::max<std::uint64_t>(of(each), 1), of(flops));
     }
   }
 
@@ -441,7 +465,8 @@ private:
       for (Integer k = 0; k < count; ++k) {
         const Integer length = lengths[k];
         const auto all = values<T>(at, length, false);
-        set_vector(vertices[static_cast<std::size_t>(k)][name], all.get(), static_cast<std::size_t>(length), is_half);
+        set_vector(vertices[static_cast<std::size_t>(k)][name], all.get(), static_cast<std::size_t>(length),
+                   is_half);
         at += length * Integer(sizeof(T));
       }
       return;
@@ -449,10 +474,11 @@ private:
     const Series numbers = kind == SERIES ? series_of(tables, of) : Series();
     for (Integer k = 0; k < count; ++k) {
       T value;
-      if (kind == SERIES)
-        value = static_cast<T>(numbers[k]);
+      if (kind == SERIES) value = static_cast<T>(numbers[k]);
       else
-        std::memcpy(&value, tables["values.bytes"].data + of + (kind == ONE_VALUE ? 0 : k * Integer(sizeof(T))), sizeof(T));
+        std::memcpy(&value,
+                    tables["values.bytes"].data + of + (kind == ONE_VALUE ? 0 : k * Integer(sizeof(T))),
+                    sizeof(T));
       const poplar::FieldRef at = vertices[static_cast<std::size_t>(k)][name];
       set_value(at, value, is_half);
     }
@@ -464,21 +490,26 @@ private:
     graph.setInitialValue(at, value);
   }
 
-  template <class T> void set_vector(const poplar::FieldRef &at, const T *all, std::size_t size, bool is_half) {
+  template <class T>
+  void set_vector(const poplar::FieldRef &at, const T *all, std::size_t size, bool is_half) {
     if constexpr (std::is_same_v<T, std::uint16_t>)
       if (is_half) return graph.setInitialValueHalf(at, poplar::ArrayRef<std::uint16_t>(all, size));
     graph.setInitialValue(at, poplar::ArrayRef<T>(all, size));
   }
 
-  template <class T> poplar::Tensor constant(Integer type, const std::vector<std::size_t> &shape, const T *all, std::size_t size, const std::string &name) {
+  template <class T>
+  poplar::Tensor constant(Integer type, const std::vector<std::size_t> &shape, const T *all, std::size_t size,
+                          const std::string &name) {
     if constexpr (std::is_same_v<T, std::uint16_t>)
       if (type == HALF) return graph.addConstantHalf(type_of(type), shape, all, name);
     return graph.addConstant(type_of(type), shape, poplar::ArrayRef<T>(all, size), name);
   }
 
-  template <class T> void first_values(Integer type, const poplar::Tensor &variable, const T *all, std::size_t size) {
+  template <class T>
+  void first_values(Integer type, const poplar::Tensor &variable, const T *all, std::size_t size) {
     if constexpr (std::is_same_v<T, std::uint16_t>)
-      if (type == HALF) return graph.setInitialValueHalf(variable, poplar::ArrayRef<std::uint16_t>(all, size));
+      if (type == HALF)
+        return graph.setInitialValueHalf(variable, poplar::ArrayRef<std::uint16_t>(all, size));
     graph.setInitialValue(variable, poplar::ArrayRef<T>(all, size));
   }
 
@@ -494,18 +525,36 @@ private:
 // All distinct programs, each made of those before it.
 class Programs {
 public:
-  Programs(const Tables &tables, poplar::Graph &graph, Builder &builder) : tables(tables), graph(graph), builder(builder) {
+  Programs(const Tables &tables, poplar::Graph &graph, Builder &builder)
+      : tables(tables), graph(graph), builder(builder) {
     functions.resize(tables["function.name"].size);
     for (std::size_t k = 0; k < tables["node.op"].size; ++k) nodes.push_back(node(static_cast<Integer>(k)));
   }
 
-  const poplar::program::Program &operator[](Integer number) const { return nodes.at(static_cast<std::size_t>(number)); }
+  const poplar::program::Program &operator[](Integer number) const {
+    return nodes.at(static_cast<std::size_t>(number));
+  }
 
 private:
   // As in poplite/ipu/tables/programs.py.
   enum Op {
-    SEQUENCE, EXECUTE, COPY, FROM_HOST, TO_HOST, REPEAT, WHILE_TRUE, WHILE_FALSE, LOOP, IF, SWITCH, CALL,
-    ABORT, ABORT_ON, ERROR, SYNC, WRITE_UNDEF
+    SEQUENCE,
+    EXECUTE,
+    COPY,
+    FROM_HOST,
+    TO_HOST,
+    REPEAT,
+    WHILE_TRUE,
+    WHILE_FALSE,
+    LOOP,
+    IF,
+    SWITCH,
+    CALL,
+    ABORT,
+    ABORT_ON,
+    ERROR,
+    SYNC,
+    WRITE_UNDEF
   };
 
   poplar::program::Program node(Integer number) {
@@ -541,7 +590,9 @@ private:
     case ABORT_ON: return AbortOnCondition(builder.scalar(a), tables.text(b));
     case ERROR: return ErrorProgram(tables.text(a), builder.tensor(b));
     case SYNC:
-      return Sync(a == 0 ? poplar::SyncType::INTERNAL : a == 1 ? poplar::SyncType::EXTERNAL : poplar::SyncType::GLOBAL);
+      return Sync(a == 0   ? poplar::SyncType::INTERNAL
+                  : a == 1 ? poplar::SyncType::EXTERNAL
+                           : poplar::SyncType::GLOBAL);
     case WRITE_UNDEF: return WriteUndef(builder.tensor(a));
     default: {
       Sequence sequence;
@@ -579,7 +630,8 @@ template <class E> bool is(const std::exception &error) { return dynamic_cast<co
 
 // The name of the class of an exception; derived classes stand before their bases.
 std::string class_of(const std::exception &error) {
-#define POPLITE_CLASS(name) if (is<poplar::name>(error)) return #name;
+#define POPLITE_CLASS(name)                                                                                  \
+  if (is<poplar::name>(error)) return #name;
   POPLITE_CLASS(recoverable_runtime_error)
   POPLITE_CLASS(unrecoverable_runtime_error)
   POPLITE_CLASS(unknown_runtime_error)
@@ -705,7 +757,8 @@ private:
     device.emplace(device_of(arguments.device, num_tiles));
     const unsigned there = device->getTarget().getTilesPerIPU();
     if (there < num_tiles)
-      throw std::runtime_error("the graph has " + std::to_string(num_tiles) + " tiles, the device " + std::to_string(there));
+      throw std::runtime_error("the graph has " + std::to_string(num_tiles) + " tiles, the device " +
+                               std::to_string(there));
     poplar::Graph whole(device->getTarget());
     whole.addCodelets(arguments.codelets);
     poplar::Graph graph = there == num_tiles ? whole : whole.createVirtualGraph(0, num_tiles);
@@ -716,7 +769,8 @@ private:
     for (const auto &[name, number] : in_order()) {
       poplar::program::Sequence sequence;
       // No traps, no stochastic rounding, and halves beyond the largest become NaN or infinity.
-      poplar::setFloatingPointBehaviour(graph, sequence, poplar::FloatingPointBehaviour(false, false, false, false, true));
+      poplar::setFloatingPointBehaviour(graph, sequence,
+                                        poplar::FloatingPointBehaviour(false, false, false, false, true));
       sequence.add(programs[tables["program.root"][number]]);
       if (!is_model) {
         const poplar::Tensor cycles = poplar::cycleCount(graph, sequence, 0, poplar::SyncType::INTERNAL);
@@ -754,7 +808,8 @@ private:
     for (std::size_t k = 0; k < tables["stream.name"].size; ++k) {
       const std::string name = tables.text(tables["stream.name"].at(k));
       unsigned char *place = mapping.data + tables["stream.offset"].at(k);
-      const std::size_t size = static_cast<std::size_t>(tables["stream.count"].at(k)) * SIZES[tables["stream.type"].at(k)];
+      const std::size_t size =
+          static_cast<std::size_t>(tables["stream.count"].at(k)) * SIZES[tables["stream.type"].at(k)];
       if (tables["stream.input"].at(k))
         engine->connectStreamToCallback(name, [this, name, place, size](void *block) {
           if (asked("fetch " + name)) std::memcpy(block, place, size);
@@ -826,7 +881,8 @@ private:
 
 int main(int count, char **given) {
   const std::vector<std::string> words(given + 1, given + count);
-  const bool has_device = words.size() == 5 && words[3] == "--device" && (words[4] == "model" || words[4] == "hardware");
+  const bool has_device =
+      words.size() == 5 && words[3] == "--device" && (words[4] == "model" || words[4] == "hardware");
   if (words.size() != 3 && !has_device) {
     std::cerr << "usage: host TABLES CODELETS MAPPING [--device hardware|model]\n";
     return 2;

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers import host_program
 from helpers.depth import deep, values_only
 from helpers.mirrored import Mirrored, Mirrors
 
@@ -214,8 +215,8 @@ def test_quarters_are_moved_as_bytes(host: Host) -> None:
     metadata = pl.QuarterMetadata("F143")
     x = graph.add_variable(pl.QUARTER, (4,), "x", mapping=1, metadata=metadata)
     y = graph.add_variable(pl.QUARTER, (4,), "y", mapping=0, metadata=metadata)
-    codes = [x.reinterpret(pl.UNSIGNED_CHAR), y.reinterpret(pl.UNSIGNED_CHAR)]
-    engine = host(graph, pl.Copy(*codes))
+    codes = pl.Copy(x.reinterpret(pl.UNSIGNED_CHAR), y.reinterpret(pl.UNSIGNED_CHAR))
+    engine = host(graph, codes)
     engine._session.write("variable:x", [1, 2, 3, 128])
     assert engine._session.ask("run 0").startswith("ok")
     assert engine._session.read("variable:y").tolist() == [1, 2, 3, 128]
@@ -287,6 +288,18 @@ def test_an_input_that_overlaps_an_own_output_reads_a_copy(mirrors: Mirrors, hos
     assert [each["edges"]["x"][0][::2] for each in vertices] == [[1] * 5, [1] * 3]
 
 
+def test_estimates_are_given_where_they_are_set(host: Host) -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    x = drawn(graph, pl.FLOAT, (6, 4))
+    work = graph.add_compute_set("work")
+    one = graph.add_vertex(work, Workers, tile=0, x=x[0])
+    graph.add_vertex(work, Workers, tile=1, x=x[1])
+    block = graph.add_vertices(work, Workers, tile=[1, 2, 3], x=x[2:5])
+    graph.set_perf_estimate(one, 100, 7)
+    graph.set_perf_estimate(block, [5, 6, 7])
+    host(graph, pl.Execute(work)).run()
+
+
 def test_a_virtual_graph_has_the_tiles_of_the_whole(host: Host) -> None:
     whole = pl.Graph(pl.Target(tiles=6))
     part = whole.create_virtual_graph(3, 6)
@@ -302,3 +315,44 @@ def test_nothing_is_undefined_in_the_host_program(mirrors: Mirrors, host: Host) 
     test_edges(host)
     test_lists_of_edges_and_states(host)
     test_programs(host)
+
+
+WRONG = {
+    "views are not turned": ("stride < 0 ? part.reverse(0) : part", "part"),
+    "all vertices on the first tile": ("static_cast<unsigned>(tiles[run])", "unsigned(tiles[0])"),
+    "parts in the other order": ("parts[0] : poplar::concat(parts)", "parts[0] : parts.back()"),
+    "the first state for all": ("static_cast<T>(numbers[k])", "static_cast<T>(numbers[0])"),
+    "the first value of a vector": ("values<T>(at, length, false)", "values<T>(at, length, true)"),
+    "bodies of If swapped": (
+        "part(0), part(1));\n    case SWITCH",
+        "part(1), part(0));\n    case SWITCH",
+    ),
+    "one round less": (
+        "Repeat(static_cast<unsigned>(a), part(0))",
+        "Repeat(unsigned(a) - 1, part(0))",
+    ),
+}
+"""Host programs that are wrong on purpose: what stands there, and what in its place."""
+
+
+@deep
+@pytest.mark.parametrize("what", WRONG)
+def test_wrong_host_programs_are_found(
+    what: str, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = host_program.host_text()
+    right, wrong = WRONG[what]
+    assert text.count(right) == 1
+    monkeypatch.setattr(host_program, "host_text", lambda: text.replace(right, wrong))
+    forms: list[Callable[[Host], None]] = [
+        test_edges,
+        test_lists_of_edges_and_states,
+        test_programs,
+    ]
+    found = []
+    for form in forms:
+        try:
+            form(host)
+        except AssertionError:
+            found.append(form)
+    assert found

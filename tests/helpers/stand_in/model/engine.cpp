@@ -21,9 +21,10 @@ void Interpreter::check() const {
     for (const Vertex &vertex : set.vertices) {
       const std::string what = vertex.codelet->name + " of " + set.name;
       if (vertex.tile < 0) throw poplar::invalid_tile_mapping(what + " has no tile");
-      if (state->is_model && !vertex.is_estimated) throw poplar::missing_perf_estimate(what);
+      if (state->is_model && vertex.estimate.empty()) throw poplar::missing_perf_estimate(what);
       for (const Field &field : vertex.codelet->fields) {
-        const bool is_there = field.role == 's' ? vertex.states.count(field.name) : vertex.edges.count(field.name);
+        const bool is_there =
+            field.role == 's' ? vertex.states.count(field.name) : vertex.edges.count(field.name);
         if (!is_there) throw poplar::graph_connection_error(what + ": nothing behind " + field.name);
       }
       for (const auto &[name, views] : vertex.edges)
@@ -90,14 +91,16 @@ void Interpreter::walk(const Node &node) {
     const Stream &stream = state->streams.at(static_cast<std::size_t>(node.numbers[0]));
     const auto callback = callbacks.find(stream.name);
     if (callback == callbacks.end()) throw poplar::stream_connection_error(stream.name + " is not connected");
-    if (stream.count != node.views[0].elements.size()) throw poplar::control_program_error(stream.name + " has another size");
+    if (stream.count != node.views[0].elements.size())
+      throw poplar::control_program_error(stream.name + " has another size");
     auto data = gathered(node.views[0]);
     callback->second(data.data());
     if (what == "from host" && !is_stopped) scatter(node.views[0], data.data());
   } else if (what == "repeat") {
     for (std::int64_t k = 0; k < node.numbers[0] && !is_stopped; ++k) walk(*node.parts[0]);
   } else if (what == "while true" || what == "while false") {
-    for (walk(*node.parts[0]); !is_stopped && (number(node.views[0]) != 0) == (what == "while true"); walk(*node.parts[0]))
+    for (walk(*node.parts[0]); !is_stopped && (number(node.views[0]) != 0) == (what == "while true");
+         walk(*node.parts[0]))
       walk(*node.parts[1]);
   } else if (what == "loop") {
     while (!is_stopped) walk(*node.parts[0]);
@@ -118,7 +121,8 @@ void Interpreter::walk(const Node &node) {
     const std::uint64_t before = steps;
     walk(*node.parts[0]);
     const std::uint64_t taken = steps - before;
-    const std::uint32_t words[2] = {static_cast<std::uint32_t>(taken), static_cast<std::uint32_t>(taken >> 32)};
+    const std::uint32_t words[2] = {static_cast<std::uint32_t>(taken),
+                                    static_cast<std::uint32_t>(taken >> 32)};
     scatter(node.views[0], reinterpret_cast<const unsigned char *>(words));
   } else if (what != "sync" && what != "write undef" && what != "set floating point") {
     throw poplar::runtime_error("the stand-in does not know '" + what + "'");
@@ -156,14 +160,16 @@ bool Interpreter::compute(const Vertex &vertex) {
       if (field.role != 'i') written.emplace_back(&view, blocks.size());
       // What an output held before is not promised to a vertex.
       const std::size_t size = view.elements.size();
-      add(field.role == 'o' ? std::vector<unsigned char>(size * view.kind->size, 0xA5) : gathered(view), size, false);
+      add(field.role == 'o' ? std::vector<unsigned char>(size * view.kind->size, 0xA5) : gathered(view), size,
+          false);
     }
   }
   std::vector<void *> data;
   for (std::size_t k = 0; k < blocks.size(); ++k) data.push_back(is_list[k] ? nullptr : blocks[k].data());
   const int found = vertex.codelet->run(data.data(), sizes.data(), 6);
   if (found == 2) throw poplar::application_runtime_error(vertex.codelet->name + " stopped");
-  if (found == 3) throw poplar::application_runtime_error(vertex.codelet->name + ": an index is outside of a field");
+  if (found == 3)
+    throw poplar::application_runtime_error(vertex.codelet->name + ": an index is outside of a field");
   for (const auto &[view, block] : written) scatter(*view, blocks[block].data());
   return found != 0;
 }
@@ -190,11 +196,13 @@ void Engine::stop() { interpreter->is_stopped = true; }
 
 namespace {
 
-const stand_in::View &handle(const std::map<std::string, stand_in::View> &all, const std::string &name, std::ptrdiff_t size) {
+const stand_in::View &handle(const std::map<std::string, stand_in::View> &all, const std::string &name,
+                             std::ptrdiff_t size) {
   const auto found = all.find(name);
   if (found == all.end()) throw stream_connection_error("no handle " + name);
   const auto bytes = found->second.elements.size() * found->second.kind->size;
-  if (static_cast<std::size_t>(size) != bytes) throw stream_connection_error("the buffer of " + name + " has another size");
+  if (static_cast<std::size_t>(size) != bytes)
+    throw stream_connection_error("the buffer of " + name + " has another size");
   return found->second;
 }
 
@@ -202,12 +210,14 @@ const stand_in::View &handle(const std::map<std::string, stand_in::View> &all, c
 
 void Engine::writeTensor(StringRef name, const void *buf, const void *bufEnd) {
   const auto *begin = static_cast<const unsigned char *>(buf);
-  interpreter->scatter(handle(interpreter->state->writes, name, static_cast<const unsigned char *>(bufEnd) - begin), begin);
+  interpreter->scatter(
+      handle(interpreter->state->writes, name, static_cast<const unsigned char *>(bufEnd) - begin), begin);
 }
 
 void Engine::readTensor(StringRef name, void *buf, void *bufEnd) {
   auto *begin = static_cast<unsigned char *>(buf);
-  const auto data = interpreter->gathered(handle(interpreter->state->reads, name, static_cast<unsigned char *>(bufEnd) - begin));
+  const auto data = interpreter->gathered(
+      handle(interpreter->state->reads, name, static_cast<unsigned char *>(bufEnd) - begin));
   std::memcpy(buf, data.data(), data.size());
 }
 

@@ -61,7 +61,8 @@ bool Graph::addCodelets(StringRef src) {
 }
 
 Graph Graph::createVirtualGraph(unsigned lowerTile, unsigned upperTile) {
-  if (lowerTile >= upperTile || upperTile > num_tiles) throw invalid_tile_mapping("a virtual graph of no tiles");
+  if (lowerTile >= upperTile || upperTile > num_tiles)
+    throw invalid_tile_mapping("a virtual graph of no tiles");
   Graph made(*this);
   made.first_tile = first_tile + lowerTile;
   made.num_tiles = upperTile - lowerTile;
@@ -70,7 +71,8 @@ Graph Graph::createVirtualGraph(unsigned lowerTile, unsigned upperTile) {
 
 namespace {
 
-Tensor added(stand_in::State &state, const Type &type, ArrayRef<std::size_t> shape, const DebugContext &context, bool constant) {
+Tensor added(stand_in::State &state, const Type &type, ArrayRef<std::size_t> shape,
+             const DebugContext &context, bool constant) {
   Tensor made;
   made.view.kind = type.kind;
   std::size_t count = 1;
@@ -79,18 +81,21 @@ Tensor added(stand_in::State &state, const Type &type, ArrayRef<std::size_t> sha
     count *= size;
   }
   const auto number = static_cast<std::uint32_t>(state.variables.size());
-  for (std::size_t k = 0; k < count; ++k) made.view.elements.push_back({number, static_cast<std::uint32_t>(k)});
+  for (std::size_t k = 0; k < count; ++k)
+    made.view.elements.push_back({number, static_cast<std::uint32_t>(k)});
   state.variables.push_back({context.name, type.kind, made.view.shape, constant, std::vector<int>(count, -1),
                              std::vector<unsigned char>(count * type.kind->size)});
   return made;
 }
 
-void store(stand_in::State &state, const Tensor &t, const void *values, std::size_t count, std::size_t width) {
+void store(stand_in::State &state, const Tensor &t, const void *values, std::size_t count,
+           std::size_t width) {
   if (count != t.numElements()) throw tensor_creation_error("another number of values than elements");
   if (width != t.view.kind->size) throw type_error("values of another size than the elements");
   for (std::size_t k = 0; k < count; ++k) {
     const stand_in::Element at = t.view.elements[k];
-    std::memcpy(&state.variables[at.variable].data[at.index * width], static_cast<const char *>(values) + k * width, width);
+    std::memcpy(&state.variables[at.variable].data[at.index * width],
+                static_cast<const char *>(values) + k * width, width);
   }
 }
 
@@ -101,14 +106,16 @@ Tensor Graph::addVariable(const Type &type, ArrayRef<std::size_t> shape, const D
 }
 
 template <class T>
-Tensor Graph::addConstant(const Type &type, ArrayRef<std::size_t> shape, ArrayRef<T> values, const DebugContext &debugContext) {
+Tensor Graph::addConstant(const Type &type, ArrayRef<std::size_t> shape, ArrayRef<T> values,
+                          const DebugContext &debugContext) {
   if (type == HALF) throw type_error("values of a constant of halves are given by their bits");
   Tensor made = added(*state, type, shape, debugContext, true);
   store(*state, made, values.begin(), values.size(), sizeof(T));
   return made;
 }
 
-Tensor Graph::addConstantHalf(const Type &type, ArrayRef<std::size_t> shape, const std::uint16_t *values, const DebugContext &debugContext) {
+Tensor Graph::addConstantHalf(const Type &type, ArrayRef<std::size_t> shape, const std::uint16_t *values,
+                              const DebugContext &debugContext) {
   if (!(type == HALF)) throw type_error("a constant of halves has another type");
   Tensor made = added(*state, type, shape, debugContext, true);
   store(*state, made, values, made.numElements(), 2);
@@ -116,14 +123,17 @@ Tensor Graph::addConstantHalf(const Type &type, ArrayRef<std::size_t> shape, con
 }
 
 void Graph::setTileMapping(const Tensor &t, unsigned tileNum) {
-  if (tileNum >= num_tiles) throw invalid_tile_mapping("tile " + std::to_string(tileNum) + " of " + std::to_string(num_tiles));
-  for (const stand_in::Element at : t.view.elements) state->variables[at.variable].tiles[at.index] = static_cast<int>(first_tile + tileNum);
+  if (tileNum >= num_tiles)
+    throw invalid_tile_mapping("tile " + std::to_string(tileNum) + " of " + std::to_string(num_tiles));
+  for (const stand_in::Element at : t.view.elements)
+    state->variables[at.variable].tiles[at.index] = static_cast<int>(first_tile + tileNum);
 }
 
 void Graph::setTileMapping(const Tensor &t, const std::vector<std::vector<Interval>> &mapping) {
   const Tensor flat = t.flatten();
   for (std::size_t tile = 0; tile < mapping.size(); ++tile)
-    for (const Interval &part : mapping[tile]) setTileMapping(flat.slice(part.begin(), part.end()), static_cast<unsigned>(tile));
+    for (const Interval &part : mapping[tile])
+      setTileMapping(flat.slice(part.begin(), part.end()), static_cast<unsigned>(tile));
 }
 
 template <class T> void Graph::setInitialValue(const Tensor &t, ArrayRef<T> values) {
@@ -153,16 +163,20 @@ const stand_in::Field &field_of(stand_in::State &state, const FieldRef &field) {
 
 void check_edge(const stand_in::Field &field, const Tensor &t) {
   if (field.role == 's') throw graph_connection_error(field.name + " is a state");
-  if (t.view.kind->name != field.kind) throw type_error(field.name + " is of " + field.kind + ", not " + t.view.kind->name);
-  if (field.depth == 0 ? t.numElements() != 1 : t.rank() != 1) throw graph_connection_error("another shape than " + field.name);
+  if (t.view.kind->name != field.kind)
+    throw type_error(field.name + " is of " + field.kind + ", not " + t.view.kind->name);
+  if (field.depth == 0 ? t.numElements() != 1 : t.rank() != 1)
+    throw graph_connection_error("another shape than " + field.name);
 }
 
 void connected(stand_in::State &state, const FieldRef &at, std::vector<stand_in::View> views) {
   auto &edges = vertex_of(state, at.set, at.vertex).edges;
-  if (!edges.emplace(at.name, std::move(views)).second) throw graph_connection_error(at.name + " is connected twice");
+  if (!edges.emplace(at.name, std::move(views)).second)
+    throw graph_connection_error(at.name + " is connected twice");
 }
 
-void set_state(stand_in::State &state, const FieldRef &at, int depth, const void *values, std::size_t size, bool is_half, std::size_t width) {
+void set_state(stand_in::State &state, const FieldRef &at, int depth, const void *values, std::size_t size,
+               bool is_half, std::size_t width) {
   const stand_in::Field &field = field_of(state, at);
   if (field.role != 's') throw graph_connection_error(at.name + " is no state");
   if (field.depth != depth) throw graph_connection_error(at.name + " has another depth");
@@ -204,7 +218,8 @@ VertexRef Graph::addVertex(ComputeSet cs, StringRef vertexType) {
 }
 
 void Graph::setTileMapping(const VertexRef &v, unsigned tileNum) {
-  if (tileNum >= num_tiles) throw invalid_tile_mapping("tile " + std::to_string(tileNum) + " of " + std::to_string(num_tiles));
+  if (tileNum >= num_tiles)
+    throw invalid_tile_mapping("tile " + std::to_string(tileNum) + " of " + std::to_string(num_tiles));
   vertex_of(*state, v.set, v.vertex).tile = static_cast<int>(first_tile + tileNum);
 }
 
@@ -226,26 +241,31 @@ void Graph::connect(FieldRef field, ArrayRef<Tensor> tensors) {
   connected(*state, field, views);
 }
 
-template <class T> void Graph::setInitialValue(FieldRef field, T val) { set_state(*state, field, 0, &val, 1, false, sizeof(T)); }
+template <class T> void Graph::setInitialValue(FieldRef field, T val) {
+  set_state(*state, field, 0, &val, 1, false, sizeof(T));
+}
 
 template <class T> void Graph::setInitialValue(FieldRef field, ArrayRef<T> values) {
   set_state(*state, field, 1, values.begin(), values.size(), false, sizeof(T));
 }
 
-void Graph::setInitialValueHalf(FieldRef field, std::uint16_t val) { set_state(*state, field, 0, &val, 1, true, 2); }
+void Graph::setInitialValueHalf(FieldRef field, std::uint16_t val) {
+  set_state(*state, field, 0, &val, 1, true, 2);
+}
 
 void Graph::setInitialValueHalf(FieldRef field, ArrayRef<std::uint16_t> values) {
   set_state(*state, field, 1, values.begin(), values.size(), true, 2);
 }
 
-void Graph::setPerfEstimate(const VertexRef &v, std::uint64_t, std::uint64_t) {
-  vertex_of(*state, v.set, v.vertex).is_estimated = true;
+void Graph::setPerfEstimate(const VertexRef &v, std::uint64_t cycles, std::uint64_t flops) {
+  vertex_of(*state, v.set, v.vertex).estimate = {cycles, flops};
 }
 
-#define INSTANTIATE(T)                                                                             \
-  template Tensor Graph::addConstant<T>(const Type &, ArrayRef<std::size_t>, ArrayRef<T>, const DebugContext &);         \
-  template void Graph::setInitialValue<T>(const Tensor &, ArrayRef<T>);                            \
-  template void Graph::setInitialValue<T>(FieldRef, T);                                            \
+#define INSTANTIATE(T)                                                                                       \
+  template Tensor Graph::addConstant<T>(const Type &, ArrayRef<std::size_t>, ArrayRef<T>,                    \
+                                        const DebugContext &);                                               \
+  template void Graph::setInitialValue<T>(const Tensor &, ArrayRef<T>);                                      \
+  template void Graph::setInitialValue<T>(FieldRef, T);                                                      \
   template void Graph::setInitialValue<T>(FieldRef, ArrayRef<T>);
 INSTANTIATE(bool)
 INSTANTIATE(char)
@@ -271,7 +291,8 @@ Function Graph::addFunction(const program::Program &program) {
 
 namespace {
 
-DataStream streamed(stand_in::State &state, const std::string &name, const Type &type, std::size_t count, bool is_input) {
+DataStream streamed(stand_in::State &state, const std::string &name, const Type &type, std::size_t count,
+                    bool is_input) {
   for (const stand_in::Stream &each : state.streams)
     if (each.name == name) throw stream_connection_error("two streams are named " + name);
   DataStream made;
@@ -291,11 +312,13 @@ DataStream Graph::addDeviceToHostFIFO(StringRef handle, const Type &elementType,
 }
 
 void Graph::createHostRead(StringRef handle, const Tensor &t) {
-  if (!state->reads.emplace(handle, t.view).second) throw stream_connection_error("two host reads have one name");
+  if (!state->reads.emplace(handle, t.view).second)
+    throw stream_connection_error("two host reads have one name");
 }
 
 void Graph::createHostWrite(StringRef handle, const Tensor &t) {
-  if (!state->writes.emplace(handle, t.view).second) throw stream_connection_error("two host writes have one name");
+  if (!state->writes.emplace(handle, t.view).second)
+    throw stream_connection_error("two host writes have one name");
 }
 
 Tensor cycleCount(Graph &graph, program::Sequence &prog, unsigned tile, SyncType) {

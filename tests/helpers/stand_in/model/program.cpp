@@ -10,15 +10,17 @@ namespace program {
 
 namespace {
 
-stand_in::Node node(const std::string &what, std::vector<stand_in::Tree> parts = {}, std::vector<stand_in::View> views = {},
-                    std::vector<std::int64_t> numbers = {}, const std::string &text = "") {
+stand_in::Node node(const std::string &what, std::vector<stand_in::Tree> parts = {},
+                    std::vector<stand_in::View> views = {}, std::vector<std::int64_t> numbers = {},
+                    const std::string &text = "") {
   return {what, std::move(parts), std::move(views), std::move(numbers), text};
 }
 
 const stand_in::View &deciding(const Tensor &t) {
   const std::string kind = t.view.kind->name;
   if (t.rank() != 0) throw control_program_error("what decides is no scalar");
-  if (kind != "bool" && kind != "int" && kind != "unsigned int") throw type_error("what decides is of " + kind);
+  if (kind != "bool" && kind != "int" && kind != "unsigned int")
+    throw type_error("what decides is of " + kind);
   return t.view;
 }
 
@@ -37,16 +39,20 @@ void Sequence::add(const Program &p) {
 
 Execute::Execute(ComputeSet cs) : Program(node("execute", {}, {}, {static_cast<std::int64_t>(cs.number)})) {}
 
-Execute::Execute(ComputeSet cs, Tensor t) : Program(node("execute", {}, {t.view}, {static_cast<std::int64_t>(cs.number)})) {
-  if (!(t.elementType() == BOOL) || t.numElements() != 1) throw type_error("the result of an Execute is one BOOL");
+Execute::Execute(ComputeSet cs, Tensor t)
+    : Program(node("execute", {}, {t.view}, {static_cast<std::int64_t>(cs.number)})) {
+  if (!(t.elementType() == BOOL) || t.numElements() != 1)
+    throw type_error("the result of an Execute is one BOOL");
 }
 
 Copy::Copy(Tensor src, Tensor dst) : Program(node("copy", {}, {src.view, dst.view})) {
   if (src.view.kind != dst.view.kind) throw type_error("a copy between two types");
-  if (src.numElements() != dst.numElements()) throw control_program_error("a copy to another number of elements");
+  if (src.numElements() != dst.numElements())
+    throw control_program_error("a copy to another number of elements");
   std::set<std::pair<std::uint32_t, std::uint32_t>> written;
   for (const stand_in::Element at : dst.view.elements)
-    if (!written.emplace(at.variable, at.index).second) throw control_program_error("a copy writes an element twice");
+    if (!written.emplace(at.variable, at.index).second)
+      throw control_program_error("a copy writes an element twice");
   for (const stand_in::Element at : src.view.elements)
     if (written.count({at.variable, at.index})) throw control_program_error("a copy to what it reads");
 }
@@ -70,7 +76,8 @@ Loop::Loop(const Program &body) : Program(node("loop", {body.tree})) {}
 If::If(Tensor predicate, const Program &trueBody, const Program &falseBody)
     : Program(node("if", {trueBody.tree, falseBody.tree}, {deciding(predicate)})) {}
 
-Switch::Switch(Tensor control, const std::vector<std::pair<std::int32_t, Program>> &cases, const Program &defaultCaseBody)
+Switch::Switch(Tensor control, const std::vector<std::pair<std::int32_t, Program>> &cases,
+               const Program &defaultCaseBody)
     : Program(node("switch", {defaultCaseBody.tree}, {deciding(control)})) {
   auto all = std::make_shared<stand_in::Node>(*tree);
   for (const auto &[value, body] : cases) {
@@ -87,7 +94,8 @@ Abort::Abort(const std::string &message) : Program(node("abort", {}, {}, {}, mes
 AbortOnCondition::AbortOnCondition(Tensor predicate, const std::string &message)
     : Program(node("abort on", {}, {deciding(predicate)}, {}, message)) {}
 
-ErrorProgram::ErrorProgram(StringRef message, Tensor debugTensor) : Program(node("error", {}, {debugTensor.view}, {}, message)) {}
+ErrorProgram::ErrorProgram(StringRef message, Tensor debugTensor)
+    : Program(node("error", {}, {debugTensor.view}, {}, message)) {}
 
 Sync::Sync(SyncType type) : Program(node("sync", {}, {}, {static_cast<std::int64_t>(type)})) {}
 

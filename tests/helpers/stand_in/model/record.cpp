@@ -70,7 +70,9 @@ void vertex(std::ostream &out, const Vertex &each) {
     list(out, views, [&](const View &view) { elements(out, view); });
     between = ",";
   }
-  out << "},\"states\":{";
+  out << "},\"estimate\":";
+  numbers(out, each.estimate);
+  out << ",\"states\":{";
   between = "";
   for (const auto &[name, data] : each.states) {
     out << between << quoted(name) << ':' << hex(data);
@@ -96,8 +98,8 @@ void record(const State &state, const std::vector<Tree> &programs, const std::st
   std::ofstream out(path);
   out << "{\"variables\":";
   list(out, state.variables, [&](const Variable &each) {
-    out << "{\"name\":" << quoted(each.name) << ",\"type\":" << quoted(each.kind->name) << ",\"constant\":" << each.constant
-        << ",\"shape\":";
+    out << "{\"name\":" << quoted(each.name) << ",\"type\":" << quoted(each.kind->name)
+        << ",\"constant\":" << each.constant << ",\"shape\":";
     numbers(out, each.shape);
     out << ",\"tiles\":";
     numbers(out, each.tiles);
@@ -111,7 +113,8 @@ void record(const State &state, const std::vector<Tree> &programs, const std::st
   });
   out << ",\"streams\":";
   list(out, state.streams, [&](const Stream &each) {
-    out << '[' << quoted(each.name) << ',' << quoted(each.kind->name) << ',' << each.count << ',' << each.is_input << ']';
+    out << '[' << quoted(each.name) << ',' << quoted(each.kind->name) << ',' << each.count << ','
+        << each.is_input << ']';
   });
   out << ",\"reads\":";
   handles(out, state.reads);

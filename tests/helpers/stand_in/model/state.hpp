@@ -59,7 +59,7 @@ struct Codelet {
 struct Vertex {
   const Codelet *codelet;
   int tile = -1;
-  bool is_estimated = false;
+  std::vector<std::uint64_t> estimate; // cycles and flops, where they are known
   std::map<std::string, std::vector<View>> edges;
   std::map<std::string, std::vector<unsigned char>> states;
 };

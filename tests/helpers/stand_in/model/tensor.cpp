@@ -10,15 +10,17 @@
 namespace {
 
 const stand_in::Kind KINDS[] = {
-    {"bool", 1},  {"char", 1},         {"signed char", 1}, {"unsigned char", 1}, {"short", 2}, {"unsigned short", 2},
-    {"int", 4},   {"unsigned int", 4}, {"long long", 8},   {"unsigned long long", 8}, {"half", 2}, {"float", 4}};
+    {"bool", 1},           {"char", 1}, {"signed char", 1},  {"unsigned char", 1}, {"short", 2},
+    {"unsigned short", 2}, {"int", 4},  {"unsigned int", 4}, {"long long", 8},     {"unsigned long long", 8},
+    {"half", 2},           {"float", 4}};
 
 std::size_t product(const std::vector<std::size_t> &shape) {
   return std::accumulate(shape.begin(), shape.end(), std::size_t(1), std::multiplies<std::size_t>());
 }
 
 // Makes a tensor whose dimension `dimension` reads the listed indices.
-poplar::Tensor taken(const poplar::Tensor &from, unsigned dimension, const std::vector<std::size_t> &indices) {
+poplar::Tensor taken(const poplar::Tensor &from, unsigned dimension,
+                     const std::vector<std::size_t> &indices) {
   const auto &shape = from.view.shape;
   if (dimension >= shape.size()) throw poplar::index_error("no dimension " + std::to_string(dimension));
   std::size_t outer = 1, inner = 1;
@@ -31,7 +33,8 @@ poplar::Tensor taken(const poplar::Tensor &from, unsigned dimension, const std::
   made.view.elements.reserve(outer * indices.size() * inner);
   for (std::size_t o = 0; o < outer; ++o)
     for (const std::size_t index : indices) {
-      const auto begin = from.view.elements.begin() + static_cast<std::ptrdiff_t>((o * shape[dimension] + index) * inner);
+      const auto begin =
+          from.view.elements.begin() + static_cast<std::ptrdiff_t>((o * shape[dimension] + index) * inner);
       made.view.elements.insert(made.view.elements.end(), begin, begin + static_cast<std::ptrdiff_t>(inner));
     }
   return made;
@@ -47,7 +50,8 @@ std::vector<std::size_t> counting(std::size_t begin, std::size_t end) {
 
 namespace poplar {
 
-const Type BOOL(&KINDS[0]), CHAR(&KINDS[1]), SIGNED_CHAR(&KINDS[2]), UNSIGNED_CHAR(&KINDS[3]), SHORT(&KINDS[4]);
+const Type BOOL(&KINDS[0]), CHAR(&KINDS[1]), SIGNED_CHAR(&KINDS[2]), UNSIGNED_CHAR(&KINDS[3]),
+    SHORT(&KINDS[4]);
 const Type UNSIGNED_SHORT(&KINDS[5]), INT(&KINDS[6]), UNSIGNED_INT(&KINDS[7]), LONGLONG(&KINDS[8]);
 const Type UNSIGNED_LONGLONG(&KINDS[9]), HALF(&KINDS[10]), FLOAT(&KINDS[11]);
 
@@ -73,7 +77,8 @@ Tensor Tensor::flatten() const {
 Tensor Tensor::reshape(ArrayRef<std::size_t> shape) const {
   Tensor made(*this);
   made.view.shape.assign(shape.begin(), shape.end());
-  if (product(made.view.shape) != numElements()) throw tensor_creation_error("reshape to another number of elements");
+  if (product(made.view.shape) != numElements())
+    throw tensor_creation_error("reshape to another number of elements");
   return made;
 }
 
@@ -84,7 +89,8 @@ Tensor Tensor::slice(std::size_t begin, std::size_t end, unsigned dimension) con
 }
 
 Tensor Tensor::subSample(unsigned stride, unsigned dimension) const {
-  if (dimension >= rank() || stride == 0) throw index_error("no sub-sample of stride " + std::to_string(stride));
+  if (dimension >= rank() || stride == 0)
+    throw index_error("no sub-sample of stride " + std::to_string(stride));
   std::vector<std::size_t> indices;
   for (std::size_t k = 0; k < view.shape[dimension]; k += stride) indices.push_back(k);
   return taken(*this, dimension, indices);
@@ -106,7 +112,8 @@ Tensor Tensor::broadcast(unsigned N, unsigned dimension) const {
 }
 
 Tensor concat(ArrayRef<Tensor> ts, unsigned dimension) {
-  if (ts.size() == 0 || dimension != 0) throw tensor_creation_error("the stand-in joins tensors along dimension 0");
+  if (ts.size() == 0 || dimension != 0)
+    throw tensor_creation_error("the stand-in joins tensors along dimension 0");
   Tensor made(ts[0]);
   for (std::size_t k = 1; k < ts.size(); ++k) {
     const stand_in::View &next = ts[k].view;
