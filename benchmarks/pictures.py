@@ -14,9 +14,9 @@ import sys
 from dataclasses import replace
 
 import numpy as np
-from page_in_browser import page_times
 
 import poplite as pl
+from page_in_browser import page_times
 from poplite.report import Report
 from poplite.report.per_tile import PerTile
 from poplite.viz import tiles_svg

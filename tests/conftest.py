@@ -8,13 +8,13 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from helpers import depth
+from helpers import depth, values
 from helpers.browser import browser as browser, opened as opened  # fixtures
 from helpers.host_fixtures import host_cache as host_cache, mirrors as mirrors  # fixtures
 from helpers.scripts import script
@@ -58,8 +58,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "deep: runs with --depth=full only")
+    config.addinivalue_line("markers", "priced: looks at cycles or memory, in a folder of values")
     config.addinivalue_line("markers", "browser: opens pages in Chromium, where it is installed")
     depth.choose(config.getoption("depth"))
+    config.pluginmanager.register(values)  # hooks of this file are for tests/ alone
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -74,18 +76,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if item.get_closest_marker("deep")]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if not item.get_closest_marker("deep")]
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    # The examples of operations show their values.
-    if isinstance(item, pytest.DoctestItem) and item.path.is_relative_to(ROOT / "poplite"):
-        with pytest.MonkeyPatch.context() as environment:
-            for name, value in depth.interpreted_everywhere().items():
-                environment.setenv(name, value)
-            yield
-    else:
-        yield
 
 
 def pytest_collection_finish() -> None:

@@ -1,7 +1,8 @@
 """What Poplar's Target answers, from the facts of the machine.
 
 Each function becomes a method of `Target` under its C++ name.
-Source of the names: Poplar API reference, "Target"; of the numbers: `poplite.machine.facts`.
+Source of the names: Poplar API reference, "Target"; of the numbers: `poplite.machine.facts`. Which
+types the matrix unit has: poplibs, lib/poplin/ConvUtilInternal.cpp and lib/popops/Cast.cpp.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from poplite.errors import InvalidMachineModel
+from poplite.errors import ElementTypeError, InvalidMachineModel
 from poplite.machine.facts import POPLAR_ARCHITECTURES
 from poplite.source import here
 from poplite.text import clipped
-from poplite.types import FLOAT, HALF, QUARTER, ElementTypeLike, element_type
+from poplite.types import FLOAT, HALF, QUARTER, ElementType, ElementTypeLike, element_type
 
 if TYPE_CHECKING:
     from poplite.machine.target import Target
@@ -140,25 +141,87 @@ def getQuarterVectorWidth(target: Target) -> int:
 
 
 def getNumConvUnits(
-    target: Target, float_activations: bool = False, float_partials: bool = True
+    target: Target, input_type: ElementTypeLike | bool, partials_type: ElementTypeLike | bool
 ) -> int:
-    """Return the outputs that a tile's matrix unit makes at once, for any types."""
-    return int(target.cost("amp_outputs"))
+    """Return the outputs that a tile's matrix unit makes at once; 0 where it does not.
+
+    Types are FLOAT, HALF and QUARTER; as in older versions of Poplar, a truth value tells FLOAT
+    from HALF. Sums are of the type of the inputs, or the next wider one.
+
+    Raises:
+        ElementTypeError: for any other type.
+    """
+    inputs = _conv_type(input_type, "getNumConvUnits")
+    partials = _conv_type(partials_type, "getNumConvUnits")
+    there = (inputs, partials) in _CONVOLUTIONS and _has_type(target, inputs)
+    return int(target.cost("amp_outputs")) if there else 0
 
 
-def getWeightsPerConvUnit(target: Target, float_activations: bool = False) -> int:
-    """Return the weights that the matrix unit holds for each output."""
-    return int(target.cost("amp_inputs_bytes")) // _bytes(float_activations)
+def getWeightsPerConvUnit(target: Target, input_type: ElementTypeLike | bool) -> int:
+    """Return the weights that the matrix unit holds for each output; types as above."""
+    return _each(target, input_type, "amp_inputs_bytes", "getWeightsPerConvUnit")
 
 
-def getConvUnitInputLoadElemsPerCycle(target: Target, float_activations: bool = False) -> int:
-    """Return the inputs that the matrix unit loads in a cycle."""
-    return int(target.cost("data_path_bytes")) // _bytes(float_activations)
+def getConvUnitInputLoadElemsPerCycle(target: Target, input_type: ElementTypeLike | bool) -> int:
+    """Return the inputs that the matrix unit loads in a cycle; types as above."""
+    return _each(target, input_type, "data_path_bytes", "getConvUnitInputLoadElemsPerCycle")
 
 
-def getConvUnitMaxPipelineDepth(target: Target, partial_type: ElementTypeLike = FLOAT) -> int:
-    """Return the cycles in which the matrix unit takes the inputs of one row of outputs."""
-    return int(target.cost("amp_inputs_bytes") // target.cost("data_path_bytes"))
+def getConvUnitMaxPipelineDepth(target: Target, partials_type: ElementTypeLike | bool) -> int:
+    """Return the cycles in which the matrix unit takes the inputs of one row; types as above."""
+    loads = _each(target, partials_type, "data_path_bytes", "getConvUnitMaxPipelineDepth")
+    held = _each(target, partials_type, "amp_inputs_bytes", "getConvUnitMaxPipelineDepth")
+    return held // loads if loads else 0
+
+
+def getFp8InFp16OutConvUnitsPerTile(target: Target) -> int:
+    """Return `getNumConvUnits(QUARTER, HALF)`."""
+    return getNumConvUnits(target, QUARTER, HALF)
+
+
+def getFp16InFp16OutConvUnitsPerTile(target: Target) -> int:
+    """Return `getNumConvUnits(HALF, HALF)`."""
+    return getNumConvUnits(target, HALF, HALF)
+
+
+def getFp16InFp32OutConvUnitsPerTile(target: Target) -> int:
+    """Return `getNumConvUnits(HALF, FLOAT)`."""
+    return getNumConvUnits(target, HALF, FLOAT)
+
+
+def getFp32InFp32OutConvUnitsPerTile(target: Target) -> int:
+    """Return `getNumConvUnits(FLOAT, FLOAT)`."""
+    return getNumConvUnits(target, FLOAT, FLOAT)
+
+
+def getFp8ConvUnitMaxPipelineDepth(target: Target) -> int:
+    """Return `getConvUnitMaxPipelineDepth(QUARTER)`."""
+    return getConvUnitMaxPipelineDepth(target, QUARTER)
+
+
+def getFp16ConvUnitMaxPipelineDepth(target: Target) -> int:
+    """Return `getConvUnitMaxPipelineDepth(HALF)`."""
+    return getConvUnitMaxPipelineDepth(target, HALF)
+
+
+def getFp32ConvUnitMaxPipelineDepth(target: Target) -> int:
+    """Return `getConvUnitMaxPipelineDepth(FLOAT)`."""
+    return getConvUnitMaxPipelineDepth(target, FLOAT)
+
+
+def getFp8ConvUnitInputLoadElemsPerCycle(target: Target) -> int:
+    """Return `getConvUnitInputLoadElemsPerCycle(QUARTER)`."""
+    return getConvUnitInputLoadElemsPerCycle(target, QUARTER)
+
+
+def getFp16ConvUnitInputLoadElemsPerCycle(target: Target) -> int:
+    """Return `getConvUnitInputLoadElemsPerCycle(HALF)`."""
+    return getConvUnitInputLoadElemsPerCycle(target, HALF)
+
+
+def getFp32ConvUnitInputLoadElemsPerCycle(target: Target) -> int:
+    """Return `getConvUnitInputLoadElemsPerCycle(FLOAT)`."""
+    return getConvUnitInputLoadElemsPerCycle(target, FLOAT)
 
 
 def getIpuLinkConfiguration(target: Target) -> IpuLinkConfiguration:
@@ -211,5 +274,31 @@ def _limits(type_: ElementTypeLike) -> tuple[int | float, int | float]:
     return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
 
 
-def _bytes(float_activations: bool) -> int:
-    return (FLOAT if float_activations else HALF).size_bytes
+_CONVOLUTIONS = ((QUARTER, HALF), (HALF, HALF), (HALF, FLOAT), (FLOAT, FLOAT))
+"""Types of inputs and sums of the matrix unit."""
+
+
+def _each(target: Target, like: ElementTypeLike | bool, cost: str, call: str) -> int:
+    """Return how many elements some bytes of the matrix unit are; 0 where it has no such type."""
+    type_ = _conv_type(like, call)
+    return int(target.cost(cost)) // type_.size_bytes if _has_type(target, type_) else 0
+
+
+def _has_type(target: Target, type_: type[ElementType[object]]) -> bool:
+    """Whether the matrix unit takes a type: PopLibs casts QUARTER in software before ipu21."""
+    return type_ is not QUARTER or _POPLAR_NAMES[target.architecture] == "ipu21"
+
+
+def _conv_type(like: ElementTypeLike | bool, call: str) -> type[ElementType[object]]:
+    """Return FLOAT, HALF or QUARTER, or refuse any other type."""
+    if isinstance(like, bool):
+        return FLOAT if like else HALF
+    type_ = element_type(like)
+    if type_ not in (FLOAT, HALF, QUARTER):
+        raise ElementTypeError(
+            f"{call}: the matrix unit has no {type_}",
+            at=here(),
+            found="its types are FLOAT, HALF and QUARTER",
+            fix=f"target.{call}({', '.join(['HALF', 'FLOAT'][: 1 + (call == 'getNumConvUnits')])})",
+        )
+    return type_

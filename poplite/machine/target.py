@@ -56,6 +56,10 @@ _FROM_FACTS = ("tiles", "workers", "tile_memory_bytes", "clock_hz", "exchange_by
 """Constants that have arguments of their own."""
 
 
+_NO_CONTEXTS = "contexts of the exchange block are not modelled"
+_NO_REGISTERS = "registers of the machine are not modelled"
+
+
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class Target:
     """A tile machine: the number of tiles, and the properties of a tile.
@@ -323,6 +327,16 @@ class Target:
     getWeightsPerConvUnit = poplar_queries.getWeightsPerConvUnit
     getConvUnitInputLoadElemsPerCycle = poplar_queries.getConvUnitInputLoadElemsPerCycle
     getConvUnitMaxPipelineDepth = poplar_queries.getConvUnitMaxPipelineDepth
+    getFp8ConvUnitMaxPipelineDepth = poplar_queries.getFp8ConvUnitMaxPipelineDepth
+    getFp16ConvUnitMaxPipelineDepth = poplar_queries.getFp16ConvUnitMaxPipelineDepth
+    getFp32ConvUnitMaxPipelineDepth = poplar_queries.getFp32ConvUnitMaxPipelineDepth
+    getFp8ConvUnitInputLoadElemsPerCycle = poplar_queries.getFp8ConvUnitInputLoadElemsPerCycle
+    getFp16ConvUnitInputLoadElemsPerCycle = poplar_queries.getFp16ConvUnitInputLoadElemsPerCycle
+    getFp32ConvUnitInputLoadElemsPerCycle = poplar_queries.getFp32ConvUnitInputLoadElemsPerCycle
+    getFp8InFp16OutConvUnitsPerTile = poplar_queries.getFp8InFp16OutConvUnitsPerTile
+    getFp16InFp16OutConvUnitsPerTile = poplar_queries.getFp16InFp16OutConvUnitsPerTile
+    getFp16InFp32OutConvUnitsPerTile = poplar_queries.getFp16InFp32OutConvUnitsPerTile
+    getFp32InFp32OutConvUnitsPerTile = poplar_queries.getFp32InFp32OutConvUnitsPerTile
     getIpuLinkConfiguration = poplar_queries.getIpuLinkConfiguration
     getIpuLinkTopology = poplar_queries.getIpuLinkTopology
     getIpuLinkDomainSize = poplar_queries.getIpuLinkDomainSize
@@ -331,9 +345,14 @@ class Target:
     getTypeSize = poplar_queries.getTypeSize
     getTypeLimitsMaxAs = poplar_queries.getTypeLimitsMaxAs
     getTypeLimitsLowestAs = poplar_queries.getTypeLimitsLowestAs
-    getNumTilesPerXBContext = Absent(
-        "contexts of the exchange block are not modelled", "target.getTilesPerSharedExchangeBus()"
-    )
+    getNumTilesPerXBContext = Absent(_NO_CONTEXTS, "target.getTilesPerSharedExchangeBus()")
+    getNumContextsPerXB = Absent(_NO_CONTEXTS, "target.getTilesPerSharedExchangeBus()")
+    getTileHostExchangeXB = Absent(_NO_CONTEXTS)
+    getTileHostExchangeContext = Absent(_NO_CONTEXTS)
+    getTileHostExchangeContextPosition = Absent(_NO_CONTEXTS)
+    makeFpIctlValue = Absent(_NO_REGISTERS, "pl.FloatingPointBehaviour(...)")
+    getFpIctlRegIndex = Absent(_NO_REGISTERS, "pl.set_floating_point_behaviour(...)")
+    getDbgDataRegIndex = Absent(_NO_REGISTERS, "pl.PrintTensor(x)")
 
 
 def _architecture(name: object) -> Architecture:

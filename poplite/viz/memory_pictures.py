@@ -69,17 +69,10 @@ def memory_svg(
 ) -> SvgText:
     """Draw what every tile needs, and list what lies on the fullest one, as SVG.
 
-    Args:
-        report: of an engine, or loaded; nothing needs to have run.
-        stack: what bars are made of: kinds of things, the largest things, or what is always live.
-        sort: "tile" by number, or "size" for the fullest first.
-        top: how many things of the fullest tile are listed.
+    It takes and raises what `memory_text` does, but for what is of text alone.
 
     Returns:
         The picture.
-
-    Raises:
-        InvalidOption: when memory is not modelled.
 
     >>> import poplite as pl
     >>> memory_svg(pl.Engine(pl.Graph(), pl.Sequence()).report())[:4]
@@ -128,18 +121,10 @@ def tile_text(
 def tile_svg(report: Report, tile: int, *, step: str | None = None) -> SvgText:
     """Draw the memory of a tile by address, and list what lies and runs there, as SVG.
 
-    Args:
-        report: of an engine, or loaded.
-        tile: its number.
-        step: number or name of a step; left out, the one in which the tile needs most.
+    It takes and raises what `tile_text` does, but for what is of text alone.
 
     Returns:
         The picture.
-
-    Raises:
-        InvalidTileMapping: when there is no such tile.
-        UnknownName: when there is no such step.
-        InvalidOption: when memory is not modelled.
 
     >>> import poplite as pl
     >>> tile_svg(pl.Engine(pl.Graph(), pl.Sequence()).report(), 0)[:4]
@@ -188,17 +173,10 @@ def liveness_text(
 def liveness_svg(report: Report, tile: int | str = WORST, *, top: int | None = None) -> SvgText:
     """Draw what a tile needs in each step, as SVG.
 
-    Args:
-        report: of an engine, or loaded; nothing needs to have run.
-        tile: its number, or "worst" for the fullest one.
-        top: how many steps, those that need most; left out, all.
+    It takes and raises what `liveness_text` does, but for what is of text alone.
 
     Returns:
-        The picture, of 300 steps at most.
-
-    Raises:
-        InvalidTileMapping: when there is no such tile.
-        InvalidOption: when memory is not modelled.
+        The picture.
 
     >>> import poplite as pl
     >>> liveness_svg(pl.Engine(pl.Graph(), pl.Sequence()).report())[:4]
@@ -260,21 +238,10 @@ def quantity_svg(
 ) -> SvgText:
     """Draw the tile map of what a report knows of every tile, as SVG.
 
-    Args:
-        report: of an engine, or loaded.
-        by: the quantity, as of `quantity_text`.
-        step: number, range as in "3:7", or name of a step; left out, all of them.
-        scale: where colours begin, "zero" or "least"; left out, the least, where that is over half
-            of the most.
-        tiles: which are drawn; left out, all.
+    It takes and raises what `quantity_text` does, but for what is of text alone.
 
     Returns:
         The picture.
-
-    Raises:
-        UnknownName: when there is no such step.
-        InvalidOption: when there are no such tiles, a step is named for memory, or memory is not
-            modelled.
 
     >>> import poplite as pl
     >>> quantity_svg(pl.Engine(pl.Graph(), pl.Sequence()).report())[:4]

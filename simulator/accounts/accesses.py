@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -95,7 +95,7 @@ def _places(code: Code) -> Iterator[_Place]:
     """Yield the steps of a program and what decides in it, in its order."""
     kinds, numbers = code.ops[:, 0].tolist(), code.first_numbers.tolist()
     rows: dict[int, list[int]] = defaultdict(list)
-    found = []
+    found: list[tuple[int, int, tuple[int, ...]]] = []
     for row, kind in enumerate(kinds):
         if kind in (op.LAUNCH, op.CALLBACK, op.COLLECT):
             rows[numbers[row]].append(row)
@@ -112,7 +112,9 @@ def _places(code: Code) -> Iterator[_Place]:
 
 def _step(executable: Executable, code: Code, place: _Place) -> StepAccesses:
     """Return what stands in a place, and what it reads and writes."""
-    total, kind, name, compute_set = _Total(executable.layout), "control", "", None
+    total, name = _Total(executable.layout), ""
+    kind: Literal["execute", "copy", "host", "control"] = "control"
+    compute_set: int | None = None
     at = code.locations[place.rows[0]].portable if code.locations else ""
     for row in place.rows:
         what, first, second = code.ops[row, :3].tolist()

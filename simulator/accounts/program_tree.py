@@ -149,8 +149,8 @@ class _Tree:
         kind, end = self._ops[otherwise - 1][:2]
         name = self._scalar(self._ops[row][2])
         if kind != op.JUMP or end <= otherwise:
-            below = self._in(row + 1, otherwise, "then")
-            return self._node(ProgramType.IF, row, below, name), otherwise
+            only = self._in(row + 1, otherwise, "then")
+            return self._node(ProgramType.IF, row, only, name), otherwise
         then = self._sequence(row + 1, otherwise - 1, "then")
         below = [then, self._sequence(otherwise, end, "else")]
         return self._node(ProgramType.IF, row, below, name), end

@@ -45,14 +45,15 @@ NOTHING = Stretches(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 def bytes_of_fields(step: ComputeStep, layout: ArenaLayout) -> Iterator[FieldBytes]:
     """Yield what the fields of all vertices touch."""
-    gathered, scattered = moved(step.gather), moved(step.scatter)
+    into, gathered = moved(step.gather)
+    scattered, out_of = moved(step.scatter)
     for group in step.groups:
         for field, touched in _fields(group, layout):
             is_placed = touched.begin >= layout.temporary_base
             own = Stretches(*(side[~is_placed] for side in touched))
             placed = Stretches(*(side[is_placed] for side in touched))
-            read = [own, _across(*gathered, placed)] if field.reads else []
-            written = [own, _across(*reversed(scattered), placed)] if field.writes else []
+            read = [own, _across(into, gathered, placed)] if field.reads else []
+            written = [own, _across(out_of, scattered, placed)] if field.writes else []
             yield FieldBytes(field, _joined(read), _joined(written))
 
 

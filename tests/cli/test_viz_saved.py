@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -129,9 +130,9 @@ def test_a_saved_graph_looks_as_it_did(file: str, capsys: pytest.CaptureFixture[
     assert len(flows(*both("graph", "-f", "json"))) == 7
 
 
-def flows(target: str, saved: str) -> set[object]:
+def flows(target: str, saved: str) -> set[tuple[Any, ...]]:
     """The edges of two graphs as JSON, which are the same; a file calls parts by their variable."""
-    found = []
+    found: list[set[tuple[Any, ...]]] = []
     for text in (target, saved):
         data = json.loads(text)
         names = [
@@ -215,9 +216,9 @@ def test_older_files_are_drawn_as_far_as_they_go(capsys: pytest.CaptureFixture[s
         assert "save it again" in printed(capsys, *words.split(), code=1)
     shutil.copy(GOLDEN / "executables" / "format_3.poplite", "old.poplite")
     shutil.copy(GOLDEN / "executables" / "format_3_vertices.txt", "model.py")
-    words = ["--vertices", "model.py"]
-    assert "writes:" in printed(capsys, "graph", "old.poplite", *words)
-    err = printed(capsys, "tensor", "old.poplite", "x", *words, code=1)
+    vertices = ["--vertices", "model.py"]
+    assert "writes:" in printed(capsys, "graph", "old.poplite", *vertices)
+    err = printed(capsys, "tensor", "old.poplite", "x", *vertices, code=1)
     assert "the file does not say on which tiles 'x' lies" in err
 
 

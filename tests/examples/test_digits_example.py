@@ -27,6 +27,7 @@ def test_digits_are_learnt(
     assert len(circles) == 16
 
 
+@deep
 def test_too_little_training_fails(
     digits: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

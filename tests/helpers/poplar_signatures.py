@@ -282,10 +282,21 @@ getQuarterVectorWidth() | target.getQuarterVectorWidth() | target.vector_width(Q
 getVectorWidth(type) | target.getVectorWidth(INT) | target.vector_width(INT)
 getRptCountMax() | target.getRptCountMax() | target.cost("repeat_limit")
 getNumStrideBits() | target.getNumStrideBits() | target.cost("stride_bits")
+getNumConvUnits(inputType, partialsType) | target.getNumConvUnits(HALF, FLOAT) | target.cost("amp_outputs")
 getNumConvUnits(floatActivations, floatPartials) | target.getNumConvUnits(False, True) | target.cost("amp_outputs")
-getWeightsPerConvUnit(floatActivations) | target.getWeightsPerConvUnit(False) | target.cost("amp_inputs_bytes") / 2
-getConvUnitInputLoadElemsPerCycle(floatActivations) | target.getConvUnitInputLoadElemsPerCycle(True) | target.cost("data_path_bytes") / 4
-getConvUnitMaxPipelineDepth(partialType) | target.getConvUnitMaxPipelineDepth(FLOAT) | target.cost("amp_inputs_bytes") / target.cost("data_path_bytes")
+getWeightsPerConvUnit(inputType) | target.getWeightsPerConvUnit(HALF) | target.cost("amp_inputs_bytes") / 2
+getConvUnitInputLoadElemsPerCycle(inputType) | target.getConvUnitInputLoadElemsPerCycle(FLOAT) | target.cost("data_path_bytes") / 4
+getConvUnitMaxPipelineDepth(partialsType) | target.getConvUnitMaxPipelineDepth(FLOAT) | target.cost("amp_inputs_bytes") / target.cost("data_path_bytes")
+getFp8ConvUnitMaxPipelineDepth() | target.getFp8ConvUnitMaxPipelineDepth() | 0
+getFp16ConvUnitMaxPipelineDepth() | target.getFp16ConvUnitMaxPipelineDepth() | target.cost("amp_inputs_bytes") / target.cost("data_path_bytes")
+getFp32ConvUnitMaxPipelineDepth() | target.getFp32ConvUnitMaxPipelineDepth() | target.cost("amp_inputs_bytes") / target.cost("data_path_bytes")
+getFp8ConvUnitInputLoadElemsPerCycle() | target.getFp8ConvUnitInputLoadElemsPerCycle() | 0
+getFp16ConvUnitInputLoadElemsPerCycle() | target.getFp16ConvUnitInputLoadElemsPerCycle() | target.cost("data_path_bytes") / 2
+getFp32ConvUnitInputLoadElemsPerCycle() | target.getFp32ConvUnitInputLoadElemsPerCycle() | target.cost("data_path_bytes") / 4
+getFp8InFp16OutConvUnitsPerTile() | target.getFp8InFp16OutConvUnitsPerTile() | 0
+getFp16InFp16OutConvUnitsPerTile() | target.getFp16InFp16OutConvUnitsPerTile() | target.cost("amp_outputs")
+getFp16InFp32OutConvUnitsPerTile() | target.getFp16InFp32OutConvUnitsPerTile() | target.cost("amp_outputs")
+getFp32InFp32OutConvUnitsPerTile() | target.getFp32InFp32OutConvUnitsPerTile() | target.cost("amp_outputs")
 getConvUnitCoeffLoadBytesPerCycle() | target.getConvUnitCoeffLoadBytesPerCycle() | target.cost("weight_load_bytes_per_cycle")
 getIpuLinkConfiguration() | target.getIpuLinkConfiguration()
 getIpuLinkTopology() | target.getIpuLinkTopology()

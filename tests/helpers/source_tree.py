@@ -80,13 +80,13 @@ def imports_of(module: str) -> list[Import]:
             found += [Import(node.lineno, name, deferred, for_types) for name in names]
         deferred = deferred or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         checking = isinstance(node, ast.If) and ast.unparse(node.test) in TYPE_CHECKING
-        for child in _statements_of(node):
+        for child in statements_in(node):
             only_types = checking and isinstance(node, ast.If) and child in node.body
             waiting.append((child, deferred, for_types or only_types))
     return sorted(found)
 
 
-def _statements_of(node: ast.AST) -> list[ast.AST]:
+def statements_in(node: ast.AST) -> list[ast.AST]:
     """Return what may hold statements right below a node; an expression holds none."""
     blocks = ("body", "orelse", "handlers", "finalbody", "cases")
     return [child for block in blocks for child in getattr(node, block, ())]

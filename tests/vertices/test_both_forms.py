@@ -25,16 +25,18 @@ INTERPRETED = frozenset({("docs/vertices.md", "Running")})
 """Classes that print, and so cannot be compiled."""
 
 ALIKE = {
-    ("vertices/reduce.py", f"{how}ColumnsOfTile") for how in ("All", "Any", "Least", "Product")
+    *(f"{how}ColumnsOfTile" for how in ("All", "Any", "Least", "Greatest", "Product")),
+    *(f"{how}{what}" for how in ("Any", "Least", "Product") for what in ("Rows", "Columns")),
+    *(f"{how}{what}" for how in ("Max", "Mul") for what in ("Listed", "Rows")),
+    *("RunningProduct", "TotalProduct"),
 }
-ALIKE |= {("vertices/slices.py", f"{how}Listed") for how in ("Max", "Mul")}
 """Classes that differ from another one by one operation."""
 
 KEYS = [
     pytest.param(
         key,
         id=":".join(key),
-        marks=[deep] * (key[0].startswith("benchmarks/") or key in ALIKE),
+        marks=[deep] * (key[0].startswith("benchmarks/") or key[1] in ALIKE),
     )
     for key in sorted(RECIPES)
 ]

@@ -34,7 +34,7 @@ SAVED = "file.py:callable, or a file of report.save or executable.save"
 def add_picture(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:
     """Add what a picture of a graph takes: the target or saved file, where to write, and how."""
     parser.add_argument("target", metavar="TARGET|SAVED", type=_target, help=SAVED)
-    add_arguments_of_target(parser)
+    add_call_arguments(parser)
     add_vertices(parser)
     add_output(parser, formats=formats)
 
@@ -44,7 +44,7 @@ def add_target(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "target", metavar="TARGET", type=_target, help="file.py:callable or module:callable"
     )
-    add_arguments_of_target(parser)
+    add_call_arguments(parser)
 
 
 def add_report(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:
@@ -53,7 +53,7 @@ def add_report(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> No
     `load_report` makes the report of it.
     """
     parser.add_argument("target", metavar="TARGET|SAVED", help=SAVED)
-    add_arguments_of_target(parser)
+    add_call_arguments(parser)
     add_program(parser)
     add_vertices(parser)
     add_output(parser, formats=formats)
@@ -77,7 +77,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_arguments_of_target(parser: argparse.ArgumentParser) -> None:
+def add_call_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that the callable of a target gets."""
     parser.add_argument(
         "--arg",
@@ -104,6 +104,27 @@ def add_vertices(parser: argparse.ArgumentParser) -> None:
 def add_program(parser: argparse.ArgumentParser) -> None:
     """Add which of several programs is meant."""
     parser.add_argument("--program", metavar="NAME", help="of several programs, only this one")
+
+
+def add_steps(parser: argparse.ArgumentParser) -> None:
+    """Add which steps are drawn."""
+    parser.add_argument(
+        "--step",
+        metavar="N|A:B|NAME",
+        help="of what runs, only this step, or those from A to B, both included",
+    )
+
+
+def add_sort(parser: argparse.ArgumentParser, choices: Sequence[str], what: str) -> None:
+    """Add an order; the first choice is the default, `what` says what it is the order of."""
+    help_text = f"{what} (default: {choices[0]})"
+    parser.add_argument("--sort", choices=choices, default=choices[0], help=help_text)
+
+
+def add_top(parser: argparse.ArgumentParser, default: int, what: str) -> None:
+    """Add how many of the largest are listed; `what` says of what."""
+    help_text = f"{what} (default: {default})"
+    parser.add_argument("--top", metavar="N", type=count, default=default, help=help_text)
 
 
 def add_output(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:

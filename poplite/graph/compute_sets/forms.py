@@ -19,8 +19,9 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family, edge_table
 from poplite.graph.compute_sets.edges import Edges, Runs
+from poplite.graph.compute_sets.moved_edges import form_of_view
 from poplite.graph.compute_sets.vertex_block import VertexBlock
-from poplite.view import Storage, View, storages
+from poplite.view import Storage, storages
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import ComputeSet
@@ -214,20 +215,7 @@ def _edges(edges: Edges, seen: _Seen) -> Hashable:
     if len(below) > 1:
         return None
     seen.storage(below[0])
-    return counts, _view(pieces)
-
-
-def _view(view: View) -> Hashable:
-    """Return what the elements of a view are, within its one variable."""
-    space = view.space
-    if isinstance(space, Storage):
-        return view.shape, view.dims, view.off
-    kids = space.kids
-    if isinstance(kids, tuple):
-        below: Hashable = tuple([_view(kid) for kid in kids])
-    else:
-        below = _view(kids.template), kids.extent.tobytes(), kids.off.tobytes()
-    return view.shape, view.dims, view.off, space.outer, below
+    return counts, form_of_view(pieces)
 
 
 def _owners(space: Space, table: EdgeTable) -> list[int]:

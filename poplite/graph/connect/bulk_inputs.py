@@ -24,13 +24,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.series import Series, compact, constant
+from poplite.arrays.series import compact, constant
 from poplite.errors import GraphConnectionError, InvalidTileMapping, PopliteError
 from poplite.graph.compute_sets.edges import (
     Edges,
-    cut,
-    listed,
-    of_slices,
     of_view,
     of_views,
     paired,
@@ -38,6 +35,7 @@ from poplite.graph.compute_sets.edges import (
 from poplite.graph.compute_sets.vertex_block import StateValues, Vectors
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.connect.bulk_checks import Probe
+from poplite.graph.connect.edges_of_slices import edges_of_slices
 from poplite.graph.connect.rules import as_state, check_tensor, takes_number
 from poplite.graph.mapping.user_mapping import no_such_tile
 from poplite.graph.storage.host_values import elements, scalar
@@ -46,7 +44,7 @@ from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.text import amount, clipped
 from poplite.vertex.fields import Field
-from poplite.view import View, concat_slices, num_runs, runs, storages
+from poplite.view import View, storages
 
 FieldValue = Tensor | Slices | SliceLists | Sequence[object]
 """The value of one field of many vertices; a list has tensors or lists of tensors."""
@@ -167,55 +165,13 @@ def edges_of(value: FieldValue, field: Field) -> Edges:
     edges: Edges | None = None
     if isinstance(value, Tensor):
         edges = of_view(value.view, field.depth)
-    elif isinstance(value, Slices):
-        edges = _of_slices(value, field.depth)
-    elif isinstance(value, SliceLists):
-        edges = _of_slice_lists(value)
+    elif isinstance(value, Slices | SliceLists):
+        found = edges_of_slices(value, field.depth)
+        if found is not None:
+            return found
     if edges is None:
         edges = _of_list(list(value), field.depth)
     return paired(edges) if field.depth == 2 else edges
-
-
-def _of_slices(slices: Slices, depth: int) -> Edges | None:
-    """Return the edges of slices without making a tensor of each; None where that is impossible."""
-    view = slices.tensor.view
-    if slices.dim or len(view.shape) != max(depth, 1):
-        return None
-    if slices.first is None:
-        edges = of_slices(view, slices.begin, slices.end, depth)
-        if edges is not None:
-            return edges
-    sizes = compact(slices.sizes())
-    joined = concat_slices(view, slices.begin, slices.end, 0, 0)
-    flat = joined.reshape((joined.num_elements,))
-    if depth < 2:
-        return _of_flat(flat, sizes, constant(1, len(slices)))
-    return _of_flat(flat, constant(view.shape[1], sizes.total()), sizes)
-
-
-def _of_slice_lists(lists: SliceLists) -> Edges:
-    slices, rows = lists.slices, compact(np.diff(lists.first))
-    view = slices.tensor.view
-    edges = of_slices(view, slices.begin, slices.end, 1)
-    if edges is not None:
-        return Edges(rows, edges.length, edges.start)
-    joined = concat_slices(view, slices.begin, slices.end, 0, 0)
-    return _of_flat(joined.reshape((joined.num_elements,)), compact(slices.sizes()), rows)
-
-
-def _of_flat(flat: View, length: Series, rows: Series) -> Edges:
-    """Return edges whose elements follow one another in a view."""
-    apart = Edges(rows, length, None, flat)
-    # Edges are alike as a rule: the first tells that elements are not consecutive, and none are
-    # listed; nor are runs cut at the edges, where there are more of them than edges.
-    first = int(length.array()[0]) if length.count else 0
-    if num_runs(flat.slice(0, first, 0)) > 1:
-        return apart
-    begin, count = runs(flat)
-    if len(begin) > length.count:
-        return apart
-    found = cut(begin, count, length)
-    return apart if (np.diff(found.first) > 1).any() else listed(found.begin, length, rows)
 
 
 def _of_list(items: Sequence[object], depth: int) -> Edges:

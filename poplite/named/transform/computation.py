@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.compile.garbage import no_collection
 from poplite.errors import AxisError, AxisLengthError
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -108,7 +109,7 @@ class Computation:
                 device.fuse,
                 is_strict=device.is_strict,
             )
-            with device.graph.steps(self.name) as program:
+            with no_collection(), device.graph.steps(self.name) as program:
                 self._values = work.values(self.items)
             self._program, self._work = program, work
         return self._program

@@ -43,6 +43,11 @@ class Mappings:
             found = self._known[tensor] = self.graph.tile_mapping(tensor)
         return found
 
+    def lay(self, tensor: Tensor, mapping: TileMapping) -> None:
+        """Put a tensor on tiles."""
+        self.graph.set_tile_mapping(tensor, mapping)
+        self._known[tensor] = mapping
+
     def is_complete(self, tensor: Tensor) -> bool:
         """Tell whether all elements have tiles."""
         if tensor in self._known:
@@ -63,7 +68,7 @@ def place(mappings: Mappings, out: Tensor, shape: Shape, operands: Sequence[Tens
         least = max(1, LEAST_BYTES // out.element_type.size_bytes)
         map_linearly(graph, out, grain=grain, min_elements=least)
         return "linear"
-    graph.set_tile_mapping(out, mappings.of(chosen))
+    mappings.lay(out, mappings.of(chosen))
     return f"like {chosen.name}"
 
 

@@ -78,7 +78,7 @@ class SavedNode(Program):
     """
 
     label: Label
-    below: tuple[Program, ...]
+    below: tuple[SavedNode, ...]
     roles: tuple[str, ...]
     times: int | None
 

@@ -37,8 +37,8 @@ def saved_programs(report: Report) -> dict[str, SavedNode]:
     >>> graph = pl.Graph(pl.Target(tiles=2))
     >>> x, y = (graph.add_variable(pl.INT, (4,), name, mapping=1) for name in "xy")
     >>> programs = saved_programs(pl.Engine(graph, pl.Copy(x, y)).report())
-    >>> [child.label.title for child in programs["0"].children]
-    ["Copy 'x' -> 'y'"]
+    >>> programs["0"].label.title
+    "Copy 'x' -> 'y'"
     """
     compilation = report.compilation
     trees = compilation.programs
@@ -60,7 +60,8 @@ def _tree(compilation: Compilation, name: str, root: Program) -> SavedNode:
         times: int | None = None if node.type in _BY_DATA else 1
         if node.type is ProgramType.REPEAT:
             times = _times(node.name)
-        below, roles = [], []
+        below: list[SavedNode] = []
+        roles: list[str] = []
         for child in node.children:
             under = made[id(child)].below
             is_group = child.type is ProgramType.SEQUENCE

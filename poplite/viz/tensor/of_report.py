@@ -36,7 +36,7 @@ def graph_of_variables(report: Report, names: Iterable[str] = ()) -> Graph:
     >>> graph = pl.Graph(pl.Target(tiles=4))
     >>> x, y = (graph.add_variable(pl.INT, (8,), name, mapping="linear") for name in "xy")
     >>> graph_of_variables(pl.Engine(graph, pl.Copy(x, y)).report()).tensor("x")
-    <Tensor 'x' int32[8] on 4 tiles, 32 B>
+    <Tensor 'x' int32[8] on 4 tiles (0-3), 32 B>
     """
     check_known(report)
     graph = Graph(report.compilation.target)

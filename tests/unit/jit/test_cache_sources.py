@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from helpers.depth import deep
 from helpers.running import python, words_of
+from helpers.source_tree import MODULES, statements_in, tree_of
 from poplite.jit import digest
 from poplite.jit.object_cache import _CHOICES
 from poplite.jit.sources import _in_text, modules_behind
@@ -117,6 +119,7 @@ for checks in ("strict", "fast"):
 """
 
 
+@deep
 def test_all_that_compiles_is_hashed(tmp_path: Path) -> None:
     """What runs or is loaded while code is made cold, for each piece of code on its own."""
     script = WATCH + COMPILE + "print('all', *{maker for makers in made for maker in makers})"
@@ -149,33 +152,32 @@ def test_what_has_no_say_in_code_is_not() -> None:
 # -- reading import statements ---------------------------------------------------------------
 
 
-def statements_of(path: Path) -> dict[str, set[str]]:
-    """Return from where a file imports what, as Python reads it, without what is for types."""
+def statements_of(module: str) -> dict[str, set[str]]:
+    """Return from where a module imports what, as Python reads it, without what is for types."""
     found: dict[str, set[str]] = {}
-    waiting: list[ast.AST] = [ast.parse(path.read_text())]
+    waiting: list[ast.AST] = [tree_of(module)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Import):
             for alias in node.names:
                 found.setdefault(alias.name, set())
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative imports are not read"
+            assert node.level == 0, f"{module}: relative imports are not read"
             found.setdefault(node.module or "", set()).update(alias.name for alias in node.names)
         if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
             waiting += node.orelse
         else:
-            waiting += ast.iter_child_nodes(node)
+            waiting += statements_in(node)
     return found
 
 
 def test_statements_are_read_as_python_reads_them() -> None:
-    folders = ("poplite", "simulator", "tools", "vertices")
-    for path in (path for folder in folders for path in (ROOT / folder).rglob("*.py")):
+    for module, path in MODULES.items():
         found: dict[str, set[str]] = {}
-        for module, names in _in_text(path.read_bytes()):
-            found.setdefault(module, set()).update(names)
-        expected = statements_of(path)
-        assert {module: found.get(module) for module in expected} == expected, path
+        for source, names in _in_text(path.read_bytes()):
+            found.setdefault(source, set()).update(names)
+        expected = statements_of(module)
+        assert {source: found.get(source) for source in expected} == expected, path
 
 
 FILES = {

@@ -24,12 +24,17 @@ def test_every_constant_says_where_it_comes_from(architecture: Architecture) -> 
         assert fact.unit or 0 < fact.value < 1, name  # what has no unit is a share
 
 
+def name_of(function: ast.expr) -> str:
+    """Return the last name of what is called, or nothing."""
+    return str(getattr(function, "attr", getattr(function, "id", "")))
+
+
 def names_in(text: str) -> Iterator[str]:
     """Yield a pattern for each string of a program, and each f-string that asks for a cost."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield re.escape(node.value)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("cost"):
+        elif isinstance(node, ast.Call) and name_of(node.func).endswith("cost"):
             for name in node.args:
                 if isinstance(name, ast.JoinedStr):
                     yield "".join(

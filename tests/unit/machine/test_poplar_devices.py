@@ -154,3 +154,21 @@ def test_halves_on_their_way_refuse_short_arrays_and_other_types() -> None:
         pl.copy_float_to_device_half(target, floats, floats)
     with pytest.raises(pl.TensorCreationError, match="source is of float32"):
         pl.copy_device_half_to_float(target, floats, floats)
+
+
+def test_the_matrix_unit_has_three_types() -> None:
+    older, newer = pl.Target(), pl.Target(architecture="ipu21")
+    pairs = [(a, b) for a in (pl.FLOAT, pl.HALF, pl.QUARTER) for b in (pl.FLOAT, pl.HALF)]
+    assert [older.getNumConvUnits(*pair) for pair in pairs] == [16, 0, 16, 16, 0, 0]
+    assert [newer.getNumConvUnits(*pair) for pair in pairs] == [16, 0, 16, 16, 0, 16]
+    assert older.getNumConvUnits(False, True) == older.getNumConvUnits(pl.HALF, pl.FLOAT)
+    for target, quarters in ((older, 0), (newer, 32)):
+        assert target.getWeightsPerConvUnit(pl.QUARTER) == quarters
+        assert target.getFp8ConvUnitInputLoadElemsPerCycle() == quarters // 4
+        assert target.getFp8ConvUnitMaxPipelineDepth() == quarters // 8
+        for type_ in (pl.FLOAT, pl.HALF, pl.QUARTER):  # as PopLibs reckons
+            loads = target.getConvUnitInputLoadElemsPerCycle(type_)
+            depth = target.getConvUnitMaxPipelineDepth(type_)
+            assert depth * loads == target.getWeightsPerConvUnit(type_)
+    with pytest.raises(pl.ElementTypeError, match="the matrix unit has no INT"):
+        older.getWeightsPerConvUnit(pl.INT)

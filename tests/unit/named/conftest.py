@@ -1,4 +1,4 @@
-"""What tests of named axes share: interpreted vertices, and messages that name axes."""
+"""Every message that a test of named axes provokes names axes, and nothing that only we call so."""
 
 from __future__ import annotations
 
@@ -7,26 +7,12 @@ from typing import Any
 
 import pytest
 
-from helpers.depth import interpreted_everywhere
 from helpers.named_messages import fault_of, raising_frame
 from poplite.errors import PopliteError
 
 
 @pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in interpreted_everywhere().items():
-        monkeypatch.setenv(name, value)
-
-
-@pytest.fixture
-def priced(monkeypatch: pytest.MonkeyPatch, _interpreted: None) -> None:
-    """For tests of cycles and memory: engines are as users have them."""
-    monkeypatch.delenv("POPLITE_ENGINE_OPTIONS", raising=False)
-
-
-@pytest.fixture(autouse=True)
 def _messages_name_axes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fail where a message names no axis, or something that only we call so."""
     faults = []
     original = PopliteError.__init__
 

@@ -236,7 +236,7 @@ def test_all_kinds_of_errors_are_in_the_table() -> None:
 # -- what is stored -------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("priced")
+@pytest.mark.priced
 @pytest.mark.parametrize("name", ["sum", "dot"])
 def test_a_difference_that_is_summed_is_nowhere_stored(name: str) -> None:
     """Seed 003: "we can compute it without storing the tensor". Trap 6: nothing is gathered."""

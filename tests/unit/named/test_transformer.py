@@ -343,7 +343,7 @@ def test_another_number_length_or_place_compiles_nothing(
     assert classes(rate, length, place) == classes(0.5, 640, None)
 
 
-@pytest.mark.usefixtures("priced")
+@pytest.mark.priced
 def test_a_program_can_be_drawn_and_reported() -> None:
     x = ng.placeholder([H], name="x")
     with ng.make_transformer(tiles=2) as device:

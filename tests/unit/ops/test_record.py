@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import interpreted, thinned
+from helpers.depth import deep, interpreted, thinned
 from poplite import ops, vertices as vertices_lib
 from poplite.ops.fuse.storing import MOST_FIELDS
 
@@ -404,6 +404,7 @@ def test_numbers_of_numpy_are_stored_as_those_of_python(graph: pl.Graph) -> None
     assert stored(graph, step, whole, truth) == [[-7] * 3, [True] * 3]
 
 
+@deep
 @pytest.mark.parametrize("is_tree", thinned([True, False], keep=1))
 def test_expressions_of_hundreds_of_numbers_are_several_vertices(
     graph: pl.Graph, is_tree: bool

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import values_only
+from helpers.depth import thinned, values_only
 from helpers.running import python, simulated
 from poplite.compile import rows
 from poplite.jit.build import Builds
@@ -537,16 +537,17 @@ for interpret in (False, True):
 """
 
 
-def test_assertions_as_python_has_them(tmp_path: Path, engine_cache: Path) -> None:
+@pytest.mark.parametrize("ways", thinned(["-O", "-B -O"], keep=1))
+def test_assertions_as_python_has_them(tmp_path: Path, engine_cache: Path, ways: str) -> None:
     """In a file that pytest does not rewrite, with and without -O, from one cache folder."""
     script = tmp_path / "check.py"
     script.write_text(PROGRAM)
     cache = str(engine_cache)
     eight = "Check 0 on tile 0: ValueError: eight\n7\n"
     refused = "Check 0 on tile 0: AssertionError: x is -1\n-1\n"
-    for options, told in (([], refused), (["-O"], "0\n")):
-        done = python(tmp_path, *options, script, POPLITE_CACHE_DIR=cache)
-        assert done.stdout == 2 * (told + eight)
+    for way in ways.split():
+        done = python(tmp_path, way, script, POPLITE_CACHE_DIR=cache)
+        assert done.stdout == 2 * (("0\n" if way == "-O" else refused) + eight)
 
 
 # -- what it costs ---------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from weakref import ref
 import pytest
 
 import poplite as pl
-from helpers.depth import thinned
+from helpers.depth import deep, thinned
 from helpers.running import both_forms, words_of
 from helpers.scripts import load
 from poplite.vertex.compute import check, code_identity, code_of, remembered
@@ -324,6 +324,7 @@ def test_a_class_is_let_go_when_nobody_uses_it(
         assert held() is None
 
 
+@deep
 def test_a_module_is_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POPLITE_CACHE_DIR", str(tmp_path))
 

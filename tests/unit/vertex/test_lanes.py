@@ -353,7 +353,7 @@ class Few(pl.Vertex, Generic[T]):
 def test_lanes_of_a_number_in_the_text_are_like_others(element: type[pl.ElementType[Any]]) -> None:
     x = np.random.default_rng(1).integers(-99, 99, 30).astype(element.dtype)
     sizes = {n: np.zeros(k, x.dtype) for n, k in (("sums", 12), ("mixed", 20), ("folds", 3))}
-    made = both(Few[element], x=x, n=4, **sizes)  # type: ignore[type-arg,valid-type]
+    made = both(Few[element], x=x, n=4, **sizes)  # type: ignore[valid-type]
     total = x[:12] + x[1:13] + x[2:14] + x[3:15]
     assert made["sums"].tolist() == total.tolist()
     longer = x[2:22].copy()
@@ -368,7 +368,7 @@ def test_lanes_of_a_number_in_the_text_are_like_others(element: type[pl.ElementT
 
 @pytest.mark.parametrize("checks", ["strict", "fast"])
 def test_lanes_in_a_loop_that_leaves_a_field_stop_there(checks: str) -> None:
-    sizes = {"sums": np.zeros(12), "mixed": np.zeros(20), "folds": np.zeros(3)}
+    sizes: dict[str, Any] = {"sums": np.zeros(12), "mixed": np.zeros(20), "folds": np.zeros(3)}
     with pytest.raises(TensorIndexError, match=r"index 30 of 30 elements"):
         run(Few[pl.FLOAT], checks=checks, x=np.zeros(30), n=99, **sizes)
 

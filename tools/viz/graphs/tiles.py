@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from poplite.tools.viz.flags import Commands, add_report, add_run, build_flags, set_run
+from poplite.tools.viz.flags import Commands, add_report, add_run, add_steps, build_flags, set_run
 
 if TYPE_CHECKING:
     from poplite.tools.viz.output import Destination
@@ -42,9 +42,7 @@ def add(commands: Commands) -> None:
         help="memory that tiles need or have free, vertices, cycles busy or waiting for others, "
         "bytes sent, received, or copied on their tile",
     )
-    parser.add_argument(
-        "--step", metavar="N|A:B|NAME", help="of what runs, only this step, or those from A to B"
-    )
+    add_steps(parser)
     parser.add_argument(
         "--from",
         dest="scale",

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from poplite.tools.viz.flags import (
     SAVED,
     Commands,
-    add_arguments_of_target,
+    add_call_arguments,
     add_output,
     add_program,
     add_run,
+    add_top,
     add_vertices,
     build_flags,
     command,
-    count,
     set_run,
 )
 
@@ -55,10 +55,8 @@ def add(commands: Commands) -> None:
         default=[],
         help="fail when this is the case, for instance 'cycles>+5%%'; may be repeated",
     )
-    parser.add_argument(
-        "--top", metavar="N", type=count, default=20, help="changes of one kind (default: 20)"
-    )
-    add_arguments_of_target(parser)
+    add_top(parser, 20, "changes of one kind")
+    add_call_arguments(parser)
     add_program(parser)
     add_vertices(parser)
     add_output(parser, formats=("txt", "md", "html", "json"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from poplite.tools.viz.flags import Commands, add_report, add_run, count, set_run
+from poplite.tools.viz.flags import Commands, add_report, add_run, add_steps, add_top, set_run
 
 
 def add(commands: Commands) -> None:
@@ -17,12 +17,8 @@ def add(commands: Commands) -> None:
     )
     add_report(parser, formats=("txt", "svg", "png", "json"))
     add_run(parser)
-    parser.add_argument(
-        "--step", metavar="N|A:B|NAME", help="only this step, or those from A to B, both included"
-    )
-    parser.add_argument(
-        "--top", metavar="N", type=count, default=10, help="reasons that are listed (default: 10)"
-    )
+    add_steps(parser)
+    add_top(parser, 10, "reasons that are listed")
     set_run(parser, _run)
 
 

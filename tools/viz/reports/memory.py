@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from poplite.tools.viz.flags import Commands, add_report, count, set_run
+from poplite.tools.viz.flags import Commands, add_report, add_sort, add_top, set_run
 
 STACKS = ("kind", "variable", "live")
 SORTS = ("tile", "size")
-TOP = 10
 
 
 def add(commands: Commands) -> None:
@@ -27,19 +26,8 @@ def add(commands: Commands) -> None:
         help="what bars are made of: kinds of things, the largest variables and buffers, or what "
         "is always live (default: kind)",
     )
-    parser.add_argument(
-        "--sort",
-        choices=SORTS,
-        default="tile",
-        help="tiles by number, or the fullest first (default: tile)",
-    )
-    parser.add_argument(
-        "--top",
-        metavar="N",
-        type=count,
-        default=TOP,
-        help=f"things of the fullest tile that are listed (default: {TOP})",
-    )
+    add_sort(parser, SORTS, "tiles by number, or the fullest first")
+    add_top(parser, 10, "things of the fullest tile that are listed")
     set_run(parser, _run)
 
 

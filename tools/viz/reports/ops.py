@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from poplite.tools.viz.flags import Commands, add_report, add_run, count, set_run
+from poplite.tools.viz.flags import Commands, add_report, add_run, add_sort, count, set_run
 
 SORTS = ("cycles", "received", "memory", "name", "program")
 
@@ -22,9 +22,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--depth", metavar="N", type=count, default=2, help="levels that are listed (default: 2)"
     )
-    parser.add_argument(
-        "--sort", choices=SORTS, default="cycles", help="order within a scope (default: cycles)"
-    )
+    add_sort(parser, SORTS, "order within a scope")
     set_run(parser, _run)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from poplite.tools.viz.flags import Commands, add_report, add_run, set_run
+from poplite.tools.viz.flags import Commands, add_report, add_run, add_sort, add_steps, set_run
 
 SORTS = ("cycles", "program", "balance", "times", "name")
 
@@ -22,15 +22,11 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--timeline", action="store_true", help="draw tiles from top to bottom, time to the right"
     )
-    parser.add_argument(
-        "--sort", choices=SORTS, default="cycles", help="order of the rows (default: cycles)"
-    )
+    add_sort(parser, SORTS, "order of the rows")
     parser.add_argument(
         "--match", metavar="TEXT", default="", help="only steps with this in their names"
     )
-    parser.add_argument(
-        "--step", metavar="N|A:B|NAME", help="only this step, or those from A to B, both included"
-    )
+    add_steps(parser)
     set_run(parser, _run)
 
 

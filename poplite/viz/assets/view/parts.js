@@ -87,11 +87,11 @@ function phaseBar(of, step, whole, divide = 1) {
 
 // A table.  Columns are {name, text, number, sort, narrow}; `text` makes the content of a cell of a
 // row, `sort` its number, by which the table is sorted where its head is clicked.  Columns that are
-// not `narrow` are left out on narrow screens.
+// not `narrow` are left out on narrow screens; `words` are not broken.
 function table(columns, rows, { pick, isOn, isPale, sorted = "", most: limit = 400 } = {}) {
   const by = columns.find((column) => column.sort && column.name === (state.sort || sorted));
   const ordered = by ? rows.slice().sort((one, other) => by.sort(other) - by.sort(one)) : rows;
-  const place = (column) => [column.number && "number", column.narrow === false && "wide", column.label && "label"].filter(Boolean).join(" ");
+  const place = (column) => [column.number && "number", column.narrow === false && "wide", column.label && "label", column.words && "words"].filter(Boolean).join(" ");
   const heads = columns.map((column) => {
     const label = column.name + (column === by ? " ↓" : "");
     const sort = () => go({ sort: state.sort === column.name ? "" : column.name });

@@ -22,7 +22,7 @@ function memoryTab(of) {
     table(
       [
         { name: "what", label: true, text: ({ held }) => [swatch("memory-" + groupOf(held.kind)), held.name] },
-        { name: "kind", text: ({ held }) => held.kind.replaceAll("_", " "), narrow: false },
+        { name: "kind", text: ({ held }) => held.kind.replaceAll("_", " "), words: true, narrow: false },
         { name: "bytes", number: true, text: ({ bytes }) => bytesText(bytes), sort: (row) => row.bytes },
         { name: "live", text: ({ live }) => live, narrow: false },
         { name: "line", text: ({ held }) => lineOf(held.at), narrow: false },

@@ -18,7 +18,7 @@ function variablesTab(of) {
     table(
       [
         { name: "what", label: true, text: ({ each }) => [swatch("memory-" + groupOf(each.kind)), each.name] },
-        { name: "kind", text: ({ each }) => each.kind.replaceAll("_", " "), narrow: false },
+        { name: "kind", text: ({ each }) => each.kind.replaceAll("_", " "), words: true, narrow: false },
         { name: "type and shape", text: ({ each }) => soft(each.shape ? `${each.type} [${each.shape.join(", ")}]` : ""), narrow: false },
         { name: "bytes", number: true, text: ({ total }) => bytesText(total), sort: ({ total }) => total },
         { name: "tiles", number: true, text: ({ tiles }) => thousands(tiles), sort: ({ tiles }) => tiles },
