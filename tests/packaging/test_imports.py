@@ -56,7 +56,7 @@ WITH_LLVM = frozenset(
 
 OPTIONAL = (
     *("numba", "llvmlite", "matplotlib", "pygraphviz", "graphviz", "rich", "sklearn", "PIL"),
-    "hypothesis",
+    *("hypothesis", "poplite.ipu"),
 )
 
 

@@ -26,7 +26,7 @@ from poplite.ipu.codelets.spelling import ELEMENTS, identifier, unused
 from poplite.ipu.codelets.statements import function_text
 from poplite.ipu.codelets.written import written_completely
 from poplite.text import clipped
-from poplite.types import QUARTER
+from poplite.types import QUARTER, QUARTER_METADATA
 from poplite.vertex.compute.identity import check, code_identity
 from poplite.vertex.compute.typing.facts import Checked
 from poplite.vertex.compute.typing.kinds import Kind
@@ -135,7 +135,7 @@ def _check_fields(vertex: type[Vertex]) -> None:
                 found=f"declared: {field}",
                 fix=f"name the element types: {vertex.__name__}[pl.FLOAT]",
             )
-        if field.element is QUARTER:
+        if field.element in (QUARTER, QUARTER_METADATA):
             raise VertexCompileError(
                 f"'{vertex.__name__}.{field.name}': a codelet cannot compute with QUARTER yet",
                 at=vertex.location,

@@ -26,6 +26,14 @@ class Quarters(pl.Vertex):
         self.q = self.q * 2
 
 
+class Formats(pl.Vertex):
+    bits: pl.Input[pl.Vector[pl.QUARTER_METADATA]]
+    n: pl.Output[pl.INT]
+
+    def compute(self) -> None:
+        self.n = len(self.bits)
+
+
 class Scale(pl.Vertex, Generic[T]):
     x: pl.InOut[T]
 
@@ -77,6 +85,7 @@ class IndexOfRow(pl.Vertex):
     [
         (Shows, "runs in the interpreted form only", "print(self.x)"),
         (Quarters, "a codelet cannot compute with QUARTER yet", "class Quarters"),
+        (Formats, "a codelet cannot compute with QUARTER yet", "class Formats"),
         (Scale, "'Scale' is a template, and field 'x' has no element type", "class Scale"),
         (NoText, "'NoText.cpp' is 3, not a text", "class NoText"),
         (OutsideDialect, "a list is not part of what compute may use", "values = [self.x]"),
