@@ -19,6 +19,8 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import TextIO
 
+from poplite.files import check_stream
+
 _PICTURES = "poplite.viz.notebook"
 _DATAFLOW = "poplite.viz.dataflow.dot"
 _PAGE = "poplite.viz.page"
@@ -40,15 +42,17 @@ class Displayed:
         return shown
 
 
-def dataflow_dot(graph: Displayed, programs: Iterable[Displayed]) -> str:
-    """Return what reads and writes what, in Graphviz's language; programs run in their order.
+def write_dataflow(graph: Displayed, programs: Iterable[Displayed], stream: TextIO) -> None:
+    """Write what reads and writes what, in Graphviz's language; programs run in their order.
 
+    >>> import io
     >>> from poplite.graph import Graph
-    >>> "digraph {" in dataflow_dot(Graph(), [])
+    >>> write_dataflow(Graph(), [], file := io.StringIO())
+    >>> "digraph {" in file.getvalue()
     True
     """
-    text: str = import_module(_DATAFLOW).programs_dot(graph, programs)
-    return text
+    check_stream(stream, "graph.output_vertex_graph")
+    stream.write(import_module(_DATAFLOW).programs_dot(graph, programs))
 
 
 def dump_program(graph: Displayed, program: Displayed, stream: TextIO) -> None:
@@ -68,6 +72,7 @@ def dump_program(graph: Displayed, program: Displayed, stream: TextIO) -> None:
             Repeat 3 times...
               Program  empty...
     """
+    check_stream(stream, "dump_program")
     stream.write(import_module(_PROGRAM).program_text(program))
 
 

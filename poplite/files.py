@@ -16,14 +16,17 @@ a file, and a failed write leaves the old one.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from poplite.errors import FileLoadError
+from poplite.errors import ElementTypeError, FileLoadError
+from poplite.source import here
+from poplite.text import clipped, of_type
 
 _ELSEWHERE = "write to a folder that has room, and that you may write to"
 
@@ -183,3 +186,32 @@ def new_file(folder: str, prefix: str, mode: int = 0o666) -> tuple[int, str]:
     path = os.path.join(folder, f"{prefix}{os.urandom(8).hex()}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     return os.open(path, flags, mode), path
+
+
+def check_stream(stream: Any, call: str, *, binary: bool = False, reading: bool = False) -> None:
+    """Refuse what cannot be written to, or read from, or is a file of text in place of bytes.
+
+    Args:
+        stream: what should be a file that is open, or an object like one.
+        call: the user's call, for the message.
+        binary: whether bytes are written, not text; what is read may be either.
+        reading: whether it is read.
+
+    Raises:
+        ElementTypeError: for anything else.
+
+    >>> check_stream(io.StringIO(), "graph.output_vertex_graph")
+    """
+    does, kind = "read" if reading else "write", "bytes" if binary else "text"
+    other = (io.RawIOBase, io.BufferedIOBase) if not binary else io.TextIOBase
+    if callable(getattr(stream, does, None)) and (
+        (reading and not binary) or not isinstance(stream, other)
+    ):
+        return
+    mode = ("r" if reading else "w") + ("b" if binary else "")
+    raise ElementTypeError(
+        f"{call}: {clipped(stream, 60)} is no file of {kind} to {does}",
+        at=here(),
+        found=of_type(stream),
+        fix=f"with open(path, {mode!r}) as file: ...",
+    )

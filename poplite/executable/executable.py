@@ -23,6 +23,7 @@ from poplite.executable.opcodes import Code
 from poplite.executable.operation import Operation
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, CopyStep
+from poplite.files import check_stream
 from poplite.machine.target import Target
 from poplite.text import amount
 
@@ -138,7 +139,9 @@ class Executable:
 
         Raises:
             FileLoadError: as `save`.
+            ElementTypeError: for anything but a file of bytes.
         """
+        check_stream(stream, "executable.serialize", binary=True)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "executable")
             self.save(path)
@@ -154,7 +157,9 @@ class Executable:
 
         Raises:
             FileLoadError: as `load`.
+            ElementTypeError: for anything but a file of bytes.
         """
+        check_stream(stream, "Executable.deserialize", binary=True, reading=True)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "executable")
             path.write_bytes(stream.read())

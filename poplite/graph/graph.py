@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, SupportsIndex, TextIO,
 import numpy as np
 import numpy.typing as npt
 
-from poplite.display import Displayed, dataflow_dot
+from poplite.display import Displayed, write_dataflow
 from poplite.errors import GraphConnectionError
 from poplite.graph import poplar_order, variables
 from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
@@ -896,7 +896,7 @@ class Graph(Displayed):
     def add_vertex(
         self,
         compute_set: ComputeSet,
-        vertex_class: type[Vertex],
+        vertex_class: type[Vertex] | str,
         /,
         *,
         tile: int | None = None,
@@ -906,9 +906,9 @@ class Graph(Displayed):
 
         Args:
             compute_set: the compute set that the vertex joins.
-            vertex_class: the class of the vertex. For a template (`class Add(Vertex,
-                Generic[T])`) either `Add[FLOAT]`, or `Add`, whose element types are deduced from
-                the connected tensors.
+            vertex_class: the class of the vertex, or its name where no other class has it. For a
+                template (`class Add(Vertex, Generic[T])`) either `Add[FLOAT]`, or `Add`, whose
+                element types are deduced from the connected tensors.
             tile: the tile that runs the vertex; without it, use `set_tile_mapping(vertex, tile)`.
             **fields: the value of each field: a tensor; a list of 1-D tensors for a list of
                 edges; a number for a scalar Input (it becomes a constant on the vertex's tile)
@@ -916,6 +916,7 @@ class Graph(Displayed):
 
         Raises:
             UnknownField: for a name that the class does not declare.
+            UnknownVertexType: for anything but a vertex class, or the name of one.
             VertexDefinitionError: for a class without `compute`.
             GraphConnectionError: for a tensor of the wrong rank or of another graph, or one that
                 may not be written.
@@ -1084,7 +1085,7 @@ class Graph(Displayed):
         at = here()
         return size_of(connect.field_ref(field, at), at)
 
-    def max_field_dim(self, vertex_class: type[Vertex], field: str, dim: int = 0) -> int:
+    def max_field_dim(self, vertex_class: type[Vertex] | str, field: str, dim: int = 0) -> int:
         """Return the largest size that the layout of a field allows for one dimension.
 
         Args:
@@ -1111,7 +1112,7 @@ class Graph(Displayed):
         cls = connect.vertex_class_of(vertex_class, at)
         return max_dim(cls, field_of(cls, field, at=at), dim, at)
 
-    def max_vertex_field_value(self, vertex_class: type[Vertex], field: str) -> int | float:
+    def max_vertex_field_value(self, vertex_class: type[Vertex] | str, field: str) -> int | float:
         """Return the largest number that an element of a field can hold.
 
         Args:
@@ -1185,7 +1186,9 @@ class Graph(Displayed):
         check_vertex(self, vertex, VertexInstance, "perf_estimate", at)
         return estimate_of(vertex, self.top_level_graph.target, self._parts.estimators, at)
 
-    def register_perf_estimator(self, vertex_class: type[Vertex], estimator: Estimator) -> None:
+    def register_perf_estimator(
+        self, vertex_class: type[Vertex] | str, estimator: Estimator
+    ) -> None:
         """Register a function that estimates the cost of the vertices of a class.
 
         Args:
@@ -1440,6 +1443,8 @@ class Graph(Displayed):
 
         Raises:
             GraphConnectionError: for a tensor of another graph.
+            ElementTypeError: for anything but a file of such a kind, and a list of tensors.
+            InvalidOption: for another format.
 
         >>> import io
         >>> from poplite.graph import Graph
@@ -1466,7 +1471,7 @@ class Graph(Displayed):
             FileLoadError: when the file holds no tensors, or the graph has no such elements.
             UnknownName: when the graph has no variable of that name.
         """
-        return read_tensors(self.top_level_graph, stream, here())
+        return read_tensors(self.top_level_graph, stream, format, here())
 
     def output_vertex_graph(self, stream: TextIO, programs: Iterable[Program] = ()) -> None:
         """Write what reads and writes what in Graphviz's language, as `poplite-viz graph` does.
@@ -1476,7 +1481,9 @@ class Graph(Displayed):
             programs: what runs, one after the other, for its order and copies.
 
         Raises:
-            ControlProgramError: when a program is of another graph.
+            ControlProgramError: when a program is of another graph, or no program, or is not in a
+                list.
+            ElementTypeError: for anything but a file of text.
 
         >>> import sys
         >>> from poplite.graph import Graph
@@ -1485,7 +1492,7 @@ class Graph(Displayed):
         digraph {
         ...
         """
-        stream.write(dataflow_dot(self, programs))
+        write_dataflow(self, programs, stream)
 
     def __repr__(self) -> str:
         constants = self.space.num_constants

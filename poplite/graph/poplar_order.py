@@ -9,7 +9,7 @@ Source of names, order and overloads: Poplar API reference, "Graph".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,14 @@ import numpy as np
 from poplite.errors import (
     Absent,
     ElementTypeError,
+    GraphConnectionError,
     InvalidOption,
     TensorCreationError,
+    UnknownField,
     did_you_mean,
 )
 from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
+from poplite.graph.connect.connect import classes_named
 from poplite.graph.host.streams import DataStream, ReplicatedStreamMode
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.source import here
@@ -130,7 +133,7 @@ def getTileMapping(
 def addVertex(
     graph: Graph,
     compute_set: ComputeSet,
-    vertex_class: type[Vertex],
+    vertex_class: type[Vertex] | str,
     connections: Mapping[str, Any] | Iterable[tuple[str, Any]] = (),
     /,
     *,
@@ -142,15 +145,17 @@ def addVertex(
     The connections, which Poplar takes as `{{"x", x}, {"y", y}}`, are a dictionary or pairs;
     keywords are those of `add_vertex`.
     """
-    try:
-        given = dict(connections)
-    except (TypeError, ValueError):
-        raise ElementTypeError(
-            f"addVertex: connections {clipped(connections, 60)} are no dictionary",
-            at=here(),
-            fix='graph.addVertex(compute_set, Vertex, {"x": x, "y": y})',
-        ) from None
-    return graph.add_vertex(compute_set, vertex_class, tile=tile, **(given | fields))
+    given: dict[str, Any] = {}
+    for name, value in (*_pairs(connections), *fields.items()):
+        if name in given:
+            raise GraphConnectionError(
+                f"addVertex: field {name!r} of a vertex of {clipped(vertex_class, 60)} twice",
+                at=here(),
+                found=f"to {clipped(given[name], 60)} and to {clipped(value, 60)}",
+                fix="connect every field once",
+            )
+        given[name] = value
+    return graph.add_vertex(compute_set, vertex_class, tile=tile, **given)
 
 
 def addHostToDeviceFIFO(
@@ -221,9 +226,12 @@ def isConstant(graph: Graph, variable: Variable) -> bool:
 
 
 def hasCodelet(graph: Graph, vertex_class: type[Vertex] | str) -> bool:
-    """Whether a vertex class is known: every class is, by its name once it was defined."""
+    """Whether a vertex class is known: every class is, by its name once it was defined.
+
+    Several classes may have a name; then it is known, and `addVertex` wants the class itself.
+    """
     if isinstance(vertex_class, str):
-        return any(each.__name__ == vertex_class for each in _subclasses(Vertex))
+        return bool(classes_named(vertex_class))
     return isinstance(vertex_class, type) and issubclass(vertex_class, Vertex)
 
 
@@ -243,12 +251,6 @@ addExternalExchangeVertex = Absent(
 )
 
 
-def _subclasses(cls: type[Vertex]) -> Iterator[type[Vertex]]:
-    for each in cls.__subclasses__():
-        yield each
-        yield from _subclasses(each)
-
-
 def clone_of_type(
     graph: Graph, element_type: ElementTypeLike, first: Tensor | Metadata, *rest: Any
 ) -> Tensor:
@@ -261,6 +263,34 @@ def clone_of_type(
 def is_tensor_or_metadata(what: object) -> bool:
     """Whether what follows an element type means that Poplar's order is used."""
     return isinstance(what, Tensor | QuarterMetadata)
+
+
+def _pairs(connections: Any) -> Iterable[tuple[str, Any]]:
+    """Return pairs of a field's name and what it is connected to."""
+    pairs = connections.items() if isinstance(connections, Mapping) else connections
+    try:
+        found = [(name, value) for name, value in pairs]
+    except (TypeError, ValueError):
+        raise ElementTypeError(
+            f"addVertex: connections {clipped(connections, 60)} are no dictionary",
+            at=here(),
+            fix='graph.addVertex(compute_set, Vertex, {"x": x, "y": y})',
+        ) from None
+    for name, _ in found:
+        if not isinstance(name, str):
+            raise ElementTypeError(
+                f"addVertex: {clipped(name, 60)} is no name of a field",
+                at=here(),
+                found=f"connections are {clipped(connections, 80)}",
+                fix='graph.addVertex(compute_set, Vertex, {"x": x, "y": y})',
+            )
+        if name == "tile":
+            raise UnknownField(
+                f"addVertex: connections have {clipped('tile')}, which no vertex has as a field",
+                at=here(),
+                fix="graph.addVertex(compute_set, Vertex, {...}, tile=3)",
+            )
+    return found
 
 
 def _metadata_first(

@@ -10,20 +10,23 @@ Source: Poplar API reference, "Graph::serializeTensors".
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from poplite.errors import FileLoadError, GraphConnectionError
+from poplite.errors import ElementTypeError, FileLoadError, InvalidOption
+from poplite.files import check_stream
 from poplite.graph.connect.ownership import check_own
 from poplite.graph.storage.lookup import variable_named
 from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.source import SourceLocation
-from poplite.text import clipped
-from poplite.types import ELEMENT_TYPES
+from poplite.text import clipped, of_type
+from poplite.types import ELEMENT_TYPES, ElementType
+from poplite.view import empty
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
@@ -47,6 +50,15 @@ def write_tensors(
     at: SourceLocation,
 ) -> None:
     """Write tensors as one JSON object."""
+    _check_format(format, at)
+    check_stream(stream, "graph.serialize_tensors", binary=format is SerializationFormat.BINARY)
+    if isinstance(tensors, Tensor) or not isinstance(tensors, Iterable):
+        raise ElementTypeError(
+            f"graph.serialize_tensors: {clipped(tensors, 60)} is no list of tensors",
+            at=at,
+            found=of_type(tensors),
+            fix="graph.serialize_tensors(file, [x])",
+        )
     rows = []
     for tensor in tensors:
         check_own(graph, tensor, "serialize_tensors", at)
@@ -64,15 +76,17 @@ def write_tensors(
     stream.write(text if format is SerializationFormat.JSON else text.encode())
 
 
-def read_tensors(graph: Graph, stream: Any, at: SourceLocation) -> list[Tensor]:
+def read_tensors(
+    graph: Graph, stream: Any, format: SerializationFormat, at: SourceLocation
+) -> list[Tensor]:
     """Return the tensors of what `write_tensors` wrote."""
+    _check_format(format, at)
+    check_stream(stream, "graph.deserialize_tensors", reading=True)
     try:
         found: Any = json.load(stream)
         rows = found["tensors"] if found["format"] == FORMAT else None
         tensors = [_tensor(graph, row, at) for row in rows]  # type: ignore[union-attr]
     except (ValueError, KeyError, TypeError, IndexError) as error:
-        if isinstance(error, GraphConnectionError):
-            raise
         raise FileLoadError(
             f"deserialize_tensors: the file holds no tensors of {graph!r}",
             at=at,
@@ -86,19 +100,30 @@ _TYPES = {each.__name__: each for each in ELEMENT_TYPES}
 
 
 def _tensor(graph: Graph, row: dict[str, Any], at: SourceLocation) -> Tensor:
-    call = "graph.deserialize_tensors"
-    wholes = [
-        of_variable(graph, variable_named(graph.space, name, call=call, at=at)).flatten()
-        for name in row["variables"]
-    ]
-    pieces = [wholes[number][begin:end] for number, begin, end in row["regions"]]
-    element_type = _TYPES[row["type"]]
-    if not pieces:
-        raise GraphConnectionError(
-            f"{call}: a tensor of shape {clipped(row['shape'])} has no element, so no variable",
+    call, element_type = "graph.deserialize_tensors", _TYPES[row["type"]]
+    if not row["regions"]:
+        return Tensor(graph, element_type, empty((0,))).reshape(row["shape"])
+    owners = [variable_named(graph.space, name, call=call, at=at) for name in row["variables"]]
+    wholes = [of_variable(graph, owner).flatten() for owner in owners]
+    number, begin, end = np.array(row["regions"], np.int64).T
+    size = np.array([whole.num_elements for whole in wholes], np.int64)
+    if np.any((begin < 0) | (begin > end) | (end > size[number]) | (number < 0)):
+        raise IndexError("ranges outside their variables")
+    # All variables one behind the other, so that many ranges are cut at once by their arrays.
+    first = (np.cumsum(size) - size)[number]
+    joined = concat([_of_type(whole, element_type) for whole in wholes])
+    return concat(Slices(joined, 0, first + begin, first + end)).reshape(row["shape"])
+
+
+def _of_type(tensor: Tensor, element_type: type[ElementType[object]]) -> Tensor:
+    return tensor if tensor.element_type is element_type else tensor.reinterpret(element_type)
+
+
+def _check_format(format: object, at: SourceLocation) -> None:
+    if not isinstance(format, SerializationFormat):
+        raise InvalidOption(
+            f"tensors are not written as {clipped(format)}",
             at=at,
-            fix="serialize tensors that have elements",
+            found=of_type(format),
+            fix="SerializationFormat.JSON, or SerializationFormat.BINARY",
         )
-    flat = concat(pieces)
-    same = flat.element_type is element_type
-    return (flat if same else flat.reinterpret(element_type)).reshape(row["shape"])

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from poplite.errors import TensorCreationError
+from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.source import here
+from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import SCALES, QuarterFormat, QuarterMetadata, decode, encode
 
 if TYPE_CHECKING:
@@ -36,12 +37,14 @@ def copy_float_to_device_half(
 
     Args:
         target: the machine; all store HALF alike.
-        source: numbers, of float32 or float64.
-        destination: array of float16, or of uint16 for the bits.
+        source: numbers; an array is of float32 or float64.
+        destination: C-contiguous array of float16, or of uint16 for the bits.
         n: how many; by default all of the source.
 
     Raises:
-        TensorCreationError: when an array is too short, or the destination of another type.
+        TensorCreationError: when an array is too short, of another type, not C-contiguous, or
+            the destination is read-only.
+        ElementTypeError: for a destination that is no array, and `n` that is no whole number.
 
     >>> import poplite as pl
     >>> bits = np.zeros(2, np.uint16)
@@ -49,13 +52,13 @@ def copy_float_to_device_half(
     >>> [hex(each) for each in bits.tolist()]
     ['0x3c00', '0xc000']
     """
-    values = np.asarray(source).reshape(-1)
-    count = _count(values, destination, n, "copy_float_to_device_half")
-    if destination.dtype not in (np.float16, np.uint16):
-        raise _wrong_type("copy_float_to_device_half: destination", destination)
+    call = "copy_float_to_device_half"
+    given = source if isinstance(source, np.ndarray) else _floats(source)
+    values, bits = _flat(given, _FLOATS, call, "source"), _written(destination, _HALVES, call)
+    count = _count(values, bits, n, call)
     with np.errstate(over="ignore"):
         halves = values[:count].astype(np.float16)
-    destination.reshape(-1)[:count] = halves.view(destination.dtype)
+    bits[:count] = halves.view(bits.dtype)
 
 
 def copy_device_half_to_float(
@@ -65,12 +68,14 @@ def copy_device_half_to_float(
 
     Args:
         target: the machine; all store HALF alike.
-        source: array of float16, or of uint16 for the bits.
-        destination: array of float32 or float64.
+        source: C-contiguous array of float16, or of uint16 for the bits.
+        destination: C-contiguous array of float32 or float64.
         n: how many; by default all of the source.
 
     Raises:
-        TensorCreationError: when an array is too short, or the source of another type.
+        TensorCreationError: when an array is too short, of another type, not C-contiguous, or
+            the destination is read-only.
+        ElementTypeError: for anything but arrays, and `n` that is no whole number.
 
     >>> import poplite as pl
     >>> values = np.zeros(1, np.float32)
@@ -78,10 +83,10 @@ def copy_device_half_to_float(
     >>> values.tolist()
     [1.0]
     """
-    count = _count(source, destination, n, "copy_device_half_to_float")
-    if source.dtype not in (np.float16, np.uint16):
-        raise _wrong_type("copy_device_half_to_float: source", source)
-    destination.reshape(-1)[:count] = source.reshape(-1)[:count].view(np.float16)
+    call = "copy_device_half_to_float"
+    bits, values = _flat(source, _HALVES, call, "source"), _written(destination, _FLOATS, call)
+    count = _count(bits, values, n, call)
+    values[:count] = bits[:count].view(np.float16)
 
 
 def convert_to_quarter(
@@ -147,9 +152,63 @@ def convert_from_quarter(
     return decode(np.asarray(codes, np.uint8), metadata)
 
 
+_HALVES = (np.dtype(np.float16), np.dtype(np.uint16))
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def _floats(numbers: npt.ArrayLike) -> Array:
+    """Return numbers that are no array as one."""
+    array = np.asarray(numbers)
+    return array.astype(np.float64) if array.dtype.kind in "iu" else array
+
+
+def _written(array: Array, types: tuple[np.dtype[Any], ...], call: str) -> Array:
+    """Return a destination in one dimension, which can be written."""
+    flat = _flat(array, types, call, "destination")
+    if not flat.flags.writeable:
+        raise TensorCreationError(
+            f"{call}: the destination is read-only", at=here(), fix="pass an array of your own"
+        )
+    return flat
+
+
+def _flat(array: Any, types: tuple[np.dtype[Any], ...], call: str, role: str) -> Array:
+    """Return an array of one of some types in one dimension, in the same memory."""
+    names = " or ".join(map(str, types))
+    if not isinstance(array, np.ndarray):
+        raise ElementTypeError(
+            f"{call}: {role} {clipped(array, 60)} is no array",
+            at=here(),
+            found=of_type(array),
+            fix=f"an array of {names}",
+        )
+    if array.dtype not in types:
+        halves = "HALF is float16, or uint16 for its bits" if types is _HALVES else ""
+        raise TensorCreationError(
+            f"{call}: {role} is of {array.dtype}, not {names}",
+            at=here(),
+            found=halves,
+            fix=f"array.astype(np.{types[0]})",
+        )
+    if not array.flags.c_contiguous:
+        raise TensorCreationError(
+            f"{call}: {role} is not C-contiguous",
+            at=here(),
+            found=f"shape {array.shape}, strides {array.strides}",
+            fix="np.ascontiguousarray(array)",
+        )
+    return array.reshape(-1)
+
+
 def _count(source: Array, destination: Array, n: int | None, call: str) -> int:
     """Return how many elements are converted; both arrays have as many."""
-    count = source.size if n is None else n
+    count = source.size if n is None else integer_or_none(n)
+    if count is None or count < 0:
+        raise ElementTypeError(
+            f"{call}: n is {clipped(n)}, not a whole number from 0",
+            at=here(),
+            fix=f"{call}(target, source, destination, {min(source.size, destination.size)})",
+        )
     if count > source.size or count > destination.size:
         raise TensorCreationError(
             f"{call}: {count:,} elements, but the source has {source.size:,} and the destination "
@@ -158,12 +217,3 @@ def _count(source: Array, destination: Array, n: int | None, call: str) -> int:
             fix=f"{call}(target, source, destination, {min(source.size, destination.size)})",
         )
     return count
-
-
-def _wrong_type(what: str, array: Array) -> TensorCreationError:
-    return TensorCreationError(
-        f"{what} is of {array.dtype}",
-        at=here(),
-        found="HALF is float16, or uint16 for its bits",
-        fix="array.view(np.float16)",
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,6 +36,7 @@ class Program(Displayed):
     <Program empty>
     """
 
+    _name_counts: ClassVar[bool] = False
     location: SourceLocation = field(init=False)
     num_steps: int = field(init=False)
     is_empty: bool = field(init=False)
@@ -73,7 +74,8 @@ class Program(Displayed):
         """Whether another program does the same with the same tensors, in the same order.
 
         `==` is true only of a program and itself. Programs that differ in how they are built, as
-        a Sequence in a Sequence, are not the same; names of Sequences do not count.
+        a Sequence in a Sequence, are not the same. Names count where they are those of a Block,
+        and the cases of a Switch in any order.
 
         Args:
             other: any program.
@@ -91,7 +93,8 @@ class Program(Displayed):
             parts = _parts_alike(a, b)
             if parts is None:
                 return False
-            seen.add((id(a), id(b)))
+            if isinstance(a, Program):  # the values between them may be made anew, at equal places
+                seen.add((id(a), id(b)))
             pending += parts
         return True
 
@@ -100,7 +103,7 @@ class Program(Displayed):
         return self.is_empty
 
 
-_NOT_COMPARED = {"location", "used_at", "name", "num_steps", "is_empty"}
+_NOT_COMPARED = {"location", "used_at", "num_steps", "is_empty"}
 
 
 def _parts_alike(a: Any, b: Any) -> list[tuple[Any, Any]] | None:
@@ -108,12 +111,13 @@ def _parts_alike(a: Any, b: Any) -> list[tuple[Any, Any]] | None:
     if isinstance(a, Program):
         if type(a) is not type(b):
             return None
-        compared = [f.name for f in fields(a) if f.name not in _NOT_COMPARED]
+        left_out = _NOT_COMPARED if a._name_counts else _NOT_COMPARED | {"name"}
+        compared = [f.name for f in fields(a) if f.name not in left_out]
         return [(getattr(a, name), getattr(b, name)) for name in compared]
     if type(a) is not type(b):
         return None
     if isinstance(a, Mapping):
-        a, b = [*a.items()], [*b.items()]
+        return [(a[key], b[key]) for key in a] if a.keys() == b.keys() else None
     if isinstance(a, list | tuple):
         return list(zip(a, b, strict=True)) if len(a) == len(b) else None
     same = np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Self
+from typing import ClassVar, Self
 
 from poplite.errors import ControlProgramError, GraphRecursionError
 from poplite.graph.graph import Graph
@@ -157,6 +157,7 @@ class Block(Program):
     <Block 'forward' 0 steps>
     """
 
+    _name_counts: ClassVar[bool] = True
     program: Program
     name: str
 

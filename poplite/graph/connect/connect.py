@@ -25,6 +25,7 @@ from poplite.errors import (
     UnknownField,
     UnknownVertexType,
     VertexDefinitionError,
+    listed,
 )
 from poplite.graph.compute_sets.compute_set import FieldRef, VertexInstance
 from poplite.graph.compute_sets.field_sizes import check_row, check_sizes, set_size
@@ -42,14 +43,16 @@ from poplite.graph.tensor.placement import paint_view
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.variables import add_metadata, add_number
 from poplite.source import SourceLocation
-from poplite.text import clipped
+from poplite.text import amount, clipped
 from poplite.types import QuarterMetadata, metadata_edge
 from poplite.vertex.layouts import PLAIN
 from poplite.vertex.vertex import RESERVED_NAMES, Field, MultiVertex, Vertex, field_of, has_compute
 
 
 def vertex_class_of(value: object, at: SourceLocation) -> type[Vertex]:
-    """Return a vertex class after checking that it has `compute`."""
+    """Return a vertex class, or the one class of a name, after checking that it has `compute`."""
+    if isinstance(value, str):
+        value = _class_named(value, at)
     if not (isinstance(value, type) and issubclass(value, Vertex)):
         raise UnknownVertexType(
             f"{clipped(value, 100)} is no vertex class",
@@ -60,6 +63,29 @@ def vertex_class_of(value: object, at: SourceLocation) -> type[Vertex]:
     if not has_compute(value):
         raise _no_compute(value, at)
     return value
+
+
+def classes_named(name: str) -> list[type[Vertex]]:
+    """Return the vertex classes with a name that have been defined, and still exist."""
+    pending, found = [Vertex], dict[type[Vertex], None]()
+    while pending:
+        below = pending.pop().__subclasses__()
+        pending += below
+        found |= dict.fromkeys(cls for cls in below if cls.__name__ == name)
+    return list(found)
+
+
+def _class_named(name: str, at: SourceLocation) -> type[Vertex]:
+    found = classes_named(name)
+    if len(found) == 1:
+        return found[0]
+    places = sorted(f"{cls.__module__}.{cls.__qualname__} ({cls.location})" for cls in found)
+    raise UnknownVertexType(
+        f"{amount(len(found), 'vertex class', 'vertex classes')} called {clipped(name, 60)}",
+        at=at,
+        found=listed(places, "classes") if found else "none has been defined with that name",
+        fix="pass the class itself: add_vertex(cs, Add, tile=0, ...)",
+    )
 
 
 def _no_compute(cls: type[Vertex], at: SourceLocation) -> VertexDefinitionError:

@@ -15,7 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from poplite.errors import ControlProgramError
 from poplite.program import Program, Sequence
+from poplite.program.base import checked
+from poplite.source import here
+from poplite.text import clipped, of_type
 from poplite.viz.dataflow.graph import Dataflow, dataflow_of
 from poplite.viz.dataflow.nodes import LOOKS_AS, Node
 from poplite.viz.draw.colors import CATEGORIES, CATEGORY_INK, KINDS, LIGHT
@@ -63,13 +67,20 @@ def dataflow_dot(flow: Dataflow) -> str:
 def programs_dot(graph: Graph, programs: Iterable[Program]) -> str:
     """Write the dataflow of programs that run one after the other, as `poplite-viz graph` does.
 
-    Raises ControlProgramError when a program is of another graph.
+    Raises ControlProgramError when a program is of another graph, or is none.
 
     >>> from poplite.graph import Graph
     >>> "nothing" in programs_dot(Graph(), [])
     True
     """
-    several = list(programs)
+    if isinstance(programs, Program) or not isinstance(programs, Iterable):
+        raise ControlProgramError(
+            f"programs {clipped(programs, 60)} are no list",
+            at=here(),
+            found=of_type(programs),
+            fix="graph.output_vertex_graph(file, [program])",
+        )
+    several = [checked(each, f"programs, {i}") for i, each in enumerate(programs)]
     program = Sequence(*several) if len(several) > 1 else next(iter(several), None)
     return dataflow_dot(dataflow_of(graph, program))
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from poplite.program.base import checked
 from poplite.viz.draw.colors import KINDS
 from poplite.viz.draw.columns import cells, cut, filled, wrapped
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
@@ -30,6 +31,7 @@ LONGEST_PLACE = 24
 
 def program_text(program: Program) -> str:
     """Return all steps of a program as text."""
+    checked(program, "program")
     return draw_program_text(program_tree(program, most=None))
 
 

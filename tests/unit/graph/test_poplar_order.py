@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 
 import pytest
 
@@ -36,8 +37,44 @@ def test_connections_are_a_dictionary(graph: pl.Graph) -> None:
         def compute(self) -> None:
             pass
 
-    with pytest.raises(pl.ElementTypeError, match="connections 3 are no dictionary"):
-        graph.addVertex(graph.add_compute_set("cs"), Idle, 3)  # type: ignore[arg-type]
+    cs, x = graph.add_compute_set("cs"), graph.add_variable(pl.INT, (), "x")
+    for wrong, match in (
+        (3, "connections 3 are no dictionary"),
+        ({1: x}, "1 is no name of a field"),
+        ([("x", x, x)], "are no dictionary"),
+    ):
+        with pytest.raises(pl.ElementTypeError, match=match):
+            graph.addVertex(cs, Idle, wrong)  # type: ignore[arg-type]
+    with pytest.raises(pl.UnknownField, match="'tile', which no vertex has"):
+        graph.addVertex(cs, Idle, {"tile": x})
+    with pytest.raises(pl.GraphConnectionError, match=r"field 'x'.*twice"):
+        graph.addVertex(cs, Idle, [("x", x), ("x", 3)])
+    with pytest.raises(pl.GraphConnectionError, match=r"field 'x'.*twice(?s:.*)to 4 and to 3"):
+        graph.addVertex(cs, Idle, {"x": 4}, x=3)
+    assert not cs.vertices
+
+
+def test_a_class_can_be_named_where_no_other_has_its_name(graph: pl.Graph) -> None:
+    class OnlyHere(pl.Vertex):
+        x: pl.Input[pl.Vector[pl.INT]]
+
+        def compute(self) -> None:
+            pass
+
+    vertex = graph.addVertex(graph.add_compute_set("cs"), "OnlyHere", tile=1)
+    assert vertex.vertex_class is OnlyHere
+    assert graph.hasCodelet("OnlyHere")
+    assert graph.getMaxFieldDim("OnlyHere", "x", 0) == graph.max_field_dim(OnlyHere, "x")
+    graph.registerPerfEstimator("OnlyHere", lambda vertex, target: 7)
+    estimate = graph.getPerfEstimate(vertex)
+    assert estimate is not None
+    assert estimate.cycles == 7
+    with pytest.raises(pl.UnknownVertexType, match="0 vertex classes called 'Nowhere'"):
+        graph.addVertex(graph.add_compute_set("cs"), "Nowhere")
+    same = type("OnlyHere", (OnlyHere,), {})
+    with pytest.raises(pl.UnknownVertexType, match="2 vertex classes called 'OnlyHere'"):
+        graph.addVertex(graph.add_compute_set("cs"), "OnlyHere")
+    assert same.__name__ == "OnlyHere"
 
 
 def test_streams_of_a_remote_buffer_are_not_copied(graph: pl.Graph) -> None:
@@ -58,6 +95,53 @@ def test_tensors_are_read_by_another_graph_with_the_same_variables(graph: pl.Gra
     y = other.add_variable(pl.INT, (2,), "y")
     read = other.deserialize_tensors(io.BytesIO(file.getvalue()))
     assert read == [x.T, pl.concat([y, x[1, ::2]]), x.reinterpret(pl.FLOAT), y[0]]
+
+
+def test_tensors_of_mixed_types_and_without_elements_are_read(graph: pl.Graph) -> None:
+    x, y = graph.add_variable(pl.INT, (6,), "x"), graph.add_variable(pl.FLOAT, (4,), "y")
+    mixed = pl.concat(x[::2].reinterpret(pl.FLOAT), y[1:3])
+    columns = graph.add_variable(pl.INT, (300, 300), "columns").T
+    views = [mixed, x[3:3], columns, pl.concat(x[4:], x[:2]).reverse(0), x.broadcast(2, 0)]
+    file = io.StringIO()
+    graph.serialize_tensors(file, views)
+    assert graph.deserialize_tensors(io.StringIO(file.getvalue())) == views
+
+
+def test_tensors_are_written_as_a_list_in_a_known_format(graph: pl.Graph) -> None:
+    x = graph.add_variable(pl.INT, (6,), "x")
+    with pytest.raises(pl.ElementTypeError, match="is no list of tensors"):
+        graph.serialize_tensors(io.StringIO(), x)  # type: ignore[arg-type]
+    with pytest.raises(pl.InvalidOption, match="not written as 'json'"):
+        graph.serialize_tensors(io.StringIO(), [x], "json")  # type: ignore[arg-type]
+    with pytest.raises(pl.InvalidOption, match="not written as 3"):
+        graph.deserialize_tensors(io.StringIO(), 3)  # type: ignore[arg-type]
+
+
+def test_files_of_another_kind_are_refused(graph: pl.Graph) -> None:
+    x = graph.add_variable(pl.INT, (6,), "x", mapping=0)
+    executable = pl.compile_graph(graph, pl.WriteUndef(x))
+    binary = pl.SerializationFormat.BINARY
+    calls: list[Callable[[], object]] = [
+        lambda: graph.serialize_tensors(io.BytesIO(), [x]),
+        lambda: graph.serialize_tensors(io.StringIO(), [x], binary),
+        lambda: graph.serialize_tensors("x.json", [x]),  # type: ignore[arg-type]
+        lambda: graph.deserialize_tensors("x.json"),  # type: ignore[arg-type]
+        lambda: graph.output_vertex_graph(io.BytesIO()),  # type: ignore[arg-type]
+        lambda: pl.dump_program(graph, pl.Program(), io.BytesIO()),  # type: ignore[arg-type]
+        lambda: executable.serialize(io.StringIO()),  # type: ignore[arg-type]
+        lambda: pl.Executable.deserialize(io.StringIO()),  # type: ignore[arg-type]
+    ]
+    for call in calls:
+        with pytest.raises(pl.ElementTypeError, match=r"is no file of (text|bytes) to"):
+            call()
+
+
+def test_what_is_drawn_is_a_list_of_programs(graph: pl.Graph) -> None:
+    for wrong, match in ((pl.Program(), "are no list"), (3, "are no list"), ([3], "3 is no")):
+        with pytest.raises(pl.ControlProgramError, match=match):
+            graph.output_vertex_graph(io.StringIO(), wrong)  # type: ignore[arg-type]
+    with pytest.raises(pl.ControlProgramError, match="3 is no program"):
+        pl.dump_program(graph, 3, io.StringIO())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -101,6 +185,13 @@ def test_programs_are_the_same_when_they_do_the_same(graph: pl.Graph) -> None:
     assert not program().same_as(program(case=3))
     assert not program().same_as(program(source=x[::-1]))
     assert not program().same_as(pl.Sequence(program()))
+    assert pl.Block(program(), "a").same_as(pl.Block(program(), "a"))
+    assert not pl.Block(program(), "a").same_as(pl.Block(program(), "b"))
+    one, other_order = pl.Copy(x, y), [(2, pl.Copy(y, x)), (1, pl.Copy(x, y))]
+    assert pl.Switch(row, {1: one, 2: pl.Copy(y, x)}).same_as(pl.Switch(row, other_order))
+    mapped = [pl.Switch(row, {n: pl.Copy(x, y) for n in range(200)}) for _ in range(2)]
+    assert mapped[0].same_as(mapped[1])
+    assert not mapped[0].same_as(pl.Switch(row, {n: pl.Copy(y, x) for n in range(200)}))
     shared: pl.Program = pl.Copy(x, y)
     other: pl.Program = pl.Copy(x, y)
     for _ in range(60):  # 2 ** 60 paths

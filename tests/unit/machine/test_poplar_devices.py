@@ -150,10 +150,27 @@ def test_halves_on_their_way_refuse_short_arrays_and_other_types() -> None:
     target, floats = pl.Target(), np.ones(3, np.float32)
     with pytest.raises(pl.TensorCreationError, match=r"3 elements(?s:.*)destination 2"):
         pl.copy_float_to_device_half(target, floats, np.zeros(2, np.uint16))
-    with pytest.raises(pl.TensorCreationError, match="destination is of float32"):
-        pl.copy_float_to_device_half(target, floats, floats)
-    with pytest.raises(pl.TensorCreationError, match="source is of float32"):
-        pl.copy_device_half_to_float(target, floats, floats)
+    bits, shown = np.zeros(3, np.uint16), np.zeros((3, 2), np.float32)
+    for to_half, source, destination, match in (
+        (True, floats, floats, "destination is of float32"),
+        (True, floats.astype(np.int32), bits, "source is of int32"),
+        (True, floats, bits[::-1], "destination is not C-contiguous"),
+        (False, floats, floats, "source is of float32"),
+        (False, bits, np.zeros(3, np.int32), "destination is of int32"),
+        (False, bits, shown[:, 0], "destination is not C-contiguous"),
+        (False, bits, np.broadcast_to(np.float32(0), (3,)), "C-contiguous"),
+    ):
+        convert = pl.copy_float_to_device_half if to_half else pl.copy_device_half_to_float
+        with pytest.raises(pl.TensorCreationError, match=match):
+            convert(target, source, destination)
+    for n in (-1, 1.5, "2"):
+        with pytest.raises(pl.ElementTypeError, match="not a whole number from 0"):
+            pl.copy_float_to_device_half(target, floats, bits, n)  # type: ignore[arg-type]
+    with pytest.raises(pl.ElementTypeError, match="is no array"):
+        pl.copy_device_half_to_float(target, bits, [0.0] * 3)  # type: ignore[arg-type]
+    bits.flags.writeable = False
+    with pytest.raises(pl.TensorCreationError, match="read-only"):
+        pl.copy_float_to_device_half(target, floats, bits)
 
 
 def test_the_matrix_unit_has_three_types() -> None:
