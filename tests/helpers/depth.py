@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 T = TypeVar("T")
 
@@ -26,7 +26,13 @@ deep = pytest.mark.deep
 
 # No deadline: the first call of a vertex compiles it.  Derandomized: the same tests every time.
 for _depth, _examples in USUAL.items():
-    settings.register_profile(_depth, deadline=None, derandomize=True, max_examples=_examples)
+    settings.register_profile(
+        _depth,
+        deadline=None,
+        derandomize=True,
+        max_examples=_examples,
+        suppress_health_check=[HealthCheck.too_slow],  # as it is on a busy machine
+    )
 
 
 def choose(depth: str) -> None:
