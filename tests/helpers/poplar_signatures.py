@@ -264,6 +264,8 @@ getMemoryBytes() | target.getMemoryBytes() | target.memory_bytes
 getInstanceSize() | target.getInstanceSize() | target.ipus
 createVirtualTarget(numIPUs, tilesPerIPU) | target.createVirtualTarget(1, 2) | Target(tiles=2)
 createCPUTarget(accurateHalf, numIPUs) | Target.createCPUTarget(True, 2) | Target(2, 1, 2**40, ipus=2)
+createIPUTarget(system, options) | Target.createIPUTarget("ipu2", {}) | Target()
+createIPUTarget(numIPUs, system, options) | Target.createIPUTarget(2, "ipu21", {}) | Target(ipus=2, architecture="bow")
 createIPUTarget(numIPUs, system) | Target.createIPUTarget(2, "ipu21") | Target(ipus=2, architecture="bow")
 createIPUTarget(numIPUs, tilesPerIPU, system, options) | Target.createIPUTarget(2, 4, "ipu2", {}) | Target(tiles=8, ipus=2)
 getTileClockFrequency() | target.getTileClockFrequency() | target.clock_hz
@@ -311,7 +313,7 @@ getTypeLimitsLowestAs(type) | target.getTypeLimitsLowestAs(FLOAT) | float(np.fin
 
 OTHERS = {
     "Type": """
-toString() | FLOAT.toString() | repr(FLOAT)
+toString() | FLOAT.toString(), UNSIGNED_INT.toString() | "float", "unsigned int"
 hash() | FLOAT.hash() != HALF.hash()
 isFloatingPoint() | HALF.isFloatingPoint(), INT.isFloatingPoint() | HALF.is_floating_point, INT.is_floating_point
 requiresMetadata() | QUARTER.requiresMetadata() | QUARTER.requires_metadata
