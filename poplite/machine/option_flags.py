@@ -146,7 +146,7 @@ class RuntimeOptions(OptionFlags):
             self[name] = value
         return self[name]
 
-    def __ior__(self, given: Any) -> Self:
+    def __ior__(self, given: Any) -> Self:  # type: ignore[override, misc]  # `|` gives a dict
         self.update(given)
         return self
 

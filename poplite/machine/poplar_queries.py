@@ -80,9 +80,11 @@ def createIPUTarget(
     """
     from poplite.machine.target import Target  # it has this function
 
+    followed: Any = tiles_per_ipu
     if isinstance(num_ipus, str):
-        options = options if tiles_per_ipu is None else tiles_per_ipu  # type: ignore[assignment]
-        num_ipus, system, tiles_per_ipu = 1, num_ipus, None
+        options = options if followed is None else followed
+        system, tiles_per_ipu = num_ipus, None
+        num_ipus = 1
     elif isinstance(tiles_per_ipu, str):
         options = options if isinstance(system, str) else system
         system, tiles_per_ipu = tiles_per_ipu, None

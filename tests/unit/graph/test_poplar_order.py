@@ -190,6 +190,21 @@ def test_a_tensor_outside_a_smaller_variable_is_refused(graph: pl.Graph) -> None
         other.deserialize_tensors(io.StringIO(file.getvalue()))
 
 
+def test_a_name_of_a_program_is_text(graph: pl.Graph) -> None:
+    x, y = (graph.add_variable(pl.INT, (4,), name, mapping=0) for name in "xy")
+    name: Any = 3
+    makers: list[Callable[[], object]] = [
+        lambda: pl.Copy(x, y, False, name),
+        lambda: pl.Repeat(2, pl.Program(), name),
+        lambda: pl.WriteUndef(x, name),
+        lambda: pl.Sequence(pl.Program(), name=name),
+        lambda: pl.PrintTensor("t", x, pl.PrintTensorFormat(), name),
+    ]
+    for make in makers:
+        with pytest.raises(pl.ControlProgramError, match="name 3 is no text"):
+            make()
+
+
 def test_programs_are_the_same_when_they_do_the_same(graph: pl.Graph) -> None:
     x, y = (graph.add_variable(pl.INT, (4,), name, mapping=0) for name in "xy")
     flag = graph.add_variable(pl.BOOL, (), "flag", mapping=0)

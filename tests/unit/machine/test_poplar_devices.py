@@ -307,7 +307,7 @@ def test_arguments_without_effect_are_checked_all_the_same() -> None:
             call()
     others: list[Callable[[], object]] = [
         lambda: engine.setPrintStream(wrong),
-        lambda: engine.reportTiming("a", "b"),  # type: ignore[arg-type]
+        lambda: engine.reportTiming("a", "b"),
         lambda: pl.Target().getTypeLimitsMaxAs(pl.QUARTER),
     ]
     for call in others:
