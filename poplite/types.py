@@ -94,8 +94,8 @@ class ElementType(FieldKind[P_co], metaclass=_ElementTypeMeta):
 
     @classmethod
     def toString(cls) -> str:
-        """Return the name: `FLOAT.toString()` is "FLOAT"."""
-        return cls.__name__
+        """Return the name that it has in C++: "unsigned int" of UNSIGNED_INT."""
+        return " ".join(_CPP_WORDS.get(word, word.lower()) for word in cls.__name__.split("_"))
 
     @classmethod
     def hash(cls) -> int:
@@ -111,6 +111,9 @@ class ElementType(FieldKind[P_co], metaclass=_ElementTypeMeta):
     def requiresMetadata(cls) -> bool:
         """C++ spelling of `requires_metadata`."""
         return cls.requires_metadata
+
+
+_CPP_WORDS = {"LONGLONG": "long long"}
 
 
 class FLOAT(ElementType[float], dtype=np.float32):

@@ -36,6 +36,7 @@ from poplite.simulator.engine_arguments import (
     check_loadable,
     checked_device,
     checked_seed,
+    compiled_options,
     is_options,
     no_engine,
     options_of,
@@ -186,6 +187,11 @@ class Engine:
         """What the engine runs, without its memory: it can be saved, and make other engines."""
         return self._executable
 
+    @property
+    def options(self) -> dict[str, str]:
+        """Options by name that hold, whichever call, executable or environment set them."""
+        return compiled_options(self._executable) | dict(self._options)
+
     def load(self, device: PoplarDevice | None = None) -> None:
         """Begin anew: restore memory to its state when the engine was made.
 
@@ -255,7 +261,7 @@ class Engine:
             ControlProgramError: when the engine is running already.
             InvalidOption: for an option of a run that Poplar does not have.
         """
-        checked_runtime_options(runtime_options)
+        checked_runtime_options(runtime_options, debug_name)
         self._loaded.run(program, progress=progress)
 
     def stop(self) -> None:

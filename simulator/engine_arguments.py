@@ -20,6 +20,7 @@ from poplite.executable.executable import Executable
 from poplite.executable.step import ComputeStep
 from poplite.graph.graph import Graph
 from poplite.machine.device import Device as PoplarDevice, attached
+from poplite.machine.floating_point import OVERFLOW_NAN, TRAPS
 from poplite.program import Program
 from poplite.source import here
 from poplite.text import clipped, of_type
@@ -66,6 +67,17 @@ def check_loadable(device: object, executable: Executable) -> None:
             fix="pl.Graph(device.getTarget())",
         )
     attached(device, "engine.load")
+
+
+def compiled_options(executable: Executable) -> dict[str, str]:
+    """Return the options that an executable shows it was compiled with."""
+    mode = executable.float_modes[0]
+    shown = {
+        "debug.floatPointOpException": bool(mode & TRAPS),
+        "debug.nanOverflowMode": bool(mode & OVERFLOW_NAN),
+    }
+    options = {name: "true" for name, is_on in shown.items() if is_on}
+    return options | ({"debug.instrument": "false"} if executable.memory is None else {})
 
 
 def checked_seed(seed: object) -> int:

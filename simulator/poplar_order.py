@@ -10,14 +10,17 @@ import math
 import sys
 import time
 from collections.abc import Callable, Mapping
+from numbers import Real
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
 from poplite.compile.compiler import Programs, compile_graph
 from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.files import check_stream
 from poplite.graph.tensor.tensor import Tensor
-from poplite.machine.option_flags import OptionFlags, checked_runtime_options
+from poplite.machine.option_flags import OptionFlags, checked_options, checked_runtime_options
+from poplite.simulator.engine_arguments import check_loadable
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, of_type
 
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
     from poplite.executable.executable import Executable
     from poplite.graph.graph import Graph
+    from poplite.machine.device import Device
     from poplite.simulator.engine import Engine
 
     Array = npt.NDArray[Any]
@@ -112,8 +116,10 @@ def connectHostFunction(engine: Engine, handle: str, *arguments: Any, **keywords
 def prepare(
     engine: Engine, device: object = None, runtime_options: Mapping[str, object] | None = None
 ) -> None:
-    """Do what comes before `deploy`: an engine is ready when it is made, so nothing is left."""
+    """Check the device and options; an engine is ready when it is made, so nothing else is left."""
     checked_runtime_options(runtime_options)
+    if device is not None:
+        check_loadable(device, engine.executable)
 
 
 def deploy(engine: Engine) -> None:
@@ -121,15 +127,15 @@ def deploy(engine: Engine) -> None:
     engine.load()
 
 
-def loadAndRun(engine: Engine, device: object = None, program: str | int = 0) -> None:
-    """Begin anew, and run a program."""
-    engine.load()
+def loadAndRun(engine: Engine, device: Device | None = None, program: str | int = 0) -> None:
+    """Begin anew, on an attached device of the machine, and run a program."""
+    engine.load(device)
     engine.run(program)
 
 
 def getEngineOptions(engine: Engine) -> OptionFlags:
-    """Return the options that the engine was made with."""
-    return OptionFlags(engine._arguments["options"] or {})
+    """Return the options that hold, whichever call, executable or environment set them."""
+    return OptionFlags(engine.options)
 
 
 def getTimeStamp(engine: Engine) -> float:
@@ -137,19 +143,30 @@ def getTimeStamp(engine: Engine) -> float:
     return time.perf_counter()
 
 
-def reportTiming(engine: Engine, start: float, end: float) -> str:
+def reportTiming(engine: Engine, start: Any, end: Any) -> str:
     """Return how long it was from one `getTimeStamp` to another.
 
     >>> reportTiming(None, 1.0, 1.25)
     '0.250000 s'
     """
+    for name, value in (("start", start), ("end", end)):
+        if not isinstance(value, Real):
+            raise ElementTypeError(
+                f"reportTiming: {name} {clipped(value)} is no time in seconds",
+                at=here(),
+                found=of_type(value),
+                fix="engine.reportTiming(engine.getTimeStamp(), engine.getTimeStamp())",
+            )
     return f"{end - start:.6f} s"
 
 
 def printProfileSummary(
     engine: Engine, stream: TextIO | None = None, options: Mapping[str, object] | None = None
 ) -> None:
-    """Write the report as text, by default to standard output; options have no effect."""
+    """Write the report as text, by default to standard output; Poplar's options have no effect."""
+    checked_options(options, "printProfileSummary", _SUMMARY_OPTIONS)
+    if stream is not None:
+        check_stream(stream, "engine.printProfileSummary")
     print(engine.report(), file=sys.stdout if stream is None else stream)
 
 
@@ -159,7 +176,18 @@ def enableExecutionProfiling(engine: Engine) -> None:
 
 def setPrintStream(engine: Engine, stream: TextIO | None) -> None:
     """C++ spelling of setting `print_stream`."""
+    if stream is not None:
+        check_stream(stream, "engine.setPrintStream")
     engine.print_stream = stream
+
+
+_SUMMARY_OPTIONS = (
+    "showVarStorage",
+    "showExecutionSteps",
+    "showOptimizations",
+    "showPerIpuMemoryUsage",
+    "colours",
+)
 
 
 def _filled(values: Array, array: Array | None, call: str) -> Array:

@@ -27,10 +27,12 @@ from poplite.errors import (
 from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
 from poplite.graph.connect.connect import classes_named
 from poplite.graph.host.streams import DataStream, ReplicatedStreamMode
+from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.tensor import Tensor, of_variable
+from poplite.machine.option_flags import checked_options
 from poplite.source import here
-from poplite.text import clipped, integer_or_none
-from poplite.types import HALF, QuarterMetadata
+from poplite.text import clipped, integer_or_none, of_type
+from poplite.types import HALF, QuarterMetadata, element_type as _element_type
 from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from poplite.graph.graph import Graph
     from poplite.graph.host.transfer_checks import TypeLike
     from poplite.graph.mapping.tile_mapping import TileMapping
-    from poplite.graph.storage.variable import ShapeLike, Variable
+    from poplite.graph.storage.variable import ShapeLike
     from poplite.program.function import Function, FunctionBuffer
     from poplite.types import ElementTypeLike
 
@@ -98,6 +100,12 @@ def addConstantHalf(
     name: str = "",
 ) -> Tensor:
     """Make a constant of HALF from the bits of its values, as `uint16`."""
+    if _element_type(element_type) is not HALF:
+        raise ElementTypeError(
+            f"addConstantHalf: a constant of {clipped(element_type)}, but the bits are of HALF",
+            at=here(),
+            fix="graph.addConstantHalf(HALF, shape, bits)",
+        )
     return graph.add_constant(element_type, shape, _halves(bits, "addConstantHalf"), name)
 
 
@@ -174,8 +182,16 @@ def addHostToDeviceFIFO(
     `bufferingDepth`, and `splitLimit`, which has no effect.
     """
     if isinstance(replicated_mode, Mapping):
+        if options is not None:
+            raise InvalidOption(
+                f"stream {clipped(handle)}: options {clipped(replicated_mode)} and "
+                f"{clipped(options)}",
+                at=here(),
+                fix="addHostToDeviceFIFO(handle, type, n, ReplicatedStreamMode.REPLICATE, options)",
+            )
         replicated_mode, options = None, replicated_mode
-    depth = _buffering_depth(options, handle) if buffering_depth is None else buffering_depth
+    asked = _buffering_depth(options, handle)
+    depth = asked if buffering_depth is None else buffering_depth
     mode = ReplicatedStreamMode.REPLICATE if replicated_mode is None else replicated_mode
     return graph.add_host_to_device_fifo(handle, element_type, num_elements, mode, depth)
 
@@ -212,17 +228,23 @@ def addFunctionBuffer(
     mapping_type: FunctionBufferMappingType = FunctionBufferMappingType.REMOTE,
 ) -> FunctionBuffer:
     """C++ spelling of `add_function_buffer`; REMOTE is the one type there is."""
+    if not isinstance(mapping_type, FunctionBufferMappingType):
+        raise ElementTypeError(
+            f"addFunctionBuffer: {clipped(mapping_type)} is no FunctionBufferMappingType",
+            at=here(),
+            fix="graph.addFunctionBuffer(function, FunctionBufferMappingType.REMOTE)",
+        )
     return graph.add_function_buffer(function)
 
 
 def getVariable(graph: Graph, variable: Variable) -> Tensor:
     """Return the tensor of all elements of a variable, as `graph.tensor(name)` does."""
-    return of_variable(graph.top_level_graph, graph.variable_of(variable.storage))
+    return of_variable(graph.top_level_graph, _variable_of(graph, variable, "getVariable"))
 
 
 def isConstant(graph: Graph, variable: Variable) -> bool:
     """Whether a variable is a constant."""
-    return graph.variable_of(variable.storage).constant
+    return _variable_of(graph, variable, "isConstant").constant
 
 
 def hasCodelet(graph: Graph, vertex_class: type[Vertex] | str) -> bool:
@@ -265,6 +287,18 @@ def is_tensor_or_metadata(what: object) -> bool:
     return isinstance(what, Tensor | QuarterMetadata)
 
 
+def _variable_of(graph: Graph, variable: object, call: str) -> Variable:
+    """Return a variable of the graph, or refuse anything else."""
+    if not isinstance(variable, Variable):
+        raise ElementTypeError(
+            f"{call}: {clipped(variable, 60)} is no variable",
+            at=here(),
+            found=of_type(variable),
+            fix=f"graph.{call}(tensor.getVarRegions()[0].var)",
+        )
+    return graph.variable_of(variable.storage)
+
+
 def _pairs(connections: Any) -> Iterable[tuple[str, Any]]:
     """Return pairs of a field's name and what it is connected to."""
     pairs = connections.items() if isinstance(connections, Mapping) else connections
@@ -304,7 +338,11 @@ def _metadata_first(
 
 def _halves(bits: npt.ArrayLike, call: str) -> npt.NDArray[np.float16]:
     """Return the values of bits of HALF."""
-    array = np.asarray(bits)
+    try:
+        array = np.asarray(bits)
+    except ValueError:  # rows of several lengths
+        array = np.zeros((), np.bool_)
+    array = array if array.size else array.astype(np.uint16)
     if array.dtype.kind not in "iu" or np.any((array < 0) | (array > 0xFFFF)):
         raise TensorCreationError(
             f"{call}: {clipped(bits, 60)} are not the bits of {HALF}",
@@ -321,10 +359,10 @@ _STREAM_OPTIONS = ("bufferingDepth", "splitLimit")
 def _buffering_depth(options: Mapping[str, object] | None, handle: str) -> int:
     """Return the depth that a stream's options ask for; 1 if none."""
     depth = 1
+    checked_options(options, f"stream {clipped(handle)}")
     for name, value in (options or {}).items():
-        number = integer_or_none(
-            int(value) if isinstance(value, str) and value.isdigit() else value
-        )
+        is_text = isinstance(value, str) and value.removeprefix("-").isdecimal()
+        number = integer_or_none(int(str(value)) if is_text else value)
         if name not in _STREAM_OPTIONS:
             raise InvalidOption(
                 f"stream {clipped(handle)} has no option {clipped(name)}"
@@ -333,9 +371,9 @@ def _buffering_depth(options: Mapping[str, object] | None, handle: str) -> int:
                 found=f"options are {' and '.join(_STREAM_OPTIONS)}",
                 fix='{"bufferingDepth": 2}',
             )
-        if number is None:
+        if number is None or number < 0:
             raise InvalidOption(
-                f"stream {clipped(handle)}: {name} is {clipped(value)}, not a whole number",
+                f"stream {clipped(handle)}: {name} is {clipped(value)}, not a whole number from 0",
                 at=here(),
                 fix=f'{{"{name}": 2}}',
             )

@@ -10,7 +10,7 @@ Source: Poplar API reference, "Graph::serializeTensors".
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +45,7 @@ class SerializationFormat(Enum):
 def write_tensors(
     graph: Graph,
     stream: Any,  # of text, or of bytes where the format is BINARY
-    tensors: Sequence[Tensor],
+    tensors: Any,  # a list of tensors, which is checked
     format: SerializationFormat,
     at: SourceLocation,
 ) -> None:

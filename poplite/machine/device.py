@@ -12,16 +12,19 @@ Source of names and arguments: Poplar API reference, "Device", "DeviceManager" a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
+from numbers import Real
 from typing import Any
 
 from poplite.errors import Absent, InvalidMachineModel, UnknownName
+from poplite.machine.option_flags import checked_options
 from poplite.machine.poplar_queries import TargetType
 from poplite.machine.target import Target
 from poplite.source import here
-from poplite.text import amount, clipped, integer_or_none
+from poplite.text import amount, clipped, integer_or_none, of_type
 
 DEVICE_IPUS = (1, 2, 4, 8, 16, 32, 64)
 """IPUs of the devices of a `DeviceManager`, by their number."""
@@ -36,11 +39,18 @@ class Device:
         target: the machine.
         id: its number.
 
-    >>> Device.createCPUDevice()
-    <Device 0, 1 tile, 1 workers, 1,099,511,627,776 B a tile, 1.330 GHz>
+    >>> Device(Target(tiles=64), 3)
+    <Device 3, 64 tiles, 6 workers, 638,976 B a tile, 1.330 GHz>
     """
 
     def __init__(self, target: Target, id: int = 0) -> None:
+        if not isinstance(target, Target):
+            raise InvalidMachineModel(
+                f"Device: {clipped(target)} is no target",
+                at=here(),
+                found=of_type(target),
+                fix="pl.Device(pl.Target(tiles=64))",
+            )
         self._target, self._id, self._attached = target, id, False
 
     def getId(self) -> int:
@@ -93,6 +103,7 @@ class Device:
     @staticmethod
     def createSimulatorDevice(target: Target, options: Mapping[str, str] | None = None) -> Device:
         """Return a device that simulates a machine; options have no effect."""
+        checked_options(options, "createSimulatorDevice")
         return Device(target)
 
     getDriverVersion = Absent(_NO_HARDWARE, "pl.version_string()")
@@ -105,12 +116,17 @@ class Device:
 
 
 class DeviceManager:
-    """Lists devices: machines of 1, 2, 4, ... 64 Mk2 IPUs.
+    """Lists devices: machines of 1, 2, 4, ... 64 Mk2 IPUs, and others once they were asked for.
+
+    A number always means the same device, which remembers that it is attached.
 
     >>> manager = DeviceManager.createDeviceManager()
     >>> manager.getDevices(TargetType.IPU, 2)
     [<Device 1, 2,944 tiles on 2 IPUs, 6 workers, 638,976 B a tile, 1.330 GHz>]
     """
+
+    def __init__(self) -> None:
+        self._devices = [Device(Target(ipus=n), id) for id, n in enumerate(DEVICE_IPUS)]
 
     @staticmethod
     def createDeviceManager() -> DeviceManager:
@@ -119,7 +135,7 @@ class DeviceManager:
 
     def getNumDevices(self) -> int:
         """Return the number of devices."""
-        return len(DEVICE_IPUS)
+        return len(self._devices)
 
     def getDevices(
         self,
@@ -127,17 +143,38 @@ class DeviceManager:
         num_ipus: int | None = None,
         options: Mapping[str, str] | None = None,
     ) -> list[Device]:
-        """Return all devices, or those of a type with so many IPUs; options have no effect.
+        """Return all devices, or those of a type, with so many IPUs; options have no effect.
 
         A machine of any number of IPUs is simulated, so one that is asked for is always there;
-        TargetType.CPU is a device of one tile an IPU.
+        TargetType.CPU is a device of one tile an IPU, and IPU_MODEL means IPU.
+
+        Raises:
+            InvalidMachineModel: for another type, and a number of IPUs that cannot be.
+            InvalidOption: for options that are no dictionary.
         """
-        if num_ipus is None:
-            return [self.getDevice(id) for id in range(len(DEVICE_IPUS))]
-        if type is TargetType.CPU:
-            return [Device.createCPUDevice(num_ipus)]
-        id = DEVICE_IPUS.index(num_ipus) if num_ipus in DEVICE_IPUS else len(DEVICE_IPUS)
-        return [Device(Target(ipus=num_ipus), id)]
+        checked_options(options, "getDevices")
+        if type is not None and not isinstance(type, TargetType):
+            raise InvalidMachineModel(
+                f"getDevices: {clipped(type)} is no TargetType",
+                at=here(),
+                found=of_type(type),
+                fix="getDevices(TargetType.IPU, 2)",
+            )
+        asked = TargetType.CPU if type is TargetType.CPU else TargetType.IPU
+        if type is None and num_ipus is None:
+            return list(self._devices)
+        if num_ipus is not None or type is TargetType.CPU:
+            number = 1 if num_ipus is None else num_ipus
+            is_cpu = asked is TargetType.CPU
+            target = Target.createCPUTarget(num_ipus=number) if is_cpu else Target(ipus=number)
+            if target not in [each.getTarget() for each in self._devices]:
+                self._devices.append(Device(target, len(self._devices)))
+        return [
+            each
+            for each in self._devices
+            if each.getTarget().getTargetType() is asked
+            and num_ipus in (None, each.getTarget().ipus)
+        ]
 
     def getDevice(self, id: int, options: Mapping[str, str] | None = None) -> Device:
         """Return a device by its number; options have no effect.
@@ -146,23 +183,24 @@ class DeviceManager:
             UnknownName: when there is no such device.
         """
         number = integer_or_none(id)
-        if number is None or not 0 <= number < len(DEVICE_IPUS):
+        checked_options(options, "getDevice")
+        if number is None or not 0 <= number < len(self._devices):
             raise UnknownName(
                 f"no device {clipped(id)}",
                 at=here(),
-                found=f"devices are 0 to {len(DEVICE_IPUS) - 1}, of "
-                f"{', '.join(map(str, DEVICE_IPUS))} IPUs",
+                found=f"devices are 0 to {len(self._devices) - 1}, of "
+                f"{', '.join(str(each.getTarget().ipus) for each in self._devices)} IPUs",
                 fix="DeviceManager.createDeviceManager().getDevices(TargetType.IPU, 2)",
             )
-        return Device(Target(ipus=DEVICE_IPUS[number]), number)
+        return self._devices[number]
 
     def getChildDeviceIds(self, parent_id: int, num_child_ipus: int = 1) -> list[int]:
         """Return the devices of so many IPUs that are a part of another."""
         parent = self.getDevice(parent_id)
         return [
-            id
-            for id, ipus in enumerate(DEVICE_IPUS)
-            if ipus == num_child_ipus and ipus <= parent.getTarget().ipus
+            each.getId()
+            for each in self._devices
+            if each.getTarget().ipus == num_child_ipus <= parent.getTarget().ipus
         ]
 
 
@@ -226,6 +264,13 @@ class IPUModel:
     _version: str = field(repr=False, default="")
 
     def __init__(self, version: str = "ipu2") -> None:
+        if not isinstance(version, str):
+            raise InvalidMachineModel(
+                f"IPUModel: version {clipped(version)} is no text",
+                at=here(),
+                found=of_type(version),
+                fix='IPUModel("ipu2")',
+            )
         machine = Target.createIPUTarget(1, version)
         self.IPUVersion = self._version = version
         self.numIPUs, self.tilesPerIPU = 1, machine.tiles
@@ -246,6 +291,14 @@ class IPUModel:
                 found=f"there are {', '.join(sorted(known - {'_version'}))}",
                 fix="other constants are Target(costs={'sync_cycles': 90})",
             )
+        wanted = _wanted(name, value)
+        if wanted:
+            raise InvalidMachineModel(
+                f"IPUModel: {name} is {clipped(value)}, not {wanted}",
+                at=here(),
+                found=of_type(value),
+                fix=f"IPUModel().{name} is {clipped(getattr(self, name, None))} before",
+            )
         object.__setattr__(self, name, value)
 
     def createDevice(
@@ -261,6 +314,7 @@ class IPUModel:
         Raises:
             InvalidMachineModel: for numbers that no machine has, and a version that was changed.
         """
+        checked_options(options, "createDevice")
         if self.IPUVersion != self._version:
             raise InvalidMachineModel(
                 f"IPUModel: version {clipped(self.IPUVersion)}, but it was made as "
@@ -286,6 +340,31 @@ class IPUModel:
             plain.architecture,
             {name: value for name, value in costs.items() if value != plain.cost(name)},
         )
+
+
+_COUNTS = (
+    *("numIPUs", "tilesPerIPU", "numWorkerContexts", "memoryBytesPerTile"),
+    *("exchangeBytesPerCycle", "dataPathWidth"),
+)
+"""Numbers of a model that are whole, and at least 1."""
+
+
+def _wanted(name: str, value: object) -> str:
+    """Return what a number of a model should be, where a value is something else."""
+    if name in _COUNTS:
+        step, number = 8 if name == "dataPathWidth" else 1, integer_or_none(value)
+        if number is None or number < 1 or number % step:
+            return "a whole number from 1" if step == 1 else f"a multiple of {step} from {step}"
+    if name in _COSTS or name == "tileClockFrequency":
+        low = 0.0 if name in _COSTS else 1.0
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        if not is_number or not low <= float(value) < math.inf:  # type: ignore[arg-type]
+            return f"a finite number from {low:g}"
+    if name == "relativeSyncDelay" and not isinstance(value, RelativeSyncDelayType):
+        return "a RelativeSyncDelayType"
+    if name == "compileIPUCode" and not isinstance(value, bool):
+        return "true or false"
+    return ""
 
 
 def attached(device: Device, call: str) -> Device:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Self
 
 from poplite.errors import InvalidOption, ParseError, did_you_mean
 from poplite.source import here
@@ -29,9 +29,25 @@ class OptionFlags(dict[str, object]):
     ('true', 2)
     """
 
+    def __init__(self, options: Mapping[str, object] | Iterable[tuple[str, object]] = ()) -> None:
+        super().__init__(_dictionary(options, type(self).__name__))
+
     def set(self, name: str | Mapping[str, object], value: object = None) -> None:
-        """Set an option, or all those of a dictionary."""
-        self.update(name if isinstance(name, Mapping) else {name: value})
+        """Set an option, or all those of a dictionary.
+
+        Raises:
+            InvalidOption: for a name that is no text.
+        """
+        given = list(name.items()) if isinstance(name, Mapping) else [(name, value)]
+        for each, _ in given:
+            if not isinstance(each, str):
+                raise InvalidOption(
+                    f"{type(self).__name__}.set: {clipped(each)} is no name of an option",
+                    at=here(),
+                    found=of_type(each),
+                    fix='flags.set("debug.instrument", "false")',
+                )
+        self.update(given)
 
     def at(self, name: str) -> object:
         """Return the value of an option.
@@ -52,12 +68,29 @@ class OptionFlags(dict[str, object]):
         """Return the value of an option; None if it is not set, in C++ the end iterator."""
         return self.get(name)
 
+    def copy(self) -> Self:
+        """Return the same options once more."""
+        return type(self)(self)
+
     def size(self) -> int:
         """Return the number of options that are set."""
         return len(self)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({dict(self)!r})"
+
+
+def _dictionary(options: Any, what: str) -> dict[str, object]:
+    """Return options as a dictionary, or refuse what is none."""
+    try:
+        return dict(options)
+    except (TypeError, ValueError):
+        raise InvalidOption(
+            f"{what}: {clipped(options)} is no dictionary",
+            at=here(),
+            found=of_type(options),
+            fix=f'{what}({{"name": "value"}})',
+        ) from None
 
 
 _NO_DEVICE = "there is no device to wait for"
@@ -90,24 +123,61 @@ class RuntimeOptions(OptionFlags):
 
     def __init__(self, options: Mapping[str, object] | Iterable[tuple[str, object]] = ()) -> None:
         super().__init__()
-        self.set(dict(options))
+        self.update(_dictionary(options, type(self).__name__))
 
-    def set(self, name: str | Mapping[str, object], value: object = None) -> None:
-        """Set an option, or all those of a dictionary."""
-        given = name if isinstance(name, Mapping) else {name: value}
-        for each in given:
-            if each not in RUNTIME_OPTIONS:
-                raise InvalidOption(
-                    f"no option {clipped(each)} of a run{did_you_mean(str(each), RUNTIME_OPTIONS)}",
-                    at=here(),
-                    found=f"there are {', '.join(RUNTIME_OPTIONS)}",
-                    fix="options of compiling are Engine(..., options=...)",
-                )
+    def __setitem__(self, name: str, value: object) -> None:
+        if name not in RUNTIME_OPTIONS:
+            raise InvalidOption(
+                f"no option {clipped(name)} of a run{did_you_mean(str(name), RUNTIME_OPTIONS)}",
+                at=here(),
+                found=f"there are {', '.join(RUNTIME_OPTIONS)}",
+                fix="options of compiling are Engine(..., options=...)",
+            )
+        super().__setitem__(name, value)
+
+    def update(self, *given: Any, **named: object) -> None:
+        """Set options, as a dictionary does."""
+        for name, value in dict(*given, **named).items():
+            self[name] = value
+
+    def setdefault(self, name: str, value: object = None) -> object:
+        """Set an option if it is not set, and return its value."""
+        if name not in self:
+            self[name] = value
+        return self[name]
+
+    def __ior__(self, given: Any) -> Self:  # type: ignore[override, misc]  # `|` gives a dict
         self.update(given)
+        return self
 
 
-def checked_runtime_options(options: object) -> None:
-    """Refuse what is no dictionary of options of a run."""
+def checked_options(options: object, call: str, known: Collection[str] | None = None) -> None:
+    """Refuse what is no dictionary of options, and names that are not among those known."""
+    if options is not None and not isinstance(options, Mapping):
+        raise InvalidOption(
+            f"{call}: options {clipped(options)} are no dictionary",
+            at=here(),
+            found=of_type(options),
+            fix="OptionFlags()",
+        )
+    for name in options or {}:
+        if known is not None and name not in known:
+            raise InvalidOption(
+                f"{call}: no option {clipped(name)}{did_you_mean(str(name), known)}",
+                at=here(),
+                found=f"there are {', '.join(known)}",
+            )
+
+
+def checked_runtime_options(options: object, debug_name: object = "") -> None:
+    """Refuse what is no dictionary of options of a run, and a name of it that is no text."""
+    if not isinstance(debug_name, str):
+        raise InvalidOption(
+            f"engine.run: debug_name is {clipped(debug_name)}, no text",
+            at=here(),
+            found=of_type(debug_name),
+            fix="engine.run(program, name, RuntimeOptions())",
+        )
     if isinstance(options, Mapping):
         RuntimeOptions(options)
     elif options is not None:
@@ -158,6 +228,13 @@ def read_json_from_env(variable: str, flags: OptionFlags) -> None:
 
 
 def _read(text: str, flags: OptionFlags, what: str) -> None:
+    if not isinstance(flags, OptionFlags):
+        raise InvalidOption(
+            f"{what}: {clipped(flags)} are no OptionFlags",
+            at=here(),
+            found=of_type(flags),
+            fix="OptionFlags()",
+        )
     try:
         found: Any = json.loads(text)
     except (TypeError, ValueError) as error:

@@ -17,8 +17,9 @@ import numpy as np
 
 from poplite.errors import ElementTypeError, InvalidMachineModel
 from poplite.machine.facts import POPLAR_ARCHITECTURES
+from poplite.machine.option_flags import checked_options
 from poplite.source import here
-from poplite.text import clipped
+from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import FLOAT, HALF, QUARTER, ElementType, ElementTypeLike, element_type
 
 if TYPE_CHECKING:
@@ -34,8 +35,9 @@ class TargetType(Enum):
     """What runs a program."""
 
     IPU = "ipu"
+    """All of ours: programs find the machine that they are written for, and it is simulated."""
     IPU_MODEL = "ipu model"
-    """All of ours: the simulator models the machine."""
+    """Poplar's own model; what asks for it here gets an IPU."""
     CPU = "cpu"
     """One tile with one worker an IPU."""
 
@@ -67,26 +69,37 @@ def createCPUTarget(accurate_half: bool = False, num_ipus: int = 1) -> Target:
 
 
 def createIPUTarget(
-    num_ipus: int,
-    tiles_per_ipu: int | str | None = None,
-    system: str = "ipu2",
+    num_ipus: int | str,
+    tiles_per_ipu: int | str | Mapping[str, str] | None = None,
+    system: str | Mapping[str, str] = "ipu2",
     options: Mapping[str, str] | None = None,
 ) -> Target:
-    """Return a machine of some IPUs: `createIPUTarget(numIPUs, [tilesPerIPU,] system)`.
+    """Return a machine: `createIPUTarget([numIPUs, [tilesPerIPU,]] system, [options])`.
 
     The system is "ipu1", "ipu2" or "ipu21", or an architecture of ours; options have no effect.
     """
     from poplite.machine.target import Target  # it has this function
 
-    if isinstance(tiles_per_ipu, str):
+    followed: Any = tiles_per_ipu
+    if isinstance(num_ipus, str):
+        options = options if followed is None else followed
+        system, tiles_per_ipu = num_ipus, None
+        num_ipus = 1
+    elif isinstance(tiles_per_ipu, str):
+        options = options if isinstance(system, str) else system
         system, tiles_per_ipu = tiles_per_ipu, None
-    tiles = None if tiles_per_ipu is None else num_ipus * tiles_per_ipu
-    return Target(tiles, ipus=num_ipus, architecture=system)  # type: ignore[arg-type]  # checked there
+    checked_options(options, "createIPUTarget")
+    ipus = _whole(num_ipus, "createIPUTarget: number of IPUs")
+    per_ipu = None if tiles_per_ipu is None else _whole(tiles_per_ipu, "createIPUTarget: tiles")
+    tiles = None if per_ipu is None else ipus * per_ipu
+    return Target(tiles, ipus=ipus, architecture=system)  # type: ignore[arg-type]  # checked there
 
 
 def createVirtualTarget(target: Target, num_ipus: int, tiles_per_ipu: int) -> Target:
     """Return a machine with some of the IPUs and tiles, and all else alike."""
-    within = 0 < num_ipus <= target.ipus and 0 < tiles_per_ipu <= target.tiles_per_ipu
+    ipus, tiles = integer_or_none(num_ipus), integer_or_none(tiles_per_ipu)
+    within = ipus is not None and tiles is not None
+    within = within and 0 < num_ipus <= target.ipus and 0 < tiles_per_ipu <= target.tiles_per_ipu
     if not within:
         raise InvalidMachineModel(
             f"createVirtualTarget: {clipped(num_ipus)} IPUs of {clipped(tiles_per_ipu)} tiles, "
@@ -98,9 +111,9 @@ def createVirtualTarget(target: Target, num_ipus: int, tiles_per_ipu: int) -> Ta
 
 
 def getTargetType(target: Target) -> TargetType:
-    """Return IPU_MODEL; CPU for a machine of one tile with one worker an IPU."""
-    is_cpu = target.workers == 1 and target.tiles_per_ipu == 1
-    return TargetType.CPU if is_cpu else TargetType.IPU_MODEL
+    """Return IPU, or CPU for a machine of `createCPUTarget`."""
+    kind = target.workers, target.tiles_per_ipu, target.tile_memory_bytes
+    return TargetType.CPU if kind == (1, 1, CPU_MEMORY_BYTES) else TargetType.IPU
 
 
 def getTargetArchString(target: Target) -> str:
@@ -255,23 +268,42 @@ def getTypeSize(target: Target, type_: ElementTypeLike) -> int:
 
 
 def getTypeLimitsMaxAs(target: Target, type_: ElementTypeLike) -> int | float:
-    """Return the greatest finite value of a type."""
-    return _limits(type_)[1]
+    """Return the greatest finite value of a type; QUARTER, which metadata decide, is refused."""
+    return _limits(type_, "getTypeLimitsMaxAs")[1]
 
 
 def getTypeLimitsLowestAs(target: Target, type_: ElementTypeLike) -> int | float:
-    """Return the least finite value of a type."""
-    return _limits(type_)[0]
+    """Return the least finite value of a type; QUARTER, which metadata decide, is refused."""
+    return _limits(type_, "getTypeLimitsLowestAs")[0]
 
 
-def _limits(type_: ElementTypeLike) -> tuple[int | float, int | float]:
-    """Return the least and greatest value; of QUARTER, whose metadata decide, those of codes."""
+def _limits(type_: ElementTypeLike, call: str) -> tuple[int | float, int | float]:
+    """Return the least and greatest value."""
+    if element_type(type_) is QUARTER:
+        raise ElementTypeError(
+            f"{call}: the values of QUARTER depend on format and scale",
+            at=here(),
+            fix='QuarterMetadata("F143", scale).largest',
+        )
     dtype: np.dtype[Any] = element_type(type_).dtype
     if dtype.kind == "b":
         return 0, 1
     if dtype.kind == "f":
         return float(np.finfo(dtype).min), float(np.finfo(dtype).max)
     return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+
+
+def _whole(number: object, what: str) -> int:
+    """Return a whole number from 1, or refuse anything else."""
+    found = integer_or_none(number)
+    if found is None or found < 1:
+        raise InvalidMachineModel(
+            f"{what}: {clipped(number)} is no whole number from 1",
+            at=here(),
+            found=of_type(number),
+            fix='Target.createIPUTarget(2, "ipu2")',
+        )
+    return found
 
 
 _CONVOLUTIONS = ((QUARTER, HALF), (HALF, HALF), (HALF, FLOAT), (FLOAT, FLOAT))

@@ -272,8 +272,8 @@ class Target:
         return int(self.cost("weight_load_bytes_per_cycle"))
 
     def getMaxIPUSyncDelay(self) -> int:
-        """C++ spelling of `cost("sync_stagger_cycles")`."""
-        return int(self.cost("sync_stagger_cycles"))
+        """C++ spelling of `cost("sync_stagger_cycles")`, at least `getMinIPUSyncDelay`."""
+        return int(max(self.cost("sync_stagger_cycles"), self.cost("sync_cycles")))
 
     def getGlobalSyncCycles(self) -> int:
         """C++ spelling of `cost("global_sync_cycles")`."""

@@ -124,6 +124,17 @@ def _parts_alike(a: Any, b: Any) -> list[tuple[Any, Any]] | None:
     return [] if same else None
 
 
+def check_name(name: object, program: str) -> None:
+    """Refuse a name of a program that is no text; Poplar's last argument, it has no effect."""
+    if not isinstance(name, str):
+        raise ControlProgramError(
+            f"{program}: name {clipped(name, 60)} is no text",
+            at=here(),
+            found=of_type(name),
+            fix='pl.Block(program, "forward") has a name in messages, drawings and profiles',
+        )
+
+
 def set_once(program: Program, /, **attributes: object) -> None:
     """Fill in a frozen program while it is being made; adds the user's location."""
     object.__setattr__(program, "location", here())

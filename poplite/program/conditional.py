@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from operator import index as whole_number
 from types import MappingProxyType
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from poplite.errors import ControlProgramError, SizeOverflowError
 from poplite.graph.tensor.tensor import Tensor
-from poplite.program.base import Program, checked, child, deciding, parts, set_once
+from poplite.program.base import Program, check_name, checked, child, deciding, parts, set_once
 from poplite.program.sequence import Growing
 from poplite.source import here
 from poplite.text import amount, clipped, fitted, of_type
@@ -31,6 +31,7 @@ class If(Program):
         predicate: one element of BOOL, INT or UNSIGNED_INT, true when it is not 0.
         true_body: what runs when it is true.
         false_body: what runs when it is false; `Sequence()` for nothing.
+        name: as in Poplar; it has no effect.
 
     Raises:
         ControlProgramError: when a body is no program, or the predicate not one element.
@@ -46,7 +47,10 @@ class If(Program):
     true_body: Program
     false_body: Program
 
-    def __init__(self, predicate: Tensor, true_body: Program, false_body: Program) -> None:
+    def __init__(
+        self, predicate: Tensor, true_body: Program, false_body: Program, name: str = ""
+    ) -> None:
+        check_name(name, "If")
         scalar = deciding(predicate, "If", "predicate")
         bodies = parts([(true_body, "If, true body"), (false_body, "If, false body")])
         set_once(
@@ -84,7 +88,9 @@ class Switch(Growing):
     Args:
         control: one element of INT or UNSIGNED_INT.
         cases: programs by the value that chooses them, or pairs of both.
-        default: what runs for any other value; left out, nothing.
+        default: what runs for any other value; left out, nothing. As in Poplar it may follow the
+            control, where cases are added later.
+        name: as in Poplar; it has no effect.
 
     Attributes:
         unmatched: what any other value means: "default", "error", or "unreachable".
@@ -106,23 +112,40 @@ class Switch(Growing):
     unmatched: Literal["default", "error", "unreachable"]
     _cases: dict[int, Program]
 
-    def __init__(self, control: Tensor, cases: Cases = (), default: Program | None = None) -> None:
+    def __init__(
+        self,
+        control: Tensor,
+        cases: Cases | Program = (),
+        default: Program | str | None = None,
+        name: str = "",
+    ) -> None:
+        if isinstance(default, str):  # a name follows the cases
+            name = default
+            default = None
+        if (
+            isinstance(cases, Program) and default is None
+        ):  # as in Poplar, the default without cases
+            default = cases
+            cases = ()
+        check_name(name, "Switch")
         self._fill(control, cases, "default", Program() if default is None else default)
 
     @classmethod
-    def with_bounds_checking(cls, control: Tensor, cases: Cases = ()) -> Self:
+    def with_bounds_checking(cls, control: Tensor, cases: Cases = (), name: str = "") -> Self:
         """Make a Switch that stops the run with an error when no case matches.
 
         Args:
             control: one element of INT or UNSIGNED_INT.
             cases: programs by the value that chooses them, or pairs of both.
+            name: as in Poplar; it has no effect.
         """
+        check_name(name, "Switch")
         switch = cls.__new__(cls)
         switch._fill(control, cases, "error", Program())
         return switch
 
     @classmethod
-    def with_unreachable_default(cls, control: Tensor, cases: Cases = ()) -> Self:
+    def with_unreachable_default(cls, control: Tensor, cases: Cases = (), name: str = "") -> Self:
         """Make a Switch of which you know that a case always matches.
 
         On a machine anything may happen when none does; here the run stops with an error.
@@ -130,12 +153,14 @@ class Switch(Growing):
         Args:
             control: one element of INT or UNSIGNED_INT.
             cases: programs by the value that chooses them, or pairs of both.
+            name: as in Poplar; it has no effect.
         """
+        check_name(name, "Switch")
         switch = cls.__new__(cls)
         switch._fill(control, cases, "unreachable", Program())
         return switch
 
-    def _fill(self, control: Tensor, cases: Cases, unmatched: str, default: Program) -> None:
+    def _fill(self, control: Tensor, cases: Any, unmatched: str, default: Program) -> None:
         pairs = list(cases.items()) if isinstance(cases, Mapping) else _pairs(cases)
         scalar = deciding(control, "Switch", "control")
         part = child(default, "Switch, default")

@@ -20,7 +20,7 @@ from poplite.graph.host.streams import DataStream
 from poplite.graph.tensor.metadata import check_alike
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import shared, type_and_shape, why_not_writeable
-from poplite.program.base import Program, set_once
+from poplite.program.base import Program, check_name, set_once
 from poplite.program.function import FunctionBuffer
 from poplite.source import here
 from poplite.text import amount, clipped, fitted, of_type
@@ -68,29 +68,43 @@ class Copy(Program):
     destination: Tensor | DataStream | RemoteBuffer | Function
 
     @overload
-    def __new__(cls, source: Tensor, destination: Tensor, offset: bool = False) -> TensorCopy: ...
+    def __new__(
+        cls, source: Tensor, destination: Tensor, offset: bool | str = False, name: str = ""
+    ) -> TensorCopy: ...
     @overload
     def __new__(
-        cls, source: DataStream, destination: Tensor, offset: bool = False
+        cls, source: DataStream, destination: Tensor, offset: bool | str = False, name: str = ""
     ) -> StreamCopy: ...
     @overload
     def __new__(
-        cls, source: Tensor, destination: DataStream, offset: bool = False
+        cls, source: Tensor, destination: DataStream, offset: bool | str = False, name: str = ""
     ) -> StreamCopy: ...
     @overload
     def __new__(
-        cls, source: RemoteBuffer, destination: Tensor, offset: Tensor | None = None
+        cls,
+        source: RemoteBuffer,
+        destination: Tensor,
+        offset: Tensor | str | None = None,
+        name: str = "",
     ) -> RemoteCopy: ...
     @overload
     def __new__(
-        cls, source: Tensor, destination: RemoteBuffer, offset: Tensor | None = None
+        cls,
+        source: Tensor,
+        destination: RemoteBuffer,
+        offset: Tensor | str | None = None,
+        name: str = "",
     ) -> RemoteCopy: ...
     @overload
-    def __new__(cls, source: FunctionBuffer, destination: Function) -> CodeCopy: ...
+    def __new__(
+        cls, source: FunctionBuffer, destination: Function, offset: str = "", name: str = ""
+    ) -> CodeCopy: ...
     # Any: the overloads above are the signature.
-    def __new__(cls, source: Any = None, destination: Any = None, offset: Any = None) -> Any:
+    def __new__(
+        cls, source: Any = None, destination: Any = None, offset: Any = None, name: Any = ""
+    ) -> Any:
         """Return a copy of the form that its ends ask for."""
-        if type(offset) is bool:  # Poplar's dontOutline or optimiseMemory
+        if type(offset) in (bool, str):  # Poplar's dontOutline or optimiseMemory, or a name
             offset = None
         if offset is not None and not {type(source), type(destination)} & {RemoteBuffer}:
             raise ControlProgramError(
@@ -146,7 +160,10 @@ class TensorCopy(Copy):
     source: Tensor
     destination: Tensor
 
-    def __init__(self, source: Tensor, destination: Tensor, offset: bool = False) -> None:
+    def __init__(
+        self, source: Tensor, destination: Tensor, offset: bool | str = False, name: str = ""
+    ) -> None:
+        check_name(name, "Copy")
         for role, tensor in (("source", source), ("destination", destination)):
             if not isinstance(tensor, Tensor):
                 raise ElementTypeError(

@@ -8,7 +8,7 @@ from poplite.errors import ControlProgramError, ElementTypeError, GraphConnectio
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
-from poplite.program.base import Program, set_once
+from poplite.program.base import Program, check_name, set_once
 from poplite.source import here
 from poplite.text import amount, clipped, fitted, of_type
 from poplite.types import BOOL
@@ -23,6 +23,7 @@ class Execute(Program):
         result: one element of BOOL that is true afterwards when all vertices whose `compute`
             is declared `-> bool` returned true; the others do not count. Written once all
             vertices have run. Left out, what they return is forgotten.
+        name: as in Poplar; it has no effect.
 
     Raises:
         ControlProgramError: when it is no compute set, or the result not one element or of
@@ -40,7 +41,13 @@ class Execute(Program):
     compute_set: ComputeSet
     result: Tensor | None
 
-    def __init__(self, compute_set: ComputeSet, result: Tensor | None = None) -> None:
+    def __init__(
+        self, compute_set: ComputeSet, result: Tensor | str | None = None, name: str = ""
+    ) -> None:
+        if isinstance(result, str):  # a name follows the compute set
+            name = result
+            result = None
+        check_name(name, "Execute")
         if not isinstance(compute_set, ComputeSet):
             raise ControlProgramError(
                 f"Execute: {clipped(compute_set, 80)} is no compute set",

@@ -19,7 +19,7 @@ from poplite.machine.floating_point import (
     TRAPS,
     FloatingPointBehaviour,
 )
-from poplite.program.base import Program, set_once
+from poplite.program.base import Program, check_name, set_once
 from poplite.program.sequence import Sequence, check_appended
 from poplite.source import here
 from poplite.text import clipped, of_type
@@ -127,7 +127,7 @@ class SetStochasticRounding(SetMode):
 
 
 def set_floating_point_behaviour(
-    graph: Graph, sequence: Sequence, behaviour: FloatingPointBehaviour
+    graph: Graph, sequence: Sequence, behaviour: FloatingPointBehaviour, name: str = ""
 ) -> None:
     """Append to a sequence that arithmetic behaves so from there on.
 
@@ -135,6 +135,7 @@ def set_floating_point_behaviour(
         graph: the graph the sequence is for.
         sequence: what is appended to.
         behaviour: all of it.
+        name: as in Poplar; it has no effect.
 
     Raises:
         ControlProgramError: for a graph, sequence or behaviour that is none.
@@ -145,6 +146,7 @@ def set_floating_point_behaviour(
     SetFloatingPointBehaviour inv div0 oflo nanoo
     """
     check_appended("set_floating_point_behaviour(graph, sequence, ...)", graph, sequence)
+    check_name(name, "set_floating_point_behaviour")
     sequence.add(SetFloatingPointBehaviour(behaviour))
 
 
@@ -153,6 +155,7 @@ def get_and_modify_floating_point_behaviour(
     sequence: Sequence,
     clear: FloatingPointBehaviour,
     set: FloatingPointBehaviour,
+    name: str = "",
 ) -> None:
     """Append to a sequence that some of the behaviour changes from there on.
 
@@ -161,26 +164,30 @@ def get_and_modify_floating_point_behaviour(
         sequence: what is appended to.
         clear: what is turned off.
         set: what is turned on after that.
+        name: as in Poplar; it has no effect.
 
     Raises:
         ControlProgramError: for a graph, sequence or behaviour that is none.
     """
     check_appended("get_and_modify_floating_point_behaviour(graph, sequence, ...)", graph, sequence)
+    check_name(name, "get_and_modify_floating_point_behaviour")
     sequence.add(ModifyFloatingPointBehaviour(clear, set))
 
 
-def set_stochastic_rounding(graph: Graph, sequence: Sequence, on: bool) -> None:
+def set_stochastic_rounding(graph: Graph, sequence: Sequence, on: bool, name: str = "") -> None:
     """Append to a sequence that stochastic rounding is on or off from there on.
 
     Args:
         graph: the graph the sequence is for.
         sequence: what is appended to.
         on: whether it is on.
+        name: as in Poplar; it has no effect.
 
     Raises:
         ControlProgramError: for a graph or sequence that is none, or no truth value.
     """
     check_appended("set_stochastic_rounding(graph, sequence, ...)", graph, sequence)
+    check_name(name, "set_stochastic_rounding")
     sequence.add(SetStochasticRounding(on))
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 from poplite.errors import ControlProgramError
 from poplite.graph.host.remote import HostFunction
 from poplite.graph.storage.copies import refuse_copies
-from poplite.program.base import Program, checked, child, set_once
+from poplite.program.base import Program, check_name, checked, child, set_once
 from poplite.program.walk import children_first
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, fitted, of_type
@@ -114,6 +114,7 @@ class Call(Program):
         function: what runs.
         inputs: of a host function, a tensor for each of its inputs.
         outputs: of a host function, a tensor for each of its outputs.
+        name: as in Poplar; it has no effect.
 
     Raises:
         ControlProgramError: when it is no function, for tensors passed to a function of the graph,
@@ -130,13 +131,19 @@ class Call(Program):
     function: Function | HostFunction
 
     @overload
-    def __new__(cls, function: Function) -> FunctionCall: ...
+    def __new__(cls, function: Function, inputs: str = "", *, name: str = "") -> FunctionCall: ...
     @overload
     def __new__(
-        cls, function: HostFunction, inputs: Iterable[Tensor] = (), outputs: Iterable[Tensor] = ()
+        cls,
+        function: HostFunction,
+        inputs: Iterable[Tensor] = (),
+        outputs: Iterable[Tensor] = (),
+        name: str = "",
     ) -> HostCall: ...
     # Any: the overloads above are the signature.
-    def __new__(cls, function: Any = None, inputs: Any = (), outputs: Any = ()) -> Any:
+    def __new__(
+        cls, function: Any = None, inputs: Any = (), outputs: Any = (), name: Any = ""
+    ) -> Any:
         """Return a call of a function, or of one of the host."""
         from poplite.program.host import HostCall  # which derives from Call
 
@@ -153,7 +160,11 @@ class FunctionCall(Call):
 
     function: Function
 
-    def __init__(self, function: Function, *tensors: object) -> None:
+    def __init__(self, function: Function, *tensors: object, name: str = "") -> None:
+        if len(tensors) == 1 and isinstance(tensors[0], str):
+            name = tensors[0]
+            tensors = ()
+        check_name(name, "Call")
         if not isinstance(function, Function):
             raise ControlProgramError(
                 f"Call: {clipped(function, 80)} is no function",

@@ -25,7 +25,7 @@ from poplite.graph.host.streams import DataStream, DataStreamType
 from poplite.graph.host.transfer_checks import MAX_TRANSFER_BYTES, transfer_text
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape, why_not_writeable
-from poplite.program.base import NUMBERS, set_once
+from poplite.program.base import NUMBERS, check_name, set_once
 from poplite.program.copy import Copy
 from poplite.program.function import Call, Function, FunctionBuffer
 from poplite.source import SourceLocation, here
@@ -47,8 +47,10 @@ class StreamCopy(Copy):
         self,
         source: Tensor | DataStream,
         destination: Tensor | DataStream,
-        offset: bool = False,  # in Poplar optimiseMemory
+        offset: bool | str = False,  # in Poplar optimiseMemory
+        name: str = "",
     ) -> None:
+        check_name(name, "Copy")
         at = here()
         stream, tensor = _sides(source, destination, DataStream, "stream", at)
         to_device = stream is source
@@ -89,8 +91,13 @@ class RemoteCopy(Copy):
         self,
         source: Tensor | RemoteBuffer,
         destination: Tensor | RemoteBuffer,
-        offset: Tensor | None = None,
+        offset: Tensor | str | None = None,
+        name: str = "",
     ) -> None:
+        if isinstance(offset, str):  # a name follows the destination
+            name = offset
+            offset = None
+        check_name(name, "Copy")
         at = here()
         buffer, tensor = _sides(source, destination, RemoteBuffer, "remote buffer", at)
         what = f"Copy '{source.name}' -> '{destination.name}'"
@@ -123,7 +130,10 @@ class CodeCopy(Copy):
     source: FunctionBuffer
     destination: Function
 
-    def __init__(self, source: FunctionBuffer, destination: Function) -> None:
+    def __init__(
+        self, source: FunctionBuffer, destination: Function, offset: str = "", name: str = ""
+    ) -> None:
+        check_name(name or offset, "Copy")
         if not isinstance(source, FunctionBuffer) or destination is not source.function:
             raise ControlProgramError(
                 f"Copy({clipped(source, 60)}, {clipped(destination, 60)}): "
@@ -146,8 +156,13 @@ class HostCall(Call):
     outputs: tuple[Tensor, ...]
 
     def __init__(
-        self, function: HostFunction, inputs: Iterable[Tensor] = (), outputs: Iterable[Tensor] = ()
+        self,
+        function: HostFunction,
+        inputs: Iterable[Tensor] = (),
+        outputs: Iterable[Tensor] = (),
+        name: str = "",
     ) -> None:
+        check_name(name, "Call")
         at = here()
         what = f"Call '{function.handle}'"
         sides = {

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from poplite.errors import ControlProgramError
 from poplite.graph.tensor.tensor import Tensor
-from poplite.program.base import Program, child, deciding, parts, set_once
+from poplite.program.base import Program, check_name, child, deciding, parts, set_once
 from poplite.source import here
 from poplite.text import amount, clipped, fitted, of_type
 
@@ -29,6 +29,7 @@ class Repeat(Program):
     Args:
         count: how often; 0 is never.
         body: what runs.
+        name: as in Poplar; it has no effect.
 
     Raises:
         ControlProgramError: when `count` is no whole number from 0 to 2**32 - 1, or `body` no
@@ -41,7 +42,8 @@ class Repeat(Program):
     count: int
     body: Program
 
-    def __init__(self, count: int, body: Program) -> None:
+    def __init__(self, count: int, body: Program, name: str = "") -> None:
+        check_name(name, "Repeat")
         given: object = count
         try:
             times = whole_number(count)
@@ -82,6 +84,7 @@ class Loop(Program):
 
     Args:
         body: what runs.
+        name: as in Poplar; it has no effect.
 
     Raises:
         ControlProgramError: when `body` is no program.
@@ -92,7 +95,8 @@ class Loop(Program):
 
     body: Program
 
-    def __init__(self, body: Program) -> None:
+    def __init__(self, body: Program, name: str = "") -> None:
+        check_name(name, "Loop")
         part = child(body, "Loop, body")
         # Not empty even when the body is: it does not end.
         set_once(self, body=part, num_steps=part.num_steps, is_empty=False)
@@ -126,8 +130,11 @@ class RepeatWhile(Program):
 
     goes_on_if: ClassVar[bool]
 
-    def __init__(self, condition: Program, predicate: Tensor, body: Program) -> None:
+    def __init__(
+        self, condition: Program, predicate: Tensor, body: Program, name: str = ""
+    ) -> None:
         kind = type(self).__name__
+        check_name(name, kind)
         scalar = deciding(predicate, kind, "predicate")
         first, second = parts([(condition, f"{kind}, condition"), (body, f"{kind}, body")])
         set_once(
@@ -164,6 +171,7 @@ class RepeatWhileTrue(RepeatWhile):
         condition: what runs before the predicate is read, each time; at least once.
         predicate: one element of BOOL, INT or UNSIGNED_INT, true when it is not 0.
         body: what runs as long as it is true; maybe never.
+        name: as in Poplar; it has no effect.
 
     Raises:
         ControlProgramError: when `condition` or `body` is no program, or the predicate not one
@@ -187,6 +195,7 @@ class RepeatWhileFalse(RepeatWhile):
         condition: what runs before the predicate is read, each time; at least once.
         predicate: one element of BOOL, INT or UNSIGNED_INT, true when it is not 0.
         body: what runs as long as it is false; maybe never.
+        name: as in Poplar; it has no effect.
 
     Raises:
         ControlProgramError: when `condition` or `body` is no program, or the predicate not one

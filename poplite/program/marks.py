@@ -14,7 +14,7 @@ from poplite.errors import ElementTypeError, GraphConnectionError
 from poplite.expr.tree import stored_first
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
-from poplite.program.base import Program, set_once
+from poplite.program.base import Program, check_name, set_once
 from poplite.source import here
 from poplite.text import clipped, fitted, of_type
 
@@ -41,6 +41,7 @@ class Sync(Mark):
 
     Args:
         sync_type: which tiles.
+        name: as in Poplar; it has no effect.
 
     Raises:
         ElementTypeError: when it is no `SyncType`.
@@ -51,7 +52,8 @@ class Sync(Mark):
 
     sync_type: SyncType
 
-    def __init__(self, sync_type: SyncType) -> None:
+    def __init__(self, sync_type: SyncType, name: str = "") -> None:
+        check_name(name, "Sync")
         if not isinstance(sync_type, SyncType):
             raise ElementTypeError(
                 f"Sync: {clipped(sync_type)} is no SyncType",
@@ -77,6 +79,7 @@ class WriteUndef(Mark):
 
     Args:
         tensor: any view without constants.
+        name: as in Poplar; it has no effect.
 
     Raises:
         ElementTypeError: when it is no tensor.
@@ -89,7 +92,8 @@ class WriteUndef(Mark):
 
     tensor: Tensor
 
-    def __init__(self, tensor: Tensor) -> None:
+    def __init__(self, tensor: Tensor, name: str = "") -> None:
+        check_name(name, "WriteUndef")
         if not isinstance(tensor, Tensor):
             raise ElementTypeError(
                 f"WriteUndef: {clipped(tensor, 60)} is not a tensor",

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 from poplite.errors import ControlProgramError, ElementTypeError
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
-from poplite.program.base import Program, set_once
+from poplite.program.base import Program, check_name, set_once
 from poplite.source import here
 from poplite.text import clipped, fitted, of_type
 
@@ -116,7 +116,8 @@ class PrintTensor(Program):
         title: what stands before the values; left out, the tensor's name. As in Poplar it
             comes first when it is given.
         tensor: what is printed.
-        format: how values are written; the last argument, also without a title.
+        format: how values are written; it follows the tensor, also without a title.
+        name: as in Poplar; it has no effect.
 
     Raises:
         ElementTypeError: when there is no tensor, the title is no text, or the format no
@@ -136,8 +137,13 @@ class PrintTensor(Program):
         self,
         title: str | Tensor,
         tensor: Tensor | PrintTensorFormat | None = None,
-        format: PrintTensorFormat | None = None,
+        format: PrintTensorFormat | str | None = None,
+        name: str = "",
     ) -> None:
+        if isinstance(format, str):  # a name follows the tensor, or its format
+            name = format
+            format = None
+        check_name(name, "PrintTensor")
         if isinstance(tensor, PrintTensorFormat) and format is None:
             tensor, format = None, tensor
         text, shown = title, tensor

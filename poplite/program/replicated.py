@@ -18,7 +18,7 @@ from poplite.errors import ElementTypeError, GraphReplicationError
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
-from poplite.program.base import Program, set_once
+from poplite.program.base import Program, check_name, set_once
 from poplite.program.copy import check_copied
 from poplite.program.marks import Mark
 from poplite.source import here
@@ -37,6 +37,7 @@ class CrossReplicaCopy(Program):
         destination: what is written: equally many elements of the same type.
         replica_map: for each replica the one that its source goes to, in a dictionary, a list
             or an array; every replica receives once.
+        name: as in Poplar; it has no effect.
 
     Attributes:
         replica_map: for each replica the one that its source goes to.
@@ -62,7 +63,9 @@ class CrossReplicaCopy(Program):
         source: Tensor,
         destination: Tensor,
         replica_map: Mapping[int, int] | Sequence[int] | npt.NDArray[np.integer[Any]],
+        name: str = "",
     ) -> None:
+        check_name(name, "CrossReplicaCopy")
         for role, tensor in (("source", source), ("destination", destination)):
             if not isinstance(tensor, Tensor):
                 raise ElementTypeError(
@@ -139,6 +142,7 @@ class AssumeEqualAcrossReplicas(Mark):
 
     Args:
         tensor: any view.
+        name: as in Poplar; it has no effect.
 
     Raises:
         ElementTypeError: when it is no tensor.
@@ -150,7 +154,8 @@ class AssumeEqualAcrossReplicas(Mark):
 
     tensor: Tensor
 
-    def __init__(self, tensor: Tensor) -> None:
+    def __init__(self, tensor: Tensor, name: str = "") -> None:
+        check_name(name, "AssumeEqualAcrossReplicas")
         if not isinstance(tensor, Tensor):
             raise ElementTypeError(
                 f"AssumeEqualAcrossReplicas: {clipped(tensor, 60)} is not a tensor",

@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 from poplite.errors import ControlProgramError, GraphRecursionError
 from poplite.graph.graph import Graph
 from poplite.graph.storage.copies import refuse_copies
-from poplite.program.base import Program, checked, parts, set_once
+from poplite.program.base import Program, check_name, checked, parts, set_once
 from poplite.program.function import functions_between
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, fitted, of_type
@@ -69,7 +69,7 @@ class Sequence(Growing):
 
     Args:
         *programs: the programs, or one list of them.
-        name: for messages and drawings.
+        name: for messages and drawings; as in Poplar it may come last, after the programs.
 
     Raises:
         ControlProgramError: when one of them is no program.
@@ -81,7 +81,11 @@ class Sequence(Growing):
     name: str
     _programs: list[Program]
 
-    def __init__(self, *programs: Program | Iterable[Program], name: str = "") -> None:
+    def __init__(self, *programs: Program | Iterable[Program] | str, name: str = "") -> None:
+        if len(programs) > 1 and isinstance(programs[-1], str):  # as in Poplar, a name comes last
+            name = programs[-1]
+            programs = programs[:-1]
+        check_name(name, "Sequence")
         if len(programs) == 1 and not isinstance(programs[0], Program):
             listed = programs[0]
             programs = tuple(listed) if isinstance(listed, Iterable) else programs

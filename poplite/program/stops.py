@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from poplite.errors import ControlProgramError, ElementTypeError
 from poplite.graph.tensor.tensor import Tensor
-from poplite.program.base import Program, deciding, set_once
+from poplite.program.base import Program, check_name, deciding, set_once
 from poplite.source import here
 from poplite.text import clipped, fitted, of_type
 
@@ -36,6 +36,7 @@ class Abort(Stop):
 
     Args:
         message: what the error says.
+        name: as in Poplar; it has no effect.
 
     Raises:
         ControlProgramError: when the message is no text.
@@ -44,7 +45,8 @@ class Abort(Stop):
     <Abort 'not reached'>
     """
 
-    def __init__(self, message: str = "") -> None:
+    def __init__(self, message: str = "", name: str = "") -> None:
+        check_name(name, "Abort")
         set_once(self, message=_text(message, "Abort"), num_steps=1)
 
     def __str__(self) -> str:
@@ -61,6 +63,7 @@ class AbortOnCondition(Stop):
     Args:
         predicate: one element of BOOL, INT or UNSIGNED_INT, true when it is not 0.
         message: what the error says.
+        name: as in Poplar; it has no effect.
 
     Raises:
         ControlProgramError: when the predicate is not one element, or the message no text.
@@ -73,7 +76,8 @@ class AbortOnCondition(Stop):
 
     predicate: Tensor
 
-    def __init__(self, predicate: Tensor, message: str = "") -> None:
+    def __init__(self, predicate: Tensor, message: str = "", name: str = "") -> None:
+        check_name(name, "AbortOnCondition")
         scalar = deciding(predicate, "AbortOnCondition", "predicate")
         text = _text(message, "AbortOnCondition")
         set_once(self, predicate=scalar, message=text, num_steps=1)
@@ -97,6 +101,7 @@ class ErrorProgram(Stop):
     Args:
         message: what the error says.
         debug_tensor: whose values it shows.
+        name: as in Poplar; it has no effect.
 
     Raises:
         ControlProgramError: when the message is no text.
@@ -109,7 +114,8 @@ class ErrorProgram(Stop):
 
     debug_tensor: Tensor
 
-    def __init__(self, message: str, debug_tensor: Tensor) -> None:
+    def __init__(self, message: str, debug_tensor: Tensor, name: str = "") -> None:
+        check_name(name, "ErrorProgram")
         text = _text(message, "ErrorProgram")
         if not isinstance(debug_tensor, Tensor):
             raise ElementTypeError(

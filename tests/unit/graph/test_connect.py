@@ -132,8 +132,8 @@ class TestAddVertex:
             graph.add_vertex("step", Axpy)  # type: ignore[arg-type]
         with pytest.raises(GraphConnectionError, match="is no compute set of <Graph 4 tiles"):
             graph.add_vertex(Graph().add_compute_set(), Axpy)
-        with pytest.raises(ElementTypeError, match="'Axpy' is no vertex class"):
-            graph.add_vertex(cs, "Axpy")  # type: ignore[arg-type]
+        with pytest.raises(ElementTypeError, match="3 is no vertex class"):
+            graph.add_vertex(cs, 3)  # type: ignore[arg-type]
 
     def test_the_tile_must_exist(self, graph: Graph, cs: ComputeSet) -> None:
         with pytest.raises(InvalidTileMapping, match="^Axpy 0: tile 4, but the graph has 4 tiles"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -20,14 +21,34 @@ def test_options_of_streams_are_poplars(graph: pl.Graph) -> None:
         graph.addHostToDeviceFIFO("s", pl.INT, 4, {"bufferingDept": "2"})
     with pytest.raises(pl.InvalidOption, match="bufferingDepth is 'two', not a whole number"):
         graph.addHostToDeviceFIFO("s", pl.INT, 4, {"bufferingDepth": "two"})
+    with pytest.raises(pl.InvalidOption, match="bufferingDepth is '-1', not a whole number from 0"):
+        graph.addHostToDeviceFIFO("s", pl.INT, 4, {"bufferingDepth": "-1"}, buffering_depth=2)
+    with pytest.raises(pl.InvalidOption, match="options .* and "):
+        graph.addHostToDeviceFIFO("s", pl.INT, 4, {"bufferingDepth": "2"}, {"splitLimit": "1"})
+    with pytest.raises(pl.InvalidOption, match="options 3 are no dictionary"):
+        graph.addDeviceToHostFIFO("s", pl.INT, 4, 3)  # type: ignore[arg-type]
     with pytest.raises(pl.InvalidOption, match="'depth'"):
         graph.addDeviceToHostFIFO("s", pl.INT, 4, {"depth": "2"})
 
 
 def test_bits_of_halves_are_16_bits(graph: pl.Graph) -> None:
-    for wrong in ([1.5], [1 << 16], [-1]):
+    assert graph.addConstantHalf(pl.HALF, [0], []).shape == (0,)
+    with pytest.raises(pl.ElementTypeError, match="a constant of FLOAT"):
+        graph.addConstantHalf(pl.FLOAT, [1], [0])
+    ragged: list[Any] = [[1], [2, 3]]
+    for wrong in ([1.5], [1 << 16], [-1], ragged):
         with pytest.raises(pl.TensorCreationError, match="are not the bits of HALF"):
             graph.addConstantHalf(pl.HALF, [1], wrong)
+
+
+def test_variables_and_ways_to_map_a_buffer_are_checked(graph: pl.Graph) -> None:
+    x = graph.add_variable(pl.INT, (2,), "x", mapping=0)
+    for call in (graph.getVariable, graph.isConstant):
+        with pytest.raises(pl.ElementTypeError, match="is no variable"):
+            call(x)  # type: ignore[arg-type]
+    function = graph.add_function(pl.WriteUndef(x))
+    with pytest.raises(pl.ElementTypeError, match="3 is no FunctionBufferMappingType"):
+        graph.addFunctionBuffer(function, 3)  # type: ignore[arg-type]
 
 
 def test_connections_are_a_dictionary(graph: pl.Graph) -> None:
@@ -167,6 +188,21 @@ def test_a_tensor_outside_a_smaller_variable_is_refused(graph: pl.Graph) -> None
     other.add_variable(pl.INT, (3,), "w")
     with pytest.raises(pl.FileLoadError, match="the file holds no tensors"):
         other.deserialize_tensors(io.StringIO(file.getvalue()))
+
+
+def test_a_name_of_a_program_is_text(graph: pl.Graph) -> None:
+    x, y = (graph.add_variable(pl.INT, (4,), name, mapping=0) for name in "xy")
+    name: Any = 3
+    makers: list[Callable[[], object]] = [
+        lambda: pl.Copy(x, y, False, name),
+        lambda: pl.Repeat(2, pl.Program(), name),
+        lambda: pl.WriteUndef(x, name),
+        lambda: pl.Sequence(pl.Program(), name=name),
+        lambda: pl.PrintTensor("t", x, pl.PrintTensorFormat(), name),
+    ]
+    for make in makers:
+        with pytest.raises(pl.ControlProgramError, match="name 3 is no text"):
+            make()
 
 
 def test_programs_are_the_same_when_they_do_the_same(graph: pl.Graph) -> None:

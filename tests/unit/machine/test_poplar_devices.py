@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -18,7 +22,7 @@ def test_numbers_of_a_model_become_those_of_the_target() -> None:
     assert (target.tiles, target.ipus, target.workers) == (16, 2, 4)
     assert (target.tile_memory_bytes, target.clock_hz) == (1024, 1e9)
     assert target.architecture == "gc2"
-    assert (target.getMinIPUSyncDelay(), target.getMaxIPUSyncDelay()) == (7, 0)
+    assert (target.getMinIPUSyncDelay(), target.getMaxIPUSyncDelay()) == (7, 7)
 
 
 def test_a_model_refuses_other_numbers_and_another_version() -> None:
@@ -189,3 +193,127 @@ def test_the_matrix_unit_has_three_types() -> None:
             assert depth * loads == target.getWeightsPerConvUnit(type_)
     with pytest.raises(pl.ElementTypeError, match="the matrix unit has no INT"):
         older.getWeightsPerConvUnit(pl.INT)
+
+
+def test_devices_have_a_number_and_a_type_that_programs_look_for() -> None:
+    manager = pl.DeviceManager()
+    (three,) = manager.getDevices(pl.TargetType.IPU, 3)
+    assert manager.getDevice(three.getId()) is three
+    assert manager.getDevices(pl.TargetType.IPU, 3) == [three]
+    three.attach()
+    assert manager.getDevice(three.getId()).isAttached()
+    assert three.getTarget().getTargetType() is pl.TargetType.IPU
+    assert [d.getTarget().ipus for d in manager.getDevices(pl.TargetType.CPU)] == [1]
+    assert pl.TargetType.CPU not in [
+        d.getTarget().getTargetType() for d in manager.getDevices(pl.TargetType.IPU)
+    ]
+    assert manager.getNumDevices() == 9
+    assert pl.Target(tiles=1, workers=1).getTargetType() is pl.TargetType.IPU
+    with pytest.raises(pl.InvalidMachineModel, match="'ipu' is no TargetType"):
+        manager.getDevices("ipu", 2)  # type: ignore[arg-type]
+    with pytest.raises(pl.InvalidMachineModel, match="ipus=0"):
+        manager.getDevices(pl.TargetType.IPU, 0)
+    with pytest.raises(pl.InvalidMachineModel, match="3 is no target"):
+        pl.Device(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("tilesPerIPU", 0, "a whole number from 1"),
+        ("numIPUs", 1.5, "a whole number from 1"),
+        ("dataPathWidth", 63, "a multiple of 8"),
+        ("tileClockFrequency", "a", "a finite number from 1"),
+        ("minIPUSyncDelay", -1, "a finite number from 0"),
+        ("relativeSyncDelay", 3, "a RelativeSyncDelayType"),
+        ("compileIPUCode", "yes", "true or false"),
+    ],
+)
+def test_numbers_of_a_model_are_checked_when_they_are_set(
+    name: str, value: object, wanted: str
+) -> None:
+    model = pl.IPUModel()
+    before = getattr(model, name)
+    with pytest.raises(pl.InvalidMachineModel, match=f"{name} is .*, not {wanted}"):
+        setattr(model, name, value)
+    assert getattr(model, name) == before
+    with pytest.raises(pl.InvalidMachineModel, match="version 2 is no text"):
+        pl.IPUModel(2)  # type: ignore[arg-type]
+
+
+def test_devices_of_other_machines_are_refused_wherever_they_are_given() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    engine = pl.Engine(graph, pl.WriteUndef(graph.add_variable(pl.INT, (4,), "x", mapping=0)))
+    other, own = pl.Device(pl.Target(tiles=8)), pl.Device(pl.Target(tiles=4))
+    for call in (engine.prepare, engine.loadAndRun):
+        for device, match in (
+            (3, "3 is no device"),
+            (other, "compiled for"),
+            (own, "not attached"),
+        ):
+            with pytest.raises(pl.InvalidMachineModel, match=match):
+                call(device)  # type: ignore[arg-type]
+    own.attach()
+    engine.prepare(own)
+    engine.loadAndRun(own, 0)
+
+
+def test_options_of_an_engine_are_those_that_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    program = pl.WriteUndef(graph.add_variable(pl.INT, (4,), "x", mapping=0))
+    given = {"debug.instrument": "false", "debug.floatPointOpException": "true"}
+    executable = pl.compile_graph(graph, program, options=given)
+    assert pl.Engine(executable).getEngineOptions() == given
+    monkeypatch.setenv("POPLITE_ENGINE_OPTIONS", '{"exchange.enablePrefetch": false}')
+    engine = pl.Engine(graph, program)
+    assert engine.getEngineOptions() == {"exchange.enablePrefetch": "false"}
+
+
+def test_every_way_to_set_an_option_of_a_run_is_checked() -> None:
+    flags = pl.RuntimeOptions()
+    ways: list[Callable[[], object]] = [
+        lambda: flags.update({"nope": 1}),
+        lambda: flags.setdefault("nope", 1),
+        lambda: flags.__setitem__("nope", 1),
+        lambda: flags.__ior__({"nope": 1}),
+    ]
+    for way in ways:
+        with pytest.raises(pl.InvalidOption, match="no option 'nope' of a run"):
+            way()
+    flags.update({"target.hostSyncTimeout": "3"})
+    assert type(flags.copy()) is pl.RuntimeOptions
+    assert flags.copy() == flags == {"target.hostSyncTimeout": "3"}
+    assert type(pl.OptionFlags({"a": 1}).copy()) is pl.OptionFlags
+
+
+def test_arguments_without_effect_are_checked_all_the_same() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    x = graph.add_variable(pl.INT, (4,), "x", mapping=0)
+    engine = pl.Engine(graph, pl.WriteUndef(x))
+    wrong: Any = 3
+    options: list[Callable[[], object]] = [
+        lambda: pl.Target.createIPUTarget(1, "ipu2", wrong),
+        lambda: pl.DeviceManager().getDevices(pl.TargetType.IPU, 1, wrong),
+        lambda: pl.IPUModel().createDevice(wrong),
+        lambda: engine.printProfileSummary(io.StringIO(), wrong),
+        lambda: engine.printProfileSummary(io.StringIO(), {"showExecutionStep": "true"}),
+        lambda: engine.run(0, {"nope": 1}),  # type: ignore[arg-type]
+        lambda: pl.OptionFlags(wrong),
+        lambda: pl.OptionFlags().set(["a"], 1),  # type: ignore[arg-type]
+        lambda: pl.read_json("{}", {}),  # type: ignore[arg-type]
+    ]
+    for call in options:
+        with pytest.raises(pl.InvalidOption):
+            call()
+    others: list[Callable[[], object]] = [
+        lambda: engine.setPrintStream(wrong),
+        lambda: engine.reportTiming("a", "b"),
+        lambda: pl.Target().getTypeLimitsMaxAs(pl.QUARTER),
+    ]
+    for call in others:
+        with pytest.raises(pl.ElementTypeError):
+            call()
+    with pytest.raises(pl.InvalidMachineModel):
+        pl.Target().createVirtualTarget("a", 2)  # type: ignore[arg-type]
+    with pytest.raises(pl.InvalidMachineModel):
+        pl.Target.createIPUTarget(3, 1.5)  # type: ignore[arg-type]

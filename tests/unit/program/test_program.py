@@ -195,7 +195,7 @@ class TestSwitch:
         with pytest.raises(ControlProgramError, match="Switch, case 2: .* is no program"):
             switch.add(2, 3)  # type: ignore[arg-type]
         with pytest.raises(ControlProgramError, match="(?s)in place of cases.*default=program"):
-            Switch(mode, Program())  # type: ignore[arg-type]
+            Switch(mode, 3)  # type: ignore[arg-type]
         assert switch.cases.keys() == {1}
 
     @pytest.mark.parametrize(

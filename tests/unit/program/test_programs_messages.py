@@ -55,9 +55,9 @@ CASES: dict[str, tuple[Callable[[Bench], object], str, str, str]] = {
         "predicate = graph.add_variable(BOOL, (), mapping=0)",
     ),
     "Switch": (
-        lambda b: pl.Switch(b.x[0], b.nothing),  # type: ignore[arg-type]
-        "Switch: <Sequence 0 steps> in place of cases",
-        "it is of type Sequence",
+        lambda b: pl.Switch(b.x[0], 3),  # type: ignore[arg-type]
+        "Switch: 3 in place of cases",
+        "it is of type int",
         "Switch(control, {0: program})",
     ),
     "cases without values": (
