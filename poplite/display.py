@@ -63,14 +63,12 @@ def dump_program(graph: Displayed, program: Displayed, stream: TextIO) -> None:
         program: what to write.
         stream: a text file, open for writing.
 
-    >>> import sys
+    >>> import io
     >>> import poplite as pl
-    >>> pl.dump_program(pl.Graph(), pl.Repeat(3, pl.Program()), sys.stdout)
-    program: 0 steps
-    <BLANKLINE>
-      step  program                                                   where
-            Repeat 3 times...
-              Program  empty...
+    >>> text = io.StringIO()
+    >>> pl.dump_program(pl.Graph(), pl.Repeat(3, pl.Program()), text)
+    >>> text.getvalue().splitlines()[3].split()[:3]
+    ['Repeat', '3', 'times']
     """
     check_stream(stream, "dump_program")
     stream.write(import_module(_PROGRAM).program_text(program))

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from poplite.ipu.device.device import Device as Device
     from poplite.ipu.export_files import export as export
     from poplite.ipu.findings import Finding as Finding
-    from poplite.ipu.lint import lint as lint
+    from poplite.ipu.linting import lint as lint
 
 _HOME = {
     "Device": "device.device",
     "Finding": "findings",
     "codelet_text": "codelet",
     "export": "export_files",
-    "lint": "lint",
+    "lint": "linting",
 }
 
 

@@ -113,4 +113,4 @@ def test_every_picture_of_the_command_is_here(capsys: pytest.CaptureFixture[str]
         main(["--help"])
     listed = capsys.readouterr().out.partition("COMMAND\n")[2].partition("\n\n")[0]
     known = {line.split()[0] for line in listed.splitlines() if line[4:5].strip()}
-    assert known - {"doctor"} == {command.split()[0] for command, _ in COMMANDS.values()}
+    assert known - {"doctor", "lint"} == {command.split()[0] for command, _ in COMMANDS.values()}

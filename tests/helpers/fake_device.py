@@ -63,4 +63,5 @@ def main() -> None:
                 say("ok 81250 0.5")
 
 
-main()
+if __name__ == "__main__":
+    main()

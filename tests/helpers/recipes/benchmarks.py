@@ -255,6 +255,7 @@ RECIPES: dict[Key, Recipe] = {
     ("benchmarks/engine_accounting.py", "Collatz"): collatz,
     ("benchmarks/engine_steps.py", "Pass"): copy_of_x,
     ("benchmarks/engine_axpy.py", "Axpy"): axpy("a"),
+    ("benchmarks/ipu.py", "Axpy"): axpy("factor"),
     ("benchmarks/engine_bounds.py", "AxpyOfSome"): axpy_of_some,
     ("benchmarks/engine_bounds.py", "Gather"): gather,
     ("benchmarks/executable.py", "Add"): sum_of_two,

@@ -27,7 +27,7 @@ def _run(arguments: argparse.Namespace) -> int:
     out = Destination.of(arguments)
     graph, _ = load_target(arguments.target, arguments.given)
     from poplite.ipu.findings import findings_json, findings_text
-    from poplite.ipu.lint import lint
+    from poplite.ipu.linting import lint
 
     found = lint(graph)
     if out.format == "json":
