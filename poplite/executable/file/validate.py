@@ -96,7 +96,7 @@ def _check_costs(executable: Executable) -> None:
             raise Malformed("there are costs, but no memory")
         return
     tiles, arena = executable.target.tiles, executable.layout.size_bytes
-    check_memory(executable.memory, executable.target)
+    check_memory(executable.memory, executable.target, executable.programs)
     check_step_costs(costs, executable.steps, tiles=tiles, arena=arena)
     check_action_costs(action_costs, executable.actions, tiles)
     for name, code in executable.programs.items():

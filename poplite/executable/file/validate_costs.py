@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from poplite.executable.transfers import HostAction
 from poplite.graph.compute_sets.perf_estimates import MOST
 from poplite.graph.compute_sets.shape_fields import WORDS, fields_of
 from poplite.machine.target import Target
+from poplite.text import clipped
 from poplite.vertex.vertex import Vertex
 
 MOST_WORKERS = 1 << 28
@@ -42,13 +43,19 @@ SPREADS = tuple(field.name for field in dataclasses.fields(Phase) if field.type 
 """Fields of a phase that hold a number for each tile."""
 
 
-def check_memory(plan: MemoryPlan, target: Target) -> None:
-    """Check a plan of memory, and that the target has no more workers than can be shared out."""
+def check_memory(plan: MemoryPlan, target: Target, programs: Collection[str]) -> None:
+    """Check a plan of memory, and that the target has no more workers than can be shared out.
+
+    `programs` are the names of those that there are.
+    """
     tiles = target.tiles
     if tiles * target.workers > MOST_WORKERS:
         raise Malformed(f"target: {tiles:,} tiles of {target.workers:,} workers")
     with at(".memory"):
         _check_plan(plan, tiles)
+        for number, step in enumerate(plan.steps):
+            if step.program not in programs:
+                raise Malformed(f".steps[{number}]: of a program {clipped(step.program)}")
 
 
 def check_step_costs(

@@ -128,6 +128,10 @@ DAMAGE: list[tuple[Damage, str]] = [
     (lambda e: e["memory"]["held"][0].update(align=0), r"held\[0\]: an address at a multiple of 0"),
     (lambda e: e["memory"]["held"][0].update(steps=[0, 9, 1]), "9 of 4 steps"),
     (lambda e: e["memory"]["steps"][1].update(tile=8), r"steps\[1\]: 0 B on tile 8"),
+    (
+        lambda e: e["memory"]["steps"][1].update(program="other"),
+        r"steps\[1\]: of a program 'other'",
+    ),
 ]
 
 
