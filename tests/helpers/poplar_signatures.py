@@ -342,6 +342,7 @@ OTHERS = {
 toString() | FLOAT.toString(), UNSIGNED_INT.toString() | "float", "unsigned int"
 hash() | FLOAT.hash() != HALF.hash()
 isFloatingPoint() | HALF.isFloatingPoint(), INT.isFloatingPoint() | HALF.is_floating_point, INT.is_floating_point
+operator<(other) | FLOAT < HALF, sorted([INT, FLOAT]) | True, [FLOAT, INT]
 requiresMetadata() | QUARTER.requiresMetadata() | QUARTER.requires_metadata
 """,
     "QuarterMetadata": """
@@ -434,6 +435,25 @@ getDevice(id, options) | DeviceManager().getDevice(1, {}).getTarget() | Target(i
 getChildDeviceIds(parent, numChildIPUs) | DeviceManager().getChildDeviceIds(2, 1) | [0]
 """,
     "IPUModel": """
+IPUVersion | IPUModel("ipu1").IPUVersion | "ipu1"
+numIPUs | IPUModel().numIPUs | Target().ipus
+tilesPerIPU | IPUModel().tilesPerIPU | Target().tiles
+numWorkerContexts | IPUModel().numWorkerContexts | Target().workers
+memoryBytesPerTile | IPUModel().memoryBytesPerTile | Target().tile_memory_bytes
+tileClockFrequency | IPUModel().tileClockFrequency | Target().clock_hz
+exchangeBytesPerCycle | IPUModel().exchangeBytesPerCycle | Target().exchange_bytes_per_cycle
+dataPathWidth | IPUModel().dataPathWidth | Target().data_path_bits
+memcpyBytesPerCycle | IPUModel().memcpyBytesPerCycle | Target().cost("memcpy_bytes_per_cycle")
+minIPUSyncDelay | IPUModel().minIPUSyncDelay | Target().cost("sync_cycles")
+relativeSyncDelay | IPUModel().relativeSyncDelay is RelativeSyncDelayType.AUTO | True
+globalSyncCycles | IPUModel().globalSyncCycles | Target().cost("global_sync_cycles")
+numStrideBits | IPUModel().numStrideBits | Target().cost("stride_bits")
+rptCountMax | IPUModel().rptCountMax | Target().cost("repeat_limit")
+atomicStoreGranularity | IPUModel().atomicStoreGranularity | Target().cost("atomic_store_bytes")
+instructionBytes | IPUModel().instructionBytes | Target().cost("instruction_bytes")
+convUnitCoeffLoadBytesPerCycle | IPUModel().convUnitCoeffLoadBytesPerCycle | Target().cost("weight_load_bytes_per_cycle")
+tilesPerSuperTile | IPUModel().tilesPerSuperTile | Target().cost("pair_tiles")
+compileIPUCode | IPUModel().compileIPUCode | False
 IPUModel(version) | IPUModel("ipu21").createDevice().getTarget() | Target(architecture="bow")
 createDevice(options, accurateHalf, deviceManagerId) | IPUModel().createDevice({}, True, 3).getTarget() | Target()
 """,
@@ -457,6 +477,38 @@ dumpProgram(graph, program, stream) | pl.dumpProgram(graph, Copy(x, y), out) | p
 versionString() | pl.versionString() | pl.__version__
 readJSON(text, flags) | (pl.readJSON('{"b": "2"}', flags), dict(flags))[1] | {"a": "1", "b": "2"}
 readJSONFromEnv(variable, flags) | (pl.readJSONFromEnv("NOT_SET_AT_ALL", flags), dict(flags))[1] | {"a": "1"}
+poplar_error | pl.poplar_error | pl.PopliteError
+index_error | pl.index_error | pl.TensorIndexError
+tensor_creation_error | pl.tensor_creation_error | pl.TensorCreationError
+type_error | pl.type_error | pl.ElementTypeError
+tensor_metadata_error | pl.tensor_metadata_error | pl.TensorMetadataError
+overflow_error | pl.overflow_error | pl.SizeOverflowError
+invalid_tile_mapping | pl.invalid_tile_mapping | pl.InvalidTileMapping
+invalid_machine_model | pl.invalid_machine_model | pl.InvalidMachineModel
+graph_program_compilation_error | pl.graph_program_compilation_error | pl.VertexCompileError
+unknown_vertex_type | pl.unknown_vertex_type | pl.UnknownVertexType
+unknown_field | pl.unknown_field | pl.UnknownField
+graph_connection_error | pl.graph_connection_error | pl.GraphConnectionError
+no_size_specified | pl.no_size_specified | pl.NoSizeSpecified
+memory_elem_constraints_error | pl.memory_elem_constraints_error | pl.MemoryElemConstraintsError
+graph_memory_allocation_error | pl.graph_memory_allocation_error | pl.GraphMemoryAllocationError
+graph_cycle_error | pl.graph_cycle_error | pl.GraphCycleError
+control_program_error | pl.control_program_error | pl.ControlProgramError
+profiling_disabled | pl.profiling_disabled | pl.ProfilingDisabled
+graph_recursion_error | pl.graph_recursion_error | pl.GraphRecursionError
+stream_connection_error | pl.stream_connection_error | pl.StreamConnectionError
+stream_memory_allocation_error | pl.stream_memory_allocation_error | pl.StreamMemoryAllocationError
+graph_replication_error | pl.graph_replication_error | pl.GraphReplicationError
+application_runtime_error | pl.application_runtime_error | pl.ApplicationRuntimeError
+system_runtime_error | pl.system_runtime_error | pl.DeviceRuntimeError
+symbol_error | pl.symbol_error | pl.UnknownName
+invalid_option | pl.invalid_option | pl.InvalidOption
+parse_error | pl.parse_error | pl.ParseError
+file_load_error | pl.file_load_error | pl.FileLoadError
+SIGNED | pl.SIGNED | pl.INT
+SIGNED_INT | pl.SIGNED_INT | pl.INT
+SIGNED_SHORT | pl.SIGNED_SHORT | pl.SHORT
+UNSIGNED | pl.UNSIGNED | pl.UNSIGNED_INT
 copyFloatToDeviceHalf(target, source, destination, n) | (pl.copyFloatToDeviceHalf(target, floats, halves, 2), halves.tolist())[1] | floats.astype(np.float16).tolist()
 copyDeviceHalfToFloat(target, source, destination, n) | (pl.copyDeviceHalfToFloat(target, halves, floats, 2), floats.tolist())[1] | [0.0, 0.0]
 copyDoubleToDeviceHalf(target, source, destination, n) | (pl.copyDoubleToDeviceHalf(target, doubles, halves, 2), halves.tolist())[1] | doubles.astype(np.float16).tolist()
