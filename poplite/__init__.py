@@ -271,6 +271,10 @@ def version_string() -> str:
 
 
 _SPELLINGS = {
+    "SIGNED": "INT",
+    "SIGNED_INT": "INT",
+    "SIGNED_SHORT": "SHORT",
+    "UNSIGNED": "UNSIGNED_INT",
     "PrintTensorFmt": "PrintTensorFormat",
     "VertexIntrospector": "VertexInstance",
     "VariableRef": "Variable",
@@ -362,6 +366,8 @@ def __getattr__(name: str) -> object:
         return import_module(f"poplite.{name}")
     if name in _SPELLINGS:
         return getattr(import_module(__name__), _SPELLINGS[name])
+    if error := errors.error_of_poplar(name):
+        return error
     if name not in _HOME:
         absent = import_module("poplite.compat.absent_names").NAMES
         if name in absent:

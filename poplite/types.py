@@ -55,7 +55,12 @@ class FieldKind(Generic[P_co]):
 
 
 class _ElementTypeMeta(type):
-    """Prints an element type as its name."""
+    """Prints an element type as its name, and sorts by it, as the keys of a map in C++."""
+
+    def __lt__(cls, other: object) -> bool:
+        return (
+            cls.__name__ < other.__name__ if isinstance(other, _ElementTypeMeta) else NotImplemented
+        )
 
     def __repr__(cls) -> str:
         return cls.__name__

@@ -43,6 +43,11 @@ class Interval(NamedTuple):
     begin: int
     end: int
 
+    @property
+    def size(self) -> int:
+        """How many numbers lie in it."""
+        return self.end - self.begin
+
 
 class Intervals(Sequence[Interval]):
     """Intervals kept as two arrays; reads, prints and compares as a list of `Interval`.

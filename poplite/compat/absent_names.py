@@ -61,6 +61,86 @@ NAMES: Mapping[str, tuple[str, str]] = MappingProxyType(
             "pl.UNSIGNED_LONGLONG",
         ),
         "DOUBLE": ("Poplar names it, and tiles cannot hold it", "pl.FLOAT"),
+        "equivalent_device_type": (
+            "element types and NumPy's are taken wherever a type is",
+            "pl.FLOAT, or np.float32",
+        ),
+        "TypeTraits": ("an element type has what they tell as attributes", "pl.FLOAT.size_bytes"),
+        "ArrayRef": ("lists and arrays are passed as they are", "[x, y]"),
+        "StringRef": ("names are strings", '"x"'),
+        "replication_factor": ("it is a number", "pl.Graph(target, replication_factor=2)"),
+        "Module": (
+            "an executable is whole: modules that are linked later are not compiled alone",
+            "pl.compile_graph(graph, program)",
+        ),
+        "compilePreallocations": (
+            "addresses are chosen when a program is compiled",
+            "pl.compile_graph(graph, program)",
+        ),
+        "HostCallback": (
+            "any function can be connected",
+            "engine.connect_host_function(handle, function)",
+        ),
+        "HostCallbackHandle": (
+            "a function is connected by its handle",
+            "engine.connect_host_function(handle, function)",
+        ),
+        "errorCodeToString": ("an error code is an enumeration", "pl.ErrorCode.TRAP.name"),
+        "errorCodeFromString": ("an error code is an enumeration", "pl.ErrorCode[name]"),
+        "ErrorLocation": (
+            "an error names the step and the line of the program",
+            "error.where, error.at",
+        ),
+        "getAsProfileValue": (
+            "a profile is made of Python's own values",
+            "engine.report().to_json()",
+        ),
+        "isDeviceToHost": (
+            "a stream has a type",
+            "stream.type is pl.DataStreamType.DEVICE_TO_HOST_FIFO",
+        ),
+        "isRemoteBuffer": (
+            "a remote buffer is a class of its own",
+            "isinstance(x, pl.RemoteBuffer)",
+        ),
+        "getCodeletFileType": (
+            "vertex classes are Python; C++, assembly and .gp files are not read",
+            "class MyVertex(pl.Vertex)",
+        ),
+        "link_error": ("nothing is linked", "pl.VertexCompileError"),
+        "graph_object_creation_error": ("vertex classes are Python", "pl.VertexCompileError"),
+        "graph_object_load_error": (
+            "vertex classes are Python; object files are not read",
+            "pl.FileLoadError",
+        ),
+        "no_environment": ("nothing has to be installed beside the package", "pl.PopliteError"),
+        "missing_perf_estimate": (
+            "a vertex without an estimate is priced by its code",
+            "pl.PopliteError",
+        ),
+        "missing_profile_data": ("a report is always whole", "pl.ProfilingDisabled"),
+        "missing_graph_profile": ("a report is always whole", "pl.ProfilingDisabled"),
+        "tensor_io_state_error": (
+            "any view can be read and written by the host",
+            "pl.GraphConnectionError",
+        ),
+        "runtime_error": (
+            "a program and a device fail with classes of their own",
+            "except (pl.ApplicationRuntimeError, pl.DeviceRuntimeError)",
+        ),
+        "recoverable_runtime_error": (
+            "the machine that is simulated does not fail",
+            "pl.DeviceRuntimeError",
+        ),
+        "unrecoverable_runtime_error": (
+            "the machine that is simulated does not fail",
+            "pl.DeviceRuntimeError",
+        ),
+        "unknown_runtime_error": (
+            "the machine that is simulated does not fail",
+            "pl.DeviceRuntimeError",
+        ),
+        "RecoveryAction": ("the machine that is simulated does not fail", "pl.DeviceRuntimeError"),
         "packageHash": ("the version tells which poplite it is", "pl.version_string()"),
     }
 )

@@ -225,6 +225,10 @@ _COSTS = {
 """Constants of the model that are costs of a target."""
 
 
+_OF_VERSION = "the version decides it"
+_MATRIX_UNIT = "Target(costs={'amp_outputs': 16})"
+
+
 @dataclass(init=False)
 class IPUModel:
     """The numbers of a machine, to be changed one by one, before a device is made from them.
@@ -262,6 +266,22 @@ class IPUModel:
     compileIPUCode: bool = False
     """Whether code of the machine is compiled too: code sizes are always estimated here."""
     _version: str = field(repr=False, default="")
+    supportsSuperTileSendReceive = Absent(_OF_VERSION, "Target(costs={'pair_tiles': 2})")
+    globalExchangeConstraints = Absent("links are modelled by their lanes", "Target(ipus=2)")
+    interleavedMemoryElementIndex = Absent(
+        _OF_VERSION, "Target(costs={'interleaved_begin_bytes': 212_992})"
+    )
+    memoryElementOffsets = Absent(_OF_VERSION, "Target(costs={'memory_element_bytes': 16_384})")
+    fp8InFp16OutConvUnitsPerTile = Absent(_OF_VERSION, _MATRIX_UNIT)
+    fp16InFp16OutConvUnitsPerTile = Absent(_OF_VERSION, _MATRIX_UNIT)
+    fp16InFp32OutConvUnitsPerTile = Absent(_OF_VERSION, _MATRIX_UNIT)
+    fp32InFp32OutConvUnitsPerTile = Absent(_OF_VERSION, _MATRIX_UNIT)
+    fp8ConvUnitMaxPipelineDepth = Absent(_OF_VERSION, _MATRIX_UNIT)
+    fp8ConvUnitInputLoadElemsPerCycle = Absent(_OF_VERSION, _MATRIX_UNIT)
+    fp16ConvUnitMaxPipelineDepth = Absent(_OF_VERSION, _MATRIX_UNIT)
+    fp16ConvUnitInputLoadElemsPerCycle = Absent(_OF_VERSION, _MATRIX_UNIT)
+    fp32ConvUnitMaxPipelineDepth = Absent(_OF_VERSION, _MATRIX_UNIT)
+    fp32ConvUnitInputLoadElemsPerCycle = Absent(_OF_VERSION, _MATRIX_UNIT)
 
     def __init__(self, version: str = "ipu2") -> None:
         if not isinstance(version, str):
@@ -283,6 +303,8 @@ class IPUModel:
             setattr(self, name, machine.cost(cost))
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(vars(IPUModel).get(name), Absent):
+            getattr(self, name)  # raises AbsentMember
         known = {each.name for each in fields(self)}
         if name not in known:
             raise InvalidMachineModel(

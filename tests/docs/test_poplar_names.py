@@ -28,7 +28,8 @@ CLASSES: dict[str, type] = {
         pl.AssumeEqualAcrossReplicas,
         pl.Report, pl.TensorRearranger, pl.DataStream, pl.RemoteBuffer,
         pl.HostFunction, pl.FunctionBuffer, pl.StreamCallback, pl.FieldData, pl.Device,
-        pl.DeviceManager, pl.OptionFlags, pl.RuntimeOptions, pl.Executable, pl.VariableInterval,
+        pl.DeviceManager, pl.IPUModel, pl.OptionFlags, pl.RuntimeOptions, pl.Executable,
+        pl.VariableInterval,
     )
 }  # fmt: skip
 

@@ -20,7 +20,7 @@ from poplite.errors import Absent  # noqa: E402
 
 PAGE = ROOT / "docs/poplar-names.md"
 
-OWNERS = (pl.Tensor, pl.Graph, pl.Engine, pl.Target, pl.Device)
+OWNERS = (pl.Tensor, pl.Graph, pl.Engine, pl.Target, pl.Device, pl.IPUModel)
 """Classes that Poplar has more members of."""
 
 

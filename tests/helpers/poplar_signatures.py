@@ -23,12 +23,14 @@ class Row(NamedTuple):
         poplar: the member and its arguments, as Poplar names them.
         camel: a call of the C++ spelling.
         ours: a call of ours that does the same; empty where the C++ spelling is the only one.
+        expected: what the call returns, written `= value`; where it is empty, `ours` says it.
     """
 
     owner: str
     poplar: str
     camel: str
     ours: str = ""
+    expected: str = ""
 
     @property
     def member(self) -> str:
@@ -40,7 +42,8 @@ def _rows(owner: str, text: str) -> list[Row]:
     rows = []
     for line in text.strip().splitlines():
         parts = [part.strip() for part in line.split(" | ")]
-        rows.append(Row(owner, *parts))
+        expected = parts.pop()[2:] if parts[-1].startswith("= ") else ""
+        rows.append(Row(owner, *parts, expected=expected))
     return rows
 
 
@@ -84,7 +87,7 @@ intersectsWith(other) | x.intersectsWith(x[0]) | x.intersects_with(x[0])
 getConstantValue(pointer) | c[0].getConstantValue() | c[0].constant_value()
 getMetadata() | q.getMetadata() | q.metadata
 hasMetadata() | q.hasMetadata() | q.has_metadata()
-valid() | x.valid()
+valid() | x.valid() | = True
 shapeToString() | x.shapeToString() | x.shape_to_string()
 getVarStr() | x.getVarStr() | x.var_str()
 getDebugStr() | x.getDebugStr() | x.debug_str()
@@ -102,7 +105,7 @@ getTarget() | graph.getTarget() | graph.target
 getReplicationFactor() | graph.getReplicationFactor() | graph.replication_factor
 getNumVertices() | graph.getNumVertices() | graph.num_vertices
 getTopLevelGraph() | graph.getTopLevelGraph() | graph.top_level_graph
-hasCodelet(name) | graph.hasCodelet("Double"), graph.hasCodelet(Double), graph.hasCodelet("Nothing")
+hasCodelet(name) | graph.hasCodelet("Double"), graph.hasCodelet(Double), graph.hasCodelet("Nothing") | = (True, True, False)
 addVariable(type, shape, name) | graph.addVariable(INT, [4], "v") | graph.add_variable(INT, (4,), "v")
 addVariable(type, shape, method, name) | graph.addVariable(INT, [4], VariableMappingMethod.LINEAR, "v") | graph.add_variable(INT, (4,), "v", mapping="linear")
 addVariable(type, shape, NONE, name) | graph.addVariable(INT, [4], VariableMappingMethod.NONE, "v") | graph.add_variable(INT, (4,), "v")
@@ -177,7 +180,7 @@ outputComputeGraph(stream, programs) | graph.outputComputeGraph(out, [there]) | 
 PROGRAMS = """
 Program() | Program() | Program()
 isEmpty() | Program().isEmpty() | Program().is_empty
-operator==(other) | Repeat(2, Copy(x, y)).same_as(Repeat(2, Copy(x, y)))
+operator==(other) | Repeat(2, Copy(x, y)).same_as(Repeat(2, Copy(x, y))) | = True
 Sequence(programs) | Sequence([Copy(x, y), Copy(y, x)]) | Sequence(Copy(x, y), Copy(y, x))
 Sequence(programs, name) | Sequence([Copy(x, y), Copy(y, x)], "n") | Sequence(Copy(x, y), Copy(y, x), name="n")
 Execute(cs, name) | Execute(cs, "n") | Execute(cs, name="n")
@@ -247,7 +250,7 @@ ENGINE = """
 Engine(graph, program, options) | Engine(graph, Copy(x, y), {"debug.instrument": "false"}).getEngineOptions() | Engine(graph, Copy(x, y), options={"debug.instrument": "false"}).getEngineOptions()
 Engine(graph, programs, options) | Engine(graph, [Copy(x, y), Copy(y, x)], no_cycles) | Engine(graph, [Copy(x, y), Copy(y, x)], options=no_cycles)
 Engine(executable, options) | Engine(engine.executable, no_cycles) | Engine(engine.executable, options=no_cycles)
-prepare(device, runtimeOptions) | engine.prepare(device, RuntimeOptions())
+prepare(device, runtimeOptions) | engine.prepare(device, RuntimeOptions()) | = None
 deploy() | engine.deploy() | engine.load()
 load(device) | engine.load(device) | engine.load()
 run(program, debugName, runtimeOptions) | engine.run(0, "first", {"target.hostSyncTimeout": "3"}) | engine.run(0)
@@ -265,22 +268,22 @@ copyToRemoteBuffer(array, handle, row, replica) | engine.copyToRemoteBuffer(data
 copyFromRemoteBuffer(handle, array, row, replica) | engine.copyFromRemoteBuffer("table", np.zeros(6, np.int32), 1, 0) | engine.copy_from_remote_buffer("table", row=1, replica=0)
 copyFromRemoteBuffer(handle, row) | engine.copyFromRemoteBuffer("table", 1) | engine.copy_from_remote_buffer("table", 1)
 listStreams() | engine.listStreams() | engine.list_streams()
-getEngineOptions() | engine.getEngineOptions()
-getTimeStamp() | type(engine.getTimeStamp())
-reportTiming(start, end) | engine.reportTiming(1.0, 1.5)
+getEngineOptions() | engine.getEngineOptions() | = {"debug.instrument": "false"}
+getTimeStamp() | type(engine.getTimeStamp()) | = float
+reportTiming(start, end) | engine.reportTiming(1.0, 1.5) | = "0.500000 s"
 printProfileSummary(stream, options) | engine.printProfileSummary(out, {"showExecutionSteps": "true"}) | print(engine.report(), file=out)
 getReport() | str(engine.getReport()) | str(engine.report())
-enableExecutionProfiling() | engine.enableExecutionProfiling()
-setPrintStream(stream) | (engine.setPrintStream(out), engine.print_stream)[1] | out
-setPrintTensorStream(stream) | (engine.setPrintTensorStream(out), engine.print_stream)[1] | out
+enableExecutionProfiling() | engine.enableExecutionProfiling() | = None
+setPrintStream(stream) | (engine.setPrintStream(out), engine.print_stream)[1] | = out
+setPrintTensorStream(stream) | (engine.setPrintTensorStream(out), engine.print_stream)[1] | = out
 """
 
 TARGET = """
-getTargetType() | target.getTargetType()
-getTargetArchString() | target.getTargetArchString()
+getTargetType() | target.getTargetType() | = TargetType.IPU
+getTargetArchString() | target.getTargetArchString() | = "ipu2"
 getTargetSystemString() | target.getTargetSystemString() | target.architecture
-hash() | target.hash() == Target(tiles=8, ipus=2).hash()
-operator==(other) | target == Target(tiles=8, ipus=2)
+hash() | target.hash() == Target(tiles=8, ipus=2).hash() | = True
+operator==(other) | target == Target(tiles=8, ipus=2) | = True
 getNumIPUs() | target.getNumIPUs() | target.ipus
 getTilesPerIPU() | target.getTilesPerIPU() | target.tiles_per_ipu
 getNumTiles() | target.getNumTiles() | target.tiles
@@ -288,12 +291,12 @@ getNumWorkerContexts() | target.getNumWorkerContexts() | target.workers
 getBytesPerTile() | target.getBytesPerTile() | target.tile_memory_bytes
 getMemoryBytes() | target.getMemoryBytes() | target.memory_bytes
 getInstanceSize() | target.getInstanceSize() | target.ipus
-createVirtualTarget(numIPUs, tilesPerIPU) | target.createVirtualTarget(1, 2) | Target(tiles=2)
-createCPUTarget(accurateHalf, numIPUs) | Target.createCPUTarget(True, 2) | Target(2, 1, 2**40, ipus=2)
-createIPUTarget(system, options) | Target.createIPUTarget("ipu2", {}) | Target()
-createIPUTarget(numIPUs, system, options) | Target.createIPUTarget(2, "ipu21", {}) | Target(ipus=2, architecture="bow")
-createIPUTarget(numIPUs, system) | Target.createIPUTarget(2, "ipu21") | Target(ipus=2, architecture="bow")
-createIPUTarget(numIPUs, tilesPerIPU, system, options) | Target.createIPUTarget(2, 4, "ipu2", {}) | Target(tiles=8, ipus=2)
+createVirtualTarget(numIPUs, tilesPerIPU) | target.createVirtualTarget(1, 2) | = Target(tiles=2)
+createCPUTarget(accurateHalf, numIPUs) | Target.createCPUTarget(True, 2) | = Target(2, 1, 2**40, ipus=2)
+createIPUTarget(system, options) | Target.createIPUTarget("ipu2", {}) | = Target()
+createIPUTarget(numIPUs, system, options) | Target.createIPUTarget(2, "ipu21", {}) | = Target(ipus=2, architecture="bow")
+createIPUTarget(numIPUs, system) | Target.createIPUTarget(2, "ipu21") | = Target(ipus=2, architecture="bow")
+createIPUTarget(numIPUs, tilesPerIPU, system, options) | Target.createIPUTarget(2, 4, "ipu2", {}) | = Target(tiles=8, ipus=2)
 getTileClockFrequency() | target.getTileClockFrequency() | target.clock_hz
 getExchangeBytesPerCycle() | target.getExchangeBytesPerCycle() | target.exchange_bytes_per_cycle
 getMemcpyBytesPerCycle() | target.getMemcpyBytesPerCycle() | target.cost("memcpy_bytes_per_cycle")
@@ -315,33 +318,34 @@ getNumConvUnits(floatActivations, floatPartials) | target.getNumConvUnits(False,
 getWeightsPerConvUnit(inputType) | target.getWeightsPerConvUnit(HALF) | target.cost("amp_inputs_bytes") / 2
 getConvUnitInputLoadElemsPerCycle(inputType) | target.getConvUnitInputLoadElemsPerCycle(FLOAT) | target.cost("data_path_bytes") / 4
 getConvUnitMaxPipelineDepth(partialsType) | target.getConvUnitMaxPipelineDepth(FLOAT) | target.cost("amp_inputs_bytes") / target.cost("data_path_bytes")
-getFp8ConvUnitMaxPipelineDepth() | target.getFp8ConvUnitMaxPipelineDepth() | 0
+getFp8ConvUnitMaxPipelineDepth() | target.getFp8ConvUnitMaxPipelineDepth() | = 0
 getFp16ConvUnitMaxPipelineDepth() | target.getFp16ConvUnitMaxPipelineDepth() | target.cost("amp_inputs_bytes") / target.cost("data_path_bytes")
 getFp32ConvUnitMaxPipelineDepth() | target.getFp32ConvUnitMaxPipelineDepth() | target.cost("amp_inputs_bytes") / target.cost("data_path_bytes")
-getFp8ConvUnitInputLoadElemsPerCycle() | target.getFp8ConvUnitInputLoadElemsPerCycle() | 0
+getFp8ConvUnitInputLoadElemsPerCycle() | target.getFp8ConvUnitInputLoadElemsPerCycle() | = 0
 getFp16ConvUnitInputLoadElemsPerCycle() | target.getFp16ConvUnitInputLoadElemsPerCycle() | target.cost("data_path_bytes") / 2
 getFp32ConvUnitInputLoadElemsPerCycle() | target.getFp32ConvUnitInputLoadElemsPerCycle() | target.cost("data_path_bytes") / 4
-getFp8InFp16OutConvUnitsPerTile() | target.getFp8InFp16OutConvUnitsPerTile() | 0
+getFp8InFp16OutConvUnitsPerTile() | target.getFp8InFp16OutConvUnitsPerTile() | = 0
 getFp16InFp16OutConvUnitsPerTile() | target.getFp16InFp16OutConvUnitsPerTile() | target.cost("amp_outputs")
 getFp16InFp32OutConvUnitsPerTile() | target.getFp16InFp32OutConvUnitsPerTile() | target.cost("amp_outputs")
 getFp32InFp32OutConvUnitsPerTile() | target.getFp32InFp32OutConvUnitsPerTile() | target.cost("amp_outputs")
 getConvUnitCoeffLoadBytesPerCycle() | target.getConvUnitCoeffLoadBytesPerCycle() | target.cost("weight_load_bytes_per_cycle")
-getIpuLinkConfiguration() | target.getIpuLinkConfiguration()
-getIpuLinkTopology() | target.getIpuLinkTopology()
+getIpuLinkConfiguration() | target.getIpuLinkConfiguration() | = IpuLinkConfiguration.DEFAULT
+getIpuLinkTopology() | target.getIpuLinkTopology() | = IpuLinkTopology.MESH
 getIpuLinkDomainSize() | target.getIpuLinkDomainSize() | target.ipus
-getGatewayMode() | target.getGatewayMode() | False
+getGatewayMode() | target.getGatewayMode() | = False
 supportsExchangeBusSharing() | target.supportsExchangeBusSharing() | target.cost("pair_tiles") > 1
 getTilesPerSharedExchangeBus() | target.getTilesPerSharedExchangeBus() | target.cost("pair_tiles")
 getTypeSize(type) | target.getTypeSize(HALF) | HALF.size_bytes
-getTypeLimitsMaxAs(type) | target.getTypeLimitsMaxAs(UNSIGNED_SHORT) | int(np.iinfo(np.uint16).max)
-getTypeLimitsLowestAs(type) | target.getTypeLimitsLowestAs(FLOAT) | float(np.finfo(np.float32).min)
+getTypeLimitsMaxAs(type) | target.getTypeLimitsMaxAs(UNSIGNED_SHORT) | = int(np.iinfo(np.uint16).max)
+getTypeLimitsLowestAs(type) | target.getTypeLimitsLowestAs(FLOAT) | = float(np.finfo(np.float32).min)
 """
 
 OTHERS = {
     "Type": """
-toString() | FLOAT.toString(), UNSIGNED_INT.toString() | "float", "unsigned int"
-hash() | FLOAT.hash() != HALF.hash()
+toString() | FLOAT.toString(), UNSIGNED_INT.toString() | = "float", "unsigned int"
+hash() | FLOAT.hash() != HALF.hash() | = True
 isFloatingPoint() | HALF.isFloatingPoint(), INT.isFloatingPoint() | HALF.is_floating_point, INT.is_floating_point
+operator<(other) | FLOAT < HALF, sorted([INT, FLOAT]) | = True, [FLOAT, INT]
 requiresMetadata() | QUARTER.requiresMetadata() | QUARTER.requires_metadata
 """,
     "QuarterMetadata": """
@@ -350,13 +354,18 @@ getBinary() | metadata.getBinary() | metadata.to_byte()
 """,
     "VariableInterval": """
 var | x.var_regions()[0].var | x.var_regions()[0].variable
-interval | x.var_regions()[0].interval | Interval(0, 6)
+interval | x.var_regions()[0].interval | = Interval(0, 6)
+""",
+    "Interval": """
+begin() | Interval(1, 4).begin | = 1
+end() | Interval(1, 4).end | = 4
+size() | Interval(1, 4).size | = 3
 """,
     "TensorRearranger": """
 rearrange(tensor) | rearranger.rearrange(x.T) | x.flatten()
 rearrange(intervals) | list(rearranger.rearrange([(0, 2), (2, 6)])) | list(graph.simplifying_rearranger(x.T).rearrange([(0, 6)]))
 undoRearrangement(tensor) | rearranger.undoRearrangement(x.flatten()) | rearranger.undo(x.flatten())
-valid() | rearranger.valid()
+valid() | rearranger.valid() | = True
 """,
     "FieldRef": """
 getIndex() | join["parts"][1].getIndex() | join["parts"][1].index
@@ -372,14 +381,14 @@ rank() | both.field_info("parts").rank | both.field_info("parts").rank
 name() | full.field_info("x").name | full.field_info("x").name
 getInitialValue(target) | full.field_info("factor").getInitialValue(target) | full.field_info("factor").initial_value
 getInitialValues(target) | full.field_info("factor").getInitialValues(target) | full.field_info("factor").initial_values
-getProfilerVectorLayout(dim) | full.field_info("x").getProfilerVectorLayout(0) | ProfilerVectorLayout.SPAN
-getProfilerVectorListLayout() | both.field_info("parts").getProfilerVectorListLayout() | ProfilerVectorListLayout.NOT_A_VECTOR_LIST
+getProfilerVectorLayout(dim) | full.field_info("x").getProfilerVectorLayout(0) | = ProfilerVectorLayout.SPAN
+getProfilerVectorListLayout() | both.field_info("parts").getProfilerVectorListLayout() | = ProfilerVectorListLayout.NOT_A_VECTOR_LIST
 """,
     "DataStream": """
 handle() | to_device.handle | to_device.handle
 numElements() | to_device.numElements() | to_device.num_elements
 elementType() | to_device.elementType() | to_device.element_type
-type() | to_device.type | DataStreamType.HOST_TO_DEVICE_FIFO
+type() | to_device.type | = DataStreamType.HOST_TO_DEVICE_FIFO
 replicatedMode() | to_device.replicatedMode() | to_device.replicated_mode
 replicationFactor() | to_device.replicationFactor() | to_device.replication_factor
 """,
@@ -390,8 +399,8 @@ elementType() | buffer.elementType() | buffer.element_type
 getRepeats() | buffer.getRepeats() | buffer.repeats
 isRearrangeOnHost() | buffer.isRearrangeOnHost() | buffer.rearrange_on_host
 isOptimisedForMemory() | buffer.isOptimisedForMemory() | buffer.optimise_memory
-getIpuToHostStream() | buffer.getIpuToHostStream().type | DataStreamType.DEVICE_TO_HOST_BUFFER
-getHostToIpuStream() | buffer.getHostToIpuStream().type | DataStreamType.HOST_TO_DEVICE_BUFFER
+getIpuToHostStream() | buffer.getIpuToHostStream().type | = DataStreamType.DEVICE_TO_HOST_BUFFER
+getHostToIpuStream() | buffer.getHostToIpuStream().type | = DataStreamType.HOST_TO_DEVICE_BUFFER
 """,
     "StreamCallback": """
 fetch(pointer) | callback.fetch(data) | callback.fetch(data)
@@ -400,46 +409,65 @@ complete() | callback.complete() | callback.complete()
 invalidatePrefetched() | callback.invalidatePrefetched() | callback.invalidate_prefetched()
 """,
     "OptionFlags": """
-OptionFlags(options) | OptionFlags({"a": "1"}) | {"a": "1"}
-set(name, value) | (flags.set("b", "2"), dict(flags))[1] | {"a": "1", "b": "2"}
-set(options) | (flags.set({"b": "2"}), dict(flags))[1] | {"a": "1", "b": "2"}
+OptionFlags(options) | OptionFlags({"a": "1"}) | = {"a": "1"}
+set(name, value) | (flags.set("b", "2"), dict(flags))[1] | = {"a": "1", "b": "2"}
+set(options) | (flags.set({"b": "2"}), dict(flags))[1] | = {"a": "1", "b": "2"}
 at(name) | flags.at("a") | flags["a"]
 find(name) | flags.find("b") | flags.get("b")
 size() | flags.size() | len(flags)
 clear() | flags.clear() | flags.clear()
 """,
     "RuntimeOptions": """
-RuntimeOptions(options) | RuntimeOptions({"target.hostSyncTimeout": "3"}) | {"target.hostSyncTimeout": "3"}
+RuntimeOptions(options) | RuntimeOptions({"target.hostSyncTimeout": "3"}) | = {"target.hostSyncTimeout": "3"}
 """,
     "Device": """
-getId() | device.getId()
-getTarget() | device.getTarget() | graph.target
-attach() | device.attach()
-isAttached() | device.isAttached()
-detach() | (device.detach(), device.isAttached())[1] | False
-supportsRemoteBuffers() | device.supportsRemoteBuffers()
-hasGateway() | device.hasGateway() | False
-getAttributes() | device.getAttributes()
-getDriverIDs() | device.getDriverIDs()
-createVirtualDevice(tilesPerIPU) | device.createVirtualDevice(2).getTarget() | Target(tiles=2)
-createCPUDevice(numIPUs) | Device.createCPUDevice(1).getTarget().getTargetType() | TargetType.CPU
-createSimulatorDevice(target, options) | Device.createSimulatorDevice(target, {}).getTarget() | target
+getId() | device.getId() | = 0
+getTarget() | device.getTarget() | = graph.target
+attach() | device.attach() | = True
+isAttached() | device.isAttached() | = True
+detach() | (device.detach(), device.isAttached())[1] | = False
+supportsRemoteBuffers() | device.supportsRemoteBuffers() | = True
+hasGateway() | device.hasGateway() | = False
+getAttributes() | device.getAttributes() | = {}
+getDriverIDs() | device.getDriverIDs() | = [0]
+createVirtualDevice(tilesPerIPU) | device.createVirtualDevice(2).getTarget() | = Target(tiles=2)
+createCPUDevice(numIPUs) | Device.createCPUDevice(1).getTarget().getTargetType() | = TargetType.CPU
+createSimulatorDevice(target, options) | Device.createSimulatorDevice(target, {}).getTarget() | = target
 """,
     "DeviceManager": """
-createDeviceManager() | type(DeviceManager.createDeviceManager()) | DeviceManager
-getNumDevices() | DeviceManager().getNumDevices()
-getDevices() | [d.getTarget().ipus for d in DeviceManager().getDevices()] | [1, 2, 4, 8, 16, 32, 64]
-getDevices(type, numIPUs, options) | DeviceManager().getDevices(TargetType.IPU, 2, {})[0].getTarget() | Target(ipus=2)
-getDevice(id, options) | DeviceManager().getDevice(1, {}).getTarget() | Target(ipus=2)
-getChildDeviceIds(parent, numChildIPUs) | DeviceManager().getChildDeviceIds(2, 1) | [0]
+createDeviceManager() | type(DeviceManager.createDeviceManager()) | = DeviceManager
+getNumDevices() | DeviceManager().getNumDevices() | = 7
+getDevices() | [d.getTarget().ipus for d in DeviceManager().getDevices()] | = [1, 2, 4, 8, 16, 32, 64]
+getDevices(type, numIPUs, options) | DeviceManager().getDevices(TargetType.IPU, 2, {})[0].getTarget() | = Target(ipus=2)
+getDevice(id, options) | DeviceManager().getDevice(1, {}).getTarget() | = Target(ipus=2)
+getChildDeviceIds(parent, numChildIPUs) | DeviceManager().getChildDeviceIds(2, 1) | = [0]
 """,
     "IPUModel": """
-IPUModel(version) | IPUModel("ipu21").createDevice().getTarget() | Target(architecture="bow")
-createDevice(options, accurateHalf, deviceManagerId) | IPUModel().createDevice({}, True, 3).getTarget() | Target()
+IPUVersion | IPUModel("ipu1").IPUVersion | = "ipu1"
+numIPUs | IPUModel().numIPUs | = Target().ipus
+tilesPerIPU | IPUModel().tilesPerIPU | = Target().tiles
+numWorkerContexts | IPUModel().numWorkerContexts | = Target().workers
+memoryBytesPerTile | IPUModel().memoryBytesPerTile | = Target().tile_memory_bytes
+tileClockFrequency | IPUModel().tileClockFrequency | = Target().clock_hz
+exchangeBytesPerCycle | IPUModel().exchangeBytesPerCycle | = Target().exchange_bytes_per_cycle
+dataPathWidth | IPUModel().dataPathWidth | = Target().data_path_bits
+memcpyBytesPerCycle | IPUModel().memcpyBytesPerCycle | = Target().cost("memcpy_bytes_per_cycle")
+minIPUSyncDelay | IPUModel().minIPUSyncDelay | = Target().cost("sync_cycles")
+relativeSyncDelay | IPUModel().relativeSyncDelay is RelativeSyncDelayType.AUTO | = True
+globalSyncCycles | IPUModel().globalSyncCycles | = Target().cost("global_sync_cycles")
+numStrideBits | IPUModel().numStrideBits | = Target().cost("stride_bits")
+rptCountMax | IPUModel().rptCountMax | = Target().cost("repeat_limit")
+atomicStoreGranularity | IPUModel().atomicStoreGranularity | = Target().cost("atomic_store_bytes")
+instructionBytes | IPUModel().instructionBytes | = Target().cost("instruction_bytes")
+convUnitCoeffLoadBytesPerCycle | IPUModel().convUnitCoeffLoadBytesPerCycle | = Target().cost("weight_load_bytes_per_cycle")
+tilesPerSuperTile | IPUModel().tilesPerSuperTile | = Target().cost("pair_tiles")
+compileIPUCode | IPUModel().compileIPUCode | = False
+IPUModel(version) | IPUModel("ipu21").createDevice().getTarget() | = Target(architecture="bow")
+createDevice(options, accurateHalf, deviceManagerId) | IPUModel().createDevice({}, True, 3).getTarget() | = Target()
 """,
     "Executable": """
 serialize(stream) | Executable.deserialize(saved_executable).programs.keys() | engine.executable.programs.keys()
-deserialize(stream) | list(Executable.deserialize(saved_executable).programs) | ["0", "1", "2"]
+deserialize(stream) | list(Executable.deserialize(saved_executable).programs) | = ["0", "1", "2"]
 """,
     "": """
 compileGraph(graph, programs, options, progress) | compileGraph(graph, Copy(x, y), no_cycles, lambda done, total: None) | compile_graph(graph, Copy(x, y), options=no_cycles)
@@ -455,12 +483,44 @@ setStochasticRounding(graph, sequence, enable) | pl.setStochasticRounding(graph,
 getAndModifyFloatingPointBehaviour(graph, sequence, clear, set) | pl.getAndModifyFloatingPointBehaviour(graph, sequence, FloatingPointBehaviour(), FloatingPointBehaviour()) | pl.get_and_modify_floating_point_behaviour(graph, sequence, FloatingPointBehaviour(), FloatingPointBehaviour())
 dumpProgram(graph, program, stream) | pl.dumpProgram(graph, Copy(x, y), out) | pl.dump_program(graph, Copy(x, y), out)
 versionString() | pl.versionString() | pl.__version__
-readJSON(text, flags) | (pl.readJSON('{"b": "2"}', flags), dict(flags))[1] | {"a": "1", "b": "2"}
-readJSONFromEnv(variable, flags) | (pl.readJSONFromEnv("NOT_SET_AT_ALL", flags), dict(flags))[1] | {"a": "1"}
-copyFloatToDeviceHalf(target, source, destination, n) | (pl.copyFloatToDeviceHalf(target, floats, halves, 2), halves.tolist())[1] | floats.astype(np.float16).tolist()
-copyDeviceHalfToFloat(target, source, destination, n) | (pl.copyDeviceHalfToFloat(target, halves, floats, 2), floats.tolist())[1] | [0.0, 0.0]
-copyDoubleToDeviceHalf(target, source, destination, n) | (pl.copyDoubleToDeviceHalf(target, doubles, halves, 2), halves.tolist())[1] | doubles.astype(np.float16).tolist()
-copyDeviceHalfToDouble(target, source, destination, n) | (pl.copyDeviceHalfToDouble(target, halves, doubles, 2), doubles.tolist())[1] | [0.0, 0.0]
+readJSON(text, flags) | (pl.readJSON('{"b": "2"}', flags), dict(flags))[1] | = {"a": "1", "b": "2"}
+readJSONFromEnv(variable, flags) | (pl.readJSONFromEnv("NOT_SET_AT_ALL", flags), dict(flags))[1] | = {"a": "1"}
+poplar_error | pl.poplar_error | pl.PopliteError
+index_error | pl.index_error | pl.TensorIndexError
+tensor_creation_error | pl.tensor_creation_error | pl.TensorCreationError
+type_error | pl.type_error | pl.ElementTypeError
+tensor_metadata_error | pl.tensor_metadata_error | pl.TensorMetadataError
+overflow_error | pl.overflow_error | pl.SizeOverflowError
+invalid_tile_mapping | pl.invalid_tile_mapping | pl.InvalidTileMapping
+invalid_machine_model | pl.invalid_machine_model | pl.InvalidMachineModel
+graph_program_compilation_error | pl.graph_program_compilation_error | pl.VertexCompileError
+unknown_vertex_type | pl.unknown_vertex_type | pl.UnknownVertexType
+unknown_field | pl.unknown_field | pl.UnknownField
+graph_connection_error | pl.graph_connection_error | pl.GraphConnectionError
+no_size_specified | pl.no_size_specified | pl.NoSizeSpecified
+memory_elem_constraints_error | pl.memory_elem_constraints_error | pl.MemoryElemConstraintsError
+graph_memory_allocation_error | pl.graph_memory_allocation_error | pl.GraphMemoryAllocationError
+graph_cycle_error | pl.graph_cycle_error | pl.GraphCycleError
+control_program_error | pl.control_program_error | pl.ControlProgramError
+profiling_disabled | pl.profiling_disabled | pl.ProfilingDisabled
+graph_recursion_error | pl.graph_recursion_error | pl.GraphRecursionError
+stream_connection_error | pl.stream_connection_error | pl.StreamConnectionError
+stream_memory_allocation_error | pl.stream_memory_allocation_error | pl.StreamMemoryAllocationError
+graph_replication_error | pl.graph_replication_error | pl.GraphReplicationError
+application_runtime_error | pl.application_runtime_error | pl.ApplicationRuntimeError
+system_runtime_error | pl.system_runtime_error | pl.DeviceRuntimeError
+symbol_error | pl.symbol_error | pl.UnknownName
+invalid_option | pl.invalid_option | pl.InvalidOption
+parse_error | pl.parse_error | pl.ParseError
+file_load_error | pl.file_load_error | pl.FileLoadError
+SIGNED | pl.SIGNED | pl.INT
+SIGNED_INT | pl.SIGNED_INT | pl.INT
+SIGNED_SHORT | pl.SIGNED_SHORT | pl.SHORT
+UNSIGNED | pl.UNSIGNED | pl.UNSIGNED_INT
+copyFloatToDeviceHalf(target, source, destination, n) | (pl.copyFloatToDeviceHalf(target, floats, halves, 2), halves.tolist())[1] | = floats.astype(np.float16).tolist()
+copyDeviceHalfToFloat(target, source, destination, n) | (pl.copyDeviceHalfToFloat(target, halves, floats, 2), floats.tolist())[1] | = [0.0, 0.0]
+copyDoubleToDeviceHalf(target, source, destination, n) | (pl.copyDoubleToDeviceHalf(target, doubles, halves, 2), halves.tolist())[1] | = doubles.astype(np.float16).tolist()
+copyDeviceHalfToDouble(target, source, destination, n) | (pl.copyDeviceHalfToDouble(target, halves, doubles, 2), doubles.tolist())[1] | = [0.0, 0.0]
 """,
 }
 

@@ -317,3 +317,11 @@ def test_arguments_without_effect_are_checked_all_the_same() -> None:
         pl.Target().createVirtualTarget("a", 2)  # type: ignore[arg-type]
     with pytest.raises(pl.InvalidMachineModel):
         pl.Target.createIPUTarget(3, 1.5)  # type: ignore[arg-type]
+
+
+def test_numbers_that_a_version_decides_are_neither_read_nor_set() -> None:
+    model = pl.IPUModel()
+    with pytest.raises(pl.AbsentMember, match="the version decides it"):
+        model.memoryElementOffsets = [0]  # type: ignore[assignment]
+    with pytest.raises(pl.AbsentMember, match="IPUModel.fp16InFp16OutConvUnitsPerTile"):
+        _ = model.fp16InFp16OutConvUnitsPerTile
