@@ -281,7 +281,7 @@ ALIASES = {
     "containsAliases": "contains_aliases",
     "containsConstant": "contains_constant", "isParallelWriteable": "is_parallel_writeable",
     "intersectsWith": "intersects_with", "getContiguousRegions": "contiguous_regions",
-    "getVarRegions": "var_regions", "getConstantValue": "constant_value",
+    "getVarRegions": "var_regions",
     "shapeToString": "shape_to_string", "getVarStr": "var_str", "getDebugStr": "debug_str",
     "outputRegions": "output_regions", "dumpRegions": "dump_regions",
 }  # fmt: skip
