@@ -30,6 +30,7 @@ from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.option_flags import checked_runtime_options
 from poplite.machine.replicas import tiles_text
 from poplite.program import Program
+from poplite.report.diff import report_since
 from poplite.simulator import poplar_order
 from poplite.simulator.device import Device, Setup
 from poplite.simulator.engine_arguments import (
@@ -132,6 +133,7 @@ class Engine:
             self.checks: Checks = self._executable.checks
             self.interpret: Interpret = asked.interpret or False
             self._loaded = device.load(self._source, Setup(asked, seed, self.interpret, bar))
+        self._base: Report | None = None
         # What another engine of the same programs and one more is made with.
         self._arguments: dict[str, Any] = {
             **arguments,
@@ -512,9 +514,10 @@ class Engine:
     def report(self) -> Report:
         """Return a report of what was compiled, what has run so far and how long it took.
 
-        Later runs do not change it.
+        Later runs do not change it. Runs before the last `resetExecutionProfile` do not count.
         """
-        return self._loaded.report(self._options)
+        report = self._loaded.report(self._options)
+        return report if self._base is None else report_since(report, self._base)
 
     def tracing(self, limit: int = 10_000) -> AbstractContextManager[Trace]:
         """Record the steps that run in a `with` statement, in their order.
@@ -546,12 +549,12 @@ class Engine:
     readTensor = poplar_order.readTensor
     writeTensor = poplar_order.writeTensor
     listStreams = list_streams
-    connectStream = connect_stream
+    connectStream = poplar_order.connectStream
     connectStreamToCallback = poplar_order.connectStreamToCallback
     connectHostFunction = poplar_order.connectHostFunction
     copyToRemoteBuffer = copy_to_remote_buffer
     copyFromRemoteBuffer = poplar_order.copyFromRemoteBuffer
-    getReport = report
+    getReport = poplar_order.getReport
     prepare = poplar_order.prepare
     deploy = poplar_order.deploy
     loadAndRun = poplar_order.loadAndRun
@@ -565,9 +568,8 @@ class Engine:
     disableExecutionProfiling = Absent(
         "everything that runs is counted", "engine.report().diff(earlier_report)"
     )
-    resetExecutionProfile = Absent(
-        "everything that runs is counted", "engine.report().diff(earlier_report)"
-    )
+    resetExecutionProfile = poplar_order.resetExecutionProfile
+    resetExecutionProfiling = poplar_order.resetExecutionProfile
     insertSimulatedError = Absent("the machine that is simulated has no faults")
     eraseSimulatedError = Absent("the machine that is simulated has no faults")
     clearSimulatedErrors = Absent("the machine that is simulated has no faults")

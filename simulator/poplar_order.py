@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 
 from poplite.compile.compiler import Programs, compile_graph
-from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.errors import ElementTypeError, ProfilingDisabled, TensorCreationError
 from poplite.files import check_stream
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.option_flags import OptionFlags, checked_options, checked_runtime_options
+from poplite.program.base import check_name
 from poplite.simulator.engine_arguments import check_loadable
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, of_type
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
     from poplite.executable.executable import Executable
     from poplite.graph.graph import Graph
     from poplite.machine.device import Device
+    from poplite.report.report import Report
     from poplite.simulator.engine import Engine
+    from poplite.types import QuarterMetadata
 
     Array = npt.NDArray[Any]
     HostFunctionCallback = Callable[[tuple[Array, ...], tuple[Array, ...]], object]
@@ -41,11 +44,14 @@ def compileGraph(
     programs: Programs,
     options: Mapping[str, object] | None = None,
     progress: Callable[[int, int], object] | None = None,
+    name: str = "",
 ) -> Executable:
     """C++ spelling of `compile_graph`, whose third argument is the options.
 
-    The callback is told that nothing is done yet, and that all is: `progress(done, total)`.
+    The callback is told that nothing is done yet, and that all is: `progress(done, total)`. The
+    name has no effect.
     """
+    check_name(name, "compileGraph")
     if progress is not None:
         progress(0, 1)
     executable = compile_graph(graph, programs, options=options)
@@ -58,10 +64,12 @@ def readTensor(
     engine: Engine,
     tensor: Tensor | str,
     array: Array | None = None,
-    *,
+    *end: object,
     replica: int | None = None,
 ) -> Array:
     """C++ spelling of `read`; an array that is given is filled, and returned."""
+    _check_place(tensor, "readTensor")
+    _check_no_end(end, "engine.readTensor(handle, array)")
     return _filled(engine.read(tensor, replica=replica), array, "readTensor")
 
 
@@ -69,10 +77,12 @@ def writeTensor(
     engine: Engine,
     tensor: Tensor | str,
     array: npt.ArrayLike,
-    *,
+    *end: object,
     replica: int | None = None,
 ) -> None:
     """C++ spelling of `write`; the array of a handle or tensor may be flat, as memory is."""
+    _check_place(tensor, "writeTensor")
+    _check_no_end(end, "engine.writeTensor(handle, array)")
     handles = engine.executable.host_writes
     place = handles.get(tensor) if isinstance(tensor, str) else tensor
     values = np.asarray(array)
@@ -100,10 +110,34 @@ def copyFromRemoteBuffer(
     return _filled(read, array, "copyFromRemoteBuffer")
 
 
+def connectStream(
+    engine: Engine,
+    handle: str,
+    array: Array,
+    *end: object,
+    metadata: QuarterMetadata | None = None,
+) -> None:
+    """C++ spelling of `connect_stream`; an array has both its ends."""
+    _check_no_end(end, f"engine.connectStream({handle!r}, array)")
+    engine.connect_stream(handle, array, metadata=metadata)
+
+
+def _check_no_end(end: tuple[object, ...], call: str) -> None:
+    """Refuse what follows an array, where C++ has a pointer behind its last element."""
+    if end:
+        raise ElementTypeError(
+            f"{call.partition('(')[0]}: {clipped(end[0], 60)} after the array",
+            at=here(),
+            found="C++ has a pointer there; an array knows where it ends",
+            fix=call,
+        )
+
+
 def connectStreamToCallback(engine: Engine, handle: str, *arguments: Any, **keywords: Any) -> None:
     """C++ spelling of `connect_stream_to_callback`, with the replica before the callback."""
     callback, replica = _callback(arguments, "connectStreamToCallback")
-    engine.connect_stream_to_callback(handle, callback, replica=replica, **keywords)
+    keywords = {"replica": replica, **keywords}
+    engine.connect_stream_to_callback(handle, callback, **keywords)
 
 
 def connectHostFunction(engine: Engine, handle: str, *arguments: Any, **keywords: Any) -> None:
@@ -170,8 +204,37 @@ def printProfileSummary(
     print(engine.report(), file=sys.stdout if stream is None else stream)
 
 
+def getReport(engine: Engine, report_execution: bool = True) -> Report:
+    """C++ spelling of `report`, which always says what ran as well."""
+    if not isinstance(report_execution, bool):
+        raise ElementTypeError(
+            f"getReport: report_execution is {clipped(report_execution)}, not true or false",
+            at=here(),
+            found=of_type(report_execution),
+            fix="engine.getReport()",
+        )
+    return engine.report()
+
+
 def enableExecutionProfiling(engine: Engine) -> None:
-    """Count what runs, as an engine always does."""
+    """Count what runs, as an engine always does; where cycles are not modelled it is refused."""
+    _check_profiled(engine, "enableExecutionProfiling")
+
+
+def resetExecutionProfile(engine: Engine) -> None:
+    """Count what runs from here on: what ran before is not in later reports."""
+    _check_profiled(engine, "resetExecutionProfile")
+    engine._base = engine._loaded.report(engine._options)
+
+
+def _check_profiled(engine: Engine, call: str) -> None:
+    if engine.executable.memory is None:
+        raise ProfilingDisabled(
+            f"engine.{call}: cycles are not modelled",
+            at=here(),
+            found="the option debug.instrument is False",
+            fix="leave that option out",
+        )
 
 
 def setPrintStream(engine: Engine, stream: TextIO | None) -> None:
@@ -188,6 +251,17 @@ _SUMMARY_OPTIONS = (
     "showPerIpuMemoryUsage",
     "colours",
 )
+
+
+def _check_place(tensor: object, call: str) -> None:
+    """Refuse what is neither a tensor nor a name."""
+    if not isinstance(tensor, Tensor | str):
+        raise ElementTypeError(
+            f"{call}: {clipped(tensor, 60)} is no tensor and no handle",
+            at=here(),
+            found=of_type(tensor),
+            fix=f'engine.{call}("handle", array)',
+        )
 
 
 def _filled(values: Array, array: Array | None, call: str) -> Array:

@@ -1532,7 +1532,7 @@ class Graph(Displayed):
     setFieldSize = set_field_size
     getFieldSize = field_size
     getMaxFieldDim = max_field_dim
-    getMaxVertexFieldValue = max_vertex_field_value
+    getMaxVertexFieldValue = getMaxVertexFieldValueAs = max_vertex_field_value
     setPerfEstimate = set_perf_estimate
     getPerfEstimate = perf_estimate
     registerPerfEstimator = register_perf_estimator

@@ -135,6 +135,13 @@ def getTileMapping(
     allow_external: bool = False,
 ) -> TileMapping:
     """C++ spelling of `tile_mapping`; no variable is external, so the last changes nothing."""
+    if not isinstance(require_complete, bool):
+        raise ElementTypeError(
+            f"getTileMapping: requireComplete is {clipped(require_complete)}, not true or false",
+            at=here(),
+            found="Poplar has a pointer there, which is told whether all elements have a tile",
+            fix="graph.getTileMapping(tensor, False)",
+        )
     return graph.tile_mapping(tensor, require_complete)
 
 

@@ -188,6 +188,19 @@ def steps_since(
     return found
 
 
+def report_since(later: Report, earlier: Report) -> Report:
+    """Return a report of what ran between two of an engine."""
+    after, before = later.execution, earlier.execution
+    counts = ("runs", "num_steps", "vertices", "bytes_copied", "bytes_gathered")
+    execution = replace(
+        after,
+        **{name: getattr(after, name) - getattr(before, name) for name in counts},
+        steps=tuple(steps_since(after.steps, before.steps).values()),
+        cycles=None if after.cycles is None else after.cycles - (before.cycles or 0),
+    )
+    return replace(later, execution=execution)
+
+
 def _changes(before: Mapping[str, int], after: Mapping[str, int]) -> tuple[Change, ...]:
     """Return the changes of numbers by name, the largest first."""
     names = dict.fromkeys([*before, *after])

@@ -43,7 +43,8 @@ def _rows(owner: str, text: str) -> list[Row]:
     for line in text.strip().splitlines():
         parts = [part.strip() for part in line.split(" | ")]
         expected = parts.pop()[2:] if parts[-1].startswith("= ") else ""
-        rows.append(Row(owner, *parts, expected=expected))
+        poplar, camel, ours = [*parts, ""][:3]
+        rows.append(Row(owner, poplar, camel, ours, expected))
     return rows
 
 
@@ -148,6 +149,7 @@ connect(field, scalar) | graph.connect(scale["k"], 3) | graph.connect((scale, "k
 setFieldSize(field, size) | graph.setFieldSize(join["parts"], 2) | graph.set_field_size(join["parts"], 2)
 getFieldSize(field) | graph.getFieldSize(full["x"]) | graph.field_size(full["x"])
 getMaxFieldDim(type, field, dim) | graph.getMaxFieldDim(Scale, "x", 0) | graph.max_field_dim(Scale, "x")
+getMaxVertexFieldValueAs(type, field) | graph.getMaxVertexFieldValueAs(Scale, "factor") | graph.max_vertex_field_value(Scale, "factor")
 getMaxVertexFieldValue(type, field) | graph.getMaxVertexFieldValue(Scale, "factor") | graph.max_vertex_field_value(Scale, "factor")
 setPerfEstimate(vertex, cycles, flops) | graph.setPerfEstimate(full, 20, 3) | graph.set_perf_estimate(full, 20, 3)
 setPerfEstimate(vertex, estimate) | graph.setPerfEstimate(full, VertexPerfEstimate(20, 3)) | graph.set_perf_estimate(full, 20, 3)
@@ -260,6 +262,7 @@ stop() | engine.stop() | engine.stop()
 connectStream(handle, array) | engine.connectStream("in", data) | engine.connect_stream("in", data)
 connectStreamToCallback(handle, callback) | engine.connectStreamToCallback("in", fill) | engine.connect_stream_to_callback("in", fill)
 connectStreamToCallback(handle, replica, callback) | engine.connectStreamToCallback("in", 0, fill) | engine.connect_stream_to_callback("in", fill, replica=0)
+connectStreamToCallback(handle, callback, replica) | engine.connectStreamToCallback("in", fill, replica=0) | engine.connect_stream_to_callback("in", fill, replica=0)
 connectHostFunction(handle, replica, callback) | engine.connectHostFunction("sort", 0, sort) | engine.connect_host_function("sort", sort, replica=0)
 writeTensor(handle, array) | (engine.writeTensor("hx", data), engine.read("x"))[1] | (engine.write("x", data.reshape(2, 3)), engine.read("x"))[1]
 readTensor(handle, array) | engine.readTensor("x", np.zeros((2, 3), np.int32)) | engine.read("x")
@@ -273,7 +276,10 @@ getTimeStamp() | type(engine.getTimeStamp()) | = float
 reportTiming(start, end) | engine.reportTiming(1.0, 1.5) | = "0.500000 s"
 printProfileSummary(stream, options) | engine.printProfileSummary(out, {"showExecutionSteps": "true"}) | print(engine.report(), file=out)
 getReport() | str(engine.getReport()) | str(engine.report())
-enableExecutionProfiling() | engine.enableExecutionProfiling() | = None
+resetExecutionProfile() | Engine(graph, Copy(x, y)).resetExecutionProfile() | = None
+resetExecutionProfiling() | Engine(graph, Copy(x, y)).resetExecutionProfiling() | = None
+getReport(reportExecution) | str(engine.getReport(True)) | str(engine.report())
+enableExecutionProfiling() | Engine(graph, Copy(x, y)).enableExecutionProfiling() | = None
 setPrintStream(stream) | (engine.setPrintStream(out), engine.print_stream)[1] | = out
 setPrintTensorStream(stream) | (engine.setPrintTensorStream(out), engine.print_stream)[1] | = out
 """
@@ -470,6 +476,7 @@ serialize(stream) | Executable.deserialize(saved_executable).programs.keys() | e
 deserialize(stream) | list(Executable.deserialize(saved_executable).programs) | = ["0", "1", "2"]
 """,
     "": """
+compileGraph(graph, programs, options, progress, name) | compileGraph(graph, Copy(x, y), no_cycles, None, "n") | compile_graph(graph, Copy(x, y), options=no_cycles)
 compileGraph(graph, programs, options, progress) | compileGraph(graph, Copy(x, y), no_cycles, lambda done, total: None) | compile_graph(graph, Copy(x, y), options=no_cycles)
 concat(tensors, dim) | concat([x, x], 1) | x.broadcast(2, 1)
 concat(first, second, dim) | concat(x, x, 1) | x.broadcast(2, 1)

@@ -37,7 +37,13 @@ from poplite.expr.operand import Operand
 from poplite.graph.tensor import indexing, shaping, text
 from poplite.graph.tensor.explain import Explanation, explain
 from poplite.graph.tensor.metadata import check_alike, initial_metadata, metadata_of
-from poplite.graph.tensor.refused import no_length, no_tensor, no_values, refuse_operators
+from poplite.graph.tensor.refused import (
+    no_length,
+    no_pointer,
+    no_tensor,
+    no_values,
+    refuse_operators,
+)
 from poplite.graph.tensor.slices import slices_of
 from poplite.graph.tensor.variable_regions import VarRegions, region_chunks, var_regions
 from poplite.types import (
@@ -785,7 +791,13 @@ class Tensor(Displayed, Operand):
     intersectsWith = intersects_with
     getContiguousRegions = contiguous_regions
     getVarRegions = var_regions
-    getConstantValue = constant_value
+
+    def getConstantValue(self, *pointer: object) -> np.generic | None:
+        """C++ spelling of `constant_value`, which is returned: there is no pointer to store it."""
+        if pointer:
+            raise no_pointer("getConstantValue", pointer[0])
+        return self.constant_value()
+
     shapeToString = shape_to_string
     getVarStr = var_str
     getDebugStr = debug_str

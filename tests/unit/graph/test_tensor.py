@@ -281,7 +281,7 @@ ALIASES = {
     "containsAliases": "contains_aliases",
     "containsConstant": "contains_constant", "isParallelWriteable": "is_parallel_writeable",
     "intersectsWith": "intersects_with", "getContiguousRegions": "contiguous_regions",
-    "getVarRegions": "var_regions", "getConstantValue": "constant_value",
+    "getVarRegions": "var_regions",
     "shapeToString": "shape_to_string", "getVarStr": "var_str", "getDebugStr": "debug_str",
     "outputRegions": "output_regions", "dumpRegions": "dump_regions",
 }  # fmt: skip
@@ -294,4 +294,4 @@ def test_every_c_plus_plus_spelling_is_the_python_member(t: Tensor) -> None:
     assert t.numElements() == 24
     assert t.dim(1) == 6
     camel = {name for name in dir(Tensor) if any(c.isupper() for c in name) and name != "T"}
-    assert camel == {*ALIASES, "elementType", "getMetadata", "numElements"}
+    assert camel == {*ALIASES, "elementType", "getConstantValue", "getMetadata", "numElements"}

@@ -325,3 +325,47 @@ def test_numbers_that_a_version_decides_are_neither_read_nor_set() -> None:
         model.memoryElementOffsets = [0]  # type: ignore[assignment]
     with pytest.raises(pl.AbsentMember, match="IPUModel.fp16InFp16OutConvUnitsPerTile"):
         _ = model.fp16InFp16OutConvUnitsPerTile
+
+
+def test_reports_count_from_the_last_reset() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    x, y = (graph.add_variable(pl.INT, (4,), name, mapping=k) for k, name in enumerate("xy"))
+    engine = pl.Engine(graph, [pl.Copy(x, y), pl.Copy(y, x[::-1])], checks="fast")
+    engine.run(0)
+    once = engine.report().execution
+    engine.run(1)
+    engine.resetExecutionProfile()
+    assert engine.report().execution.num_steps == engine.report().execution.cycles == 0
+    engine.run(0)
+    again = engine.report().execution
+    assert (again.runs, again.num_steps, again.cycles) == (1, 1, once.cycles)
+    assert [step.name for step in again.steps] == [
+        step.name for step in once.steps if step.executions
+    ]
+    off = pl.Engine(graph, pl.Copy(x, y), {"debug.instrument": "false"})
+    for call in (off.resetExecutionProfiling, off.enableExecutionProfiling):
+        with pytest.raises(pl.ProfilingDisabled, match="cycles are not modelled"):
+            call()
+
+
+def test_places_that_the_host_reads_and_writes_are_tensors_or_names() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    x = graph.add_variable(pl.INT, (4,), "x", mapping=0)
+    engine = pl.Engine(graph, pl.WriteUndef(x))
+    with pytest.raises(pl.ElementTypeError, match="3 is no tensor and no handle"):
+        engine.writeTensor(3, np.zeros(4, np.int32))  # type: ignore[arg-type]
+    with pytest.raises(pl.ElementTypeError, match="3 is no tensor and no handle"):
+        engine.readTensor(3)  # type: ignore[arg-type]
+    data = np.zeros(4, np.int32)
+    calls: list[Callable[[], object]] = [
+        lambda: engine.connectStream("in", data, data[-1:]),
+        lambda: engine.writeTensor("x", data, data[-1:]),
+        lambda: engine.readTensor("x", data, data[-1:]),
+    ]
+    for call in calls:
+        with pytest.raises(pl.ElementTypeError, match="after the array"):
+            call()
+    with pytest.raises(pl.ElementTypeError, match=r"where C\+\+ has a pointer"):
+        x[0].getConstantValue(data)
+    with pytest.raises(pl.ElementTypeError, match=r"requireComplete is \[\]"):
+        graph.getTileMapping(x, [])  # type: ignore[arg-type]
