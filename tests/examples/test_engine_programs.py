@@ -54,7 +54,7 @@ programs = {
 for name, (engine, tensor) in programs.items():
     for _ in range(6):  # the first runs are measured on one thread
         engine.run()
-    (program,) = simulated(engine).runs.programs.values()
+    (program,) = engine._loaded.runs.programs.values()
     shared = any(len(launch.shares) > 1 for launch in program._steps.table.launches)
     print(name, shared, hashlib.sha256(engine.read(tensor).tobytes()).hexdigest(), sep=": ")
 '''

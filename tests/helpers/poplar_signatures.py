@@ -106,7 +106,7 @@ getTarget() | graph.getTarget() | graph.target
 getReplicationFactor() | graph.getReplicationFactor() | graph.replication_factor
 getNumVertices() | graph.getNumVertices() | graph.num_vertices
 getTopLevelGraph() | graph.getTopLevelGraph() | graph.top_level_graph
-hasCodelet(name) | graph.hasCodelet("Double"), graph.hasCodelet(Double), graph.hasCodelet("Nothing") | = (True, True, False)
+hasCodelet(name) | graph.hasCodelet("Double"), graph.hasCodelet(Double), graph.hasCodelet("Unheard") | = (True, True, False)
 addVariable(type, shape, name) | graph.addVariable(INT, [4], "v") | graph.add_variable(INT, (4,), "v")
 addVariable(type, shape, method, name) | graph.addVariable(INT, [4], VariableMappingMethod.LINEAR, "v") | graph.add_variable(INT, (4,), "v", mapping="linear")
 addVariable(type, shape, NONE, name) | graph.addVariable(INT, [4], VariableMappingMethod.NONE, "v") | graph.add_variable(INT, (4,), "v")
