@@ -39,13 +39,14 @@ VIEWS = [
             [f"{verb} {kind} vertices" for kind in ("regular", "irregular") for verb in VERBS],
             marks=deep,
         ),
-        (
+        pytest.param(
             "ipu.py",
             [
                 *["bytes of 2,000 regular vertices", "time to write regular vertices"],
                 *["bytes of an irregular vertex", "time to write irregular vertices"],
                 "export of examples/photo.py",
             ],
+            marks=deep,
         ),
         ("host.py", ["stream callback", "ring buffer", "remote row", "write by handle"]),
         pytest.param(

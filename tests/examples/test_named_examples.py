@@ -20,7 +20,7 @@ from poplite.tools import viz
             ["--length", "100000", "--tiles", "16"],
             ["  beside x and y, of 800,000 bytes: 452 bytes"],
         ),
-        ("named_attention", ["--tiles", "4"], ["by wo"]),
+        pytest.param("named_attention", ["--tiles", "4"], ["by wo"], marks=deep),
         pytest.param(
             "named_digits",
             [],

@@ -8,6 +8,7 @@ import tomllib
 
 import pytest
 
+from helpers.depth import deep
 from helpers.running import python
 from helpers.source_tree import MODULES, ROOT, imports_of
 
@@ -60,6 +61,7 @@ OPTIONAL = (
 )
 
 
+@deep
 def test_nothing_below_imports_the_whole_package() -> None:
     below = [module for module in MODULES if not module.startswith("poplite.tools")]
     lines = [

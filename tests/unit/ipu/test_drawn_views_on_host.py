@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import thinned
+from helpers.depth import deep, thinned
 from helpers.mirrored import Mirrors
 from poplite.testing import random_tensor, random_variables
 
@@ -32,6 +32,7 @@ class Weigh(pl.Vertex):
         self.out = total
 
 
+@deep
 @pytest.mark.parametrize("seed", thinned(range(20), keep=2))
 def test_drawn_views_are_copied_and_connected(seed: int, mirrors: Mirrors) -> None:
     random, rng = Random(seed), np.random.default_rng(seed)

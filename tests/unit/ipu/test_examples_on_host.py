@@ -36,7 +36,7 @@ RUNS = {
 """Arguments with which examples are quick; gallery.py only draws."""
 
 
-@pytest.mark.parametrize("name", thinned(RUNS, keep=["first_tiles", "sort", "pi"]))
+@pytest.mark.parametrize("name", thinned(RUNS, keep=["pi"]))
 def test_examples_have_equal_graphs_and_bits(
     name: str, mirrors: Mirrors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,6 +56,7 @@ def run(folder: Path) -> str:
     return done.stdout.strip() or done.stderr
 
 
+@deep
 def test_what_is_damaged_is_compiled_again_and_what_is_kept_is_found(
     tmp_path: Path, engine_cache: Path
 ) -> None:

@@ -12,6 +12,7 @@ from typing import get_args
 import pytest
 
 import poplite as pl
+from helpers.depth import deep
 from poplite.machine.facts import ARCHITECTURES, FACTS, Architecture, Evidence, PoplarArchitecture
 
 
@@ -43,6 +44,7 @@ def names_in(text: str) -> Iterator[str]:
                     )
 
 
+@deep
 def test_every_constant_is_used(root: Path) -> None:
     tables = {root / "poplite" / "machine" / name for name in ("facts.py", "library_facts.py")}
     folders = (root / name for name in ("poplite", "simulator", "vertices", "benchmarks"))

@@ -135,7 +135,7 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize("make", thinned(PROGRAMS, keep=4))
+@pytest.mark.parametrize("make", thinned(PROGRAMS, keep=[passes, two_products, of_nothing]))
 def test_programs(make: Callable[[Bench], Made]) -> None:
     bench = Bench()
     with bench.graph.steps() as steps:

@@ -161,6 +161,7 @@ print("numba" in sys.modules)
 """
 
 
+@deep
 def test_a_copy_that_is_imported_is_not_compiled(tmp_path: Path, engine_cache: Path) -> None:
     cache = str(engine_cache)
     shifted = "# a comment\n\n" + TEXT.replace("import math\n", "import math\n\n\n")
