@@ -412,22 +412,21 @@ def listed(faults: Sequence[str], noun: str) -> str:
     return "\n".join([*shown, f"... and {more:,} more {noun}"] if more else shown)
 
 
-_POPLAR_NAMES: dict[str, type[PopliteError]] = {
+BY_POPLAR_NAME: dict[str, type[PopliteError]] = {
     cls.poplar: cls
     for cls in reversed([c for c in [*vars().values()] if isinstance(c, type)])
     if issubclass(cls, PopliteError) and "poplar" in vars(cls)
-}
+} | {VertexCompileError.poplar: VertexCompileError}
+"""Classes by Poplar's names; where several have one, the first one that vertex authors meet."""
 
 
 def error_of_poplar(name: str) -> type[PopliteError] | None:
     """Return the class that stands for an error of Poplar, by Poplar's name; None if none does.
 
-    Where several do, it is the first one that vertex authors meet.
-
     >>> error_of_poplar("graph_cycle_error").__name__, error_of_poplar("poplar_error").__name__
     ('GraphCycleError', 'PopliteError')
     """
-    return VertexCompileError if name == VertexCompileError.poplar else _POPLAR_NAMES.get(name)
+    return BY_POPLAR_NAME.get(name)
 
 
 class Absent:

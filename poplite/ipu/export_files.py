@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from poplite.errors import FileLoadError
 from poplite.files import replacing
 from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
+from poplite.ipu.building.host_text import host_text
 from poplite.ipu.tables import Place, Tables, tables_of
 
 
@@ -64,11 +64,6 @@ def export(graph: Graph, programs: Programs, folder: str | os.PathLike[str]) -> 
         _put(target / name, text.encode())
     _put(target / "tables.bin", tables.data)
     return target
-
-
-def host_text(name: str) -> str:
-    """Return a text that goes beside the tables of every graph."""
-    return files("poplite.ipu").joinpath("host", name).read_text(encoding="utf-8")
 
 
 def _make(folder: Path) -> None:

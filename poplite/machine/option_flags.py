@@ -93,19 +93,17 @@ def _dictionary(options: Any, what: str) -> dict[str, object]:
         ) from None
 
 
-_NO_DEVICE = "there is no device to wait for"
-_ONE_THREAD = "callbacks run in the thread that calls engine.run"
-
-RUNTIME_OPTIONS: Mapping[str, str] = {
-    "target.syncMethod": _NO_DEVICE,
-    "target.syncPollPeriodUs": _NO_DEVICE,
-    "target.exceptionPollPeriodUs": _NO_DEVICE,
-    "target.hostSyncTimeout": _NO_DEVICE,
-    "streamCallbacks.multiThreadMode": _ONE_THREAD,
-    "streamCallbacks.numaAware": _ONE_THREAD,
-    "streamCallbacks.numWorkerThreads": _ONE_THREAD,
-}
-"""Options of a run in Poplar, and why none of them has an effect here."""
+RUNTIME_OPTIONS = (
+    "target.syncMethod",
+    "target.syncPollPeriodUs",
+    "target.exceptionPollPeriodUs",
+    "target.hostSyncTimeout",
+    "streamCallbacks.multiThreadMode",
+    "streamCallbacks.numaAware",
+    "streamCallbacks.numWorkerThreads",
+)
+"""Options of a run in Poplar: no device is waited for here, and callbacks run in the thread that
+calls engine.run, so none has an effect."""
 
 
 class RuntimeOptions(OptionFlags):
@@ -252,7 +250,3 @@ def _read(text: str, flags: OptionFlags, what: str) -> None:
             fix="'{\"debug.instrument\": false}'",
         )
     flags.set(found)
-
-
-readJSON = read_json
-readJSONFromEnv = read_json_from_env

@@ -127,7 +127,6 @@ LOADED_BY_NAME = {
     "graph": "names that the package hands out",
     "ipu": "names that the package hands out",
     "ipu.building.host_text": "the folder of the host program",
-    "ipu.export_files": "the folder of texts of an export",
     "ipu.codelets.file_text": "the folder of texts in C++",
     "jit.native": "what compiles a kernel, in any process",
     "simulator.codegen.driver": "what compiles a driver, in any process",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from poplite import errors
-from poplite.errors import DeviceRuntimeError, PopliteError, VertexCompileError
+from poplite.errors import DeviceRuntimeError
 from poplite.source import here
 
 HALTED = "Stopped"
@@ -14,18 +14,7 @@ class Halted(Exception):
     """A run was ended by Python; it never reaches the user."""
 
 
-def _by_name() -> dict[str, type[PopliteError]]:
-    """Return our classes by the names of Poplar's; the most general one where several have it."""
-    found: dict[str, type[PopliteError]] = {}
-    for cls in vars(errors).values():
-        if isinstance(cls, type) and issubclass(cls, PopliteError) and "poplar" in vars(cls):
-            found.setdefault(cls.poplar, cls)
-    found["graph_program_compilation_error"] = VertexCompileError
-    found["poplar_error"] = DeviceRuntimeError
-    return found
-
-
-BY_NAME = _by_name()
+BY_NAME = errors.BY_POPLAR_NAME | {"poplar_error": DeviceRuntimeError}
 """Classes by the names of Poplar's exceptions; any other is a `DeviceRuntimeError`."""
 
 
