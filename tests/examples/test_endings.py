@@ -120,7 +120,7 @@ def test_a_reader_that_has_gone_is_no_error(
 @pytest.mark.parametrize(
     ("error", "line"),
     [
-        (PermissionError(13, "Permission denied", "/root/x"), "'/root/x': Permission denied"),
+        (PermissionError(13, "Permission denied", "/data/x"), "'/data/x': Permission denied"),
         (OSError("nothing is known of it"), "OSError: nothing is known of it"),
         (OverflowError("int too large"), "OverflowError: int too large"),
         (MemoryError(), "not enough memory"),
