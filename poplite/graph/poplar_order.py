@@ -268,10 +268,6 @@ addCodelets = Absent(
     "vertex classes are Python; C++, assembly and .gp files are not read",
     "class MyVertex(pl.Vertex)",
 )
-serialize = Absent(
-    "what was compiled can be saved, a graph alone cannot",
-    "pl.compile_graph(graph, program).save(path)",
-)
 addExternalVariable = Absent(
     "an executable is whole: no variable is of another module", "graph.add_variable(...)"
 )

@@ -50,7 +50,7 @@ def write_tensors(
     at: SourceLocation,
 ) -> None:
     """Write tensors as one JSON object."""
-    _check_format(format, at)
+    check_format(format, at)
     check_stream(stream, "graph.serialize_tensors", binary=format is SerializationFormat.BINARY)
     if isinstance(tensors, Tensor) or not isinstance(tensors, Iterable):
         raise ElementTypeError(
@@ -80,7 +80,7 @@ def read_tensors(
     graph: Graph, stream: Any, format: SerializationFormat, at: SourceLocation
 ) -> list[Tensor]:
     """Return the tensors of what `write_tensors` wrote."""
-    _check_format(format, at)
+    check_format(format, at)
     check_stream(stream, "graph.deserialize_tensors", reading=True)
     try:
         found: Any = json.load(stream)
@@ -119,7 +119,8 @@ def _of_type(tensor: Tensor, element_type: type[ElementType[object]]) -> Tensor:
     return tensor if tensor.element_type is element_type else tensor.reinterpret(element_type)
 
 
-def _check_format(format: object, at: SourceLocation) -> None:
+def check_format(format: object, at: SourceLocation) -> None:
+    """Refuse a format that is none."""
     if not isinstance(format, SerializationFormat):
         raise InvalidOption(
             f"tensors are not written as {clipped(format)}",

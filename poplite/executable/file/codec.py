@@ -44,6 +44,10 @@ from poplite.types import ELEMENT_TYPES, ElementType
 from poplite.vertex.vertex import Vertex
 
 
+CODERS: dict[Any, Coder] = {}
+"""The coders of annotations that only files of graphs have."""
+
+
 @cache
 def coder_of(annotation: Any) -> Coder:
     """Return the coder of an annotation as `typing.get_type_hints` returns it.
@@ -55,6 +59,8 @@ def coder_of(annotation: Any) -> Coder:
     Traceback (most recent call last):
     TypeError: <class 'object'> cannot be saved in an executable
     """
+    if annotation in CODERS:
+        return CODERS[annotation]
     origin, arguments = get_origin(annotation) or annotation, get_args(annotation)
     if hasattr(origin, "__value__"):  # an alias as of Python 3.12, which NumPy 2.5 has for NDArray
         return coder_of(origin.__value__[arguments] if arguments else origin.__value__)

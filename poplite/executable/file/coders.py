@@ -32,7 +32,7 @@ class Writer:
         self.locations: dict[SourceLocation, int] = {}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True, eq=False)
 class Reader:
     """What is looked up while data are read."""
 

@@ -33,6 +33,7 @@ from poplite.source import here
 from poplite.text import LINE, amount, clipped, shortened
 from poplite.types import ElementType
 from poplite.vertex.compute import ClassCode, code_of
+from poplite.vertex.stand_in import why_missing
 from poplite.vertex.templates import specialise
 from poplite.vertex.vertex import Vertex
 
@@ -80,15 +81,23 @@ def named_class(cls: type[Vertex]) -> NamedClass:
             found=error.found,
             fix=error.fix,
         ) from error
-    template, elements = cls, ()
+    template, elements = template_of(cls)
+    return NamedClass(local_name(template), elements, code, recipe_of(cls))
+
+
+def template_of(
+    cls: type[Vertex],
+) -> tuple[type[Vertex], tuple[type[ElementType[Any]], ...]]:
+    """Return the template that a class was made of with its element types, or the class itself."""
     for base in cls.__bases__:
         for arguments, made in vars(base).get("_specialised", {}).items():
             if made is cls:
-                template, elements = base, arguments
-    return NamedClass(_name(template), elements, code, recipe_of(cls))
+                return base, arguments
+    return cls, ()
 
 
-def _name(cls: type[Vertex]) -> str:
+def local_name(cls: type[Vertex]) -> str:
+    """Return the name of a class within its module, or within the function that defines it."""
     return cls.__qualname__.rpartition("<locals>.")[2]
 
 
@@ -100,11 +109,11 @@ def found_classes(
     Classes that are missing, or have other code, are refused together; `path` is for messages.
     """
     by_name: dict[str, list[type[Vertex]]] = {}
-    for cls in chain(_generated(named), _of_user(sources), _defined(Vertex)):
-        by_name.setdefault(_name(cls), []).append(cls)
+    for cls in chain(_generated(named), given_classes(sources), defined_classes(Vertex)):
+        by_name.setdefault(local_name(cls), []).append(cls)
     if any(each.name not in by_name for each in named):
-        for cls in _library():
-            by_name.setdefault(_name(cls), []).append(cls)
+        for cls in library_classes():
+            by_name.setdefault(local_name(cls), []).append(cls)
     missing = [str(each) for each in named if each.name not in by_name]
     if missing:
         raise FileLoadError(
@@ -165,12 +174,15 @@ def _generated(named: Sequence[NamedClass]) -> Iterator[type[Vertex]]:
         if fault is not None:
             raise Malformed(f"vertex class {each}: {fault}")
         cls = class_of(each.recipe)
-        if _name(cls) != each.name:
-            raise Malformed(f"vertex class {each}: this poplite generates {_name(cls)} instead")
+        if local_name(cls) != each.name:
+            raise Malformed(f"vertex class {each}: this poplite generates {local_name(cls)} instead")
         yield cls
 
 
-def _of_user(sources: Iterable[VertexSource]) -> Iterator[type[Vertex]]:
+def given_classes(
+    sources: Iterable[VertexSource], call: str = "Executable.load"
+) -> Iterator[type[Vertex]]:
+    """Yield the vertex classes that a user gives, themselves or by their modules."""
     several = isinstance(sources, Iterable) and not isinstance(sources, str)
     for source in sources if several else [sources]:
         if isinstance(source, ModuleType):
@@ -181,7 +193,7 @@ def _of_user(sources: Iterable[VertexSource]) -> Iterator[type[Vertex]]:
             raise ElementTypeError(
                 f"vertices: {clipped(source)} is neither a vertex class nor a module",
                 at=here(),
-                fix="Executable.load(path, vertices=[Axpy, my_module])",
+                fix=f"{call}(path, vertices=[Axpy, my_module])",
             )
 
 
@@ -198,13 +210,16 @@ def _within(values: Iterable[object]) -> Iterator[type[Vertex]]:
             )
 
 
-def _defined(cls: type[Vertex]) -> Iterator[type[Vertex]]:
+def defined_classes(cls: type[Vertex]) -> Iterator[type[Vertex]]:
+    """Yield the classes below one, without those that stand in for others."""
     for sub in cls.__subclasses__():
-        yield sub
-        yield from _defined(sub)
+        if why_missing(sub) is None:
+            yield sub
+        yield from defined_classes(sub)
 
 
-def _library() -> Iterator[type[Vertex]]:
+def library_classes() -> Iterator[type[Vertex]]:
+    """Yield the classes of `poplite.vertices`."""
     package = importlib.import_module(_LIBRARY)
     for module in pkgutil.iter_modules(package.__path__, _LIBRARY + "."):
         yield from _within(vars(importlib.import_module(module.name)).values())

@@ -35,6 +35,7 @@ from poplite.vertex.compute.parse.source_text import read, why_no_text
 from poplite.vertex.compute.typing.facts import Checked, in_order
 from poplite.vertex.compute.typing.infer import infer
 from poplite.vertex.fields import definition_error
+from poplite.vertex.stand_in import why_missing
 from poplite.vertex.vertex import Vertex
 
 T = TypeVar("T")
@@ -101,6 +102,14 @@ def _now(vertex: type[Vertex]) -> _Now:
     known: _Now | None = vars(vertex).get(_NOW)
     if known is not None and known.is_current():
         return known
+    missing = why_missing(vertex)
+    if missing is not None:
+        raise VertexCompileError(
+            f"'{vertex.__name__}' is a class of which only the fields are known: {missing}",
+            at=vertex.location,
+            found=f"its graph was loaded, and names the class of module '{vertex.__module__}'",
+            fix=f"Graph.load(path, vertices=[{vertex.__qualname__.split('[')[0]}]), or --vertices FILE.py",
+        )
     function = vertex.compute
     if not isinstance(function, FunctionType):
         what = f"compute is of type {type(function).__name__}, not a function"

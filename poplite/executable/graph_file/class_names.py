@@ -1,0 +1,161 @@
+"""The vertex classes of a graph's file: what it says of them, and which classes are meant.
+
+A file names a class by its module and its name there, a template with its element types, and lists
+the fields that it declares.  It is looked up among the classes that the user gives, then among
+those that are defined already in that module, then among those of `poplite.vertices`; nothing that
+a file names is ever imported.  Where none declares the same fields, a class without code takes its
+place (`poplite.vertex.stand_in`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from poplite.errors import FileLoadError, VertexDefinitionError
+from poplite.executable.file.archive import Malformed
+from poplite.executable.file.vertex_classes import (
+    VertexSource,
+    defined_classes,
+    given_classes,
+    library_classes,
+    local_name,
+    template_of,
+)
+from poplite.ops.fuse.classes import class_of, recipe_of
+from poplite.ops.fuse.recipe import MapRecipe, ReductionRecipe, SumRecipe, fault_of
+from poplite.types import ElementType
+from poplite.vertex.fields import Field, Role
+from poplite.vertex.layouts import PLAIN, Layout
+from poplite.vertex.stand_in import stand_in
+from poplite.vertex.templates import specialise
+from poplite.vertex.vertex import MultiVertex, Vertex
+
+_LIBRARY = "poplite.vertices"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeclaredField:
+    """A field as a class declares it."""
+
+    name: str
+    role: Role
+    element: type[ElementType[Any]]
+    depth: int
+    layout: Layout = PLAIN
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeclaredClass:
+    """A vertex class as a file names it.
+
+    Attributes:
+        module: where it is defined.
+        name: within its module, or within the function that defines it.
+        elements: element types of a template.
+        fields: what it declares.
+        is_multi: whether all workers run it.
+        recipe: what it was generated from; None for a class that somebody wrote.
+    """
+
+    module: str
+    name: str
+    elements: tuple[type[ElementType[Any]], ...]
+    fields: tuple[DeclaredField, ...]
+    is_multi: bool = False
+    recipe: MapRecipe | ReductionRecipe | SumRecipe | None = None
+
+    @property
+    def full_name(self) -> str:
+        """Its name with its element types."""
+        return self.name + (f"[{', '.join(map(repr, self.elements))}]" if self.elements else "")
+
+    @property
+    def declaration(self) -> tuple[object, ...]:
+        """What is equal where vertices can have either class."""
+        fields = tuple((f.name, f.role, f.element, f.depth, f.layout) for f in self.fields)
+        return fields, self.is_multi, self.elements
+
+
+def declared_class(cls: type[Vertex]) -> DeclaredClass:
+    """Return how a file names a class; refuse a template whose types are open.
+
+    >>> from poplite.types import HALF
+    >>> from poplite.vertices.elementwise import Add
+    >>> declared_class(Add[HALF]).full_name
+    'Add[HALF]'
+    """
+    if cls.type_variables:
+        variables = ", ".join(str(each) for each in cls.type_variables)
+        raise FileLoadError(
+            f"a graph with a vertex of template '{cls.__name__}' cannot be saved yet",
+            at=cls.location,
+            found=f"nothing says which types {variables} stand for",
+            fix="connect the fields that decide it, or save a graph without the vertex",
+        )
+    template, elements = template_of(cls)
+    fields = tuple(
+        DeclaredField(each.name, each.role, each.element, each.depth, each.layout)
+        for each in cls.fields.values()
+        if not each.is_implicit
+    )
+    is_multi = issubclass(cls, MultiVertex)
+    name = local_name(template)
+    return DeclaredClass(template.__module__, name, elements, fields, is_multi, recipe_of(cls))
+
+
+def known_classes(
+    declared: Sequence[DeclaredClass], sources: Iterable[VertexSource]
+) -> list[type[Vertex]]:
+    """Return the classes that a file names, or classes that stand in for them."""
+    given = list(given_classes(sources, "Graph.load"))
+    defined = list(dict.fromkeys(defined_classes(Vertex)))
+    found = []
+    for each in declared:
+        cls, why = _first_alike(each, _candidates(each, given, defined))
+        found.append(cls or _stand_in(each, why))
+    return found
+
+
+def _candidates(
+    declared: DeclaredClass, given: Iterable[type[Vertex]], defined: Iterable[type[Vertex]]
+) -> Iterator[type[Vertex]]:
+    if declared.recipe is not None:
+        fault = fault_of(declared.recipe)
+        if fault is not None:
+            raise Malformed(f"vertex class {declared.full_name}: {fault}")
+        yield class_of(declared.recipe)
+    yield from (cls for cls in given if local_name(cls) == declared.name)
+    for cls in defined:
+        if local_name(cls) == declared.name and cls.__module__ == declared.module:
+            yield cls
+    if declared.module.startswith(f"{_LIBRARY}."):
+        yield from (cls for cls in library_classes() if local_name(cls) == declared.name)
+
+
+def _first_alike(
+    declared: DeclaredClass, candidates: Iterable[type[Vertex]]
+) -> tuple[type[Vertex] | None, str]:
+    """Return the first class that declares the same; else why none was taken."""
+    why = "no class of that name was given or imported when its graph was loaded"
+    for candidate in candidates:
+        try:
+            is_template = bool(candidate.type_variables and declared.elements)
+            cls = specialise(candidate, declared.elements) if is_template else candidate
+            own = None if cls.type_variables else declared_class(cls)
+        except VertexDefinitionError as error:
+            why = error.what
+            continue
+        if own is not None and own.declaration == declared.declaration:
+            return cls, ""
+        why = f"{cls.__name__} ({cls.location}) declares other fields"
+    return None, why
+
+
+def _stand_in(declared: DeclaredClass, why: str) -> type[Vertex]:
+    fields = [Field(f.name, f.role, f.element, f.depth, layout=f.layout) for f in declared.fields]
+    try:
+        return stand_in(declared.full_name, declared.module, fields, declared.is_multi, why)
+    except VertexDefinitionError as error:
+        raise Malformed(error.what) from None

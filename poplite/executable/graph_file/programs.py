@@ -1,0 +1,266 @@
+"""Programs as data: one list of nodes, children before what they are part of.
+
+    0  ["Execute", 3, [0, null]]      compute set 0, made at line 3
+    1  ["Repeat", 4, [9, 0]]          node 0, nine times
+
+Reading makes each node by its class, which checks what it is given, as it does for users.  What
+operations recorded in a block is a Sequence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, get_type_hints
+
+from poplite.executable.file.archive import Malformed, at, shown
+from poplite.executable.file.codec import coder_of
+from poplite.executable.file.coders import Coder, Json
+from poplite.executable.graph_file.references import GraphReader, GraphWriter
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.program import (
+    Abort,
+    AbortOnCondition,
+    AssumeEqualAcrossReplicas,
+    Block,
+    Call,
+    Copy,
+    CrossReplicaCopy,
+    CycleStamp,
+    ErrorProgram,
+    Execute,
+    If,
+    Loop,
+    ModifyFloatingPointBehaviour,
+    PrintTensor,
+    Program,
+    RemoteCopy,
+    Repeat,
+    RepeatWhileFalse,
+    RepeatWhileTrue,
+    Sequence,
+    SetFloatingPointBehaviour,
+    SetStochasticRounding,
+    Switch,
+    Sync,
+    WriteUndef,
+    children_first,
+)
+from poplite.program.function import Function, FunctionBuffer, FunctionCall
+from poplite.program.host import CodeCopy, HostCall, StreamCopy
+from poplite.program.copy import TensorCopy
+from poplite.source import SourceLocation
+from poplite.types import UNSIGNED_INT
+
+_COPY = "source", "destination"
+
+FIELDS: dict[type[Program], tuple[str, ...]] = {
+    Program: (),
+    Block: ("program", "name"),
+    Repeat: ("count", "body"),
+    Loop: ("body",),
+    RepeatWhileTrue: ("condition", "predicate", "body"),
+    RepeatWhileFalse: ("condition", "predicate", "body"),
+    If: ("predicate", "true_body", "false_body"),
+    Execute: ("compute_set", "result"),
+    TensorCopy: _COPY,
+    StreamCopy: _COPY,
+    RemoteCopy: (*_COPY, "offset"),
+    CodeCopy: _COPY,
+    FunctionCall: ("function",),
+    HostCall: ("function", "inputs", "outputs"),
+    CrossReplicaCopy: (*_COPY, "replica_map"),
+    CycleStamp: ("tensor", "sync_type", "since"),
+    SetFloatingPointBehaviour: ("behaviour",),
+    ModifyFloatingPointBehaviour: ("off", "on"),
+    Sync: ("sync_type",),
+    WriteUndef: ("tensor",),
+    AssumeEqualAcrossReplicas: ("tensor",),
+    PrintTensor: ("title", "tensor", "format"),
+    Abort: ("message",),
+    AbortOnCondition: ("predicate", "message"),
+    ErrorProgram: ("message", "debug_tensor"),
+}
+"""What each program is made of, in the order in which its class takes it."""
+
+_MADE_BY: dict[type[Program], Callable[..., Program]] = {
+    **dict.fromkeys((TensorCopy, StreamCopy, RemoteCopy, CodeCopy), Copy),
+    **dict.fromkeys((FunctionCall, HostCall), Call),
+}
+
+_KINDS = {cls.__name__: cls for cls in (*FIELDS, Sequence, Switch, SetStochasticRounding)}
+
+_PROGRAMS = coder_of(tuple[Program, ...])
+_CASES = coder_of(tuple[tuple[int, Program], ...])
+_LOCATION = coder_of(SourceLocation)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SavedFunction:
+    """A function, and the line that made its buffer, if there is one."""
+
+    name: str
+    program: int
+    location: SourceLocation
+    buffer: SourceLocation | None = None
+
+
+class ProgramWriter:
+    """Writes programs, each distinct one once; connects itself to what writes all else."""
+
+    def __init__(self, graph: Graph, to: GraphWriter) -> None:
+        self.nodes: list[Json] = []
+        self.functions: list[SavedFunction] = []
+        self._to, self._buffers = to, graph.function_buffers
+        self._numbers: dict[int, int] = {}
+        self._kept: list[Program | Function] = []
+        to.number_of = self.number
+
+    def number(self, part: Program | Function) -> int:
+        """Return the number of a program or function, which is written first if it is new."""
+        if id(part) not in self._numbers:
+            if isinstance(part, Function):
+                self._add_function(part)
+            else:
+                for node in children_first(part):
+                    if id(node) not in self._numbers:
+                        self._add(node)
+        return self._numbers[id(part)]
+
+    def _add_function(self, function: Function) -> None:
+        program = self.number(function.program)
+        buffer = self._buffers.get(function.name)
+        made = None if buffer is None else buffer.location
+        self._keep(function, len(self.functions))
+        self.functions.append(SavedFunction(function.name, program, function.location, made))
+
+    def _add(self, node: Program) -> None:
+        kind, to = type(node), self._to
+        data: list[Json]
+        if isinstance(node, Sequence):
+            kind = Sequence
+            data = [node.name, _PROGRAMS.encode(node.programs, to)]
+        elif isinstance(node, Switch):
+            cases = tuple(node.cases.items())
+            data = [coder.encode(getattr(node, name), to) for name, coder in _switch().items()]
+            data.append(_CASES.encode(cases, to))
+        elif isinstance(node, SetStochasticRounding):
+            data = [bool(node.set)]
+        else:
+            data = [coder.encode(getattr(node, name), to) for name, coder in _coders(kind).items()]
+        self._keep(node, len(self.nodes))
+        self.nodes.append([kind.__name__, _LOCATION.encode(node.location, to), data])
+
+    def _keep(self, part: Program | Function, number: int) -> None:
+        self._kept.append(part)  # so that no other gets its id
+        self._numbers[id(part)] = number
+
+
+@cache
+def _coders(kind: type[Program]) -> dict[str, Coder]:
+    """Return the coders of what a program is made of."""
+    # Copies name functions, whose module imports theirs.
+    names = {"Function": Function, "FunctionBuffer": FunctionBuffer}
+    hints = get_type_hints(kind, localns=names)
+    return {name: coder_of(hints[name]) for name in FIELDS[kind]}
+
+
+@cache
+def _switch() -> dict[str, Coder]:
+    hints = get_type_hints(Switch)
+    return {name: coder_of(hints[name]) for name in ("control", "unmatched", "default")}
+
+
+class ProgramReader:
+    """Reads programs; connects itself to what reads all else."""
+
+    def __init__(self, functions: tuple[SavedFunction, ...], of: GraphReader) -> None:
+        self._saved, self._of = functions, of
+        self._functions: dict[int, Function] = {}
+        of.function, of.buffer = self.function, self.buffer
+
+    def read(self, nodes: Json) -> None:
+        """Read all programs, then the functions that none of them calls."""
+        if type(nodes) is not list:
+            raise Malformed(f"{shown(nodes)} is no list of programs")
+        for number, each in enumerate(nodes):
+            with at(f".programs[{number}]"):
+                self._of.programs.append(self._program(each))
+        for number, saved in enumerate(self._saved):
+            if saved.buffer is not None:
+                self.buffer(number)
+
+    def function(self, number: Json) -> Function:
+        """Return a function, which is made when it is first asked for."""
+        if type(number) is not int or not 0 <= number < len(self._saved):
+            raise Malformed(f"{shown(number)} is the number of no function")
+        if number not in self._functions:
+            saved = self._saved[number]
+            if not 0 <= saved.program < len(self._of.programs):
+                raise Malformed(f"function '{saved.name}' runs what does not stand before its calls")
+            graph = self._of.graph
+            made = graph.add_function(self._of.programs[saved.program], saved.name)
+            if made.name != saved.name:
+                raise Malformed(f"two functions are called '{saved.name}'")
+            object.__setattr__(made, "location", saved.location)
+            self._functions[number] = made
+        return self._functions[number]
+
+    def buffer(self, number: Json) -> FunctionBuffer:
+        """Return the buffer of a function."""
+        function, graph = self.function(number), self._of.graph
+        location = self._saved[number].buffer
+        if location is None:
+            raise Malformed(f"function '{function.name}' has no buffer")
+        if function.name not in graph.function_buffers:
+            made = graph.add_function_buffer(function)
+            object.__setattr__(made, "location", location)
+        return graph.function_buffers[function.name]
+
+    def _program(self, data: Json) -> Program:
+        match data:
+            case [str() as name, location, list() as parts] if name in _KINDS:
+                made = self._made(_KINDS[name], parts)
+                object.__setattr__(made, "location", _LOCATION.decode(location, self._of))
+                return made
+        raise Malformed(f"{shown(data)} is no program")
+
+    def _made(self, kind: type[Program], parts: list[Json]) -> Program:
+        of = self._of
+        if kind is SetStochasticRounding:
+            return SetStochasticRounding(*parts)
+        if kind is Sequence and len(parts) == 2:
+            return Sequence(list(_PROGRAMS.decode(parts[1], of)), name=parts[0])
+        if kind is Switch and len(parts) == 4:
+            return self._switch(*parts)
+        coders = _coders(kind) if kind in FIELDS else {}
+        if len(coders) != len(parts):
+            raise Malformed(f"{shown(parts)} are not the parts of {kind.__name__}")
+        values = []
+        for (name, coder), part in zip(coders.items(), parts, strict=True):
+            with at(f".{name}"):
+                values.append(coder.decode(part, of))
+        if kind is CycleStamp:
+            _check_stamp(*values)
+        return _MADE_BY.get(kind, kind)(*values)
+
+    def _switch(self, control: Json, unmatched: Json, default: Json, cases: Json) -> Switch:
+        decoded = zip(_switch().values(), (control, unmatched, default), strict=True)
+        scalar, otherwise, program = (coder.decode(part, self._of) for coder, part in decoded)
+        by_value = list(_CASES.decode(cases, self._of))
+        if otherwise == "default":
+            return Switch(scalar, by_value, program)
+        if otherwise == "error":
+            return Switch.with_bounds_checking(scalar, by_value)
+        return Switch.with_unreachable_default(scalar, by_value)
+
+
+def _check_stamp(tensor: Tensor, _: object, since: Tensor | None) -> None:
+    """Refuse what `cycle_stamp` and `cycle_count` do not make."""
+    for each in (tensor,) if since is None else (tensor, since):
+        if each.element_type is not UNSIGNED_INT or each.shape != (2,):
+            raise Malformed(f"'{each.name}' is no stamp of the cycle counter")
+    if not tensor.is_parallel_writeable():
+        raise Malformed(f"'{tensor.name}' cannot be written")

@@ -1,0 +1,254 @@
+"""Graphs as files, with programs: all that a user built, before anything is compiled.
+
+    manifest.json    {"kind": "poplite graph", "format": 1, "classes": [...], "locations": [...],
+                      "spaces": [...], "nodes": [...], "graph": {...}}
+    arrays/...       values, tiles, edges by the million
+
+The container is that of executables (`poplite.executable.file.archive`), for the same reasons: no
+code, no pickle, equal graphs are equal bytes.  The content is another one.  An executable has steps
+lowered to addresses, and neither the views that a user made nor the vertices one by one; a graph
+has these, and no cost, no code and no layout, so that it can be compiled for anything.
+
+Reading trusts nothing: numbers are checked by the coders and by the modules beside this one, and
+objects are made by the same functions as a user's calls.  Estimators (`register_perf_estimator`)
+are Python functions and are not saved.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from poplite.errors import ControlProgramError, ElementTypeError, FileLoadError, PopliteError
+from poplite.executable.file.archive import (
+    MANIFEST,
+    ArrayWriter,
+    Malformed,
+    at,
+    manifest_text,
+    read_archive,
+    write_archive,
+)
+from poplite.executable.file.codec import callers, coder_of, location_of, portable
+from poplite.executable.file.coders import Reader
+from poplite.executable.file.vertex_classes import VertexSource
+from poplite.executable.graph_file.class_names import (
+    DeclaredClass,
+    declared_class,
+    known_classes,
+)
+from poplite.executable.graph_file.host import (
+    SavedHost,
+    SavedHostTensors,
+    add_host,
+    add_host_tensors,
+    saved_host,
+    saved_host_tensors,
+)
+from poplite.executable.graph_file.programs import ProgramReader, ProgramWriter, SavedFunction
+from poplite.executable.graph_file.references import GraphReader, GraphWriter
+from poplite.executable.graph_file.variables import (
+    SavedVariable,
+    add_metadata,
+    add_variable,
+    saved_variable,
+)
+from poplite.executable.graph_file.vertices import (
+    SavedComputeSet,
+    add_vertices,
+    saved_compute_set,
+)
+from poplite.executable.graph_file.views import ViewReader
+from poplite.files import replacing
+from poplite.graph.compute_sets.operations import Operation
+from poplite.graph.graph import Graph
+from poplite.machine.replicas import MOST_REPLICAS
+from poplite.machine.target import Target
+from poplite.program import Program
+from poplite.source import here
+from poplite.text import clipped, of_type
+
+KIND, FORMAT = "poplite graph", 1
+
+_FIX = "save it again: graph.save(path, programs)"
+
+
+PARTS: dict[str, Any] = {
+    "target": Target,
+    "replication_factor": int,
+    "variables": tuple[SavedVariable, ...],
+    "compute_sets": tuple[SavedComputeSet, ...],
+    "operations": tuple[Operation, ...],
+    "host": SavedHost,
+    "functions": tuple[SavedFunction, ...],
+    "programs": Mapping[str, Program],
+    "host_tensors": SavedHostTensors,
+}
+"""What the manifest says of a graph, beside its views and the nodes of programs."""
+
+
+def save(graph: Graph, programs: object, path: str | os.PathLike[str]) -> None:
+    """Write a graph and programs to a file; see `Graph.save`."""
+    text, arrays = _written(graph, _named(programs))
+    with replacing(path, "heat.graph") as file:
+        write_archive(file, text, arrays)
+
+
+def _named(programs: object) -> dict[str, Program]:
+    """Return programs by name; those without a name are "0", "1", ... as in an engine."""
+    found: Any = (programs,) if isinstance(programs, Program) else programs
+    if isinstance(found, Iterable) and not isinstance(found, Mapping | str):
+        found = {str(number): program for number, program in enumerate(found)}
+    if not isinstance(found, Mapping):
+        found = {"0": found}
+    for name, program in found.items():
+        if not isinstance(name, str) or not isinstance(program, Program):
+            raise ControlProgramError(
+                f"graph.save: {clipped(program, 60)} is no program",
+                at=here(),
+                found=f"{of_type(program)}, by the name {clipped(name, 60)}",
+                fix="graph.save(path, program), a list of programs, or {'name': program}",
+            )
+    return dict(found)
+
+
+def _written(graph: Graph, programs: Mapping[str, Program]) -> tuple[str, ArrayWriter]:
+    to = GraphWriter(graph)
+    nodes = ProgramWriter(graph, to)
+    for program in programs.values():
+        nodes.number(program)
+    for buffer in graph.function_buffers.values():
+        nodes.number(buffer.function)
+    parts = {
+        "target": graph.target,
+        "replication_factor": graph.replication_factor,
+        "variables": tuple(map(saved_variable, graph.variables)),
+        "compute_sets": tuple(map(saved_compute_set, graph.compute_sets)),
+        "operations": graph.operations,
+        "host": saved_host(graph),
+        "functions": tuple(nodes.functions),
+        "programs": programs,
+        "host_tensors": saved_host_tensors(graph),
+    }
+    encoded = {name: coder_of(PARTS[name]).encode(part, to) for name, part in parts.items()}
+    classes = tuple(map(declared_class, to.classes))
+    manifest = {
+        "kind": KIND,
+        "format": FORMAT,
+        "classes": coder_of(tuple[DeclaredClass, ...]).encode(classes, to),
+        "locations": [[portable(line), callers(line)] for line in to.locations],
+        "spaces": to.views.spaces,
+        "nodes": nodes.nodes,
+        "graph": encoded,
+    }
+    try:
+        return manifest_text(manifest), to.arrays
+    except Malformed as error:
+        raise FileLoadError(
+            f"a graph cannot be saved: {error}", at=here(), fix="give it another name in the graph"
+        ) from error
+
+
+def is_saved_graph(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a file is a zip file whose manifest says that it is a graph."""
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        if MANIFEST not in archive.namelist():
+            return False
+        return f'"kind":"{KIND}"'.encode() in archive.read(MANIFEST)
+
+
+def load(
+    path: str | os.PathLike[str], vertices: Iterable[VertexSource]
+) -> tuple[Graph, dict[str, Program]]:
+    """Read a graph and its programs from a file; see `Graph.load`."""
+    try:
+        name = os.fsdecode(path)
+    except TypeError:
+        raise ElementTypeError(
+            f"Graph.load: {clipped(path)} is no path", at=here(), fix="Graph.load('heat.graph')"
+        ) from None
+    try:
+        return _loaded(name, vertices)
+    except FileLoadError:
+        raise
+    except OSError as error:
+        if isinstance(error, PopliteError):
+            raise
+        raise FileLoadError(
+            f"cannot read {name!r}: {error.strerror or error}",
+            at=here(),
+            fix="name a file that graph.save(path) wrote",
+        ) from error
+    except Malformed as error:
+        raise FileLoadError(
+            f"{name!r} is no graph that can be loaded: {error}", at=here(), fix=_FIX
+        ) from error
+
+
+def _loaded(name: str, sources: Iterable[VertexSource]) -> tuple[Graph, dict[str, Program]]:
+    manifest, arrays = read_archive(name)
+    if not isinstance(manifest, dict) or manifest.get("kind") != KIND:
+        raise Malformed(f"its manifest does not say that it is a {KIND}")
+    if manifest.get("format") != FORMAT:
+        found = clipped(manifest.get("format"))
+        raise Malformed(f"it has format {found}, and this poplite reads {FORMAT}")
+    for part in ("classes", "locations"):
+        if type(manifest.get(part)) is not list:
+            raise Malformed(f"its manifest lists no {part}")
+    declared = coder_of(tuple[DeclaredClass, ...]).decode(
+        manifest["classes"], Reader(arrays, (), ())
+    )
+    locations = []
+    for pair in manifest["locations"]:
+        if type(pair) is not list or len(pair) != 2:
+            raise Malformed("its manifest does not list the callers of each line")
+        locations.append(location_of(*pair))
+    reader = Reader(arrays, known_classes(declared, sources), locations)
+    try:
+        return _built(manifest, reader)
+    except PopliteError as error:  # of what a user's call refuses too
+        raise Malformed(str(error).partition("\n")[0]) from error
+
+
+def _built(manifest: Mapping[str, Any], reader: Reader) -> tuple[Graph, dict[str, Program]]:
+    data = manifest.get("graph")
+    if type(data) is not dict or data.keys() != PARTS.keys():
+        raise Malformed("its graph has other parts")
+
+    def part(name: str) -> Any:
+        with at(name):
+            return coder_of(PARTS[name]).decode(data[name], of)
+
+    of = reader
+    graph = Graph(part("target"))
+    replicas = part("replication_factor")
+    if not 1 <= replicas <= MOST_REPLICAS:
+        raise Malformed(f"it has {replicas:,} replicas")
+    graph.replication_factor = replicas
+    variables = part("variables")
+    for variable in variables:
+        add_variable(graph, variable)
+    for number, variable in enumerate(variables):
+        add_metadata(graph, number, variable)
+    views = ViewReader(graph.space.variables, reader.arrays)
+    of = GraphReader(reader.arrays, reader.classes, reader.locations, graph, views)
+    with at("spaces"):
+        views.read_spaces(manifest.get("spaces"))
+    for saved in part("compute_sets"):
+        made = graph.add_compute_set(saved.name)
+        if made.name != saved.name:
+            raise Malformed(f"two compute sets are called '{saved.name}'")
+        made.location = saved.location
+        with at(f"compute set '{saved.name}'"):
+            add_vertices(graph, made, saved)
+    if len(graph.variables) > len(variables):  # metadata that nobody needs
+        graph.space.take_back(graph.variables[len(variables)])
+    of.handles = add_host(graph, part("host"))
+    ProgramReader(part("functions"), of).read(manifest.get("nodes"))
+    graph._parts.operations.extend(part("operations"))
+    add_host_tensors(graph, part("host_tensors"))
+    return graph, dict(part("programs"))

@@ -1,0 +1,136 @@
+"""The variables of a graph as data: names, types, tiles and first values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.executable.file.archive import Malformed
+from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_table import NO_TILE
+from poplite.graph.storage.variable import Variable
+from poplite.source import SourceLocation
+from poplite.types import QUARTER, QUARTER_METADATA, ElementType
+from poplite.view import Storage
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SavedVariable:
+    """A variable or constant.
+
+    Attributes:
+        tile: of all its elements; None for none, or where `breaks` and `tiles` say more.
+        breaks: int64[pieces + 1], where its tiles change.
+        tiles: int32[pieces], the tile of each piece, below 0 for none.
+        values: its first values, in its shape; None for zeros.
+        replica_values: those of replicas that have others.
+        metadata: of QUARTER, the number of the variable with format and scale, and the position
+            of the element there.
+    """
+
+    name: str
+    element_type: type[ElementType[Any]]
+    shape: tuple[int, ...]
+    location: SourceLocation
+    is_constant: bool = False
+    tile: int | None = None
+    breaks: Array | None = None
+    tiles: Array | None = None
+    values: Array | None = None
+    replica_values: Mapping[int, Array] | None = None
+    metadata: tuple[int, int] | None = None
+
+
+def saved_variable(variable: Variable) -> SavedVariable:
+    """Return a variable as data."""
+    tile, breaks, tiles = variable.only_tile, None, None
+    if tile is None and variable.num_elements:
+        breaks, tiles = variable.mapping.pieces()
+        if len(tiles) == 1:
+            tile = None if tiles[0] == NO_TILE else int(tiles[0])
+            breaks = tiles = None
+    metadata = None
+    if variable.metadata is not None:
+        assert isinstance(variable.metadata.space, Storage)
+        metadata = variable.metadata.space.id, variable.metadata.off
+    return SavedVariable(
+        variable.name,
+        variable.element_type,
+        variable.shape,
+        variable.location,
+        variable.constant,
+        tile,
+        breaks,
+        tiles,
+        variable.initial_value,
+        dict(variable.replica_values) or None,
+        metadata,
+    )
+
+
+def add_variable(graph: Graph, saved: SavedVariable) -> None:
+    """Make a variable of data that may be anything."""
+    space = graph.space
+    if not saved.name or any(size < 0 for size in saved.shape) or len(saved.shape) > 32:
+        raise Malformed(f"variable {saved.name!r} has no name, or no shape")
+    tile = NO_TILE if saved.tile is None else saved.tile
+    if tile != NO_TILE and not 0 <= tile < space.num_tiles:
+        raise Malformed(f"variable '{saved.name}' is on tile {tile:,} of {space.num_tiles:,}")
+    variable = space.make(
+        saved.name, saved.element_type, saved.shape, saved.is_constant, saved.location, tile
+    )
+    if variable.name != saved.name:
+        raise Malformed(f"two variables are called '{saved.name}'")
+    if saved.breaks is not None:
+        _paint(variable, saved, space.num_tiles)
+    if saved.is_constant and saved.values is None:
+        raise Malformed(f"constant '{saved.name}' has no value")
+    if saved.values is not None:
+        variable.initial_value = _values(saved, saved.values)
+    if saved.replica_values is not None:
+        if not all(0 <= each < graph.replication_factor for each in saved.replica_values):
+            raise Malformed(f"variable '{saved.name}' has values of replicas that are not there")
+        variable.replica_values = {
+            replica: _values(saved, values) for replica, values in saved.replica_values.items()
+        }
+
+
+def add_metadata(graph: Graph, number: int, saved: SavedVariable) -> None:
+    """Attach the metadata of a QUARTER variable, which may be a variable made after it."""
+    if (saved.element_type is QUARTER) != (saved.metadata is not None):
+        raise Malformed(f"variable '{saved.name}': QUARTER has metadata, and nothing else")
+    if saved.metadata is None:
+        return
+    other, position = saved.metadata
+    variables = graph.space.variables
+    if not 0 <= other < len(variables) or variables[other].element_type is not QUARTER_METADATA:
+        raise Malformed(f"variable '{saved.name}' has metadata in no variable of that type")
+    if not 0 <= position < variables[other].num_elements:
+        raise Malformed(f"variable '{saved.name}' has its metadata behind '{variables[other].name}'")
+    flat = variables[other].view.reshape((variables[other].num_elements,))
+    variables[number].metadata = flat.slice(position, position + 1, 0).reshape(())
+
+
+def _values(saved: SavedVariable, values: Array) -> Array:
+    if values.dtype != saved.element_type.dtype or values.shape != saved.shape:
+        raise Malformed(f"variable '{saved.name}' has values of another type or shape")
+    return values
+
+
+def _paint(variable: Variable, saved: SavedVariable, num_tiles: int) -> None:
+    breaks, tiles = saved.breaks, saved.tiles
+    if breaks is None or tiles is None or breaks.ndim != 1 or tiles.shape != (len(breaks) - 1,):
+        raise Malformed(f"variable '{saved.name}' has no tile between each two breaks")
+    breaks, tiles = breaks.astype(np.int64), tiles.astype(np.int64)
+    if not len(tiles) or breaks[0] != 0 or breaks[-1] != variable.num_elements:
+        raise Malformed(f"variable '{saved.name}': its tiles do not end with its elements")
+    if (breaks[1:] <= breaks[:-1]).any() or (tiles >= num_tiles).any() or tiles.min() < NO_TILE:
+        raise Malformed(f"variable '{saved.name}' has pieces without elements, or on no tile")
+    placed = tiles != NO_TILE
+    variable.mapping.paint_many(breaks[:-1][placed], breaks[1:][placed], tiles[placed])
