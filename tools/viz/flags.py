@@ -27,7 +27,7 @@ Run: TypeAlias = Callable[[argparse.Namespace], int]
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
-SAVED = "file.py:callable, or a file of report.save or executable.save"
+SAVED = "file.py:callable, or a file of report.save, executable.save or graph.save"
 """What a report is made of, for help."""
 
 
@@ -91,13 +91,13 @@ def add_call_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_vertices(parser: argparse.ArgumentParser) -> None:
-    """Add where a saved executable finds its vertex classes."""
+    """Add where a saved executable or graph finds its vertex classes."""
     parser.add_argument(
         "--vertices",
         metavar="FILE.py|MODULE",
         action="append",
         default=[],
-        help="where the vertex classes of a saved executable are defined",
+        help="where the vertex classes of a saved executable or graph are defined",
     )
 
 
@@ -199,7 +199,7 @@ def _target(text: str) -> str:
     if not (place and colon and name):
         raise argparse.ArgumentTypeError(
             f"{text!r} names no callable; write file.py:callable, for instance heat.py:build, "
-            "or a file of report.save or executable.save"
+            "or a file of report.save, executable.save or graph.save"
         )
     return text
 

@@ -5,6 +5,7 @@
                              needs data from the host
     run.json             a report that `Report.save` wrote    as it was saved
     program.poplite      an executable that was saved         as compiled; it is never run
+    heat.graph           a graph that was saved               the same
 
 Nothing of a saved file is executed.  Its vertex classes are looked for among those of poplite, and
 in modules that the user names.
@@ -30,7 +31,13 @@ from poplite.errors import (
     did_you_mean,
 )
 from poplite.text import amount
-from poplite.tools.viz.load_target import load_module, load_programs, program_named
+from poplite.tools.viz.flags import SAVED
+from poplite.tools.viz.load_target import (
+    is_graph_file,
+    load_module,
+    load_programs,
+    program_named,
+)
 
 if TYPE_CHECKING:
     from poplite import Engine
@@ -85,24 +92,30 @@ def load_each(arguments: argparse.Namespace, *places: str) -> list[Loaded]:
 
     What was not run is said on standard error.  Raises as `load` does.
     """
-    targets = [place for place in places if not Path(place).is_file()] or places
+    targets = [each for each in places if not Path(each).is_file() or is_graph_file(each)] or places
     found = []
     for place in places:
         is_target = place in targets
         given, name = (arguments.given, arguments.program) if is_target else ((), None)
-        run, vertices = arguments.execute, arguments.vertices
-        found.append(load(place, given, name, run=run if is_target else None, vertices=vertices))
+        run = arguments.execute if is_target and not is_graph_file(place) else None
+        found.append(load(place, given, name, run=run, vertices=arguments.vertices))
     for loaded in found:
         say(loaded, arguments)
     return found
 
 
-def load_saved(arguments: argparse.Namespace) -> Report | None:
-    """Return the report of `arguments.target` where that is a saved file; else None.
+def is_report_file(target: str) -> bool:
+    """Tell whether a target is a saved report or executable, or no target at all."""
+    return not is_graph_file(target) and (":" not in target or Path(target).is_file())
 
+
+def load_saved(arguments: argparse.Namespace) -> Report | None:
+    """Return the report of `arguments.target` where that is a saved report or executable.
+
+    None where it is a graph, of a target or of a file; `load_target` reads it.
     Nothing of it is run.  Raises FileLoadError when it cannot be read, or `--arg` is given.
     """
-    if not Path(arguments.target).is_file():
+    if not Path(arguments.target).is_file() or is_graph_file(arguments.target):
         return None
     return load(arguments.target, arguments.given, vertices=arguments.vertices).report
 
@@ -140,7 +153,7 @@ def load(
     """Return the report of a TARGET or of a saved file.
 
     `run` says whether the program runs once; None, unless it needs data from the host.  `vertices`
-    are Python files or modules that hold the vertex classes of a saved executable.  `tracing` has
+    are Python files or modules that hold the vertex classes of a saved file.  `tracing` has
     so many steps of the run recorded in their order.
 
     Raises FileLoadError when a file cannot be read, the user's code raises, or its program cannot
@@ -150,14 +163,18 @@ def load(
     Traceback (most recent call last):
     poplite.errors.FileLoadError: cannot read 'no_such_file.json': No such file or directory...
     """
-    if Path(target).is_file():
+    is_graph = is_graph_file(target)
+    if Path(target).is_file() and not is_graph:
         return _of_file(target, given, name, run=run, vertices=vertices)
-    if ":" not in target:
+    if is_graph:
+        _refuse_flags(target, [("--run", run is True)])
+        run = False
+    elif ":" not in target:
         raise FileLoadError(
             f"cannot read {target!r}: No such file or directory",
-            fix="name a file that report.save or executable.save wrote, or file.py:callable",
+            fix=f"give {SAVED}",
         )
-    graph, programs = load_programs(target, given)
+    graph, programs = load_programs(target, given, vertices)
     if name is not None:
         programs = {name: program_named(programs, name, target)}
     with contextlib.redirect_stdout(sys.stderr):
@@ -187,12 +204,7 @@ def _of_file(
         raise FileLoadError(
             f"{path!r} names no callable", fix=f"{path}:build, if that returns the graph"
         )
-    for flag, is_given in (("--run", run is True), ("--arg", given), ("--program", name)):
-        if is_given:
-            raise FileLoadError(
-                f"{flag} is for a TARGET, and {path!r} is a saved file, of which nothing is run",
-                fix=f"leave {flag} out, or give file.py:callable",
-            )
+    _refuse_flags(path, [("--run", run is True), ("--arg", given), ("--program", name)])
     if not zipfile.is_zipfile(path):
         return Loaded(Report.load(path))
     from poplite.executable.executable import Executable
@@ -210,6 +222,15 @@ def _of_file(
         ) from error
     with contextlib.redirect_stdout(sys.stderr):
         return Loaded(Engine(executable).report())
+
+
+def _refuse_flags(path: str, flags: Iterable[tuple[str, object]]) -> None:
+    for flag, is_given in flags:
+        if is_given:
+            raise FileLoadError(
+                f"{flag} is for a TARGET, and {path!r} is a saved file, of which nothing is run",
+                fix=f"leave {flag} out, or give file.py:callable",
+            )
 
 
 # -- targets ---------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
-"""Loading TARGET: `file.py:callable` or `module:callable`.
+"""Loading TARGET: `file.py:callable` or `module:callable`, or a graph that `graph.save` wrote.
 
 The callable returns a Graph or (Graph, programs), where programs are what `Engine` takes: a
 Program, or several by name or in a list; whatever follows these in a tuple (the tensors that a
-user reads and writes) is left alone.
+user reads and writes) is left alone.  A saved graph is read; nothing of it is executed.
 
 The user's code runs here, so whatever it does wrong is reported as the user's mistake, with the
 user's line.  What it prints goes to standard error, since standard output is for the picture.  A
@@ -37,7 +37,10 @@ _RETURN = (
 
 
 def load_target(
-    target: str, given: Iterable[tuple[str, object]] = (), name: str | None = None
+    target: str,
+    given: Iterable[tuple[str, object]] = (),
+    name: str | None = None,
+    vertices: Iterable[str] = (),
 ) -> tuple[Graph, Program | None]:
     """Build the graph that a target names, and its program if it has one.
 
@@ -48,7 +51,7 @@ def load_target(
     Traceback (most recent call last):
     poplite.errors.FileLoadError: there is no file 'no_such_file.py'...
     """
-    graph, programs = load_programs(target, given)
+    graph, programs = load_programs(target, given, vertices)
     if name is not None:
         return graph, program_named(programs, name, target)
     if len(programs) < 2:
@@ -73,21 +76,47 @@ def program_named(programs: Mapping[str, Program], name: str, target: str) -> Pr
     )
 
 
+def is_graph_file(target: str) -> bool:
+    """Tell whether a target is a file that `graph.save` wrote."""
+    if not Path(target).is_file() or target.endswith(".py"):
+        return False
+    from poplite.executable.graph_file import is_saved_graph
+
+    return is_saved_graph(target)
+
+
 def load_programs(
-    target: str, given: Iterable[tuple[str, object]] = ()
+    target: str, given: Iterable[tuple[str, object]] = (), vertices: Iterable[str] = ()
 ) -> tuple[Graph, dict[str, Program]]:
     """Build the graph that a target names, with its programs by the names an engine has for them.
 
-    The callable gets the arguments that are given, by name.  Raises FileLoadError when the file or
-    module cannot be run, or the callable raises, and UnknownName when there is no such callable, or
-    it takes no such argument.
+    The callable gets the arguments that are given, by name.  A file that `graph.save` wrote is read
+    in its place; `vertices` are Python files or modules that hold its vertex classes.
+
+    Raises FileLoadError when the file or module cannot be run, or the callable raises, and
+    UnknownName when there is no such callable, or it takes no such argument.
     """
+    if is_graph_file(target):
+        return _read(target, given, vertices)
     place, _, name = target.rpartition(":")
     module = load_module(place)
     with contextlib.redirect_stdout(sys.stderr), _without_arguments(place):
         build = _find(module, place, name)
         result = _call(build, f"{place}:{name}", dict(given))
     return _checked(result, f"{place}:{name}")
+
+
+def _read(
+    path: str, given: Iterable[tuple[str, object]], vertices: Iterable[str]
+) -> tuple[Graph, dict[str, Program]]:
+    from poplite.graph.graph import Graph
+
+    if list(given):
+        raise FileLoadError(
+            f"--arg is for a callable, and {path!r} is a saved graph",
+            fix="leave --arg out, or give file.py:callable",
+        )
+    return Graph.load(path, [load_module(place) for place in vertices])
 
 
 def load_module(place: str) -> ModuleType:

@@ -49,7 +49,8 @@ examples:
 
 TARGET is file.py:callable or module:callable; the callable gets what --arg says
 and returns a Graph, (Graph, Program) or (Graph, {name: Program}). A report is
-also made of files that report.save or executable.save wrote.
+also made of files that report.save or executable.save wrote; a file of
+graph.save is taken wherever a TARGET is.
 
 exit codes: 0 done, 1 a message says what is wrong, 2 the command line is wrong,
 3 a check of diff failed

@@ -43,7 +43,6 @@ from poplite.source import SourceLocation, shortest
 from poplite.types import ELEMENT_TYPES, ElementType
 from poplite.vertex.vertex import Vertex
 
-
 CODERS: dict[Any, Coder] = {}
 """The coders of annotations that only files of graphs have."""
 

@@ -175,7 +175,9 @@ def _generated(named: Sequence[NamedClass]) -> Iterator[type[Vertex]]:
             raise Malformed(f"vertex class {each}: {fault}")
         cls = class_of(each.recipe)
         if local_name(cls) != each.name:
-            raise Malformed(f"vertex class {each}: this poplite generates {local_name(cls)} instead")
+            raise Malformed(
+                f"vertex class {each}: this poplite generates {local_name(cls)} instead"
+            )
         yield cls
 
 

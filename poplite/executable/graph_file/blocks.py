@@ -22,7 +22,7 @@ from poplite.arrays.series import Series, Steps, compact
 from poplite.executable.file.archive import Malformed
 from poplite.executable.graph_file.references import tensor_of
 from poplite.graph.compute_sets.compute_set import ComputeSet
-from poplite.graph.compute_sets.edges import Edges, Runs
+from poplite.graph.compute_sets.edges import Edges
 from poplite.graph.compute_sets.perf_estimates import checked_estimates
 from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, VertexBlock
 from poplite.graph.connect.bulk import block_of
@@ -224,7 +224,7 @@ def _connected(
 
 
 def _of_runs(graph: Graph, field: Field, edges: SavedEdges) -> tuple[Tensor, Array, Array]:
-    """Return a tensor of the elements of all edges, and where each edge begins and how long it is."""
+    """Return a tensor of the elements of all edges, and begin and size of each edge in it."""
     if edges.runs is None:
         raise Malformed(f"'{field.name}' has no elements")
     first, begin, count = edges.runs

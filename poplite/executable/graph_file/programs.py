@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, get_type_hints
+from typing import get_type_hints
 
 from poplite.executable.file.archive import Malformed, at, shown
 from poplite.executable.file.codec import coder_of
@@ -48,9 +48,9 @@ from poplite.program import (
     WriteUndef,
     children_first,
 )
+from poplite.program.copy import TensorCopy
 from poplite.program.function import Function, FunctionBuffer, FunctionCall
 from poplite.program.host import CodeCopy, HostCall, StreamCopy
-from poplite.program.copy import TensorCopy
 from poplite.source import SourceLocation
 from poplite.types import UNSIGNED_INT
 
@@ -199,7 +199,9 @@ class ProgramReader:
         if number not in self._functions:
             saved = self._saved[number]
             if not 0 <= saved.program < len(self._of.programs):
-                raise Malformed(f"function '{saved.name}' runs what does not stand before its calls")
+                raise Malformed(
+                    f"function '{saved.name}' runs what does not stand before its calls"
+                )
             graph = self._of.graph
             made = graph.add_function(self._of.programs[saved.program], saved.name)
             if made.name != saved.name:

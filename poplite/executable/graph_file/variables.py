@@ -112,7 +112,9 @@ def add_metadata(graph: Graph, number: int, saved: SavedVariable) -> None:
     if not 0 <= other < len(variables) or variables[other].element_type is not QUARTER_METADATA:
         raise Malformed(f"variable '{saved.name}' has metadata in no variable of that type")
     if not 0 <= position < variables[other].num_elements:
-        raise Malformed(f"variable '{saved.name}' has its metadata behind '{variables[other].name}'")
+        raise Malformed(
+            f"variable '{saved.name}' has its metadata behind '{variables[other].name}'"
+        )
     flat = variables[other].view.reshape((variables[other].num_elements,))
     variables[number].metadata = flat.slice(position, position + 1, 0).reshape(())
 

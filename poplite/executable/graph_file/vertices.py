@@ -21,7 +21,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.source import SourceLocation
 from poplite.types import QUARTER_METADATA
 from poplite.vertex.fields import Field
-from poplite.vertex.vertex import MultiVertex, Vertex
+from poplite.vertex.vertex import Vertex
 from poplite.view import View
 
 StateValue = bool | int | float | npt.NDArray[Any]

@@ -47,7 +47,9 @@ class ViewWriter:
         if view.space is NOWHERE:
             return [None, 0, *view.shape]
         usual = row_major(view.shape)
-        dims = [d if size > 1 else u for size, d, u in zip(view.shape, view.dims, usual, strict=True)]
+        dims = [
+            d if size > 1 else u for size, d, u in zip(view.shape, view.dims, usual, strict=True)
+        ]
         data = [self._number(view.space), view.off, *view.shape]
         return data if tuple(dims) == usual else [*data, [_listed(dim) for dim in dims]]
 

@@ -106,9 +106,9 @@ def _now(vertex: type[Vertex]) -> _Now:
     if missing is not None:
         raise VertexCompileError(
             f"'{vertex.__name__}' is a class of which only the fields are known: {missing}",
-            at=vertex.location,
-            found=f"its graph was loaded, and names the class of module '{vertex.__module__}'",
-            fix=f"Graph.load(path, vertices=[{vertex.__qualname__.split('[')[0]}]), or --vertices FILE.py",
+            found=f"the graph was loaded, and names a class of module '{vertex.__module__}'",
+            fix=f"Graph.load(path, vertices=[{vertex.__qualname__.partition('[')[0]}]), or "
+            "--vertices FILE.py",
         )
     function = vertex.compute
     if not isinstance(function, FunctionType):

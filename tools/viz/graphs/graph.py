@@ -89,7 +89,9 @@ def _flow(arguments: argparse.Namespace) -> Dataflow:
     excerpt = Excerpt(arguments.around, arguments.hops, arguments.scope, arguments.max_nodes)
     saved = load_saved(arguments)
     if saved is None:
-        graph, program = load_target(arguments.target, arguments.given, arguments.program)
+        graph, program = load_target(
+            arguments.target, arguments.given, arguments.program, arguments.vertices
+        )
         return dataflow_of(graph, program, excerpt=excerpt)
     programs = programs_of(saved, arguments)
     name = programs[0] if arguments.program is not None else None

@@ -25,7 +25,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from poplite.tools.viz.output import Destination
 
     out = Destination.of(arguments)
-    graph, _ = load_target(arguments.target, arguments.given)
+    graph, _ = load_target(arguments.target, vertices=arguments.vertices, given=arguments.given)
     from poplite.ipu.findings import findings_json, findings_text
     from poplite.ipu.linting import lint
 

@@ -84,7 +84,7 @@ def _programs(arguments: argparse.Namespace) -> dict[str, Program]:
 
         nodes = saved_programs(saved)
         return {name: nodes[name] for name in programs_of(saved, arguments)}
-    graph, programs = load_programs(arguments.target, arguments.given)
+    graph, programs = load_programs(arguments.target, arguments.given, arguments.vertices)
     if not programs:
         raise FileLoadError(
             f"{arguments.target!r} returned a Graph without a program",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from poplite.tools.viz.flags import Commands, add_picture, build_flags, command, set_run
@@ -62,6 +61,7 @@ def _run(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> None:
     """Refuse, before the user's program runs, what says nothing or too much."""
     from poplite.errors import InvalidOption
+    from poplite.tools.viz.load_report import is_report_file
     from poplite.viz.regions.operations import read_operation
 
     if (arguments.name is None) == (arguments.field is None):
@@ -78,11 +78,11 @@ def _check(arguments: argparse.Namespace) -> None:
             found=f"--op {arguments.operations[0]!r} with --field {arguments.field!r}",
             fix="leave --op out, or give the name of a variable",
         )
-    if arguments.field is not None and Path(arguments.target).is_file():
+    if arguments.field is not None and is_report_file(arguments.target):
         raise InvalidOption(
-            "a saved file does not say which elements a single vertex is connected to",
+            "a saved report or executable does not say what a single vertex is connected to",
             found=f"--field {arguments.field!r} with {arguments.target!r}",
-            fix="give file.py:callable, which builds the graph",
+            fix="give file.py:callable, which builds the graph, or a file of graph.save",
         )
     for operation in arguments.operations:
         read_operation(operation)

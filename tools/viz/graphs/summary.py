@@ -35,7 +35,9 @@ def _run(arguments: argparse.Namespace) -> int:
         name = programs[0] if arguments.program is not None else None
         out.draw(summary_forms(summary_of_report(saved, name)), arguments)
         return 0
-    graph, program = load_target(arguments.target, arguments.given, arguments.program)
+    graph, program = load_target(
+        arguments.target, arguments.given, arguments.program, arguments.vertices
+    )
     from poplite.viz.summary import summary_of
 
     out.draw(summary_forms(summary_of(graph, program)), arguments)

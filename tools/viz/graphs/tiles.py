@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from poplite.tools.viz.flags import Commands, add_report, add_run, add_steps, build_flags, set_run
@@ -56,10 +55,11 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from poplite.tools.viz.load_report import is_report_file
     from poplite.tools.viz.output import Destination
 
     out = Destination.of(arguments)
-    is_saved = ":" not in arguments.target or Path(arguments.target).is_file()
+    is_saved = is_report_file(arguments.target)
     if arguments.by or (is_saved and not arguments.variable):
         _draw_quantity(arguments, out)
         return 0
@@ -84,7 +84,9 @@ def _load(arguments: argparse.Namespace, *, is_saved: bool) -> TileLoad:
         return tile_load(load_variables(arguments, arguments.variable), arguments.variable)
     from poplite.tools.viz.load_target import load_target
 
-    graph, program = load_target(arguments.target, arguments.given, arguments.program)
+    graph, program = load_target(
+        arguments.target, arguments.given, arguments.program, arguments.vertices
+    )
     return judged_load(graph, arguments.variable, program)
 
 
