@@ -154,6 +154,9 @@ def _first_alike(
 
 
 def _stand_in(declared: DeclaredClass, why: str) -> type[Vertex]:
+    deepest = max((each.depth for each in declared.fields), default=0)
+    if not 0 <= deepest <= 2:
+        raise Malformed(f"vertex class {declared.full_name}: a field nests {deepest:,} vectors")
     fields = [Field(f.name, f.role, f.element, f.depth, layout=f.layout) for f in declared.fields]
     try:
         return stand_in(declared.full_name, declared.module, fields, declared.is_multi, why)
