@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -88,20 +88,26 @@ def _places(tables: Tables) -> dict[str, Any]:
         "mapping_bytes": tables.mapping_bytes,
         "programs": list(tables.programs),
         "streams": _listed(tables.streams),
+        "functions": {name: _arrays(each) for name, each in tables.functions.items()},
         "reads": _listed(tables.reads),
         "writes": _listed(tables.writes),
     }
 
 
 def _listed(places: Mapping[str, Place]) -> dict[str, Any]:
+    return {name: _place(each) for name, each in places.items()}
+
+
+def _arrays(places: Sequence[Place]) -> list[dict[str, Any]]:
+    return [_place(each) for each in places]
+
+
+def _place(place: Place) -> dict[str, Any]:
     return {
-        name: {
-            "offset": each.offset,
-            "type": str(each.element_type.dtype),
-            "shape": list(each.shape),
-            "input": each.is_input,
-        }
-        for name, each in places.items()
+        "offset": place.offset,
+        "type": str(place.element_type.dtype),
+        "shape": list(place.shape),
+        "input": place.is_input,
     }
 
 
@@ -113,6 +119,9 @@ def _readme(tables: Tables) -> str:
         for name, each in places.items():
             shape = " x ".join(map(str, each.shape)) or "1"
             rows.append(f"| {kind} | `{name}` | {each.element_type.dtype}, {shape} |")
+    for name, arrays in tables.functions.items():
+        each = [f"{array.element_type.dtype}, {array.num_elements}" for array in arrays]
+        rows.append(f"| host function | `{name}` | {'; '.join(each)} |")
     text = host_text("README.md.in")
     text = text.replace("@RUN@", "".join(f" '{name}'" for name in tables.programs[:1]))
     text = text.replace("@WRITES@", next(iter(tables.writes), "NAME"))

@@ -60,8 +60,8 @@ def measuring_object(
         }
     arguments = [parameter.declared for parameter in decoded]
     if on_copies:
-        arguments += ["i64 %budget", "ptr %arena", "i64 %arena.bytes"]
-        arguments += ["ptr %copy", "i64 %copy.bytes"]
+        arguments += ["i64 %slots.budget", "ptr %arena.memory", "i64 %arena.bytes"]
+        arguments += ["ptr %copy.memory", "i64 %copy.bytes"]
     memory = with_bounded_memory(blocks) if on_copies else with_its_memory
     declared = declarations(module)
     counted = slot_counting_text(COUNTED, arguments, blocks, block_cost, declared, memory)

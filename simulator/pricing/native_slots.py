@@ -73,7 +73,7 @@ def slots_object(
     blocks = blocks_of(module.get_function(PRICED))
     lengths = frozenset(p.name for p in decoded if p.what in ("length", "rows"))
     block_cost = block_costs(blocks, lengths, costs.__getitem__)
-    arguments = [*(parameter.declared for parameter in decoded), "i64 %budget"]
+    arguments = [*(parameter.declared for parameter in decoded), "i64 %slots.budget"]
     # Values that are loaded count as zero, except as divisors.
     body, declared = without_checks(blocks), declarations(module)
     text = slot_counting_text(PRICED, arguments, body, block_cost, declared, without_memory)

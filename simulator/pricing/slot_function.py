@@ -84,6 +84,7 @@ def slot_counting_text(
 
     The arguments (types and names) include the budget where blocks may not end; `declared` are
     declarations of what it calls, and `memory` gives the text of each instruction within a block.
+    Own names have a dot, which no field has.
     """
     names = {block.name: _named(block.name) for block in blocks}
     loops = [number for number, block in enumerate(blocks) if costs[block.name].counts_times]
@@ -100,10 +101,10 @@ def slot_counting_text(
         sources = {**tails, name: name} if number in loops else tails  # it goes on from its end
         lines += [_from(_MARKS.sub("", phi.text), sources) for phi in phis]
         if not number:
-            places = ["%taken", *(f"%times.{loop}" for loop in loops)]
+            places = ["%slots.taken", *(f"%times.{loop}" for loop in loops)]
             lines += [f"{place} = alloca i64\nstore i64 0, ptr {place}" for place in places]
-            lines += ["%nowhere = alloca [64 x i64]"]  # as wide as the widest load
-            lines += ["store [64 x i64] zeroinitializer, ptr %nowhere"]
+            lines += ["%no.where = alloca [64 x i64]"]  # as wide as the widest load
+            lines += ["store [64 x i64] zeroinitializer, ptr %no.where"]
         if number in loops:
             before = [names[each.name] for each in blocks if block.name in each.successors]
             lines.append(_time(number, name, [sources.get(each, each) for each in before]))
@@ -116,13 +117,13 @@ def slot_counting_text(
                 times = f"%all.times.{loop}.{number}"
                 lines.append(f"{times} = load i64, ptr %times.{loop}")
                 lines += _count(costs[blocks[loop].name], f"{loop}.{number}", times)
-            lines += [f"%result.{number} = load i64, ptr %taken", f"ret i64 %result.{number}"]
+            lines += [f"%result.{number} = load i64, ptr %slots.taken", f"ret i64 %result.{number}"]
         elif number in loops:
             (behind,) = {names[each] for each in block.successors} - {name}
             lines += _times(number, block, behind)
         else:
             lines.append(_MARKS.sub("", block.end.text))
-    return "\n".join([*lines, "over:", f"ret i64 {OVER}", "}", ""])
+    return "\n".join([*lines, "is.over:", f"ret i64 {OVER}", "}", ""])
 
 
 def _time(number: int, name: str, before: Iterable[str]) -> str:
@@ -192,8 +193,9 @@ def without_memory(instruction: Instruction, number: int = 0) -> str:
 def with_bounded_memory(blocks: Sequence[Block]) -> Memory:
     """Return what gives the text of instructions whose accesses stay inside known memory.
 
-    They load from %arena and from %copy, within their sizes, and store to %copy only; what lies on
-    the stack they load and store there. All other addresses are replaced by `%nowhere`.
+    They load from %arena.memory and from %copy.memory, within their sizes, and store to
+    %copy.memory only; what lies on the stack they load and store there. All other addresses are
+    replaced by `%no.where`.
     """
     return partial(_inside, _on_stack(blocks))
 
@@ -219,7 +221,7 @@ def _inside(on_stack: Mapping[str, tuple[str, int]], instruction: Instruction, n
         return _of_lanes_inside(instruction, number)
     pointer = _named(name)
     places = ["copy"] if is_store else ["copy", "arena"]
-    begins = {place: f"%{place}" for place in places}
+    begins = {place: f"%{place}.memory" for place in places}
     ends: dict[str, object] = {place: f"%{place}.bytes" for place in places}
     if name in on_stack:
         places, begins["copy"], ends["copy"] = ["copy"], *on_stack[name]
@@ -238,7 +240,7 @@ def _inside(on_stack: Mapping[str, tuple[str, int]], instruction: Instruction, n
     if len(places) > 1:
         lines.append(f"%holds.{number} = or i1 {held}, %arena.holds.{number}")
         held = f"%holds.{number}"
-    lines.append(f"%safe.{number} = select i1 {held}, ptr {pointer}, ptr %nowhere")
+    lines.append(f"%safe.{number} = select i1 {held}, ptr {pointer}, ptr %no.where")
     text = with_its_memory(instruction)
     before, _, behind = text.rpartition(f"ptr {pointer}")
     return "\n".join([*lines, f"{before}ptr %safe.{number}{behind}"])
@@ -257,7 +259,7 @@ def _of_lanes_inside(instruction: Instruction, number: int) -> str:
     for place in ["copy"] if is_store else ["copy", "arena"]:
         own = f"%{place}.{{}}.{number}".format
         lines += [
-            f"{own('begin')} = ptrtoint ptr %{place} to i64",
+            f"{own('begin')} = ptrtoint ptr %{place}.memory to i64",
             f"{own('offset')} = sub i64 %at.{number}, {own('begin')}",
             *_splat(own("first"), own("offset"), count),
             *_splat(own("size"), f"%{place}.bytes", count),
@@ -307,14 +309,14 @@ def _count(cost: BlockCost, number: str, times: str = "") -> list[str]:
         lines.append(f"%own.{number} = mul i64 {times}, {parts}")
         parts = f"%own.{number}"
     lines += [
-        f"%before.{number} = load i64, ptr %taken",
+        f"%before.{number} = load i64, ptr %slots.taken",
         f"%sum.{number} = add i64 %before.{number}, {parts}",
-        f"store i64 %sum.{number}, ptr %taken",
+        f"store i64 %sum.{number}, ptr %slots.taken",
     ]
     if cost.may_not_end:
         lines += [
-            f"%is.over.{number} = icmp ugt i64 %sum.{number}, %budget",
-            f"br i1 %is.over.{number}, label %over, label %going.on.{number}",
+            f"%is.over.{number} = icmp ugt i64 %sum.{number}, %slots.budget",
+            f"br i1 %is.over.{number}, label %is.over, label %going.on.{number}",
             f"going.on.{number}:",
         ]
     return lines

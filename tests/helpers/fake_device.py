@@ -1,8 +1,9 @@
 """A process that speaks the protocol of the host program, and computes nothing.
 
 It keeps what is written to a handle and gives it back when that is read. Programs do what their
-names say: "in:S" takes a block of stream S, "out:S" gives stream S the block taken last, and any
-other ends at once. Its first argument says where streams lie, as JSON: {"S": [begin, end]}.
+names say: "in:S" takes a block of stream S, "out:S" gives stream S the block taken last, "call:F"
+calls function F, and any other ends at once. Its first argument says where streams lie, as JSON:
+{"S": [begin, end]}.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import mmap
 import os
 import signal
 import sys
+
+VERBS = {"in": "fetch", "out": "sink", "call": "call"}
 
 
 def main() -> None:
@@ -31,6 +34,8 @@ def main() -> None:
         verb, _, name = line.rstrip("\n").partition(" ")
         if verb == "start":
             say("ready 0.25 1.5")
+        elif verb == "reset":
+            say("ok")
         elif verb == "write":
             kept[name] = shared[:]
             say("ok")
@@ -53,7 +58,7 @@ def main() -> None:
                 kind, _, stream = step.partition(":")
                 if kind == "out" and block:
                     shared[places[stream]] = block
-                say(f"{'fetch' if kind == 'in' else 'sink'} {stream}")
+                say(f"{VERBS[kind]} {stream}")
                 if commands.readline() == "stop\n":
                     say("error Stopped 0")
                     break

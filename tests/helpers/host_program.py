@@ -92,6 +92,10 @@ def library_of(tables: Tables, cache: Path, flags: tuple[str, ...] = EXACT) -> P
     return library
 
 
+Call = Callable[[str, list[npt.NDArray[Any]]], bool]
+"""What the other side does for a function: it fills the last arrays, and says whether to go on."""
+
+
 class Session:
     """A host program that runs tables.
 
@@ -106,12 +110,21 @@ class Session:
         self.recorded: Any = None
         self._to, self._from = os.fdopen(ends[0], "w"), os.fdopen(ends[1], "rb")
 
-    def ask(self, command: str, answer: Answer = lambda name, block: False) -> str:
-        """Return the last reply to a command; `answer` serves its streams."""
+    def ask(
+        self,
+        command: str,
+        answer: Answer = lambda name, block: False,
+        call: Call = lambda name, arrays: False,
+    ) -> str:
+        """Return the last reply to a command; `answer` serves its streams, `call` its functions."""
         self._say(command)
         while True:
             reply = self._from.readline().decode().removesuffix("\n")
             word, _, rest = reply.partition(" ")
+            if word == "call":
+                arrays = [self._view(place) for place in self.tables.functions[rest]]
+                self._say("ok" if call(rest, arrays) else "stop")
+                continue
             if word not in ("fetch", "sink"):
                 break
             block = self._view(self.tables.streams[rest])

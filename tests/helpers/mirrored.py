@@ -80,6 +80,7 @@ class Mirrored(Engine):
         """Let a host program repeat everything from now on."""
         self._graph, self._session = graph, self.mirrors.session(graph, programs)
         self._blocks: defaultdict[str, list[npt.NDArray[Any]]] = defaultdict(list)
+        self._calls: defaultdict[str, list[list[npt.NDArray[Any]]]] = defaultdict(list)
         self.runs = 0
 
     def add_program(self, program: pl.Program, name: str | None = None) -> None:
@@ -121,14 +122,23 @@ class Mirrored(Engine):
 
         super().connect_stream_to_callback(handle, noted, **options)
 
+    def connect_host_function(self, handle: str, callback: Any, **options: Any) -> None:
+        def noted(inputs: Any, outputs: Any) -> None:
+            callback(inputs, outputs)
+            self._calls[handle].append([array.copy() for array in (*inputs, *outputs)])
+
+        super().connect_host_function(handle, noted, **options)
+
     def run(self, program: str | int = 0, *arguments: Any, **options: Any) -> None:
         self._blocks.clear()
+        self._calls.clear()
         super().run(program, *arguments, **options)
         names = self._session.tables.programs
         name = names[program] if isinstance(program, int) else program
-        reply = self._session.ask(f"run {name}", self._answer)
+        reply = self._session.ask(f"run {name}", self._answer, self._call)
         assert reply.startswith("ok "), reply
         assert not any(self._blocks.values())
+        assert not any(self._calls.values())
         for handle, values in self._values():
             assert equal_bits(self._session.read(handle), values), handle
         self.runs += 1
@@ -141,6 +151,14 @@ class Mirrored(Engine):
             block[...] = moved
         else:
             assert equal_bits(block, moved)
+        return True
+
+    def _call(self, name: str, arrays: list[npt.NDArray[Any]]) -> bool:
+        noted = self._calls[name].pop(0)
+        split = sum(not place.is_input for place in self._session.tables.functions[name])
+        assert all(map(equal_bits, arrays[:split], noted[:split]))
+        for array, values in zip(arrays[split:], noted[split:], strict=True):
+            array[...] = values
         return True
 
     def _values(self) -> list[tuple[str, npt.NDArray[Any]]]:

@@ -9,6 +9,7 @@ import json
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -173,6 +174,15 @@ class Expected:
                 return ["sync", ["INTERNAL", "EXTERNAL", "GLOBAL"].index(program.sync_type.name)]
             case p.WriteUndef():
                 return ["write undef", of(program.tensor)]
+            case p.HostCall():
+                tensors = [of(each) for each in (*program.inputs, *program.outputs)]
+                return ["host call", program.function.handle, *tensors]
+            case p.SetFloatingPointBehaviour():
+                return ["set floating point", *_bits(program.behaviour)]
+            case p.ModifyFloatingPointBehaviour():
+                return ["modify floating point", *_bits(program.off), *_bits(program.on)]
+            case p.SetStochasticRounding():
+                return ["set stochastic rounding", int(program.set != 0)]
         return _sequence([self._node(each) for each in program.children])
 
 
@@ -199,9 +209,12 @@ class Recorded:
         """Return a program without what the host program puts around it."""
         (counted,) = self._all["programs"][number]["parts"]
         assert counted["what"] == "count cycles"
-        modes, program = counted["parts"][0]["parts"]
-        assert (modes["what"], modes["numbers"]) == ("set floating point", [0, 0, 0, 0, 1])
+        (program,) = counted["parts"][0]["parts"]
         return self._node(program)
+
+    def behaviour(self) -> list[Any]:
+        """Return how arithmetic behaves at first, which the last program sets."""
+        return self._node(self._all["programs"][-1])
 
     def _node(self, node: Any) -> list[Any]:
         what, numbers, views = node["what"], node["numbers"], node["views"]
@@ -213,6 +226,8 @@ class Recorded:
                 return [what, self._node(self._all["functions"][numbers[0]])]
             case "execute":
                 return [what, self._all["compute_sets"][numbers[0]]["name"], *views]
+            case "host call":
+                return [what, self._all["called"][numbers[0]][0], *views]
             case "to host" | "from host":
                 name = self._all["streams"][numbers[0]][0]
                 return [what, "printed" if name.startswith("print:") else name, *views]
@@ -229,6 +244,10 @@ def _sequence(parts: list[list[Any]]) -> list[Any]:
     return flat[0] if len(flat) == 1 else [*NO_PROGRAM, *flat]
 
 
+def _bits(behaviour: pl.FloatingPointBehaviour) -> list[int]:
+    return [int(each) for each in astuple(behaviour)]
+
+
 def _hex(values: Any, variable: Any) -> str:
     return np.asarray(values, variable.element_type.dtype).tobytes().hex()
 
@@ -239,6 +258,7 @@ def check_recorded(
     """Compare everything that was recorded with a Python graph."""
     expected, found = Expected(graph, programs, codelets), Recorded(recorded)
     assert found.variables(len(graph.variables)) == expected.variables()
+    assert found.behaviour() == ["set floating point", 0, 0, 0, 0, 1]
     for number, name in enumerate(programs):
         assert found.tree(number) == expected.tree(name)
     by_name = {each.name: each for each in graph.compute_sets}

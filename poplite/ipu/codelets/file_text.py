@@ -8,6 +8,7 @@ class Axpy : public poplar::Vertex  a class for each vertex class
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -59,6 +60,7 @@ def codelet_file(classes: Iterable[type[Vertex]]) -> CodeletFile:
     return CodeletFile("\n".join([*parts, *(f"{text}\n" for text in texts)]), names)
 
 
+@cache
 def shipped(name: str) -> str:
     """Return a text that comes with the package."""
     return files("poplite.ipu").joinpath("text", name).read_text(encoding="utf-8")

@@ -4,6 +4,7 @@
     start                   ready 0.2 41.7          seconds to build the graph, to compile it
     run main                fetch in                Python fills the block of a stream, says "ok"
                             sink out                Python takes it, says "ok" or "stop"
+                            call sort               Python calls a function, says "ok" or "stop"
                             ok 81250 0.0004         cycles, seconds
     read variable:x         ok                      the values lie in the shared file
     run mian                error symbol_error 15   the text follows, of so many bytes
@@ -36,13 +37,11 @@ _HIGH = 16
 """File descriptors from here on are in nobody's way when the process gets its own."""
 
 Serve = Callable[[str, str], bool]
-"""Takes "fetch" or "sink" and a stream, moves a block, and tells whether the run goes on."""
+"""Takes "fetch" or "sink" and a stream, or "call" and a function; tells whether the run goes on."""
 
 
 def _no_stream(verb: str, name: str) -> bool:
-    raise DeviceRuntimeError(
-        f"the device asks to {verb} a block of stream '{name}', and no program runs", at=here()
-    )
+    raise DeviceRuntimeError(f"the device asks to {verb} '{name}', and no program runs", at=here())
 
 
 class Child:
@@ -79,7 +78,7 @@ class Child:
         self._end = weakref.finalize(self, _end, self.pid, self._commands, self._replies, log)
 
     def ask(self, line: str, serve: Serve = _no_stream) -> list[str]:
-        """Send a command, move the blocks that it asks for, and return the words of its reply.
+        """Send a command, serve what it asks for, and return the words of its reply.
 
         Raises the error that the process replies, and `Halted` where a run was ended by `serve`.
         What `serve` raises ends the run first, and is raised then.
@@ -89,7 +88,7 @@ class Child:
             self._send(line)
             while True:
                 verb, _, rest = self._line().partition(" ")
-                if verb in ("fetch", "sink"):
+                if verb in ("fetch", "sink", "call"):
                     goes_on = False
                     if raised is None:
                         try:

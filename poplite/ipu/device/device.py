@@ -75,7 +75,7 @@ class Device(PoplarDevice):
         refused = {
             f"checks={asked.checks!r}": asked.checks in ("strict", "fast"),
             "interpret": bool(asked.interpret),
-            "an option of floating-point arithmetic": asked.float_mode is not None,
+            "debug.nanOverflowMode=false": asked.nan_overflow is False,
         }
         for what, is_asked in refused.items():
             if is_asked:

@@ -24,7 +24,7 @@ import numpy as np
 from poplite.errors import ControlProgramError
 from poplite.executable.actions import Action
 from poplite.executable.executable import Executable
-from poplite.executable.transfers import Transfer
+from poplite.executable.transfers import HostFunctionCall, Transfer
 from poplite.graph.graph import Graph
 from poplite.ipu.building.sdk import Toolchain
 from poplite.ipu.device.child import Child
@@ -61,7 +61,7 @@ class OnDevice:
         self._kind, self._progress = kind, setup.progress
         self.print_stream: TextIO | None = None
         self._in_use, self._running = Lock(), Running()
-        self._tables = tables_of(graph, source.programs)
+        self._tables = tables_of(graph, source.programs, float_mode=executable.float_modes[0])
         folder = Path(tempfile.mkdtemp(prefix="poplite-ipu-"))
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         setup.progress.note("compiling codelets")
@@ -85,9 +85,9 @@ class OnDevice:
         self._actions = [self._moved(action) for action in executable.actions]
         self._calls: list[Callable[[], object]] = [lambda: None] * len(self._actions)
         self._action_of = {
-            action.stream.handle: number
+            key: number
             for number, action in enumerate(self._actions)
-            if isinstance(action, Transfer)
+            if (key := _called(action)) is not None
         }
         self.links = HostLinks(
             self._actions,
@@ -105,10 +105,17 @@ class OnDevice:
 
         Codes of QUARTER are moved as bytes: the metadata of the tensor are on the device.
         """
-        if not isinstance(action, Transfer):
-            return action
-        place = self._tables.streams[action.stream.handle]
-        return replace(action, block=replace(action.block, at=place.offset), metadata=None)
+        if isinstance(action, HostFunctionCall):
+            places = iter(self._tables.functions[action.handle])
+            inputs, outputs = (
+                tuple(replace(block, at=next(places).offset) for block in side)
+                for side in (action.inputs, action.outputs)
+            )
+            return replace(action, inputs=inputs, outputs=outputs)
+        if isinstance(action, Transfer):
+            place = self._tables.streams[action.stream.handle]
+            return replace(action, block=replace(action.block, at=place.offset), metadata=None)
+        return action
 
     @property
     def form(self) -> str:
@@ -138,14 +145,14 @@ class OnDevice:
         finally:
             self._in_use.release()
 
-    def _serve(self, verb: str, stream: str) -> bool:
-        """Move a block of a stream; return whether the program goes on."""
+    def _serve(self, verb: str, name: str) -> bool:
+        """Move a block of a stream or call a function; return whether the program goes on."""
         try:
             self._running.watch()
-            if stream in self._tables.prints:
-                self._print(stream)
+            if verb != "call" and name in self._tables.prints:
+                self._print(name)
             else:
-                self._call(self._action_of[stream])
+                self._call(self._action_of[verb == "call", name])
             self._running.watch()
         except Stopped:
             return False
@@ -180,6 +187,7 @@ class OnDevice:
         """Restore memory and streams to their state in the beginning."""
         self.check_idle("engine.load()")
         if self._child.is_alive:
+            self._ask("reset")
             self._memory.load()
         else:
             self._child = self._start()
@@ -236,6 +244,16 @@ class OnDevice:
             at=here(),
             fix="trace the same program on the simulator, or use the profiler of the SDK",
         )
+
+
+def _called(action: Action) -> tuple[bool, str] | None:
+    """Return whether an action calls a function, and the name of that or of its stream."""
+    match action:
+        case Transfer(stream=stream):
+            return False, stream.handle
+        case HostFunctionCall(handle=handle):
+            return True, handle
+    return None
 
 
 def _graph_of(source: Source) -> Graph:

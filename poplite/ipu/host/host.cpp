@@ -7,8 +7,9 @@
 //
 //   start                        ready <seconds to build> <seconds to compile>
 //   write HANDLE, read HANDLE    ok
-//   run PROGRAM                  fetch STREAM or sink STREAM, each answered by ok or stop; then
-//                                ok <cycles> <seconds>
+//   run PROGRAM                  fetch STREAM, sink STREAM or call FUNCTION, each answered by ok or
+//                                stop; then ok <cycles> <seconds>
+//   reset                        ok, when arithmetic behaves as in the beginning
 //   quit, or the end of commands
 //
 // Any command may be answered by `error CLASS BYTES` and so many bytes of text; the next one is
@@ -41,6 +42,7 @@
 #include <poplar/DeviceManager.hpp>
 #include <poplar/Engine.hpp>
 #include <poplar/Graph.hpp>
+#include <poplar/HostFunctionCallback.hpp>
 #include <poplar/IPUModel.hpp>
 #include <poplar/Program.hpp>
 #include <poplar/exceptions.hpp>
@@ -230,6 +232,8 @@ public:
       add_stream(static_cast<Integer>(number));
     for (std::size_t number = 0; number < tables["cs.name"].size; ++number)
       add_compute_set(static_cast<Integer>(number));
+    for (std::size_t number = 0; number < tables["called.name"].size; ++number)
+      add_called(static_cast<Integer>(number));
     for (std::size_t number = 0; number < tables["handle.name"].size; ++number)
       add_handle(static_cast<Integer>(number));
   }
@@ -241,6 +245,7 @@ public:
 
   std::vector<poplar::ComputeSet> compute_sets;
   std::vector<poplar::DataStream> streams;
+  std::vector<poplar::HostFunction> called;
 
 private:
   // The edges of one field, or a tensor.
@@ -385,6 +390,16 @@ private:
                                : graph.addDeviceToHostFIFO(name, type, count));
   }
 
+  // A function of the host.
+  void add_called(Integer number) {
+    std::vector<poplar::Graph::HostFunctionArgument> inputs, outputs;
+    const auto [begin, end] = Tables::part(tables["called.end"], number);
+    for (Integer k = begin; k < end; ++k)
+      (tables["argument.input"][k] ? outputs : inputs)
+          .emplace_back(type_of(tables["argument.type"][k]), static_cast<std::size_t>(tables["argument.count"][k]));
+    called.push_back(graph.addHostFunction(tables.text(tables["called.name"][number]), inputs, outputs));
+  }
+
   void add_handle(Integer number) {
     const std::string name = tables.text(tables["handle.name"][number]);
     const poplar::Tensor found = tensor(tables["handle.of"][number]);
@@ -525,14 +540,21 @@ private:
 // All distinct programs, each made of those before it.
 class Programs {
 public:
-  Programs(const Tables &tables, poplar::Graph &graph, Builder &builder)
-      : tables(tables), graph(graph), builder(builder) {
+  Programs(const Tables &tables, poplar::Graph &graph, Builder &builder, bool is_model)
+      : tables(tables), graph(graph), builder(builder), is_model(is_model) {
     functions.resize(tables["function.name"].size);
     for (std::size_t k = 0; k < tables["node.op"].size; ++k) nodes.push_back(node(static_cast<Integer>(k)));
   }
 
   const poplar::program::Program &operator[](Integer number) const {
     return nodes.at(static_cast<std::size_t>(number));
+  }
+
+  // Sets how floating-point arithmetic behaves, by the bits of poplite/machine/floating_point.py.
+  poplar::program::Sequence arithmetic(Integer bits) {
+    poplar::program::Sequence sequence;
+    poplar::setFloatingPointBehaviour(graph, sequence, behaviour(bits));
+    return sequence;
   }
 
 private:
@@ -554,7 +576,12 @@ private:
     ABORT_ON,
     ERROR,
     SYNC,
-    WRITE_UNDEF
+    WRITE_UNDEF,
+    HOST_CALL,
+    STAMP,
+    SET_BEHAVIOUR,
+    MODIFY_BEHAVIOUR,
+    SET_ROUNDING
   };
 
   poplar::program::Program node(Integer number) {
@@ -589,11 +616,21 @@ private:
     case ABORT: return Abort(tables.text(a));
     case ABORT_ON: return AbortOnCondition(builder.scalar(a), tables.text(b));
     case ERROR: return ErrorProgram(tables.text(a), builder.tensor(b));
-    case SYNC:
-      return Sync(a == 0   ? poplar::SyncType::INTERNAL
-                  : a == 1 ? poplar::SyncType::EXTERNAL
-                           : poplar::SyncType::GLOBAL);
+    case SYNC: return Sync(sync_type(a));
     case WRITE_UNDEF: return WriteUndef(builder.tensor(a));
+    case HOST_CALL: return host_call(a, b);
+    case STAMP: return stamp(a);
+    case SET_BEHAVIOUR: return arithmetic(a);
+    case MODIFY_BEHAVIOUR: {
+      Sequence sequence;
+      poplar::getAndModifyFloatingPointBehaviour(graph, sequence, behaviour(a), behaviour(b));
+      return sequence;
+    }
+    case SET_ROUNDING: {
+      Sequence sequence;
+      poplar::setStochasticRounding(graph, sequence, a != 0);
+      return sequence;
+    }
     default: {
       Sequence sequence;
       for (Integer k = 0; k < end - begin; ++k) sequence.add(part(k));
@@ -602,9 +639,52 @@ private:
     }
   }
 
+  static poplar::FloatingPointBehaviour behaviour(Integer bits) {
+    return {(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0, (bits & 16) != 0};
+  }
+
+  static poplar::SyncType sync_type(Integer number) {
+    return number == 0   ? poplar::SyncType::INTERNAL
+           : number == 1 ? poplar::SyncType::EXTERNAL
+                         : poplar::SyncType::GLOBAL;
+  }
+
+  poplar::program::Program host_call(Integer number, Integer first) {
+    std::vector<poplar::Tensor> inputs, outputs;
+    const auto [begin, end] = Tables::part(tables["called.end"], number);
+    for (Integer k = begin; k < end; ++k)
+      (tables["argument.input"][k] ? outputs : inputs)
+          .push_back(builder.tensor(tables["call.tensor"][first + k - begin]));
+    return poplar::program::Call(builder.called.at(static_cast<std::size_t>(number)), inputs, outputs);
+  }
+
+  // Stores the counter of a tile, or the cycles since an earlier one.
+  poplar::program::Program stamp(Integer number) {
+    using namespace poplar::program;
+    if (is_model) throw std::runtime_error("the IPU Model has no cycle counters, which a program reads");
+    Sequence sequence;
+    const auto tile = static_cast<unsigned>(tables["stamp.tile"][number]);
+    const poplar::Tensor taken = builder.tensor(tables["stamp.tensor"][number]);
+    const poplar::Tensor now = poplar::cycleStamp(graph, sequence, tile, sync_type(tables["stamp.sync"][number]));
+    const Integer since = tables["stamp.since"][number];
+    if (since < 0) {
+      sequence.add(Copy(now, taken));
+      return sequence;
+    }
+    const poplar::ComputeSet set = graph.addComputeSet("cycles since");
+    const poplar::VertexRef vertex = graph.addVertex(set, tables.text(tables["since.class"][0]));
+    graph.setTileMapping(vertex, tile);
+    graph.connect(vertex["before"], builder.tensor(since));
+    graph.connect(vertex["now"], now);
+    graph.connect(vertex["taken"], taken);
+    sequence.add(Execute(set));
+    return sequence;
+  }
+
   const Tables &tables;
   poplar::Graph &graph;
   Builder &builder;
+  bool is_model;
   std::vector<poplar::program::Program> nodes;
   std::vector<std::optional<poplar::Function>> functions;
 };
@@ -738,6 +818,10 @@ private:
     if (command == "start") return start();
     if (!engine) throw Refused("'" + command + "' before start");
     if (command == "run") return run(name);
+    if (command == "reset") {
+      engine->run(arithmetic);
+      return "ok";
+    }
     if (command == "write") {
       engine->writeTensor(name, mapping.data, mapping.data + known(writes, name));
       return "ok";
@@ -763,14 +847,11 @@ private:
     whole.addCodelets(arguments.codelets);
     poplar::Graph graph = there == num_tiles ? whole : whole.createVirtualGraph(0, num_tiles);
     Builder builder(tables, graph, is_model);
-    const Programs programs(tables, graph, builder);
+    Programs programs(tables, graph, builder, is_model);
 
     std::vector<poplar::program::Program> named;
     for (const auto &[name, number] : in_order()) {
       poplar::program::Sequence sequence;
-      // No traps, no stochastic rounding, and halves beyond the largest become NaN or infinity.
-      poplar::setFloatingPointBehaviour(graph, sequence,
-                                        poplar::FloatingPointBehaviour(false, false, false, false, true));
       sequence.add(programs[tables["program.root"][number]]);
       if (!is_model) {
         const poplar::Tensor cycles = poplar::cycleCount(graph, sequence, 0, poplar::SyncType::INTERNAL);
@@ -778,12 +859,16 @@ private:
       }
       named.push_back(sequence);
     }
+    arithmetic = static_cast<unsigned>(named.size());
+    named.push_back(programs.arithmetic(tables["machine"][2]));
     const double built = seconds_since(begin);
     const auto compiling = std::chrono::steady_clock::now();
     std::unique_ptr<poplar::Engine> made(new poplar::Engine(whole, named));
     made->load(*device);
     engine = std::move(made);
     connect_streams();
+    connect_called();
+    engine->run(arithmetic);
     return "ready " + std::to_string(built) + " " + std::to_string(seconds_since(compiling));
   }
 
@@ -820,6 +905,33 @@ private:
           asked("sink " + name);
         });
     }
+  }
+
+  void connect_called() {
+    for (std::size_t k = 0; k < tables["called.name"].size; ++k) {
+      const std::string name = tables.text(tables["called.name"].at(k));
+      engine->connectHostFunction(
+          name, 0,
+          [this, name, k](poplar::ArrayRef<const void *> inputs, poplar::ArrayRef<void *> outputs) -> void {
+            for (std::size_t n = 0; n < inputs.size(); ++n) {
+              const auto [place, size] = argument(k, n);
+              std::memcpy(place, inputs[n], size);
+            }
+            if (!asked("call " + name)) return;
+            for (std::size_t n = 0; n < outputs.size(); ++n) {
+              const auto [place, size] = argument(k, inputs.size() + n);
+              std::memcpy(outputs[n], place, size);
+            }
+          });
+    }
+  }
+
+  // Where an array of a function of the host lies in the mapping, and its bytes.
+  std::pair<unsigned char *, std::size_t> argument(std::size_t function, std::size_t number) const {
+    const auto [begin, end] = Tables::part(tables["called.end"], static_cast<Integer>(function));
+    const std::size_t row = static_cast<std::size_t>(begin) + number;
+    const auto count = static_cast<std::size_t>(tables["argument.count"].at(row));
+    return {mapping.data + tables["argument.offset"].at(row), count * SIZES[tables["argument.type"].at(row)]};
   }
 
   // Returns whether the other side did its part; if not, the run ends.
@@ -871,6 +983,7 @@ private:
   std::FILE *commands = fdopen(3, "r");
   std::FILE *replies = fdopen(4, "w");
   std::map<std::string, unsigned> numbers;
+  unsigned arithmetic = 0; // number of the program that sets how arithmetic behaves at first
   std::map<std::string, std::size_t> reads, writes;
   std::optional<poplar::Device> device;
   std::unique_ptr<poplar::Engine> engine;

@@ -25,8 +25,13 @@ ALIGNMENT = 64
 
 _HEAD = Struct("<8sQQ40x")
 _ROW = Struct("<40sc7xQQ")
-_TYPES = "BbHhIiQq"
-"""Types by rising size; an unsigned one before the signed one of its size."""
+_ENDS = [
+    (np.dtype(f"<{kind}"), int(np.iinfo(kind).min), int(np.iinfo(kind).max)) for kind in "BbHhIiQq"
+]
+"""Types by rising size, each with its ends; an unsigned one before the signed one of its size."""
+
+_SHORT = 64
+"""Lists up to here have their ends found by Python, which is faster then."""
 
 Values = Sequence[int] | npt.NDArray[Any]
 
@@ -71,14 +76,16 @@ def read(data: bytes) -> dict[str, npt.NDArray[Any]]:
 def _narrow(values: Values | bytes | bytearray) -> npt.NDArray[Any]:
     if isinstance(values, bytes | bytearray):
         return np.frombuffer(bytes(values), np.uint8)
-    array = np.asarray(values)
-    if not len(array):
+    if len(values) == 0:
         return np.zeros(0, np.uint8)
-    low, high = int(array.min()), int(array.max())
-    for kind in map(np.dtype, _TYPES):
-        ends = np.iinfo(kind)
-        if ends.min <= low and high <= ends.max:
-            return array.astype(kind.newbyteorder("<"))
+    if len(values) <= _SHORT:
+        low, high = min(values), max(values)
+    else:
+        values = np.asarray(values)
+        low, high = values.min(), values.max()
+    for kind, least, most in _ENDS:
+        if least <= low and high <= most:
+            return np.asarray(values, kind)
     raise AssertionError(f"{low} to {high} fit no type")
 
 

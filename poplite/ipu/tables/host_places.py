@@ -1,16 +1,21 @@
-"""Streams and handles: where their data lie in the mapping, and their columns.
+"""Streams, functions of the host and handles: where their data lie, and their columns.
 
     handle.name, .of, .type, .reads, .writes         tensors that the user gave a handle
     stream.name, .type, .count, .offset, .input      streams that programs use
+    called.name, .end                                functions of the host, and their
+    argument.type, .count, .offset, .input           inputs, which go to the host, and outputs
 
-All handles begin at byte 0, as one of them is moved at a time; streams lie behind the largest.
+All handles begin at byte 0, as one of them is moved at a time; the others lie behind the largest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from itertools import accumulate
+from typing import Any
 
 from poplite.graph.graph import Graph
+from poplite.graph.host.remote import HostFunction
 from poplite.graph.host.streams import DataStream, DataStreamType
 from poplite.graph.storage.variable import Variable
 from poplite.ipu.tables.columns import ALIGNMENT
@@ -19,6 +24,7 @@ from poplite.ipu.tables.places import Place
 from poplite.ipu.tables.series import Texts
 from poplite.ipu.tables.variables import type_number
 from poplite.program import PrintTensor
+from poplite.types import ElementType
 
 Places = dict[str, Place]
 
@@ -56,55 +62,83 @@ def handle_columns(graph: Graph, texts: Texts, edges: EdgesTable) -> dict[str, l
     }
 
 
-class StreamPlaces:
-    """The streams that programs use, and those that carry what is printed.
+class HostPlaces:
+    """The streams and functions of the host that programs use, and streams of what is printed.
 
     Attributes:
-        places: by name.
+        streams: by name.
+        functions: the arrays of each function by its name, inputs first.
         prints: by the name of its stream, the program that prints.
         end: one past the last byte of all.
     """
 
     def __init__(self, taken: Collection[str], begin: int) -> None:
-        self.places: Places = {}
+        self.streams: Places = {}
+        self.functions: dict[str, tuple[Place, ...]] = {}
         self.prints: dict[str, PrintTensor] = {}
         self.end = _aligned(begin)
         self._taken = taken
         self._numbers: dict[DataStream | PrintTensor, int] = {}
 
-    def number(self, stream: DataStream | PrintTensor) -> int:
+    def stream(self, stream: DataStream | PrintTensor) -> int:
         """Return the number of a stream, or of the one that carries what a program prints."""
         if stream not in self._numbers:
             self._numbers[stream] = len(self._numbers)
             name = self._name(stream)
             if isinstance(stream, DataStream):
                 is_input = stream.type is DataStreamType.HOST_TO_DEVICE_FIFO
-                place = Place(self.end, stream.element_type, (stream.num_elements,), is_input)
+                kind = stream.element_type, (stream.num_elements,), is_input
             else:
                 self.prints[name] = stream
-                place = Place(self.end, stream.tensor.element_type, stream.tensor.shape)
-            self.places[name] = place
-            self.end += _aligned(self.places[name].size_bytes)
+                kind = stream.tensor.element_type, stream.tensor.shape, False
+            self.streams[name] = self._placed(*kind)
         return self._numbers[stream]
 
+    def function(self, function: HostFunction) -> int:
+        """Return the number of a function of the host."""
+        if function.handle not in self.functions:
+            self.functions[function.handle] = tuple(
+                self._placed(element, (count,), is_input)
+                for side, is_input in ((function.inputs, False), (function.outputs, True))
+                for element, count in side
+            )
+        return list(self.functions).index(function.handle)
+
+    def _placed(
+        self, element: type[ElementType[Any]], shape: tuple[int, ...], is_input: bool
+    ) -> Place:
+        place = Place(self.end, element, shape, is_input)
+        self.end += _aligned(place.size_bytes)
+        return place
+
     def columns(self, texts: Texts) -> Mapping[str, list[int]]:
-        """Return the columns of all streams."""
-        places = self.places.values()
+        """Return the columns of all streams and functions."""
+        arguments = [place for each in self.functions.values() for place in each]
+        ends = list(accumulate(map(len, self.functions.values())))
         return {
-            "stream.name": [texts.number(name) for name in self.places],
-            "stream.type": [type_number(each.element_type) for each in places],
-            "stream.count": [each.num_elements for each in places],
-            "stream.offset": [each.offset for each in places],
-            "stream.input": [int(each.is_input) for each in places],
+            "stream.name": [texts.number(name) for name in self.streams],
+            **_columns("stream", self.streams.values()),
+            "called.name": [texts.number(name) for name in self.functions],
+            "called.end": ends,
+            **_columns("argument", arguments),
         }
 
     def _name(self, stream: DataStream | PrintTensor) -> str:
         if isinstance(stream, DataStream):
             return stream.handle
         number = len(self.prints)
-        while f"print:{number}" in {*self._taken, *self.places}:
+        while f"print:{number}" in {*self._taken, *self.streams}:
             number += 1
         return f"print:{number}"
+
+
+def _columns(table: str, places: Collection[Place]) -> dict[str, list[int]]:
+    return {
+        f"{table}.type": [type_number(each.element_type) for each in places],
+        f"{table}.count": [each.num_elements for each in places],
+        f"{table}.offset": [each.offset for each in places],
+        f"{table}.input": [int(each.is_input) for each in places],
+    }
 
 
 def _aligned(size: int) -> int:

@@ -1,4 +1,4 @@
-"""Where data of streams and handles lie in the mapping that the host program shares."""
+"""Where data of streams, functions of the host and handles lie in the shared mapping."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Place:
 
     Attributes:
         offset: first byte.
-        is_input: of a stream, whether it goes from the host to the device.
+        is_input: of a stream or a function, whether they go from the host to the device.
 
     >>> from poplite.types import FLOAT
     >>> Place(0, FLOAT, (4, 6)).size_bytes

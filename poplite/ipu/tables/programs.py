@@ -2,39 +2,49 @@
 
     node.op, .a, .b       what it is, and up to two numbers
     node.children_end     its parts stand in `child`
-    case.value            the values of the cases of a Switch, from `a` on
+    case.value            the values of the cases of a Switch, from `b` on
+    call.tensor           inputs, then outputs of a call of the host, from `b` on
+    stamp.tile, .sync, .tensor, .since
     program.name, .root
     function.name, .root
 
 What is printed leaves by a stream of its own, so that Python writes it as always. An Execute whose
-vertices read what they write is a sequence of copies and the Execute.
+vertices read what they write is a sequence of copies and the Execute. A cycle counter that an
+earlier one is subtracted from needs a vertex for that (`cycles.py`).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import IntEnum
 
+import numpy as np
+
 from poplite.graph.compute_sets.compute_set import ComputeSet
-from poplite.graph.host.streams import DataStream
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ipu.tables.copied_inputs import CopiedInput
 from poplite.ipu.tables.edges import EdgesTable
+from poplite.ipu.tables.host_places import HostPlaces
 from poplite.ipu.tables.series import NONE, Texts
 from poplite.program import (
     Abort,
     AbortOnCondition,
+    CycleStamp,
     ErrorProgram,
     Execute,
     Function,
+    HostCall,
     If,
     Loop,
+    ModifyFloatingPointBehaviour,
     PrintTensor,
     Program,
     Repeat,
     RepeatWhile,
     RepeatWhileTrue,
+    SetFloatingPointBehaviour,
+    SetStochasticRounding,
     StreamCopy,
     Switch,
     Sync,
@@ -44,6 +54,8 @@ from poplite.program import (
     children_first,
 )
 from poplite.program.function import FunctionCall
+
+_SYNCS = tuple(SyncType)
 
 NO_CASE = "no case of the Switch matches"
 """What a Switch says that stops where no case matches."""
@@ -83,22 +95,28 @@ class Op(IntEnum):
     """(0 internal, 1 external, 2 global)"""
     WRITE_UNDEF = 16
     """(tensor)"""
+    HOST_CALL = 17
+    """(function of the host, first of its tensors)"""
+    STAMP = 18
+    """(stamp)"""
+    SET_BEHAVIOUR = 19
+    """(bits)"""
+    MODIFY_BEHAVIOUR = 20
+    """(bits that are cleared, bits that are set then)"""
+    SET_ROUNDING = 21
+    """(whether it is stochastic)"""
 
 
 class ProgramColumns:
     """Writes down programs.
 
     Args:
-        stream_of: the number of a stream, or of the one that carries what a program prints.
+        host: numbers streams and functions of the host.
     """
 
-    def __init__(
-        self,
-        stream_of: Callable[[DataStream | PrintTensor], int],
-        texts: Texts,
-        edges: EdgesTable,
-    ) -> None:
-        self._stream_of, self._texts, self._edges = stream_of, texts, edges
+    def __init__(self, host: HostPlaces, texts: Texts, edges: EdgesTable) -> None:
+        self._host, self._texts, self._edges = host, texts, edges
+        self._stream_of = host.stream
         self._compute_sets: dict[ComputeSet, tuple[int, Sequence[CopiedInput]]] = {}
         self._numbers: dict[Program, int] = {}
         self._functions: dict[Function, int] = {}
@@ -121,8 +139,9 @@ class ProgramColumns:
     def columns(self) -> dict[str, Sequence[int]]:
         """Return the columns of all programs."""
         names = (
-            "node.op node.a node.b node.children_end child case.value program.name program.root "
-            "function.name function.root"
+            "node.op node.a node.b node.children_end child case.value call.tensor stamp.tile "
+            "stamp.sync stamp.tensor stamp.since program.name program.root function.name "
+            "function.root"
         )
         return {name: self._columns[name] for name in names.split()}
 
@@ -159,9 +178,22 @@ class ProgramColumns:
             case ErrorProgram(message=message, debug_tensor=tensor):
                 return self._add(Op.ERROR, self._texts.number(message), self._of(tensor))
             case Sync(sync_type=sync_type):
-                return self._add(Op.SYNC, list(SyncType).index(sync_type))
+                return self._add(Op.SYNC, _SYNCS.index(sync_type))
             case WriteUndef(tensor=tensor):
                 return self._add(Op.WRITE_UNDEF, self._of(tensor))
+            case HostCall(function=host_function):
+                first = len(self._columns["call.tensor"])
+                tensors = [self._of(each) for each in (*node.inputs, *node.outputs)]
+                self._columns["call.tensor"] += tensors
+                return self._add(Op.HOST_CALL, self._host.function(host_function), first)
+            case CycleStamp():
+                return self._stamp(node)
+            case SetFloatingPointBehaviour(behaviour=behaviour):
+                return self._add(Op.SET_BEHAVIOUR, behaviour.bits)
+            case ModifyFloatingPointBehaviour(off=off, on=on):
+                return self._add(Op.MODIFY_BEHAVIOUR, off.bits, on.bits)
+            case SetStochasticRounding():
+                return self._add(Op.SET_ROUNDING, int(node.set != 0))
         return self._add(Op.SEQUENCE, parts=node.children)
 
     def _execute(self, node: Execute) -> int:
@@ -182,6 +214,18 @@ class ProgramColumns:
         self._columns["case.value"] += cases.keys()
         bodies = [self._numbers[each] for each in cases.values()]
         return self._add(Op.SWITCH, self._of(node.control), first, numbers=[default, *bodies])
+
+    def _stamp(self, node: CycleStamp) -> int:
+        tiles = node.tensor.graph.top_level_graph.tile_mapping(node.tensor)
+        row = {
+            "tile": int(np.flatnonzero(tiles.elements_per_tile)[0]),
+            "sync": _SYNCS.index(node.sync_type),
+            "tensor": self._of(node.tensor),
+            "since": NONE if node.since is None else self._of(node.since),
+        }
+        for name, number in row.items():
+            self._columns[f"stamp.{name}"].append(number)
+        return self._add(Op.STAMP, len(self._columns["stamp.tile"]) - 1)
 
     def _function(self, function: Function) -> int:
         if function not in self._functions:

@@ -1,7 +1,7 @@
 """What a real IPU is not given yet, found before anything is written.
 
-Replicas, several IPUs, remote buffers, functions of the host, code that is loaded, cycle counters
-and modes of arithmetic that a program sets. All faults are reported together, each with its line.
+Replicas, several IPUs, remote buffers and code that is loaded. All faults are reported together,
+each with its line.
 """
 
 from __future__ import annotations
@@ -14,11 +14,8 @@ from poplite.graph.graph import Graph
 from poplite.program import (
     CodeCopy,
     CrossReplicaCopy,
-    CycleStamp,
-    HostCall,
     Program,
     RemoteCopy,
-    SetMode,
     distinct_steps,
 )
 from poplite.source import SourceLocation, here
@@ -26,10 +23,7 @@ from poplite.text import amount, clipped
 
 _PROGRAMS: Mapping[type[Program], str] = {
     RemoteCopy: "remote buffers",
-    HostCall: "functions of the host",
     CodeCopy: "code that is kept on the host",
-    CycleStamp: "cycle counters, as the device counts what each program takes",
-    SetMode: "modes of arithmetic that a program sets",
     CrossReplicaCopy: "replicas",
 }
 
@@ -72,6 +66,7 @@ def _of_names(graph: Graph, programs: Mapping[str, Program]) -> Iterable[Fault]:
         *(("variable", each.name, each) for each in graph.variables),
         *(("program", name, each) for name, each in programs.items()),
         *(("stream", name, each) for name, each in handles.streams.items()),
+        *(("host function", name, each) for name, each in handles.host_functions.items()),
         *(("host read", name, each) for name, each in handles.reads.items()),
         *(("host write", name, each) for name, each in handles.writes.items()),
     ]

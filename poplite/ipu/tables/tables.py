@@ -16,9 +16,10 @@ from poplite.graph.graph import Graph
 from poplite.ipu.codelets.file_text import CodeletFile, codelet_file
 from poplite.ipu.tables.columns import ALIGNMENT, file_of
 from poplite.ipu.tables.copied_inputs import copied_inputs
+from poplite.ipu.tables.cycles import CyclesSince
 from poplite.ipu.tables.edges import EdgesTable
 from poplite.ipu.tables.host_places import (
-    StreamPlaces,
+    HostPlaces,
     handle_columns,
     handle_places,
     host_variables,
@@ -29,7 +30,8 @@ from poplite.ipu.tables.refused import check_exported
 from poplite.ipu.tables.series import SeriesTable, Texts, Values
 from poplite.ipu.tables.variables import VariableColumns
 from poplite.ipu.tables.vertices import VertexColumns
-from poplite.program import PrintTensor
+from poplite.machine.floating_point import OVERFLOW_NAN, TRAPS
+from poplite.program import CycleStamp, PrintTensor
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +43,7 @@ class Tables:
         codelets: the C++ text of all vertex classes, and their names in it.
         programs: names of the programs.
         streams: the place of each stream, by name; also of those that carry what is printed.
+        functions: the places of the arrays of each function of the host, inputs first.
         prints: by the name of its stream, the program that prints.
         reads: the place of each handle that the host reads: "variable:x", "handle:x".
         writes: the same of those that it writes.
@@ -51,6 +54,7 @@ class Tables:
     codelets: CodeletFile
     programs: tuple[str, ...]
     streams: Mapping[str, Place]
+    functions: Mapping[str, tuple[Place, ...]]
     prints: Mapping[str, PrintTensor]
     reads: Mapping[str, Place]
     writes: Mapping[str, Place]
@@ -62,7 +66,9 @@ class Tables:
             file.write(self.data)
 
 
-def tables_of(graph: Graph, programs: Programs, edges_of: EdgeTables | None = None) -> Tables:
+def tables_of(
+    graph: Graph, programs: Programs, edges_of: EdgeTables | None = None, float_mode: int = 0
+) -> Tables:
     """Return a graph and its programs as tables.
 
     The programs were checked before, as `compile_graph` does.
@@ -71,6 +77,8 @@ def tables_of(graph: Graph, programs: Programs, edges_of: EdgeTables | None = No
         graph: the graph.
         programs: as of `compile_graph`.
         edges_of: the edges of compute sets, where they are known already.
+        float_mode: how floating-point arithmetic behaves at first (`poplite.machine`), of which
+            the traps count: halves that are too large become NaN.
 
     Raises:
         ExportError: for what a real IPU is not given yet, with the lines.
@@ -87,8 +95,11 @@ def tables_of(graph: Graph, programs: Programs, edges_of: EdgeTables | None = No
     named = named_programs(programs)
     check_exported(graph, named)
     edges_of = edges_of or EdgeTables(graph.space)
-    compute_sets = parts_of(named.values()).compute_sets
+    parts = parts_of(named.values())
+    compute_sets = parts.compute_sets
     classes = {family.cls: None for each in compute_sets for family in edges_of(each).families}
+    if any(isinstance(leaf, CycleStamp) and leaf.since is not None for leaf in parts.leaves):
+        classes[CyclesSince] = None
     codelets = codelet_file(classes)
     hosted = host_variables(graph)
     reads, writes = handle_places(graph, hosted)
@@ -100,8 +111,8 @@ def tables_of(graph: Graph, programs: Programs, edges_of: EdgeTables | None = No
     for variable in graph.variables:
         variables.add(variable, hosted=variable in hosted)
     vertices = VertexColumns(codelets.names, graph.target.tiles, texts, series, edges, values)
-    streams = StreamPlaces(graph._parts.handles.streams, largest)
-    trees = ProgramColumns(streams.number, texts, edges)
+    host = HostPlaces(graph._parts.handles.streams, largest)
+    trees = ProgramColumns(host, texts, edges)
     for number, each in enumerate(compute_sets):
         copied = copied_inputs(graph, each, edges_of(each), variables.end)
         for one in copied:
@@ -111,13 +122,17 @@ def tables_of(graph: Graph, programs: Programs, edges_of: EdgeTables | None = No
     for name, program in named.items():
         trees.add(name, program)
 
+    size = max(host.end, ALIGNMENT)
     columns: dict[str, Any] = {
-        "machine": [graph.target.tiles, max(streams.end, ALIGNMENT)],
+        "machine": [graph.target.tiles, size, (float_mode & TRAPS) | OVERFLOW_NAN],
         **variables.columns(),
-        **streams.columns(texts),
+        **host.columns(texts),
         **handle_columns(graph, texts, edges),
         **vertices.columns(),
         **trees.columns(),
+        "since.class": [texts.number(codelets.names[CyclesSince])]
+        if CyclesSince in classes
+        else [],
         **edges.columns(),
         **series.columns(),
         **texts.columns(),
@@ -127,9 +142,10 @@ def tables_of(graph: Graph, programs: Programs, edges_of: EdgeTables | None = No
         data=file_of(columns),
         codelets=codelets,
         programs=tuple(named),
-        streams=streams.places,
-        prints=streams.prints,
+        streams=host.streams,
+        functions=host.functions,
+        prints=host.prints,
         reads=reads,
         writes=writes,
-        mapping_bytes=max(streams.end, ALIGNMENT),
+        mapping_bytes=size,
     )

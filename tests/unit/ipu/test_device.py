@@ -89,6 +89,29 @@ def test_streams_are_served_while_a_program_runs() -> None:
     assert case.taken == [list(range(12)), list(range(12, 24))]
 
 
+def test_functions_of_the_host_are_called() -> None:
+    calls: list[list[int]] = []
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.INT, (3,), "x", mapping=0)
+    function = graph.add_host_function("f", [(pl.INT, 3)], [(pl.INT, 2)])
+    program = pl.Repeat(2, pl.Call(function, [x], [x[:2]]))
+    engine = pl.Engine(graph, {"call:f call:f": program}, device=device())
+    with pytest.raises(pl.StreamConnectionError, match="host function 'f' is not connected"):
+        engine.run()
+
+    def fails(inputs: Any, outputs: Any) -> None:
+        calls.append([len(inputs[0]), len(outputs[0])])
+        raise ValueError("mine")
+
+    engine.connect_host_function("f", fails)
+    with pytest.raises(ValueError, match="mine") as caught:
+        engine.run()
+    assert "in the callback of host function 'f'" in caught.value.__notes__[0]
+    engine.connect_host_function("f", lambda inputs, outputs: calls.append([0]))
+    engine.run()
+    assert calls == [[3, 2], [0], [0]]
+
+
 def test_a_stream_must_be_connected() -> None:
     case = Case()
     engine = pl.Engine(case.graph, case.programs, device=device())

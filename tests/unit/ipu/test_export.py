@@ -30,6 +30,7 @@ try:
     session.ask("run stop")
 except RuntimeError as error:
     print(error)
+session.ask("run call", lambda name, arrays: arrays[1].fill(arrays[0].sum()))
 print(session.read("variable:x").tolist())
 """
 
@@ -49,7 +50,9 @@ def build() -> tuple[pl.Graph, dict[str, pl.Program]]:
     graph.add_vertices(work, Double, tile=np.arange(4), x=x.reshape((4, 2)))
     out = graph.add_device_to_host_fifo("out", pl.FLOAT, 8)
     double = pl.Sequence(pl.Execute(work), pl.Copy(x, out))
-    return graph, {"double": double, "stop": pl.Abort("it was asked to")}
+    count = graph.add_host_function("count", [(pl.FLOAT, 8)], [(pl.FLOAT, 4)])
+    call = pl.Call(count, [x], [x[::2]])
+    return graph, {"double": double, "stop": pl.Abort("it was asked to"), "call": call}
 
 
 def run_client(folder: Path) -> str:
@@ -61,10 +64,10 @@ def run_client(folder: Path) -> str:
 
 
 EXPECTED = """\
-5
+4
 [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0] [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0]
 application_runtime_error: it was asked to
-[0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0]
+[56.0, 2.0, 56.0, 6.0, 56.0, 10.0, 56.0, 14.0]
 """
 
 
@@ -111,6 +114,7 @@ def test_the_readme_says_what_is_in_it_and_what_was_never_done(tmp_path: Path) -
     text = (pl.ipu.export(*build(), tmp_path) / "README.md").read_text(encoding="utf-8")
     assert "never run on hardware" in text
     assert "| stream | `out` | float32, 8 |" in text
+    assert "| host function | `count` | float32, 8; float32, 4 |" in text
     assert "python client.py 'double'" in text
     assert "@" not in text
 

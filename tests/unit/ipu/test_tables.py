@@ -187,36 +187,31 @@ def test_what_a_device_is_not_given_is_refused_with_its_lines() -> None:
     graph = pl.Graph(pl.Target(tiles=2))
     x = graph.add_variable(pl.FLOAT, (2,), "x", mapping=0)
     table = graph.add_remote_buffer("table", pl.FLOAT, 2)
-    sort = graph.add_host_function("sort", [(pl.FLOAT, 2)], [])
     function = graph.add_function(pl.Sequence(), "empty")
     buffer = graph.add_function_buffer(function)
     sequence = pl.Sequence(
         pl.Copy(table, x),
-        pl.Call(sort, [x], []),
         pl.Copy(buffer, function),
-        pl.SetStochasticRounding(True),
     )
-    pl.cycle_stamp(graph, sequence)
     text = refused(graph, sequence)
-    assert "5 parts of this graph" in text
+    assert "2 parts of this graph" in text
     for what in (
         "Copy 'table' -> 'x': remote buffers",
-        "Call 'sort': functions of the host",
         "Copy 'code of empty' -> 'empty': code that is kept on the host",
-        "modes of arithmetic that a program sets",
-        "CycleStamp 'cycle_stamp': cycle counters",
     ):
         assert what in text
-    assert text.count("test_tables.py:") == 6  # the first one is also that of the error
+    assert text.count("test_tables.py:") == 3  # the first one is also that of the error
 
 
-@pytest.mark.parametrize("kind", ["variable", "stream", "program", "host read"])
+@pytest.mark.parametrize("kind", ["variable", "stream", "program", "host read", "host function"])
 def test_names_of_several_lines_are_refused(kind: str) -> None:
     graph = pl.Graph(pl.Target(tiles=2))
     name = "two\nlines"
     x = graph.add_variable(pl.FLOAT, (2,), name if kind == "variable" else "x", mapping=0)
     if kind == "stream":
         graph.add_host_to_device_fifo(name, pl.FLOAT, 2)
+    if kind == "host function":
+        graph.add_host_function(name, [], [(pl.FLOAT, 2)])
     if kind == "host read":
         graph.create_host_read(name, x)
     programs = {name if kind == "program" else "main": pl.Sequence()}

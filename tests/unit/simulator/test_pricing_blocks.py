@@ -265,7 +265,7 @@ end:
   ret void
 }""")
     costs = {"entry": BlockCost(64), "loop": BlockCost(320, may_not_end=True), "end": BlockCost(0)}
-    arguments = ["ptr %x", "i64 %n", "i64 %budget"]
+    arguments = ["ptr %x", "i64 %n", "i64 %slots.budget"]
     text = slot_counting_text("taken", arguments, blocks, costs, [], without_memory)
     llvm.parse_assembly(text).verify()
     assert "store i32" not in text
@@ -282,8 +282,8 @@ entry:
   store i32 %v, ptr %x, align 4
   ret void
 }""")
-    arguments = ["ptr %x", "i64 %budget", "ptr %arena", "i64 %arena.bytes"]
-    arguments += ["ptr %copy", "i64 %copy.bytes"]
+    arguments = ["ptr %x", "i64 %slots.budget", "ptr %arena.memory", "i64 %arena.bytes"]
+    arguments += ["ptr %copy.memory", "i64 %copy.bytes"]
     text = slot_counting_text(
         "taken", arguments, blocks, {"entry": BlockCost(64)}, [], with_bounded_memory(blocks)
     )

@@ -158,3 +158,35 @@ def test_remainders_and_saturating_numbers_have_prices() -> None:
 def test_comparisons_of_three_values_may_hang_on_data() -> None:
     assert is_data_dependent(Between, MK2)
     assert may_depend_on_data(Between)
+
+
+class NamedLikeOurs(pl.Vertex):
+    """Fields with words that the counting function may have for itself; data decide its steps."""
+
+    taken: pl.Input[pl.Vector[pl.INT]]
+    nowhere: pl.Input[pl.Vector[pl.INT]]
+    arena: pl.Input[pl.Vector[pl.INT]]
+    budget: pl.State[pl.INT]
+    entry: pl.State[pl.INT]
+    copy: pl.InOut[pl.Vector[pl.INT]]
+    over: pl.Output[pl.INT]
+
+    def compute(self) -> None:
+        total = self.budget + self.entry
+        while total < self.taken[0]:
+            total += 1 + self.nowhere[total % len(self.nowhere)] + self.arena[0]
+            self.copy[0] += 1
+        self.over = total
+
+
+def test_fields_may_have_any_names() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    names = ("taken", "nowhere", "arena", "copy")
+    fields = {n: graph.add_variable(pl.INT, (3,), n, mapping=0, initial_value=9) for n in names}
+    over = graph.add_variable(pl.INT, (), "over", mapping=0)
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, NamedLikeOurs, tile=0, budget=1, entry=2, over=over, **fields)
+    engine = pl.Engine(graph, pl.Execute(work))
+    engine.run()
+    assert engine.read(over) == 22
+    assert engine.report().cycles

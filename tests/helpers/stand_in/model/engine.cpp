@@ -117,6 +117,11 @@ void Interpreter::walk(const Node &node) {
     throw poplar::application_runtime_error(node.text);
   } else if (what == "abort on") {
     if (number(node.views[0]) != 0) throw poplar::application_runtime_error(node.text);
+  } else if (what == "host call") {
+    call_host(node);
+  } else if (what == "cycle stamp") {
+    const std::uint32_t words[2] = {static_cast<std::uint32_t>(steps), static_cast<std::uint32_t>(steps >> 32)};
+    scatter(node.views[0], reinterpret_cast<const unsigned char *>(words));
   } else if (what == "count cycles") {
     const std::uint64_t before = steps;
     walk(*node.parts[0]);
@@ -124,9 +129,34 @@ void Interpreter::walk(const Node &node) {
     const std::uint32_t words[2] = {static_cast<std::uint32_t>(taken),
                                     static_cast<std::uint32_t>(taken >> 32)};
     scatter(node.views[0], reinterpret_cast<const unsigned char *>(words));
-  } else if (what != "sync" && what != "write undef" && what != "set floating point") {
+  } else if (what != "sync" && what != "write undef" && what != "set floating point" &&
+             what != "modify floating point" && what != "set stochastic rounding") {
     throw poplar::runtime_error("the stand-in does not know '" + what + "'");
   }
+}
+
+void Interpreter::call_host(const Node &node) {
+  const Called &function = state->called.at(static_cast<std::size_t>(node.numbers[0]));
+  const auto callback = called.find(function.name);
+  if (callback == called.end()) throw poplar::stream_connection_error(function.name + " is not connected");
+  auto kinds = function.inputs;
+  kinds.insert(kinds.end(), function.outputs.begin(), function.outputs.end());
+  if (kinds.size() != node.views.size())
+    throw poplar::control_program_error(function.name + " has another number of arguments");
+  std::vector<std::vector<unsigned char>> blocks;
+  for (std::size_t k = 0; k < kinds.size(); ++k) {
+    const View &view = node.views[k];
+    if (view.kind != kinds[k].first || view.elements.size() != kinds[k].second)
+      throw poplar::control_program_error(function.name + " has another argument");
+    blocks.push_back(gathered(view));
+  }
+  const std::size_t split = function.inputs.size();
+  std::vector<const void *> inputs;
+  std::vector<void *> outputs;
+  for (std::size_t k = 0; k < split; ++k) inputs.push_back(blocks[k].data());
+  for (std::size_t k = split; k < blocks.size(); ++k) outputs.push_back(blocks[k].data());
+  callback->second(inputs, outputs);
+  for (std::size_t k = split; k < blocks.size() && !is_stopped; ++k) scatter(node.views[k], blocks[k].data());
 }
 
 void Interpreter::execute(const Node &node) {
@@ -219,6 +249,11 @@ void Engine::readTensor(StringRef name, void *buf, void *bufEnd) {
   const auto data = interpreter->gathered(
       handle(interpreter->state->reads, name, static_cast<unsigned char *>(bufEnd) - begin));
   std::memcpy(buf, data.data(), data.size());
+}
+
+void Engine::connectHostFunction(StringRef functionHandle, unsigned indexReplica, HostCallbackHandle f) {
+  if (indexReplica != 0) throw stream_connection_error("there is no such replica");
+  interpreter->called[functionHandle] = f.call;
 }
 
 void Engine::connectStreamToCallback(StringRef name, const std::function<void(void *)> &callback) {

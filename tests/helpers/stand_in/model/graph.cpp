@@ -311,6 +311,19 @@ DataStream Graph::addDeviceToHostFIFO(StringRef handle, const Type &elementType,
   return streamed(*state, handle, elementType, numElements, false);
 }
 
+HostFunction Graph::addHostFunction(StringRef handle, ArrayRef<HostFunctionArgument> inputs,
+                                    ArrayRef<HostFunctionArgument> outputs) {
+  stand_in::Called called{handle, {}, {}};
+  for (const stand_in::Called &each : state->called)
+    if (each.name == called.name) throw stream_connection_error("two host functions are named " + each.name);
+  for (const auto &[type, count] : inputs) called.inputs.emplace_back(type.kind, count);
+  for (const auto &[type, count] : outputs) called.outputs.emplace_back(type.kind, count);
+  HostFunction made;
+  made.number = state->called.size();
+  state->called.push_back(called);
+  return made;
+}
+
 void Graph::createHostRead(StringRef handle, const Tensor &t) {
   if (!state->reads.emplace(handle, t.view).second)
     throw stream_connection_error("two host reads have one name");
@@ -319,6 +332,23 @@ void Graph::createHostRead(StringRef handle, const Tensor &t) {
 void Graph::createHostWrite(StringRef handle, const Tensor &t) {
   if (!state->writes.emplace(handle, t.view).second)
     throw stream_connection_error("two host writes have one name");
+}
+
+namespace {
+
+void added(program::Sequence &prog, stand_in::Node node) {
+  program::Program step;
+  step.tree = std::make_shared<stand_in::Node>(std::move(node));
+  prog.add(step);
+}
+
+} // namespace
+
+Tensor cycleStamp(Graph &graph, program::Sequence &prog, unsigned tile, SyncType syncType) {
+  const Tensor stamp = graph.addVariable(UNSIGNED_INT, {2}, "cycleStamp");
+  graph.setTileMapping(stamp, tile);
+  added(prog, {"cycle stamp", {}, {stamp.view}, {static_cast<std::int64_t>(syncType)}, ""});
+  return stamp;
 }
 
 Tensor cycleCount(Graph &graph, program::Sequence &prog, unsigned tile, SyncType) {
@@ -335,16 +365,35 @@ Tensor cycleCount(Graph &graph, program::Sequence &prog, unsigned tile, SyncType
   return counter;
 }
 
+namespace {
+
+std::vector<std::int64_t> bits(const FloatingPointBehaviour &behaviour) {
+  return {std::begin(behaviour.modes), std::end(behaviour.modes)};
+}
+
+} // namespace
+
 FloatingPointBehaviour::FloatingPointBehaviour(bool inv, bool div0, bool oflo, bool esr, bool nanoo)
     : modes{inv, div0, oflo, esr, nanoo} {}
 
 void setFloatingPointBehaviour(Graph &, program::Sequence &prog, const FloatingPointBehaviour &behaviour) {
-  auto set = std::make_shared<stand_in::Node>();
-  set->what = "set floating point";
-  for (const bool mode : behaviour.modes) set->numbers.push_back(mode);
-  program::Program step;
-  step.tree = set;
-  prog.add(step);
+  added(prog, {"set floating point", {}, {}, bits(behaviour), ""});
+}
+
+Tensor getAndModifyFloatingPointBehaviour(Graph &graph, program::Sequence &prog,
+                                          const FloatingPointBehaviour &clear,
+                                          const FloatingPointBehaviour &set) {
+  const Tensor before = graph.addVariable(UNSIGNED_INT, {graph.num_tiles}, "behaviour");
+  for (unsigned tile = 0; tile < graph.num_tiles; ++tile)
+    graph.setTileMapping(before.slice(tile, tile + 1), tile);
+  std::vector<std::int64_t> numbers = bits(clear);
+  for (const std::int64_t bit : bits(set)) numbers.push_back(bit);
+  added(prog, {"modify floating point", {}, {}, numbers, ""});
+  return before;
+}
+
+void setStochasticRounding(Graph &, program::Sequence &prog, bool behaviour) {
+  added(prog, {"set stochastic rounding", {}, {}, {behaviour}, ""});
 }
 
 } // namespace poplar

@@ -19,6 +19,7 @@ public:
 
   std::shared_ptr<State> state;
   std::map<std::string, std::function<void(void *)>> callbacks;
+  std::map<std::string, std::function<void(poplar::ArrayRef<const void *>, poplar::ArrayRef<void *>)>> called;
   bool is_loaded = false;
   bool is_stopped = false;
 
@@ -31,6 +32,7 @@ private:
   void check_tree(const Tree &tree) const;
   void walk(const Node &node);
   void execute(const Node &node);
+  void call_host(const Node &node);
   bool compute(const Vertex &vertex);
   std::int64_t number(const View &view) const;
 

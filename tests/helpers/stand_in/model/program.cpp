@@ -89,6 +89,14 @@ Switch::Switch(Tensor control, const std::vector<std::pair<std::int32_t, Program
 
 Call::Call(Function f) : Program(node("call", {}, {}, {static_cast<std::int64_t>(f.number)})) {}
 
+Call::Call(HostFunction f, ArrayRef<Tensor> inputs, ArrayRef<Tensor> outputs)
+    : Program(node("host call", {}, {}, {static_cast<std::int64_t>(f.number)})) {
+  auto all = std::make_shared<stand_in::Node>(*tree);
+  for (const Tensor &each : inputs) all->views.push_back(each.view);
+  for (const Tensor &each : outputs) all->views.push_back(each.view);
+  tree = all;
+}
+
 Abort::Abort(const std::string &message) : Program(node("abort", {}, {}, {}, message)) {}
 
 AbortOnCondition::AbortOnCondition(Tensor predicate, const std::string &message)

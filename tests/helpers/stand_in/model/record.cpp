@@ -116,6 +116,10 @@ void record(const State &state, const std::vector<Tree> &programs, const std::st
     out << '[' << quoted(each.name) << ',' << quoted(each.kind->name) << ',' << each.count << ','
         << each.is_input << ']';
   });
+  out << ",\"called\":";
+  list(out, state.called, [&](const Called &each) {
+    out << '[' << quoted(each.name) << ',' << each.inputs.size() << ',' << each.outputs.size() << ']';
+  });
   out << ",\"reads\":";
   handles(out, state.reads);
   out << ",\"writes\":";

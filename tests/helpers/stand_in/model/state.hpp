@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace stand_in {
@@ -76,6 +77,12 @@ struct Stream {
   bool is_input;
 };
 
+// A function of the host: types and numbers of elements of what it reads and fills.
+struct Called {
+  std::string name;
+  std::vector<std::pair<const Kind *, std::size_t>> inputs, outputs;
+};
+
 // A program: a word, and what it needs.
 struct Node {
   std::string what;
@@ -91,6 +98,7 @@ struct State {
   std::vector<Variable> variables;
   std::vector<ComputeSet> compute_sets;
   std::vector<Stream> streams;
+  std::vector<Called> called;
   std::vector<Tree> functions;
   std::map<std::string, View> reads, writes;
   std::map<std::string, Codelet> codelets;

@@ -15,5 +15,7 @@ public:
 };
 
 void setFloatingPointBehaviour(Graph &graph, program::Sequence &prog, const FloatingPointBehaviour &behaviour);
+Tensor getAndModifyFloatingPointBehaviour(Graph &graph, program::Sequence &prog, const FloatingPointBehaviour &clear, const FloatingPointBehaviour &set);
+void setStochasticRounding(Graph &graph, program::Sequence &prog, bool behaviour);
 
 } // namespace poplar

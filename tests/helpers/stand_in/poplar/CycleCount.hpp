@@ -9,5 +9,6 @@
 namespace poplar {
 
 Tensor cycleCount(Graph &graph, program::Sequence &prog, unsigned tile, SyncType syncType);
+Tensor cycleStamp(Graph &graph, program::Sequence &prog, unsigned tile, SyncType syncType);
 
 } // namespace poplar

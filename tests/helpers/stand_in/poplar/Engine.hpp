@@ -8,6 +8,7 @@
 #include <poplar/ArrayRef.hpp>
 #include <poplar/Device.hpp>
 #include <poplar/Graph.hpp>
+#include <poplar/HostFunctionCallback.hpp>
 #include <poplar/Program.hpp>
 
 namespace stand_in {
@@ -25,6 +26,7 @@ public:
   void stop();
   void writeTensor(StringRef handle, const void *buf, const void *bufEnd);
   void readTensor(StringRef handle, void *buf, void *bufEnd);
+  void connectHostFunction(StringRef functionHandle, unsigned indexReplica, HostCallbackHandle f);
   void connectStreamToCallback(StringRef handle, const std::function<void(void *)> &callback);
 
 private:

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <poplar/ArrayRef.hpp>
@@ -20,6 +21,7 @@ namespace poplar {
 
 class Graph {
 public:
+  using HostFunctionArgument = std::tuple<Type, std::size_t>;
   explicit Graph(const Target &target);
   bool addCodelets(StringRef src);
   Graph createVirtualGraph(unsigned lowerTile, unsigned upperTile);
@@ -43,6 +45,7 @@ public:
   Function addFunction(const program::Program &program);
   DataStream addHostToDeviceFIFO(StringRef handle, const Type &elementType, std::size_t numElements);
   DataStream addDeviceToHostFIFO(StringRef handle, const Type &elementType, std::size_t numElements);
+  HostFunction addHostFunction(StringRef handle, ArrayRef<HostFunctionArgument> inputs, ArrayRef<HostFunctionArgument> outputs);
   void createHostRead(StringRef handle, const Tensor &t);
   void createHostWrite(StringRef handle, const Tensor &t);
 

@@ -19,6 +19,11 @@ public:
   std::size_t number = 0; // of the stand-in
 };
 
+class HostFunction {
+public:
+  std::size_t number = 0; // of the stand-in
+};
+
 class DataStream {
 public:
   std::size_t number = 0; // of the stand-in

@@ -76,6 +76,7 @@ public:
 class Call : public Program {
 public:
   explicit Call(Function f);
+  Call(HostFunction f, ArrayRef<Tensor> inputs, ArrayRef<Tensor> outputs);
 };
 
 class Abort : public Program {
