@@ -30,8 +30,9 @@ from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.option_flags import checked_runtime_options
 from poplite.machine.replicas import tiles_text
 from poplite.program import Program
-from poplite.report.diff import report_since
+from poplite.program.base import check_name
 from poplite.simulator import poplar_order
+from poplite.simulator.accounts.profiled_runs import ProfiledRuns
 from poplite.simulator.device import Device, Setup
 from poplite.simulator.engine_arguments import (
     check_loadable,
@@ -69,6 +70,10 @@ class Engine:
         program: for a graph one program, several in a list, or named ones in a dictionary.
         options: more options by name, see docs/options.md; the environment variable
             POPLITE_ENGINE_OPTIONS, a JSON object, overrides all.
+        progress: show on standard error what is being done. Without it only compiling is
+            shown, when it takes longer than a second. A function is called with 0 and 1 before,
+            and with 1 and 1 at the end, as Poplar's is with more steps.
+        name: as in Poplar; it has no effect.
         checks: "strict" finds indices out of range, reads of what nothing has written, outputs
             left unwritten and races of workers while running, and leaves memory as it was before
             a vertex that stopped; "fast" finds indices out of range, after which memory is
@@ -80,8 +85,6 @@ class Engine:
             the option debug.instrument is False.
         faster: run the faster forms of vertex classes, see `pl.faster`, whose results have equal
             bits; with "tolerant" those of other bits as well, with False none.
-        progress: show on standard error what is being done. Without it only compiling is
-            shown, when it takes longer than a second.
         seed: seed of stochastic rounding, from 0 to 2**63 - 1.
         state: an engine of the same graph, whose variables and rows of remote buffers this one
             begins with; variables that it does not know, and constants, have their initial values.
@@ -107,24 +110,27 @@ class Engine:
         graph: Graph | Executable,
         program: Programs | Mapping[str, object] | None = None,
         options: Mapping[str, object] | None = None,
+        progress: bool | Callable[[int, int], object] = False,
+        name: str = "",
         *,
         checks: Checks | None = None,
         interpret: bool | Collection[str | type[Vertex]] = False,
         faster: Faster = True,
-        progress: bool = False,
         seed: int = 0,
         state: Engine | None = None,
         device: Device | None = None,
     ) -> None:
+        check_name(name, "Engine")
         programs: Any = program  # checked by source_of
         if isinstance(graph, Executable) and is_options(programs):
             programs, options = None, programs  # as in Poplar, options follow an executable
         arguments: dict[str, Any] = {"checks": checks, "interpret": interpret, "faster": faster}
-        arguments |= {"progress": progress, "seed": seed}
+        arguments |= {"progress": progress is True, "seed": seed}
         device = Simulator() if device is None else checked_device(device)
         asked = device.options(options_of(options, **arguments))
         bar_of = shown("engine", "vertex classes", wanted=bool(asked.progress))
-        with no_collection(), bar_of as bar:
+        callback = None if isinstance(progress, bool | None) else progress
+        with poplar_order.with_progress(callback, "Engine"), no_collection(), bar_of as bar:
             bar.note("checking and lowering")
             seed = checked_seed(asked.seed)
             self._source = source_of(graph, programs, asked, options)
@@ -133,7 +139,7 @@ class Engine:
             self.checks: Checks = self._executable.checks
             self.interpret: Interpret = asked.interpret or False
             self._loaded = device.load(self._source, Setup(asked, seed, self.interpret, bar))
-        self._base: Report | None = None
+        self._profiled_runs = ProfiledRuns()
         # What another engine of the same programs and one more is made with.
         self._arguments: dict[str, Any] = {
             **arguments,
@@ -182,6 +188,8 @@ class Engine:
         grown = Engine(graph, programs, state=self, **self._arguments)
         grown.print_stream = self.print_stream
         grown._loaded.links.connect_as(self._loaded.links)
+        if self._profiled_runs.are_left_out:
+            grown.disableExecutionProfiling()
         vars(self).update(vars(grown))
 
     @property
@@ -514,10 +522,10 @@ class Engine:
     def report(self) -> Report:
         """Return a report of what was compiled, what has run so far and how long it took.
 
-        Later runs do not change it. Runs before the last `resetExecutionProfile` do not count.
+        Later runs do not change it. Runs before the last `resetExecutionProfile` do not count, nor
+        those between `disableExecutionProfiling` and `enableExecutionProfiling`.
         """
-        report = self._loaded.report(self._options)
-        return report if self._base is None else report_since(report, self._base)
+        return self._profiled_runs.of(self._loaded.report(self._options))
 
     def tracing(self, limit: int = 10_000) -> AbstractContextManager[Trace]:
         """Record the steps that run in a `with` statement, in their order.
@@ -565,9 +573,7 @@ class Engine:
     enableExecutionProfiling = poplar_order.enableExecutionProfiling
     setPrintStream = poplar_order.setPrintStream
     setPrintTensorStream = poplar_order.setPrintStream
-    disableExecutionProfiling = Absent(
-        "everything that runs is counted", "engine.report().diff(earlier_report)"
-    )
+    disableExecutionProfiling = poplar_order.disableExecutionProfiling
     resetExecutionProfile = poplar_order.resetExecutionProfile
     resetExecutionProfiling = poplar_order.resetExecutionProfile
     insertSimulatedError = Absent("the machine that is simulated has no faults")

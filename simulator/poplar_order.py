@@ -9,14 +9,21 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
 from poplite.compile.compiler import Programs, compile_graph
-from poplite.errors import ElementTypeError, ProfilingDisabled, TensorCreationError
+from poplite.compile.options import OPTIONS
+from poplite.errors import (
+    ControlProgramError,
+    ElementTypeError,
+    ProfilingDisabled,
+    TensorCreationError,
+)
 from poplite.files import check_stream
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.option_flags import OptionFlags, checked_options, checked_runtime_options
@@ -39,25 +46,79 @@ if TYPE_CHECKING:
     HostFunctionCallback = Callable[[tuple[Array, ...], tuple[Array, ...]], object]
 
 
+Progress = Callable[[int, int], object]
+"""What is told how much of compiling is done, and how much there is."""
+
+
 def compileGraph(
     graph: Graph,
     programs: Programs,
-    options: Mapping[str, object] | None = None,
-    progress: Callable[[int, int], object] | None = None,
+    options: Mapping[str, object] | bool | None = None,
+    *rest: Any,
+    progress: Progress | None = None,
     name: str = "",
 ) -> Executable:
     """C++ spelling of `compile_graph`, whose third argument is the options.
 
-    The callback is told that nothing is done yet, and that all is: `progress(done, total)`. The
-    name has no effect.
+    `compileGraph(graph, programs, [checkOptionFlags,] [options], [progress], [name])`; options
+    that are not known are refused, or with `checkOptionFlags` false left out.
+
+    Args:
+        graph: the graph.
+        programs: one program, several in a list, or named ones in a dictionary.
+        options: options by name; or whether they are checked, and the options follow.
+        *rest: what follows in Poplar's order.
+        progress: is told that nothing is done yet, and that all is: `progress(done, total)`.
+        name: as in Poplar; it has no effect.
+
+    Raises:
+        PopliteError: for every fault that can be found before running.
+
+    >>> from poplite.graph import Graph
+    >>> from poplite.program import Sequence
+    >>> compileGraph(Graph(), Sequence(), False, {"opt.enableInlining": "true"})
+    <Executable 1 program on 1472 tiles>
     """
-    check_name(name, "compileGraph")
+    are_checked = options if isinstance(options, bool) else True
+    given: list[Any] = list(rest) if isinstance(options, bool) else [options, *rest]
+    given += [None, progress, name][len(given) :]
+    is_named = (progress is not None, not isinstance(name, str) or bool(name))
+    twice = [
+        is_given and value is not own
+        for is_given, value, own in zip(is_named, given[1:], (progress, name), strict=False)
+    ]
+    if len(given) > 3 or any(twice):
+        raise ControlProgramError(
+            f"compileGraph: {amount(len(rest), 'argument')} after the third do not fit",
+            at=here(),
+            found=f"they are {clipped(rest, 80)}, progress={clipped(progress)} and "
+            f"name={clipped(name)}",
+            fix="compileGraph(graph, programs, [checkOptionFlags,] [options], [progress], [name])",
+        )
+    chosen: Any = given[0]
+    check_name(given[2], "compileGraph")
+    checked_options(chosen, "compileGraph")
+    if not are_checked:
+        chosen = {key: value for key, value in (chosen or {}).items() if key in OPTIONS}
+    with with_progress(given[1], "compileGraph"):
+        return compile_graph(graph, programs, options=chosen)
+
+
+@contextmanager
+def with_progress(progress: object, call: str) -> Iterator[None]:
+    """Tell a function, as Poplar has them, that nothing is done yet, and at the end that all is."""
+    if progress is not None and not callable(progress):
+        raise ElementTypeError(
+            f"{call}: progress {clipped(progress, 60)} is no function",
+            at=here(),
+            found=of_type(progress),
+            fix=f"{call}(graph, program, {{}}, lambda done, total: print(done, total))",
+        )
     if progress is not None:
         progress(0, 1)
-    executable = compile_graph(graph, programs, options=options)
+    yield
     if progress is not None:
         progress(1, 1)
-    return executable
 
 
 def readTensor(
@@ -217,17 +278,45 @@ def getReport(engine: Engine, report_execution: bool = True) -> Report:
 
 
 def enableExecutionProfiling(engine: Engine) -> None:
-    """Count what runs, as an engine always does; where cycles are not modelled it is refused."""
-    _check_profiled(engine, "enableExecutionProfiling")
+    """Count what runs from here on, after `disableExecutionProfiling`; engines begin so.
+
+    Raises:
+        ProfilingDisabled: when cycles are not modelled.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x = graph.add_variable(pl.INT, (2,), "x", mapping=0, initial_value=1)
+    >>> engine = pl.Engine(graph, pl.Copy(x, graph.clone(x)))
+    >>> engine.disableExecutionProfiling()
+    >>> engine.run()
+    >>> engine.enableExecutionProfiling()
+    >>> engine.run()
+    >>> engine.report().execution.runs
+    1
+    """
+    engine._profiled_runs.enable(_profiled(engine, "enableExecutionProfiling"))
+
+
+def disableExecutionProfiling(engine: Engine) -> None:
+    """Leave out of reports what runs from here on, until `enableExecutionProfiling`.
+
+    Raises:
+        ProfilingDisabled: when cycles are not modelled.
+    """
+    engine._profiled_runs.disable(_profiled(engine, "disableExecutionProfiling"))
 
 
 def resetExecutionProfile(engine: Engine) -> None:
-    """Count what runs from here on: what ran before is not in later reports."""
-    _check_profiled(engine, "resetExecutionProfile")
-    engine._base = engine._loaded.report(engine._options)
+    """Count what runs from here on: what ran before is not in later reports.
+
+    Raises:
+        ProfilingDisabled: when cycles are not modelled.
+    """
+    engine._profiled_runs.reset(_profiled(engine, "resetExecutionProfile"))
 
 
-def _check_profiled(engine: Engine, call: str) -> None:
+def _profiled(engine: Engine, call: str) -> Report:
+    """Return the report of all runs, or refuse to count what is not modelled."""
     if engine.executable.memory is None:
         raise ProfilingDisabled(
             f"engine.{call}: cycles are not modelled",
@@ -235,6 +324,7 @@ def _check_profiled(engine: Engine, call: str) -> None:
             found="the option debug.instrument is False",
             fix="leave that option out",
         )
+    return engine._loaded.report(engine._options)
 
 
 def setPrintStream(engine: Engine, stream: TextIO | None) -> None:

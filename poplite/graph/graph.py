@@ -332,7 +332,7 @@ class Graph(Displayed):
     @overload
     def clone(
         self,
-        element_type: ElementTypeLike,
+        first: ElementTypeLike | Tensor | QuarterMetadata,
         tensor: Tensor,
         name: str = "",
         method: TensorCloneMethod = ...,
@@ -362,7 +362,7 @@ class Graph(Displayed):
 
         The contents are not copied. An element without a tile has none in the clone either. The
         clone of a constant is a variable. The element type, and after it the metadata, may also
-        come first, as in Poplar: `clone(HALF, tensor)`.
+        come first, as in Poplar: `clone(HALF, tensor)`, `clone(metadata, tensor)`.
 
         Args:
             tensor: any view; it may hold an element twice.
@@ -389,8 +389,10 @@ class Graph(Displayed):
         'VAR:2 DIMSHUFFLE(1,0)'
         """
         if rest or poplar_order.is_tensor_or_metadata(name):
-            given = (name,) if method is _SAME_ORDER else (name, method, *rest)
-            return poplar_order.clone_of_type(self, tensor, *given)
+            given = (tensor, name) if method is _SAME_ORDER else (tensor, name, method, *rest)
+            element_type, metadata, tensor, name, method = poplar_order.clone_arguments(
+                given, {"element_type": element_type, "metadata": metadata}
+            )
         at = here()
         check_own(self, tensor, "clone", at, "clone(tensor)")
         return variables.add_clone(self._tiles, tensor, name, element_type, method, metadata, at)
@@ -405,6 +407,7 @@ class Graph(Displayed):
         duplication: TensorCloneDuplicationMethod = (
             TensorCloneDuplicationMethod.DUPLICATE_BY_OUTER_DIMENSION
         ),
+        element_type: ElementTypeLike | None = None,
         metadata: Tensor | QuarterMetadata | None = None,
     ) -> Tensor:
         """Make n clones of a tensor, as one tensor with a new first dimension.
@@ -415,6 +418,7 @@ class Graph(Displayed):
             name: name of the variables; by default the tensor's.
             method: the order of the elements of each clone in memory.
             duplication: how the clones are arranged in memory.
+            element_type: element type of the clones; by default the tensor's.
             metadata: for QUARTER, as in `add_variable`; by default the tensor's.
 
         Returns:
@@ -433,7 +437,9 @@ class Graph(Displayed):
         """
         at = here()
         check_own(self, tensor, "clone_n", at, "clone_n(tensor, n)")
-        return variables.add_clones(self._tiles, tensor, n, name, method, duplication, metadata, at)
+        return variables.add_clones(
+            self._tiles, tensor, n, name, element_type, method, duplication, metadata, at
+        )
 
     def tensor(self, name: str) -> Tensor:
         """Return the tensor of all elements of a variable or constant.
@@ -1642,8 +1648,7 @@ class Graph(Displayed):
     createHostRead = poplar_order.createHostRead
     serializeTensors = serialize_tensors
     deserializeTensors = deserialize_tensors
-    outputVertexGraph = output_vertex_graph
-    outputComputeGraph = output_vertex_graph
+    outputVertexGraph = outputComputeGraph = output_vertex_graph
 
     getVariable = poplar_order.getVariable
     hasCodelet = poplar_order.hasCodelet
@@ -1652,18 +1657,7 @@ class Graph(Displayed):
     addExternalVariable = poplar_order.addExternalVariable
     addExternalExchangeVertex = poplar_order.addExternalExchangeVertex
 
-    def getReplicationFactor(self) -> int:
-        """C++ spelling of `replication_factor`."""
-        return self.replication_factor
-
-    def getTarget(self) -> Target:
-        """C++ spelling of `target`."""
-        return self.target
-
-    def getNumVertices(self) -> int:
-        """C++ spelling of `num_vertices`."""
-        return self.num_vertices
-
-    def getTopLevelGraph(self) -> Graph:
-        """C++ spelling of `top_level_graph`."""
-        return self.top_level_graph
+    getReplicationFactor = poplar_order.getReplicationFactor
+    getTarget = poplar_order.getTarget
+    getNumVertices = poplar_order.getNumVertices
+    getTopLevelGraph = poplar_order.getTopLevelGraph

@@ -9,9 +9,10 @@ Source of names, order and overloads: Poplar API reference, "Graph".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -24,14 +25,14 @@ from poplite.errors import (
     UnknownField,
     did_you_mean,
 )
-from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
+from poplite.graph.clone import TensorCloneMethod
 from poplite.graph.connect.connect import classes_named
 from poplite.graph.host.streams import DataStream, ReplicatedStreamMode
 from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.machine.option_flags import checked_options
 from poplite.source import here
-from poplite.text import clipped, integer_or_none, of_type
+from poplite.text import amount, clipped, integer_or_none, of_type
 from poplite.types import HALF, QuarterMetadata, element_type as _element_type
 from poplite.vertex.vertex import Vertex
 
@@ -43,10 +44,14 @@ if TYPE_CHECKING:
     from poplite.graph.host.transfer_checks import TypeLike
     from poplite.graph.mapping.tile_mapping import TileMapping
     from poplite.graph.storage.variable import ShapeLike
+    from poplite.machine.target import Target
     from poplite.program.function import Function, FunctionBuffer
     from poplite.types import ElementTypeLike
 
     Metadata = Tensor | QuarterMetadata
+
+
+T = TypeVar("T")
 
 
 class VariableMappingMethod(Enum):
@@ -71,14 +76,25 @@ def addVariable(
     """C++ spelling of `add_variable`.
 
     `addVariable(type, [metadata,] shape, [method,] [name])`; keywords are those of `add_variable`.
+
+    Raises:
+        PopliteError: as `add_variable`, and for arguments in another order.
+
+    >>> from poplite.graph import Graph
+    >>> Graph().addVariable("float32", [4], VariableMappingMethod.NONE, "x")
+    <Tensor 'x' float32[4] on no tile, 16 B>
     """
-    metadata, arguments = _metadata_first(arguments, keywords)
+    metadata, arguments = _metadata_first(arguments, keywords, "addVariable")
     if len(arguments) > 1 and isinstance(arguments[1], VariableMappingMethod):
         shape, method, *rest = arguments
         if method is VariableMappingMethod.LINEAR:
+            _check_once("addVariable", "mapping", method, keywords)
             keywords["mapping"] = "linear"
         arguments = (shape, *rest)
-    return graph.add_variable(element_type, *arguments, metadata=metadata, **keywords)
+    call = "addVariable(type, [metadata,] shape, [method,] [name])"
+    return _called(
+        graph.add_variable, call, element_type, *arguments, metadata=metadata, **keywords
+    )
 
 
 def addConstant(
@@ -88,8 +104,11 @@ def addConstant(
 
     `addConstant(type, [metadata,] shape, value, [name])`; keywords are those of `add_constant`.
     """
-    metadata, arguments = _metadata_first(arguments, keywords)
-    return graph.add_constant(element_type, *arguments, metadata=metadata, **keywords)
+    metadata, arguments = _metadata_first(arguments, keywords, "addConstant")
+    call = "addConstant(type, [metadata,] shape, value, [name])"
+    return _called(
+        graph.add_constant, call, element_type, *arguments, metadata=metadata, **keywords
+    )
 
 
 def addConstantHalf(
@@ -114,18 +133,25 @@ def setInitialValueHalf(graph: Graph, target: Tensor | FieldRef, bits: npt.Array
     graph.set_initial_value(target, _halves(bits, "setInitialValueHalf"))
 
 
-def cloneN(
-    graph: Graph,
-    tensor: Tensor,
-    n: int,
-    name: str = "",
-    method: TensorCloneMethod = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES,
-    duplication: TensorCloneDuplicationMethod = (
-        TensorCloneDuplicationMethod.DUPLICATE_BY_OUTER_DIMENSION
-    ),
-) -> Tensor:
-    """C++ spelling of `clone_n`, whose name, method and duplication may be positional."""
-    return graph.clone_n(tensor, n, name, method=method, duplication=duplication)
+def cloneN(graph: Graph, *arguments: Any, **keywords: Any) -> Tensor:
+    """C++ spelling of `clone_n`.
+
+    `cloneN([type,] [metadata,] tensor, n, [name], [method], [duplication])`; keywords are those of
+    `clone_n`.
+
+    Raises:
+        PopliteError: as `clone_n`, and for arguments in another order.
+
+    >>> from poplite.graph import Graph
+    >>> graph = Graph()
+    >>> graph.cloneN("float16", graph.add_variable("float32", (3,), "x", mapping=1), 2, "y")
+    <Tensor 'y', 'y.1' float16[2, 3] on tile 1, 12 B>
+    """
+    element_type, metadata, rest = _tensor_third(arguments, keywords, "cloneN")
+    keywords |= {"element_type": element_type, "metadata": metadata}
+    keywords |= dict(zip(("method", "duplication"), rest[3:5], strict=False))
+    call = "cloneN([type,] [metadata,] tensor, n, [name], [method], [duplication])"
+    return _called(graph.clone_n, call, *rest[:3], *rest[5:], **keywords)
 
 
 def getTileMapping(
@@ -264,6 +290,26 @@ def hasCodelet(graph: Graph, vertex_class: type[Vertex] | str) -> bool:
     return isinstance(vertex_class, type) and issubclass(vertex_class, Vertex)
 
 
+def getReplicationFactor(graph: Graph) -> int:
+    """C++ spelling of `replication_factor`."""
+    return graph.replication_factor
+
+
+def getTarget(graph: Graph) -> Target:
+    """C++ spelling of `target`."""
+    return graph.target
+
+
+def getNumVertices(graph: Graph) -> int:
+    """C++ spelling of `num_vertices`."""
+    return graph.num_vertices
+
+
+def getTopLevelGraph(graph: Graph) -> Graph:
+    """C++ spelling of `top_level_graph`."""
+    return graph.top_level_graph
+
+
 addCodelets = Absent(
     "vertex classes are Python; C++, assembly and .gp files are not read",
     "class MyVertex(pl.Vertex)",
@@ -276,13 +322,18 @@ addExternalExchangeVertex = Absent(
 )
 
 
-def clone_of_type(
-    graph: Graph, element_type: ElementTypeLike, first: Tensor | Metadata, *rest: Any
-) -> Tensor:
-    """Return `clone(type, [metadata,] tensor, [name], [method])`."""
-    metadata = first if rest and isinstance(rest[0], Tensor) else None
-    arguments = rest if metadata is not None else (first, *rest)
-    return graph.clone(*arguments, element_type=element_type, metadata=metadata)
+def clone_arguments(arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return type, metadata, tensor, name and method of a `clone` in Poplar's order."""
+    element_type, metadata, rest = _tensor_third(arguments, keywords, "clone")
+    if len(rest) > 3:
+        raise TensorCreationError(
+            f"clone: {amount(len(rest) - 3, 'argument')} too many",
+            at=here(),
+            found=f"given {', '.join(clipped(each, 60) for each in arguments)}",
+            fix="graph.clone([type,] [metadata,] tensor, [name], [method])",
+        )
+    given = (*rest, *("", TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES)[len(rest) - 1 :])
+    return element_type, metadata, *given
 
 
 def is_tensor_or_metadata(what: object) -> bool:
@@ -330,13 +381,63 @@ def _pairs(connections: Any) -> Iterable[tuple[str, Any]]:
     return found
 
 
+def _tensor_third(
+    arguments: Sequence[Any], keywords: Mapping[str, Any], call: str
+) -> tuple[ElementTypeLike | None, Metadata | None, tuple[Any, ...]]:
+    """Take the element type and the metadata from before a tensor, where Poplar has them."""
+    element_type, metadata = keywords.get("element_type"), keywords.get("metadata")
+    is_first = len(arguments) > 1 and is_tensor_or_metadata(arguments[1])
+    if is_first and not is_tensor_or_metadata(arguments[0]):
+        _check_once(call, "element_type", arguments[0], keywords)
+        element_type, *arguments = arguments
+    if len(arguments) > 1 and isinstance(arguments[1], Tensor):
+        _check_once(call, "metadata", arguments[0], keywords)
+        metadata, *arguments = arguments
+    return element_type, metadata, tuple(arguments)
+
+
+def _check_once(call: str, name: str, value: object, keywords: Mapping[str, Any]) -> None:
+    """Refuse an argument that is given in Poplar's order and by name."""
+    if keywords.get(name) is not None:
+        raise TensorCreationError(
+            f"{call}: {name} in order, {clipped(value, 60)}, and by name",
+            at=here(),
+            found=f"{name}={clipped(keywords[name], 60)}",
+            fix="give it once",
+        )
+
+
+def _called(ours: Callable[..., T], call: str, *arguments: Any, **keywords: Any) -> T:
+    """Return what a call of ours returns; arguments that do not fit it are told in Poplar's order.
+
+    `call` is the signature in Poplar's order.
+    """
+    try:
+        return ours(*arguments, **keywords)
+    except TypeError:
+        try:
+            inspect.signature(ours).bind(*arguments, **keywords)
+        except TypeError as error:
+            given = [clipped(each, 60) for each in arguments]
+            given += [name for name, value in keywords.items() if value is not None]
+            raise TensorCreationError(
+                f"{call.partition('(')[0]}: {error}",
+                at=here(),
+                found=f"given {', '.join(given) or 'nothing'}",
+                fix=f"graph.{call}",
+            ) from None
+        raise
+
+
 def _metadata_first(
-    arguments: tuple[Any, ...], keywords: dict[str, Any]
+    arguments: tuple[Any, ...], keywords: dict[str, Any], call: str
 ) -> tuple[Metadata | None, tuple[Any, ...]]:
     """Take the metadata from before the shape, where Poplar has them."""
-    if arguments and is_tensor_or_metadata(arguments[0]):
-        return arguments[0], arguments[1:]
-    return keywords.pop("metadata", None), arguments
+    if not arguments or not is_tensor_or_metadata(arguments[0]):
+        return keywords.pop("metadata", None), arguments
+    _check_once(call, "metadata", arguments[0], keywords)
+    keywords.pop("metadata", None)
+    return arguments[0], arguments[1:]
 
 
 def _halves(bits: npt.ArrayLike, call: str) -> npt.NDArray[np.float16]:

@@ -143,6 +143,7 @@ def add_clones(
     source: Tensor,
     n: int,
     name: str,
+    like: ElementTypeLike | None,
     method: object,
     duplication: object,
     metadata: Tensor | QuarterMetadata | None,
@@ -158,12 +159,18 @@ def add_clones(
     if duplicate is TensorCloneDuplicationMethod.DUPLICATE_BY_TILE_CONTIGUOUS_REGION:
         check_keeps_order(source, kind, at)
         many = interleaved(source, layout(source, kind), count)
-        return _clone(tiles, source, name, None, metadata, many, at)
+        return _clone(tiles, source, name, like, metadata, many, at)
     one = layout(source, kind)
     clones = [
-        _clone(tiles, source, name, None, metadata, one, at).expand([0]) for _ in range(count)
+        _clone(tiles, source, name, like, metadata, one, at).expand([0]) for _ in range(count)
     ]
-    return concat(clones) if clones else source.expand([0]).broadcast(0, 0)
+    if clones:
+        return concat(clones)
+    # No clone has a type of its own: it is that of a variable without elements.
+    none = source.expand([0]).broadcast(0, 0)
+    if like is None or _element_type(like, name, at) is source.element_type:
+        return none
+    return _clone(tiles, none, name, like, metadata, layout(none, kind), at)
 
 
 def _clone(
@@ -180,7 +187,7 @@ def _clone(
     kind = source.element_type if like is None else like
     if metadata is None and kind is source.element_type:
         metadata = source.metadata
-    local = name or space.names.local(source.name)
+    local = space.names.local(source.name) if isinstance(name, str) and not name else name
     variable = _declared(space, kind, (place.size,), local, at, constant=False)
     try:
         _attach(space, tiles, variable, metadata, at)

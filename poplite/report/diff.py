@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from poplite.report.execution import Execution, ExecutionStep, Phase, TilePairs, TypeCycles
 from poplite.report.findings import NAME
+from poplite.report.measured import Measured
 from poplite.report.per_tile import PerTile
 from poplite.text import amount, shortened
 
@@ -191,14 +192,28 @@ def steps_since(
 def report_since(later: Report, earlier: Report) -> Report:
     """Return a report of what ran between two of an engine."""
     after, before = later.execution, earlier.execution
-    counts = ("runs", "num_steps", "vertices", "bytes_copied", "bytes_gathered")
+    counts = ("runs", "num_steps", "vertices", "bytes_copied", "bytes_gathered", "runs_again")
     execution = replace(
         after,
         **{name: getattr(after, name) - getattr(before, name) for name in counts},
         steps=tuple(steps_since(after.steps, before.steps).values()),
         cycles=None if after.cycles is None else after.cycles - (before.cycles or 0),
     )
-    return replace(later, execution=execution)
+    known = {each.program: each for each in earlier.measured}
+    measured = [_measured_since(each, known.get(each.program)) for each in later.measured]
+    return replace(
+        later, execution=execution, measured=tuple(each for each in measured if each.runs)
+    )
+
+
+def _measured_since(later: Measured, earlier: Measured | None) -> Measured:
+    """Return what the runs in between took on a device."""
+    if earlier is None:
+        return later
+    cycles = None if later.cycles is None else later.cycles - (earlier.cycles or 0)
+    modelled = None if later.modelled is None else later.modelled - (earlier.modelled or 0)
+    runs, seconds = later.runs - earlier.runs, later.seconds - earlier.seconds
+    return replace(later, runs=runs, cycles=cycles, seconds=seconds, modelled=modelled)
 
 
 def _changes(before: Mapping[str, int], after: Mapping[str, int]) -> tuple[Change, ...]:

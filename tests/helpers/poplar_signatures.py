@@ -135,6 +135,11 @@ clone(type, tensor, name, method) | graph.clone(FLOAT, x.T, "k", TensorCloneMeth
 clone(type, tensor) | graph.clone(FLOAT, x) | graph.clone(x, element_type=FLOAT)
 clone(type, metadata, tensor, name) | graph.clone(QUARTER, metadata, x, "k") | graph.clone(x, "k", element_type=QUARTER, metadata=metadata)
 cloneN(tensor, n, name, method, duplication) | graph.cloneN(x, 2, "k", TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES, TensorCloneDuplicationMethod.DUPLICATE_BY_TILE_CONTIGUOUS_REGION) | graph.clone_n(x, 2, "k", method=TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES, duplication=TensorCloneDuplicationMethod.DUPLICATE_BY_TILE_CONTIGUOUS_REGION)
+clone(metadata, tensor, name, method) | graph.clone(metadata, q, "k", TensorCloneMethod.CREATE_NEW_ORDER) | graph.clone(q, "k", metadata=metadata, method=TensorCloneMethod.CREATE_NEW_ORDER)
+cloneN(type, tensor, n, name) | graph.cloneN(FLOAT, x, 2, "k") | graph.clone_n(x, 2, "k", element_type=FLOAT)
+cloneN(type, tensor, n, name, method, duplication) | graph.cloneN(FLOAT, x, 2, "k", TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES, TensorCloneDuplicationMethod.DUPLICATE_BY_TILE_CONTIGUOUS_REGION) | graph.clone_n(x, 2, "k", element_type=FLOAT, duplication=TensorCloneDuplicationMethod.DUPLICATE_BY_TILE_CONTIGUOUS_REGION)
+cloneN(type, metadata, tensor, n, name) | graph.cloneN(QUARTER, metadata, x, 2, "k") | graph.clone_n(x, 2, "k", element_type=QUARTER, metadata=metadata)
+cloneN(metadata, tensor, n, name) | graph.cloneN(metadata, q, 2, "k") | graph.clone_n(q, 2, "k", metadata=metadata)
 getSortedContiguousRegions(tensor, intervals, removeAliased, aliases) | list(graph.getSortedContiguousRegions(x.T, [(0, 4)], False)) | list(graph.sorted_contiguous_regions(x.T, [(0, 4)]))
 reorderToSimplify(tensor, others, requireSimplestOrder) | graph.reorderToSimplify(x.T, [y], True) | graph.reorder_to_simplify(x.T, [y])
 getSimplifyingRearranger(tensor) | graph.getSimplifyingRearranger(x.T).rearrange(x.T) | graph.simplifying_rearranger(x.T).rearrange(x.T)
@@ -251,6 +256,7 @@ Block(program, name) | Block(Copy(x, y), "here") | Block(Copy(x, y), name="here"
 ENGINE = """
 Engine(graph, program, options) | Engine(graph, Copy(x, y), {"debug.instrument": "false"}).getEngineOptions() | Engine(graph, Copy(x, y), options={"debug.instrument": "false"}).getEngineOptions()
 Engine(graph, programs, options) | Engine(graph, [Copy(x, y), Copy(y, x)], no_cycles) | Engine(graph, [Copy(x, y), Copy(y, x)], options=no_cycles)
+Engine(graph, programs, options, progress, name) | Engine(graph, [Copy(x, y)], no_cycles, lambda done, total: print(done, total, file=out), "n") | Engine(graph, [Copy(x, y)], options=no_cycles, progress=lambda done, total: print(done, total, file=out))
 Engine(executable, options) | Engine(engine.executable, no_cycles) | Engine(engine.executable, options=no_cycles)
 prepare(device, runtimeOptions) | engine.prepare(device, RuntimeOptions()) | = None
 deploy() | engine.deploy() | engine.load()
@@ -279,6 +285,7 @@ getReport() | str(engine.getReport()) | str(engine.report())
 resetExecutionProfile() | Engine(graph, Copy(x, y)).resetExecutionProfile() | = None
 resetExecutionProfiling() | Engine(graph, Copy(x, y)).resetExecutionProfiling() | = None
 getReport(reportExecution) | str(engine.getReport(True)) | str(engine.report())
+disableExecutionProfiling() | Engine(graph, Copy(x, y)).disableExecutionProfiling() | = None
 enableExecutionProfiling() | Engine(graph, Copy(x, y)).enableExecutionProfiling() | = None
 setPrintStream(stream) | (engine.setPrintStream(out), engine.print_stream)[1] | = out
 setPrintTensorStream(stream) | (engine.setPrintTensorStream(out), engine.print_stream)[1] | = out
@@ -477,6 +484,7 @@ deserialize(stream) | list(Executable.deserialize(saved_executable).programs) | 
 """,
     "": """
 compileGraph(graph, programs, options, progress, name) | compileGraph(graph, Copy(x, y), no_cycles, None, "n") | compile_graph(graph, Copy(x, y), options=no_cycles)
+compileGraph(graph, programs, checkOptionFlags, options, progress, name) | compileGraph(graph, Copy(x, y), False, {"opt.enableInlining": "true", **no_cycles}, None, "n").memory | = None
 compileGraph(graph, programs, options, progress) | compileGraph(graph, Copy(x, y), no_cycles, lambda done, total: None) | compile_graph(graph, Copy(x, y), options=no_cycles)
 concat(tensors, dim) | concat([x, x], 1) | x.broadcast(2, 1)
 concat(first, second, dim) | concat(x, x, 1) | x.broadcast(2, 1)

@@ -342,10 +342,49 @@ def test_reports_count_from_the_last_reset() -> None:
     assert [step.name for step in again.steps] == [
         step.name for step in once.steps if step.executions
     ]
-    off = pl.Engine(graph, pl.Copy(x, y), {"debug.instrument": "false"})
-    for call in (off.resetExecutionProfiling, off.enableExecutionProfiling):
-        with pytest.raises(pl.ProfilingDisabled, match="cycles are not modelled"):
-            call()
+
+
+def test_reports_leave_out_what_ran_while_profiling_was_disabled() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    x, y = (graph.add_variable(pl.INT, (4,), name, mapping=k) for k, name in enumerate("xy"))
+    programs = [pl.Copy(x, y), pl.Copy(y, x[::-1]), pl.Copy(y[1:], x[1:])]
+    engine, always = (pl.Engine(graph, programs, checks="fast") for _ in range(2))
+
+    def count(*programs: int) -> None:
+        for program in programs:
+            engine.run(program)
+            always.run(program)
+
+    count(0, 1)
+    for left_out in ([1, 2, 0], [], [2, 2]):
+        engine.disableExecutionProfiling()
+        before = str(engine.report())
+        for program in left_out:
+            engine.run(program)
+        engine.disableExecutionProfiling()  # once is enough
+        assert str(engine.report()) == before
+        engine.enableExecutionProfiling()
+        engine.enableExecutionProfiling()
+        count(1, 2)
+        assert engine.report() == always.report()
+    engine.disableExecutionProfiling()
+    engine.resetExecutionProfile()
+    engine.run(0)
+    assert engine.report().runs == 0
+    engine.add_program(pl.Copy(x[:1], y[:1]))
+    engine.run(0)
+    assert engine.report().runs == 0  # still disabled
+    engine.enableExecutionProfiling()
+    engine.run(0)
+    assert (engine.report().runs, engine.report().steps) == (1, 1)
+
+
+def test_profiling_is_refused_where_cycles_are_not_modelled() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    off = pl.Engine(graph, pl.Sequence(), {"debug.instrument": "false"})
+    for name in ("reset", "enable", "disable"):
+        with pytest.raises(pl.ProfilingDisabled, match=f"{name}Exec.*: cycles are not modelled"):
+            getattr(off, f"{name}ExecutionProfil{'e' if name == 'reset' else 'ing'}")()
 
 
 def test_places_that_the_host_reads_and_writes_are_tensors_or_names() -> None:
