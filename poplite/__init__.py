@@ -71,7 +71,7 @@ from poplite.errors import (
 )
 
 if TYPE_CHECKING:
-    from poplite import ipu as ipu, ops as ops
+    from poplite import ipu as ipu, mpi as mpi, ops as ops
     from poplite.compile.compiler import compile_graph as compile_graph
     from poplite.display import (
         dump_program as dump_program,
@@ -362,7 +362,7 @@ __all__ = sorted(
 
 
 def __getattr__(name: str) -> object:
-    if name in ("ipu", "ops"):
+    if name in ("ipu", "mpi", "ops"):
         return import_module(f"poplite.{name}")
     if name in _SPELLINGS:
         return getattr(import_module(__name__), _SPELLINGS[name])

@@ -18,6 +18,7 @@ from poplite.executable import opcodes as op
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep
 from poplite.simulator import compiled_parts
+from poplite.simulator.peers import Peers
 from poplite.simulator.run import threads
 from poplite.simulator.run.binding import CompiledSteps
 from poplite.simulator.run.faults import is_undone, raise_fault, raise_interpreted_fault
@@ -43,8 +44,10 @@ class CompiledProgram:
         code: Code,
         counts: npt.NDArray[np.int64],
         checks: StrictChecks | None = None,
+        peers: Peers | None = None,
     ) -> None:
         self._steps, self._counts, self._checks = steps, counts, checks
+        self._peers = peers
         self._ops = code.ops.copy()
         self._bind(code)
         self._bound = self._ops.copy()
@@ -79,6 +82,10 @@ class CompiledProgram:
             self._ops[row, 1:3] = self._steps.launch_of(code, row), self._goes_on[row + 1]
         for row in np.flatnonzero((kinds == op.EXPECT) | (kinds == op.COLLECT)).tolist():
             self._ops[row, 1] = launches[int(code.ops[row, 1]), op.COMPUTE]
+        for row in np.flatnonzero(kinds == op.EXCHANGE).tolist():
+            assert self._peers is not None, "only ranks exchange"
+            self._ops[row, 1] = self._peers.address(int(code.ops[row, 1]))
+            self._ops[row, 2] = self._goes_on[row + 1]
         for row in self._rows_in_python(code):
             self._ops[row, :2] = op.CALLBACK, IN_PYTHON
 
@@ -122,6 +129,8 @@ class CompiledProgram:
                 elif reason == op.FAULTED:
                     self._raise_fault()
                 else:
+                    if reason == op.WAITING:
+                        self._look_after_peers()
                     now = time.perf_counter_ns()
                     self._steps.share_slow(now - begin)
                     enter, begin = self._entry(), now
@@ -148,10 +157,17 @@ class CompiledProgram:
             while (reason := enter()) != op.DONE:
                 if reason == op.CALLED:
                     self._do_own(self._words[op.STATE_CALLBACK], lambda: None)
+                elif reason == op.WAITING:
+                    self._look_after_peers()
         finally:
             self._ops[end] = behind
             if self._checks is not None:  # they may have been armed meanwhile
                 self._arm()
+
+    def _look_after_peers(self) -> None:
+        """Make sure that the other ranks of the exchange in the next row are there."""
+        assert self._peers is not None, "only ranks exchange"
+        self._peers.waiting(int(self._code.ops[self._words[op.STATE_ROW], 1]))
 
     def _entry(self) -> Callable[[], int]:
         """Return what runs the interpreter until new launches are shared by threads."""

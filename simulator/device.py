@@ -25,8 +25,6 @@ from poplite.simulator.host.handles import HostLinks
 from poplite.simulator.progress import Progress
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from poplite.report.report import Report
     from poplite.report.traces.trace import Trace
 
@@ -76,8 +74,11 @@ class Loaded(Protocol):
     def write(self, tensor: object, array: object, replica: int | None) -> None:
         """Write host values to a tensor, a handle or a variable by name."""
 
-    def read(self, tensor: object, replica: int | None) -> npt.NDArray[Any]:
-        """Return a copy of the values of a tensor, a handle or a variable by name."""
+    def read(self, tensor: object, replica: int | None, root: int | None) -> Any:
+        """Return a copy of the values of a tensor, a handle or a variable by name.
+
+        On several ranks all return it, or that of number `root`, and the others None.
+        """
 
     def continue_from(self, other: Loaded) -> None:
         """Take over what memory and remote buffers of the same graph hold."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, overload
 
 from poplite.compile.compiler import Programs
 from poplite.compile.garbage import no_collection
@@ -89,7 +89,8 @@ class Engine:
         state: an engine of the same graph, whose variables and rows of remote buffers this one
             begins with; variables that it does not know, and constants, have their initial values.
             What it has connected to streams is not taken over.
-        device: what runs the programs; by default the simulator. See `pl.ipu.Device`.
+        device: what runs the programs; by default the simulator. See `pl.ipu.Device` and
+            `pl.mpi.Device`.
 
     Raises:
         PopliteError: for every fault that can be found before running.
@@ -335,13 +336,27 @@ class Engine:
         """
         self._loaded.write(tensor, array, replica)
 
-    def read(self, tensor: Tensor | str, *, replica: int | None = None) -> npt.NDArray[Any]:
+    @overload
+    def read(
+        self, tensor: Tensor | str, *, replica: int | None = None, root: None = None
+    ) -> npt.NDArray[Any]: ...
+
+    @overload
+    def read(
+        self, tensor: Tensor | str, *, replica: int | None = None, root: int
+    ) -> npt.NDArray[Any] | None: ...
+
+    def read(
+        self, tensor: Tensor | str, *, replica: int | None = None, root: int | None = None
+    ) -> npt.NDArray[Any] | None:
         """Return a copy of a tensor's values.
 
         Args:
             tensor: any view, a handle of `graph.create_host_read`, or the name of a variable, as
                 for `graph.tensor`.
             replica: the replica to read; by default all.
+            root: on several ranks, the one that gets the values; the others get None. By default
+                all of them get the values.
 
         Returns:
             Array of the tensor's shape and its element type's dtype; for QUARTER the values as
@@ -351,8 +366,10 @@ class Engine:
         Raises:
             GraphReplicationError: when there is no such replica.
             UnknownName: when there is no such handle or variable, with the nearest name.
+            ControlProgramError: when there is no such rank.
         """
-        return self._loaded.read(tensor, replica)
+        found: npt.NDArray[Any] | None = self._loaded.read(tensor, replica, root)
+        return found
 
     # -- streams -----------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from poplite.machine.device import Device as PoplarDevice, attached
 from poplite.machine.floating_point import OVERFLOW_NAN, TRAPS
 from poplite.program import Program
 from poplite.source import here
-from poplite.text import clipped, of_type
+from poplite.text import amount, clipped, of_type
 
 
 def options_of(options: Mapping[str, object] | None, **arguments: Any) -> EngineOptions:
@@ -157,6 +157,16 @@ def source_of(
     programs = named_programs(program)
     executable = compile_graph(top, programs, asked.checks, interpret=interpret, options=options)
     return Source(executable, top, programs)
+
+
+def check_root(root: int | None, ranks: int) -> None:
+    """Refuse to give the values of a tensor to a rank that is not there."""
+    if root is not None and not 0 <= root < ranks:
+        raise ControlProgramError(
+            f"engine.read: root={clipped(root)} of {amount(ranks, 'rank')}",
+            at=here(),
+            fix="leave root out for the values on all ranks, or root=0",
+        )
 
 
 def checked_device(device: Any) -> Any:

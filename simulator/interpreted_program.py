@@ -12,6 +12,7 @@ from poplite.executable.executable import Executable
 from poplite.executable.moves import Moves
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep, phases_of
+from poplite.simulator.peers import Peers
 from poplite.simulator.run import faults, interpreted_vertices
 from poplite.simulator.run.arena import Arena, Bytes
 from poplite.simulator.run.interpreted_counting import InterpretedSlots
@@ -32,7 +33,9 @@ class InterpretedProgram:
         steps: InterpretedSteps,
         slots: InterpretedSlots,
         checks: StrictChecks | None = None,
+        peers: Peers | None = None,
     ) -> None:
+        self._peers = peers
         self._executable, self._code, self._counts = executable, code, counts
         self._arena, self._steps, self._slots = arena, steps, slots
         self._actions: Sequence[Callable[[], object]] = ()
@@ -129,6 +132,16 @@ class InterpretedProgram:
         """Store at a byte position whether no vertex of a step returned false since `expect`."""
         for memory, returned in zip(self._arena.parts, self._steps.returned(step), strict=True):
             memory[position] = returned
+
+    def exchange(self, number: int) -> None:
+        """Do an exchange with other ranks."""
+        assert self._peers is not None, "only ranks exchange"
+        self._peers.exchange(number, lambda: None)
+
+    def all_true(self, position: int, first: int, count: int) -> None:
+        """Store at a byte position whether some bytes are all true."""
+        for memory in self._arena.parts:
+            memory[position] = memory[first : first + count].all()
 
     def scalar(self, position: int, size: int, memory: Bytes | None = None) -> int:
         """Return the number of `size` bytes at a byte position, by default of replica 0."""

@@ -7,7 +7,7 @@ interpreted    InterpretedProgram    every vertex as plain Python, and all aroun
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from poplite.executable.executable import Executable
 from poplite.executable.step import vertex_classes
 from poplite.simulator.compiled_program import CompiledProgram
 from poplite.simulator.host.actions import Host
+from poplite.simulator.peers import Peers
 from poplite.simulator.progress import Progress, shown
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.binding import CompiledSteps
@@ -27,6 +28,7 @@ from poplite.simulator.run.faster_forms import Forms
 from poplite.simulator.run.interpreted_steps import InterpretedSteps
 from poplite.simulator.run.interpreted_vertices import Compute
 from poplite.simulator.run.recording import Recording
+from poplite.simulator.run.slot_counts import SlotCounts
 from poplite.simulator.stopping import Running, Stopped, busy
 from poplite.simulator.strict.checks import StrictChecks
 from poplite.source import here
@@ -59,7 +61,9 @@ class Runs:
         interpret: Interpret,
         forms: Forms,
         progress: Progress,
+        peers: Peers | None = None,
     ) -> None:
+        self._peers = peers
         self._host, self._codes = host, executable.programs
         self._names = tuple(self._codes)
         self.ended = 0
@@ -80,24 +84,39 @@ class Runs:
 
             slots = InterpretedSlots(executable, arena, interpreted)
             slot_counts = slots.slot_counts
+            self._connect(arena, slot_counts)
             self.programs = {
                 name: InterpretedProgram(
-                    executable, code, self.counts[name], arena, interpreted, slots, checks
+                    executable, code, self.counts[name], arena, interpreted, slots, checks, peers
                 )
                 for name, code in self._codes.items()
             }
         else:
             steps = CompiledSteps(executable, arena, self.computes, interpreted, forms, progress)
             self._steps, self.forms, slot_counts = steps, steps.forms, steps.slot_counts
+            self._connect(arena, slot_counts)
             self.programs = {
-                name: CompiledProgram(steps, code, self.counts[name], checks)
+                name: CompiledProgram(steps, code, self.counts[name], checks, peers)
                 for name, code in self._codes.items()
             }
         self.slot_totals = slot_counts.totals
 
+    def _connect(self, arena: Arena, slot_counts: SlotCounts) -> None:
+        """Let other ranks reach memory, and the tables of what vertices took."""
+        if self._peers is not None:
+            tables = {step: list(each.slots.values()) for step, each in slot_counts.steps.items()}
+            self._peers.connect(arena.parts, tables)
+
     def run(self, program: object, *, progress: bool = False) -> None:
         """Run a program, by name or position, as `Engine.run`."""
         name = program_name(program, self._names)
+        if self._peers is None:
+            self._run(program, name, progress)
+        else:
+            self._peers.run(f"engine.run({name!r})", lambda: self._run(program, name, progress))
+        self.ended += 1
+
+    def _run(self, program: object, name: str, progress: bool) -> None:
         own = Running()
         try:
             # In one step, so that Ctrl-C finds the mark either made or not.
@@ -116,10 +135,13 @@ class Runs:
                 self._recording.begin(name)
             bound = self.programs[name]
             self._host.where, self._host.acting = bound.where, bound.acting
+            calls: Sequence[Callable[[], object]] = self._host.calls
+            if self._peers is not None:
+                calls = self._peers.calls(calls, own)
             if progress:
-                self._run_shown(name, own)
+                self._run_shown(name, own, calls)
             else:
-                bound.run(self._host.calls, own.watch)
+                bound.run(calls, own.watch)
         except Stopped:
             pass
         except Exception as error:
@@ -129,7 +151,6 @@ class Runs:
         finally:
             if self._now.get("run") is own:
                 del self._now["run"]
-        self.ended += 1
 
     def stop(self) -> None:
         """End the run that is in progress, if there is one."""
@@ -171,7 +192,9 @@ class Runs:
             for program in self.programs.values():
                 program.record(before)
 
-    def _run_shown(self, name: str, running: Running) -> None:
+    def _run_shown(
+        self, name: str, running: Running, calls: Sequence[Callable[[], object]]
+    ) -> None:
         code, counts = self._codes[name], self.counts[name]
         before = int(counts[code.step_rows].sum())
         with shown(f"run {name!r}", "steps", code.num_runs, wanted=True) as bar:
@@ -184,7 +207,7 @@ class Runs:
                 running.watch()
 
             try:
-                self.programs[name].run(self._host.calls, watch)
+                self.programs[name].run(calls, watch)
             finally:
                 bar.update(done)
 

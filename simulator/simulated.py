@@ -25,10 +25,11 @@ from poplite.graph.graph import Graph
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.carrying import carry_memory, carry_written
 from poplite.simulator.device import Loaded, Setup
-from poplite.simulator.engine_arguments import Source
+from poplite.simulator.engine_arguments import Source, check_root
 from poplite.simulator.host.actions import Host
 from poplite.simulator.host.handles import HostLinks
 from poplite.simulator.host.tensors import HostTensors
+from poplite.simulator.peers import Peers
 from poplite.simulator.progress import Announcer
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faster_forms import faster_forms
@@ -61,14 +62,21 @@ class Simulated:
 
     Attributes:
         arena: the memory.
+        tensors: those that the host reads and writes.
         runs: the programs.
         accounts: what they took.
     """
 
-    def __init__(self, executable: Executable, graph: Graph | None, setup: Setup) -> None:
+    def __init__(
+        self,
+        executable: Executable,
+        graph: Graph | None,
+        setup: Setup,
+        peers: Peers | None = None,
+    ) -> None:
         self._executable, self._interpret = executable, setup.interpret
         self.arena = Arena(executable.layout, Floats(executable.float_modes, setup.seed))
-        self._tensors = HostTensors(executable, graph, self.arena)
+        self.tensors = HostTensors(executable, graph, self.arena)
         is_strict = executable.checks == "strict"
         forms = faster_forms(executable, setup.options.faster, setup.interpret)
         self._host = Host(
@@ -77,6 +85,7 @@ class Simulated:
             executable.programs,
             works_ahead=setup.options.prefetch is not False,
             is_strict=is_strict,
+            peers=peers,
         )
         self._strict: StrictChecks | None = None
         if is_strict:
@@ -92,6 +101,7 @@ class Simulated:
                 interpret=setup.interpret,
                 forms=forms,
                 progress=setup.progress,
+                peers=peers,
             )
             self.accounts = Accounts(executable, self.runs.counts, self.runs.slot_totals)
             self._host.cycles = self.accounts.cycles
@@ -136,17 +146,20 @@ class Simulated:
 
     def write(self, tensor: object, array: Any, replica: int | None) -> None:
         """Write host values to a tensor."""
-        access = self._tensors.to_write(tensor, replica)
-        self._tensors.write(access, array)
+        access = self.tensors.to_write(tensor, replica)
+        self.tensors.write(access, array)
         if self._strict is not None:
             self._strict.write(access)
 
-    def read(self, tensor: object, replica: int | None) -> npt.NDArray[Any]:
+    def read(
+        self, tensor: object, replica: int | None, root: int | None = None
+    ) -> npt.NDArray[Any]:
         """Return a copy of a tensor's values."""
-        access = self._tensors.to_read(tensor, replica)
+        check_root(root, 1)
+        access = self.tensors.to_read(tensor, replica)
         if self._strict is not None:
             self._strict.read(access)
-        return self._tensors.read(access)
+        return self.tensors.read(access)
 
     def continue_from(self, other: Loaded) -> None:
         """Take over what memory and remote buffers of the same graph hold."""

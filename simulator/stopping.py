@@ -35,6 +35,11 @@ class Running:
         """Let the run end; may be called from any thread, any number of times."""
         self._is_stopped = True
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the run is to end."""
+        return self._is_stopped
+
     def watch(self) -> None:
         """Raise `Stopped` when the run is to end."""
         if self._is_stopped:

@@ -21,10 +21,13 @@
                                                                   or in none
     SAME             row            scalar       its bytes        jump if all replicas hold the same
     FLOATS           bits to clear  bits to set  compute sets     change floating-point arithmetic
+    EXCHANGE         number                                       send and get data of other ranks
+    ALL              scalar         first byte   bytes            whether all these bytes are true
     END
 
 A scalar is named by its byte position in the arena, and is that of replica 0 where replicas were
 found to agree; the cases of a switch stand in rising order of their values, as signed numbers.
+Only programs that run on several ranks have EXCHANGE and ALL; no file holds them.
 
 An engine binds every LAUNCH to a row of its launch table (a: the row, b: whether the next op
 goes on with the same step), which names chunks.  A chunk is one driver call: the vertices of one
@@ -44,8 +47,8 @@ from poplite.source import SourceLocation
 
 (
     LAUNCH, REPEAT, AGAIN, JUMP, JUMP_IF_ZERO, JUMP_IF_NONZERO, SWITCH, CASE, CALL, RETURN,
-    CALLBACK, MARK, EXPECT, COLLECT, AGREE, SAME, FLOATS, END,
-) = range(18)  # fmt: skip
+    CALLBACK, MARK, EXPECT, COLLECT, AGREE, SAME, FLOATS, END, EXCHANGE, ALL,
+) = range(20)  # fmt: skip
 
 OP_WORDS = 4
 
@@ -93,8 +96,17 @@ ran, where rounding may be stochastic; seed."""
 
 CHUNK_WORDS = FAULT_WORD + FAULT_WORDS
 
-DONE, PAUSED, CALLED, FAULTED = range(4)
-"""Why the interpreter returned."""
+(
+    EXCHANGE_STARTED, EXCHANGE_COUNT, EXCHANGE_REQUESTS, EXCHANGE_STATUSES, EXCHANGE_FLAG,
+    EXCHANGE_STARTALL, EXCHANGE_TESTALL, EXCHANGE_YIELD, EXCHANGE_SPINS, EXCHANGE_DONE,
+    EXCHANGE_WORDS,
+) = range(11)  # fmt: skip
+"""Words of an exchange: whether it was started; number and address of its persistent requests;
+addresses of room for their statuses and for the answer; of MPI_Startall, MPI_Testall and
+sched_yield; how often to ask before the processor is given to others; how often it was done."""
+
+DONE, PAUSED, CALLED, FAULTED, WAITING = range(5)
+"""Why the interpreter returned; it waits for what other ranks send."""
 
 (
     STATE_ROW, STATE_REASON, STATE_CALLBACK, STATE_DEPTH, STATE_CUT, STATE_DEADLINE,
@@ -154,9 +166,11 @@ class Code:
         A run does not end before such a row, so that a step is done completely or not at all.
         """
         op, number = self.ops[:, 0], self.step_numbers
-        launched = (op[1:] == LAUNCH) & ((op[:-1] == LAUNCH) | (op[:-1] == CALLBACK))
+        works = (op == LAUNCH) | (op == EXCHANGE)
+        launched = works[1:] & (works[:-1] | (op[:-1] == CALLBACK) | (op[:-1] == COLLECT))
+        collected = (op[1:] == COLLECT) | (op[1:] == ALL)
         same = number[1:] == number[:-1]
-        return np.append(False, same & (launched | (op[1:] == COLLECT)))
+        return np.append(False, same & (launched | collected))
 
     def end_of_launches(self, row: int) -> int:
         """Return the row behind the launches of a step from `row` on, but for the sum of slots."""

@@ -22,6 +22,7 @@ from llvmlite import ir
 from poplite.executable import opcodes as op
 from poplite.jit.kernel_code import WORD, Primitive
 from poplite.jit.kernels import Bytes, Int64s
+from poplite.simulator.codegen.exchanges import exchange
 from poplite.simulator.codegen.launcher import (
     address,
     change_floats,
@@ -74,6 +75,16 @@ def _agree(arena: Bytes, position: int, size: int, same: bool, state: Int64s) ->
     return True
 
 
+def _all(arena: Bytes, position: int, first: int, count: int, state: Int64s) -> None:
+    """Store in each replica whether some bytes are all true."""
+    for replica in range(state[op.STATE_REPLICAS]):
+        shift, is_true = replica * state[op.STATE_STRIDE], 1
+        for number in range(count):
+            if arena[first + shift + number] == 0:
+                is_true = 0
+        arena[position + shift] = is_true
+
+
 def _row_of_case(ops: Int64s, at: int, value: int) -> int:
     """Return the row that a SWITCH goes on with."""
     first = at // op.OP_WORDS + 1
@@ -98,7 +109,7 @@ def interpret(
     returns: Int64s,
     counts: Int64s,
 ) -> int:
-    """Run ops from the row in `state` on; return DONE, PAUSED, CALLED or FAULTED.
+    """Run ops from the row in `state` on; return DONE, PAUSED, CALLED, FAULTED or WAITING.
 
     `loops` are the iterations left of each Repeat, `returns` the rows behind CALLs that have not
     returned, `counts` how often each row ran.
@@ -173,6 +184,19 @@ def interpret(
                 row += 1
             elif kind == op.COLLECT:
                 collect(address(launches) + 8 * op.LAUNCH_WORDS * ops[at + 1], ops[at + 2])
+                row += 1
+            elif kind == op.EXCHANGE:
+                waited = exchange(ops[at + 1], state)
+                if waited < 0:
+                    state[op.STATE_ROW], state[op.STATE_REASON] = row, op.WAITING
+                    return op.WAITING
+                counts[row] += 1
+                row += 1
+                budget -= waited + LAUNCH_NS
+                if ops[at + 2] != 0:
+                    budget = max(budget, 1)
+            elif kind == op.ALL:
+                _all(arena, ops[at + 1], ops[at + 2], ops[at + 3], state)
                 row += 1
             else:
                 state[op.STATE_REASON] = op.DONE

@@ -16,6 +16,7 @@ from poplite.graph.mapping.tile_mapping import ranges
 from poplite.simulator.host.handles import HostLinks, describe
 from poplite.simulator.host.printing import format_tensor
 from poplite.simulator.host.tensors import read_host
+from poplite.simulator.peers import Peers
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.interpreted_vertices import move_between
 
@@ -47,6 +48,7 @@ class Host:
         *,
         works_ahead: bool,
         is_strict: bool,
+        peers: Peers | None = None,
     ) -> None:
         self._arena, self._actions = arena, actions
         self.print_stream: TextIO | None = None
@@ -62,6 +64,7 @@ class Host:
             self.step,
             works_ahead=works_ahead,
             is_strict=is_strict,
+            peers=peers,
         )
 
     def _bound(self, action: Action) -> Callable[[], object]:

@@ -29,6 +29,7 @@ from poplite.machine.replicas import replica_number
 from poplite.simulator.host.connections import Connection, ring_of, taker_of, workers
 from poplite.simulator.host.filling import Looking
 from poplite.simulator.host.remote import RemoteRows
+from poplite.simulator.peers import Peers
 from poplite.simulator.run.arena import Bytes
 from poplite.source import here
 from poplite.text import amount, clipped
@@ -61,7 +62,9 @@ class HostLinks:
         *,
         works_ahead: bool,
         is_strict: bool,
+        peers: Peers | None = None,
     ) -> None:
+        self._peers = peers
         self._parts, self._calls, self._works_ahead = parts, calls, works_ahead
         self._where, self._is_strict = where, is_strict
         self._connections: dict[tuple[str, str], Connection] = {}
@@ -182,7 +185,8 @@ class HostLinks:
     ) -> npt.NDArray[Any]:
         """Return a copy of a row of a remote buffer, as `Engine.copy_from_remote_buffer`."""
         call = f"copy_from_remote_buffer of {clipped(handle)}"
-        return self._rows(handle, call).load(row, replica, call)
+        values = self._rows(handle, call).load(row, replica, call)
+        return values if self._peers is None else self._peers.from_host(call, values)
 
     def _rows(self, handle: object, call: str) -> RemoteRows:
         """Return the rows of a remote buffer."""
@@ -252,7 +256,7 @@ class HostLinks:
     def check_connected(self, program: str) -> None:
         """Refuse to run a program before all it needs is connected: `StreamConnectionError`."""
         missing = self._missing[program]
-        if not missing:
+        if not missing or not (self._peers is None or self._peers.is_host):
             return
         lines = []
         for need in missing:

@@ -55,6 +55,12 @@ class OpHandlers(Protocol):
     def collect(self, step: int, position: int) -> None:
         """Store at a byte position whether no vertex of a step returned false since `expect`."""
 
+    def exchange(self, number: int) -> None:
+        """Do an exchange with other ranks."""
+
+    def all_true(self, position: int, first: int, count: int) -> None:
+        """Store at a byte position whether some bytes are all true."""
+
     def watch(self, row: int) -> None:
         """Note that a row is to run; what it raises ends the run."""
 
@@ -112,6 +118,11 @@ def run_ops(ops: Integers, counts: Integers, machine: OpHandlers) -> None:
             machine.expect(a)
         elif kind == op.COLLECT:
             machine.collect(a, b)
+        elif kind == op.EXCHANGE:
+            machine.exchange(a)
+            counts[row] += 1
+        elif kind == op.ALL:
+            machine.all_true(a, b, c)
         row = next_row
 
 

@@ -26,6 +26,24 @@ Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class FieldRows:
+    """The edges behind one field of some vertices of a class, in elements of its type.
+
+    Attributes:
+        vertex: int64[edges], position of each edge's vertex in its compute set.
+        row: int64[edges], row of each edge in its list.
+        start: int64[edges], first element, from the start of the arena.
+        length: int64[edges], elements.
+    """
+
+    field: Field
+    vertex: Integers
+    row: Integers
+    start: Integers
+    length: Integers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Touched:
     """The elements behind one field of some vertices of a class.
 
@@ -66,11 +84,39 @@ class Touched:
 
 def touched(step: ComputeStep) -> list[Touched]:
     """Return what the vertices of a compute set touch, without metadata and empty fields."""
-    found = [each for group in step.groups for each in _of_group(group)]
+    found = [
+        _touched(group, rows)
+        for group in step.groups
+        for rows in field_rows(group)
+        if not rows.field.is_implicit
+    ]
     return [each for each in found if len(each.elements)]
 
 
-def _of_group(group: Vertices) -> list[Touched]:
+def _touched(group: Vertices, rows: FieldRows) -> Touched:
+    elements = ranges(rows.start, rows.length)
+    ends = np.cumsum(rows.length)
+    return Touched(group.cls, rows.field, rows.vertex, rows.row, ends, elements)
+
+
+def vertex_numbers(group: Vertices) -> Integers:
+    """Return the position of each vertex of a group in its compute set, run by run."""
+    return _columns(group)[0][NUMBER]["number"]
+
+
+def field_rows(group: Vertices) -> list[FieldRows]:
+    """Return the edges of a group, field by field, with those of metadata."""
+    parts, tables = _columns(group)
+    vertex = parts[NUMBER]["number"]
+    return [
+        _of_field(field, vertex, parts[position], tables.get(position))
+        for position, field in enumerate(group.cls.fields.values())
+        if field.is_edge
+    ]
+
+
+def _columns(group: Vertices) -> tuple[dict[int, dict[str, Integers]], dict[int, Integers]]:
+    """Return the numbers of all vertices by field and part, and the tables of list fields."""
     counts = group.rows[:, COUNT]
     run = np.repeat(np.arange(len(counts)), counts)
     within = np.arange(len(run)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -85,21 +131,12 @@ def _of_group(group: Vertices) -> list[Touched]:
         elif column.kind == "table":
             tables[column.field] = group.tables[number]
         parts.setdefault(column.field, {})[column.part] = words
-    vertex = parts[NUMBER]["number"]
-    return [
-        _of_field(group, field, vertex, parts[position], tables.get(position))
-        for position, field in enumerate(group.cls.fields.values())
-        if field.is_edge and not field.is_implicit
-    ]
+    return parts, tables
 
 
 def _of_field(
-    group: Vertices,
-    field: Field,
-    vertex: Integers,
-    part: dict[str, Integers],
-    table: Integers | None,
-) -> Touched:
+    field: Field, vertex: Integers, part: dict[str, Integers], table: Integers | None
+) -> FieldRows:
     rows = part.get("rows", np.ones(len(vertex), np.int64))
     edge = np.repeat(np.arange(len(vertex)), rows)
     row = _counted(rows)
@@ -111,8 +148,7 @@ def _of_field(
         at = part["pairs" if "pairs" in part else "wide"] + part["first"]
         start, length = table[at[edge] + row].astype(np.int64).T
         start = start + part["base"][edge]
-    elements = ranges(start, length)
-    return Touched(group.cls, field, vertex[edge], row, np.cumsum(length), elements)
+    return FieldRows(field, vertex[edge], row, start, length)
 
 
 def ranges(start: Integers, length: Integers) -> Integers:

@@ -40,6 +40,7 @@ WITH_LLVM = frozenset(
         "poplite.simulator.codegen.accessors",
         "poplite.simulator.codegen.arguments",
         "poplite.simulator.codegen.codecs",
+        "poplite.simulator.codegen.exchanges",
         "poplite.simulator.codegen.interpreter",
         "poplite.simulator.codegen.lanes.accessors",
         "poplite.simulator.codegen.lanes.vectors",

@@ -20,7 +20,7 @@ from helpers.source_tree import ROOT, Import, imports_of, modules, tree_of
 LAYERS = (
     "source errors text files display types | jit | arrays | machine | view | vertex | expr"
     " | graph | vertices | program | report | cost | ops | executable | compile | simulator"
-    " | named | compat | ipu | viz | testing | tools"
+    " | named | compat | ipu mpi | viz | testing | tools"
 )
 """A module imports only from its own layer, and from what stands before it."""
 
@@ -28,8 +28,8 @@ ROOMS = {
     "graph": "mapping | storage | tensor | compute_sets host clone variables | connect"
     " | serial poplar_order | graph"
     " | virtual partition | spreading",
-    "simulator": "progress stopping | codegen | pricing | counting | compiled_parts | run | host"
-    " | strict | carrying compiled_program interpreted_program | run_control | accounts"
+    "simulator": "progress stopping | peers | codegen | pricing | counting | compiled_parts | run"
+    " | host | strict | carrying compiled_program interpreted_program | run_control | accounts"
     " | engine_arguments | device | simulated | poplar_order | engine",
     "viz": "draw | memory | steps | tiles liveness one_tile tensor program exchange ops compare"
     " | regions | dataflow | page | summary overview | saved_summary | forms"
@@ -128,6 +128,7 @@ LOADED_BY_NAME = {
     "ipu": "names that the package hands out",
     "ipu.building.host_text": "the folder of the host program",
     "ipu.codelets.file_text": "the folder of texts in C++",
+    "mpi": "names that the package hands out",
     "jit.native": "what compiles a kernel, in any process",
     "simulator.codegen.driver": "what compiles a driver, in any process",
     "simulator.compiled_parts": "where the engine's own kernels are",

@@ -33,7 +33,7 @@ from poplite.ipu.device.measuring import Measuring
 from poplite.ipu.device.memory import DeviceMemory
 from poplite.ipu.tables import tables_of
 from poplite.simulator.device import Loaded, Setup
-from poplite.simulator.engine_arguments import Source
+from poplite.simulator.engine_arguments import Source, check_root
 from poplite.simulator.host.handles import HostLinks, describe
 from poplite.simulator.host.printing import format_tensor
 from poplite.simulator.progress import shown
@@ -198,9 +198,12 @@ class OnDevice:
         self.check_idle("engine.write")
         self._memory.write(tensor, array, replica)
 
-    def read(self, tensor: object, replica: int | None) -> npt.NDArray[Any]:
+    def read(
+        self, tensor: object, replica: int | None, root: int | None = None
+    ) -> npt.NDArray[Any]:
         """Return a copy of the values of a tensor, a handle or a variable by name."""
         self.check_idle("engine.read")
+        check_root(root, 1)
         return self._memory.read(tensor, replica)
 
     def continue_from(self, other: Loaded) -> None:

@@ -1,0 +1,133 @@
+"""The public class: the ranks of an MPI job, for `Engine(..., device=)`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from poplite.compile.options import EngineOptions
+from poplite.errors import DeviceRuntimeError, InvalidOption
+from poplite.mpi.loaded import OnRank
+from poplite.mpi.ranks import Ranks
+from poplite.simulator.device import Setup
+from poplite.simulator.engine_arguments import Source
+from poplite.source import here
+from poplite.text import clipped
+
+if TYPE_CHECKING:
+    from mpi4py.MPI import Comm
+
+
+class Device:
+    """The ranks of an MPI job, which run the programs of an engine together.
+
+    All ranks make the same graph, or load the same executable, and make the same calls of the
+    engine. Each owns the elements and runs the vertices of some of the tiles. Results have the
+    same bits on any number of ranks, and so do modelled cycles.
+
+    Args:
+        comm: a communicator of mpi4py; by default that of all ranks of the job.
+        cut: the first tile of each rank but the first, rising; by default ranks get about equal
+            work.
+        timeout: seconds after which a rank that waits for another one ends the job; 0 for never.
+
+    Raises:
+        DeviceRuntimeError: where mpi4py or an MPI library is missing.
+        InvalidOption: for a `cut` of another number of ranks, or a `timeout` below 0.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x = graph.add_variable(pl.INT, (2,), "x", mapping=0, initial_value=[1, 2])
+    >>> y = graph.add_variable(pl.INT, (2,), "y", mapping=1)
+    >>> engine = pl.Engine(graph, pl.Copy(x, y), device=pl.mpi.Device())  # doctest: +SKIP
+    >>> engine.run()  # doctest: +SKIP
+    """
+
+    _is_poisoned = False  # tests overwrite what a rank does not own before each step
+
+    def __init__(
+        self,
+        comm: Comm | None = None,
+        cut: Sequence[int] | None = None,
+        timeout: float = 60,
+    ) -> None:
+        try:
+            from mpi4py import MPI
+        except (ImportError, RuntimeError) as error:
+            raise DeviceRuntimeError(
+                f"MPI cannot be used: {error}",
+                at=here(),
+                found="pl.mpi needs mpi4py, and an MPI library",
+                fix="pip install 'poplite[mpi]', which brings both",
+            ) from error
+        self._comm = MPI.COMM_WORLD if comm is None else comm
+        count = self._comm.Get_size()
+        self._cut = None if cut is None else _checked_cut(cut, count)
+        if not timeout >= 0:
+            raise InvalidOption(
+                f"Device: timeout={clipped(timeout)} is no number of seconds",
+                at=here(),
+                fix="leave timeout out for 60, or timeout=0 to wait for ever",
+            )
+        self._timeout = timeout
+        node = self._comm.Split_type(MPI.COMM_TYPE_SHARED)
+        self._on_node = node.Get_size()
+        node.Free()
+        _share_processors(self._on_node)
+
+    @property
+    def rank(self) -> int:
+        """The number of this rank."""
+        return self._comm.Get_rank()
+
+    @property
+    def num_ranks(self) -> int:
+        """How many ranks there are."""
+        return self._comm.Get_size()
+
+    def options(self, asked: EngineOptions) -> EngineOptions:
+        """Return the options of an engine on ranks, or refuse those that it cannot have."""
+        if asked.checks == "strict":
+            raise InvalidOption(
+                "Engine: strict checks do not run on several ranks",
+                at=here(),
+                found=f"{self}",
+                fix="leave checks out for fast ones, or check the program on the simulator",
+            )
+        return replace(asked, checks=asked.checks or "fast")
+
+    def load(self, source: Source, setup: Setup) -> OnRank:
+        """Make programs ready to run."""
+        if source.executable.checks == "strict":
+            raise InvalidOption(
+                "Engine: the executable has strict checks, which do not run on several ranks",
+                at=here(),
+                fix="compile_graph(graph, program, checks='fast')",
+            )
+        ranks = Ranks(self._comm, self._timeout)
+        return OnRank(source, setup, ranks, self._cut, self._on_node, is_poisoned=self._is_poisoned)
+
+    def __repr__(self) -> str:
+        return f"<Device rank {self.rank} of {self.num_ranks}>"
+
+
+def _checked_cut(cut: Sequence[int], count: int) -> tuple[int, ...]:
+    firsts = tuple(int(tile) for tile in cut)
+    if len(firsts) != count - 1 or list(firsts) != sorted(firsts) or min(firsts, default=0) < 0:
+        raise InvalidOption(
+            f"Device: cut={clipped(cut)} does not cut tiles for {count:,} ranks",
+            at=here(),
+            found=f"it has {len(firsts):,} tiles; the first of each rank but rank 0, rising",
+            fix=f"{count - 1:,} tiles, or leave cut out for equal work",
+        )
+    return firsts
+
+
+def _share_processors(ranks: int) -> None:
+    """Let the ranks of a node share its processors; threads start with the first large launch."""
+    if ranks > 1 and "numba" not in sys.modules and hasattr(os, "sched_getaffinity"):
+        threads = max(1, len(os.sched_getaffinity(0)) // ranks)
+        os.environ.setdefault("NUMBA_NUM_THREADS", str(threads))

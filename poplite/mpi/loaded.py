@@ -1,0 +1,221 @@
+"""The programs of an executable on one of several ranks, as an engine sees them.
+
+Simulated      runs the rank's own executable, and knows no MPI
+OtherRanks     exchanges data with the others, and ends runs alike
+Accounts       of the executable of the graph: reports are whole on every rank
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.arrays.intervals import Int64
+from poplite.errors import ControlProgramError
+from poplite.mpi.other_ranks import OtherRanks
+from poplite.mpi.plan.messages import to_everyone, to_rank
+from poplite.mpi.plan.moved_pieces import pieces_of
+from poplite.mpi.plan.owners import owners_of
+from poplite.mpi.plan.rank_plan import POISON, rank_plan
+from poplite.mpi.plan.shares import equal_cut
+from poplite.mpi.ranks import Ranks, Word
+from poplite.mpi.same_graph import check_same
+from poplite.simulator.accounts.accounts import Accounts
+from poplite.simulator.counting.slot_tables import SlotTotals
+from poplite.simulator.device import Loaded, Setup
+from poplite.simulator.engine_arguments import Source, check_root
+from poplite.simulator.host.handles import HostLinks
+from poplite.simulator.host.tensors import ByMoves, ByView, HostAccess
+from poplite.simulator.simulated import Simulated
+from poplite.source import here
+from poplite.view import runs
+
+if TYPE_CHECKING:
+    from poplite.report.report import Report
+    from poplite.report.traces.trace import Trace
+
+
+class OnRank:
+    """The programs of an executable on one of several ranks.
+
+    Attributes:
+        links: the streams, remote buffers and host functions; those of rank 0 are used.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        setup: Setup,
+        ranks: Ranks,
+        cut: tuple[int, ...] | None,
+        node: int,
+        *,
+        is_poisoned: bool,
+    ) -> None:
+        executable = source.executable
+        self._executable, self._ranks = executable, ranks
+        firsts = equal_cut(executable, ranks.count) if cut is None else list(cut)
+        check_same(executable, tuple(firsts), ranks)
+        self._owners = owners_of(executable.layout, firsts)
+        plan = rank_plan(executable, self._owners, ranks.number, is_poisoned=is_poisoned)
+        self._poison = plan.poison
+        self._peers = OtherRanks(ranks, plan.exchanges, executable.actions, node)
+
+        def simulated() -> Simulated:
+            return Simulated(plan.executable, source.graph, setup, self._peers)
+
+        # What rank 0 has compiled, the others find in the cache.
+        self._simulated = ranks.host_first("engine = pl.Engine(...)", simulated)
+        self._fill_poison()
+        own = self._simulated.runs
+
+        def slot_totals(program: str, row: int) -> SlotTotals | None:
+            return own.slot_totals(program, int(plan.rows[program][row]))
+
+        self._accounts = Accounts(executable, _Counts(own.counts, plan.rows), slot_totals)
+        self.run, self.stop, self.check_idle = own.run, own.stop, own.check_idle
+
+    @property
+    def links(self) -> HostLinks:
+        """The streams, remote buffers and host functions."""
+        return self._simulated.links
+
+    @property
+    def print_stream(self) -> TextIO | None:
+        """Where PrintTensor writes on rank 0; None is standard error."""
+        return self._simulated.print_stream
+
+    @print_stream.setter
+    def print_stream(self, stream: TextIO | None) -> None:
+        self._simulated.print_stream = stream
+
+    @property
+    def form(self) -> str:
+        """How vertices run."""
+        return f"{self._simulated.form}, rank {self._ranks.number} of {self._ranks.count}"
+
+    def load(self) -> None:
+        """Restore memory and streams to their state in the beginning."""
+        self._simulated.load()
+        self._fill_poison()
+        self._ranks.share(Word("engine.load()"))
+        self._peers.load()
+
+    def _fill_poison(self) -> None:
+        """Write what tests overwrite with."""
+        for part in self._simulated.arena.parts:
+            part[self._poison] = POISON
+
+    def write(self, tensor: object, array: Any, replica: int | None) -> None:
+        """Write rank 0's host values to a tensor."""
+        access = self._simulated.tensors.to_write(tensor, replica)
+        array = self._ranks.from_host(access.call, array)
+        if (byte := self._metadata_of(access)) is not None:  # values are encoded by it
+            self._bring(access.call, np.array([byte]), np.array([byte + 1]), None)
+        self._simulated.write(tensor, array, replica)
+
+    def read(
+        self, tensor: object, replica: int | None, root: int | None = None
+    ) -> npt.NDArray[Any] | None:
+        """Return a copy of a tensor's values, on all ranks or on one of them."""
+        check_root(root, self._ranks.count)
+        access = self._simulated.tensors.to_read(tensor, replica)
+        begin, end = self._runs_of(access)
+        self._bring(access.call, begin, end, root)
+        if root not in (None, self._ranks.number):
+            return None
+        return self._simulated.read(tensor, replica)
+
+    def _bring(self, call: str, begin: Int64, end: Int64, root: int | None) -> None:
+        """Bring runs of bytes to all ranks, or to one of them."""
+        found = (
+            to_everyone(begin, end, self._owners)
+            if root is None
+            else to_rank(root, begin, end, self._owners)
+        )
+        self._ranks.share(Word(call))
+        self._peers.move(found, self._simulated.arena.parts, call)
+
+    def _runs_of(self, access: HostAccess) -> tuple[Int64, Int64]:
+        """Return begin and end of the runs of bytes that a tensor lies in."""
+        place = access.place
+        if isinstance(place, ByView):
+            first, count = runs(place.tensor.view)
+            begin = self._executable.layout.byte_positions(first)
+            end = begin + count * place.element_type.size_bytes
+        else:
+            assert isinstance(place, ByMoves), "there are no other places"
+            pieces = pieces_of(place.tensor.moves)
+            begin, end = pieces.start, pieces.start + pieces.size
+        return _with_byte(begin, end, self._metadata_of(access))
+
+    def _metadata_of(self, access: HostAccess) -> int | None:
+        """Return the byte position of a tensor's QUARTER metadata, if it has some."""
+        place = access.place
+        if isinstance(place, ByMoves):
+            return place.tensor.metadata
+        assert isinstance(place, ByView), "there are no other places"
+        if place.tensor.metadata is None:
+            return None
+        first, _ = runs(place.tensor.metadata.view)
+        return int(self._executable.layout.byte_positions(first)[0])
+
+    def continue_from(self, other: Loaded) -> None:
+        """Refuse to take over what another engine holds."""
+        raise ControlProgramError(
+            "Engine: an engine on several ranks takes over no state",
+            at=here(),
+            found="other programs may be cut at other tiles",
+            fix="make one engine of all programs; or engine.write(x, other.read(x))",
+        )
+
+    def report(self, options: tuple[tuple[str, str], ...]) -> Report:
+        """Return what was compiled and what ran, on all ranks together."""
+        # Engines start sooner without what only reports need.
+        from poplite.simulator.accounts.reporting import report_of
+
+        own = self._simulated
+        return report_of(
+            self._executable,
+            self._accounts,
+            runs=own.runs.ended,
+            runs_again=0,
+            interpret=own.form.startswith("interpreted"),
+            faster=tuple(map(str, own.runs.forms.values())),
+            options=options,
+        )
+
+    def tracing(self, limit: int) -> AbstractContextManager[Trace]:
+        """Refuse to record steps."""
+        raise ControlProgramError(
+            "engine.tracing: an engine on several ranks records no trace",
+            at=here(),
+            found=f"this is rank {self._ranks.number} of {self._ranks.count}",
+            fix="trace the program on the simulator: modelled cycles are the same",
+        )
+
+
+def _with_byte(begin: Int64, end: Int64, byte: int | None) -> tuple[Int64, Int64]:
+    if byte is None:
+        return begin, end
+    return np.append(begin, byte), np.append(end, byte + 1)
+
+
+class _Counts(Mapping[str, Int64]):
+    """How often each row of the original programs ran, by those of the rank's programs."""
+
+    def __init__(self, counts: Mapping[str, Int64], rows: Mapping[str, Int64]) -> None:
+        self._counts, self._rows = counts, rows
+
+    def __getitem__(self, program: str) -> Int64:
+        return self._counts[program][self._rows[program]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)

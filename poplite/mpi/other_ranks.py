@@ -1,0 +1,250 @@
+"""The other ranks, as the simulator of one rank sees them: exchanges, callbacks, ends of runs.
+
+    EXCHANGE    persistent requests, started and looked after by compiled code
+    CALLBACK    the host's on rank 0, which tells the others how it ended
+    the end     of a run: all ranks tell how it ended for them
+
+A callback that raises, and `engine.stop()` in one, end the run at the same place on all ranks, and
+their engines go on.  Whatever else ends a run is known to one rank alone, while others may be a
+step ahead: that ends the run everywhere, and engines need `load()`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.errors import ControlProgramError, DeviceRuntimeError
+from poplite.executable import opcodes as op
+from poplite.executable.actions import Action, Print
+from poplite.executable.transfers import HostFunctionCall, RowTransfer, Transfer
+from poplite.mpi.plan.messages import Messages
+from poplite.mpi.plan.rank_plan import Exchange
+from poplite.mpi.ranks import Ranks, Word, stopped_by, text_of
+from poplite.mpi.transport import KEPT, ONCE, KeptExchange, requests
+from poplite.simulator.stopping import Running
+from poplite.source import here
+
+if TYPE_CHECKING:
+    from mpi4py.MPI import Prequest
+
+T = TypeVar("T")
+Bytes = npt.NDArray[np.uint8]
+
+SPINS = 1_000
+"""Questions before the processor is given to others, where each rank has one of its own."""
+
+STOP = "stop"
+
+
+class RanksDiffer(Exception):
+    """Ends a run for what another rank said; `error` is for the user."""
+
+    def __init__(self, error: DeviceRuntimeError) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class OtherRanks:
+    """The other ranks of a program.
+
+    Attributes:
+        broken: why memory is undefined; empty where it is not.
+    """
+
+    def __init__(
+        self, ranks: Ranks, exchanges: Sequence[Exchange], actions: Sequence[Action], node: int
+    ) -> None:
+        self._ranks, self._exchanges, self._actions = ranks, exchanges, actions
+        processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+        self._spins = SPINS if node <= processors else 0
+        self._kept: list[KeptExchange] = []
+        self._call = ""
+        self._is_agreed = False
+        self._waits_for, self._since = (-1, -1), 0.0
+        self.broken = ""
+
+    @property
+    def is_host(self) -> bool:
+        """Whether this is the rank of the host."""
+        return self._ranks.is_host
+
+    # -- exchanges ---------------------------------------------------------------------------
+
+    def connect(self, parts: Sequence[Bytes], slots: Mapping[int, Sequence[int]]) -> None:
+        """Make the requests of all exchanges."""
+        self._parts, self._slots = parts, slots
+        for exchange in self._exchanges:
+            self._kept.append(KeptExchange(self._spins))
+            self._kept[-1].take(self._made(exchange))
+
+    def _made(self, exchange: Exchange) -> list[tuple[int, Prequest]]:
+        memory = self._parts
+        if exchange.table is not None:
+            size = int((exchange.messages.pieces.to + exchange.messages.pieces.size).max())
+            memory = [_bytes_at(at, size) for at in self._slots.get(exchange.table, ())]
+        if not memory:  # a table of vertices that need not be counted
+            return []
+        data = self._ranks.data
+        makers = data.Recv_init, data.Send_init
+        return requests(exchange.messages, self._ranks.number, memory, makers, KEPT)
+
+    def load(self) -> None:
+        """Forget that memory was undefined: it has been filled anew, on all ranks."""
+        if not self.broken:
+            return
+        self._ranks.renew()
+        self.broken = ""
+        for kept, exchange in zip(self._kept, self._exchanges, strict=True):
+            kept.free()
+            kept.take(self._made(exchange))
+
+    def address(self, exchange: int) -> int:
+        """Return the address of the words of an exchange."""
+        return int(self._kept[exchange].words.ctypes.data)
+
+    def exchange(self, exchange: int, watch: Callable[[], None]) -> None:
+        """Do an exchange in Python."""
+        kept = self._kept[exchange]
+        for _, request in kept.requests:
+            request.Start()
+
+        def is_done() -> bool:
+            watch()
+            self.check_peers()
+            return all([request.Test() for _, request in kept.requests])
+
+        self._ranks.wait(is_done, self._call, lambda: _missing(kept))
+
+    def move(self, messages: Messages, memory: Sequence[Bytes], call: str) -> None:
+        """Send and get pieces of memory once."""
+        ranks, data = self._ranks, self._ranks.data
+        made = requests(messages, ranks.number, memory, (data.Irecv, data.Isend), ONCE)
+        peers = sorted({rank for rank, _ in made})
+        left = [request for _, request in made]
+
+        def is_done() -> bool:
+            left[:] = [each for each in left if not each.Test()]
+            return not left
+
+        ranks.wait(is_done, call, lambda: _named(peers))
+
+    def waiting(self, exchange: int) -> None:
+        """Look after the ranks that an exchange waits for."""
+        self.check_peers()
+        kept, now = self._kept[exchange], time.monotonic()
+        which = exchange, int(kept.words[op.EXCHANGE_DONE])
+        if self._waits_for != which:
+            self._waits_for, self._since = which, now
+        self._ranks.check_patience(now - self._since, self._call, lambda: _missing(kept))
+
+    def check_peers(self) -> None:
+        """Raise when another rank has stopped."""
+        if (found := self._ranks.failure()) is not None:
+            raise RanksDiffer(stopped_by(*found, self._call))
+
+    # -- what the host does ------------------------------------------------------------------
+
+    def from_host(self, call: str, value: T) -> T:
+        """Return the host's value of something that all ranks call."""
+        return self._ranks.from_host(call, value)
+
+    def calls(
+        self, calls: Sequence[Callable[[], object]], running: Running
+    ) -> Sequence[Callable[[], object]]:
+        """Return the actions of a run, by number, as all ranks do them."""
+        return [self._agreed(*each, running) for each in zip(self._actions, calls, strict=True)]
+
+    def _agreed(
+        self, action: Action, call: Callable[[], object], running: Running
+    ) -> Callable[[], None]:
+        if isinstance(action, Print | Transfer | RowTransfer | HostFunctionCall):
+            return lambda: self._hosted(call, running)
+        return lambda: self._by_all(call)
+
+    def _hosted(self, call: Callable[[], object], running: Running) -> None:
+        """Let the host do an action, and tell the others how it ended."""
+        if not self.is_host:
+            word = self._next_word()
+            if word.value == STOP:
+                running.stop()
+            elif word.value:
+                self._is_agreed = True
+                raise RanksDiffer(stopped_by(0, word.value, self._call))
+            return
+        try:
+            call()
+        except Exception as error:
+            self._ranks.tell(Word(self._call, text_of(error), is_last=False))
+            self._is_agreed = True
+            raise
+        said = STOP if running.is_stopped else None
+        self._ranks.tell(Word(self._call, said, is_last=False))
+
+    def _next_word(self) -> Word:
+        """Return what the host says of an action."""
+
+        def is_said() -> bool:
+            self.check_peers()
+            return self._ranks.has_said(0)
+
+        self._ranks.wait(is_said, self._call, lambda: "rank 0")
+        return self._ranks.next_word(0, self._call)
+
+    def _by_all(self, call: Callable[[], object]) -> None:
+        """Do an action that all ranks do alike."""
+        try:
+            call()
+        except Exception:
+            self._is_agreed = True
+            raise
+
+    # -- runs --------------------------------------------------------------------------------
+
+    def run(self, call: str, run: Callable[[], None]) -> None:
+        """Run a program; all ranks end it alike."""
+        if self.broken:
+            raise ControlProgramError(
+                f"{call}: memory is undefined since a run ended on one rank",
+                at=here(),
+                found=self.broken,
+                fix="engine.load() on all ranks begins anew",
+            )
+        self._call, self._is_agreed, error = call, False, None
+        try:
+            run()
+        except BaseException as found:  # it is raised below, when the others know
+            error = found
+        is_alone = error is not None and not self._is_agreed
+        failed = text_of(error) if error is not None and is_alone else ""
+        words = self._ranks.share(Word(call, failed=failed))
+        for rank, word in enumerate(words):
+            if word.failed:
+                self.broken = f"rank {rank}: {word.failed.splitlines()[0]}"
+        if isinstance(error, RanksDiffer):
+            raise error.error from None
+        if error is not None:
+            raise error
+        for rank, word in enumerate(words):
+            if word.failed:
+                raise stopped_by(rank, word.failed, call)
+
+
+def _bytes_at(address: int, size: int) -> Bytes:
+    """Return memory as an array, which the caller keeps alive."""
+    return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
+
+
+def _missing(kept: KeptExchange) -> str:
+    """Return which ranks an exchange waits for."""
+    return _named(sorted({rank for rank, each in kept.requests if not each.Get_status()}))
+
+
+def _named(ranks: Sequence[int]) -> str:
+    return "rank " + ", ".join(map(str, ranks))

@@ -1,0 +1,95 @@
+"""What ranks send each other at one place of a program.
+
+    from  to   source   destination   bytes
+    0     1    4096     4096          512        a row that a vertex of rank 1 reads
+    1     0    8192     8192          512
+
+The rows are in one order on all ranks, so that sender and receiver agree without a word.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.mpi.plan.moved_pieces import Pieces
+from poplite.mpi.plan.owners import EVERYONE, Owners
+from poplite.mpi.plan.runs import crossings, joined
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Messages:
+    """Pieces of bytes that are sent, by sender, receiver and destination.
+
+    Attributes:
+        sender: int64[pieces], rank.
+        receiver: int64[pieces], rank.
+        pieces: where they come from and go to.
+        replica_map: for each replica the one that gets its pieces; None where each keeps them.
+    """
+
+    sender: Integers
+    receiver: Integers
+    pieces: Pieces
+    replica_map: tuple[int, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.sender)
+
+
+_NO_RANKS = np.zeros(0, np.int64)
+
+NOTHING = Messages(_NO_RANKS, _NO_RANKS, Pieces(_NO_RANKS, _NO_RANKS, _NO_RANKS))
+
+
+def messages(
+    sender: Integers,
+    receiver: Integers,
+    pieces: Pieces,
+    replica_map: tuple[int, ...] | None = None,
+) -> Messages:
+    """Return messages in their order; pieces that stay on their rank are left out."""
+    leaves = np.flatnonzero((sender != receiver) & (sender != EVERYONE))
+    order = leaves[np.lexsort((pieces.to[leaves], receiver[leaves], sender[leaves]))]
+    return Messages(sender[order], receiver[order], pieces.chosen(order), replica_map)
+
+
+def brought(rank: Integers, begin: Integers, end: Integers, owners: Owners) -> Messages:
+    """Return the messages that bring runs of bytes from their owners to ranks, each byte once."""
+    owner, reader, first, last = _with_owners(rank, begin, end, owners)
+    return messages(owner, reader, Pieces(first, first, last - first))
+
+
+def returned(rank: Integers, begin: Integers, end: Integers, owners: Owners) -> Messages:
+    """Return the messages that bring runs of bytes from ranks to their owners."""
+    owner, writer, first, last = _with_owners(rank, begin, end, owners)
+    return messages(writer, owner, Pieces(first, first, last - first))
+
+
+def _with_owners(
+    rank: Integers, begin: Integers, end: Integers, owners: Owners
+) -> tuple[Integers, Integers, Integers, Integers]:
+    """Return owner, rank, begin and end of what ranks touch elsewhere."""
+    found = crossings(begin, end, owners.begin, owners.stops)
+    owner, other = owners.rank[found.run], rank[found.piece]
+    leaves = np.flatnonzero((owner != other) & (owner != EVERYONE))
+    count = owners.num_ranks
+    key = owner[leaves] * count + other[leaves]
+    key, first, last = joined(key, found.begin[leaves], found.end[leaves])
+    return key // count, key % count, first, last
+
+
+def to_everyone(begin: Integers, end: Integers, owners: Owners) -> Messages:
+    """Return the messages that bring runs of bytes to all ranks."""
+    count = owners.num_ranks
+    ranks = np.repeat(np.arange(count), len(begin))
+    return brought(ranks, np.tile(begin, count), np.tile(end, count), owners)
+
+
+def to_rank(rank: int, begin: Integers, end: Integers, owners: Owners) -> Messages:
+    """Return the messages that bring runs of bytes to one rank."""
+    return brought(np.full(len(begin), rank), begin, end, owners)

@@ -1,0 +1,97 @@
+"""Copies piece by piece: what each brings from where to where, whole or in part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.compile.copies import copied_runs
+from poplite.executable.moves import PIECE_WORDS, Moves, joined
+from poplite.mpi.plan.runs import crossings
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pieces:
+    """Pieces of bytes that are copied.
+
+    Attributes:
+        to: int64[pieces], first byte of each destination.
+        start: int64[pieces], first byte of each source.
+        size: int64[pieces], bytes.
+    """
+
+    to: Integers
+    start: Integers
+    size: Integers
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+    def chosen(self, which: npt.NDArray[np.bool_] | Integers) -> Pieces:
+        """Return some of the pieces."""
+        return Pieces(self.to[which], self.start[which], self.size[which])
+
+    def cut_at_sources(self, starts: Integers, stops: Integers) -> tuple[Pieces, Integers]:
+        """Return what comes from some runs, and the number of the run of each piece."""
+        found = crossings(self.start, self.start + self.size, starts, stops)
+        before = found.begin - self.start[found.piece]
+        to = self.to[found.piece] + before
+        return Pieces(to, found.begin, found.end - found.begin), found.run
+
+    def cut_at_destinations(self, starts: Integers, stops: Integers) -> tuple[Pieces, Integers]:
+        """Return what goes to some runs, and the number of the run of each piece."""
+        there, run = Pieces(self.start, self.to, self.size).cut_at_sources(starts, stops)
+        return Pieces(there.start, there.to, there.size), run
+
+    def moves(self) -> Moves:
+        """Return the copies in few rows."""
+        return copied_runs((self.to, self.size), (self.start, self.size))
+
+
+def pieces_of(moves: Moves) -> Pieces:
+    """Return the pieces of copies, one for each block of their records.
+
+    >>> record = np.array([[100, 0, 2, 8, 64, 16]])
+    >>> found = pieces_of(Moves(record, np.zeros((0, PIECE_WORDS), np.uint32)))
+    >>> found.to.tolist(), found.start.tolist(), found.size.tolist()
+    ([100, 164], [0, 16], [8, 8])
+    """
+    to, start, rows, size, far, near = moves.records.T
+    record = np.repeat(np.arange(len(rows)), rows)
+    row = np.arange(len(record)) - np.repeat(np.cumsum(rows) - rows, rows)
+    is_listed = size[record] == 0
+    pieces = np.zeros((len(record), PIECE_WORDS), np.int64)
+    pieces[is_listed] = moves.pieces[(far[record] + row)[is_listed]]
+    stride = np.where(is_listed, 0, row)
+    return Pieces(
+        to[record] + np.where(is_listed, pieces[:, 0], stride * far[record]),
+        start[record] + np.where(is_listed, pieces[:, 1], stride * near[record]),
+        np.where(is_listed, pieces[:, 2], size[record]),
+    )
+
+
+def reach(moves: Moves) -> tuple[Integers, Integers, Integers, Integers]:
+    """Return first byte and the byte behind the last of each record: of destination and source."""
+    records = moves.records
+    if not len(records):
+        nothing = np.zeros(0, np.int64)
+        return nothing, nothing, nothing, nothing
+    found = []
+    to, start, rows, size, far, near = records.T
+    for first, step in ((to, far), (start, near)):
+        across = np.where(size == 0, 0, (rows - 1) * step)
+        found += [first + np.minimum(across, 0), first + np.maximum(across, 0) + size]
+    for record in np.flatnonzero(size == 0).tolist():
+        listed = moves.pieces[far[record] : far[record] + rows[record]].astype(np.int64)
+        for side, first in enumerate((to, start)):
+            found[2 * side + 1][record] = first[record] + (listed[:, side] + listed[:, 2]).max()
+    return found[0], found[1], found[2], found[3]
+
+
+def together(*several: Moves) -> Moves:
+    """Return several copies as one."""
+    return joined(several)

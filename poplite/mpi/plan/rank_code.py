@@ -1,0 +1,83 @@
+"""Programs with exchanges: rows in front of others, and behind them, on all ranks alike.
+
+    REPEAT      10 times, else row 3          REPEAT      10 times, else row 5
+      LAUNCH    'blur', COMPUTE                 EXCHANGE  0: what 'blur' touches elsewhere
+    AGAIN       row 1                           LAUNCH    'blur', COMPUTE
+    END                                         EXCHANGE  1: what it wrote elsewhere
+                                              AGAIN       row 1
+                                              END
+
+What jumped to a row jumps to the first row in front of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.executable import opcodes as op
+from poplite.executable.opcodes import Code
+
+Integers = npt.NDArray[np.int64]
+Rows = Mapping[int, Sequence[Sequence[int]]]
+"""Ops by the row that they are put in front of, or behind."""
+
+TARGETS = {
+    op.JUMP: 1,
+    op.JUMP_IF_ZERO: 1,
+    op.JUMP_IF_NONZERO: 1,
+    op.CALL: 1,
+    op.AGREE: 1,
+    op.SAME: 1,
+    op.AGAIN: 2,
+    op.CASE: 2,
+    op.REPEAT: 3,
+    op.SWITCH: 3,
+}
+"""The word of an op that is a row."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankCode:
+    """A program with exchanges.
+
+    Attributes:
+        code: the program.
+        row: int64[rows], where each row of the program without them stands now.
+    """
+
+    code: Code
+    row: Integers
+
+
+def with_rows(
+    code: Code, before: Rows, after: Rows, changed: Mapping[int, Sequence[int]]
+) -> RankCode:
+    """Return a program with more rows, of the same step each as the row that they stand at.
+
+    `changed` are ops that stand in place of others.
+    """
+    ops: list[Sequence[int]] = []
+    of: list[int] = []  # the row that each new row stands at
+    first, place = (np.zeros(len(code.ops), np.int64) for _ in range(2))
+    for row, words in enumerate(code.ops.tolist()):
+        first[row] = len(ops)
+        ops += before.get(row, ())
+        place[row] = len(ops)
+        ops += [changed.get(row, words), *after.get(row, ())]
+        of += [row] * (len(ops) - len(of))
+    made = np.array(ops, np.int64)
+    for kind, word in TARGETS.items():
+        rows = np.flatnonzero(made[:, 0] == kind)
+        made[rows, word] = first[made[rows, word]]
+    with_exchanges = replace(
+        code,
+        ops=made,
+        step_numbers=code.step_numbers[of],
+        step_rows=place[code.step_rows],
+        locations=tuple(code.locations[row] for row in of) if code.locations else (),
+    )
+    return RankCode(with_exchanges, place)

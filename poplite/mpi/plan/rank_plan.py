@@ -1,0 +1,257 @@
+"""What one rank runs: an executable of its own, with exchanges, all of which ranks do alike.
+
+executable of the graph      the same on all ranks
+-> owners                    by the tiles of elements and vertices
+-> steps of the rank         own vertices and parts of copies, messages around them
+-> programs                  with an EXCHANGE where a step, a decision or the host needs
+                             what is elsewhere
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.executable import opcodes as op
+from poplite.executable.actions import Action, Equal, Fail, NoCase, Print, Stamp
+from poplite.executable.executable import Executable
+from poplite.executable.host_tensor import HostTensor
+from poplite.executable.moves import Moves
+from poplite.executable.opcodes import Code
+from poplite.executable.step import CopyStep
+from poplite.executable.transfers import RowTransfer, Transfer
+from poplite.mpi.plan.messages import Messages, messages, to_everyone, to_rank
+from poplite.mpi.plan.moved_pieces import Pieces, pieces_of
+from poplite.mpi.plan.owners import EVERYONE, HOST, Owners
+from poplite.mpi.plan.rank_code import with_rows
+from poplite.mpi.plan.rank_steps import RankStep, rank_steps
+
+Integers = npt.NDArray[np.int64]
+_Ops = defaultdict[int, list[tuple[int, int, int, int]]]
+
+POISON = 0xFF
+"""Every byte of what tests overwrite: NaN, -1, or a BOOL that is neither true nor false."""
+
+POISON_BYTES = 4096
+"""Bytes that are overwritten by one piece of a copy."""
+
+WORD_BYTES = 8
+"""Bytes of a word in a table of slots."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exchange:
+    """What ranks send each other at one place of a program.
+
+    Attributes:
+        messages: the pieces of memory; of a table, where that is given.
+        table: the compute step in whose table of slots they lie; None for the arena.
+    """
+
+    messages: Messages
+    table: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankPlan:
+    """What one rank runs.
+
+    Attributes:
+        executable: its own.
+        exchanges: by the number in EXCHANGE ops; the same on all ranks.
+        poison: the bytes of the arena that are to be `POISON`; empty where nothing is poisoned.
+        rows: for each program, where each row of the original stands now: int64[rows].
+        owners: who owns what.
+    """
+
+    executable: Executable
+    exchanges: tuple[Exchange, ...]
+    rows: Mapping[str, Integers]
+    poison: slice
+
+
+def rank_plan(
+    executable: Executable, owners: Owners, rank: int, *, is_poisoned: bool = False
+) -> RankPlan:
+    """Return what a rank runs.
+
+    Where it is poisoned, all that the rank does not own is overwritten before each step, so that
+    an exchange that is missing changes results.
+    """
+    steps = rank_steps(executable, owners, rank)
+    planner = _Planner(executable, owners, rank, steps, is_poisoned=is_poisoned)
+    programs, rows = {}, {}
+    for name, code in executable.programs.items():
+        made = with_rows(code, *planner.rows(code))
+        programs[name], rows[name] = made.code, made.row
+    layout = replace(executable.layout)
+    end = planner.first_flag + owners.num_ranks + 1
+    poison = slice(end, end + POISON_BYTES * is_poisoned)
+    layout.reserve_temporaries(poison.stop - layout.temporary_base)
+    own_steps = [each.step for each in steps]
+    if is_poisoned:
+        own_steps.append(CopyStep("poison", _poisoning(owners, rank, poison)))
+    own = replace(executable, steps=tuple(own_steps), programs=programs, layout=layout)
+    return RankPlan(own, tuple(planner.exchanges), rows, poison)
+
+
+def _poisoning(owners: Owners, rank: int, poison: slice) -> Moves:
+    """Return the copies that overwrite all that a rank does not own."""
+    others = np.flatnonzero((owners.rank != rank) & (owners.rank != EVERYONE))
+    begin, size = owners.begin[others], (owners.stops - owners.begin)[others]
+    count = -(-size // POISON_BYTES)
+    run = np.repeat(np.arange(len(count)), count)
+    before = (np.arange(len(run)) - np.repeat(np.cumsum(count) - count, count)) * POISON_BYTES
+    to = begin[run] + before
+    return Pieces(
+        to, np.full(len(to), poison.start), np.minimum(size[run] - before, POISON_BYTES)
+    ).moves()
+
+
+class _Planner:
+    """Finds the rows that programs need.
+
+    Attributes:
+        exchanges: those that rows name.
+        first_flag: see below.
+
+    Behind the temporaries, each compute set that returns something has a byte for each rank:
+    whether all vertices of the rank returned true.
+    """
+
+    def __init__(
+        self,
+        executable: Executable,
+        owners: Owners,
+        rank: int,
+        steps: list[RankStep],
+        *,
+        is_poisoned: bool,
+    ) -> None:
+        self._is_poisoned = is_poisoned
+        self._executable, self._owners, self._rank = executable, owners, rank
+        self._steps = steps
+        self.exchanges: list[Exchange] = []
+        self._known: dict[tuple[object, ...], int | None] = {}
+        self.first_flag = executable.layout.size_bytes
+
+    def rows(self, code: Code) -> tuple[_Ops, _Ops, dict[int, tuple[int, int, int, int]]]:
+        """Return the rows in front of others, those behind them, and those that change."""
+        before: _Ops = defaultdict(list)
+        after: _Ops = defaultdict(list)
+        changed: dict[int, tuple[int, int, int, int]] = {}
+        for row, (kind, a, b, c) in enumerate(code.ops.tolist()):
+            if kind == op.LAUNCH:
+                self._launch(code, row, before, after)
+            elif kind in (op.JUMP_IF_ZERO, op.JUMP_IF_NONZERO, op.AGREE, op.SAME, op.SWITCH):
+                self._add(before[row], ("scalar", b, 4 if kind == op.SWITCH else c))
+            elif kind == op.CALLBACK:
+                self._add(before[row], ("action", a))
+            elif kind == op.COLLECT and len(ranks := self._ranks_of(a)):
+                place = self.first_flag + self._flag(ranks)
+                changed[row] = (op.COLLECT, a, place, 0)
+                self._add(after[row], ("flags", a, b))
+                after[row].append((op.ALL, b, self.first_flag, len(ranks)))
+        return before, after, changed
+
+    def _launch(self, code: Code, row: int, before: _Ops, after: _Ops) -> None:
+        number, phase = code.ops[row, 1:3].tolist()
+        if phase == op.SUM_SLOTS:
+            self._add(before[row], ("slots", number))
+        if not _goes_on(code, row):
+            if self._is_poisoned:
+                before[row].append((op.LAUNCH, len(self._steps), op.GATHER, 0))
+            self._add(before[row], ("before", number))
+        if not _goes_on(code, row + 1):
+            self._add(after[row], ("after", number))
+
+    def _add(self, rows: list[tuple[int, int, int, int]], key: tuple[object, ...]) -> None:
+        """Add an EXCHANGE to rows, if anything is sent; equal ones have one number."""
+        if key not in self._known:
+            exchange = self._exchange(*key)
+            self._known[key] = len(self.exchanges) if len(exchange.messages) else None
+            self.exchanges += [exchange] if len(exchange.messages) else []
+        if (number := self._known[key]) is not None:
+            rows.append((op.EXCHANGE, number, 0, 0))
+
+    def _exchange(self, kind: object, *which: Any) -> Exchange:
+        match kind, *which:
+            case "before", number:
+                return Exchange(self._steps[number].before)
+            case "after", number:
+                return Exchange(self._steps[number].after)
+            case "slots", number:
+                return Exchange(self._slots(number), number)
+            case "flags", number, scalar:
+                return Exchange(self._flags(number, scalar))
+            case "scalar", position, size:
+                runs = np.array([position]), np.array([position + size])
+                return Exchange(to_everyone(*runs, self._owners))
+        return Exchange(self._action(self._executable.actions[which[0]]))
+
+    def _ranks_of(self, number: int) -> Integers:
+        """Return the ranks that have vertices of a step."""
+        return np.unique(self._steps[number].vertex_ranks)
+
+    def _flag(self, ranks: Integers) -> int:
+        """Return which byte says what own vertices returned; one that nobody reads, if any."""
+        found = np.flatnonzero(ranks == self._rank)
+        return int(found[0]) if len(found) else len(ranks)
+
+    def _flags(self, number: int, scalar: int) -> Messages:
+        """Return the messages to the owner of a scalar, of what the vertices of ranks returned."""
+        ranks = self._ranks_of(number)
+        place = self.first_flag + np.arange(len(ranks))
+        owner = np.full(len(ranks), self._owners.of_byte(scalar))
+        return messages(ranks, owner, Pieces(place, place, np.ones(len(ranks), np.int64)))
+
+    def _slots(self, number: int) -> Messages:
+        """Return the messages to all ranks of what vertices took: one word each in a table."""
+        ranks = self._steps[number].vertex_ranks
+        first = np.append(0, np.flatnonzero(np.diff(ranks)) + 1)
+        size = np.diff(np.append(first, len(ranks))) * WORD_BYTES
+        count = self._owners.num_ranks
+        receiver, run = np.divmod(np.arange(count * len(first)), len(first))
+        place = first[run] * WORD_BYTES
+        return messages(ranks[first[run]], receiver, Pieces(place, place, size[run]))
+
+    def _action(self, action: Action) -> Messages:
+        """Return the messages that bring what an action reads to the ranks that do it."""
+        tensors: list[HostTensor | None] = []
+        bytes_read: list[int | None] = []
+        match action:
+            case Print(tensor=tensor) | Equal(tensor=tensor):
+                tensors = [tensor]
+            case Fail(shown=shown, predicate=predicate):
+                tensors = [shown, predicate]
+            case NoCase(control=control):
+                tensors = [control]
+            case Stamp(since=since):
+                tensors = [since]
+            case RowTransfer(offset=offset):
+                tensors = [offset]
+            case Transfer(metadata=metadata):
+                bytes_read = [metadata]
+        known = [each for each in tensors if each is not None]
+        bytes_read += [each.metadata for each in known]
+        at = np.array([each for each in bytes_read if each is not None], np.int64)
+        pieces = [pieces_of(each.moves) for each in known]
+        begin = np.concatenate([at, *(each.start for each in pieces)])
+        end = np.concatenate([at + 1, *(each.start + each.size for each in pieces)])
+        if isinstance(action, Print | Transfer | RowTransfer):
+            return to_rank(HOST, begin, end, self._owners)
+        return to_everyone(begin, end, self._owners)
+
+
+def _goes_on(code: Code, row: int) -> bool:
+    """Tell whether a row is a launch of the same execution as the row before it."""
+    if not row:
+        return False
+    ops, numbers = code.ops[row - 1 : row + 1], code.step_numbers[row - 1 : row + 1]
+    is_same = bool((ops[:, :2] == ops[0, :2]).all() and (numbers == numbers[0]).all())
+    return is_same and ops[0, 0] == op.LAUNCH and int(ops[0, 2]) < int(ops[1, 2])

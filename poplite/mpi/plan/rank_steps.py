@@ -1,0 +1,199 @@
+"""The steps of one rank: its own vertices, its own parts of copies, and what surrounds them.
+
+compute set    messages before    what vertices read or write elsewhere; a vertex may leave
+                                  elements of an Output, and all of it comes back
+               gather ... scatter of own vertices
+               messages behind    what they wrote elsewhere
+copy           messages before    from the owner of the source straight to the destination
+               what stays on this rank
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.compile.copies import NO_MOVES
+from poplite.executable.executable import Executable
+from poplite.executable.moves import Moves
+from poplite.executable.step import ComputeStep, CopyStep
+from poplite.mpi.plan.messages import NOTHING, Messages, brought, messages, returned
+from poplite.mpi.plan.moved_pieces import Pieces, pieces_of, reach, together
+from poplite.mpi.plan.owners import EVERYONE, Owners
+from poplite.mpi.plan.runs import crossings, joined
+from poplite.mpi.plan.taken_vertices import taken
+from poplite.simulator.run.touched import field_rows, vertex_numbers
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankStep:
+    """A step as one rank runs it.
+
+    Attributes:
+        before: what ranks send each other before it.
+        after: what they send each other behind it.
+        vertex_ranks: int64[vertices], the rank of each vertex; none for a Copy.
+    """
+
+    step: ComputeStep | CopyStep
+    before: Messages
+    after: Messages
+    vertex_ranks: Integers
+
+
+def rank_steps(executable: Executable, owners: Owners, rank: int) -> list[RankStep]:
+    """Return all steps of an executable as a rank runs them."""
+    found: list[RankStep] = []
+    origins = iter(executable.origins)
+    for step in executable.steps:
+        if isinstance(step, CopyStep):
+            found.append(_copy_of_rank(step, owners, rank))
+        else:
+            found.append(_compute_of_rank(step, owners, owners.of_vertices(next(origins)), rank))
+    return found
+
+
+# -- compute sets ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Touched:
+    """Runs of bytes that vertices touch.
+
+    Attributes:
+        rank: int64[runs], rank of the vertex.
+        begin: int64[runs], first byte.
+        end: int64[runs], the byte behind the last.
+        writes: bool[runs], whether the vertex may write there.
+    """
+
+    rank: Integers
+    begin: Integers
+    end: Integers
+    writes: npt.NDArray[np.bool_]
+
+
+def _compute_of_rank(
+    step: ComputeStep, owners: Owners, vertex_ranks: Integers, rank: int
+) -> RankStep:
+    touched = _touched(step, vertex_ranks)
+    here = owners.end
+    is_direct, is_temporary = touched.begin < here, touched.begin >= here
+    temporaries = _by_rank(touched, is_temporary, owners.num_ranks)
+    gathered = [_cut(step.gather, each, at_source=False) for each in temporaries]
+    scattered = [_cut(step.scatter, each, at_source=True) for each in temporaries]
+
+    reads = [(touched.rank[is_direct], touched.begin[is_direct], touched.end[is_direct])]
+    is_written = is_direct & touched.writes
+    writes = [(touched.rank[is_written], touched.begin[is_written], touched.end[is_written])]
+    for number, (into, back) in enumerate(zip(gathered, scattered, strict=True)):
+        reads.append((np.full(len(into), number), into.start, into.start + into.size))
+        writes.append((np.full(len(back), number), back.to, back.to + back.size))
+    own_writes = _by_rank(touched, is_written, owners.num_ranks)[rank]
+    own = replace(
+        step,
+        num_vertices=int(np.count_nonzero(vertex_ranks == rank)),
+        groups=tuple(
+            taken(group, vertex_ranks[vertex_numbers(group)] == rank) for group in step.groups
+        ),
+        gather=_moves(step.gather, gathered[rank]),
+        scatter=_moves(step.scatter, scattered[rank]),
+        save=_moves(step.save, _cut(step.save, own_writes, at_source=True)),
+        restore=_moves(step.restore, _cut(step.restore, own_writes, at_source=False)),
+    )
+    before, after = brought(*_columns(reads), owners), returned(*_columns(writes), owners)
+    return RankStep(own, before, after, vertex_ranks)
+
+
+def _touched(step: ComputeStep, vertex_ranks: Integers) -> _Touched:
+    ranks, begins, ends, writes = [], [], [], []
+    for group in step.groups:
+        for rows in field_rows(group):
+            size = rows.field.element.size_bytes
+            some = rows.length > 0
+            begin = rows.start[some] * size
+            ranks.append(vertex_ranks[rows.vertex[some]])
+            begins.append(begin)
+            ends.append(begin + rows.length[some] * size)
+            writes.append(np.full(len(begin), rows.field.writes))
+    none = np.zeros(0, np.int64)
+    return _Touched(
+        np.concatenate([none, *ranks]),
+        np.concatenate([none, *begins]),
+        np.concatenate([none, *ends]),
+        np.concatenate([np.zeros(0, np.bool_), *writes]),
+    )
+
+
+def _by_rank(
+    touched: _Touched, which: npt.NDArray[np.bool_], count: int
+) -> list[tuple[Integers, Integers]]:
+    """Return begin and end of some of the runs of each rank, rising and disjoint."""
+    rank, begin, end = joined(touched.rank[which], touched.begin[which], touched.end[which])
+    bounds = np.searchsorted(rank, np.arange(count + 1))
+    spans = [slice(bounds[number], bounds[number + 1]) for number in range(count)]
+    return [(begin[span], end[span]) for span in spans]
+
+
+def _cut(moves: Moves, runs: tuple[Integers, Integers], *, at_source: bool) -> Pieces:
+    """Return what copies bring from some runs, or to them."""
+    pieces = pieces_of(moves)
+    found = pieces.cut_at_sources(*runs) if at_source else pieces.cut_at_destinations(*runs)
+    return found[0]
+
+
+def _moves(whole: Moves, own: Pieces) -> Moves:
+    """Return the copies of own pieces; as they were, where that is all of them."""
+    if not len(own):
+        return NO_MOVES
+    return whole if int(own.size.sum()) == whole.size_bytes else own.moves()
+
+
+def _columns(
+    parts: Sequence[tuple[Integers, Integers, Integers]],
+) -> tuple[Integers, Integers, Integers]:
+    rank, begin, end = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return rank, begin, end
+
+
+# -- copies ----------------------------------------------------------------------------------
+
+
+def _copy_of_rank(step: CopyStep, owners: Owners, rank: int) -> RankStep:
+    to, start = _whole_records(step.moves, owners)
+    is_whole = (to >= 0) & ((start == to) | (start == EVERYONE))
+    kept = Moves(step.moves.records[is_whole & (to == rank)], step.moves.pieces)
+    pieces = pieces_of(Moves(step.moves.records[~is_whole], step.moves.pieces))
+    pieces, run = pieces.cut_at_sources(owners.begin, owners.stops)
+    sender = owners.rank[run]
+    found = crossings(pieces.to, pieces.to + pieces.size, owners.begin, owners.stops)
+    sender = sender[found.piece]
+    receiver = owners.rank[found.run]
+    before = found.begin - pieces.to[found.piece]
+    pieces = Pieces(found.begin, pieces.start[found.piece] + before, found.end - found.begin)
+    stays = (receiver == rank) & ((sender == rank) | (sender == EVERYONE))
+    own = pieces.chosen(stays)
+    parts = [kept, own.moves()] if len(own) else [kept]
+    moves = together(*parts) if len(parts) > 1 else kept
+    sent = messages(sender, receiver, pieces, step.replica_map)
+    return RankStep(replace(step, moves=moves), sent, NOTHING, np.zeros(0, np.int64))
+
+
+def _whole_records(moves: Moves, owners: Owners) -> tuple[Integers, Integers]:
+    """Return the owner of all of each record's destination, and of its source.
+
+    Several owners are -2.
+    """
+    to, to_end, start, start_end = reach(moves)
+    return _only_owner(to, to_end, owners), _only_owner(start, start_end, owners)
+
+
+def _only_owner(begin: Integers, end: Integers, owners: Owners) -> Integers:
+    first = np.searchsorted(owners.begin, begin, side="right") - 1
+    last = np.searchsorted(owners.begin, end, side="left") - 1
+    return np.where(first == last, owners.rank[first], -2)

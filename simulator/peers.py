@@ -1,0 +1,54 @@
+"""What a program that runs on several ranks needs of the others; a device brings it.
+
+Each rank runs an executable of its own, with EXCHANGE ops at the same places.  The simulator knows
+neither MPI nor who owns what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from poplite.simulator.stopping import Running
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+T = TypeVar("T")
+
+
+class Peers(Protocol):
+    """The other ranks."""
+
+    @property
+    def is_host(self) -> bool:
+        """Whether this is the rank of the host, which fills and takes blocks of bytes."""
+
+    def connect(
+        self, parts: Sequence[npt.NDArray[np.uint8]], slots: Mapping[int, Sequence[int]]
+    ) -> None:
+        """Make exchanges of memory, by replica.
+
+        `slots` are addresses of tables, by step and replica, of what each vertex of it took.
+        """
+
+    def address(self, exchange: int) -> int:
+        """Return the address of the words of an exchange (`poplite.executable.opcodes`)."""
+
+    def exchange(self, exchange: int, watch: Callable[[], None]) -> None:
+        """Do an exchange; what `watch` raises ends it."""
+
+    def waiting(self, exchange: int) -> None:
+        """Look after the ranks that an exchange waits for; raise when they are gone."""
+
+    def calls(
+        self, calls: Sequence[Callable[[], object]], running: Running
+    ) -> Sequence[Callable[[], object]]:
+        """Return the actions of a run, by number, as all ranks do them."""
+
+    def from_host(self, call: str, value: T) -> T:
+        """Return the host's value of something that all ranks call."""
+
+    def run(self, call: str, run: Callable[[], None]) -> None:
+        """Run a program on all ranks, which end it alike."""
