@@ -5,9 +5,9 @@
         loss = ops.map(ops.sum((x - y) ** 2))        nothing of the size of x is stored
 
 Operators of tensors and most functions here return an expression: a formula, which takes no time
-and no memory on a device. `map`, `assign`, `lower`, `fill`, `zero`, `copy`, `sort`, `top_k` and
-others that take `program=` record steps; `roll`, `pad`, `tile` and `repeat_elements` are views.
-Tensors may have any shape and lie on any tiles.
+and no memory on a device. `map`, `assign`, `lower`, `fill`, `zero`, `copy`, `sort`, `top_k`,
+`convolution` and others that take `program=` record steps; `roll`, `pad`, `tile` and
+`repeat_elements` are views. Tensors may have any shape and lie on any tiles.
 """
 
 from poplite.ops import nn as nn, random as random
@@ -73,6 +73,15 @@ from poplite.ops.control import (
     switch as switch,
     together as together,
     while_ as while_,
+)
+from poplite.ops.convolution.convolution import (
+    convolution as convolution,
+    convolution_input_gradient as convolution_input_gradient,
+    convolution_weights_gradient as convolution_weights_gradient,
+)
+from poplite.ops.convolution.plan import (
+    ConvolutionPlan as ConvolutionPlan,
+    plan_convolution as plan_convolution,
 )
 from poplite.ops.fuse.lowering import Root as Root
 from poplite.ops.fuse.notes import Note as Note

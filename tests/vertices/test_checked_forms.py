@@ -26,6 +26,19 @@ BLOCKS: Mapping[str, Any] = {
 }
 """Blocks row by row, of which some have as many columns as `columns` says."""
 
+WINDOWS: Mapping[str, Any] = {
+    "shapes": lambda n: {"weights": 5 * 17, "x": 40, "out": 14 * max(1, n), "taps": 3, "rows": 5},
+    "values": {
+        "taps": [0, 1, 2, 5],
+        "rows": [0, 3, 4, 9],
+        "columns": [1, 2, 7],
+        "step": [1, 2],
+        "outputs": [1, 3, 4, 7, 15, 16, 17],
+        "inputs": [0, 1, 2, 3],
+    },
+}
+"""Places of x, most of which are there."""
+
 LOOKUPS: Mapping[str, Any] = {
     "shapes": lambda n: {"x": 14, "index": n, "out": 2 * n},
     "values": {"index": [0, 1, 6, 13, 14, 2**31, 2**32 - 1], "first": [0, 6], "width": [1, 2]},
@@ -42,6 +55,7 @@ CHECKED: Mapping[Key, Mapping[str, Any]] = {
     ("benchmarks/engine_faster.py", "AddProduct"): PRODUCT,
     ("docs/vertices.md", "AddProduct"): PRODUCT,
     ("vertices/amp.py", "AmpMatMul"): BLOCKS,
+    ("vertices/convolution.py", "AmpConvolution"): WINDOWS,
     **{
         ("vertices/reduce.py", f"{how}ColumnsOfTile"): COLUMNS
         for how in ("All", "Any", "Greatest", "Least", "Product", "Sum")

@@ -28,11 +28,16 @@ def priced(target: Target, layout: Layout) -> Layout:
         graph, recorder, one, left_of(graph, one, "left"), right_of(graph, one, "right")
     )
     work.products(product_of(graph, one, "product"))
+    return replace(layout, exact=layout.num_passes * cycles_of(graph))
+
+
+def cycles_of(graph: Graph) -> int:
+    """Return the cycles of all compute sets of a graph, each of them once."""
     costs = step_costs(graph, graph.compute_sets, edge_table, ())
     cycles = 0
     for cost in costs:
         slots = [each.slots for each in cost.vertices if each.slots is not None]
         for phase in (*cost.before, *cost.after):
             cycles += phase.sync + phase.cycles.most
-        cycles += tile_cycles(cost.vertices, slots, target).most
-    return replace(layout, exact=layout.num_passes * cycles)
+        cycles += tile_cycles(cost.vertices, slots, graph.target).most
+    return cycles

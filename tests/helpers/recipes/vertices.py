@@ -11,6 +11,7 @@ from helpers.recipes.shared import Expected, Recipe, Values, floats
 from helpers.vertex_classes import Key
 from poplite.vertices import add_reference
 from poplite.vertices.amp import amp_reference
+from poplite.vertices.convolution import convolution_reference
 from poplite.vertices.partials import partials_reference
 from poplite.vertices.reduce import Join, columns_reference, rows_reference
 
@@ -24,6 +25,26 @@ def amp(rng: np.random.Generator) -> tuple[Values, Expected]:
 def amp_in_half(rng: np.random.Generator) -> tuple[Values, Expected]:
     rows, inner, cols = (int(v) for v in rng.integers((1, 0, 1), (20, 40, 9)))
     return product(rng, (rows, inner, cols), "float16", "float16")
+
+
+def convolution(rng: np.random.Generator) -> tuple[Values, Expected]:
+    outputs, inputs, count, columns = (int(v) for v in rng.integers((1, 0, 1, 1), (21, 9, 4, 5)))
+    taps, rows = np.sort(rng.integers(0, 7, count)), rng.integers(0, 9, int(rng.integers(1, 4)))
+    step = int(rng.integers(1, 3))
+    places = (rows[:, None] + step * np.arange(columns)).ravel()
+    seen = int(places.max() + taps.max()) + 1
+    dtype = rng.choice(["float32", "float16"])
+    weights, x = (
+        floats(rng, n).clip(-99, 99).astype(dtype)
+        for n in (count * inputs * outputs, seen * inputs)
+    )
+    shape = count, inputs, outputs
+    made = convolution_reference(
+        weights.reshape(shape), x.reshape(seen, inputs), taps, places, np.float32
+    )
+    values = {"weights": weights, "x": x, "out": floats(rng, made.size).astype(np.float32)}
+    values |= {"taps": taps, "rows": rows, "columns": columns, "step": step}
+    return {**values, "outputs": outputs, "inputs": inputs}, {"out": made.ravel()}
 
 
 def product(
@@ -136,6 +157,7 @@ def columns_of_tile(join: Join) -> Recipe:
 RECIPES: dict[Key, Recipe] = {
     ("vertices/amp.py", "AmpMatMul"): amp,
     ("vertices/amp.py", "AmpMatMulInHalf"): amp_in_half,
+    ("vertices/convolution.py", "AmpConvolution"): convolution,
     ("vertices/counting.py", "CountFrom"): count_from,
     ("vertices/counting.py", "CountOn"): count_on,
     ("vertices/elementwise.py", "Add"): add,

@@ -1,0 +1,1 @@
+"""Convolutions, with a plan of how they are cut."""

@@ -1,0 +1,195 @@
+"""What users say about a convolution, checked: every illegal parameter is named."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from poplite.errors import ElementTypeError, InvalidOption, SizeOverflowError, TensorCreationError
+from poplite.expr.tree import ElementClass
+from poplite.ops.convolution.dimension import Spacing, dilated, forward
+from poplite.ops.convolution.request import Request
+from poplite.source import here
+from poplite.text import clipped, integer_or_none
+from poplite.types import FLOAT, HALF
+
+Number = int | Sequence[int]
+"""One for all dimensions, or one for each."""
+
+Padding = int | Sequence[int | tuple[int, int]]
+"""For both sides of all dimensions, of each, or a pair (before, after) for each."""
+
+Flag = bool | Sequence[bool]
+
+MOST_PRODUCTS = 2**50
+"""Multiplications of two elements; cycles of more might not fit 64 bits."""
+
+
+def spacings(
+    what: str,
+    rank: int,
+    stride: object,
+    padding: object,
+    dilation: object,
+    input_dilation: object = 1,
+    flip: object = False,
+) -> tuple[Spacing, ...]:
+    """Return how a kernel goes over an input, for each dimension; `what` is the call."""
+    return tuple(
+        Spacing(
+            _natural(what, "stride", stride, rank, d),
+            _pair(what, padding, rank, d),
+            _natural(what, "dilation", dilation, rank, d),
+            _natural(what, "input_dilation", input_dilation, rank, d),
+            _flag(what, flip, rank, d),
+        )
+        for d in range(rank)
+    )
+
+
+def _of_dimension(what: str, name: str, value: Any, rank: int, d: int) -> Any:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return value
+    if len(value) != rank:
+        raise InvalidOption(
+            f"{what}: {name}={clipped(value)} for {rank} dimensions",
+            at=here(),
+            found=f"{len(value)} items",
+            fix="one number for all dimensions, or one for each",
+        )
+    return value[d]
+
+
+def _natural(what: str, name: str, value: object, rank: int, d: int) -> int:
+    number = integer_or_none(_of_dimension(what, name, value, rank, d))
+    if number is None or number < 1:
+        raise InvalidOption(
+            f"{what}: {name}={clipped(value)}",
+            at=here(),
+            found="it is a distance of at least 1",
+            fix=f"{name}=1",
+        )
+    return number
+
+
+def _pair(what: str, value: object, rank: int, d: int) -> tuple[int, int]:
+    own = _of_dimension(what, "padding", value, rank, d)
+    pair = own if isinstance(own, Sequence) and not isinstance(own, str) else (own, own)
+    numbers = [integer_or_none(each) for each in pair]
+    if len(numbers) != 2 or None in numbers:
+        raise InvalidOption(
+            f"{what}: padding={clipped(value)}",
+            at=here(),
+            found="zeros before and after the input, whole numbers; negative ones leave out",
+            fix="padding=1, or padding=[(1, 0), (1, 0)] for two dimensions",
+        )
+    return numbers[0] or 0, numbers[1] or 0
+
+
+def _flag(what: str, value: object, rank: int, d: int) -> bool:
+    flag = _of_dimension(what, "flip", value, rank, d)
+    if not isinstance(flag, bool):
+        raise InvalidOption(
+            f"{what}: flip={clipped(value)}", at=here(), fix="True, which turns the kernel around"
+        )
+    return flag
+
+
+def check_fields(
+    what: str, field: Sequence[int], kernel: Sequence[int], how: Sequence[Spacing]
+) -> None:
+    """Refuse an input that is smaller than the kernel, along the first such dimension."""
+    for d, (size, taps, each) in enumerate(zip(field, kernel, how, strict=True)):
+        signal = dilated(size, each.input_dilation)
+        long, padded = dilated(taps, each.dilation), signal + sum(each.padding)
+        cut = -sum(min(0, side) for side in each.padding)
+        if taps and long <= padded and cut <= signal:
+            continue
+        about = f"input {size:,}, kernel {taps:,}, padding {each.padding}, dilation {each.dilation}"
+        if cut > signal:
+            fault = f"padding leaves out {cut:,} of {signal:,} elements"
+        elif taps:
+            fault = f"the kernel has {long:,} places, the input {padded:,}"
+        else:
+            fault = "the kernel has no taps"
+        raise TensorCreationError(
+            f"{what}: along dimension {d} of the field, {fault}",
+            at=here(),
+            found=f"{about}, input dilation {each.input_dilation}",
+            fix=f"padding of at least {-(-(long - signal) // 2)} on both sides"
+            if taps and cut <= signal
+            else "a smaller input or kernel",
+        )
+
+
+def request_of(
+    what: str,
+    batch: int,
+    channels: tuple[int, int, int],
+    field: Sequence[int],
+    kernel: Sequence[int],
+    how: Sequence[Spacing],
+    element: ElementClass,
+    memory: object,
+) -> Request:
+    """Return what is planned; channels are groups, those of a group's input, and of its output."""
+    is_share = isinstance(memory, int | float) and not isinstance(memory, bool)
+    if not is_share or not 0 < memory <= 1:  # type: ignore[operator]
+        raise InvalidOption(
+            f"{what}: memory={clipped(memory)}",
+            at=here(),
+            found="it is the share of a tile's memory that blocks and partials may take",
+            fix="memory=0.6",
+        )
+    check_fields(what, field, kernel, how)
+    dimensions = tuple(
+        forward(size, taps, each) for size, taps, each in zip(field, kernel, how, strict=True)
+    )
+    request = Request(channels[0], batch, *channels[1:], dimensions, element, float(memory))  # type: ignore[arg-type]
+    if request.products > MOST_PRODUCTS:
+        raise SizeOverflowError(
+            f"{what} of {request}",
+            at=here(),
+            found=f"that multiplies {request.products:,} times, but the most is {MOST_PRODUCTS:,}",
+            fix="a smaller batch",
+        )
+    return request
+
+
+def check_rank(what: str, shape: Sequence[int]) -> int:
+    """Return the rank of the field of an input or of weights, or refuse it."""
+    rank = len(shape) - 2
+    if not 1 <= rank <= 3:
+        raise TensorCreationError(
+            f"{what}: shape {tuple(shape)}",
+            at=here(),
+            found="a batch and channels, then one to three dimensions",
+            fix="x.reshape((batch, channels, height, width))",
+        )
+    return rank
+
+
+def check_channels(what: str, groups: object, inputs: int, outputs: int) -> int:
+    """Return the number of groups, which divides both numbers of channels, or refuse it."""
+    number = integer_or_none(groups)
+    if number is None or number < 1 or inputs % number or outputs % number:
+        raise InvalidOption(
+            f"{what}: groups={clipped(groups)} of {inputs:,} channels to {outputs:,}",
+            at=here(),
+            found="groups have equally many channels",
+            fix=f"a divisor of {math.gcd(inputs, outputs):,}",
+        )
+    return number
+
+
+def float_type(what: str, element: ElementClass) -> ElementClass:
+    """Return an element type that the AMP unit multiplies, or refuse it."""
+    if element not in (FLOAT, HALF):
+        raise ElementTypeError(
+            f"{what} of {element!r}",
+            at=here(),
+            found="the AMP unit multiplies HALF or FLOAT",
+            fix="ops.cast(x, FLOAT) of integers, exact up to 2**24",
+        )
+    return element

@@ -1,0 +1,452 @@
+"""Convolutions of one to three dimensions, and their gradients: steps that are recorded.
+
+    y = ops.convolution(x, weights, padding=1)
+    by_x = ops.convolution_input_gradient(gradient, weights, x.shape[2:], padding=1)
+    by_weights = ops.convolution_weights_gradient(gradient, x, weights.shape[2:], padding=1)
+
+The gradient by the input is a convolution too, of the gradient of the output with the weights,
+whose channels are swapped: what was a stride is a dilation there (`Dimension.inverse`). That by the
+weights is a product of matrices, the gradient by what each tap read: the planner of products shares
+it among tiles (`poplite.ops.matmul`).
+
+Source: PopLibs, `poplin/Convolution.hpp`; as there, the kernel is not turned around by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.expr.operand import Operand
+from poplite.expr.tree import Expr
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.convolution.arguments import (
+    Flag,
+    Number,
+    Padding,
+    check_channels,
+    check_rank,
+    request_of,
+    spacings,
+)
+from poplite.ops.convolution.dimension import Dimension
+from poplite.ops.convolution.plan import ConvolutionPlan, planned
+from poplite.ops.convolution.request import Request
+from poplite.ops.convolution.steps import Convolution
+from poplite.ops.convolution.views import signal
+from poplite.ops.matmul.matmul import matmul
+from poplite.ops.operands import (
+    FLOATS,
+    Given,
+    called,
+    check_placed,
+    check_type,
+    count_of,
+    described,
+    graph_of,
+    operand,
+    own_operand,
+    steps_for,
+)
+from poplite.ops.record import map as stored
+from poplite.ops.steps import zero
+from poplite.program import Sequence as Steps
+from poplite.program.recording import recorder
+from poplite.source import here
+from poplite.text import clipped, of_type
+
+
+def convolution(
+    x: Operand,
+    weights: Operand,
+    plan: ConvolutionPlan | None = None,
+    *,
+    stride: Number = 1,
+    padding: Padding = 0,
+    dilation: Number = 1,
+    input_dilation: Number = 1,
+    groups: int = 1,
+    flip: Flag = False,
+    memory: float = 0.6,
+    name: str = "convolution",
+    program: Steps | None = None,
+) -> Tensor:
+    """Record steps that convolve inputs with a kernel.
+
+    An output is the sum of a kernel's weights, each times what it lies on: channels of the input
+    by `weights`, in the order of taps, then channels, in float32, for each slice of channels that
+    the plan makes; and then of these sums, in their order. HALF is rounded once, at the end.
+
+    Args:
+        x: [batch, channels, size ...] of HALF or FLOAT, one to three sizes. An expression is
+            stored first.
+        weights: [output channels, input channels of a group, kernel ...], of the same type.
+        plan: how tiles share the work, of `ops.plan_convolution` with the same parameters. Left
+            out, one is made; an equal one is made only once.
+        stride: distance between outputs; one for all dimensions, or one for each.
+        padding: zeros before and after the input, likewise, or a pair for each dimension. Negative
+            numbers leave elements out.
+        dilation: distance between the taps of the kernel, likewise.
+        input_dilation: distance between elements of the input, with zeros between, before it is
+            padded: a transposed convolution.
+        groups: into how many groups channels are cut, each convolved with its own weights.
+        flip: whether the kernel is turned around, as in the convolution of mathematics.
+        memory: the share of a tile's memory that it may take, as in `ops.plan_convolution`.
+        name: of the result and of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        A new tensor [batch, output channels, size ...]. Along a dimension it has
+        `(dilated input + padding - dilated kernel) // stride + 1` elements.
+
+    Raises:
+        ElementTypeError: for types that differ, or that the AMP unit does not multiply.
+        TensorCreationError: for shapes that do not fit each other, and for another plan.
+        InvalidOption: for a parameter that is illegal.
+        GraphMemoryAllocationError: where no plan fits.
+        ControlProgramError: without `program=` outside of all steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (1, 1, 4), "x", mapping=0, initial_value=[[[1, 2, 3, 4]]])
+    >>> w = graph.add_variable(pl.FLOAT, (1, 1, 2), "w", mapping=1, initial_value=[[[1, 10]]])
+    >>> y = convolution(x, w, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(y).tolist()
+    [[[21.0, 32.0, 43.0]]]
+    """
+    call = _Call("ops.convolution", name, program)
+    image, kernel = call.operands((x, "x"), (weights, "weights"))
+    rank = check_rank(call.what, image.shape)
+    _check_same_rank(call.what, image, kernel)
+    count = check_channels(call.what, groups, image.shape[1], kernel.shape[0])
+    _check_inputs(call.what, image, kernel, count)
+    how = spacings(call.what, rank, stride, padding, dilation, input_dilation, flip)
+    channels = count, kernel.shape[1], kernel.shape[0] // count
+    request = request_of(
+        call.what,
+        image.shape[0],
+        channels,
+        image.shape[2:],
+        kernel.shape[2:],
+        how,
+        image.element_type,
+        memory,
+    )
+    if plan is not None:
+        _check_plan(call, plan, request)
+        request = plan.layout.request
+    made_of, by = call.stored(image, "x"), call.stored(kernel, "weights")
+    return call.convolved(request, made_of, _in_groups(by, request))
+
+
+def convolution_input_gradient(
+    gradient: Operand,
+    weights: Operand,
+    field: Sequence[int],
+    *,
+    stride: Number = 1,
+    padding: Padding = 0,
+    dilation: Number = 1,
+    input_dilation: Number = 1,
+    groups: int = 1,
+    flip: Flag = False,
+    memory: float = 0.6,
+    name: str = "input_gradient",
+    program: Steps | None = None,
+) -> Tensor:
+    """Record steps that find the gradient of a convolution by its input.
+
+    Args:
+        gradient: that of the output, of its shape and type. An expression is stored first.
+        weights: as in `ops.convolution`.
+        field: sizes of the input, as `x.shape[2:]`.
+        stride: as in `ops.convolution`, and so are all that follow.
+        padding: likewise.
+        dilation: likewise.
+        input_dilation: likewise.
+        groups: likewise.
+        flip: likewise.
+        memory: likewise.
+        name: likewise.
+        program: likewise.
+
+    Returns:
+        A new tensor of the shape of the input.
+
+    Raises:
+        the errors of `ops.convolution`.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> g = graph.add_variable(pl.FLOAT, (1, 1, 3), "g", mapping=0, initial_value=[[[1, 1, 2]]])
+    >>> w = graph.add_variable(pl.FLOAT, (1, 1, 2), "w", mapping=1, initial_value=[[[1, 10]]])
+    >>> by_x = convolution_input_gradient(g, w, (4,), program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(by_x).tolist()
+    [[[1.0, 11.0, 12.0, 20.0]]]
+    """
+    call = _Call("ops.convolution_input_gradient", name, program)
+    result, kernel = call.operands((gradient, "gradient"), (weights, "weights"))
+    rank = check_rank(call.what, result.shape)
+    _check_same_rank(call.what, result, kernel)
+    inputs = kernel.shape[1]
+    count = check_channels(call.what, groups, kernel.shape[1] * _count(groups), kernel.shape[0])
+    how = spacings(call.what, rank, stride, padding, dilation, input_dilation, flip)
+    sizes = tuple(count_of(call.what, "field", size) for size in field)
+    _check_number(call.what, "field", sizes, rank)
+    request = request_of(
+        call.what,
+        result.shape[0],
+        (count, inputs, kernel.shape[0] // count),
+        sizes,
+        kernel.shape[2:],
+        how,
+        result.element_type,
+        memory,
+    )
+    _check_gradient(call.what, result, request)
+    by = call.stored(kernel, "weights")
+    swapped = _in_groups(by, request).dim_shuffle((0, 2, 1, 3))
+    return call.convolved(request.inverse, call.stored(result, "gradient"), swapped)
+
+
+def convolution_weights_gradient(
+    gradient: Operand,
+    x: Operand,
+    kernel: Sequence[int],
+    *,
+    stride: Number = 1,
+    padding: Padding = 0,
+    dilation: Number = 1,
+    input_dilation: Number = 1,
+    groups: int = 1,
+    flip: Flag = False,
+    memory: float = 0.6,
+    name: str = "weights_gradient",
+    program: Steps | None = None,
+) -> Tensor:
+    """Record steps that find the gradient of a convolution by its weights.
+
+    Args:
+        gradient: that of the output, of its shape and type. An expression is stored first.
+        x: as in `ops.convolution`.
+        kernel: sizes of the kernel, as `weights.shape[2:]`.
+        stride: as in `ops.convolution`, and so are all that follow.
+        padding: likewise.
+        dilation: likewise.
+        input_dilation: likewise.
+        groups: likewise.
+        flip: likewise.
+        memory: likewise.
+        name: likewise.
+        program: likewise.
+
+    Returns:
+        A new tensor of the shape of the weights.
+
+    Raises:
+        the errors of `ops.convolution`.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (1, 1, 4), "x", mapping=0, initial_value=[[[1, 2, 3, 4]]])
+    >>> g = graph.add_variable(pl.FLOAT, (1, 1, 3), "g", mapping=1, initial_value=[[[1, 1, 2]]])
+    >>> by_weights = convolution_weights_gradient(g, x, (2,), program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(by_weights).tolist()
+    [[[9.0, 13.0]]]
+    """
+    call = _Call("ops.convolution_weights_gradient", name, program)
+    result, image = call.operands((gradient, "gradient"), (x, "x"))
+    rank = check_rank(call.what, image.shape)
+    _check_same_rank(call.what, image, result)
+    outputs = result.shape[1]
+    count = check_channels(call.what, groups, image.shape[1], outputs)
+    how = spacings(call.what, rank, stride, padding, dilation, input_dilation, flip)
+    taps = tuple(count_of(call.what, "kernel", size) for size in kernel)
+    _check_number(call.what, "kernel", taps, rank)
+    request = request_of(
+        call.what,
+        image.shape[0],
+        (count, image.shape[1] // count, outputs // count),
+        image.shape[2:],
+        taps,
+        how,
+        image.element_type,
+        memory,
+    )
+    _check_gradient(call.what, result, request)
+    left = _by_outputs(call.stored(result, "gradient"), request)
+    right = _by_taps(call.stored(image, "x"), request, name)
+    product = matmul(left, right, memory=memory)
+    made = stored(product, name=name, program=program)
+    return made.reshape((outputs, request.inputs, *taps))
+
+
+class _Call:
+    """A call of an operation: all is checked before anything is recorded."""
+
+    def __init__(self, what: str, name: str, program: Steps | None) -> None:
+        self.what, self.name, self.program = what, name, program
+
+    def operands(self, *given: tuple[Operand, str]) -> list[Given]:
+        """Return operands of one graph and one type of floats."""
+        first = operand(self.what, given[0][0], self.program, given[0][1])
+        self.graph: Graph = graph_of(self.what, first, self.program)
+        found = [
+            first,
+            *(own_operand(self.what, self.graph, x, self.program, role) for x, role in given[1:]),
+        ]
+        for each, (_, role) in zip(found, given, strict=True):
+            check_type(self.what, each, FLOATS, role)
+            check_placed(each)
+        if found[0].element_type is not found[1].element_type:
+            raise ElementTypeError(
+                f"{self.what}: {called(found[0])} and {called(found[1])} differ in type",
+                at=here(),
+                found=f"{described(found[0])} and {described(found[1])}",
+                fix="ops.cast",
+            )
+        self.steps = steps_for(self.what, self.graph, self.name, self.program)
+        return found
+
+    def stored(self, x: Given, role: str) -> Tensor:
+        """Return a tensor: an expression is stored first."""
+        if isinstance(x, Expr):
+            return stored(x, name=f"{self.name}/{role}", program=self.program)
+        return x
+
+    def convolved(self, request: Request, x: Tensor, weights: Tensor) -> Tensor:
+        """Record the steps of a convolution with weights [groups, outputs, inputs, taps]."""
+        if request.is_empty:
+            shape = request.batch, request.groups * request.outputs, *request.field
+            made = self.graph.add_variable(request.element_type, shape, self.name, mapping="linear")
+            return zero(made, name=self.name, program=self.program) if made.num_elements else made
+        layout = planned(self.graph.target, request)
+        work = recorder(self.graph, self.steps)
+        made = Convolution(self.graph, work, layout, x, weights, self.name).record()
+        work.uses(self.name, [x, weights], [made])
+        work.finish(self.steps, self.name)
+        return made
+
+
+def _in_groups(weights: Tensor, request: Request) -> Tensor:
+    """Return weights as [groups, outputs, inputs, taps]."""
+    taps = math.prod(weights.shape[2:])
+    outputs = weights.shape[0] // request.groups
+    return weights.reshape((request.groups, outputs, weights.shape[1], taps))
+
+
+def _by_outputs(gradient: Tensor, request: Request) -> Tensor:
+    """Return the gradient as [groups, outputs, batch * field]."""
+    field = request.field
+    shape = request.batch, request.groups, request.outputs, *field
+    order = 1, 2, 0, *range(3, 3 + len(field))
+    places = request.batch * math.prod(field)
+    shuffled = gradient.reshape(shape).dim_shuffle(order)
+    return shuffled.reshape((request.groups, request.outputs, places))
+
+
+def _by_taps(x: Tensor, request: Request, name: str) -> Tensor:
+    """Return what each output reads, [groups, batch * field, inputs * taps]."""
+    rank = len(request.dimensions)
+    shape = request.groups, request.batch, request.inputs, *x.shape[2:]
+    read = x.reshape((request.batch, request.groups, *shape[2:]))
+    read = read.dim_shuffle((1, 0, *range(2, 3 + rank)))
+    zeros = x.graph.add_constant(
+        request.element_type, (1,) * (3 + rank), 0, f"{name}/zeros", mapping=0
+    )
+    for d, each in enumerate(request.dimensions):
+        read = _taps(signal(read, 3 + d, each, zeros), 3 + d, each)
+    read = read.dim_shuffle((0, 1, *range(3, 3 + rank), 2, *range(3 + rank, 3 + 2 * rank)))
+    places = request.batch * math.prod(request.field)
+    return read.reshape((request.groups, places, request.inputs * request.taps))
+
+
+def _taps(x: Tensor, dim: int, each: Dimension) -> Tensor:
+    """Return what the outputs read along a dimension, and for each tap behind the last one."""
+    parts = []
+    for tap in each.taps:
+        end = tap + (each.count - 1) * each.stride + 1
+        parts.append(x.slice(tap, end, dim).sub_sample(each.stride, dim).expand([x.rank]))
+    return concat(parts, x.rank)
+
+
+def _count(groups: object) -> int:
+    """Return a number of groups that is checked later."""
+    return groups if isinstance(groups, int) and groups > 0 else 1
+
+
+def _check_same_rank(what: str, one: Given, other: Given) -> None:
+    if one.rank != other.rank:
+        raise TensorCreationError(
+            f"{what}: {called(one)} has shape {one.shape}, {called(other)} {other.shape}",
+            at=here(),
+            found=f"{one.rank} and {other.rank} dimensions",
+            fix="as many: inputs [batch, channels, size ...], weights [channels, channels, ...]",
+        )
+
+
+def _check_inputs(what: str, x: Given, weights: Given, groups: int) -> None:
+    if weights.shape[1] * groups != x.shape[1]:
+        raise TensorCreationError(
+            f"{what}: weights for {weights.shape[1]:,} channels in each of {groups:,} groups, an "
+            f"input of {x.shape[1]:,}",
+            at=here(),
+            found=f"{called(x)} has shape {x.shape}, {called(weights)} {weights.shape}",
+            fix=f"weights of shape {(weights.shape[0], x.shape[1] // groups, *weights.shape[2:])}",
+        )
+
+
+def _check_number(what: str, name: str, sizes: tuple[int, ...], rank: int) -> None:
+    if len(sizes) != rank:
+        raise TensorCreationError(
+            f"{what}: {name} is {sizes}",
+            at=here(),
+            found=f"{len(sizes)} sizes, {rank} dimensions",
+            fix="as many sizes",
+        )
+
+
+def _check_gradient(what: str, gradient: Given, request: Request) -> None:
+    shape = request.batch, request.groups * request.outputs, *request.field
+    if gradient.shape != shape:
+        raise TensorCreationError(
+            f"{what}: {called(gradient)} has shape {gradient.shape}, the output {shape}",
+            at=here(),
+            found=str(request),
+            fix="the gradient of the output, with the parameters of the convolution",
+        )
+
+
+def _check_plan(call: _Call, plan: object, request: Request) -> None:
+    if not isinstance(plan, ConvolutionPlan):
+        raise TensorCreationError(
+            f"{call.what}: {clipped(plan)} is no plan",
+            at=here(),
+            found=of_type(plan),
+            fix="ops.plan_convolution(graph, batch=8, field=(28, 28), ...)",
+        )
+    own = plan.layout.request
+    if replace(request, memory=own.memory) != own:
+        raise TensorCreationError(
+            f"{call.what}: the plan is for another convolution",
+            at=here(),
+            found=f"plan: {own}; here: {request}",
+            fix="ops.plan_convolution with the parameters of the convolution",
+        )
+    if plan.graph.top_level_graph is not call.graph.top_level_graph:
+        raise TensorCreationError(
+            f"{call.what}: the plan was made for another graph",
+            at=here(),
+            found=f"{plan.graph!r}, and the input is of {call.graph!r}",
+            fix="ops.plan_convolution(graph, ...)",
+        )

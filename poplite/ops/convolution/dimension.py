@@ -1,0 +1,122 @@
+"""What a convolution does along one dimension of its field.
+
+    signal     a . b . c          `size` elements, `dilation` apart, with zeros between and around
+    output 0   ^   ^              from `origin` on, at the places of `taps`
+    output 1       ^   ^          `stride` further
+
+The gradient by the input reads the gradient of the output in the same way: what was a stride is a
+dilation there, and the other way round. So one description, and one planner, is for both.
+
+Source: PopLibs, `poplin/ConvParams.hpp`, for the sizes of outputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """How outputs read a signal along a dimension.
+
+    Attributes:
+        size: elements of the signal.
+        dilation: distance between them.
+        origin: where the first output begins to read; before 0 there are zeros.
+        stride: distance between outputs.
+        count: outputs.
+        taps: what each weight is multiplied with, from where an output begins; not negative.
+    """
+
+    size: int
+    dilation: int
+    origin: int
+    stride: int
+    count: int
+    taps: tuple[int, ...]
+
+    @property
+    def span(self) -> int:
+        """Places that an output reads, and those between."""
+        return max(self.taps) + 1
+
+    def places(self, outputs: int) -> int:
+        """Return the places that neighbouring outputs read, and those between.
+
+        >>> forward(8, 3, Spacing(stride=2)).places(2)
+        5
+        """
+        return (outputs - 1) * self.stride + self.span
+
+    def owner(self, part: int) -> tuple[int, ...]:
+        """Return where the elements begin that each part of outputs reads first, and their end.
+
+        Parts have so many outputs; what several of them read belongs to one.
+
+        >>> forward(8, 3, Spacing(padding=(1, 1))).owner(4)
+        (0, 3, 8)
+        """
+        starts = range(part, max(1, self.count), part)
+        first = [self.origin + start * self.stride for start in starts]
+        edges = [min(max(0, -(-place // self.dilation)), self.size) for place in first]
+        return (0, *edges, self.size)
+
+    @property
+    def inverse(self) -> Dimension:
+        """How elements of the signal read the gradients of the outputs: its gradient.
+
+        >>> forward(8, 3, Spacing(stride=2)).inverse
+        Dimension(size=3, dilation=2, origin=-2, stride=1, count=8, taps=(2, 1, 0))
+        """
+        last = self.span - 1
+        taps = tuple(last - tap for tap in self.taps)
+        return Dimension(
+            self.count, self.stride, -self.origin - last, self.dilation, self.size, taps
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Spacing:
+    """How a kernel goes over an input along a dimension.
+
+    Attributes:
+        stride: distance between outputs.
+        padding: zeros before and after the input; negative ones leave elements out.
+        dilation: distance between taps of the kernel.
+        input_dilation: distance between elements of the input, with zeros between.
+        flip: whether the kernel is turned around.
+    """
+
+    stride: int = 1
+    padding: tuple[int, int] = (0, 0)
+    dilation: int = 1
+    input_dilation: int = 1
+    flip: bool = False
+
+
+def dilated(size: int, dilation: int) -> int:
+    """Return the size of a signal with zeros between its elements.
+
+    >>> dilated(3, 2)
+    5
+    """
+    return 1 + (size - 1) * dilation if size else 0
+
+
+def forward(size: int, kernel: int, how: Spacing) -> Dimension:
+    """Return the dimension of a convolution of sizes that fit.
+
+    >>> forward(8, 3, Spacing(stride=2, padding=(1, 0)))
+    Dimension(size=8, dilation=1, origin=-1, stride=2, count=4, taps=(0, 1, 2))
+    """
+    long = dilated(kernel, how.dilation)
+    taps = tuple(range(0, long, how.dilation))
+    room = dilated(size, how.input_dilation) + sum(how.padding) - long + 1
+    return Dimension(
+        size,
+        how.input_dilation,
+        -how.padding[0],
+        how.stride,
+        -(-room // how.stride),
+        taps[::-1] if how.flip else taps,
+    )

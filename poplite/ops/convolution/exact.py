@@ -1,0 +1,24 @@
+"""What a layout costs by the cost model: it is built on a graph of its own, and priced.
+
+Nothing is run or compiled. Operands count as lying where the plan wants them.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from poplite.graph.graph import Graph
+from poplite.machine.target import Target
+from poplite.ops.convolution.layout import Layout
+from poplite.ops.convolution.steps import Convolution, input_of, weights_of
+from poplite.ops.matmul.exact import cycles_of
+from poplite.program.recording import Recorder
+
+
+@lru_cache(maxsize=256)
+def exact_cycles(target: Target, layout: Layout) -> int:
+    """Return the cycles of a layout."""
+    graph = Graph(target)
+    x, weights = input_of(graph, layout, "input"), weights_of(graph, layout, "weights")
+    Convolution(graph, Recorder(graph), layout, x, weights, "convolution").record()
+    return cycles_of(graph)

@@ -1,0 +1,249 @@
+"""Plans of convolutions: the cheapest of all ways to share one among tiles.
+
+The search prices all ways by formulas (`poplite.ops.convolution.search`). What a plan says becomes
+part of the graph: which vertex convolves what, and where. So an executable needs no plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from poplite.errors import TensorCreationError
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.machine.target import Target
+from poplite.ops.convolution.arguments import (
+    Flag,
+    Number,
+    Padding,
+    check_channels,
+    check_rank,
+    float_type,
+    request_of,
+    spacings,
+)
+from poplite.ops.convolution.exact import exact_cycles
+from poplite.ops.convolution.layout import Layout
+from poplite.ops.convolution.request import Request
+from poplite.ops.convolution.search import cheapest_ways
+from poplite.ops.convolution.steps import input_of, weights_of
+from poplite.ops.operands import count_of
+from poplite.program.sequence import check_graph
+from poplite.source import here
+from poplite.text import amount
+from poplite.types import FLOAT, ElementTypeLike, element_type
+
+
+class ConvolutionPlan:
+    """How a convolution is shared among the tiles of a graph.
+
+    `plan_convolution` makes it. `print(plan)` shows the blocks of a tile, the cycles and bytes by
+    part, and the other ways that were considered.
+
+    Attributes:
+        graph: the graph it was made for.
+        layout: the way that is taken.
+    """
+
+    def __init__(self, graph: Graph, layout: Layout) -> None:
+        self.graph, self.layout = graph, layout
+
+    @property
+    def runners_up(self) -> tuple[Layout, ...]:
+        """The layouts that came next, the best first."""
+        return ranked(self.graph.target, self.layout.request)[1:]
+
+    @property
+    def tiles(self) -> int:
+        """How many tiles take part."""
+        return self.layout.tiles
+
+    @property
+    def cycles(self) -> int:
+        """Cycles by the cost model, with operands as `create_input` and `create_weights` make."""
+        return exact_cycles(self.graph.target, self.layout)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of blocks and partials on a tile."""
+        return self.layout.bytes
+
+    def create_input(self, name: str = "input") -> Tensor:
+        """Make a variable for the input where the plan wants it.
+
+        Args:
+            name: of the variable.
+
+        Returns:
+            A view of shape (batch, channels, field ...). Channels stand together in memory.
+
+        Raises:
+            TensorCreationError: for a name that is none.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph(pl.Target(tiles=4))
+        >>> how = dict(batch=2, field=(8, 8), inputs=3, outputs=16, kernel=(3, 3))
+        >>> plan_convolution(graph, **how).create_input("x")
+        <Tensor 'x' float32[2, 3, 8, 8] on 4 tiles (0-3), 1,536 B>
+        """
+        return input_of(self.graph, self.layout, name)
+
+    def create_weights(self, name: str = "weights") -> Tensor:
+        """Make a variable for the weights where the plan wants them, as `create_input`.
+
+        Args:
+            name: of the variable.
+
+        Returns:
+            A view of shape (output channels, input channels of a group, kernel ...).
+
+        Raises:
+            TensorCreationError: for a name that is none.
+        """
+        request = self.layout.request
+        kernel = tuple(len(each.taps) for each in request.dimensions)
+        made = weights_of(self.graph, self.layout, name)
+        return made.reshape((request.groups * request.outputs, request.inputs, *kernel))
+
+    def __repr__(self) -> str:
+        return f"<ConvolutionPlan {self.layout.request}, {amount(self.tiles, 'tile')}>"
+
+    def __str__(self) -> str:
+        layout = self.layout
+        exchange, products, addition = layout.cycles
+        parts = [f"exchange {exchange:,}", f"products {products:,}"]
+        parts += [f"sums {addition:,}"] if layout.has_partials else []
+        each = f", {layout.turns:,} blocks each" if layout.turns > 1 else ""
+        passes = f" in {layout.passes:,} passes" if layout.passes > 1 else ""
+        lines = [
+            str(layout.request),
+            f"  cuts     {_cuts(layout)}, {amount(layout.tiles, 'tile')}{each}{passes}",
+            f"  block    {_block(layout)}",
+            f"  cycles   {self.cycles:,}; by formulas {' + '.join(parts)}",
+            f"  memory   {layout.bytes:,} B of a tile = {_held(layout)}",
+        ]
+        lines += [
+            f"  {'  ' if number else 'or'}       {_cuts(other)}: {sum(other.cycles):,} cycles by "
+            f"formulas, {other.bytes:,} B"
+            for number, other in enumerate(self.runners_up[:SHOWN])
+        ]
+        return "\n".join(lines)
+
+
+SHOWN = 3
+"""Runners-up that a plan shows."""
+
+
+def _by(numbers: Sequence[int]) -> str:
+    return " x ".join(f"{n:,}" for n in numbers)
+
+
+def _cuts(layout: Layout) -> str:
+    groups, batch, *field, inputs, outputs = layout.cuts
+    several = f"{groups:,} groups, " if groups > 1 else ""
+    return f"{several}batch {batch:,}, field {_by(field)}, channels {inputs:,} to {outputs:,}"
+
+
+def _block(layout: Layout) -> str:
+    field = _by(layout.field)
+    return f"{layout.batch:,} of {field}, {layout.inputs:,} to {layout.outputs:,} channels"
+
+
+def _held(layout: Layout) -> str:
+    names = ("input", "weights", "partials", "arriving partials")
+    return " + ".join(f"{n} {b:,}" for n, b in zip(names, layout.held, strict=True) if b)
+
+
+def plan_convolution(
+    graph: Graph,
+    *,
+    batch: int,
+    field: Sequence[int],
+    inputs: int,
+    outputs: int,
+    kernel: Sequence[int],
+    stride: Number = 1,
+    padding: Padding = 0,
+    dilation: Number = 1,
+    input_dilation: Number = 1,
+    groups: int = 1,
+    flip: Flag = False,
+    type: ElementTypeLike = FLOAT,  # noqa: A002
+    memory: float = 0.6,
+) -> ConvolutionPlan:
+    """Return the cheapest way to make a convolution on the tiles of a graph.
+
+    Args:
+        graph: where it will be made; of several IPUs one is used.
+        batch: how many inputs there are.
+        field: sizes of an input, one to three.
+        inputs: channels of the input.
+        outputs: channels of the output.
+        kernel: sizes of the kernel, as many.
+        stride: as in `ops.convolution`, and so are the next five.
+        padding: likewise.
+        dilation: likewise.
+        input_dilation: likewise.
+        groups: likewise.
+        flip: likewise.
+        type: of input, weights and output, HALF or FLOAT.
+        memory: the share of a tile's memory that blocks and partials may take. Where that is too
+            little for all blocks of a tile, it makes them one after the other.
+
+    Returns:
+        The plan, for equal arguments the same.
+
+    Raises:
+        GraphMemoryAllocationError: where no way fits, with what takes the memory.
+        ElementTypeError: for types that the AMP unit does not multiply.
+        TensorCreationError: for sizes that do not fit each other.
+        SizeOverflowError: for a size that is no whole number from 0.
+        InvalidOption: for a parameter that is illegal.
+        ControlProgramError: for a graph that is none.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=64))
+    >>> plan = plan_convolution(
+    ...     graph, batch=4, field=(28, 28), inputs=32, outputs=64, kernel=(3, 3), padding=1
+    ... )
+    >>> plan.tiles, plan.layout.field, plan.layout.outputs
+    (64, (7, 28), 16)
+    """
+    what = "plan_convolution"
+    check_graph(f"{what}(graph, batch=8, field=(28, 28), ...)", graph)
+    element = float_type(what, element_type(type))
+    sizes = tuple(count_of(what, "field", size) for size in field)
+    taps = tuple(count_of(what, "kernel", size) for size in kernel)
+    rank = check_rank(what, (batch, inputs, *sizes))
+    if len(taps) != rank:
+        raise TensorCreationError(
+            f"{what}: a kernel of {taps} for a field of {sizes}",
+            at=here(),
+            found=f"{len(taps)} and {rank} dimensions",
+            fix="as many sizes",
+        )
+    numbers = [
+        count_of(what, name, size)
+        for name, size in (("batch", batch), ("inputs", inputs), ("outputs", outputs))
+    ]
+    count = check_channels(what, groups, *numbers[1:])
+    how = spacings(what, rank, stride, padding, dilation, input_dilation, flip)
+    channels = count, numbers[1] // count, numbers[2] // count
+    request = request_of(what, numbers[0], channels, sizes, taps, how, element, memory)
+    return ConvolutionPlan(graph, planned(graph.target, request))
+
+
+def planned(target: Target, request: Request) -> Layout:
+    """Return the best way."""
+    return ranked(target, request)[0]
+
+
+@lru_cache(maxsize=256)
+def ranked(target: Target, request: Request) -> tuple[Layout, ...]:
+    """Return the best ways, the cheapest first; of nothing one that is never used."""
+    if request.is_empty:
+        field = tuple(max(1, size) for size in request.field)
+        sizes = max(1, request.batch), field, max(1, request.outputs), max(1, request.inputs)
+        return (Layout(request, *sizes, 1, 1, (0, 0, 0), (0, 0, 0, 0)),)
+    return tuple(cheapest_ways(target, request))

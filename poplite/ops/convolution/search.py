@@ -1,0 +1,189 @@
+"""The ways to share a convolution among tiles: all are priced at once, the cheapest few are kept.
+
+What a way costs: bytes at the rate of the exchange, and what goes before them; the AMP unit as in
+`poplite.vertices.convolution`; the vertices that add up. Inputs count as lying where the plan wants
+them: of what a block reads, its tile has the part that no block before it reads, shared with the
+tiles that make other outputs of it. The parts of a dimension that are tried are those of matrix
+products (`poplite.ops.matmul.search`); of long lists, some.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.errors import GraphMemoryAllocationError
+from poplite.machine.target import Target
+from poplite.ops.convolution.layout import Layout
+from poplite.ops.convolution.request import Request
+from poplite.ops.matmul.search import parts_of
+from poplite.source import here
+from poplite.types import FLOAT
+from poplite.vertices.convolution import convolution_cycles
+from poplite.vertices.partials import partials_cycles
+
+KEPT = 8
+"""Ways that are kept."""
+
+MOST_PARTS = {1: 40, 2: 14, 3: 8}
+"""Sizes of parts that are tried for each dimension, by the rank of the field."""
+
+TERMS = ("the input of a block", "its weights", "partials", "partials that arrive")
+"""What the memory of a tile is for."""
+
+Way = tuple[Int64, ...]
+"""Sizes of blocks of each way: batch, field ..., inputs, outputs."""
+
+
+def cheapest_ways(target: Target, request: Request) -> list[Layout]:
+    """Return up to 8 ways that fit, the cheapest first.
+
+    Of equal ones the one with the fewest vertices of a tile, then the least memory. Raises
+    GraphMemoryAllocationError where none fits.
+    """
+    search = _Search(target, request)
+    over, cycles, turns, total = search.rank
+    order = np.lexsort((total, turns, cycles, over))[:KEPT]
+    best = int(order[0])
+    if over[best]:
+        raise _too_large(target, request, search.layout(best))
+    return [search.layout(int(way)) for way in order if not over[way]]
+
+
+class _Search:
+    """Prices the ways to make one convolution."""
+
+    def __init__(self, target: Target, request: Request) -> None:
+        self.target, self.request = target, request
+        size, tiles = request.element_type.size_bytes, target.tiles_per_ipu
+        self.parts = _parts(target, request)
+        batch, *field, inputs, outputs = self.parts
+        cuts = [
+            -(-whole // part)
+            for whole, part in zip(
+                (request.batch, *request.field, request.inputs, request.outputs),
+                self.parts,
+                strict=True,
+            )
+        ]
+        deep, wide = cuts[-2:]
+        self.turns = -(-request.groups * math.prod(cuts) // tiles)
+        # Bytes of a vertex.
+        reach, own = batch * inputs * size, batch * inputs * size
+        for part, each in zip(field, request.dimensions, strict=True):
+            places = each.places(part)
+            reach = reach * places
+            own = own * np.minimum(places, part * each.stride)
+        weights = request.taps * inputs * outputs * size
+        positions = batch * math.prod(field)
+        has_partials = (deep > 1) | request.is_rounded
+        made = positions * outputs * FLOAT.size_bytes * has_partials
+        arriving = -(-made * (deep - 1) // deep)
+        held = [reach, weights, self.turns * made, self.turns * arriving]
+        # Tiles that take part in passes.
+        limit = int(request.memory * target.tile_memory_bytes)
+        room = np.maximum(limit - held[2] - held[3], 0) // (held[0] + held[1])
+        self.at_once = np.clip(room, 1, self.turns)
+        self.held = [self.at_once * held[0], self.at_once * held[1], *held[2:]]
+        users = math.prod(cuts[:-2])
+        pair = np.where(wide % int(target.cost("pair_tiles")) == 0, target.cost("pair_tiles"), 1)
+        received = (reach - own / wide) / pair + weights * (1 - 1 / users)
+        self.cycles = (
+            self._exchange(received, reach),
+            self.turns
+            * convolution_cycles(
+                outputs,
+                inputs,
+                (
+                    request.taps // len(request.dimensions[-1].taps),
+                    len(request.dimensions[-1].taps),
+                ),
+                (positions // field[-1], field[-1]),
+                size,
+                target,
+            ),
+            self._addition(positions * outputs, deep, has_partials),
+        )
+        total = sum(self.held)
+        self.rank = np.where(total > limit, total, 0), sum(self.cycles), self.turns, total
+
+    def _exchange(self, received: Any, gathered: Any) -> Int64:
+        """Return the cycles in which tiles get their operands, and put them in order."""
+        cost, passes = self.target.cost, -(-self.turns // self.at_once)
+        copied = np.ceil(self.turns * gathered / cost("memcpy_bytes_per_cycle"))
+        copied = copied + passes * cost("worker_call")
+        return self._moved(self.turns * received, passes) + copied.astype(np.int64)
+
+    def _addition(self, outputs: Any, deep: Any, has_partials: Any) -> Int64:
+        """Return the cycles of adding up partials, on the tiles that made them."""
+        share = np.ceil(self.turns * outputs / deep)
+        received = share * FLOAT.size_bytes * (deep - 1)
+        kinds = FLOAT, self.request.element_type
+        added = partials_cycles(share, deep - 1, *kinds, self.target)
+        return self._moved(received, 1) + np.where(has_partials, added, 0)
+
+    def _moved(self, received: Any, times: Any) -> Int64:
+        """Return the cycles of exchanges by the bytes that a tile receives in them."""
+        start = self.target.cost("sync_cycles") + self.target.cost("latency_cycles")
+        cycles = np.ceil(received / self.target.exchange_bytes_per_cycle) + times * start
+        moved: Int64 = np.where(received > 0, cycles, 0).astype(np.int64)
+        return moved
+
+    def layout(self, way: int) -> Layout:
+        """Return a way."""
+        batch, *field, inputs, outputs = (int(part[way]) for part in self.parts)
+        exchange, products, addition = (int(each[way]) for each in self.cycles)
+        arrive, weights, made, arriving = (int(each[way]) for each in self.held)
+        return Layout(
+            self.request,
+            batch,
+            tuple(field),
+            outputs,
+            inputs,
+            int(self.turns[way]),
+            int(self.at_once[way]),
+            (exchange, products, addition),
+            (arrive, weights, made, arriving),
+        )
+
+
+def _parts(target: Target, request: Request) -> Way:
+    """Return the sizes of the blocks of all ways."""
+    most = MOST_PARTS[len(request.dimensions)]
+    inputs = int(target.cost("amp_inputs_bytes")) // request.element_type.size_bytes
+    outputs = int(target.cost("amp_outputs"))
+    sizes = request.batch, *request.field, request.inputs, request.outputs
+    grains = *(1 for _ in range(len(sizes) - 2)), inputs, outputs
+    lists = [
+        _thinned(parts_of(size, 1, grain, target.tiles_per_ipu)[0], most)
+        for size, grain in zip(sizes, grains, strict=True)
+    ]
+    return tuple(part.ravel() for part in np.meshgrid(*lists, indexing="ij"))
+
+
+def _thinned(parts: Int64, most: int) -> Int64:
+    """Return at most so many of some sizes, at equal ratios."""
+    if len(parts) <= most:
+        return parts
+    at = np.unique(np.geomspace(1, len(parts), most).astype(int)) - 1
+    return parts[::-1][at][::-1]
+
+
+def _too_large(target: Target, request: Request, least: Layout) -> GraphMemoryAllocationError:
+    limit = int(request.memory * target.tile_memory_bytes)
+    terms = [(name, size) for name, size in zip(TERMS, least.held, strict=True) if size]
+    largest, most = max(terms, key=lambda term: term[1])
+    tries = ["more tiles", "a smaller batch"]
+    if least.bytes <= target.tile_memory_bytes:
+        tries.insert(0, f"memory={math.ceil(100 * least.bytes / target.tile_memory_bytes) / 100:g}")
+    return GraphMemoryAllocationError(
+        f"convolution of {request} does not fit: a tile needs at least {least.bytes:,} B of "
+        f"{limit:,} B ({request.memory:g} of its {target.tile_memory_bytes:,} B)",
+        at=here(),
+        found=" + ".join(f"{size:,} B for {name}" for name, size in terms)
+        + f"; the largest term is {largest}, {most:,} B",
+        fix=", or ".join(tries),
+    )

@@ -1,0 +1,340 @@
+"""The compute sets of a convolution, shared among tiles as a layout says.
+
+    copies      an operand whose channels do not stand together is copied to where a plan would
+                make it: else what vertices read were single elements
+    products    every vertex gets what its block reads, and its weights; in passes, where the
+                memory of tiles is too small for all that they convolve
+    sums        the tiles that made partials of a block add up a part of it each; only where input
+                channels are cut, or sums are rounded
+
+Operands may lie anywhere. Those that a plan makes lie on the tiles that use them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.tensor.slices import SliceLists, Slices
+from poplite.graph.tensor.tensor import Tensor
+from poplite.machine.target import Target
+from poplite.ops.convolution.layout import Kind, Layout, segments
+from poplite.ops.convolution.views import (
+    by_channels,
+    input_blocks,
+    output_of_blocks,
+    signal,
+    weight_blocks,
+    weights_of_blocks,
+)
+from poplite.program import Copy, WriteUndef
+from poplite.program.recording import Recorder
+from poplite.types import FLOAT
+from poplite.vertices.convolution import AmpConvolution
+from poplite.vertices.partials import AddPartials
+
+
+def tiles_of(layout: Layout, *blocks: Any) -> Int64:
+    """Return the tiles of the vertices for blocks of each dimension, which are broadcast."""
+    tiles: Int64 = layout.number(tuple(np.broadcast_arrays(*blocks))) // layout.turns
+    return tiles
+
+
+def input_of(graph: Graph, layout: Layout, name: str) -> Tensor:
+    """Make a variable for the input on the tiles that use it.
+
+    Its channels stand together, those of a block on one of the tiles that make outputs of it.
+    """
+    request, wide = layout.request, layout.cuts[-1]
+    fields = tuple(each.size for each in request.dimensions)
+    shape = request.batch, *fields, request.groups * request.inputs
+    if request.is_empty:
+        made = graph.add_variable(request.element_type, shape, name, mapping="linear")
+        return made.dim_roll(made.rank - 1, 1)
+    blocks = []
+    for part, each in zip(layout.field, request.dimensions, strict=True):
+        edges = np.array(each.owner(part))
+        blocks.append(np.repeat(np.arange(len(edges) - 1), np.diff(edges)))
+    batch = np.arange(request.batch) // layout.batch
+    deep = np.arange(layout.cuts[-2])
+    axes = np.ix_(batch, *blocks, np.arange(request.groups), deep)
+    place = np.arange(math.prod(fields)).reshape((*fields, 1, 1)) % wide
+    tile = tiles_of(layout, axes[-2], *axes[:-2], axes[-1], place)
+    edges = np.minimum(np.arange(layout.cuts[-2] + 1) * layout.inputs, request.inputs)
+    length = np.broadcast_to(np.diff(edges), tile.shape)
+    mapping = TileMapping(graph.target.tiles, tile.ravel(), length.ravel())
+    made = graph.add_variable(request.element_type, shape, name, mapping=mapping)
+    return made.dim_roll(made.rank - 1, 1)
+
+
+def weights_of(graph: Graph, layout: Layout, name: str) -> Tensor:
+    """Make a variable for the weights, [groups, outputs, inputs, taps], on the tiles that use them.
+
+    Each block lies on all tiles that use it, a part on each.
+    """
+    request = layout.request
+    if request.is_empty:
+        size = request.groups, request.outputs, request.inputs, request.taps
+        return graph.add_variable(request.element_type, size, name, mapping="linear")
+    users = [np.arange(count) for count in layout.cuts[1:-2]]
+    tiles, lengths = [], []
+    for wide in segments(request.outputs, layout.outputs):
+        for deep in segments(request.inputs, layout.inputs):
+            blocks = np.ix_(
+                np.arange(request.groups),
+                np.arange(deep.first, deep.first + deep.count),
+                np.arange(wide.first, wide.first + wide.count),
+                *users,
+            )
+            tile = tiles_of(layout, blocks[0], *blocks[3:], blocks[1], blocks[2])
+            size = request.taps * deep.part * wide.part
+            edges = part_edges(size, math.prod(tile.shape[3:]), grain_of(graph.target))
+            tiles.append(tile.ravel())
+            lengths.append(np.tile(np.diff(edges), math.prod(tile.shape[:3])))
+    mapping = TileMapping(graph.target.tiles, np.concatenate(tiles), np.concatenate(lengths))
+    size = request.groups * request.outputs * request.inputs * request.taps
+    flat = graph.add_variable(request.element_type, (size,), name, mapping=mapping)
+    return weights_of_blocks(flat, layout)
+
+
+def grain_of(target: Target) -> int:
+    """Return how many sums are added up at a time."""
+    return int(target.cost("add_partials_bytes")) // FLOAT.size_bytes
+
+
+def part_edges(size: int, parts: int, grain: int) -> Int64:
+    """Return where parts of a block begin and end, in complete grains.
+
+    >>> part_edges(10, 3, 4).tolist()
+    [0, 4, 8, 10]
+    """
+    edges: Int64 = np.minimum(np.arange(parts + 1) * -(-size // grain) // parts * grain, size)
+    return edges
+
+
+@dataclass(eq=False)
+class Convolution:
+    """The steps of a convolution.
+
+    Attributes:
+        graph: whose tiles share it.
+        recorder: what takes the steps.
+        layout: how tiles share it.
+        x: the input, [batch, groups * inputs, field ...].
+        weights: [groups, outputs, inputs, taps].
+        name: of the steps and of the result.
+    """
+
+    graph: Graph
+    recorder: Recorder
+    layout: Layout
+    x: Tensor
+    weights: Tensor
+    name: str
+
+    def record(self) -> Tensor:
+        """Record the steps; return the output, [batch, groups * outputs, field ...]."""
+        layout = self.layout
+        self._arrange()
+        out = self._variable
+        made = self._partials if layout.has_partials else out
+        if layout.has_partials:
+            # Partials begin at zero, so their memory may serve others before.
+            self.recorder.add(WriteUndef(made))
+        self._products(made)
+        if layout.has_partials:
+            self._sums(out)
+        return output_of_blocks(out, layout)
+
+    def _arrange(self) -> None:
+        """Copy operands whose channels lie apart."""
+        layout = self.layout
+        if _lies_apart(self.x.dim_roll(1, self.x.rank - 1), layout.inputs):
+            made = input_of(self.graph, layout, f"{self.name}/input")
+            self.recorder.add(Copy(self.x, made))
+            self.x = made
+        if _lies_apart(self.weights.dim_roll(1, 3), layout.outputs):
+            made = weights_of(self.graph, layout, f"{self.name}/weights")
+            self.recorder.add(Copy(self.weights, made))
+            self.weights = made
+
+    @cached_property
+    def _signal(self) -> Tensor:
+        """The input with zeros between and around, [groups, batch, field ..., inputs]."""
+        request = self.layout.request
+        x = by_channels(self.x, request)
+        group, batch, channel = np.ix_(
+            *(np.arange(size) for size in (request.groups, request.batch, request.inputs))
+        )
+        first = [np.zeros(1, np.int64)] * len(request.dimensions)
+        tile = tiles_of(
+            self.layout, group, batch // self.layout.batch, *first, channel // self.layout.inputs, 0
+        )
+        mapping = TileMapping(self.graph.target.tiles, tile.ravel(), np.ones(tile.size, np.int64))
+        zeros = self.graph.add_constant(
+            request.element_type, tile.shape, 0, f"{self.name}/zeros", mapping=mapping
+        )
+        zeros = zeros.reshape((*tile.shape[:2], *(1 for _ in first), tile.shape[2]))
+        for d, each in enumerate(request.dimensions):
+            x = signal(x, 2 + d, each, zeros)
+        return x
+
+    @cached_property
+    def _room(self) -> int:
+        """Elements of the largest block of the output."""
+        return self.layout.batch * math.prod(self.layout.field) * self.layout.outputs
+
+    @cached_property
+    def _partials(self) -> Tensor:
+        """Room for what every vertex makes."""
+        layout = self.layout
+        tile = np.arange(layout.vertices) // layout.turns
+        length = np.full(layout.vertices, self._room)
+        mapping = TileMapping(self.graph.target.tiles, tile, length)
+        size = (layout.vertices * self._room,)
+        return self.graph.add_variable(FLOAT, size, f"{self.name}/partials", mapping=mapping)
+
+    @cached_property
+    def _variable(self) -> Tensor:
+        """The output in its blocks, a part of each on every tile that adds it up."""
+        request, tiles, lengths = self.layout.request, [], []
+        for blocks, size in self._outputs():
+            tile = self._adders(blocks)
+            edges = part_edges(size, self.layout.depth, grain_of(self.graph.target))
+            tiles.append(tile.ravel())
+            lengths.append(np.tile(np.diff(edges), len(tile)))
+        mapping = TileMapping(
+            self.graph.target.tiles, np.concatenate(tiles), np.concatenate(lengths)
+        )
+        size = request.batch * math.prod(request.field) * request.groups * request.outputs
+        return self.graph.add_variable(request.element_type, (size,), self.name, mapping=mapping)
+
+    def _outputs(self) -> Iterator[tuple[tuple[Int64, ...], int]]:
+        """Yield the blocks of the output of each dimension, and the size of each block."""
+        sizes, parts = self.layout.sizes, self.layout.block
+        which = [d for d in range(len(sizes)) if d != len(sizes) - 2]
+        for kind in product(*(segments(sizes[d], parts[d]) for d in which)):
+            counts = [each.count for each in kind]
+            within = np.unravel_index(np.arange(math.prod(counts)), counts)
+            blocks = [each.first + at for at, each in zip(within, kind, strict=True)]
+            yield tuple(blocks), math.prod(each.part for each in kind)
+
+    def _numbers(self, blocks: tuple[Int64, ...]) -> Int64:
+        """Return the vertices that make partials of blocks of the output, [blocks, depth]."""
+        *others, wide = (each[:, None] for each in blocks)
+        deep = np.arange(self.layout.depth)
+        return self.layout.number(tuple(np.broadcast_arrays(*others, deep, wide)))
+
+    def _adders(self, blocks: tuple[Int64, ...]) -> Int64:
+        """Return the tiles that add up a part of blocks of the output each, [blocks, depth]."""
+        return self._numbers(blocks) // self.layout.turns
+
+    def _products(self, out: Tensor) -> None:
+        """Make the products of all blocks."""
+        layout, begin = self.layout, 0
+        found = []
+        for kind in layout.kinds():
+            blocks, sizes = kind.blocks(), kind.sizes
+            size = math.prod(sizes[:-2]) * sizes[-1]
+            number = layout.number(blocks)
+            place = number * self._room
+            if not layout.has_partials:  # in the order of the kinds
+                place = begin + np.arange(len(number)) * size
+                begin += len(number) * size
+            found.append((kind, number, place, size))
+        for at in range(layout.passes):
+            step = self.recorder.compute_set(f"{self.name}/products")
+            for kind, number, place, size in found:
+                (chosen,) = np.nonzero(number % layout.turns // layout.at_once == at)
+                if len(chosen):
+                    self.graph.add_vertices(
+                        step,
+                        AmpConvolution,
+                        tile=number[chosen] // layout.turns,
+                        out=Slices(out, 0, place[chosen], place[chosen] + size),
+                        **self._fields(kind, chosen),
+                    )
+
+    def _fields(self, kind: Kind, chosen: Int64) -> dict[str, object]:
+        """Return what vertices of a kind read, and how."""
+        request, counts, sizes = self.layout.request, kind.counts, kind.sizes
+        at = np.unravel_index(chosen, counts)
+        x = input_blocks(self._signal, kind)
+        read = np.ravel_multi_index(at[:-1], counts[:-1])
+        weights = weight_blocks(self.weights, kind)
+        used = np.ravel_multi_index((at[0], *at[-2:]), (counts[0], *counts[-2:]))
+        taps, rows = places(self.layout, kind)
+        return {
+            "x": _rows(x, read),
+            "weights": _rows(weights, used),
+            "taps": np.broadcast_to(taps, (len(chosen), len(taps))),
+            "rows": np.broadcast_to(rows, (len(chosen), len(rows))),
+            "columns": sizes[-3],
+            "step": request.dimensions[-1].stride,
+            "outputs": sizes[-1],
+            "inputs": sizes[-2],
+        }
+
+    def _sums(self, out: Tensor) -> None:
+        """Add up the partials, a part of each block on each of its tiles."""
+        step, begin, depth = self.recorder.compute_set(f"{self.name}/sums"), 0, self.layout.depth
+        for blocks, size in self._outputs():
+            number = self._numbers(blocks)
+            edges = part_edges(size, depth, grain_of(self.graph.target))
+            (parts,) = np.nonzero(np.diff(edges))  # small blocks leave tiles without a part
+            low, high = edges[parts], edges[parts + 1]
+            made = number[:, None, :] * self._room + low[:, None]
+            end = made + (high - low)[:, None]
+            lists = SliceLists(
+                Slices(self._partials, 0, made.ravel(), end.ravel()),
+                np.arange(len(number) * len(parts) + 1) * depth,
+            )
+            first = begin + np.arange(len(number))[:, None] * size
+            begin += len(number) * size
+            self.graph.add_vertices(
+                step,
+                AddPartials,
+                tile=(number[:, parts] // self.layout.turns).ravel(),
+                partials=lists,
+                out=Slices(out, 0, (first + low).ravel(), (first + high).ravel()),
+            )
+
+
+SHORTEST = 8
+"""Neighbouring elements below which an operand is copied."""
+
+
+def _lies_apart(x: Tensor, channels: int) -> bool:
+    """Tell whether channels, along the last dimension, do not stand together."""
+    return x.flatten().num_regions() * min(channels, SHORTEST) > x.num_elements
+
+
+def places(layout: Layout, kind: Kind) -> tuple[Int64, Int64]:
+    """Return the places of the taps of a block, and those where its rows begin."""
+    batch, *field = kind.sizes[1:-2]
+    taps, rows, pitch = np.zeros(1, np.int64), np.zeros(1, np.int64), 1
+    for d, (part, each) in reversed(
+        list(enumerate(zip(field, layout.request.dimensions, strict=True)))
+    ):
+        taps = (np.array(each.taps)[:, None] * pitch + taps).ravel()
+        if d < len(field) - 1:
+            starts = np.arange(part) * each.stride * pitch
+            rows = (starts[:, None] + rows).ravel()
+        pitch *= each.places(part)
+    rows = (np.arange(batch)[:, None] * pitch + rows).ravel()
+    return taps, rows
+
+
+def _rows(blocks: Tensor, chosen: Int64) -> Slices:
+    """Return some of the blocks in the last dimension of a tensor, by their number."""
+    size = blocks.shape[-1]
+    return Slices(blocks.flatten(), 0, chosen * size, (chosen + 1) * size)

@@ -1,0 +1,324 @@
+"""Convolutions by the accumulating matrix product (AMP) unit of a tile.
+
+One tap of a kernel after the other is a product of matrices: the weights of that tap, by what x has
+at the places that the tap lies on. So x is stored once, and read at shifted places::
+
+    x        0 1 2 3 4 5       places, each with its inputs
+    tap 0    ^ ^ ^ ^           out[p] += weights[0] @ x[p]
+    tap 1      ^ ^ ^ ^         out[p] += weights[1] @ x[p + 1]
+    tap 2        ^ ^ ^ ^       out[p] += weights[2] @ x[p + 2]
+
+Positions stand in rows: those of a row lie `step` places apart, and rows begin anywhere, as strides
+and the ends of rows of x say. A kernel that is dilated has its taps further apart.
+
+The cycles are PopLibs' estimate (lib/poplin/PerformanceEstimation.hpp, the supervisor vertex of
+n x 1 convolutions, with a filter height of 1), and the launch of a product of matrices; a kernel of
+one tap is such a product.
+
+    >>> from poplite.machine.target import Target
+    >>> int(convolution_cycles(16, 16, (1, 9), (4, 12), 2, Target()))
+    5677
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.arrays.intervals import Int64
+from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate
+from poplite.machine.target import Target
+from poplite.types import FLOAT, HALF, UNSIGNED_INT
+from poplite.vertex.compute import lanes
+from poplite.vertex.faster import faster
+from poplite.vertex.vertex import Input, MultiVertex, Output, State, Vector
+from poplite.vertices.amp import amp_cycles
+
+T = TypeVar("T", FLOAT, HALF)
+
+Array = npt.NDArray[Any]
+
+
+class AmpConvolution(MultiVertex, Generic[T]):
+    """`out[p] = sum of weights[t] @ x[place of p + taps[t]]`, tap after tap.
+
+    `weights` are [taps, inputs, outputs], `x` is [places, inputs], `out` [positions, outputs], all
+    row by row. Position p is number `p % columns` of row `p // columns`, which begins at place
+    `rows[p // columns]`. Each sum is made in the order of taps, then inputs, in float32.
+    """
+
+    weights: Input[Vector[T]]
+    x: Input[Vector[T]]
+    out: Output[Vector[FLOAT]]
+    taps: State[Vector[UNSIGNED_INT]]
+    rows: State[Vector[UNSIGNED_INT]]
+    columns: State[UNSIGNED_INT]
+    step: State[UNSIGNED_INT]
+    outputs: State[UNSIGNED_INT]
+    inputs: State[UNSIGNED_INT]
+
+    def compute(self, worker: int) -> None:
+        """Compute some positions of the output."""
+        outputs, inputs = self.outputs, self.inputs
+        positions = len(self.out) // outputs
+        first = positions * worker // self.num_workers
+        end = positions * (worker + 1) // self.num_workers
+        for position in range(first, end):
+            place = self.rows[position // self.columns] + position % self.columns * self.step
+            for output in range(outputs):
+                total = 0.0
+                for tap in range(len(self.taps)):
+                    at = (place + self.taps[tap]) * inputs
+                    for i in range(inputs):
+                        weight = self.weights[(tap * inputs + i) * outputs + output]
+                        total += self.x[at + i] * weight
+                self.out[position * outputs + output] = total
+
+    @faster(bits="equal")
+    def in_registers(self, worker: int) -> None:
+        """Let one worker make 16 outputs of six positions at a time: each sum in a lane.
+
+        The last outputs and positions are made with some before them once more, which has the same
+        result.
+        """
+        outputs = self.outputs
+        positions = len(self.out) // outputs
+        if worker == 0:
+            if positions < 6 or outputs < 4:
+                for position in range(positions):
+                    for output in range(outputs):
+                        self.one_output(position, output)
+            elif outputs < 16:
+                for six in range((positions + 5) // 6):
+                    self.few_outputs(min(6 * six, positions - 6))
+            else:
+                for strip in range((outputs + 15) // 16):
+                    output = min(16 * strip, outputs - 16)
+                    for six in range((positions + 5) // 6):
+                        self.six_positions(min(6 * six, positions - 6), output)
+
+    def place(self, position: int) -> int:
+        """Return where a position begins in x."""
+        return self.rows[position // self.columns] + position % self.columns * self.step
+
+    def six_positions(self, position: int, output: int) -> None:
+        """Make 16 outputs of six positions."""
+        inputs, outputs = self.inputs, self.outputs
+        one = lanes.map(self.zero, self.weights.lanes(output, 16))
+        two = one
+        three = one
+        four = one
+        five = one
+        six = one
+        first = self.place(position)
+        second = self.place(position + 1)
+        third = self.place(position + 2)
+        fourth = self.place(position + 3)
+        fifth = self.place(position + 4)
+        sixth = self.place(position + 5)
+        for tap in range(len(self.taps)):
+            shift = self.taps[tap]
+            a = (first + shift) * inputs
+            b = (second + shift) * inputs
+            c = (third + shift) * inputs
+            d = (fourth + shift) * inputs
+            e = (fifth + shift) * inputs
+            f = (sixth + shift) * inputs
+            weight = tap * inputs * outputs + output
+            for i in range(inputs):
+                w = self.weights.lanes(weight + i * outputs, 16)
+                one += self.x[a + i] * w
+                two += self.x[b + i] * w
+                three += self.x[c + i] * w
+                four += self.x[d + i] * w
+                five += self.x[e + i] * w
+                six += self.x[f + i] * w
+        to = position * outputs + output
+        self.out.set_lanes(to, one)
+        self.out.set_lanes(to + outputs, two)
+        self.out.set_lanes(to + 2 * outputs, three)
+        self.out.set_lanes(to + 3 * outputs, four)
+        self.out.set_lanes(to + 4 * outputs, five)
+        self.out.set_lanes(to + 5 * outputs, six)
+
+    def few_outputs(self, position: int) -> None:
+        """Make all outputs of six positions, fewer than 16.
+
+        Lanes past the last output hold what stands behind it in memory, as long as there is
+        something; they are dropped at the end.
+        """
+        inputs, outputs = self.inputs, self.outputs
+        full = (len(self.weights) - 16) // outputs + 1 if len(self.weights) > 15 else 0
+        one = lanes.full(0.0)
+        two = one
+        three = one
+        four = one
+        five = one
+        six = one
+        first = self.place(position)
+        second = self.place(position + 1)
+        third = self.place(position + 2)
+        fourth = self.place(position + 3)
+        fifth = self.place(position + 4)
+        sixth = self.place(position + 5)
+        for tap in range(len(self.taps)):
+            shift = self.taps[tap]
+            a = (first + shift) * inputs
+            b = (second + shift) * inputs
+            c = (third + shift) * inputs
+            d = (fourth + shift) * inputs
+            e = (fifth + shift) * inputs
+            f = (sixth + shift) * inputs
+            weight = tap * inputs * outputs
+            wide = max(0, min(inputs, full - tap * inputs))
+            for i in range(wide):
+                w = self.weights.lanes(weight + i * outputs, 16)
+                one += self.x[a + i] * w
+                two += self.x[b + i] * w
+                three += self.x[c + i] * w
+                four += self.x[d + i] * w
+                five += self.x[e + i] * w
+                six += self.x[f + i] * w
+            for i in range(wide, inputs):
+                w = self.weights.lanes(weight + i * outputs, outputs)
+                one += self.x[a + i] * w
+                two += self.x[b + i] * w
+                three += self.x[c + i] * w
+                four += self.x[d + i] * w
+                five += self.x[e + i] * w
+                six += self.x[f + i] * w
+        present = self.weights.lanes(0, outputs)
+        to = position * outputs
+        self.out.set_lanes(to, lanes.map(self.first, one, present))
+        self.out.set_lanes(to + outputs, lanes.map(self.first, two, present))
+        self.out.set_lanes(to + 2 * outputs, lanes.map(self.first, three, present))
+        self.out.set_lanes(to + 3 * outputs, lanes.map(self.first, four, present))
+        self.out.set_lanes(to + 4 * outputs, lanes.map(self.first, five, present))
+        self.out.set_lanes(to + 5 * outputs, lanes.map(self.first, six, present))
+
+    def one_output(self, position: int, output: int) -> None:
+        """Make one output of a position."""
+        inputs, outputs = self.inputs, self.outputs
+        place = self.place(position)
+        total = 0.0
+        for tap in range(len(self.taps)):
+            at = (place + self.taps[tap]) * inputs
+            weight = tap * inputs * outputs + output
+            for i in range(inputs):
+                total += self.x[at + i] * self.weights[weight + i * outputs]
+        self.out[position * outputs + output] = total
+
+    @staticmethod
+    def first(total: float, _: float) -> float:
+        """Return the first number of two."""
+        return total
+
+    @staticmethod
+    def zero(_: float) -> float:
+        """Return 0."""
+        return 0.0
+
+    def cycles(self, target: Target) -> VertexPerfEstimate:
+        """Return the cycles of the tile."""
+        positions, taps = len(self.out) // max(1, self.outputs), len(self.taps)
+        cycles = convolution_cycles(
+            self.outputs,
+            self.inputs,
+            (1, taps),
+            (-(-positions // max(1, self.columns)), self.columns),
+            self.fields["x"].element.size_bytes,
+            target,
+        )
+        return VertexPerfEstimate(int(cycles), 2 * positions * self.outputs * self.inputs * taps)
+
+
+def convolution_cycles(
+    outputs: int | Int64,
+    inputs: int | Int64,
+    taps: tuple[int | Int64, int | Int64],
+    rows: tuple[int | Int64, int | Int64],
+    element_bytes: int,
+    target: Target,
+) -> Int64:
+    """Return the tile cycles of a convolution on one tile; of several, as arrays.
+
+    Args:
+        outputs: at least 1.
+        inputs: of a place.
+        taps: rows of the kernel, and taps of a row.
+        rows: of positions, and positions of each.
+        element_bytes: of weights and x, 2 or 4.
+        target: whose cycles.
+
+    >>> convolution_cycles(np.array([1, 16, 17]), 8, (3, 3), (4, 12), 4, Target()).tolist()
+    [7325, 7325, 14370]
+    """
+    cost, workers = target.cost, target.workers
+    outputs, inputs = np.asarray(outputs), np.asarray(inputs)
+    kind = "float" if element_bytes > 2 else "half"
+    positions = rows[0] * rows[1]
+    depth = np.maximum(1, np.ceil(inputs * element_bytes / cost("amp_inputs_bytes")))
+    passes = np.ceil(outputs / cost("amp_outputs"))
+    load = cost("amp_outputs") * cost("amp_inputs_bytes") / cost("weight_load_bytes_per_cycle")
+    slots = [_slots(share, rows[1], kind, target) for share in _shares(positions, workers)]
+    most, least = workers * np.maximum.reduce(slots), workers * np.minimum.reduce(slots)
+    streamed = np.maximum(most, np.where(positions < workers, 0, least) + cost("conv_wait"))
+    streamed = cost("conv_tap") + load + cost("conv_pass") + streamed
+    inner = taps[0] * (cost("conv_kernel_row") + taps[1] * streamed)
+    vectors = np.ceil(cost("amp_outputs") * -(-positions // workers) * 4 / cost("data_path_bytes"))
+    zeroed = workers * (vectors + cost("conv_zero") - cost("conv_zero_kept"))
+    cycles = cost("amp_launch") + cost("conv_supervisor")
+    cycles = cycles + workers * (cost("conv_kept") + cost("conv_zero_kept"))
+    cycles = cycles + passes * (cost("conv_zero_pass") + zeroed)
+    cycles = cycles + depth * (cost("conv_depth") + passes * (cost("conv_depth") + inner))
+    single = amp_cycles(outputs, inputs, positions, element_bytes, target)
+    found: Int64 = np.where(taps[0] * taps[1] == 1, single, cycles).astype(np.int64)
+    return found
+
+
+def _shares(positions: int | Int64, workers: int) -> list[tuple[Any, Any]]:
+    """Return first and end of the positions of each worker."""
+    return [(positions * w // workers, positions * (w + 1) // workers) for w in range(workers)]
+
+
+def _slots(share: tuple[Any, Any], columns: int | Int64, kind: str, target: Target) -> Any:
+    """Return the slots in which a worker streams its positions past the weights of a tap."""
+    cost = target.cost
+    first, end = share
+    head = np.minimum(-first % columns, end - first)
+    complete, tail = np.divmod(end - first - head, columns)
+
+    def streamed(places: Any) -> Any:
+        """Return the slots for neighbours in a row."""
+        few = [cost(f"conv_{kind}_{name}") for name in ("one", "two")]
+        more = cost(f"conv_{kind}_three") + (places - 3) * cost(f"amp_{kind}_row_cycles")
+        slots = np.select([places == 0, places == 1, places == 2], [0, *few], more)
+        entry = cost("conv_stretch") - cost("conv_kept")
+        return slots + np.where(places > 0, entry, 0)
+
+    stretches = streamed(head) + complete * streamed(np.asarray(columns)) + streamed(tail)
+    return cost("conv_worker") + stretches
+
+
+def convolution_reference(
+    weights: Array, x: Array, taps: Array, places: Array, dtype: npt.DTypeLike
+) -> Array:
+    """Return what a vertex writes into `dtype`, in NumPy, with equal bits: [positions, outputs].
+
+    `weights` are [taps, inputs, outputs], `x` is [places, inputs], all float32 or float16; `places`
+    says where each position begins in x.
+
+    >>> weights = np.float32([[[1]], [[10]]])
+    >>> convolution_reference(weights, np.float32([[1], [2], [3]]), [0, 1], [0, 1], np.float32)
+    array([[21.],
+           [32.]], dtype=float32)
+    """
+    a, b = weights.astype(np.float32), x.astype(np.float32)
+    total = np.zeros((len(places), weights.shape[2]), np.float32)
+    for tap, shift in enumerate(taps):
+        for i in range(weights.shape[1]):
+            total = total + b[np.asarray(places) + shift, i, None] * a[tap, i]
+    result: Array = total.astype(dtype)
+    return result
