@@ -120,8 +120,8 @@ def _readme(tables: Tables) -> str:
             shape = " x ".join(map(str, each.shape)) or "1"
             rows.append(f"| {kind} | `{name}` | {each.element_type.dtype}, {shape} |")
     for name, arrays in tables.functions.items():
-        each = [f"{array.element_type.dtype}, {array.num_elements}" for array in arrays]
-        rows.append(f"| host function | `{name}` | {'; '.join(each)} |")
+        listed = "; ".join(f"{array.element_type.dtype}, {array.num_elements}" for array in arrays)
+        rows.append(f"| host function | `{name}` | {listed} |")
     text = host_text("README.md.in")
     text = text.replace("@RUN@", "".join(f" '{name}'" for name in tables.programs[:1]))
     text = text.replace("@WRITES@", next(iter(tables.writes), "NAME"))

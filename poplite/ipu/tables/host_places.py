@@ -87,11 +87,11 @@ class HostPlaces:
             name = self._name(stream)
             if isinstance(stream, DataStream):
                 is_input = stream.type is DataStreamType.HOST_TO_DEVICE_FIFO
-                kind = stream.element_type, (stream.num_elements,), is_input
+                place = self._placed(stream.element_type, (stream.num_elements,), is_input)
             else:
                 self.prints[name] = stream
-                kind = stream.tensor.element_type, stream.tensor.shape, False
-            self.streams[name] = self._placed(*kind)
+                place = self._placed(stream.tensor.element_type, stream.tensor.shape, False)
+            self.streams[name] = place
         return self._numbers[stream]
 
     def function(self, function: HostFunction) -> int:

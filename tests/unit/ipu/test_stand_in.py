@@ -86,10 +86,8 @@ def test_every_signature_is_listed_once_and_every_row_is_one() -> None:
 
 
 def test_every_row_names_its_page() -> None:
-    pages = re.compile(
-        r"https://docs\.graphcore\.ai/projects/[\w.-]+/en/[\w./-]+\.html|" + re.escape(SEEN)
-    )
-    assert [page for page, _ in listed() if not pages.fullmatch(page)] == []
+    pages = re.compile(r"https://docs\.graphcore\.ai/projects/[\w-]+/en/[\w./-]+\.html")
+    assert {page for page, _ in listed() if not pages.fullmatch(page)} == {SEEN}
 
 
 @pytest.mark.parametrize("name", ["Graph", "Tensor", "Engine", "Copy", "half"])
