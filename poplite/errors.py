@@ -21,6 +21,7 @@ from enum import Enum
 from typing import Any, ClassVar, NoReturn
 
 from poplite.source import SourceLocation, here
+from poplite.text import clipped, of_type
 
 SHOWN_FAULTS = 5
 
@@ -456,6 +457,30 @@ class Absent:
     def __get__(self, instance: object, owner: type | None = None) -> NoReturn:
         what = f"poplite has no {self.name}"
         raise AbsentMember(what, at=here(), found=self.reason, fix=self.instead)
+
+
+def checked_truth(value: object, what: str) -> bool:
+    """Return a truth value, of Python or NumPy, or 0 or 1; refuse anything else.
+
+    Args:
+        value: what should be one.
+        what: the call and the argument, for the message.
+
+    Raises:
+        ElementTypeError: for anything else.
+
+    >>> checked_truth(1, "getTileMapping: allowExternal")
+    True
+    """
+    # NumPy is not loaded for this.
+    if type(value).__name__ in ("bool", "bool_") or (isinstance(value, int) and value in (0, 1)):
+        return bool(value)
+    raise ElementTypeError(
+        f"{what} is {clipped(value)}, not true or false",
+        at=here(),
+        found=of_type(value),
+        fix="True or False",
+    )
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

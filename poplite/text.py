@@ -9,7 +9,8 @@ integer_or_none(value)                 an integer as users give one; None, and t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from math import log10
 from operator import index
 
@@ -170,6 +171,21 @@ def of_type(value: object) -> str:
         return f"it is the class {value.__name__}"
     # Classes that users do not see by themselves say which name stands for them.
     return f"it is of type {getattr(type(value), 'shown_type', type(value).__name__)}"
+
+
+def why_not_called(function: Callable[..., object], count: int) -> str:
+    """Return why a function cannot be called with so many arguments; nothing where it can.
+
+    >>> why_not_called(lambda done, total: None, 2), why_not_called(lambda: None, 2)
+    ('', 'too many positional arguments')
+    """
+    try:
+        inspect.signature(function).bind(*[None] * count)
+    except ValueError:  # some that are written in C do not tell
+        return ""
+    except TypeError as error:
+        return str(error)
+    return ""
 
 
 def integer_or_none(value: object) -> int | None:

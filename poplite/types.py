@@ -305,7 +305,8 @@ class QuarterMetadata:
     scale: int = 0
 
     def __init__(self, format: QuarterFormat | str, scale: int = 0) -> None:
-        if format not in [*QuarterFormat, *(known.name for known in QuarterFormat)]:
+        is_format = isinstance(format, str) and format in QuarterFormat.__members__
+        if not is_format and not isinstance(format, QuarterFormat):
             raise TensorMetadataError(
                 f"{format!r} is no format of QUARTER",
                 at=here(),

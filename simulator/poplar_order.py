@@ -30,13 +30,15 @@ from poplite.machine.option_flags import OptionFlags, checked_options, checked_r
 from poplite.program.base import check_name
 from poplite.simulator.engine_arguments import check_loadable
 from poplite.source import here
-from poplite.text import amount, clipped, integer_or_none, of_type
+from poplite.text import amount, clipped, integer_or_none, of_type, why_not_called
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from poplite.executable.executable import Executable
+    from poplite.executable.host_tensor import HostTensor
     from poplite.graph.graph import Graph
+    from poplite.graph.storage.variable import Variable
     from poplite.machine.device import Device
     from poplite.report.report import Report
     from poplite.simulator.engine import Engine
@@ -107,18 +109,20 @@ def compileGraph(
 @contextmanager
 def with_progress(progress: object, call: str) -> Iterator[None]:
     """Tell a function, as Poplar has them, that nothing is done yet, and at the end that all is."""
-    if progress is not None and not callable(progress):
-        raise ElementTypeError(
-            f"{call}: progress {clipped(progress, 60)} is no function",
-            at=here(),
-            found=of_type(progress),
-            fix=f"{call}(graph, program, {{}}, lambda done, total: print(done, total))",
-        )
     if progress is not None:
-        progress(0, 1)
+        why = why_not_called(progress, 2) if callable(progress) else of_type(progress)
+        if why:
+            raise ElementTypeError(
+                f"{call}: progress {clipped(progress, 60)} is no function of two numbers",
+                at=here(),
+                found=why,
+                fix=f"{call}(graph, program, {{}}, lambda done, total: print(done, total))",
+            )
+        notify: Any = progress
+        notify(0, 1)
     yield
     if progress is not None:
-        progress(1, 1)
+        notify(1, 1)
 
 
 def readTensor(
@@ -141,15 +145,37 @@ def writeTensor(
     *end: object,
     replica: int | None = None,
 ) -> None:
-    """C++ spelling of `write`; the array of a handle or tensor may be flat, as memory is."""
+    """C++ spelling of `write`; an array may be flat, as memory is, one replica after the other."""
     _check_place(tensor, "writeTensor")
     _check_no_end(end, "engine.writeTensor(handle, array)")
-    handles = engine.executable.host_writes
-    place = handles.get(tensor) if isinstance(tensor, str) else tensor
-    values = np.asarray(array)
-    if place is not None and values.ndim == 1 and values.size == math.prod(place.shape):
-        values = values.reshape(place.shape)
+    values: Any = array
+    if isinstance(array, np.ndarray | list | tuple):
+        values = _shaped(engine, tensor, array, 1 if replica is not None else None)
     engine.write(tensor, values, replica=replica)
+
+
+def _shaped(
+    engine: Engine, tensor: Tensor | str, array: npt.ArrayLike, replicas: int | None
+) -> npt.ArrayLike:
+    """Return a flat array of as many elements as are written in their shape, all else as it is."""
+    place: Tensor | Variable | HostTensor | None = None
+    if isinstance(tensor, Tensor):
+        place = tensor
+    elif (place := engine.executable.host_writes.get(tensor)) is None:
+        graph = engine._source.graph
+        found = [] if graph is None else graph.space.named(tensor)
+        place = found[0] if len(found) == 1 else None
+    try:
+        values = np.asarray(array)
+    except ValueError:  # rows of several lengths, which are refused where they are written
+        return array
+    if place is None or values.ndim != 1:
+        return array
+    each = engine.executable.layout.replicas if replicas is None else replicas
+    if values.size == math.prod(place.shape):
+        return values.reshape(place.shape)
+    is_each = values.size == each * math.prod(place.shape)
+    return values.reshape(each, *place.shape) if is_each else array
 
 
 def copyFromRemoteBuffer(
@@ -194,18 +220,24 @@ def _check_no_end(end: tuple[object, ...], call: str) -> None:
         )
 
 
-def connectStreamToCallback(engine: Engine, handle: str, *arguments: Any, **keywords: Any) -> None:
+def connectStreamToCallback(
+    engine: Engine,
+    handle: str,
+    *arguments: Any,
+    replica: int | None = None,
+    metadata: QuarterMetadata | None = None,
+) -> None:
     """C++ spelling of `connect_stream_to_callback`, with the replica before the callback."""
-    callback, replica = _callback(arguments, "connectStreamToCallback")
-    keywords = {"replica": replica, **keywords}
-    engine.connect_stream_to_callback(handle, callback, **keywords)
+    callback, number = _callback(arguments, replica, "connectStreamToCallback")
+    engine.connect_stream_to_callback(handle, callback, replica=number, metadata=metadata)
 
 
-def connectHostFunction(engine: Engine, handle: str, *arguments: Any, **keywords: Any) -> None:
+def connectHostFunction(
+    engine: Engine, handle: str, *arguments: Any, replica: int | None = None
+) -> None:
     """C++ spelling of `connect_host_function`, with the replica before the callback."""
-    callback, replica = _callback(arguments, "connectHostFunction")
-    keywords = {"replica": replica, **keywords}
-    engine.connect_host_function(handle, callback, **keywords)
+    callback, number = _callback(arguments, replica, "connectHostFunction")
+    engine.connect_host_function(handle, callback, replica=number)
 
 
 def prepare(
@@ -377,15 +409,15 @@ def _filled(values: Array, array: Array | None, call: str) -> Array:
     return array
 
 
-def _callback(arguments: tuple[Any, ...], call: str) -> tuple[Any, int | None]:
-    """Return callback and replica of `([replica,] callback)`."""
+def _callback(arguments: tuple[Any, ...], replica: int | None, call: str) -> tuple[Any, int | None]:
+    """Return callback and replica of `([replica,] callback)`, where the replica may be named."""
     if len(arguments) == 1:
-        return arguments[0], None
-    if len(arguments) == 2 and (replica := integer_or_none(arguments[0])) is not None:
-        return arguments[1], replica
+        return arguments[0], replica
+    if len(arguments) == 2 and replica is None and integer_or_none(arguments[0]) is not None:
+        return arguments[1], arguments[0]
     raise ElementTypeError(
         f"{call}: {amount(len(arguments), 'argument')} after the handle",
         at=here(),
-        found=f"they are {clipped(arguments, 60)}",
+        found=f"they are {clipped(arguments, 60)}, replica={clipped(replica)}",
         fix=f"engine.{call}(handle, callback) or engine.{call}(handle, replica, callback)",
     )

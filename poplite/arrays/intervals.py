@@ -46,7 +46,14 @@ class Interval(NamedTuple):
     @property
     def size(self) -> int:
         """How many numbers lie in it."""
-        return self.end - self.begin
+        begin, end = integer_or_none(self.begin), integer_or_none(self.end)
+        if begin is None or end is None:
+            raise TensorIndexError(
+                f"Interval: [{clipped(self.begin)}, {clipped(self.end)}) has no whole numbers",
+                at=here(),
+                fix="Interval(0, 4)",
+            )
+        return end - begin
 
 
 class Intervals(Sequence[Interval]):

@@ -288,7 +288,8 @@ def _map(
     space: Space, tiles: TileNumbers, variable: Variable, mapping: object, at: SourceLocation
 ) -> None:
     """Put a new variable on tiles."""
-    if mapping == "linear" and isinstance(tiles, AllTiles):  # nothing to look up
+    is_linear = isinstance(mapping, str) and mapping == "linear"
+    if is_linear and isinstance(tiles, AllTiles):  # nothing to look up
         variable.mapping.paint_linearly(Linear.over(variable.num_elements, tiles.num_tiles))
     else:
         paint_mapping(space, tiles, variable.view, mapping, variable.name, at)

@@ -196,11 +196,18 @@ class DeviceManager:
 
     def getChildDeviceIds(self, parent_id: int, num_child_ipus: int = 1) -> list[int]:
         """Return the devices of so many IPUs that are a part of another."""
-        parent = self.getDevice(parent_id)
+        parent, number = self.getDevice(parent_id), integer_or_none(num_child_ipus)
+        if number is None or number < 1:
+            raise InvalidMachineModel(
+                f"getChildDeviceIds: {clipped(num_child_ipus)} is no number of IPUs",
+                at=here(),
+                found=of_type(num_child_ipus),
+                fix=f"getChildDeviceIds({parent_id}, 1)",
+            )
         return [
             each.getId()
             for each in self._devices
-            if each.getTarget().ipus == num_child_ipus <= parent.getTarget().ipus
+            if each.getTarget().ipus == number <= parent.getTarget().ipus
         ]
 
 

@@ -158,7 +158,10 @@ _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 def _floats(numbers: npt.ArrayLike) -> Array:
     """Return numbers that are no array as one."""
-    array = np.asarray(numbers)
+    try:
+        array = np.asarray(numbers)
+    except ValueError:  # rows of several lengths
+        array = np.array(None)
     return array.astype(np.float64) if array.dtype.kind in "iu" else array
 
 

@@ -55,7 +55,7 @@ class OptionFlags(dict[str, object]):
         Raises:
             InvalidOption: when it is not set.
         """
-        if name not in self:
+        if not isinstance(name, str) or name not in self:
             raise InvalidOption(
                 f"option {clipped(name)} is not set{did_you_mean(str(name), self)}",
                 at=here(),
@@ -66,7 +66,7 @@ class OptionFlags(dict[str, object]):
 
     def find(self, name: str) -> object | None:
         """Return the value of an option; None if it is not set, in C++ the end iterator."""
-        return self.get(name)
+        return self.get(name) if isinstance(name, str) else None
 
     def copy(self) -> Self:
         """Return the same options once more."""
@@ -214,12 +214,20 @@ def read_json_from_env(variable: str, flags: OptionFlags) -> None:
 
     Raises:
         ParseError: when it holds no JSON object.
+        InvalidOption: for a name that is no text.
 
     >>> flags = OptionFlags()
     >>> read_json_from_env("NO_SUCH_VARIABLE", flags)
     >>> flags.size()
     0
     """
+    if not isinstance(variable, str):
+        raise InvalidOption(
+            f"read_json_from_env: {clipped(variable)} is no name of a variable",
+            at=here(),
+            found=of_type(variable),
+            fix='read_json_from_env("POPLITE_ENGINE_OPTIONS", flags)',
+        )
     text = os.environ.get(variable)
     if text:
         _read(text, flags, f"environment variable {variable}")

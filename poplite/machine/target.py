@@ -358,7 +358,7 @@ class Target:
 def _architecture(name: object) -> Architecture:
     """Return poplite's name of an architecture."""
     for known in ARCHITECTURES:
-        if name == known or (isinstance(name, str) and POPLAR_ARCHITECTURES.get(name) == known):
+        if isinstance(name, str) and known in (name, POPLAR_ARCHITECTURES.get(name)):
             return known
     raise _refused("architecture", f"{clipped(name)} is not known", ARCHITECTURES[1])
 

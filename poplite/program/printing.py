@@ -70,7 +70,7 @@ class PrintTensorFormat:
                 raise _refused(name, count, "a whole number from 0")
         if self.digits > MOST_DIGITS:
             raise _refused("digits", self.digits, f"at most {MOST_DIGITS:,}")
-        if self.float_format not in get_args(FloatFormat):
+        if not isinstance(self.float_format, str) or self.float_format not in get_args(FloatFormat):
             kinds = ", ".join(map(repr, get_args(FloatFormat)))
             raise _refused("float_format", self.float_format, f"one of {kinds}")
         for name in _TEXTS:

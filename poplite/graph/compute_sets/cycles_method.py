@@ -36,7 +36,7 @@ from poplite.graph.compute_sets.perf_estimates import (
 from poplite.graph.compute_sets.shape_fields import ShapeField, fields_of
 from poplite.graph.compute_sets.vertex_shapes import words_of_vertex
 from poplite.source import SourceLocation, here
-from poplite.text import amount, clipped
+from poplite.text import amount, clipped, why_not_called
 from poplite.types import spelled
 from poplite.vertex.fields import Field, definition_error
 from poplite.vertex.vertex import has_cycles
@@ -49,12 +49,16 @@ if TYPE_CHECKING:
 
 def checked_estimator(estimator: object, at: SourceLocation) -> Estimator:
     """Return an estimator after checking that it is callable."""
+    why = f"its type is {spelled(type(estimator))}"
     if callable(estimator):
-        return estimator
+        why = why_not_called(estimator, 2)
+        if not why:
+            return estimator
     raise ElementTypeError(
-        f"register_perf_estimator: {clipped(estimator)} cannot be called",
+        f"register_perf_estimator: {clipped(estimator)} cannot be called"
+        f"{' with a vertex and the target' if callable(estimator) else ''}",
         at=at,
-        found=f"its type is {spelled(type(estimator))}",
+        found=why,
         fix="a function of a vertex and the target that returns cycles",
     )
 

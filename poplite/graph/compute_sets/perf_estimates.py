@@ -27,7 +27,7 @@ from poplite.errors import ElementTypeError, SizeOverflowError, TensorIndexError
 from poplite.graph.compute_sets.field_sizes import size_of
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import SourceLocation, here
-from poplite.text import amount, clipped
+from poplite.text import amount, clipped, integer_or_none
 from poplite.types import ElementType
 from poplite.vertex.fields import Role
 from poplite.vertex.layouts import (
@@ -118,8 +118,8 @@ class FieldData:
         Raises:
             TensorIndexError: when there is no such vector.
         """
-        number = index if isinstance(index, int) else -1
-        if self.rank != 2 or not 0 <= number < self.size:
+        number = integer_or_none(index)
+        if self.rank != 2 or number is None or not 0 <= number < self.size:
             raise TensorIndexError(
                 f"field '{self.name}' has no vector {clipped(index)}",
                 at=here(),

@@ -17,7 +17,7 @@ from poplite.graph.host.streams import DataStream
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import why_not_writeable
 from poplite.source import SourceLocation
-from poplite.text import clipped
+from poplite.text import clipped, of_type
 
 
 class _Located(Protocol):
@@ -53,7 +53,7 @@ def named(taken: dict[str, T], kind: str, handle: object, made: T) -> T:
         raise TensorCreationError(
             f"{kind} {clipped(handle)}: a handle is text",
             at=made.location,
-            found=f"its type is {type(handle).__name__}" if handle != "" else "it is empty",
+            found="it is empty" if isinstance(handle, str) else of_type(handle),
             fix="graph.add_remote_buffer('table', pl.FLOAT, 64)"
             if kind == "remote buffer"
             else "name it, as 'images'",

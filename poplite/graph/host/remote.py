@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from poplite.errors import checked_truth
 from poplite.graph.host.streams import DataStream, DataStreamType, ReplicatedStreamMode
 from poplite.graph.host.transfer_checks import (
     TypeLike,
@@ -158,7 +159,10 @@ def remote_buffer_of(
     count = positive(num_elements, what, "elements in a row", at)
     rows = positive(repeats, what, "rows", at)
     check_size(what, count, element, at)
-    wishes = bool(rearrange_on_host), bool(optimise_memory)
+    wishes = (
+        checked_truth(rearrange_on_host, f"{what}: rearrange_on_host"),
+        checked_truth(optimise_memory, f"{what}: optimise_memory"),
+    )
     return RemoteBuffer(graph, handle, element, count, rows, *wishes, at)
 
 

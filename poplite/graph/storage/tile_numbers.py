@@ -13,8 +13,7 @@ Source: Poplar API reference, "Graph::createVirtualGraph".
 
 from __future__ import annotations
 
-from operator import index
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -165,7 +164,8 @@ def tile_of_pair(target: Target, ipu: object, tile: object, at: SourceLocation) 
     """Return the machine's number of a tile of an IPU, after checking both."""
     numbers = []
     for what, number, count in (("IPU", ipu, target.ipus), ("tile", tile, target.tiles_per_ipu)):
-        if not isinstance(number, SupportsIndex) or not 0 <= index(number) < count:
+        whole = integer_or_none(number)
+        if whole is None or not 0 <= whole < count:
             raise InvalidTileMapping(
                 f"{what} {clipped(number)} of a pair (IPU, tile), but there "
                 f"{'is' if count == 1 else 'are'} {amount(count, what)}",
@@ -173,5 +173,5 @@ def tile_of_pair(target: Target, ipu: object, tile: object, at: SourceLocation) 
                 found=repr(target),
                 fix=f"a whole number from 0 to {count - 1}",
             )
-        numbers.append(index(number))
+        numbers.append(whole)
     return numbers[0] * target.tiles_per_ipu + numbers[1]

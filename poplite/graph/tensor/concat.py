@@ -72,7 +72,7 @@ def concat(tensors: Any, other: Any = 0, /, dim: Any = None, *, axis: Any = None
         )
     items: Sequence[Any]
     if isinstance(tensors, Tensor):
-        items, d = [tensors, other], dim or 0
+        items, d = [tensors, other], 0 if dim is None else dim
     else:
         if not isinstance(tensors, Iterable):
             raise no_tensor("concat", tensors)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from poplite.arrays.intervals import Int64, place
-from poplite.errors import ElementTypeError
+from poplite.errors import ElementTypeError, checked_truth
 from poplite.graph.mapping.tile_mapping import NO_TILE
 from poplite.graph.tensor.indexing import is_sequence, no_interval
 from poplite.graph.tensor.placement import complete_mapping
@@ -187,7 +187,9 @@ def sorted_regions(
     report_aliases: bool,
 ) -> SortedRegions:
     """Group elements of a tensor in memory order; see `Graph.sorted_contiguous_regions`."""
-    order, aliases = _ordered(_parts(tensor, intervals), ANYWHERE, remove_aliased, report_aliases)
+    parts = _parts(tensor, intervals)
+    remove = checked_truth(remove_aliased, "sorted_contiguous_regions: remove_aliased")
+    order, aliases = _ordered(parts, ANYWHERE, remove, report_aliases)
     return SortedRegions(order.ptr, order.begin, order.length, aliases)
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from poplite.arrays.digits import digits_of
 from poplite.arrays.intervals import Int64, overlay
-from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.errors import ElementTypeError, TensorCreationError, checked_truth
 from poplite.graph.tensor.indexing import described, is_sequence
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
@@ -170,7 +170,8 @@ def reordered(
             raise _wrong_size(
                 f"reorder_to_simplify: {described(other)}", other.num_elements, tensor.num_elements
             )
-    rearranger = TensorRearranger(tensor.view, segments=require_simplest_order)
+    segments = checked_truth(require_simplest_order, "reorder_to_simplify: require_simplest_order")
+    rearranger = TensorRearranger(tensor.view, segments=segments)
     return tuple([rearranger.rearrange(t) for t in (tensor, *others)])
 
 
@@ -190,7 +191,7 @@ def _bounds(what: object, name: str) -> Int64:
     """Return begins and ends of the non-empty intervals of a list, int64[n, 2]."""
     try:
         array = np.asarray(what)
-        bounds = array.reshape(-1, 2).astype(np.int64)
+        bounds = array.reshape(-1, 2).astype(np.int64, casting="same_kind")
     except (TypeError, ValueError, OverflowError):
         array = np.array("none")
     if array.size and (array.dtype.kind not in "iu" or array.shape[1:] != (2,)):

@@ -34,7 +34,7 @@ from poplite.graph.tensor.indexing import (
     outside,
 )
 from poplite.source import here
-from poplite.text import amount, shape_text
+from poplite.text import amount, integer_or_none, shape_text
 from poplite.types import ElementType
 from poplite.view import MOST_LEVELS, View, one_level
 
@@ -183,9 +183,12 @@ def _sizes(values: Sequence[int], what: str, count: int, tensor: NamedView) -> l
     """Return the sizes of a new shape of `count` elements; an error for -1 names the right size."""
     if are_counts(values):
         return list(values)
-    if not is_sequence(values) or len(gaps := [i for i, n in enumerate(values) if n == -1]) != 1:
+    gaps: list[int] = []
+    if is_sequence(values):
+        gaps = [i for i, n in enumerate(values) if integer_or_none(n) == -1]
+    if len(gaps) != 1:
         return numbers(values, what, tensor)
-    others = numbers([n for n in values if n != -1], what, tensor)
+    others = numbers([n for i, n in enumerate(values) if i != gaps[0]], what, tensor)
     product = math.prod(others)
     meant = [count // product if n == -1 else n for n in values] if product else []
     raise TensorIndexError(

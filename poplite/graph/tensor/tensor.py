@@ -34,6 +34,7 @@ import numpy as np
 from poplite import view as views
 from poplite.display import Displayed
 from poplite.expr.operand import Operand
+from poplite.files import check_stream
 from poplite.graph.tensor import indexing, shaping, text
 from poplite.graph.tensor.explain import Explanation, explain
 from poplite.graph.tensor.metadata import check_alike, initial_metadata, metadata_of
@@ -703,11 +704,13 @@ class Tensor(Displayed, Operand):
 
     def output(self, stream: TextIO) -> TextIO:
         """Write the view as an expression, and return the stream."""
+        check_stream(stream, "t.output")
         stream.write(text.expression(self) + "\n")
         return stream
 
     def output_regions(self, stream: TextIO) -> TextIO:
         """Write the ranges of variables, one per line, and return the stream."""
+        check_stream(stream, "t.output_regions")
         for part in self.region_chunks():
             for variable, begin, end in part:
                 stream.write(f"{variable.name}[{begin}, {end})\n")
