@@ -34,6 +34,7 @@ from poplite.ops.convolution.arguments import (
     spacings,
 )
 from poplite.ops.convolution.dimension import Dimension
+from poplite.ops.convolution.phases import Part, joined, parts
 from poplite.ops.convolution.plan import ConvolutionPlan, planned
 from poplite.ops.convolution.request import Request
 from poplite.ops.convolution.steps import Convolution
@@ -140,7 +141,7 @@ def convolution(
     )
     if plan is not None:
         _check_plan(call, plan, request)
-        request = plan.layout.request
+        request = plan.request
     made_of, by = call.stored(image, "x"), call.stored(kernel, "weights")
     return call.convolved(request, made_of, _in_groups(by, request))
 
@@ -326,11 +327,18 @@ class _Call:
 
     def convolved(self, request: Request, x: Tensor, weights: Tensor) -> Tensor:
         """Record the steps of a convolution with weights [groups, outputs, inputs, taps]."""
-        if request.is_empty:
-            shape = request.batch, request.groups * request.outputs, *request.field
-            made = self.graph.add_variable(request.element_type, shape, self.name, mapping="linear")
-            return zero(made, name=self.name, program=self.program) if made.num_elements else made
-        layout = planned(self.graph.target, request)
+        found = parts(request)
+        made = [self._part(each, x, each.weights(weights)) for each in found]
+        return joined(made, request)
+
+    def _part(self, part: Part, x: Tensor, weights: Tensor) -> Tensor:
+        """Record the steps of a phase."""
+        request = part.request
+        if request is None or request.is_empty:
+            element = part.whole.element_type
+            none = self.graph.add_variable(element, part.shape, self.name, mapping="linear")
+            return zero(none, name=self.name, program=self.program) if none.num_elements else none
+        (layout,) = planned(self.graph.target, request)
         work = recorder(self.graph, self.steps)
         made = Convolution(self.graph, work, layout, x, weights, self.name).record()
         work.uses(self.name, [x, weights], [made])
@@ -435,7 +443,7 @@ def _check_plan(call: _Call, plan: object, request: Request) -> None:
             found=of_type(plan),
             fix="ops.plan_convolution(graph, batch=8, field=(28, 28), ...)",
         )
-    own = plan.layout.request
+    own = plan.request
     if replace(request, memory=own.memory) != own:
         raise TensorCreationError(
             f"{call.what}: the plan is for another convolution",

@@ -12,6 +12,7 @@ Source: PopLibs, `poplin/ConvParams.hpp`, for the sizes of outputs.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -119,4 +120,48 @@ def forward(size: int, kernel: int, how: Spacing) -> Dimension:
         how.stride,
         -(-room // how.stride),
         taps[::-1] if how.flip else taps,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Every n-th output along a dimension, of a signal without zeros between its elements.
+
+    Attributes:
+        dimension: how they read it; None where they read only zeros.
+        taps: first, end and step of the taps that do not fall on zeros, as numbers of them.
+        count: how many outputs.
+    """
+
+    dimension: Dimension | None
+    taps: tuple[int, int, int]
+    count: int
+
+
+def phases(dim: Dimension) -> tuple[Phase, ...]:
+    """Return outputs by the taps that fall on elements, and not on the zeros between them.
+
+    Of n phases, phase p has outputs p, p + n, p + 2 n, ...
+
+    >>> [phase.taps for phase in phases(forward(4, 3, Spacing(stride=2)).inverse)]
+    [(0, 3, 2), (1, 2, 1)]
+    """
+    distance = dim.dilation // math.gcd(dim.stride, dim.dilation)
+    return tuple(_phase(dim, first, distance) for first in range(min(distance, dim.count)))
+
+
+def _phase(dim: Dimension, first: int, distance: int) -> Phase:
+    count = -(-(dim.count - first) // distance)
+    origin = dim.origin + first * dim.stride
+    kept = [n for n, tap in enumerate(dim.taps) if not (origin + tap) % dim.dilation]
+    if not kept:
+        return Phase(None, (0, 0, 1), count)
+    places = [(origin + dim.taps[n]) // dim.dilation for n in kept]
+    taps = tuple(place - min(places) for place in places)
+    stride = dim.stride * distance // dim.dilation
+    step = kept[1] - kept[0] if len(kept) > 1 else 1
+    return Phase(
+        Dimension(dim.size, 1, min(places), stride, count, taps),
+        (kept[0], kept[-1] + 1, step),
+        count,
     )

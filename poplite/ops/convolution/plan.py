@@ -25,6 +25,7 @@ from poplite.ops.convolution.arguments import (
 )
 from poplite.ops.convolution.exact import exact_cycles
 from poplite.ops.convolution.layout import Layout
+from poplite.ops.convolution.phases import parts
 from poplite.ops.convolution.request import Request
 from poplite.ops.convolution.search import cheapest_ways
 from poplite.ops.convolution.steps import input_of, weights_of
@@ -43,31 +44,39 @@ class ConvolutionPlan:
 
     Attributes:
         graph: the graph it was made for.
-        layout: the way that is taken.
+        request: what is convolved.
+        layouts: the way that is taken; of an input with zeros between its elements, one for each
+            phase (`poplite.ops.convolution.phases`) that reads elements.
     """
 
-    def __init__(self, graph: Graph, layout: Layout) -> None:
-        self.graph, self.layout = graph, layout
+    def __init__(self, graph: Graph, request: Request) -> None:
+        self.graph, self.request = graph, request
+        self.layouts = planned(graph.target, request)
 
     @property
     def runners_up(self) -> tuple[Layout, ...]:
-        """The layouts that came next, the best first."""
+        """The layouts that came next, the best first; those of the first phase."""
         return ranked(self.graph.target, self.layout.request)[1:]
+
+    @property
+    def layout(self) -> Layout:
+        """The way that is taken, of the first phase."""
+        return self.layouts[0]
 
     @property
     def tiles(self) -> int:
         """How many tiles take part."""
-        return self.layout.tiles
+        return max(each.tiles for each in self.layouts)
 
     @property
     def cycles(self) -> int:
         """Cycles by the cost model, with operands as `create_input` and `create_weights` make."""
-        return exact_cycles(self.graph.target, self.layout)
+        return sum(exact_cycles(self.graph.target, each) for each in self.layouts)
 
     @property
     def bytes(self) -> int:
         """Bytes of blocks and partials on a tile."""
-        return self.layout.bytes
+        return max(each.bytes for each in self.layouts)
 
     def create_input(self, name: str = "input") -> Tensor:
         """Make a variable for the input where the plan wants it.
@@ -101,34 +110,42 @@ class ConvolutionPlan:
         Raises:
             TensorCreationError: for a name that is none.
         """
-        request = self.layout.request
+        request = self.request
         kernel = tuple(len(each.taps) for each in request.dimensions)
-        made = weights_of(self.graph, self.layout, name)
+        made = weights_of(self.graph, self.layout, name, request.taps)
         return made.reshape((request.groups * request.outputs, request.inputs, *kernel))
 
     def __repr__(self) -> str:
-        return f"<ConvolutionPlan {self.layout.request}, {amount(self.tiles, 'tile')}>"
+        return f"<ConvolutionPlan {self.request}, {amount(self.tiles, 'tile')}>"
 
     def __str__(self) -> str:
-        layout = self.layout
-        exchange, products, addition = layout.cycles
-        parts = [f"exchange {exchange:,}", f"products {products:,}"]
-        parts += [f"sums {addition:,}"] if layout.has_partials else []
-        each = f", {layout.turns:,} blocks each" if layout.turns > 1 else ""
-        passes = f" in {layout.passes:,} passes" if layout.passes > 1 else ""
-        lines = [
-            str(layout.request),
-            f"  cuts     {_cuts(layout)}, {amount(layout.tiles, 'tile')}{each}{passes}",
-            f"  block    {_block(layout)}",
-            f"  cycles   {self.cycles:,}; by formulas {' + '.join(parts)}",
-            f"  memory   {layout.bytes:,} B of a tile = {_held(layout)}",
-        ]
+        lines = [str(self.request)]
+        for number, layout in enumerate(self.layouts):
+            if len(self.layouts) > 1:
+                lines.append(f"phase {number}, kernel {_by(layout.request.kernel)}")
+            lines += self._described(layout)
+        if len(self.layouts) > 1:
+            return "\n".join(lines)
         lines += [
             f"  {'  ' if number else 'or'}       {_cuts(other)}: {sum(other.cycles):,} cycles by "
             f"formulas, {other.bytes:,} B"
             for number, other in enumerate(self.runners_up[:SHOWN])
         ]
         return "\n".join(lines)
+
+    def _described(self, layout: Layout) -> list[str]:
+        exchange, products, addition = layout.cycles
+        terms = [f"exchange {exchange:,}", f"products {products:,}"]
+        terms += [f"sums {addition:,}"] if layout.has_partials else []
+        each = f", {layout.turns:,} blocks each" if layout.turns > 1 else ""
+        passes = f" in {layout.passes:,} passes" if layout.passes > 1 else ""
+        cycles = exact_cycles(self.graph.target, layout)
+        return [
+            f"  cuts     {_cuts(layout)}, {amount(layout.tiles, 'tile')}{each}{passes}",
+            f"  block    {_block(layout)}",
+            f"  cycles   {cycles:,}; by formulas {' + '.join(terms)}",
+            f"  memory   {layout.bytes:,} B of a tile = {_held(layout)}",
+        ]
 
 
 SHOWN = 3
@@ -231,12 +248,14 @@ def plan_convolution(
     how = spacings(what, rank, stride, padding, dilation, input_dilation, flip)
     channels = count, numbers[1] // count, numbers[2] // count
     request = request_of(what, numbers[0], channels, sizes, taps, how, element, memory)
-    return ConvolutionPlan(graph, planned(graph.target, request))
+    return ConvolutionPlan(graph, request)
 
 
-def planned(target: Target, request: Request) -> Layout:
-    """Return the best way."""
-    return ranked(target, request)[0]
+def planned(target: Target, request: Request) -> tuple[Layout, ...]:
+    """Return the best ways, of each phase that reads elements; at least one."""
+    requests = [part.request for part in parts(request)]
+    found = [each for each in requests if each is not None] or [request]
+    return tuple(ranked(target, each)[0] for each in found)
 
 
 @lru_cache(maxsize=256)

@@ -35,7 +35,12 @@ class Request:
     @property
     def taps(self) -> int:
         """Taps of the kernel."""
-        return math.prod(len(each.taps) for each in self.dimensions)
+        return math.prod(self.kernel)
+
+    @property
+    def kernel(self) -> tuple[int, ...]:
+        """Taps of the kernel along each dimension."""
+        return tuple(len(each.taps) for each in self.dimensions)
 
     @property
     def field(self) -> tuple[int, ...]:
@@ -70,7 +75,7 @@ class Request:
 
     def __str__(self) -> str:
         field = " x ".join(f"{each.size:,}" for each in self.dimensions)
-        kernel = " x ".join(f"{len(each.taps):,}" for each in self.dimensions)
+        kernel = " x ".join(f"{taps:,}" for taps in self.kernel)
         made = " x ".join(f"{size:,}" for size in self.field)
         groups = f"{self.groups:,} groups of " if self.groups != 1 else ""
         return (

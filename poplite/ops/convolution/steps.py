@@ -76,14 +76,16 @@ def input_of(graph: Graph, layout: Layout, name: str) -> Tensor:
     return made.dim_roll(made.rank - 1, 1)
 
 
-def weights_of(graph: Graph, layout: Layout, name: str) -> Tensor:
+def weights_of(graph: Graph, layout: Layout, name: str, count: int | None = None) -> Tensor:
     """Make a variable for the weights, [groups, outputs, inputs, taps], on the tiles that use them.
 
-    Each block lies on all tiles that use it, a part on each.
+    Each block lies on all tiles that use it, a part on each. `count` taps are those of all phases
+    of a convolution, of which the layout is for one.
     """
     request = layout.request
+    taps = request.taps if count is None else count
     if request.is_empty:
-        size = request.groups, request.outputs, request.inputs, request.taps
+        size = request.groups, request.outputs, request.inputs, taps
         return graph.add_variable(request.element_type, size, name, mapping="linear")
     users = [np.arange(count) for count in layout.cuts[1:-2]]
     tiles, lengths = [], []
@@ -96,14 +98,14 @@ def weights_of(graph: Graph, layout: Layout, name: str) -> Tensor:
                 *users,
             )
             tile = tiles_of(layout, blocks[0], *blocks[3:], blocks[1], blocks[2])
-            size = request.taps * deep.part * wide.part
+            size = taps * deep.part * wide.part
             edges = part_edges(size, math.prod(tile.shape[3:]), grain_of(graph.target))
             tiles.append(tile.ravel())
             lengths.append(np.tile(np.diff(edges), math.prod(tile.shape[:3])))
     mapping = TileMapping(graph.target.tiles, np.concatenate(tiles), np.concatenate(lengths))
-    size = request.groups * request.outputs * request.inputs * request.taps
+    size = request.groups * request.outputs * request.inputs * taps
     flat = graph.add_variable(request.element_type, (size,), name, mapping=mapping)
-    return weights_of_blocks(flat, layout)
+    return weights_of_blocks(flat, layout, taps)
 
 
 def grain_of(target: Target) -> int:

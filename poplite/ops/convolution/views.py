@@ -104,10 +104,9 @@ def weight_blocks(weights: Tensor, kind: Kind) -> Tensor:
     return part.reshape((groups, deep.count, wide.count, taps * deep.part * wide.part))
 
 
-def weights_of_blocks(flat: Tensor, layout: Layout) -> Tensor:
+def weights_of_blocks(flat: Tensor, layout: Layout, taps: int) -> Tensor:
     """Return [groups, outputs, inputs, taps] of weights that lie in blocks, kind after kind."""
     request, begin, rows = layout.request, 0, []
-    taps = request.taps
     for wide in segments(request.outputs, layout.outputs):
         row = []
         for deep in segments(request.inputs, layout.inputs):
