@@ -1,0 +1,86 @@
+"""Convolutions of inputs with zeros between their elements: one for each phase, without zeros.
+
+    input   a . b . c          distance 2, kernel of three taps
+    even    ^ . ^              taps 0 and 2, of a b c
+    odd       . ^ .            tap 1
+
+Every n-th output reads elements with the same taps, and only zeros with the others. So the outputs
+of a phase are a convolution of the input as it is, with some of the taps, and together they take
+the products of elements alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import product
+
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.convolution.dimension import Phase, phases
+from poplite.ops.convolution.request import Request
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The outputs of one phase in every dimension.
+
+    Attributes:
+        whole: the convolution that they are of.
+        phases: one for each dimension.
+    """
+
+    whole: Request
+    phases: tuple[Phase, ...]
+
+    @property
+    def request(self) -> Request | None:
+        """What is convolved; None where the outputs are zero."""
+        dimensions = tuple(each.dimension for each in self.phases if each.dimension)
+        if len(dimensions) < len(self.phases):
+            return None
+        return replace(self.whole, dimensions=dimensions)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the outputs, [batch, groups * outputs, field ...]."""
+        whole = self.whole
+        field = tuple(each.count for each in self.phases)
+        return whole.batch, whole.groups * whole.outputs, *field
+
+    def weights(self, weights: Tensor) -> Tensor:
+        """Return the taps of the phase, of weights [groups, outputs, inputs, taps]."""
+        kernel = tuple(len(each.taps) for each in self.whole.dimensions)
+        weights = weights.reshape((*weights.shape[:3], *kernel))
+        for d, each in enumerate(self.phases):
+            first, end, step = each.taps
+            weights = weights.slice(first, end, 3 + d).sub_sample(step, 3 + d)
+        return weights.reshape((*weights.shape[:3], math.prod(weights.shape[3:])))
+
+
+def parts(request: Request) -> list[Part]:
+    """Return the phases of a convolution; one where there are no zeros."""
+    found = product(*(phases(each) for each in request.dimensions))
+    return [Part(request, each) for each in found]
+
+
+def joined(outputs: list[Tensor], request: Request) -> Tensor:
+    """Return the output of a convolution from those of its phases."""
+    for d in reversed(range(len(request.dimensions))):
+        count = len(phases(request.dimensions[d]))
+        outputs = [
+            _interleaved(outputs[n : n + count], 2 + d) for n in range(0, len(outputs), count)
+        ]
+    return outputs[0]
+
+
+def _interleaved(several: list[Tensor], dim: int) -> Tensor:
+    """Return the elements of tensors in turn, along a dimension; the first may have one more."""
+    if len(several) == 1:
+        return several[0]
+    least = several[-1].shape[dim]
+    turns = concat([each.slice(0, least, dim).expand([dim + 1]) for each in several], dim + 1)
+    shape = list(several[-1].shape)
+    shape[dim] = least * len(several)
+    rest = [each.slice(least, each.shape[dim], dim) for each in several]
+    return concat([turns.reshape(shape), *rest], dim)
