@@ -24,7 +24,7 @@ from poplite.compile.copies import NO_MOVES, Side, copied_runs, copied_views
 from poplite.compile.lists import RowLists
 from poplite.compile.places.gathered_edges import Placed, Places
 from poplite.compile.places.moved_steps import Lowered
-from poplite.compile.places.rows_in_place import RowsInPlace, rows_in_place
+from poplite.compile.places.rows_in_place import InPlace, rows_in_place
 from poplite.compile.rows import vertices_of
 from poplite.executable.descriptor import NUMBER, RowForm
 from poplite.executable.layout import MOST_PIECES, ArenaLayout, Pieces, StoredVariable
@@ -103,28 +103,28 @@ def lower_compute_sets(
 
     `checked` says of each whether what it writes is saved first, as its vertices may fail.
     """
-    listed = [
-        (*each, is_checked, {} if is_checked else rows_in_place(each[1], layout))
-        for each, is_checked in zip(compute_sets, checked, strict=True)
-    ]
+    listed = [(*each, saved) for each, saved in zip(compute_sets, checked, strict=True)]
+    in_place: dict[EdgeTable, InPlace] = {}
+    for _, table, is_checked in listed:
+        if not is_checked:
+            in_place[table] = rows_in_place(table, layout, in_place)
     states = [
-        [_place_state(family, layout, rows) for family in table.families]
-        for _, table, _, rows in listed
+        [_place_state(family, layout, in_place.get(table, {})) for family in table.families]
+        for _, table, _ in listed
     ]
-    classes = dict.fromkeys(family.cls for _, table, _, _ in listed for family in table.families)
+    classes = dict.fromkeys(family.cls for _, table, _ in listed for family in table.families)
     raising = {cls for cls in classes if check(cls).raises}
     steps: list[ComputeStep] = []
     known: dict[EdgeTable, Lowered] = {}
-    for (compute_set, table, is_checked, rows), state in zip(listed, states, strict=True):
+    for (compute_set, table, is_checked), state in zip(listed, states, strict=True):
         step = None
-        if table.alike in known and not is_checked and not rows:
+        if table.alike in known and not is_checked:
             step = known[table.alike].moved_to(compute_set.name, table, state, layout)
         if step is None:
             may_fault = is_checked or any(family.cls in raising for family in table.families)
-            found = _lowered(compute_set, table, state, layout, may_fault, rows)
-            if not rows:
-                known[table] = found
-            step = found.step
+            rows = in_place.get(table, {})
+            known[table] = _lowered(compute_set, table, state, layout, may_fault, rows)
+            step = known[table].step
         steps.append(step)
     return steps
 
@@ -135,7 +135,7 @@ def _lowered(
     states: list[dict[Column, Series]],
     layout: ArenaLayout,
     may_fault: bool,
-    in_place: Mapping[FieldEdges, RowsInPlace],
+    in_place: InPlace,
 ) -> Lowered:
     places = Places(table, layout, in_place)
     groups = [
@@ -161,7 +161,7 @@ def _lowered(
 
 
 def _place_state(
-    family: Family, layout: ArenaLayout, in_place: Mapping[FieldEdges, RowsInPlace]
+    family: Family, layout: ArenaLayout, in_place: InPlace
 ) -> dict[Column, Series]:
     """Put the values of state fields into the arena, and return where they are."""
     placed: dict[Column, Series] = {}

@@ -81,6 +81,8 @@ def step_name(expr: Expr) -> str:
 def _with_precedence(node: Expr, written: Writer) -> tuple[str, int]:
     name = _PRECEDENCE["name"]
     match node:
+        case Applied():  # first, as most nodes are
+            return _operation(node, written)
         case Leaf():
             return getattr(node.tensor, "name", "") or "tensor", name
         case Number():
@@ -100,8 +102,6 @@ def _with_precedence(node: Expr, written: Writer) -> tuple[str, int]:
             return f"{written(left, own)} @ {written(right, own, True)}", own
         case View():
             return f"view({', '.join(written(each, 0) for each in node.operands)})", name
-        case Applied():
-            return _operation(node, written)
     raise AssertionError(type(node))
 
 

@@ -66,10 +66,15 @@ class Lowered:
                     distances[field.position] = _distance(placed.start, direct(moved, layout))
                     continue
                 bounds, to = (_variable(each, layout) for each in (field.edges, moved.edges))
-                if placed.gathered is not True or bounds is None or to is None:
+                if bounds is None or to is None:
                     return None
-                variables[bounds[0]] = bounds[1], to[0] - bounds[0]
-                distances[field.position] = 0
+                if placed.gathered is True:
+                    variables[bounds[0]] = bounds[1], to[0] - bounds[0]
+                    distances[field.position] = 0
+                elif placed.gathered.any() or not field.edges.length.low:
+                    return None
+                else:  # rows that are all read in place
+                    distances[field.position] = (to[0] - bounds[0]) // placed.size
             if None in distances.values():
                 return None
             groups += [_moved_rows(each, distances) for each in rows]

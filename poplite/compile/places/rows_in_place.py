@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -38,11 +39,35 @@ class RowsInPlace:
     stride: npt.NDArray[np.integer]
 
 
-def rows_in_place(table: EdgeTable, layout: ArenaLayout) -> Mapping[FieldEdges, RowsInPlace]:
-    """Return the fields of a compute set of which some edges are read in place."""
-    found = ((family, _field_of_rows(family)) for family in table.families)
-    every = {field: _in_place(family, field, table, layout) for family, field in found if field}
+InPlace = Mapping[FieldEdges, RowsInPlace]
+"""The fields of a compute set of which some edges are read in place."""
+
+
+def rows_in_place(
+    table: EdgeTable, layout: ArenaLayout, known: Mapping[EdgeTable, InPlace] = MappingProxyType({})
+) -> InPlace:
+    """Return what of a compute set is read in place; `known` has that of earlier ones."""
+    alike = table.alike
+    if alike is not None and alike in known and all(map(_has_equal_rows, alike.families, table.families)):
+        to = zip(_fields_of_rows(alike), _fields_of_rows(table), strict=True)
+        return {own: known[alike][field] for (_, field), (_, own) in to if field in known[alike]}
+    every = {
+        field: _in_place(family, field, table, layout) for family, field in _fields_of_rows(table)
+    }
     return {field: rows for field, rows in every.items() if rows is not None}
+
+
+def _has_equal_rows(family: Family, other: Family) -> bool:
+    """Tell whether the state that says where rows are is equal."""
+    rows = family.cls.strided_rows
+    names = () if rows is None else (rows.stride, rows.offset)
+    own, others = family.state, other.state
+    return all(name is None or np.array_equal(own[name], others[name]) for name in names)
+
+
+def _fields_of_rows(table: EdgeTable) -> list[tuple[Family, FieldEdges]]:
+    found = ((family, _field_of_rows(family)) for family in table.families)
+    return [(family, field) for family, field in found if field is not None]
 
 
 def _field_of_rows(family: Family) -> FieldEdges | None:

@@ -24,8 +24,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals import Int64, Interval
-from poplite.arrays.sweep import paint
+from poplite.arrays.intervals import Int64, Interval, merge
+from poplite.arrays.sweep import paint, sorted_order
 from poplite.graph.mapping.tile_table import NO_TILE, Int32, TileTable
 
 
@@ -110,18 +110,32 @@ class VariableMapping:
         tiles differ.
         """
         log = self._log
-        below, tiles = self._pieces_below()
         if log is None:
-            return below, tiles
+            return self._pieces_below()
         rows = np.frombuffer(log, np.int64).reshape(-1, 3)
-        begin, _, tile = paint(
+        begin, _, tile = self._whole(*rows.T) or self._painted(rows)
+        painted = np.append(begin, self.num_elements), tile.astype(np.int32)
+        self._below, self._log = painted, None
+        return painted
+
+    def _whole(self, begin: Int64, end: Int64, tile: Int64) -> tuple[Int64, Int64, Int64] | None:
+        """Return intervals of the log as pieces, if every element is in one of them, once."""
+        if int((end - begin).sum()) != self.num_elements or not self.num_elements:
+            return None
+        order = sorted_order(begin)
+        begin, end, tile = begin[order], end[order], tile[order]
+        if begin[0] or (begin[1:] != end[:-1]).any():
+            return None
+        return merge(begin, end, tile)
+
+    def _painted(self, rows: Int64) -> tuple[Int64, Int64, Int64]:
+        """Return what is seen of the pieces below, and of the log above them."""
+        below, tiles = self._pieces_below()
+        return paint(
             np.concatenate([below[:-1], rows[:, 0]]),
             np.concatenate([below[1:], rows[:, 1]]),
             np.concatenate([tiles, rows[:, 2]]),
         )
-        painted = np.append(begin, self.num_elements), tile.astype(np.int32)
-        self._below, self._log = painted, None
-        return painted
 
     @property
     def only_tile(self) -> int | None:

@@ -161,7 +161,8 @@ class Builder:
             self._homes.append(outcome.homes)
             self._add(name, together([*works, outcome.work]), partials)
             works, runs = [], runs.take(np.zeros_like(runs.is_whole))
-            pieces = joined([outcome.kept, self._reached(partials, outcome.partials, may_keep)])
+            has_kept = len(outcome.kept.tile) > 0
+            pieces = joined([outcome.kept, self._reached(partials, outcome.partials, has_kept)])
             if len(pieces.tile):
                 name, group = self._next(pieces, outcome.has_shares)
                 wanted = self._wanted() if name == "final" and self.has_tiles else None
@@ -241,11 +242,11 @@ class Builder:
             self._partial_type, (size,), f"{name}/partials", mapping=mapping
         )
 
-    def _reached(self, partials: Tensor | None, made: Pieces, may_keep: bool) -> Pieces:
-        """Put partial results behind what is read, and return them as pieces of it."""
+    def _reached(self, partials: Tensor | None, made: Pieces, has_kept: bool) -> Pieces:
+        """Put partial results behind what is still read, and return them as pieces of it."""
         if partials is None:
             return made
-        if not may_keep:
+        if not has_kept:
             self._source = partials
             return made
         begin = made.begin + self._source.num_elements

@@ -216,13 +216,23 @@ def storages(view: View) -> tuple[Storage, ...]:
     return tuple(found)
 
 
-def _storages_within(cat: Cat, first: int, last: int) -> tuple[Storage, ...]:
-    """Return the storages below the kids between two positions of a space."""
+def _storages_within(cat: Cat, first: int, last: int, most: int = 256) -> tuple[Storage, ...]:
+    """Return the storages below the kids between two positions of a space, or some more.
+
+    Up to `most` kids on concatenations are looked into, and fewer a level below.
+    """
     if isinstance(cat.kids, Pieces) or cat.outer > 1:
         return cat.storages
     kids = cat.kids[bisect_right(cat.breaks, first) - 1 : bisect_right(cat.breaks, last)]
+    most //= max(1, len(kids))
     found: dict[Storage, None] = {}
     for kid in kids:
         space = kid.space
-        found.update(dict.fromkeys([space] if isinstance(space, Storage) else space.storages))
+        if isinstance(space, Storage):
+            found[space] = None
+        elif len(space.storages) == 1 or not most:
+            found.update(dict.fromkeys(space.storages))
+        else:
+            bounds = span(kid.off, kid.flat_digits())
+            found.update(dict.fromkeys(_storages_within(space, *bounds, most)))
     return tuple(found)
