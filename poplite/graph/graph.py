@@ -20,19 +20,18 @@ Semantics: Poplar API reference, "Graph".
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, SupportsIndex, TextIO, overload
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TextIO, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.display import Displayed, write_dataflow
 from poplite.errors import GraphConnectionError
-from poplite.graph import poplar_order, variables
+from poplite.graph import poplar_order, saving, serial, variables
 from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
 from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
 from poplite.graph.compute_sets.cycles_method import checked_estimator, estimate_of
@@ -48,8 +47,6 @@ from poplite.graph.host.remote import HostFunction, RemoteBuffer, host_function_
 from poplite.graph.host.streams import DataStream, DataStreamType, ReplicatedStreamMode, stream_of
 from poplite.graph.host.transfer_checks import TypeLike
 from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.saving import deserialize_graph, load_graph, save_graph, serialize_graph
-from poplite.graph.serial import SerializationFormat, read_tensors, write_tensors
 from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.storage.lookup import variable_named
 from poplite.graph.storage.names import Names, checked_name, checked_scope
@@ -1436,145 +1433,12 @@ class Graph(Displayed):
         """Function buffers, by the name of their function."""
         return MappingProxyType(self._parts.function_buffers)
 
-    def serialize_tensors(
-        self,
-        stream: TextIO | BinaryIO,
-        tensors: Sequence[Tensor],
-        format: SerializationFormat = SerializationFormat.JSON,
-    ) -> None:
-        """Write which elements of which variables tensors hold, and in which shape; no values.
-
-        Args:
-            stream: a file, open for writing text; bytes for BINARY.
-            tensors: views of this graph's variables.
-            format: JSON, or the same text as bytes.
-
-        Raises:
-            GraphConnectionError: for a tensor of another graph.
-            ElementTypeError: for anything but a file of such a kind, and a list of tensors.
-            InvalidOption: for another format.
-
-        >>> import io
-        >>> from poplite.graph import Graph
-        >>> graph, file = Graph(), io.StringIO()
-        >>> x = graph.add_variable("float32", (2, 3), "x")
-        >>> graph.serialize_tensors(file, [x.T])
-        >>> graph.deserialize_tensors(io.StringIO(file.getvalue()))[0] == x.T
-        True
-        """
-        write_tensors(self.top_level_graph, stream, tensors, format, here())
-
-    def deserialize_tensors(
-        self,
-        stream: TextIO | BinaryIO,
-        format: SerializationFormat = SerializationFormat.JSON,
-    ) -> list[Tensor]:
-        """Return the tensors that `serialize_tensors` wrote, of this graph's variables.
-
-        Args:
-            stream: a file, open for reading.
-            format: as it was written; both are told apart by themselves.
-
-        Raises:
-            FileLoadError: when the file holds no tensors, or the graph has no such elements.
-            UnknownName: when the graph has no variable of that name.
-        """
-        return read_tensors(self.top_level_graph, stream, format, here())
-
-    def save(
-        self,
-        path: str | os.PathLike[str],
-        programs: Program | Iterable[Program] | Mapping[str, Program] = (),
-    ) -> None:
-        """Write the graph and programs of it to a file, completely or not at all.
-
-        The file holds all that was built: variables with their tiles and first values, vertices
-        with what they are connected to, streams, and programs. It holds no code: vertex classes
-        are named by module and name. Equal graphs are equal bytes. `poplite-viz` takes such a file
-        for every picture.
-
-        Estimators of `register_perf_estimator` are functions, and are not saved.
-
-        Args:
-            path: the file; one that exists is replaced.
-            programs: programs of this graph, as `Engine` takes them; none by default.
-
-        Raises:
-            FileLoadError: when the file cannot be written, or element types of a template are open.
-            ControlProgramError: for what is no program, or is one of another graph.
-
-        >>> import tempfile
-        >>> from poplite.program import Copy
-        >>> graph = Graph(Target(tiles=4))
-        >>> x, y = (graph.add_variable("int32", (8,), name, mapping="linear") for name in "xy")
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     graph.save(f"{folder}/copy.graph", Copy(x, y))
-        ...     Graph.load(f"{folder}/copy.graph")
-        (<Graph 4 tiles, 2 variables, 0 compute sets, 0 vertices>, {'0': <Copy 'x' -> 'y' 8 ...>})
-        """
-        save_graph(self.top_level_graph, path, programs)
-
-    @staticmethod
-    def load(
-        path: str | os.PathLike[str], vertices: Iterable[type[Vertex] | ModuleType] = ()
-    ) -> tuple[Graph, dict[str, Program]]:
-        """Read a graph and its programs from a file that `save` wrote.
-
-        Nothing in the file is executed, and no name in it is imported. A vertex class is looked
-        for in `vertices`, in its module if that is imported already, and in `poplite.vertices`.
-        Where none declares the same fields, the graph can be drawn and asked, but not compiled.
-
-        Args:
-            path: the file.
-            vertices: vertex classes, and modules that hold some.
-
-        Returns:
-            The graph, and its programs by name; "0", "1", ... where they had none.
-
-        Raises:
-            FileLoadError: when there is no such file, or it is damaged or of another format.
-            ElementTypeError: when something in `vertices` is neither class nor module.
-        """
-        return load_graph(path, vertices)
-
-    def serialize(
-        self,
-        stream: TextIO | BinaryIO,
-        programs: Program | Iterable[Program] | Mapping[str, Program] = (),
-        format: SerializationFormat = SerializationFormat.BINARY,
-    ) -> None:
-        """Write to a stream what `save` writes to a file; Poplar's way to save.
-
-        Args:
-            stream: open for writing bytes, or text for JSON.
-            programs: as for `save`.
-            format: the bytes of the file, or JSON that holds them as text.
-
-        Raises:
-            PopliteError: as `save`, and for anything but a file of such a kind.
-        """
-        serialize_graph(self.top_level_graph, stream, programs, format, here())
-
-    @staticmethod
-    def deserialize(
-        stream: TextIO | BinaryIO, vertices: Iterable[type[Vertex] | ModuleType] = ()
-    ) -> tuple[Graph, dict[str, Program]]:
-        """Read a graph and its programs from a stream that `serialize` wrote.
-
-        Args:
-            stream: open for reading, in either format; all that is left of it is read.
-            vertices: as for `load`.
-
-        Raises:
-            FileLoadError: as `load`.
-            ElementTypeError: for anything but a file.
-
-        >>> import io
-        >>> Graph().serialize(file := io.BytesIO())
-        >>> Graph.deserialize(io.BytesIO(file.getvalue()))[0].num_vertices
-        0
-        """
-        return deserialize_graph(stream, vertices, here())
+    serialize_tensors = serial.serialize_tensors
+    deserialize_tensors = serial.deserialize_tensors
+    save = saving.save
+    load = staticmethod(saving.load)
+    serialize = saving.serialize
+    deserialize = staticmethod(saving.deserialize)
 
     def output_vertex_graph(self, stream: TextIO, programs: Iterable[Program] = ()) -> None:
         """Write what reads and writes what in Graphviz's language, as `poplite-viz graph` does.

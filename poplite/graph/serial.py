@@ -10,9 +10,9 @@ Source: Poplar API reference, "Graph::serializeTensors".
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from poplite.graph.storage.lookup import variable_named
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor, of_variable
-from poplite.source import SourceLocation
+from poplite.source import SourceLocation, here
 from poplite.text import clipped, of_type
 from poplite.types import ELEMENT_TYPES, ElementType
 from poplite.view import empty
@@ -42,17 +42,38 @@ class SerializationFormat(Enum):
     """The same text as UTF-8, for streams of bytes."""
 
 
-def write_tensors(
+def serialize_tensors(
     graph: Graph,
-    stream: Any,  # of text, or of bytes where the format is BINARY
-    tensors: Any,  # a list of tensors, which is checked
-    format: SerializationFormat,
-    at: SourceLocation,
+    stream: TextIO | BinaryIO,
+    tensors: Sequence[Tensor],
+    format: SerializationFormat = SerializationFormat.JSON,
 ) -> None:
-    """Write tensors as one JSON object."""
+    """Write which elements of which variables tensors hold, and in which shape; no values.
+
+    Args:
+        graph: that of the tensors.
+        stream: a file, open for writing text; bytes for BINARY.
+        tensors: views of this graph's variables.
+        format: JSON, or the same text as bytes.
+
+    Raises:
+        GraphConnectionError: for a tensor of another graph.
+        ElementTypeError: for anything but a file of such a kind, and a list of tensors.
+        InvalidOption: for another format.
+
+    >>> import io
+    >>> from poplite.graph import Graph
+    >>> graph, file = Graph(), io.StringIO()
+    >>> x = graph.add_variable("float32", (2, 3), "x")
+    >>> graph.serialize_tensors(file, [x.T])
+    >>> graph.deserialize_tensors(io.StringIO(file.getvalue()))[0] == x.T
+    True
+    """
+    graph, at = graph.top_level_graph, here()
     check_format(format, at)
     check_stream(stream, "graph.serialize_tensors", binary=format is SerializationFormat.BINARY)
-    if isinstance(tensors, Tensor) or not isinstance(tensors, Iterable):
+    given: Any = tensors
+    if isinstance(given, Tensor) or not isinstance(given, Iterable):
         raise ElementTypeError(
             f"graph.serialize_tensors: {clipped(tensors, 60)} is no list of tensors",
             at=at,
@@ -73,13 +94,27 @@ def write_tensors(
             }
         )
     text = json.dumps({"format": FORMAT, "tensors": rows})
-    stream.write(text if format is SerializationFormat.JSON else text.encode())
+    written: Any = text if format is SerializationFormat.JSON else text.encode()
+    stream.write(written)
 
 
-def read_tensors(
-    graph: Graph, stream: Any, format: SerializationFormat, at: SourceLocation
+def deserialize_tensors(
+    graph: Graph,
+    stream: TextIO | BinaryIO,
+    format: SerializationFormat = SerializationFormat.JSON,
 ) -> list[Tensor]:
-    """Return the tensors of what `write_tensors` wrote."""
+    """Return the tensors that `serialize_tensors` wrote, of this graph's variables.
+
+    Args:
+        graph: whose variables they are of.
+        stream: a file, open for reading.
+        format: as it was written; both are told apart by themselves.
+
+    Raises:
+        FileLoadError: when the file holds no tensors, or the graph has no such elements.
+        UnknownName: when the graph has no variable of that name.
+    """
+    graph, at = graph.top_level_graph, here()
     check_format(format, at)
     check_stream(stream, "graph.deserialize_tensors", reading=True)
     try:

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ def build():
 '''
 
 SAVED = ("run.json", "work.poplite")
+FILES = (*SAVED, "work.graph")
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +64,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         graph, programs = load_programs("work.py:build")
         engine = pl.Engine(graph, programs)
         engine.executable.save("work.poplite")
+        graph.save("work.graph", programs)
         for name in programs:
             engine.run(name)
         engine.report().save("run.json")
@@ -81,13 +84,14 @@ def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
     """Return what a command prints, or its message, and check its exit code."""
-    extra = ["--vertices", "work.py"] if "work.poplite" in words else []
+    needs_classes = {"work.poplite", "work.graph"} & {*words}
+    extra = ["--vertices", "work.py"] if needs_classes else []
     assert main([*words, *extra]) == code
     found = capsys.readouterr()
     return found.out if code == 0 else found.err
 
 
-@pytest.mark.parametrize("file", SAVED)
+@pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize(
     "words",
     [
@@ -128,6 +132,47 @@ def test_a_saved_graph_looks_as_it_did(file: str, capsys: pytest.CaptureFixture[
     assert cycles is not None
     assert saved.replace(cycles[0], "") == target
     assert len(flows(*both("graph", "-f", "json"))) == 7
+
+
+PICTURES = ["summary", "tiles", "tiles --variable layer/x", "tensor x --view 1:3", "lint"]
+PICTURES += ["regions x --op reverse,0", "regions --field layer/add#1.x", "program --counts"]
+PICTURES += ["graph -f json", "graph -f dot", "memory", "report --no-run", "steps --no-run"]
+
+
+@pytest.mark.parametrize("words", PICTURES)
+def test_a_saved_graph_is_drawn_as_its_target(
+    words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command, *flags = (word.replace(",", " ") for word in words.split())
+    target = printed(capsys, command, "work.py:build", *flags)
+    given = [flag for flag in flags if flag != "--no-run"]
+    assert printed(capsys, command, "work.graph", *given) == target
+
+
+@pytest.mark.parametrize("words", [*PICTURES[:10], "memory", "report", "lint"])
+def test_a_saved_graph_is_drawn_without_its_classes(
+    words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What needs their code is refused, and says how to give it."""
+    content = Path("work.graph").read_bytes()
+    with zipfile.ZipFile("work.graph") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile("other.graph", "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data.replace(b'"Add"', b'"Sum"'))
+    assert content != Path("other.graph").read_bytes()
+    command, *flags = (word.replace(",", " ") for word in words.split())
+    needs_code = command in ("memory", "report", "lint")
+    out = printed(capsys, command, "other.graph", *flags, code=int(needs_code))
+    if needs_code:
+        assert "'Sum' is a class of which only the fields are known" in out
+        assert "--vertices FILE.py" in out
+    else:
+        target = printed(capsys, command, "work.py:build", *flags).replace("Add", "Sum")
+        if command in ("summary", "tiles"):  # what they say of code is not known
+            assert re.search("variables fit|bytes per tile", out)
+        else:
+            assert out == target
 
 
 def flows(target: str, saved: str) -> set[tuple[Any, ...]]:
@@ -190,7 +235,10 @@ def test_nothing_of_a_file_is_executed(
     ("words", "message"),
     [
         ("tensor run.json z", "the graph has no variable 'z'"),
-        ("regions run.json --field layer/add#1.x", "give file.py:callable"),
+        ("regions run.json --field layer/add#1.x", "or a file of graph.save"),
+        ("report work.graph --run", "of which nothing is run"),
+        ("summary work.graph --arg a=1", "is a saved graph"),
+        ("tensor work.graph z", "the graph has no variable 'z'"),
         ("summary run.json --arg a=1", "--arg is for a TARGET"),
         ("graph run.json --around layer/z", "did you mean 'layer/y'?"),
         ("tiles run.json --variable layer/x --step 1", "--step means nothing"),

@@ -26,7 +26,7 @@ LAYERS = (
 
 ROOMS = {
     "graph": "mapping | storage | tensor | compute_sets host clone variables | connect"
-    " | serial poplar_order | graph"
+    " | serial saving poplar_order | graph"
     " | virtual partition | spreading",
     "simulator": "progress stopping | peers | codegen | pricing | counting | compiled_parts | run"
     " | host | strict | carrying compiled_program interpreted_program | run_control | accounts"
@@ -44,6 +44,8 @@ EXCEPTIONS = {
     ("graph.host.remote", "graph.graph"): "types: `buffer.graph` likewise",
     ("graph.poplar_order", "graph.graph"): "types: its functions are methods of Graph",
     ("graph.poplar_order", "program.function"): "types: addFunctionBuffer takes a function",
+    ("graph.saving", "graph.graph"): "types: its functions are methods of Graph",
+    ("graph.saving", "program.base"): "types: what is saved with a graph",
     ("graph.serial", "graph.graph"): "types: its functions are methods of Graph",
     ("simulator.poplar_order", "simulator.engine"): "types: its functions are methods of Engine",
     ("graph.graph", "program.base"): "types: Poplar's addFunction takes a program",
@@ -123,6 +125,7 @@ def test_exceptions_are_still_needed(module: str, other: str) -> None:
 
 LOADED_BY_NAME = {
     "display": "pictures of notebooks",
+    "graph.saving": "what writes and reads graphs, with their programs",
     "executable.file.vertex_classes": "the vertex library, where files name classes of it",
     "graph": "names that the package hands out",
     "ipu": "names that the package hands out",

@@ -97,7 +97,7 @@ def load_each(arguments: argparse.Namespace, *places: str) -> list[Loaded]:
     for place in places:
         is_target = place in targets
         given, name = (arguments.given, arguments.program) if is_target else ((), None)
-        run = arguments.execute if is_target and not is_graph_file(place) else None
+        run = arguments.execute if is_target else None
         found.append(load(place, given, name, run=run, vertices=arguments.vertices))
     for loaded in found:
         say(loaded, arguments)

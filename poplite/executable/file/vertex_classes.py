@@ -40,7 +40,8 @@ from poplite.vertex.vertex import Vertex
 VertexSource = type[Vertex] | ModuleType
 """Where classes are looked for: a class itself, or a module."""
 
-_LIBRARY = "poplite.vertices"
+LIBRARY = "poplite.vertices"
+"""The package whose classes every file may name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +110,7 @@ def found_classes(
     Classes that are missing, or have other code, are refused together; `path` is for messages.
     """
     by_name: dict[str, list[type[Vertex]]] = {}
-    for cls in chain(_generated(named), given_classes(sources), defined_classes(Vertex)):
+    for cls in chain(_generated(named), classes_of_user(sources), defined_classes(Vertex)):
         by_name.setdefault(local_name(cls), []).append(cls)
     if any(each.name not in by_name for each in named):
         for cls in library_classes():
@@ -181,7 +182,7 @@ def _generated(named: Sequence[NamedClass]) -> Iterator[type[Vertex]]:
         yield cls
 
 
-def given_classes(
+def classes_of_user(
     sources: Iterable[VertexSource], call: str = "Executable.load"
 ) -> Iterator[type[Vertex]]:
     """Yield the vertex classes that a user gives, themselves or by their modules."""
@@ -222,6 +223,6 @@ def defined_classes(cls: type[Vertex]) -> Iterator[type[Vertex]]:
 
 def library_classes() -> Iterator[type[Vertex]]:
     """Yield the classes of `poplite.vertices`."""
-    package = importlib.import_module(_LIBRARY)
-    for module in pkgutil.iter_modules(package.__path__, _LIBRARY + "."):
+    package = importlib.import_module(LIBRARY)
+    for module in pkgutil.iter_modules(package.__path__, LIBRARY + "."):
         yield from _within(vars(importlib.import_module(module.name)).values())

@@ -51,7 +51,7 @@ class SavedEdges:
     """The edges of one field; see `poplite.graph.compute_sets.edges.Edges`.
 
     Attributes:
-        view: of shape (vertices, ...), or 1-D with the elements of all edges in order.
+        view: of shape (vertices, ...).
         runs: int64[edges + 1], int64[runs] and int64[runs]: the first run of each edge, and first
             address and size of each run.
     """
@@ -85,21 +85,23 @@ class SavedBlock:
 
 def saved_block(block: VertexBlock) -> SavedBlock:
     """Return a block as data."""
-    _, stops, tiles = block.tiles.runs()
+    tiles = block.tiles.array()
+    ends = np.append(np.flatnonzero(tiles[1:] != tiles[:-1]) + 1, len(tiles))
+    stops = ends[: len(tiles)]  # none of a block without vertices
     gaps = _gaps(block.graph.space)
-    constants = []
+    constants, estimates = [], block.estimates
     for constant in block.constants:
         assert isinstance(constant.view.space, Variable)
         constants.append(constant.view.space)
     return SavedBlock(
         block.vertex_class,
         block.location,
-        stops.astype(np.int64),
-        tiles,
+        stops,
+        tiles[stops - 1],
         {name: _saved_edges(block.graph.space, edges, gaps) for name, edges in block.edges.items()},
         {name: value for name, value in block.state.items() if name != "num_workers"},
         tuple(constants),
-        block.estimates,
+        None if estimates is None else (np.array(estimates[0]), np.array(estimates[1])),
     )
 
 
@@ -116,12 +118,13 @@ def _saved_edges(space: Space, edges: Edges, gaps: Array | None) -> SavedEdges:
     if start is not None and gaps is not None:
         addresses = start.array()
         start = compact(addresses - gaps[space.owners(addresses)])
-    if isinstance(edges.pieces, View):
+    if isinstance(edges.pieces, View) and len(edges.pieces.shape) > 1:
         view = edges.pieces
-    elif edges.pieces is not None:
-        first, begin, size = edges.pieces
+    elif start is None:
+        first, begin, size = edges.runs()
         runs = first, begin if gaps is None else begin - gaps[space.owners(begin)], size
-    return SavedEdges(edges.rows, edges.length, start, view, runs)
+    length = edges.length if edges.length.count else compact(np.zeros(0, np.int64))
+    return SavedEdges(edges.rows, length, start, view, runs)
 
 
 # -- reading -------------------------------------------------------------------------------------
@@ -130,10 +133,12 @@ def _saved_edges(space: Space, edges: Edges, gaps: Array | None) -> SavedEdges:
 def add_block(graph: Graph, compute_set: ComputeSet, saved: SavedBlock) -> VertexBlock:
     """Return the block of data that may be anything; it is not added to the compute set."""
     stops, tiles = saved.stops, saved.tiles
-    if stops.dtype != np.int64 or stops.ndim != 1 or stops.shape != tiles.shape or not len(stops):
+    if stops.dtype != np.int64 or stops.ndim != 1 or stops.shape != tiles.shape:
         raise Malformed("a block of vertices has no tiles")
-    if (np.diff(stops, prepend=0) < 0).any() or stops[-1] > MOST_EDGES or tiles.dtype.kind != "i":
-        raise Malformed("a block has runs of tiles that are no runs, or too many vertices")
+    if (np.diff(stops, prepend=0) < 0).any() or (stops > MOST_EDGES).any():
+        raise Malformed("a block has too many vertices")
+    if tiles.dtype.kind != "i":
+        raise Malformed("the tiles of a block are no whole numbers")
     tile = np.repeat(tiles, np.diff(stops, prepend=0))
     fields, values, beside = saved.vertex_class.fields, dict[str, Any](), dict[str, Edges]()
     for name, edges in saved.edges.items():
@@ -193,7 +198,7 @@ def _connected(
     graph: Graph, field: Field, edges: SavedEdges, count: int
 ) -> Tensor | Slices | SliceLists:
     """Return what `add_vertices` takes for the edges of a field."""
-    if edges.view is not None and len(edges.view.shape) > 1:
+    if edges.view is not None:
         return tensor_of(graph, field.element, edges.view)
     _check_series(edges.rows, count, f"rows of '{field.name}'")
     num_edges = edges.rows.total()
@@ -209,12 +214,6 @@ def _connected(
             return regular
         size = edges.length.array()
         tensor, begin = _cut_from(graph, field, edges.start.array(), size)
-    elif edges.view is not None:
-        tensor = tensor_of(graph, field.element, edges.view)
-        size = edges.length.array()
-        begin = np.cumsum(size) - size
-        if len(edges.view.shape) != 1 or size.sum() != tensor.num_elements:
-            raise Malformed(f"the elements of '{field.name}' do not end with its edges")
     else:
         tensor, begin, size = _of_runs(graph, field, edges)
     slices = Slices(tensor, 0, begin, begin + size)

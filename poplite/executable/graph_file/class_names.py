@@ -16,9 +16,10 @@ from typing import Any
 from poplite.errors import FileLoadError, VertexDefinitionError
 from poplite.executable.file.archive import Malformed
 from poplite.executable.file.vertex_classes import (
+    LIBRARY,
     VertexSource,
+    classes_of_user,
     defined_classes,
-    given_classes,
     library_classes,
     local_name,
     template_of,
@@ -31,8 +32,6 @@ from poplite.vertex.layouts import PLAIN, Layout
 from poplite.vertex.stand_in import stand_in
 from poplite.vertex.templates import specialise
 from poplite.vertex.vertex import MultiVertex, Vertex
-
-_LIBRARY = "poplite.vertices"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +108,7 @@ def known_classes(
     declared: Sequence[DeclaredClass], sources: Iterable[VertexSource]
 ) -> list[type[Vertex]]:
     """Return the classes that a file names, or classes that stand in for them."""
-    given = list(given_classes(sources, "Graph.load"))
+    given = list(classes_of_user(sources, "Graph.load"))
     defined = list(dict.fromkeys(defined_classes(Vertex)))
     found = []
     for each in declared:
@@ -130,7 +129,7 @@ def _candidates(
     for cls in defined:
         if local_name(cls) == declared.name and cls.__module__ == declared.module:
             yield cls
-    if declared.module.startswith(f"{_LIBRARY}."):
+    if declared.module.startswith(f"{LIBRARY}."):
         yield from (cls for cls in library_classes() if local_name(cls) == declared.name)
 
 

@@ -149,7 +149,10 @@ class ProgramWriter:
         elif isinstance(node, SetStochasticRounding):
             data = [bool(node.set)]
         else:
-            data = [coder.encode(getattr(node, name), to) for name, coder in _coders(kind).items()]
+            data = [
+                coder.encode(getattr(node, name), to)
+                for name, coder in _coders(kind.__name__).items()
+            ]
         self._keep(node, len(self.nodes))
         self.nodes.append([kind.__name__, _LOCATION.encode(node.location, to), data])
 
@@ -159,8 +162,9 @@ class ProgramWriter:
 
 
 @cache
-def _coders(kind: type[Program]) -> dict[str, Coder]:
-    """Return the coders of what a program is made of."""
+def _coders(name: str) -> dict[str, Coder]:
+    """Return the coders of what a program is made of, by the name of its class."""
+    kind = _KINDS[name]
     # Copies name functions, whose module imports theirs.
     names = {"Function": Function, "FunctionBuffer": FunctionBuffer}
     hints = get_type_hints(kind, localns=names)
@@ -237,7 +241,7 @@ class ProgramReader:
             return Sequence(list(_PROGRAMS.decode(parts[1], of)), name=parts[0])
         if kind is Switch and len(parts) == 4:
             return self._switch(*parts)
-        coders = _coders(kind) if kind in FIELDS else {}
+        coders = _coders(kind.__name__) if kind in FIELDS else {}
         if len(coders) != len(parts):
             raise Malformed(f"{shown(parts)} are not the parts of {kind.__name__}")
         values = []

@@ -163,9 +163,9 @@ def is_saved_graph(path: str | os.PathLike[str]) -> bool:
 
 
 def load(
-    path: str | os.PathLike[str], vertices: Iterable[VertexSource]
+    path: str | os.PathLike[str], vertices: Iterable[VertexSource], title: str = ""
 ) -> tuple[Graph, dict[str, Program]]:
-    """Read a graph and its programs from a file; see `Graph.load`."""
+    """Read a graph and its programs from a file, which messages call `title`; see `Graph.load`."""
     try:
         name = os.fsdecode(path)
     except TypeError:
@@ -186,7 +186,7 @@ def load(
         ) from error
     except Malformed as error:
         raise FileLoadError(
-            f"{name!r} is no graph that can be loaded: {error}", at=here(), fix=_FIX
+            f"{title or repr(name)} is no graph that can be loaded: {error}", at=here(), fix=_FIX
         ) from error
 
 

@@ -141,7 +141,8 @@ class ViewReader:
             raise Malformed(f"{shown(template)} cannot be cut")
         if extents.min() < 1 or extents.max() >= MOST // (view.shape[2] * len(extents)):
             raise Malformed("a slice has no element, or too many")
-        (_, _, inner), (first, stride, rest) = view.shape, view.dims
+        (_, _, inner), (first, _, rest) = view.shape, view.dims
+        stride = view.dims[1]
         size = view.space.num_elements
         if offs.min() < 0 or offs.max() >= size or abs(stride) >= size:
             raise Malformed("a slice leaves its space")

@@ -46,6 +46,7 @@ from poplite.source import SourceLocation
 from poplite.text import amount, clipped
 from poplite.types import QuarterMetadata, metadata_edge
 from poplite.vertex.layouts import PLAIN
+from poplite.vertex.stand_in import why_missing
 from poplite.vertex.vertex import RESERVED_NAMES, Field, MultiVertex, Vertex, field_of, has_compute
 
 
@@ -71,7 +72,8 @@ def classes_named(name: str) -> list[type[Vertex]]:
     while pending:
         below = pending.pop().__subclasses__()
         pending += below
-        found |= dict.fromkeys(cls for cls in below if cls.__name__ == name)
+        named = (cls for cls in below if cls.__name__ == name and why_missing(cls) is None)
+        found |= dict.fromkeys(named)
     return list(found)
 
 
