@@ -129,6 +129,34 @@ def test_errors_of_a_device_are_ours_and_it_goes_on(sdk: Path) -> None:
     engine.run("check")
 
 
+class Wrong(pl.Vertex):
+    x: pl.InOut[pl.FLOAT]
+    cpp = "return no_such_name;"
+
+    def compute(self) -> None:
+        self.x = 1.0
+
+
+def test_a_program_is_added_where_there_is_one_device(
+    sdk: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("STAND_IN_DEVICE", str(tmp_path / "device"))
+    program = Program()
+    graph, device = program.graph, pl.ipu.Device(sdk=sdk)
+    engine = pl.Engine(graph, program.programs, device=device)
+    with pytest.raises(pl.DeviceRuntimeError, match="no IPU is free"):
+        pl.Engine(graph, program.programs, device=device)
+    engine.write(program.y[0], 3)
+    work = graph.add_compute_set("wrong")
+    graph.add_vertex(work, Wrong, tile=0, x=program.y[0, 0])
+    with pytest.raises(pl.VertexCompileError, match="codelets: popc ended"):
+        engine.add_program(pl.Execute(work), "wrong")
+    assert engine.read(program.y[:2, 0]).tolist() == [3, 0.5]
+    engine.add_program(pl.Copy(program.y[0], program.y[1]), "copy")
+    engine.run("copy")
+    assert engine.read(program.y[:3, 1]).tolist() == [3, 3, 0.5]
+
+
 def test_a_machine_that_is_too_small_is_an_error(
     sdk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,13 +179,6 @@ def refused(*_: object) -> None:
 
 
 def test_what_the_compiler_refuses_is_shown(sdk: Path) -> None:
-    class Wrong(pl.Vertex):
-        x: pl.InOut[pl.FLOAT]
-        cpp = "return no_such_name;"
-
-        def compute(self) -> None:
-            self.x = 1.0
-
     graph = pl.Graph(pl.Target(tiles=1))
     work = graph.add_compute_set("work")
     graph.add_vertex(work, Wrong, tile=0, x=graph.add_variable(pl.FLOAT, (), "x", mapping=0))
