@@ -88,8 +88,7 @@ class Loaded(Protocol):
         """Return what all variables hold now, for the user's `call`."""
 
     def handed_over(self) -> AbstractContextManager[None]:
-        """Make the machine free for programs that go on with this memory, and take it back where
-        these cannot be made."""
+        """Make the machine free for programs that go on with this memory, unless they fail."""
 
     def report(self, options: tuple[tuple[str, str], ...]) -> Report:
         """Return what was compiled and what ran; `options` are those to name in it."""

@@ -61,7 +61,12 @@ class OnDevice:
         self._kind, self._progress = kind, setup.progress
         self.print_stream: TextIO | None = None
         self._in_use, self._running = Lock(), Running()
-        self._tables = tables_of(graph, source.programs, float_mode=executable.float_modes[0])
+        self._tables = tables_of(
+            graph,
+            source.programs,
+            float_mode=executable.float_modes[0],
+            stops_outside=executable.checks == "fast",
+        )
         folder = Path(tempfile.mkdtemp(prefix="poplite-ipu-"))
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         setup.progress.note("compiling codelets")

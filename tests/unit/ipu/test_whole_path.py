@@ -129,6 +129,35 @@ def test_errors_of_a_device_are_ours_and_it_goes_on(sdk: Path) -> None:
     engine.run("check")
 
 
+class Reaches(pl.Vertex):
+    """Accesses a place, in a row of a list, in a sum and in a vector that it writes."""
+
+    rows: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
+    places: pl.Input[pl.Vector[pl.INT]]
+    y: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        self.y[self.places[2]] += self.rows[self.places[0]][self.places[1]]
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_an_index_outside_of_a_field_stops_a_checked_program(sdk: Path, place: int) -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    rows, y = (graph.add_variable(pl.FLOAT, (3, 3), n, mapping=0, initial_value=1) for n in "xy")
+    places = graph.add_variable(pl.INT, (3,), "places", mapping=0, initial_value=2)
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, Reaches, tile=0, rows=rows, places=places, y=y[1])
+    engine = pl.Engine(graph, pl.Execute(work), checks="fast", device=pl.ipu.Device(sdk=sdk))
+    assert "fast checks" in repr(engine)
+    engine.run()
+    assert engine.read(y).tolist() == [[1, 1, 1], [1, 1, 2], [1, 1, 1]]
+    for outside in (3, -1):
+        engine.write(places, 0)
+        engine.write(places[place], outside)
+        with pytest.raises(pl.ApplicationRuntimeError, match="Reaches stopped"):
+            engine.run()
+
+
 class Wrong(pl.Vertex):
     x: pl.InOut[pl.FLOAT]
     cpp = "return no_such_name;"
