@@ -23,6 +23,7 @@ from poplite.compile.options import EngineOptions
 from poplite.simulator.engine_arguments import Source
 from poplite.simulator.host.handles import HostLinks
 from poplite.simulator.progress import Progress
+from poplite.simulator.run.arena import Arena
 
 if TYPE_CHECKING:
     from poplite.report.report import Report
@@ -83,11 +84,34 @@ class Loaded(Protocol):
     def continue_from(self, other: Loaded) -> None:
         """Take over what memory and remote buffers of the same graph hold."""
 
+    def memory(self, call: str) -> Arena:
+        """Return what all variables hold now, for the user's `call`."""
+
+    def handed_over(self) -> AbstractContextManager[None]:
+        """Make the machine free for programs that go on with this memory, unless they fail."""
+
     def report(self, options: tuple[tuple[str, str], ...]) -> Report:
         """Return what was compiled and what ran; `options` are those to name in it."""
 
     def tracing(self, limit: int) -> AbstractContextManager[Trace]:
         """Record the steps that run in a `with` statement."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InPlaceOf:
+    """A device on which programs take the place of others, where there may be no second one."""
+
+    device: Device
+    before: Loaded
+
+    def options(self, asked: EngineOptions) -> EngineOptions:
+        """Return the options of an engine on this device."""
+        return self.device.options(asked)
+
+    def load(self, source: Source, setup: Setup) -> Loaded:
+        """Make programs ready to run, in place of those before."""
+        with self.before.handed_over():
+            return self.device.load(source, setup)
 
 
 class Device(Protocol):

@@ -33,7 +33,7 @@ from poplite.program import Program
 from poplite.program.base import check_name
 from poplite.simulator import poplar_order
 from poplite.simulator.accounts.profiled_runs import ProfiledRuns
-from poplite.simulator.device import Device, Setup
+from poplite.simulator.device import Device, InPlaceOf, Setup
 from poplite.simulator.engine_arguments import (
     check_loadable,
     checked_device,
@@ -186,7 +186,10 @@ class Engine:
         """
         self._loaded.check_idle("engine.add_program")
         graph, programs = self._source.with_program(program, name)
-        grown = Engine(graph, programs, state=self, **self._arguments)
+        device = self._arguments["device"]
+        own = self._arguments | {"device": InPlaceOf(device, self._loaded)}
+        grown = Engine(graph, programs, state=self, **own)
+        grown._arguments["device"] = device
         grown.print_stream = self.print_stream
         grown._loaded.links.connect_as(self._loaded.links)
         if self._profiled_runs.are_left_out:

@@ -13,12 +13,11 @@ None of these parts knows an engine.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, TextIO
 
 from poplite.compile.interpreting import interpret_text
 from poplite.compile.options import EngineOptions
-from poplite.errors import ControlProgramError
 from poplite.executable.actions import Stamp
 from poplite.executable.executable import Executable
 from poplite.graph.graph import Graph
@@ -36,7 +35,6 @@ from poplite.simulator.run.faster_forms import faster_forms
 from poplite.simulator.run.float_modes import Floats
 from poplite.simulator.run_control import Runs
 from poplite.simulator.strict.checks import StrictChecks
-from poplite.source import here
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -163,19 +161,21 @@ class Simulated:
 
     def continue_from(self, other: Loaded) -> None:
         """Take over what memory and remote buffers of the same graph hold."""
-        if not isinstance(other, Simulated):
-            raise ControlProgramError(
-                "Engine: state is an engine of another device",
-                at=here(),
-                found=f"it runs on {type(other).__name__}",
-                fix="engine.write(x, other.read(x)) for the variables that are to go on",
-            )
-        other.check_idle("Engine: state")
-        other.runs.check_sound("Engine: state")
-        size = carry_memory(other.arena, self.arena)
+        size = carry_memory(other.memory("Engine: state"), self.arena)
         if self._strict is not None:
-            carry_written(other._strict, self._strict, size)
+            looked = other._strict if isinstance(other, Simulated) else None
+            carry_written(looked, self._strict, size)
         self.links.continue_from(other.links)
+
+    def memory(self, call: str) -> Arena:
+        """Return what all variables hold now, for the user's `call`."""
+        self.check_idle(call)
+        self.runs.check_sound(call)
+        return self.arena
+
+    def handed_over(self) -> AbstractContextManager[None]:
+        """Do nothing: there may be any number of simulators."""
+        return nullcontext()
 
     def report(self, options: tuple[tuple[str, str], ...]) -> Report:
         """Return what was compiled and what ran."""

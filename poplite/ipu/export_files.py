@@ -6,19 +6,29 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from poplite.compile.checks import check_program
 from poplite.compile.compiler import Programs, named_programs
-from poplite.errors import FileLoadError
+from poplite.errors import ControlProgramError, FileLoadError
 from poplite.files import replacing
 from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
 from poplite.ipu.building.host_text import host_text
 from poplite.ipu.tables import Place, Tables, tables_of
+from poplite.source import here
+from poplite.text import clipped
+
+Checks = Literal["fast", "none"]
 
 
-def export(graph: Graph, programs: Programs, folder: str | os.PathLike[str]) -> Path:
+def export(
+    graph: Graph,
+    programs: Programs,
+    folder: str | os.PathLike[str],
+    *,
+    checks: Checks = "none",
+) -> Path:
     """Write a graph and its programs as C++ and tables, to be built where there is an SDK.
 
     Nothing is compiled. Equal graphs give equal bytes, and files that are so already are left as
@@ -28,11 +38,13 @@ def export(graph: Graph, programs: Programs, folder: str | os.PathLike[str]) -> 
         graph: the graph.
         programs: one program, several in a list, or named ones in a dictionary.
         folder: where the files go; it is made where there is none.
+        checks: with "fast", an index outside of a field stops its vertex, and the program.
 
     Returns:
         The folder.
 
     Raises:
+        ControlProgramError: for other `checks`.
         ExportError: for what a real IPU is not given yet, with the lines.
         VertexCompileError: for vertex classes that cannot be codelets.
         FileLoadError: when a file cannot be written.
@@ -47,9 +59,16 @@ def export(graph: Graph, programs: Programs, folder: str | os.PathLike[str]) -> 
     ...     print(*sorted(file.name for file in made.iterdir()))
     CMakeLists.txt README.md client.py codelets.cpp host.cpp places.json tables.bin
     """
+    if checks not in get_args(Checks):
+        raise ControlProgramError(
+            f"export: checks={clipped(checks)}, but it is 'fast' or 'none'",
+            at=here(),
+            found="a tile checks indices at most, and knows not what was written",
+            fix="leave checks out, and run the program with strict checks on the simulator",
+        )
     edges_of, named = EdgeTables(graph.space), named_programs(programs)
     check_program(graph.top_level_graph, named, edges_of)
-    tables = tables_of(graph, named, edges_of)
+    tables = tables_of(graph, named, edges_of, stops_outside=checks == "fast")
     target = Path(folder)
     _make(target)
     contents = {

@@ -8,7 +8,7 @@ Accounts       of the executable of the graph: reports are whole on every rank
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
@@ -30,6 +30,7 @@ from poplite.simulator.device import Loaded, Setup
 from poplite.simulator.engine_arguments import Source, check_root
 from poplite.simulator.host.handles import HostLinks
 from poplite.simulator.host.tensors import ByMoves, ByView, HostAccess
+from poplite.simulator.run.arena import Arena
 from poplite.simulator.simulated import Simulated
 from poplite.source import here
 from poplite.view import runs
@@ -166,12 +167,15 @@ class OnRank:
 
     def continue_from(self, other: Loaded) -> None:
         """Refuse to take over what another engine holds."""
-        raise ControlProgramError(
-            "Engine: an engine on several ranks takes over no state",
-            at=here(),
-            found="other programs may be cut at other tiles",
-            fix="make one engine of all programs; or engine.write(x, other.read(x))",
-        )
+        raise _no_state("takes over")
+
+    def memory(self, call: str) -> Arena:
+        """Refuse to hand over memory, of which each rank has a part."""
+        raise _no_state("hands over")
+
+    def handed_over(self) -> AbstractContextManager[None]:
+        """Do nothing: each engine has its own memory on all ranks."""
+        return nullcontext()
 
     def report(self, options: tuple[tuple[str, str], ...]) -> Report:
         """Return what was compiled and what ran, on all ranks together."""
@@ -197,6 +201,15 @@ class OnRank:
             found=f"this is rank {self._ranks.number} of {self._ranks.count}",
             fix="trace the program on the simulator: modelled cycles are the same",
         )
+
+
+def _no_state(what: str) -> ControlProgramError:
+    return ControlProgramError(
+        f"Engine: an engine on several ranks {what} no state",
+        at=here(),
+        found="other programs may be cut at other tiles",
+        fix="make one engine of all programs; or engine.write(x, other.read(x))",
+    )
 
 
 def _with_byte(begin: Int64, end: Int64, byte: int | None) -> tuple[Int64, Int64]:

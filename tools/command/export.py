@@ -18,6 +18,12 @@ def add(commands: Commands) -> None:
     )
     add_target(parser)
     parser.add_argument("folder", metavar="FOLDER", help="where to write; made if it is not there")
+    parser.add_argument(
+        "--checks",
+        choices=("fast", "none"),
+        default="none",
+        help="fast: an index outside of a field stops the program (default none)",
+    )
     parser.add_argument("-q", "--quiet", action="store_true", help="do not say what was written")
     set_run(parser, _run)
 
@@ -33,7 +39,7 @@ def _run(arguments: argparse.Namespace) -> int:
             f"{arguments.target!r} returned a Graph alone, and nothing to run",
             fix="return graph, program",
         )
-    folder = export(graph, programs, arguments.folder)
+    folder = export(graph, programs, arguments.folder, checks=arguments.checks)
     if not arguments.quiet:
         print(f"wrote {folder}: read its README.md", file=sys.stderr)
     return 0

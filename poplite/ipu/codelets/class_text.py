@@ -35,8 +35,16 @@ from poplite.vertex.layouts import VectorLayout
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 
-def class_text(vertex: type[Vertex], name: str, mathematics: set[tuple[str, Kind]]) -> str:
+def class_text(
+    vertex: type[Vertex],
+    name: str,
+    mathematics: set[tuple[str, Kind]],
+    *,
+    stops_outside: bool,
+) -> str:
     """Return the codelet of a vertex class under a name, and note what it calls of `math`.
+
+    With `stops_outside`, an index outside of a field stops the vertex.
 
     Raises `VertexCompileError` for what a codelet cannot have.
     """
@@ -47,7 +55,7 @@ def class_text(vertex: type[Vertex], name: str, mathematics: set[tuple[str, Kind
     code_identity(vertex)  # refuses what prints
     completely = set() if own is not None else written_completely(checked)
     if own is None:
-        functions = _functions(checked, mathematics, is_multi=is_multi)
+        functions = _functions(checked, mathematics, is_multi=is_multi, stops_outside=stops_outside)
     else:
         worker = f"unsigned {identifier(checked.scope.parameters[0])}" if is_multi else ""
         body = textwrap.indent(textwrap.dedent(own).strip("\n"), "  ")
@@ -145,12 +153,14 @@ def _check_fields(vertex: type[Vertex]) -> None:
 
 
 def _functions(
-    checked: Checked, mathematics: set[tuple[str, Kind]], *, is_multi: bool
+    checked: Checked, mathematics: set[tuple[str, Kind]], *, is_multi: bool, stops_outside: bool
 ) -> list[list[str]]:
     """Return the text of `compute` and of all that it calls, what is called first."""
     names = dict(_names(checked))
     return [
-        function_text(Function(each, names, mathematics), is_multi=is_multi)
+        function_text(
+            Function(each, names, mathematics, stops_outside=stops_outside), is_multi=is_multi
+        )
         for each in reversed(list(checked.functions()))
     ]
 

@@ -226,7 +226,7 @@ class Expressions:
     def place(self, node: ast.Subscript) -> str:
         """Return `vector[index]`."""
         owner = self.vector(node.value)
-        return f"{owner}[{self.index(node.slice)}]"
+        return self.function.element(owner, self.index(node.slice))
 
     def index(self, node: ast.expr) -> str:
         """Return an index: as it is where it cannot be negative, nor have more than 32 bits."""
@@ -239,7 +239,7 @@ class Expressions:
         whole = self.function.member(value.field.name)
         if value.depth == value.field.depth:
             return whole
-        return f"{whole}[{self.row_index(node)}]"
+        return self.function.element(whole, self.row_index(node))
 
     def row_index(self, node: ast.expr) -> str:
         """Return which row of a list a vector is, as an index."""

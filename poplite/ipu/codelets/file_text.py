@@ -34,8 +34,11 @@ class CodeletFile(NamedTuple):
     names: Mapping[type[Vertex], str]
 
 
-def codelet_file(classes: Iterable[type[Vertex]]) -> CodeletFile:
+def codelet_file(classes: Iterable[type[Vertex]], *, stops_outside: bool = False) -> CodeletFile:
     """Return the codelets of vertex classes as a file.
+
+    With `stops_outside`, an index outside of a field stops the vertex; bodies that classes give in
+    C++ are taken as they are.
 
     Raises `VertexCompileError` for what a codelet cannot have.
     """
@@ -47,7 +50,7 @@ def codelet_file(classes: Iterable[type[Vertex]]) -> CodeletFile:
             continue
         plain = cls.__name__.replace("[", "_").replace(", ", "_").replace("]", "")
         names[cls] = unused(identifier(plain), names.values())
-        texts.append(class_text(cls, names[cls], mathematics))
+        texts.append(class_text(cls, names[cls], mathematics, stops_outside=stops_outside))
     parts = [_HEAD, shipped("arithmetic.hpp")]
     if any("pl::Lanes<" in text or "pl::load<" in text for text in texts):
         parts.append(shipped("lanes.hpp"))

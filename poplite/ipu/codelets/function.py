@@ -23,6 +23,9 @@ INDENT = "  "
 class Function:
     """One function that is written in C++.
 
+    Args:
+        stops_outside: whether an index outside of a field stops the vertex.
+
     Attributes:
         names: the C++ names of all functions of the class.
         lines: those of the block that is written.
@@ -31,8 +34,14 @@ class Function:
     """
 
     def __init__(
-        self, checked: Checked, names: Mapping[Checked, str], mathematics: set[tuple[str, Kind]]
+        self,
+        checked: Checked,
+        names: Mapping[Checked, str],
+        mathematics: set[tuple[str, Kind]],
+        *,
+        stops_outside: bool,
     ) -> None:
+        self._stops_outside = stops_outside
         self.checked, self.names, self.mathematics = checked, names, mathematics
         self.facts: Facts = checked.facts
         self.constants = Constants(checked.scope)
@@ -46,6 +55,10 @@ class Function:
         """Return the C++ text of a field."""
         own = member(name)
         return f"this->{own}" if own in self._hidden else own
+
+    def element(self, owner: str, index: str) -> str:
+        """Return an element of a field, or one of its rows."""
+        return f"pl::at({owner}, {index})" if self._stops_outside else f"{owner}[{index}]"
 
     def add(self, line: str) -> None:
         """Add a line to the block."""

@@ -206,11 +206,12 @@ class Statements:
             )
         vector = self.expressions.vector(target.value)
         at = self.function.kept("unsigned", self.expressions.index(target.slice), "place")
-        old = element_term(owner.field, f"{vector}[{at}]")
+        place = self.function.element(vector, at)
+        old = element_term(owner.field, place)
         if self.function.has_effect(node.value):
             old = self.expressions.kept(old)
         new = binary_term(BINARY[type(node.op)], old, self.expressions.term(node.value))
-        self.function.add(f"{vector}[{at}] = {stored(owner.field, new)};")
+        self.function.add(f"{place} = {stored(owner.field, new)};")
 
     # -- everything else -----------------------------------------------------------------------
 

@@ -12,8 +12,8 @@ import shutil
 import sys
 import tempfile
 import weakref
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -37,8 +37,8 @@ from poplite.simulator.engine_arguments import Source, check_root
 from poplite.simulator.host.handles import HostLinks, describe
 from poplite.simulator.host.printing import format_tensor
 from poplite.simulator.progress import shown
+from poplite.simulator.run.arena import Arena
 from poplite.simulator.run_control import program_name
-from poplite.simulator.simulated import Simulated
 from poplite.simulator.stopping import Running, Stopped, busy
 from poplite.source import here
 
@@ -61,7 +61,12 @@ class OnDevice:
         self._kind, self._progress = kind, setup.progress
         self.print_stream: TextIO | None = None
         self._in_use, self._running = Lock(), Running()
-        self._tables = tables_of(graph, source.programs, float_mode=executable.float_modes[0])
+        self._tables = tables_of(
+            graph,
+            source.programs,
+            float_mode=executable.float_modes[0],
+            stops_outside=executable.checks == "fast",
+        )
         folder = Path(tempfile.mkdtemp(prefix="poplite-ipu-"))
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         setup.progress.note("compiling codelets")
@@ -69,6 +74,7 @@ class OnDevice:
         shared = _shared_file(folder / "shared", self._tables.mapping_bytes)
         self._command = [*command, str(folder / "shared"), "--device", kind]
         self._child = self._start()
+        self._kept: Arena | None = None  # memory, when the device is another's
         self._shared = shared
         self._memory = DeviceMemory(executable, graph, self._tables, shared, self._ask)
         self._connect_host(executable, works_ahead=setup.options.prefetch is not False)
@@ -208,19 +214,25 @@ class OnDevice:
 
     def continue_from(self, other: Loaded) -> None:
         """Take over what memory of the same graph holds, here or on the simulator."""
-        other.check_idle("Engine: state")
-        if isinstance(other, Simulated):
-            other.runs.check_sound("Engine: state")
-            self._memory.carry(other.arena)
-        elif isinstance(other, OnDevice):
-            self._memory.carry(other._memory.fetch_all())
-        else:
-            raise ControlProgramError(
-                "Engine: state is an engine of another device",
-                at=here(),
-                found=f"it runs on {type(other).__name__}",
-                fix="engine.write(x, other.read(x)) for the variables that are to go on",
-            )
+        self._memory.carry(other.memory("Engine: state"))
+
+    def memory(self, call: str) -> Arena:
+        """Return what all variables hold now, for the user's `call`."""
+        self.check_idle(call)
+        return self._kept or self._memory.fetch_all()
+
+    @contextmanager
+    def handed_over(self) -> Iterator[None]:
+        """End the process, so that the device is free; start it again where that was in vain."""
+        self._kept = self._memory.fetch_all()
+        self._child.end()
+        try:
+            yield
+        except BaseException:
+            self._child = self._start()
+            self._memory.carry(self._kept)
+            self._kept = None
+            raise
 
     def _ask(self, command: str) -> object:
         return self._child_alive().ask(command)

@@ -67,7 +67,12 @@ class Tables:
 
 
 def tables_of(
-    graph: Graph, programs: Programs, edges_of: EdgeTables | None = None, float_mode: int = 0
+    graph: Graph,
+    programs: Programs,
+    edges_of: EdgeTables | None = None,
+    *,
+    float_mode: int = 0,
+    stops_outside: bool = False,
 ) -> Tables:
     """Return a graph and its programs as tables.
 
@@ -79,6 +84,7 @@ def tables_of(
         edges_of: the edges of compute sets, where they are known already.
         float_mode: how floating-point arithmetic behaves at first (`poplite.machine`), of which
             the traps count: halves that are too large become NaN.
+        stops_outside: whether an index outside of a field stops its vertex.
 
     Raises:
         ExportError: for what a real IPU is not given yet, with the lines.
@@ -100,7 +106,7 @@ def tables_of(
     classes = {family.cls: None for each in compute_sets for family in edges_of(each).families}
     if any(isinstance(leaf, CycleStamp) and leaf.since is not None for leaf in parts.leaves):
         classes[CyclesSince] = None
-    codelets = codelet_file(classes)
+    codelets = codelet_file(classes, stops_outside=stops_outside)
     hosted = host_variables(graph)
     reads, writes = handle_places(graph, hosted)
     largest = max((each.size_bytes for each in (*reads.values(), *writes.values())), default=0)

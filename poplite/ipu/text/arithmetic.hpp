@@ -58,6 +58,12 @@ constexpr unsigned index(Int i) {
   return i.bits() < 0xFFFFFFFFULL ? static_cast<unsigned>(i.value) : 0xFFFFFFFFU;
 }
 
+// An element where an index outside stops the vertex.
+template <class V> inline decltype(auto) at(V &vector, unsigned i) {
+  if (i >= vector.size()) PL_STOP();
+  return vector[i];
+}
+
 // Negative, zero or positive as a < b, a == b or a > b.
 constexpr int compared(Int a, Unsigned b) {
   return a < 0 || a.bits() < b ? -1 : a.bits() > b ? 1 : 0;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from helpers.codelet_programs import PROGRAMS, Cast, Raised
 from helpers.codelets import EXACT, Native, arrays_of, compiled, difference, drawn
 from helpers.depth import deep
 from poplite.errors import VertexCompileError
+from poplite.testing import native_codelets
 from poplite.types import ELEMENT_TYPES
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import Vertex
@@ -96,6 +98,15 @@ def test_programs_have_equal_bits_under_other_flags(
     native = compiled([*PROGRAMS, *casts(), *rows_of], tmp_path, flags=flags)
     assert_equal_bits(native, iter(PROGRAMS), 24)
     assert_equal_bits(native, iter([*casts(), *rows_of]), 3)
+
+
+@deep
+def test_programs_that_check_indices_have_equal_bits(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    checked = functools.partial(native_codelets.codelet_file, stops_outside=True)
+    monkeypatch.setattr(native_codelets, "codelet_file", checked)
+    assert_equal_bits(compiled([*PROGRAMS], tmp_path), iter(PROGRAMS), 6)
 
 
 def test_stopped_vertices_stop_in_both(native: Native) -> None:

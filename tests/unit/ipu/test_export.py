@@ -119,6 +119,16 @@ def test_the_readme_says_what_is_in_it_and_what_was_never_done(tmp_path: Path) -
     assert "@" not in text
 
 
+def test_indices_are_checked_where_that_is_asked_for(tmp_path: Path) -> None:
+    texts = [
+        (pl.ipu.export(*build(), tmp_path / checks, checks=checks) / "codelets.cpp").read_text()  # type: ignore[arg-type]
+        for checks in ("none", "fast")
+    ]
+    assert ["pl::at(x, i) = pl::at(x, i) * 2.0f;" in text for text in texts] == [False, True]
+    with pytest.raises(pl.ControlProgramError, match="checks='strict', but it is 'fast' or"):
+        pl.ipu.export(*build(), tmp_path / "strict", checks="strict")  # type: ignore[arg-type]
+
+
 def test_a_program_with_a_fault_is_not_exported(tmp_path: Path) -> None:
     graph = pl.Graph(pl.Target(tiles=2))
     x = graph.add_variable(pl.FLOAT, (4,), "x")

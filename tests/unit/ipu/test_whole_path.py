@@ -129,6 +129,63 @@ def test_errors_of_a_device_are_ours_and_it_goes_on(sdk: Path) -> None:
     engine.run("check")
 
 
+class Reaches(pl.Vertex):
+    """Accesses a place, in a row of a list, in a sum and in a vector that it writes."""
+
+    rows: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
+    places: pl.Input[pl.Vector[pl.INT]]
+    y: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        self.y[self.places[2]] += self.rows[self.places[0]][self.places[1]]
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_an_index_outside_of_a_field_stops_a_checked_program(sdk: Path, place: int) -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    rows, y = (graph.add_variable(pl.FLOAT, (3, 3), n, mapping=0, initial_value=1) for n in "xy")
+    places = graph.add_variable(pl.INT, (3,), "places", mapping=0, initial_value=2)
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, Reaches, tile=0, rows=rows, places=places, y=y[1])
+    engine = pl.Engine(graph, pl.Execute(work), checks="fast", device=pl.ipu.Device(sdk=sdk))
+    assert "fast checks" in repr(engine)
+    engine.run()
+    assert engine.read(y).tolist() == [[1, 1, 1], [1, 1, 2], [1, 1, 1]]
+    for outside in (3, -1):
+        engine.write(places, 0)
+        engine.write(places[place], outside)
+        with pytest.raises(pl.ApplicationRuntimeError, match="Reaches stopped"):
+            engine.run()
+
+
+class Wrong(pl.Vertex):
+    x: pl.InOut[pl.FLOAT]
+    cpp = "return no_such_name;"
+
+    def compute(self) -> None:
+        self.x = 1.0
+
+
+def test_a_program_is_added_where_there_is_one_device(
+    sdk: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("STAND_IN_DEVICE", str(tmp_path / "device"))
+    program = Program()
+    graph, device = program.graph, pl.ipu.Device(sdk=sdk)
+    engine = pl.Engine(graph, program.programs, device=device)
+    with pytest.raises(pl.DeviceRuntimeError, match="no IPU is free"):
+        pl.Engine(graph, program.programs, device=device)
+    engine.write(program.y[0], 3)
+    work = graph.add_compute_set("wrong")
+    graph.add_vertex(work, Wrong, tile=0, x=program.y[0, 0])
+    with pytest.raises(pl.VertexCompileError, match="codelets: popc ended"):
+        engine.add_program(pl.Execute(work), "wrong")
+    assert engine.read(program.y[:2, 0]).tolist() == [3, 0.5]
+    engine.add_program(pl.Copy(program.y[0], program.y[1]), "copy")
+    engine.run("copy")
+    assert engine.read(program.y[:3, 1]).tolist() == [3, 3, 0.5]
+
+
 def test_a_machine_that_is_too_small_is_an_error(
     sdk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,13 +208,6 @@ def refused(*_: object) -> None:
 
 
 def test_what_the_compiler_refuses_is_shown(sdk: Path) -> None:
-    class Wrong(pl.Vertex):
-        x: pl.InOut[pl.FLOAT]
-        cpp = "return no_such_name;"
-
-        def compute(self) -> None:
-            self.x = 1.0
-
     graph = pl.Graph(pl.Target(tiles=1))
     work = graph.add_compute_set("work")
     graph.add_vertex(work, Wrong, tile=0, x=graph.add_variable(pl.FLOAT, (), "x", mapping=0))

@@ -8,6 +8,8 @@
 #include <poplar/exceptions.hpp>
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/file.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -19,7 +21,15 @@ namespace poplar {
 
 unsigned Target::getTilesPerIPU() const { return num_tiles; }
 const Target &Device::getTarget() const { return target; }
-bool Device::attach() const { return is_attached = true; }
+
+bool Device::attach() const {
+  const char *path = std::getenv("STAND_IN_DEVICE"); // a file that stands for the only device
+  if (path && !target.is_model) {
+    const int file = open(path, O_RDWR | O_CREAT, 0600); // until the process ends
+    if (file < 0 || flock(file, LOCK_EX | LOCK_NB) != 0) return false;
+  }
+  return is_attached = true;
+}
 
 DeviceManager DeviceManager::createDeviceManager() { return {}; }
 
