@@ -71,7 +71,8 @@ from poplite.errors import (
 )
 
 if TYPE_CHECKING:
-    from poplite import ipu as ipu, mpi as mpi, ops as ops
+    from poplite import ipu as ipu, mpi as mpi, ops as ops, program as program
+    from poplite.compat import layout as layout
     from poplite.compile.compiler import compile_graph as compile_graph
     from poplite.display import (
         dump_program as dump_program,
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     )
     from poplite.graph.compute_sets.compute_set import (
         ComputeSet as ComputeSet,
+        FieldRef as FieldRef,
         VertexInstance as VertexInstance,
     )
     from poplite.graph.compute_sets.perf_estimates import (
@@ -258,6 +260,57 @@ if TYPE_CHECKING:
         Intervals as Intervals,
     )
 
+    # Poplar's names of what has another one here, for type checkers; see `__getattr__`.
+
+    SIGNED = INT
+    SIGNED_INT = INT
+    SIGNED_SHORT = SHORT
+    StreamCallbackBase = StreamCallback
+    UNSIGNED = UNSIGNED_INT
+    VariableRef = Variable
+    VertexIntrospector = VertexInstance
+    VertexRef = VertexInstance
+    copyDeviceHalfToDouble = copy_device_half_to_float
+    copyDeviceHalfToFloat = copy_device_half_to_float
+    copyDoubleToDeviceHalf = copy_float_to_device_half
+    copyFloatToDeviceHalf = copy_float_to_device_half
+    cycleCount = cycle_count
+    cycleStamp = cycle_stamp
+    dumpProgram = dump_program
+    getAndModifyFloatingPointBehaviour = get_and_modify_floating_point_behaviour
+    readJSON = read_json
+    readJSONFromEnv = read_json_from_env
+    setFloatingPointBehaviour = set_floating_point_behaviour
+    setStochasticRounding = set_stochastic_rounding
+    application_runtime_error = ApplicationRuntimeError
+    control_program_error = ControlProgramError
+    file_load_error = FileLoadError
+    graph_connection_error = GraphConnectionError
+    graph_cycle_error = GraphCycleError
+    graph_memory_allocation_error = GraphMemoryAllocationError
+    graph_program_compilation_error = VertexCompileError
+    graph_recursion_error = GraphRecursionError
+    graph_replication_error = GraphReplicationError
+    index_error = TensorIndexError
+    invalid_machine_model = InvalidMachineModel
+    invalid_option = InvalidOption
+    invalid_tile_mapping = InvalidTileMapping
+    memory_elem_constraints_error = MemoryElemConstraintsError
+    no_size_specified = NoSizeSpecified
+    overflow_error = SizeOverflowError
+    parse_error = ParseError
+    poplar_error = PopliteError
+    profiling_disabled = ProfilingDisabled
+    stream_connection_error = StreamConnectionError
+    stream_memory_allocation_error = StreamMemoryAllocationError
+    symbol_error = UnknownName
+    system_runtime_error = DeviceRuntimeError
+    tensor_creation_error = TensorCreationError
+    tensor_metadata_error = TensorMetadataError
+    type_error = ElementTypeError
+    unknown_field = UnknownField
+    unknown_vertex_type = UnknownVertexType
+
 __version__ = "0.1.0"
 
 
@@ -270,13 +323,18 @@ def version_string() -> str:
     return __version__
 
 
+if TYPE_CHECKING:
+    versionString = version_string
+
 _SPELLINGS = {
     "SIGNED": "INT",
     "SIGNED_INT": "INT",
     "SIGNED_SHORT": "SHORT",
     "UNSIGNED": "UNSIGNED_INT",
     "PrintTensorFmt": "PrintTensorFormat",
+    "StreamCallbackBase": "StreamCallback",
     "VertexIntrospector": "VertexInstance",
+    "VertexRef": "VertexInstance",
     "VariableRef": "Variable",
     "copyDeviceHalfToDouble": "copy_device_half_to_float",
     "copyDeviceHalfToFloat": "copy_device_half_to_float",
@@ -294,12 +352,18 @@ _SPELLINGS = {
 }
 """Poplar's names of functions and classes that have another one here."""
 
+_MODULES = {
+    **{name: name for name in ("ipu", "mpi", "ops", "program")},
+    "layout": "compat.layout",
+}
+"""Modules that are loaded when they are first used; `layout` and `program` are Poplar's too."""
+
 _HOMES = {
     "compile.compiler": "compile_graph",
     "executable.executable": "Executable",
     "expr.tree": "Expr",
     "graph.clone": "TensorCloneDuplicationMethod TensorCloneMethod",
-    "graph.compute_sets.compute_set": "ComputeSet VertexInstance",
+    "graph.compute_sets.compute_set": "ComputeSet FieldRef VertexInstance",
     "graph.compute_sets.perf_estimates": "FieldData VertexPerfEstimate",
     "graph.compute_sets.vertex_block": "VertexBlock",
     "graph.graph": "Graph",
@@ -362,8 +426,8 @@ __all__ = sorted(
 
 
 def __getattr__(name: str) -> object:
-    if name in ("ipu", "mpi", "ops"):
-        return import_module(f"poplite.{name}")
+    if name in _MODULES:
+        return import_module(f"poplite.{_MODULES[name]}")
     if name in _SPELLINGS:
         return getattr(import_module(__name__), _SPELLINGS[name])
     if error := errors.error_of_poplar(name):

@@ -42,7 +42,8 @@ class _InParts(Exception):
         fix: str = "",
     ) -> None:
         # Names have any length; a message of megabytes says no more.
-        what, where, found, fix = (shortened_lines(part) for part in (what, where, found, fix))
+        parts = map(str, (what, where, found, fix))
+        what, where, found, fix = (shortened_lines(part) for part in parts)
         self.what, self.at, self.where, self.found, self.fix = what, at, where, found, fix
         super().__init__(self._message())
 
@@ -72,6 +73,35 @@ def _rebuild(
     return cls(what, at=at, where=where, found=found, fix=fix)
 
 
+class Absent:
+    """A member of one of Poplar's classes that poplite does not have.
+
+    Args:
+        reason: why it makes no sense here, as a sentence without a full stop.
+        instead: what to write instead, if anything.
+
+    Raises:
+        AbsentMember: when it is looked up, in an object or in the class.
+
+    >>> class Engine:
+    ...     reset = Absent("there is no device")
+    >>> Engine().reset
+    Traceback (most recent call last):
+    poplite.errors.AbsentMember: poplite has no Engine.reset  (...)
+      there is no device
+    """
+
+    def __init__(self, reason: str, instead: str = "") -> None:
+        self.reason, self.instead = reason, instead
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = f"{owner.__name__}.{name}"
+
+    def __get__(self, instance: object, owner: type | None = None) -> NoReturn:
+        what = f"poplite has no {self.name}"
+        raise AbsentMember(what, at=here(), found=self.reason, fix=self.instead)
+
+
 class PopliteError(_InParts):
     """Base of every error poplite raises.
 
@@ -90,6 +120,8 @@ class PopliteError(_InParts):
 
     poplar: ClassVar[str] = "poplar_error"
     """Name of the corresponding Poplar exception."""
+
+    attachSourceLocation = Absent("an error has the line that it is about", "error.at")
 
 
 class TensorIndexError(PopliteError, IndexError):
@@ -428,35 +460,6 @@ def error_of_poplar(name: str) -> type[PopliteError] | None:
     ('GraphCycleError', 'PopliteError')
     """
     return BY_POPLAR_NAME.get(name)
-
-
-class Absent:
-    """A member of one of Poplar's classes that poplite does not have.
-
-    Args:
-        reason: why it makes no sense here, as a sentence without a full stop.
-        instead: what to write instead, if anything.
-
-    Raises:
-        AbsentMember: when it is looked up, in an object or in the class.
-
-    >>> class Engine:
-    ...     reset = Absent("there is no device")
-    >>> Engine().reset
-    Traceback (most recent call last):
-    poplite.errors.AbsentMember: poplite has no Engine.reset  (...)
-      there is no device
-    """
-
-    def __init__(self, reason: str, instead: str = "") -> None:
-        self.reason, self.instead = reason, instead
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = f"{owner.__name__}.{name}"
-
-    def __get__(self, instance: object, owner: type | None = None) -> NoReturn:
-        what = f"poplite has no {self.name}"
-        raise AbsentMember(what, at=here(), found=self.reason, fix=self.instead)
 
 
 def checked_truth(value: object, what: str) -> bool:

@@ -53,6 +53,31 @@ class SourceLocation:
     function: str
     caller: SourceLocation | None = None
 
+    def getFunctionName(self) -> str:
+        """C++ spelling of `function`."""
+        return self.function
+
+    def getFileName(self) -> str:
+        """C++ spelling of `file`."""
+        return self.file
+
+    def getLineNumber(self) -> int:
+        """C++ spelling of `line`."""
+        return self.line
+
+    def isValid(self) -> bool:
+        """Return true: a location is always a line."""
+        return True
+
+    @staticmethod
+    def Current() -> SourceLocation:
+        """Return the line of the user that calls this.
+
+        >>> SourceLocation.Current().line > 0
+        True
+        """
+        return here()
+
     @property
     def innermost(self) -> str:
         """The line itself, without what called the function that it is in."""

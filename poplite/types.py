@@ -301,6 +301,7 @@ class QuarterMetadata:
     131
     """
 
+    Format: ClassVar[type[QuarterFormat]] = QuarterFormat
     format: QuarterFormat
     scale: int = 0
 

@@ -596,6 +596,7 @@ class Engine:
     disableExecutionProfiling = poplar_order.disableExecutionProfiling
     resetExecutionProfile = poplar_order.resetExecutionProfile
     resetExecutionProfiling = poplar_order.resetExecutionProfile
+    TimerTimePoint = Absent("points in time are seconds", "engine.getTimeStamp()")
     insertSimulatedError = Absent("the machine that is simulated has no faults")
     eraseSimulatedError = Absent("the machine that is simulated has no faults")
     clearSimulatedErrors = Absent("the machine that is simulated has no faults")

@@ -107,6 +107,29 @@ NAMES: Mapping[str, tuple[str, str]] = MappingProxyType(
             "vertex classes are Python; C++, assembly and .gp files are not read",
             "class MyVertex(pl.Vertex)",
         ),
+        "getExtensionFromFileType": (
+            "vertex classes are Python; C++, assembly and .gp files are not read",
+            "class MyVertex(pl.Vertex)",
+        ),
+        "getLanguageOption": (
+            "vertex classes are Python; C++, assembly and .gp files are not read",
+            "class MyVertex(pl.Vertex)",
+        ),
+        "isHostToDevice": (
+            "a stream has a type",
+            "stream.type is pl.DataStreamType.HOST_TO_DEVICE_FIFO",
+        ),
+        "GlobalExchangeFlow": ("links are modelled by their lanes", "pl.Target(ipus=2)"),
+        "GlobalExchangeConstraint": ("links are modelled by their lanes", "pl.Target(ipus=2)"),
+        "DebugSerializationFormat": (
+            "the lines of the program that made each object are kept by themselves",
+            'with graph.scope("layer"): ...',
+        ),
+        "VertexEdgeInfo": ("fields of a vertex tell their sizes", 'vertex.field_info("x")'),
+        "StreamCallbackHandle": (
+            "any function can be connected",
+            "engine.connect_stream_to_callback(handle, function)",
+        ),
         "link_error": ("nothing is linked", "pl.VertexCompileError"),
         "graph_object_creation_error": ("vertex classes are Python", "pl.VertexCompileError"),
         "graph_object_load_error": (

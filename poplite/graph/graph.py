@@ -387,9 +387,8 @@ class Graph(Displayed):
         """
         if rest or poplar_order.is_tensor_or_metadata(name):
             given = (tensor, name) if method is _SAME_ORDER else (tensor, name, method, *rest)
-            element_type, metadata, tensor, name, method = poplar_order.clone_arguments(
-                given, {"element_type": element_type, "metadata": metadata}
-            )
+            ordered = poplar_order.clone_arguments(given, element_type, metadata)
+            element_type, metadata, tensor, name, method = ordered
         at = here()
         check_own(self, tensor, "clone", at, "clone(tensor)")
         return variables.add_clone(self._tiles, tensor, name, element_type, method, metadata, at)
@@ -1519,6 +1518,7 @@ class Graph(Displayed):
     isConstant = poplar_order.isConstant
     addCodelets = poplar_order.addCodelets
     addExternalVariable = poplar_order.addExternalVariable
+    ConnectionDesc = poplar_order.ConnectionDesc
     addExternalExchangeVertex = poplar_order.addExternalExchangeVertex
 
     getReplicationFactor = poplar_order.getReplicationFactor

@@ -317,13 +317,19 @@ addCodelets = Absent(
 addExternalVariable = Absent(
     "an executable is whole: no variable is of another module", "graph.add_variable(...)"
 )
+ConnectionDesc = Absent(
+    "a connection is a pair of a name and what it is connected to", '("x", tensor)'
+)
 addExternalExchangeVertex = Absent(
     "tiles have no exchange code of their own", "pl.Copy(source, destination)"
 )
 
 
-def clone_arguments(arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> tuple[Any, ...]:
+def clone_arguments(
+    arguments: tuple[Any, ...], element_type: ElementTypeLike | None, metadata: Metadata | None
+) -> tuple[Any, ...]:
     """Return type, metadata, tensor, name and method of a `clone` in Poplar's order."""
+    keywords = {"element_type": element_type, "metadata": metadata}
     element_type, metadata, rest = _tensor_third(arguments, keywords, "clone")
     if len(rest) > 3:
         raise TensorCreationError(

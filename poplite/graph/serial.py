@@ -40,6 +40,8 @@ class SerializationFormat(Enum):
     JSON = "json"
     BINARY = "binary"
     """The same text as UTF-8, for streams of bytes."""
+    Binary = BINARY
+    """C++ spelling."""
 
 
 def serialize_tensors(

@@ -273,6 +273,7 @@ class IPUModel:
     compileIPUCode: bool = False
     """Whether code of the machine is compiled too: code sizes are always estimated here."""
     _version: str = field(repr=False, default="")
+    RelativeSyncDelayType = RelativeSyncDelayType
     supportsSuperTileSendReceive = Absent(_OF_VERSION, "Target(costs={'pair_tiles': 2})")
     globalExchangeConstraints = Absent("links are modelled by their lanes", "Target(ipus=2)")
     interleavedMemoryElementIndex = Absent(

@@ -15,7 +15,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Self
 
-from poplite.errors import InvalidOption, ParseError, did_you_mean
+from poplite.errors import Absent, InvalidOption, ParseError, did_you_mean
 from poplite.source import here
 from poplite.text import clipped, of_type
 
@@ -67,6 +67,12 @@ class OptionFlags(dict[str, object]):
     def find(self, name: str) -> object | None:
         """Return the value of an option; None if it is not set, in C++ the end iterator."""
         return self.get(name) if isinstance(name, str) else None
+
+    def end(self) -> None:
+        """Return what `find` returns for an option that is not set."""
+
+    iterator = Absent("options are those of a dictionary", "for name, value in flags.items(): ...")
+    begin = Absent("options are those of a dictionary", "for name, value in flags.items(): ...")
 
     def copy(self) -> Self:
         """Return the same options once more."""

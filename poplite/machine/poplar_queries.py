@@ -49,6 +49,12 @@ class IpuLinkConfiguration(Enum):
     SLIDING_WINDOW = "sliding window"
     BARLEY_TWIST = "barley twist"
 
+    # C++ spelling
+
+    Default = DEFAULT
+    SlidingWindow = SLIDING_WINDOW
+    BarleyTwist = BARLEY_TWIST
+
 
 class IpuLinkTopology(Enum):
     """The shape of the links between IPUs."""
@@ -56,6 +62,12 @@ class IpuLinkTopology(Enum):
     MESH = "mesh"
     TORUS = "torus"
     LINE = "line"
+
+    # C++ spelling
+
+    Mesh = MESH
+    Torus = TORUS
+    Line = LINE
 
 
 def createCPUTarget(accurate_half: bool = False, num_ipus: int = 1) -> Target:

@@ -115,10 +115,13 @@ class Switch(Growing):
     def __init__(
         self,
         control: Tensor,
-        cases: Cases | Program = (),
+        cases: Cases | Program | str = (),
         default: Program | str | None = None,
         name: str = "",
     ) -> None:
+        if isinstance(cases, str) and default is None:  # a name follows the control
+            name = cases
+            cases = ()
         if isinstance(default, str):  # a name follows the cases
             name = default
             default = None
@@ -145,16 +148,22 @@ class Switch(Growing):
         return switch
 
     @classmethod
-    def with_unreachable_default(cls, control: Tensor, cases: Cases = (), name: str = "") -> Self:
+    def with_unreachable_default(
+        cls, control: Tensor, cases: Cases | str = (), name: str = ""
+    ) -> Self:
         """Make a Switch of which you know that a case always matches.
 
         On a machine anything may happen when none does; here the run stops with an error.
 
         Args:
             control: one element of INT or UNSIGNED_INT.
-            cases: programs by the value that chooses them, or pairs of both.
+            cases: programs by the value that chooses them, or pairs of both; as in Poplar the
+                name may follow the control, where cases are added later.
             name: as in Poplar; it has no effect.
         """
+        if isinstance(cases, str):
+            name = cases
+            cases = ()
         check_name(name, "Switch")
         switch = cls.__new__(cls)
         switch._fill(control, cases, "unreachable", Program())

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from poplite.errors import ControlProgramError
 from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.floating_point import (
     OVERFLOW_MAX,
     STOCHASTIC,
@@ -193,6 +194,13 @@ def set_stochastic_rounding(graph: Graph, sequence: Sequence, on: bool, name: st
 
 def _check(what: str, **values: object) -> None:
     for name, value in values.items():
+        if isinstance(value, Tensor):
+            raise ControlProgramError(
+                f"{what}: {name} {clipped(value, 60)} is a tensor",
+                at=here(),
+                found="Poplar keeps a behaviour in one, to set it again later; here it is known",
+                fix=f"{name}=FloatingPointBehaviour(...), with what it was before",
+            )
         if not isinstance(value, FloatingPointBehaviour):
             raise ControlProgramError(
                 f"{what}: {name} {clipped(value, 60)} is no behaviour",

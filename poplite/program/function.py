@@ -52,6 +52,10 @@ class Function:
         steps = amount(self.program.num_steps, "step")
         return fitted(f"<Function '{{}}' {steps}>", self.name)
 
+    def getId(self) -> int:
+        """Return its position among the functions of the graph."""
+        return self.graph.space.names.number("function", self.name)
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FunctionBuffer:
@@ -79,6 +83,10 @@ class FunctionBuffer:
 
     def __repr__(self) -> str:
         return fitted("<FunctionBuffer of '{}'>", self.function.name)
+
+    def getId(self) -> int:
+        """Return the number of the function: each has one buffer at most."""
+        return self.function.getId()
 
 
 def function_of(graph: Graph, name: str, program: object, at: SourceLocation) -> Function:

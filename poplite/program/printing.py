@@ -10,6 +10,7 @@ Defaults and meanings are those of Poplar's PrintTensorFmt.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Literal, get_args
 
 from poplite.errors import ControlProgramError, ElementTypeError
@@ -19,7 +20,7 @@ from poplite.program.base import Program, check_name, set_once
 from poplite.source import here
 from poplite.text import clipped, fitted, of_type
 
-FloatFormat = Literal["auto", "fixed", "scientific", "none"]
+FloatForm = Literal["auto", "fixed", "scientific", "none"]
 
 _COUNTS = ("summarise_threshold", "edge_items", "max_line_width", "digits")
 _TEXTS = ("separator", "open_bracket", "close_bracket")
@@ -54,11 +55,20 @@ class PrintTensorFormat:
     3
     """
 
+    class FloatFormat(StrEnum):
+        """The values of `float_format` by Poplar's names."""
+
+        Auto = "auto"
+        Fixed = "fixed"
+        Scientific = "scientific"
+        None_ = "none"
+        """Poplar's `None`, which is a keyword of Python."""
+
     summarise_threshold: int = 1000
     edge_items: int = 3
     max_line_width: int = 75
     digits: int = 8
-    float_format: FloatFormat = "auto"
+    float_format: FloatForm | FloatFormat = "auto"
     separator: str = " "
     open_bracket: str = "["
     close_bracket: str = "]"
@@ -70,9 +80,10 @@ class PrintTensorFormat:
                 raise _refused(name, count, "a whole number from 0")
         if self.digits > MOST_DIGITS:
             raise _refused("digits", self.digits, f"at most {MOST_DIGITS:,}")
-        if not isinstance(self.float_format, str) or self.float_format not in get_args(FloatFormat):
-            kinds = ", ".join(map(repr, get_args(FloatFormat)))
+        if not isinstance(self.float_format, str) or self.float_format not in get_args(FloatForm):
+            kinds = ", ".join(map(repr, get_args(FloatForm)))
             raise _refused("float_format", self.float_format, f"one of {kinds}")
+        object.__setattr__(self, "float_format", str(self.float_format))
         for name in _TEXTS:
             if not isinstance(text := getattr(self, name), str):
                 raise _refused(name, text, "text")

@@ -62,6 +62,16 @@ class ProfilerVectorLayout(Enum):
     SCALED_PTR64 = VectorLayout.SCALED_PTR64.value
     SCALED_PTR128 = VectorLayout.SCALED_PTR128.value
 
+    # C++ spelling
+
+    NotAVector = NOT_A_VECTOR
+    Span = SPAN
+    ShortSpan = SHORT_SPAN
+    OnePtr = ONE_PTR
+    ScaledPtr32 = SCALED_PTR32
+    ScaledPtr64 = SCALED_PTR64
+    ScaledPtr128 = SCALED_PTR128
+
 
 class ProfilerVectorListLayout(Enum):
     """What an estimator is told of a list; source: Poplar API reference, "layout::VectorList"."""
@@ -69,6 +79,20 @@ class ProfilerVectorListLayout(Enum):
     NOT_A_VECTOR_LIST = "no list in one descriptor"
     DELTANELEMENTS = VectorListLayout.DELTANELEMENTS.value
     DELTAN = VectorListLayout.DELTAN.value
+    ONE_PTR = "a pointer to vectors of equal lengths; no field has it"
+    SCALED_PTR32 = "a 16-bit pointer in units of 4 bytes to such vectors; no field has it"
+    SCALED_PTR64 = "a 16-bit pointer in units of 8 bytes to such vectors; no field has it"
+    SCALED_PTR128 = "a 16-bit pointer in units of 16 bytes to such vectors; no field has it"
+
+    # C++ spelling
+
+    NotAVector = NOT_A_VECTOR_LIST
+    OnePtr = ONE_PTR
+    ScaledPtr32 = SCALED_PTR32
+    ScaledPtr64 = SCALED_PTR64
+    ScaledPtr128 = SCALED_PTR128
+    DeltaN = DELTAN
+    DeltaNElements = DELTANELEMENTS
 
 
 @dataclass(frozen=True, slots=True, repr=False)

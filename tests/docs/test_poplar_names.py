@@ -29,13 +29,18 @@ CLASSES: dict[str, type] = {
         pl.Report, pl.TensorRearranger, pl.DataStream, pl.RemoteBuffer,
         pl.HostFunction, pl.FunctionBuffer, pl.StreamCallback, pl.FieldData, pl.Device,
         pl.DeviceManager, pl.IPUModel, pl.OptionFlags, pl.RuntimeOptions, pl.Executable,
-        pl.VariableInterval,
+        pl.VariableInterval, pl.PopliteError, pl.SourceLocation,
     )
 }  # fmt: skip
 
 
 def test_tables_are_those_of_the_signatures() -> None:
     assert names_page.made(PAGE) == PAGE, "python tests/helpers/names_page.py writes them"
+
+
+def test_the_page_names_every_exception_of_one_word() -> None:
+    words = {"begin", "end", "size", "handle", "type", "shape", "rank", "name", "what"}
+    assert not {word for word in words if f"`{word}`" not in PAGE[: PAGE.index("<!-- signatures")]}
 
 
 SHARED = {

@@ -8,19 +8,24 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from functools import reduce
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
 import poplite as pl  # noqa: E402
-from helpers.poplar_signatures import ROWS  # noqa: E402
+from helpers.poplar_members import ENUMERATIONS  # noqa: E402
+from helpers.poplar_signatures import REFUSALS, ROWS  # noqa: E402
 from poplite.compat.absent_names import NAMES  # noqa: E402
 from poplite.errors import Absent  # noqa: E402
 
 PAGE = ROOT / "docs/poplar-names.md"
 
-OWNERS = (pl.Tensor, pl.Graph, pl.Engine, pl.Target, pl.Device, pl.IPUModel)
+OWNERS = (
+    *(pl.Tensor, pl.Graph, pl.Engine, pl.Target, pl.Device, pl.IPUModel, pl.OptionFlags),
+    *(pl.VertexInstance, pl.FieldData, pl.PopliteError),
+)
 """Classes that Poplar has more members of."""
 
 
@@ -42,6 +47,7 @@ def signatures() -> str:
 def absences() -> str:
     """Return the table of what is refused."""
     rows = [(name, member.reason, member.instead) for name, member in absent_members()]
+    rows += [(f"{each.owner}::{each.poplar}", each.reason, each.instead) for each in REFUSALS]
     rows += [(name, *why) for name, why in NAMES.items()]
     lines = ["| Poplar | why not | instead |", "| --- | --- | --- |"]
     for name, reason, instead in rows:
@@ -49,9 +55,26 @@ def absences() -> str:
     return "\n".join(lines)
 
 
+def enumerations() -> str:
+    """Return the table of the members of enumerations that are spelled otherwise here."""
+    lines = ["| enumeration | Poplar | poplite |", "| --- | --- | --- |"]
+    for path, names in ENUMERATIONS.items():
+        members = reduce(getattr, path.split("."), pl)
+        for name in names.split():
+            ours = getattr(members, name).name
+            if ours != name:
+                lines.append(f"| {path} | `{name}` | `{ours}` |")
+    return "\n".join(lines)
+
+
 def made(page: str) -> str:
     """Return a page with its tables made anew."""
-    for name, table in (("signatures", signatures()), ("absent", absences())):
+    tables = (
+        ("signatures", signatures()),
+        ("enumerations", enumerations()),
+        ("absent", absences()),
+    )
+    for name, table in tables:
         pattern = rf"(<!-- {name} -->\n).*?(\n<!-- end -->)"
         found = re.search(pattern, page, re.S)
         assert found is not None, name

@@ -116,12 +116,17 @@ addConstant(type, shape, value, name) | graph.addConstant(INT, [2], 7, "k") | gr
 addConstant(type, shape, values, name) | graph.addConstant(INT, [2], [7, 8], "k") | graph.add_constant(INT, (2,), [7, 8], "k")
 addConstant(type, metadata, shape, value, name) | graph.addConstant(QUARTER, metadata, [2], 1.0, "k") | graph.add_constant(QUARTER, (2,), 1.0, "k", metadata=metadata)
 addConstantHalf(type, shape, bits, name) | graph.addConstantHalf(HALF, [2], [0x3C00, 0xC000], "k") | graph.add_constant(HALF, (2,), [1.0, -2.0], "k")
+addConstantHalf(type, shape, value bits, name) | graph.addConstantHalf(HALF, [2], 0x3C00, "k") | graph.add_constant(HALF, (2,), 1.0, "k")
 addReplicationIndexConstant(name) | graph.addReplicationIndexConstant("r") | graph.add_replication_index_constant("r")
 setInitialValue(tensor, value) | graph.setInitialValue(x, 3) | graph.set_initial_value(x, 3)
 setInitialValue(tensor, values) | graph.setInitialValue(x[0], [1, 2, 3]) | graph.set_initial_value(x[0], [1, 2, 3])
 setInitialValue(tensor, values by replica) | graph.setInitialValue(x, {0: 5}) | graph.set_initial_value(x, {0: 5})
 setInitialValue(field, value) | graph.setInitialValue(scale["factor"], 3) | graph.set_initial_value(scale["factor"], 3)
+setInitialValue(field, values) | graph.setInitialValue(weighted["weights"], [1, 2, 3]) | graph.set_initial_value(weighted["weights"], [1, 2, 3])
 setInitialValueHalf(tensor, bits) | graph.setInitialValueHalf(h, [0x3C00, 0xC000]) | graph.set_initial_value(h, [1.0, -2.0])
+setInitialValueHalf(tensor, value bits) | graph.setInitialValueHalf(h, 0x3C00) | graph.set_initial_value(h, 1.0)
+setInitialValueHalf(field, value bits) | graph.setInitialValueHalf(weighted["bias"], 0x3C00) | graph.set_initial_value(weighted["bias"], 1.0)
+setInitialValueHalf(field, bits) | graph.setInitialValueHalf(weighted["biases"], [0x3C00, 0xC000]) | graph.set_initial_value(weighted["biases"], [1.0, -2.0])
 getVariable(variable) | graph.getVariable(x.var_regions()[0].var) | graph.tensor("x")
 isConstant(variable) | graph.isConstant(c.var_regions()[0].var) | c.var_regions()[0].variable.constant
 setTileMapping(vertex, tile) | graph.setTileMapping(scale, 2) | graph.set_tile_mapping(scale, 2)
@@ -134,12 +139,15 @@ clone(tensor, name, method) | graph.clone(x, "k", TensorCloneMethod.CREATE_NEW_O
 clone(type, tensor, name, method) | graph.clone(FLOAT, x.T, "k", TensorCloneMethod.CREATE_NEW_ORDER) | graph.clone(x.T, "k", element_type=FLOAT, method=TensorCloneMethod.CREATE_NEW_ORDER)
 clone(type, tensor) | graph.clone(FLOAT, x) | graph.clone(x, element_type=FLOAT)
 clone(type, metadata, tensor, name) | graph.clone(QUARTER, metadata, x, "k") | graph.clone(x, "k", element_type=QUARTER, metadata=metadata)
+clone(type, metadata, tensor, name, method) | graph.clone(QUARTER, metadata, x.T, "k", TensorCloneMethod.CREATE_NEW_ORDER) | graph.clone(x.T, "k", element_type=QUARTER, metadata=metadata, method=TensorCloneMethod.CREATE_NEW_ORDER)
 cloneN(tensor, n, name, method, duplication) | graph.cloneN(x, 2, "k", TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES, TensorCloneDuplicationMethod.DUPLICATE_BY_TILE_CONTIGUOUS_REGION) | graph.clone_n(x, 2, "k", method=TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES, duplication=TensorCloneDuplicationMethod.DUPLICATE_BY_TILE_CONTIGUOUS_REGION)
 clone(metadata, tensor, name, method) | graph.clone(metadata, q, "k", TensorCloneMethod.CREATE_NEW_ORDER) | graph.clone(q, "k", metadata=metadata, method=TensorCloneMethod.CREATE_NEW_ORDER)
 cloneN(type, tensor, n, name) | graph.cloneN(FLOAT, x, 2, "k") | graph.clone_n(x, 2, "k", element_type=FLOAT)
 cloneN(type, tensor, n, name, method, duplication) | graph.cloneN(FLOAT, x, 2, "k", TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES, TensorCloneDuplicationMethod.DUPLICATE_BY_TILE_CONTIGUOUS_REGION) | graph.clone_n(x, 2, "k", element_type=FLOAT, duplication=TensorCloneDuplicationMethod.DUPLICATE_BY_TILE_CONTIGUOUS_REGION)
 cloneN(type, metadata, tensor, n, name) | graph.cloneN(QUARTER, metadata, x, 2, "k") | graph.clone_n(x, 2, "k", element_type=QUARTER, metadata=metadata)
 cloneN(metadata, tensor, n, name) | graph.cloneN(metadata, q, 2, "k") | graph.clone_n(q, 2, "k", metadata=metadata)
+cloneN(metadata, tensor, n, name, method, duplication) | graph.cloneN(metadata, q, 2, "k", TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES, TensorCloneDuplicationMethod.DUPLICATE_BY_OUTER_DIMENSION) | graph.clone_n(q, 2, "k", metadata=metadata)
+cloneN(type, metadata, tensor, n, name, method, duplication) | graph.cloneN(QUARTER, metadata, x, 2, "k", TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES, TensorCloneDuplicationMethod.DUPLICATE_BY_OUTER_DIMENSION) | graph.clone_n(x, 2, "k", element_type=QUARTER, metadata=metadata)
 getSortedContiguousRegions(tensor, intervals, removeAliased, aliases) | list(graph.getSortedContiguousRegions(x.T, [(0, 4)], False)) | list(graph.sorted_contiguous_regions(x.T, [(0, 4)]))
 reorderToSimplify(tensor, others, requireSimplestOrder) | graph.reorderToSimplify(x.T, [y], True) | graph.reorder_to_simplify(x.T, [y])
 getSimplifyingRearranger(tensor) | graph.getSimplifyingRearranger(x.T).rearrange(x.T) | graph.simplifying_rearranger(x.T).rearrange(x.T)
@@ -196,6 +204,10 @@ Copy(source, destination, dontOutline, name) | Copy(x, y, False, "n") | Copy(x, 
 Copy(stream, destination, optimiseMemory, name) | Copy(to_device, x, True, "n") | Copy(to_device, x, name="n")
 Copy(remoteBuffer, destination, name) | Copy(buffer, x, "n") | Copy(buffer, x, name="n")
 Copy(remoteBuffer, destination, offset, name) | Copy(buffer, x, row, "n") | Copy(buffer, x, offset=row)
+Copy(source, stream, optimiseMemory, name) | Copy(x, to_host, True, "n") | Copy(x, to_host, name="n")
+Copy(source, remoteBuffer, name) | Copy(x, buffer, "n") | Copy(x, buffer, name="n")
+Copy(source, remoteBuffer, offset, name) | Copy(x, buffer, row, "n") | Copy(x, buffer, offset=row)
+Copy(functionBuffer, function, name) | Copy(graph.addFunctionBuffer(function), function, "n") | Copy(graph.add_function_buffer(function), function)
 Repeat(count, body, name) | Repeat(3, Copy(x, y), "n") | Repeat(3, Copy(x, y), name="n")
 RepeatWhileTrue(condition, predicate, body, name) | RepeatWhileTrue(Program(), flag, Copy(x, y), "n") | RepeatWhileTrue(Program(), flag, Copy(x, y))
 RepeatWhileFalse(condition, predicate, body, name) | RepeatWhileFalse(Program(), flag, Copy(x, y), "n") | RepeatWhileFalse(Program(), flag, Copy(x, y))
@@ -203,6 +215,9 @@ Loop(body, name) | Loop(Copy(x, y), "n") | Loop(body=Copy(x, y))
 If(predicate, trueBody, falseBody, name) | If(flag, Copy(x, y), Sequence(), "n") | If(flag, Copy(x, y), Sequence())
 Switch(control, cases, default, name) | Switch(row, [(1, Copy(x, y))], Sequence(), "n") | Switch(row, {1: Copy(x, y)})
 Switch(control, default, name) | Switch(row, Copy(x, y), "n") | Switch(row, default=Copy(x, y))
+Switch(control, name) | Switch(row, "n").add(1, Copy(x, y)) | Switch(row, {1: Copy(x, y)})
+Switch(control, cases, name) | Switch(row, [(1, Copy(x, y))], "n") | Switch(row, {1: Copy(x, y)})
+Switch.switchWithUnreachableDefault(control, name) | Switch.switchWithUnreachableDefault(row, "n").add(1, Copy(x, y)) | Switch.with_unreachable_default(row, {1: Copy(x, y)})
 Switch.switchWithBoundsChecking(control, cases, name) | Switch.switchWithBoundsChecking(row, [(1, Copy(x, y))], "n") | Switch.with_bounds_checking(row, {1: Copy(x, y)})
 Call(function, name) | Call(function, "n") | Call(function)
 Call(hostFunction, inputs, outputs, name) | Call(host_function, [x], [y], "n") | Call(host_function, [x], [y])
@@ -213,6 +228,9 @@ WriteUndef(tensor, name) | WriteUndef(x, "n") | WriteUndef(x)
 PrintTensor(title, tensor, format, name) | PrintTensor("title", x, PrintTensorFmt(digits=3), "n") | PrintTensor("title", x, PrintTensorFormat(digits=3))
 PrintTensor(tensor, format, name) | PrintTensor(x, PrintTensorFmt(digits=3), "n") | PrintTensor("x", x, PrintTensorFormat(digits=3))
 Abort(message, name) | Abort("why", "n") | Abort("why")
+Abort(name) | Abort("n") | Abort("n")
+AbortOnCondition(predicate, name) | AbortOnCondition(flag, "n") | AbortOnCondition(flag, "n")
+PrintTensor(title, tensor, name) | PrintTensor("title", x, "n") | PrintTensor("title", x)
 AbortOnCondition(predicate, message, name) | AbortOnCondition(flag, "why", "n") | AbortOnCondition(flag, "why")
 ErrorProgram(message, debugTensor, name) | ErrorProgram("why", x, "n") | ErrorProgram("why", x)
 Sequence.add(program) | Sequence().add(Copy(x, y)) | Sequence(Copy(x, y))
@@ -263,6 +281,7 @@ deploy() | engine.deploy() | engine.load()
 load(device) | engine.load(device) | engine.load()
 run(program, debugName, runtimeOptions) | engine.run(0, "first", {"target.hostSyncTimeout": "3"}) | engine.run(0)
 run(program) | engine.run(1) | engine.run("1")
+run(program, debugName) | engine.run(0, "first") | engine.run(0)
 loadAndRun(device, program) | engine.loadAndRun(device, 1) | (engine.load(), engine.run(1))[1]
 stop() | engine.stop() | engine.stop()
 connectStream(handle, array) | engine.connectStream("in", data) | engine.connect_stream("in", data)
@@ -365,7 +384,43 @@ requiresMetadata() | QUARTER.requiresMetadata() | QUARTER.requires_metadata
 QuarterMetadata(format, scale) | QuarterMetadata(QuarterFormat.F143, 2) | QuarterMetadata("F143", scale=2)
 getBinary() | metadata.getBinary() | metadata.to_byte()
 """,
+    "VariableRef": """
+hash() | x.var_regions()[0].var.hash() | = 0
+""",
+    "ComputeSet": """
+getId() | cs.getId(), graph.addComputeSet("new").getId() | = (0, 1)
+""",
+    "Function": """
+getId() | function.getId(), graph.addFunction(Copy(x, y)).getId() | = (0, 1)
+""",
+    "FunctionBuffer": """
+getId() | graph.addFunctionBuffer(function).getId() | = 0
+""",
+    "HostFunction": """
+getId() | sorting.getId() | = 1
+""",
+    "VertexPerfEstimate": """
+VertexPerfEstimate(cycles, flops) | VertexPerfEstimate(20, 3) | VertexPerfEstimate(cycles=20, flops=3)
+""",
+    "FloatingPointBehaviour": """
+FloatingPointBehaviour(inv, div0, oflo, esr, nanoo) | FloatingPointBehaviour(True, True, False, True, False) | FloatingPointBehaviour(oflo=False, nanoo=False)
+""",
+    "SourceLocation": """
+getFunctionName() | SourceLocation("model.py", 31, "dense").getFunctionName() | SourceLocation("model.py", 31, "dense").function
+getFileName() | SourceLocation("model.py", 31, "dense").getFileName() | SourceLocation("model.py", 31, "dense").file
+getLineNumber() | SourceLocation("model.py", 31, "dense").getLineNumber() | SourceLocation("model.py", 31, "dense").line
+isValid() | SourceLocation("model.py", 31, "dense").isValid() | = True
+Current() | type(SourceLocation.Current()) | = SourceLocation
+""",
+    "layout": """
+to_string(vector) | layout.to_string(layout.Vector.Span) | layout.Vector.SPAN.name
+to_string(vectorList) | layout.to_string(layout.VectorList.DeltaN) | layout.VectorList.DELTAN.name
+""",
+    "poplar_error": """
+what() | pl.poplar_error("no tile").what | = "no tile"
+""",
     "VariableInterval": """
+VariableInterval(var, interval) | VariableInterval(x.var_regions()[0].var, Interval(0, 6)) | x.var_regions()[0]
 var | x.var_regions()[0].var | x.var_regions()[0].variable
 interval | x.var_regions()[0].interval | = Interval(0, 6)
 """,
@@ -378,6 +433,7 @@ size() | Interval(1, 4).size | = 3
 rearrange(tensor) | rearranger.rearrange(x.T) | x.flatten()
 rearrange(intervals) | list(rearranger.rearrange([(0, 2), (2, 6)])) | list(graph.simplifying_rearranger(x.T).rearrange([(0, 6)]))
 undoRearrangement(tensor) | rearranger.undoRearrangement(x.flatten()) | rearranger.undo(x.flatten())
+undoRearrangement(intervals) | list(rearranger.undoRearrangement([(0, 6)])) | list(rearranger.undo([(0, 6)]))
 valid() | rearranger.valid() | = True
 """,
     "FieldRef": """
@@ -429,6 +485,7 @@ at(name) | flags.at("a") | flags["a"]
 find(name) | flags.find("b") | flags.get("b")
 size() | flags.size() | len(flags)
 clear() | flags.clear() | flags.clear()
+end() | flags.find("b") == flags.end() | = True
 """,
     "RuntimeOptions": """
 RuntimeOptions(options) | RuntimeOptions({"target.hostSyncTimeout": "3"}) | = {"target.hostSyncTimeout": "3"}
@@ -489,13 +546,17 @@ compileGraph(graph, programs, options, progress) | compileGraph(graph, Copy(x, y
 concat(tensors, dim) | concat([x, x], 1) | x.broadcast(2, 1)
 concat(first, second, dim) | concat(x, x, 1) | x.broadcast(2, 1)
 append(tensor, element, dim) | append(x, x[0], 0) | concat([x, x[:1]])
+append(tensor, element) | append(x, x[0]) | concat([x, x[:1]])
 cycleCount(graph, sequence, tile, syncType) | pl.cycleCount(graph, sequence, 0, SyncType.INTERNAL) | pl.cycle_count(graph, sequence, 0, SyncType.INTERNAL)
+cycleCount(graph, sequence, tile, syncType, name) | pl.cycleCount(graph, sequence, 0, SyncType.INTERNAL, "n") | pl.cycle_count(graph, sequence, 0, SyncType.INTERNAL, "n")
 cycleStamp(graph, sequence, tile, syncType) | pl.cycleStamp(graph, sequence, 0, SyncType.INTERNAL) | pl.cycle_stamp(graph, sequence, 0, SyncType.INTERNAL)
+cycleStamp(graph, sequence, tile, syncType, name) | pl.cycleStamp(graph, sequence, 0, SyncType.INTERNAL, "n") | pl.cycle_stamp(graph, sequence, 0, SyncType.INTERNAL, "n")
 setFloatingPointBehaviour(graph, sequence, behaviour) | pl.setFloatingPointBehaviour(graph, sequence, FloatingPointBehaviour()) | pl.set_floating_point_behaviour(graph, sequence, FloatingPointBehaviour())
 setFloatingPointBehaviour(graph, sequence, behaviour, name) | pl.setFloatingPointBehaviour(graph, sequence, FloatingPointBehaviour(), "n") | pl.set_floating_point_behaviour(graph, sequence, FloatingPointBehaviour())
 setStochasticRounding(graph, sequence, enable, name) | pl.setStochasticRounding(graph, sequence, True, "n") | pl.set_stochastic_rounding(graph, sequence, True)
 setStochasticRounding(graph, sequence, enable) | pl.setStochasticRounding(graph, sequence, True) | pl.set_stochastic_rounding(graph, sequence, True)
 getAndModifyFloatingPointBehaviour(graph, sequence, clear, set) | pl.getAndModifyFloatingPointBehaviour(graph, sequence, FloatingPointBehaviour(), FloatingPointBehaviour()) | pl.get_and_modify_floating_point_behaviour(graph, sequence, FloatingPointBehaviour(), FloatingPointBehaviour())
+getAndModifyFloatingPointBehaviour(graph, sequence, clear, set, name) | pl.getAndModifyFloatingPointBehaviour(graph, sequence, FloatingPointBehaviour(), FloatingPointBehaviour(), "n") | pl.get_and_modify_floating_point_behaviour(graph, sequence, FloatingPointBehaviour(), FloatingPointBehaviour())
 dumpProgram(graph, program, stream) | pl.dumpProgram(graph, Copy(x, y), out) | pl.dump_program(graph, Copy(x, y), out)
 versionString() | pl.versionString() | pl.__version__
 readJSON(text, flags) | (pl.readJSON('{"b": "2"}', flags), dict(flags))[1] | = {"a": "1", "b": "2"}
@@ -548,3 +609,70 @@ ROWS = [
     *(row for owner, text in OTHERS.items() for row in _rows(owner, text)),
 ]
 """All signatures."""
+
+
+class Refusal(NamedTuple):
+    """A signature that is refused, where other signatures of the member are there.
+
+    Attributes:
+        owner: Poplar's class.
+        poplar: the member and its arguments, as Poplar names them.
+        call: a call of it.
+        reason: what the error says of it.
+        instead: what it says to write.
+    """
+
+    owner: str
+    poplar: str
+    call: str
+    reason: str
+    instead: str
+
+
+_POINTERS = "C++ has a pointer there; an array knows where it ends"
+
+REFUSALS = [
+    Refusal(
+        "Engine",
+        "readTensor(handle, begin, end)",
+        'engine.readTensor("x", data, data)',
+        _POINTERS,
+        "engine.readTensor(handle, array)",
+    ),
+    Refusal(
+        "Engine",
+        "writeTensor(handle, begin, end)",
+        'engine.writeTensor("hx", data, data)',
+        _POINTERS,
+        "engine.writeTensor(handle, array)",
+    ),
+    Refusal(
+        "Engine",
+        "connectStream(handle, begin, end)",
+        'engine.connectStream("in", data, data)',
+        _POINTERS,
+        "engine.connectStream('in', array)",
+    ),
+    Refusal(
+        "Graph",
+        "getTileMapping(tensor, isComplete, allowExternal)",
+        "graph.getTileMapping(x, [False], False)",
+        "Poplar has a pointer there, which is told whether all elements have a tile",
+        "graph.getTileMapping(tensor, False)",
+    ),
+    Refusal(
+        "Program",
+        "PrintTensor(tensor, name)",
+        'PrintTensor(x, "n")',
+        "the title comes first, then the tensor",
+        "PrintTensor('n', t)",
+    ),
+    Refusal(
+        "",
+        "setFloatingPointBehaviour(graph, sequence, tensor, name)",
+        'pl.setFloatingPointBehaviour(graph, sequence, x, "n")',
+        "Poplar keeps a behaviour in one, to set it again later; here it is known",
+        "behaviour=FloatingPointBehaviour(...), with what it was before",
+    ),
+]
+"""Signatures that are refused; members that are, are `poplite.errors.Absent`."""

@@ -36,6 +36,18 @@ class Join(pl.Vertex):
         self.y[0] = len(self.parts)
 
 
+class Weighted(pl.Vertex):
+    """State of several kinds; it never runs."""
+
+    y: pl.Output[pl.FLOAT]
+    weights: pl.State[pl.Vector[pl.INT]]
+    bias: pl.State[pl.HALF]
+    biases: pl.State[pl.Vector[pl.HALF]]
+
+    def compute(self) -> None:
+        self.y = self.weights[0] * self.bias + self.biases[0]
+
+
 def world(owner: str) -> dict[str, Any]:
     """Return the names that the calls of a class use, made anew."""
     device = pl.Device(pl.Target(tiles=4))
@@ -53,7 +65,7 @@ def world(owner: str) -> dict[str, Any]:
     row = graph.add_variable(pl.INT, (), "row", mapping=0)
     c = graph.add_constant(pl.INT, (2,), [5, 6], "c", mapping=0)
     cs = graph.add_compute_set("cs")
-    scale, join = graph.add_vertex(cs, Scale), graph.add_vertex(cs, Join)
+    scale, join, weighted = (graph.add_vertex(cs, each) for each in (Scale, Join, Weighted))
     full = graph.add_vertex(cs, Scale, tile=1, x=x[0], k=row, factor=2)
     both = graph.add_vertex(cs, Join, tile=1, parts=[y[0], y[1]], y=u)
     replicated = pl.Graph(two_ipus, replication_factor=2)
@@ -94,7 +106,16 @@ def world(owner: str) -> dict[str, Any]:
     def sort(inputs: Any, outputs: Any) -> None:
         outputs[0][:] = np.sort(inputs[0])
 
-    return {**names, "np": np, "pl": pl, "Scale": Scale, "Double": Double, "Join": Join, **locals()}
+    return {
+        **names,
+        "layout": pl.layout,
+        "np": np,
+        "pl": pl,
+        "Scale": Scale,
+        "Double": Double,
+        "Join": Join,
+        **locals(),
+    }
 
 
 class Counter(pl.StreamCallback):

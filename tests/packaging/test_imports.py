@@ -118,20 +118,38 @@ def test_a_name_is_imported_when_it_is_used() -> None:
 
 
 def test_type_checkers_see_the_names_where_they_are_made() -> None:
+    poplite = importlib.import_module("poplite")
     tree = ast.parse(MODULES["poplite"].read_text())
     stated = {
         alias.name: node.module
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
-        if (node.module or "").startswith("poplite.")
+        if (node.module or "").startswith("poplite.") and alias.name not in poplite._MODULES
     }
-    poplite = importlib.import_module("poplite")
     made = {name: f"poplite.{home}" for name, home in poplite._HOME.items()}
     errors = {name: "poplite.errors" for name in stated if stated[name] == "poplite.errors"}
     assert stated == made | errors
     assert sorted([*stated, "version_string"]) == sorted(poplite.__all__)
     assert set(poplite.__all__) <= set(dir(poplite))
+
+
+def test_type_checkers_see_the_names_of_poplar() -> None:
+    poplite = importlib.import_module("poplite")
+    tree = ast.parse(MODULES["poplite"].read_text())
+    stated = {
+        ast.unparse(each.targets[0]): ast.unparse(each.value)
+        for node in tree.body
+        if isinstance(node, ast.If)
+        for each in node.body
+        if isinstance(each, ast.Assign)
+    }
+    spellings = {
+        name: ours for name, ours in poplite._SPELLINGS.items() if name not in poplite._HOME
+    }
+    errors = {name: cls.__name__ for name, cls in poplite.errors.BY_POPLAR_NAME.items()}
+    assert stated == spellings | errors
+    assert all(getattr(poplite, name) is getattr(poplite, ours) for name, ours in stated.items())
 
 
 def test_the_package_graph_hands_out_what_it_lists() -> None:

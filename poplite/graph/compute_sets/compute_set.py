@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from poplite.display import Displayed
-from poplite.errors import TensorIndexError
+from poplite.errors import Absent, TensorIndexError
 from poplite.graph.storage.copies import refuse_copies
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, fitted, number_text
@@ -56,6 +56,10 @@ class ComputeSet(Displayed):
     def __init__(self, graph: Graph, name: str, location: SourceLocation) -> None:
         self.graph, self.name, self.location = graph, name, location
         self.vertices = VertexList()
+
+    def getId(self) -> int:
+        """Return its position among the compute sets of the graph."""
+        return self.graph.space.names.number("compute set", self.name)
 
     def __repr__(self) -> str:
         tiles = self.vertices.tiles()
@@ -270,6 +274,7 @@ class VertexInstance:
     # C++ spelling
 
     getFieldInfo = field_info
+    getId = Absent("vertices are numbered within their compute set", "vertex.index")
 
 
 @dataclass(frozen=True, slots=True)

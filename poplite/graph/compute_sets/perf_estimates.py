@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.errors import ElementTypeError, SizeOverflowError, TensorIndexError
+from poplite.errors import Absent, ElementTypeError, SizeOverflowError, TensorIndexError
 from poplite.graph.compute_sets.field_sizes import size_of
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import SourceLocation, here
@@ -139,6 +139,7 @@ class FieldData:
     # C++ spelling
 
     getSizeAtIndex = size_at
+    SizeT = Absent("sizes are numbers", 'vertex.field_info("x").size')
 
     def getInitialValue(self, target: Target | None = None) -> bool | int | float | None:
         """C++ spelling of `initial_value`, which is the same on every target."""

@@ -135,6 +135,10 @@ class HostFunction:
         """Its handle."""
         return self.handle
 
+    def getId(self) -> int:
+        """Return its position among the host functions of the graph."""
+        return list(self.graph._parts.handles.host_functions).index(self.handle)
+
     def __repr__(self) -> str:
         sides = [
             ", ".join(f"{element.dtype}[{count}]" for element, count in side) or "nothing"

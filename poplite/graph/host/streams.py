@@ -34,6 +34,13 @@ class DataStreamType(Enum):
     HOST_TO_DEVICE_BUFFER = "remote buffer to device"
     DEVICE_TO_HOST_BUFFER = "device to remote buffer"
 
+    # C++ spelling
+
+    HostToDeviceFIFO = HOST_TO_DEVICE_FIFO
+    DeviceToHostFIFO = DEVICE_TO_HOST_FIFO
+    HostToDeviceBuffer = HOST_TO_DEVICE_BUFFER
+    DeviceToHostBuffer = DEVICE_TO_HOST_BUFFER
+
 
 class ReplicatedStreamMode(Enum):
     """What replicas get from a stream: each a block of its own, or all the same one."""
@@ -129,6 +136,11 @@ class StreamCallback:
 
         SUCCESS = True
         NOT_AVAILABLE = False
+
+        # C++ spelling
+
+        Success = SUCCESS
+        NotAvailable = NOT_AVAILABLE
 
     def fetch(self, array: npt.NDArray[Any]) -> None:
         """Fill the next block now; for a stream to the host, take it.

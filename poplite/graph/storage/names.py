@@ -50,6 +50,16 @@ class Names:
         taken[unique] = 0
         return unique
 
+    def number(self, kind: str, name: str) -> int:
+        """Return how many names of a kind were taken before this one.
+
+        >>> names = Names()
+        >>> _ = names.unique("function", "blur"), names.unique("function", "sum")
+        >>> names.number("function", "sum")
+        1
+        """
+        return list(self._taken[kind]).index(name)
+
     def full(self, name: str) -> str:
         """Return a name with the scopes that are open."""
         return "/".join([*self._scopes, name])

@@ -95,6 +95,10 @@ class Variable(Storage):
         """
         return self.replica_values.get(replica, self.initial_value)
 
+    def hash(self) -> int:
+        """Return the number of the variable in its graph, which no other has."""
+        return self.id
+
     @property
     def view(self) -> View:
         """All its elements, in its shape."""

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.text import amount, fitted
+from poplite.errors import TensorIndexError
+from poplite.source import here
+from poplite.text import amount, clipped, fitted, integer_or_none
 from poplite.view import Interval, View, chunks, runs, storages
 
 if TYPE_CHECKING:
@@ -25,12 +27,44 @@ SHOWN = 100
 """Largest number of ranges that a repr lists."""
 
 
-class VariableInterval(NamedTuple):
-    """The elements [begin, end) of a flattened variable."""
-
+class _Elements(NamedTuple):
     variable: Variable
     begin: int
     end: int
+
+
+class VariableInterval(_Elements):
+    """The elements [begin, end) of a flattened variable.
+
+    Args:
+        variable: the variable.
+        begin: the first element; or, as in Poplar, the interval.
+        end: one past the last element.
+
+    Raises:
+        TensorIndexError: for numbers that are none.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (6,), "x").var_regions()[0].variable
+    >>> VariableInterval(x, pl.Interval(2, 4))
+    <VariableInterval 'x' [2, 4)>
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls, variable: Variable, begin: int | Interval, end: int | None = None
+    ) -> VariableInterval:
+        """Return the elements of a variable."""
+        first, last = (begin, end) if end is not None or not isinstance(begin, Interval) else begin
+        if integer_or_none(first) is None or integer_or_none(last) is None:
+            raise TensorIndexError(
+                f"VariableInterval: [{clipped(first)}, {clipped(last)}) has no whole numbers",
+                at=here(),
+                found=f"of {clipped(variable, 60)}",
+                fix="VariableInterval(variable, Interval(0, 4))",
+            )
+        return super().__new__(cls, variable, first, last)  # type: ignore[arg-type]  # checked
 
     @property
     def var(self) -> Variable:
@@ -88,7 +122,8 @@ class VarRegions(Sequence[VariableInterval]):
 
     def __iter__(self) -> Iterator[VariableInterval]:
         owners = map(self.variables.__getitem__, self.number.tolist())
-        return map(VariableInterval, owners, self.begin.tolist(), self.end.tolist())
+        ranges = zip(owners, self.begin.tolist(), self.end.tolist(), strict=True)
+        return map(VariableInterval._make, ranges)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, VarRegions) and self.variables == other.variables:
