@@ -46,7 +46,8 @@ def _is_proved(cls: type[Vertex], groups: list[Vertices], arena: Arena) -> bool:
     if needed is None:
         return False
     try:
-        return all(_Numbers(each, arena).hold(needed) for each in groups if needed)
+        some = [each for each in groups if len(each.rows)]
+        return all(_Numbers(each, arena).hold(needed) for each in some if needed)
     except KeyError:  # a number that is only known at run time
         return False
 

@@ -97,9 +97,13 @@ class Drawn:
     ) -> pl.Tensor:
         return self.graph.add_variable(element, shape, mapping=self.random.randrange(2))
 
+    def tile(self) -> int:
+        """Return where a vertex runs."""
+        return 0
+
     def execute(self, cls: type[pl.Vertex], **fields: object) -> pl.Execute:
         cs = self.graph.add_compute_set()
-        self.graph.add_vertex(cs, cls, tile=0, **fields)
+        self.graph.add_vertex(cs, cls, tile=self.tile(), **fields)
         return pl.Execute(cs)
 
     def sequence(self, level: int) -> tuple[pl.Program, Meaning]:
@@ -213,7 +217,7 @@ class Drawn:
         by = {which: self.random.randrange(2, most) for which in chosen}
         cs = self.graph.add_compute_set()
         for which, divisor in by.items():
-            self.graph.add_vertex(cs, Divides, tile=0, by=divisor, n=self.numbers[which])
+            self.graph.add_vertex(cs, Divides, tile=self.tile(), by=divisor, n=self.numbers[which])
         flag = self.variable(pl.BOOL)
         return pl.Execute(cs, flag), flag, lambda n: all(n[w] % d == 0 for w, d in by.items())
 

@@ -1,0 +1,359 @@
+"""Programs that ranks run as the simulator does; see `helpers.ranks`.
+
+A case makes engines by the function that it gets, once on the simulator and once on ranks, and
+returns what must be the same, to the last bit.  All that a rank does not own is overwritten before
+each step.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import poplite as pl
+from helpers.running import ROOT
+
+EngineOf = Callable[..., pl.Engine]
+Found = list[object]
+
+
+class Poisoned(pl.mpi.Device):
+    """Ranks that overwrite what they do not own."""
+
+    _is_poisoned = True
+
+
+class Shift(pl.Vertex):
+    """Reads from elsewhere, and leaves every other element of its output as it was."""
+
+    x: pl.Input[pl.Vector[pl.INT]]
+    y: pl.Output[pl.Vector[pl.INT]]
+
+    def compute(self) -> None:
+        for i in range(0, len(self.y), 2):
+            self.y[i] = 3 * self.x[i] + 1
+
+
+class Rows(pl.Vertex):
+    """Adds up rows of a list, and writes into another one."""
+
+    x: pl.Input[pl.Vector[pl.Vector[pl.INT]]]
+    y: pl.InOut[pl.Vector[pl.Vector[pl.INT]]]
+
+    def compute(self) -> None:
+        for r in range(len(self.y)):
+            for c in range(len(self.y[r])):
+                self.y[r][c] += self.x[r][c]
+
+
+class Halves(pl.Vertex):
+    """Halves until it is small: what it takes depends on data."""
+
+    x: pl.InOut[pl.INT]
+
+    def compute(self) -> None:
+        while self.x > 3:
+            self.x = self.x // 2
+
+
+class Stay(pl.Vertex):
+    """Whether a number is above a limit."""
+
+    x: pl.InOut[pl.INT]
+    limit: pl.State[pl.INT]
+
+    def compute(self) -> bool:
+        self.x += 1
+        return self.x < self.limit
+
+
+class Scale(pl.Vertex):
+    x: pl.InOut[pl.Vector[pl.QUARTER]]
+
+    def compute(self) -> None:
+        for i in range(len(self.x)):
+            self.x[i] = self.x[i] * 2.0
+
+
+def graph_of(tiles: int = 4, **target: Any) -> pl.Graph:
+    return pl.Graph(pl.Target(tiles=tiles, **target))
+
+
+# -- cases -----------------------------------------------------------------------------------
+
+
+def example(name: str) -> Any:
+    """Return the module of an example."""
+    sys.path.insert(0, str(ROOT / "examples"))
+    return __import__(name)
+
+
+def heat(engine_of: EngineOf) -> Found:
+    """Lists of rows, read in place."""
+    graph, program, result = example("heat").build(3)
+    engine = engine_of(graph, program)
+    engine.run()
+    return [engine.read(result), engine.report().to_json()]
+
+
+def bfs(engine_of: EngineOf) -> Found:
+    """A loop that ends by what reductions find, cycles that depend on data, a MultiVertex."""
+    graph, program, distance, level = example("bfs").build()
+    engine = engine_of(graph, program)
+    engine.run()
+    return [engine.read(distance), engine.read(level), engine.report().to_json()]
+
+
+def moved(engine_of: EngineOf) -> Found:
+    """Copies in other orders, fields that are gathered, outputs written in part."""
+    graph = graph_of()
+    x = graph.add_variable(
+        pl.INT, (8, 6), "x", mapping="linear", initial_value=np.arange(48).reshape(8, 6)
+    )
+    y = graph.add_variable(pl.INT, (6, 8), "y", mapping=[[(k * 12, k * 12 + 12)] for k in range(4)])
+    z = graph.add_variable(pl.INT, (48,), "z", mapping="linear", initial_value=-1)
+    constant = graph.add_constant(pl.INT, (8,), range(8), name="c", mapping=3)
+    work, rows = graph.add_compute_set("shift"), graph.add_compute_set("rows")
+    for tile in range(4):
+        own = y.flatten()[12 * tile : 12 * tile + 12].reverse(0)
+        graph.add_vertex(work, Shift, tile=tile, x=own, y=z[tile::4])
+        part = x[2 * ((tile + 1) % 4) : 2 * ((tile + 1) % 4) + 2, :4]
+        graph.add_vertex(rows, Rows, tile=tile, x=y[:2, 2 * tile : 2 * tile + 4], y=part) if (
+            tile < 3
+        ) else None
+    body = pl.Sequence(
+        pl.Copy(x.T, y),
+        pl.Execute(work),
+        pl.Copy(z.reverse(0), x.flatten()),
+        pl.Execute(rows),
+        pl.Copy(constant, x[:, 0]),
+        pl.Copy(x[7, 5].reshape((1,)).broadcast(8, 0), y[0]),
+        pl.Copy(z[:24], z[24:]),
+    )
+    engine = engine_of(graph, pl.Repeat(3, body))
+    engine.run()
+    return [*map(engine.read, (x, y, z)), engine.read(y[1:3].T), engine.report().to_json()]
+
+
+def varying(engine_of: EngineOf) -> Found:
+    """Cycles that depend on data, read by the program itself."""
+    graph = graph_of()
+    x = graph.add_variable(
+        pl.INT, (8,), "x", mapping="linear", initial_value=[5, 900, 3, 70, 8000, 2, 1, 50]
+    )
+    kept = graph.add_variable(pl.INT, (8,), "kept", mapping="linear", initial_value=[9] * 8)
+    work = graph.add_compute_set("halve")
+    for k in range(8):
+        graph.add_vertex(work, Halves, tile=(3 * k) % 4, x=x[k])
+    body = pl.Sequence(pl.Execute(work))
+    cycles = pl.cycle_count(graph, body, 2)
+    body.add(pl.Copy(kept, x))
+    engine = engine_of(graph, pl.Repeat(2, body))
+    engine.run()
+    return [engine.read(x), engine.read(cycles), engine.report().to_json()]
+
+
+def returned(engine_of: EngineOf) -> Found:
+    """What vertices return on several tiles decides."""
+    graph = graph_of()
+    x = graph.add_variable(pl.INT, (4,), "x", mapping="linear", initial_value=[0, 3, 1, 2])
+    flag = graph.add_variable(pl.BOOL, (), "flag", mapping=2)
+    work = graph.add_compute_set("work")
+    for k in range(4):
+        graph.add_vertex(work, Stay, tile=k, x=x[k], limit=6 + k)
+    engine = engine_of(graph, pl.RepeatWhileTrue(pl.Execute(work, flag), flag, pl.Sequence()))
+    engine.run()
+    return [engine.read(x), engine.read(flag), engine.report().to_json()]
+
+
+def hosted(engine_of: EngineOf) -> Found:
+    """Streams, a host function, a remote buffer, prints and handles."""
+    graph = graph_of()
+    x = graph.add_variable(pl.INT, (8,), "x", mapping="linear", initial_value=range(8))
+    row = graph.add_variable(pl.INT, (1,), "row", mapping=3, initial_value=1)
+    there = graph.add_host_to_device_fifo("in", pl.INT, 8)
+    back = graph.add_device_to_host_fifo("out", pl.INT, 8)
+    table = graph.add_remote_buffer("table", pl.INT, 8, repeats=3)
+    double = graph.add_host_function("double", [(pl.INT, 8)], [(pl.INT, 8)])
+    graph.create_host_read("x", x.reverse(0))
+    graph.create_host_write("half", x[::2])
+    body = pl.Sequence(
+        pl.Copy(there, x),
+        pl.Call(double, [x.reverse(0)], [x]),
+        pl.PrintTensor("x", x),
+        pl.Copy(x, table, row),
+        pl.Copy(x.reverse(0), back),
+    )
+    engine = engine_of(graph, [pl.Repeat(2, body), pl.Copy(table, x, row)])
+    blocks, taken = np.arange(16, dtype=np.int32), np.zeros(16, np.int32)
+    engine.connect_stream("in", blocks)
+    engine.connect_stream("out", taken)
+
+    def doubled(inputs: Any, outputs: Any) -> None:
+        outputs[0][:] = 2 * inputs[0]
+
+    engine.connect_host_function("double", doubled)
+    engine.print_stream = printed = io.StringIO()
+    engine.run(0)
+    found: Found = [engine.read(x), engine.copy_from_remote_buffer("table", 1)]
+    engine.write("half", np.full(4, 77))
+    found += [engine.read("x"), engine.read(x, root=0)]
+    engine.load()
+    engine.run(1)
+    return [*found, engine.read(x), Hosts([taken.tolist(), printed.getvalue()])]
+
+
+class Hosts(list[object]):
+    """What the host alone knows."""
+
+
+def replicas(engine_of: EngineOf) -> Found:
+    """Each replica has its tiles on every rank; copies between replicas go to other ranks too."""
+    graph = pl.Graph(pl.Target(tiles=8, ipus=2), replication_factor=2)
+    x, y = (graph.add_variable(pl.INT, (8,), name, mapping="linear") for name in "xy")
+    graph.set_initial_value(x, {0: range(8), 1: range(10, 18)})
+    index = graph.add_replication_index_constant()
+    graph.set_tile_mapping(index, 3)
+    z = graph.add_variable(pl.UNSIGNED_INT, (1,), "z", mapping=0)
+    body = pl.Sequence(
+        pl.CrossReplicaCopy(x, y.reverse(0), [1, 0]),
+        pl.Copy(y, x),
+        pl.Copy(index.reshape((1,)), z),
+    )
+    engine = engine_of(graph, pl.Repeat(3, body))
+    engine.run()
+    return [engine.read(x), engine.read(y), engine.read(z), engine.report().to_json()]
+
+
+def quarters(engine_of: EngineOf) -> Found:
+    """Metadata lie on one tile, values on others."""
+    graph = graph_of()
+    metadata = pl.QuarterMetadata("F143", scale=1)
+    x = graph.add_variable(
+        pl.QUARTER, (8,), "x", mapping="linear", initial_value=np.arange(8.0), metadata=metadata
+    )
+    work = graph.add_compute_set("scale")
+    for k in range(4):
+        graph.add_vertex(work, Scale, tile=3 - k, x=x[2 * k : 2 * k + 2])
+    engine = engine_of(graph, pl.Execute(work), interpret=True)
+    engine.run()
+    found: Found = [engine.read(x)]
+    engine.write(x, np.arange(8) + 0.5)
+    return [*found, engine.read(x), engine.report().to_json()]
+
+
+def loaded(engine_of: EngineOf) -> Found:
+    """An executable from a file knows the tiles of its variables."""
+    graph = graph_of()
+    x, y = (graph.add_variable(pl.INT, (4, 8), name, mapping="linear") for name in "xy")
+    graph.create_host_write("x", x)
+    graph.create_host_read("y", y)
+    work = graph.add_compute_set("shift")
+    for k in range(4):
+        graph.add_vertex(work, Shift, tile=k, x=x[:, k], y=y[k, ::2])
+    executable = pl.compile_graph(graph, pl.Execute(work), "fast")
+    with tempfile.TemporaryDirectory() as folder:
+        executable.save(path := Path(folder, "shift.poplite"))
+        engine = engine_of(pl.Executable.load(path, [Shift]), interpret=False)
+    engine.write("x", np.arange(32).reshape(4, 8))
+    engine.run()
+    return [engine.read("y"), engine.report().to_json()]
+
+
+def drawn(engine_of: EngineOf, seed: int) -> Found:
+    """A program of the fuzzer, whose vertices run on any tile."""
+    sys.path.insert(0, str(ROOT / "tests/property/simulator"))
+    programs = __import__("test_programs")
+
+    class Drawn(programs.Drawn):  # type: ignore[name-defined, misc]
+        def tile(self) -> int:
+            return int(self.random.randrange(2))
+
+    made = Drawn(Random(seed))
+    engine = engine_of(made.graph, made.program)
+    engine.write(made.numbers, np.array([1, 2, 3]))
+    found: Found = []
+    for _ in range(2):
+        try:
+            engine.run()
+        except pl.ApplicationRuntimeError as error:
+            found.append(str(error))
+        found.append(engine.read(made.numbers))
+    return [*found, engine.report().to_json()]
+
+
+CASES = (heat, bfs, moved, varying, returned, hosted, replicas, quarters, loaded)
+
+
+# -- comparing -------------------------------------------------------------------------------
+
+
+def difference(case: Callable[[EngineOf], Found], *, interpret: bool) -> str:
+    """Return how ranks differ from the simulator in a case; empty where they do not."""
+    from mpi4py import MPI
+
+    device = Poisoned()
+    own: dict[str, Any] = {"checks": "fast", "interpret": interpret}
+
+    def simulated(*arguments: Any, **keywords: Any) -> pl.Engine:
+        keywords = own | keywords
+        return pl.Engine(*arguments, **keywords)
+
+    def ranked(*arguments: Any, **keywords: Any) -> pl.Engine:
+        keywords = own | {"device": device} | keywords
+        return pl.Engine(*arguments, **keywords)
+
+    def found(engine_of: EngineOf) -> Found:
+        return case(engine_of)  # reports have the line of the call
+
+    try:
+        # One rank compiles for all.
+        first = MPI.COMM_WORLD.bcast(found(simulated) if device.rank == 0 else None, 0)
+        second = found(ranked)
+    except Exception:
+        return traceback.format_exc()
+    return "".join(
+        f"value {k}: {one!r} on the simulator, {other!r}\n"
+        for k, (one, other) in enumerate(zip(first, second, strict=True))
+        if not _same(one, other, is_host=device.rank == 0)
+    )
+
+
+def _same(one: Any, other: Any, *, is_host: bool) -> bool:
+    if other is None or isinstance(other, Hosts):
+        return not is_host or bool(one == other)
+    if isinstance(one, np.ndarray):
+        return bool(one.dtype == other.dtype and one.tobytes() == other.tobytes())
+    return bool(str(one) == str(other))
+
+
+def main(names: Sequence[str]) -> None:
+    """Run cases by name, or programs of the fuzzer by their seeds; print what differs."""
+    from mpi4py import MPI
+
+    by_name = {case.__name__: case for case in CASES}
+    found = {}
+    for name in names:
+        kind, _, form = name.partition(":")
+        if kind.isdigit():
+            own = difference(partial(drawn, seed=int(kind)), interpret=not form)
+        else:
+            own = difference(by_name[kind], interpret=not form)
+        each = MPI.COMM_WORLD.allgather(own)
+        found[name] = "".join(f"rank {rank}: {text}" for rank, text in enumerate(each) if text)
+    if MPI.COMM_WORLD.rank == 0:
+        print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
