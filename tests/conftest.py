@@ -14,7 +14,7 @@ from types import ModuleType
 
 import pytest
 
-from helpers import depth, values
+from helpers import both_ends, depth, values
 from helpers.browser import browser as browser, opened as opened  # fixtures
 from helpers.host_fixtures import host_cache as host_cache, mirrors as mirrors  # fixtures
 from helpers.scripts import script
@@ -61,7 +61,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "priced: looks at cycles or memory, in a folder of values")
     config.addinivalue_line("markers", "browser: opens pages in Chromium, where it is installed")
     depth.choose(config.getoption("depth"))
-    config.pluginmanager.register(values)  # hooks of this file are for tests/ alone
+    for plugin in (values, both_ends):  # hooks of this file are for tests/ alone
+        config.pluginmanager.register(plugin)
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -74,17 +74,17 @@ executable.save("saved.poplite")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("generated")
-
-
-@pytest.fixture(scope="module")
-def printed(folder: Path) -> list[str]:
-    """What the program prints in the process that builds it, and saves its file."""
-    return words_of(folder, PROGRAM + RUN)
+    """Where the program has saved its file."""
+    made = tmp_path_factory.mktemp("generated")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(made)
+        exec(PROGRAM, {})
+    return made
 
 
 @deep
-def test_another_process_makes_the_classes_itself(folder: Path, printed: list[str]) -> None:
+def test_another_process_makes_the_classes_itself(folder: Path) -> None:
+    printed = words_of(folder, PROGRAM + RUN)
     assert len(printed) == 14
     assert printed[:7] == printed[7:]
     assert words_of(folder, LOAD + RUN) == printed
@@ -178,7 +178,6 @@ def line(manifest: Any) -> dict[str, Any]:
         ),
     ],
 )
-@pytest.mark.usefixtures("printed")
 def test_altered_recipes_are_refused(
     folder: Path, tmp_path: Path, change: Callable[[Any], None], found: str
 ) -> None:
@@ -187,7 +186,6 @@ def test_altered_recipes_are_refused(
     assert found in caught.value.what
 
 
-@pytest.mark.usefixtures("printed")
 def test_a_sound_recipe_of_another_class_is_refused(folder: Path, tmp_path: Path) -> None:
     path = altered(folder / "ops.poplite", tmp_path, lambda m: line(m).update(operation="add"))
     with pytest.raises(pl.FileLoadError, match=r"Map_\w+: this poplite generates Map_\w+"):

@@ -12,13 +12,14 @@ from helpers.depth import deep, thinned
 from poplite.testing import check_faster
 
 T = TypeVar("T", pl.FLOAT, pl.HALF, pl.INT, pl.UNSIGNED_INT)
+E = TypeVar("E", pl.HALF, pl.INT)
 
 
-class Kept(pl.Vertex, Generic[T]):
-    """A form that keeps its promise for all types; the indices may be out of range."""
+class Kept(pl.Vertex, Generic[E]):
+    """A form that keeps its promise for both types; the indices may be out of range."""
 
-    x: pl.Input[pl.Vector[T]]
-    y: pl.InOut[pl.Vector[T]]
+    x: pl.Input[pl.Vector[E]]
+    y: pl.InOut[pl.Vector[E]]
 
     def compute(self) -> None:
         for i in range(len(self.y)):
