@@ -61,7 +61,7 @@ def test_operations_keep_the_labels_of_the_blocks_around_them() -> None:
         with ng.metadata(step="2", layer="inner"):
             inner = outer * 2
         with pytest.raises(pl.ElementTypeError), ng.metadata(step="3"):
-            X + "a"  # type: ignore[operator]
+            X + "a"
         again = outer - 1
     assert (outer.metadata, again.metadata) == ({"layer": "first"},) * 2
     assert inner.metadata == {"layer": "inner", "step": "2"}
