@@ -16,6 +16,7 @@ import pytest
 
 import poplite as pl
 import poplite.named as ng
+from helpers.depth import deep
 from helpers.named_oracle import evaluate
 from poplite.errors import (
     AxisError,
@@ -102,6 +103,17 @@ def test_ties_give_their_gradient_to_one_element() -> None:
     assert np.argwhere(found[0]).tolist() == [[0, 1]]
     assert np.argwhere(found[1]).tolist() == [[1, 0]]  # W is listed first, and so outermost
     assert found[2].sum() == 4
+
+
+@deep
+def test_the_greatest_of_very_many_elements_has_the_gradient_alone() -> None:
+    """FLOAT counts to 2^24 only."""
+    axis = ng.make_axis(2**24 + 8, "N")
+    x = ng.placeholder([axis], name="x")
+    values = np.zeros(axis.length)
+    values[-3:] = 1
+    (found,) = evaluate([ng.deriv(ng.max(x, [axis]), x)], {x: values})
+    assert np.flatnonzero(found).tolist() == [2**24 + 5]
 
 
 @pytest.mark.parametrize("layout", [ng.row_major, ng.column_major])
