@@ -10,7 +10,7 @@ the graph: its variables (`stored`), and what messages call its vertices (`origi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,7 @@ from poplite.executable.descriptor import NUMBER, RowForm
 from poplite.executable.layout import MOST_PIECES, ArenaLayout, Pieces, StoredVariable
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, CopyStep, Vertices
-from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges
+from poplite.graph.compute_sets.edge_table import EdgeTable, Family
 from poplite.graph.compute_sets.vertex_block import StateValues, Vectors
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.program import CrossReplicaCopy
@@ -117,16 +117,20 @@ def lower_compute_sets(
     steps: list[ComputeStep] = []
     known: dict[EdgeTable, Lowered] = {}
     for (compute_set, table, is_checked), state in zip(listed, states, strict=True):
-        step = None
-        if table.alike in known and not is_checked:
-            step = known[table.alike].moved_to(compute_set.name, table, state, layout)
+        rows, alike, step = in_place.get(table, {}), table.alike, None
+        if alike in known and not is_checked and _are_same(in_place.get(alike, {}), rows):
+            step = known[alike].moved_to(compute_set.name, table, state, layout)
         if step is None:
             may_fault = is_checked or any(family.cls in raising for family in table.families)
-            rows = in_place.get(table, {})
             known[table] = _lowered(compute_set, table, state, layout, may_fault, rows)
             step = known[table].step
         steps.append(step)
     return steps
+
+
+def _are_same(one: InPlace, other: InPlace) -> bool:
+    """Tell whether what is read in place was found once, for both."""
+    return [*one.values()] == [*other.values()]
 
 
 def _lowered(
@@ -160,9 +164,7 @@ def _lowered(
 # -- state -----------------------------------------------------------------------------------
 
 
-def _place_state(
-    family: Family, layout: ArenaLayout, in_place: InPlace
-) -> dict[Column, Series]:
+def _place_state(family: Family, layout: ArenaLayout, in_place: InPlace) -> dict[Column, Series]:
     """Put the values of state fields into the arena, and return where they are."""
     placed: dict[Column, Series] = {}
     rows = [in_place[field] for field in family.fields if field in in_place]

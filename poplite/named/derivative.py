@@ -39,10 +39,12 @@ from poplite.named.ops.shaping import (
 from poplite.named.ops.slicing import Slice, sliced
 from poplite.named.ops.tensors import TensorOp
 from poplite.source import here
-from poplite.types import FLOAT
 
 Adjoints = list[tuple[Op, Op]]
 """Operands, and what an operation adds to their adjoints, on any axes that have theirs."""
+
+LAST = 2**31 - 1
+"""A position behind all others."""
 
 
 def deriv(y: Any, x: Any, error: Any = None) -> Any:
@@ -278,17 +280,16 @@ def _others(x: Op, reduced: Axes) -> Op:
 def _first_extreme(x: Op, op: Reduce) -> Op:
     """Return whether an element is the first greatest (or least), by the order of the axes."""
     at = apply("equal", x, op)
-    place = _place(op.reduced)
-    later = _select(at, place, 2.0**24)
+    later = _select(at, _place(op.reduced), LAST)
     return apply("equal", later, Reduce("min", later, op.reduced))
 
 
 def _place(axes: Axes) -> Op:
-    """Return the position along several axes in row-major order, as FLOAT: exact below 2^24."""
+    """Return the position along several axes in row-major order, as INT."""
     total: Op | None = None
     for axis in axes:
-        own = cast(Positions(Axes(axis)), FLOAT)
-        total = own if total is None else total * float(axis.known_length("deriv")) + own
+        own = Positions(Axes(axis))
+        total = own if total is None else total * axis.known_length("deriv") + own
     assert total is not None
     return total
 
@@ -334,7 +335,7 @@ def _spread(d: Op, axis: Any, step: int) -> Op:
     count = axis.known_length("deriv")
     pairs = [(old, inner) if old == axis else (old,) for old in d.axes]
     wide = broadcast(d, [each for pair in pairs for each in pair])
-    first = apply("equal", cast(Positions(Axes(inner)), FLOAT), 0.0)
+    first = apply("equal", Positions(Axes(inner)), 0)
     masked = _select(first, wide, 0.0)
     flat = flatten(masked, [masked.axes.own(axis), inner])
     joined = cast_axes(

@@ -9,7 +9,7 @@ exchange brings rows to a tile, side by side.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -48,21 +48,24 @@ def rows_in_place(
 ) -> InPlace:
     """Return what of a compute set is read in place; `known` has that of earlier ones."""
     alike = table.alike
-    if alike is not None and alike in known and all(map(_has_equal_rows, alike.families, table.families)):
-        to = zip(_fields_of_rows(alike), _fields_of_rows(table), strict=True)
-        return {own: known[alike][field] for (_, field), (_, own) in to if field in known[alike]}
+    rows = None if alike is None else known.get(alike)
+    if alike is not None and rows is not None and all(_same_state(alike, table)):
+        pairs = zip(_fields_of_rows(alike), _fields_of_rows(table), strict=True)
+        return {own: rows[field] for (_, field), (_, own) in pairs if field in rows}
     every = {
         field: _in_place(family, field, table, layout) for family, field in _fields_of_rows(table)
     }
     return {field: rows for field, rows in every.items() if rows is not None}
 
 
-def _has_equal_rows(family: Family, other: Family) -> bool:
-    """Tell whether the state that says where rows are is equal."""
-    rows = family.cls.strided_rows
-    names = () if rows is None else (rows.stride, rows.offset)
-    own, others = family.state, other.state
-    return all(name is None or np.array_equal(own[name], others[name]) for name in names)
+def _same_state(table: EdgeTable, other: EdgeTable) -> Iterator[bool]:
+    """Yield whether the state that says where rows are is equal, family by family."""
+    for family, its in zip(table.families, other.families, strict=True):
+        rows = family.cls.strided_rows
+        for name in () if rows is None else (rows.stride, rows.offset):
+            if name is not None:
+                values = np.asarray(family.state[name]), np.asarray(its.state[name])
+                yield np.array_equal(*values)
 
 
 def _fields_of_rows(table: EdgeTable) -> list[tuple[Family, FieldEdges]]:

@@ -9,7 +9,7 @@ from poplite.named.axes.axes import AxesLike, chosen
 from poplite.named.ops.element_types import of_floats
 from poplite.named.ops.elementwise import Elementwise, apply, exp, log, safelog, stop_gradient
 from poplite.named.ops.op import Op, written_as
-from poplite.named.ops.reducing import max as max_of, sum as sum_of
+from poplite.named.ops.reducing import check_not_empty, max as max_of, sum as sum_of
 from poplite.named.ops.shaping import axes_with_order
 from poplite.source import here
 
@@ -44,6 +44,7 @@ def softmax(x: Any, axes: AxesLike) -> Op:
     """
     operand = of_floats(x, "softmax")
     summed = chosen(axes, operand.axes, "softmax")
+    check_not_empty("softmax", operand, summed)
     below = operand - stop_gradient(max_of(operand, summed))
     powers = exp(below)
     total = sum_of(powers, summed)

@@ -99,16 +99,20 @@ def _reduce(how: str, value: Any, reduction_axes: Any, out_axes: Any, what: str)
             fix="a comparison, such as x > 0" if is_logical else "ng.cast(x, pl.FLOAT)",
         )
     if how in ("min", "max"):
-        _check_not_empty(what, x, reduced)
+        check_not_empty(what, x, reduced)
     made = Reduce(how, x, reduced) if reduced.items else x
     return made if out is None else axes_with_order(made, out)
 
 
-def _check_not_empty(what: str, x: Op, reduced: Axes) -> None:
+def check_not_empty(what: str, x: Op, reduced: Axes) -> None:
+    """Refuse axes without elements, of which there is no greatest and no mean."""
     for axis in reduced:
         if axis.length == 0:
             raise TensorCreationError(
-                f"{what}: axis '{axis.name}' has length 0", at=here(), found=x.text
+                f"{what}: axis '{axis.name}' has length 0",
+                at=here(),
+                found=x.text,
+                fix=f"an axis '{axis.name}' of length 1 or more; of no elements, ng.sum is 0",
             )
 
 
@@ -176,7 +180,7 @@ def mean(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> 
     """Return the mean along axes, of which none has length 0. See `sum`."""
     operand = of_floats(x, "mean")
     reduced, out = reduced_axes(operand, reduction_axes, out_axes, "mean")
-    _check_not_empty("mean", operand, reduced)
+    check_not_empty("mean", operand, reduced)
     # HALF counts to 65,504 only.
     made = sum(as_type(operand, FLOAT), reduced) / Count(reduced, FLOAT)
     return _written("mean", made if operand.dtype is None else as_type(made, operand.dtype), out)
@@ -186,27 +190,31 @@ def variance(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None)
     """Return the mean square of the differences from the mean, along axes. See `sum`."""
     operand = of_floats(x, "variance")
     reduced, out = reduced_axes(operand, reduction_axes, out_axes, "variance")
+    check_not_empty("variance", operand, reduced)
     return _written("variance", mean(square(operand - mean(operand, reduced)), reduced), out)
 
 
 def squared_L2(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
     """Return the sum of squares along axes. See `sum`."""
-    squares = square(as_op(x, "squared_L2"))
-    reduced, out = reduced_axes(squares, reduction_axes, out_axes, "squared_L2")
+    operand = as_op(x, "squared_L2")
+    reduced, out = reduced_axes(operand, reduction_axes, out_axes, "squared_L2")
+    squares = square(operand)
     return _written("squared_L2", _reduce("add", squares, reduced, None, "squared_L2"), out)
 
 
 def L2_norm(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
     """Return the root of the sum of squares along axes. See `sum`."""
-    squares = square(of_floats(x, "L2_norm"))
-    reduced, out = reduced_axes(squares, reduction_axes, out_axes, "L2_norm")
+    operand = of_floats(x, "L2_norm")
+    reduced, out = reduced_axes(operand, reduction_axes, out_axes, "L2_norm")
+    squares = square(operand)
     return _written("L2_norm", sqrt(_reduce("add", squares, reduced, None, "L2_norm")), out)
 
 
 def L1_norm(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
     """Return the sum of absolute values along axes. See `sum`."""
-    sizes = absolute(as_op(x, "L1_norm"))
-    reduced, out = reduced_axes(sizes, reduction_axes, out_axes, "L1_norm")
+    operand = as_op(x, "L1_norm")
+    reduced, out = reduced_axes(operand, reduction_axes, out_axes, "L1_norm")
+    sizes = absolute(operand)
     return _written("L1_norm", _reduce("add", sizes, reduced, None, "L1_norm"), out)
 
 
@@ -236,7 +244,7 @@ def _extreme(how: str, value: Any, reduction_axes: Any, out_axes: Any) -> Op:
             found=x.text,
             fix="one axis; ng.flatten(x, axes) makes one of several",
         )
-    _check_not_empty(how, x, reduced)
+    check_not_empty(how, x, reduced)
     if x.dtype is BOOL:
         fix = "ng.cast(x, pl.INT)"
         raise ElementTypeError(f"{how}: not of {x.dtype!r}", at=here(), found=x.text, fix=fix)

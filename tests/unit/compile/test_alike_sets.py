@@ -13,8 +13,10 @@ import poplite as pl
 import poplite.named as ng
 from helpers.depth import examples
 from poplite.compile.compiler import compile_graph
+from poplite.executable.step import ComputeStep
 from poplite.graph.compute_sets.edge_table import EdgeTable
 from poplite.graph.compute_sets.forms import EdgeTables, Form
+from poplite.vertices.reduce import SumColumns
 
 Programs = tuple[pl.Graph, pl.Program]
 
@@ -104,6 +106,25 @@ def executed(graph: pl.Graph, vertex: type[pl.Vertex], tile: Any, **fields: obje
     work = graph.add_compute_set("work")
     graph.add_vertices(work, vertex, tile=tile, **fields)
     return pl.Execute(work)
+
+
+@pytest.mark.parametrize("strides", [[3, 3, 3], [3, 6, 3], [6, 3, 3]])
+def test_rows_that_are_read_in_place(
+    strides: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where they lie follows from the state of vertices, which need not be equal."""
+    graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    for stride in strides:
+        x = graph.add_variable(pl.FLOAT, (8, 12), mapping="linear")
+        y = graph.add_variable(pl.FLOAT, (4, 3), mapping="linear")
+        views = [x[:, 3 * k : 3 * k + 3].flatten() for k in range(4)]
+        columns = SumColumns[pl.FLOAT, pl.FLOAT]
+        program.add(executed(graph, columns, [3, 0, 1, 2], x=views, out=y, stride=stride))
+    assert forms_of(graph) == (2, 1)
+    check((graph, program), tmp_path, monkeypatch)
+    steps = compile_graph(graph, program, checks="fast").steps
+    are_copied = [isinstance(each, ComputeStep) and len(each.gather.records) > 0 for each in steps]
+    assert are_copied == [stride == 6 for stride in strides]
 
 
 def test_a_race_is_found_in_each_set() -> None:

@@ -56,6 +56,24 @@ def test_an_edit_after_a_query_keeps_what_was_there() -> None:
     assert [a.tolist() for a in mapping.pieces()] == [[0, 1, 3, 4], [1, 0, NO_TILE]]
 
 
+@pytest.mark.parametrize(
+    ("begin", "end", "expected"),
+    [
+        ((3, 0), (5, 3), ([0, 3, 5], [1, 2])),  # all elements, each once
+        ((0, 2), (3, 4), ([0, 2, 4, 5], [1, 2, 0])),  # as many, but one twice and one not
+        ((0, 3), (5, 3), ([0, 5], [1])),  # one interval is empty
+        ((3, 3), (3, 3), ([0, 5], [0])),  # both are
+    ],
+)
+def test_many_intervals_cover_what_lies_below(
+    begin: tuple[int, int], end: tuple[int, int], expected: tuple[list[int], list[int]]
+) -> None:
+    mapping = VariableMapping(5, tile=0)
+    tiles = ints(1, 2) if begin[0] == 0 else ints(2, 1)
+    mapping.paint_many(ints(*begin), ints(*end), tiles)
+    assert tuple(a.tolist() for a in mapping.pieces()) == expected
+
+
 def test_equal_neighbours_are_one_piece() -> None:
     mapping = VariableMapping(6)
     for begin in range(6):

@@ -196,6 +196,9 @@ def test_what_is_stored_within_an_expression_is_read_anew_after_a_write(stored: 
     assert run(double + 0, change, double + 0, change, x) == [
         *([2, 2, 2], None, [6, 6, 6], None, [7, 7, 7])
     ]
+    x = ng.variable([H], 1, name="x")
+    double = stored(x)
+    assert run(ng.assign(x, double + 1), double + 0) == [None, [6, 6, 6]]
 
 
 def test_a_result_that_is_overwritten_later_is_that_of_its_place() -> None:

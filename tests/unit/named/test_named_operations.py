@@ -157,7 +157,7 @@ FORMS: list[dict[str, Any]] = [
     {"map": {N: "tiles"}},
     {"map": {H: 2, W: 2}},
 ]
-"""How all operations run: the first by default, the others at full depth. Trap 17: one strictly."""
+"""How all operations run: the first by default, the others at full depth."""
 
 
 @pytest.mark.parametrize("options", thinned(FORMS, keep=1), ids=str)

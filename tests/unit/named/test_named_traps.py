@@ -3,8 +3,7 @@
 The numbers of defects and traps are those of the design. What other files of this folder show is
 not shown again: defects 1, 4, 5, 6, 7, 14, 17, and 19 in `axes`, 10 in `test_effects`, 20 in
 `test_storage_layouts`, and 21 in `test_rules`; traps 3, 4, 5 and 20 in `test_effects`, 6, 8 and 24
-in `test_rules`, 7, 19 and 21 in `test_transformer`, 9 and 23 in `test_storage_layouts`, and 17 in
-`test_named_operations`.
+in `test_rules`, 7, 17, 19 and 21 in `test_transformer`, 9 and 23 in `test_storage_layouts`.
 """
 
 from __future__ import annotations
@@ -17,8 +16,15 @@ import pytest
 
 import poplite as pl
 import poplite.named as ng
+from helpers.depth import deep
 from helpers.named_oracle import evaluate
-from poplite.errors import AxisError, AxisLengthError, ElementTypeError, TensorIndexError
+from poplite.errors import (
+    AxisError,
+    AxisLengthError,
+    DuplicateAxisError,
+    ElementTypeError,
+    TensorIndexError,
+)
 
 H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
 X = ng.placeholder([H, W], name="x")
@@ -99,6 +105,28 @@ def test_ties_give_their_gradient_to_one_element() -> None:
     assert found[2].sum() == 4
 
 
+@deep
+def test_the_greatest_of_very_many_elements_has_the_gradient_alone() -> None:
+    """FLOAT counts to 2^24 only."""
+    axis = ng.make_axis(2**24 + 8, "N")
+    x = ng.placeholder([axis], name="x")
+    values = np.zeros(axis.length)
+    values[-3:] = 1
+    (found,) = evaluate([ng.deriv(ng.max(x, [axis]), x)], {x: values})
+    assert np.flatnonzero(found).tolist() == [2**24 + 5]
+
+
+@pytest.mark.parametrize("layout", [ng.row_major, ng.column_major])
+def test_the_first_of_equal_elements_is_found_in_any_layout(layout: Any) -> None:
+    """Trap 13: by the order of the axis, not by that of storage."""
+    tied = ng.placeholder([H, W], name="tied", layout=layout([H, W]))
+    work = ng.make_transformer(tiles=3).computation(
+        [ng.argmax(tied, [H]), ng.argmin(tied, [W])], tied
+    )
+    found = work(np.array([[1, 2, 0, 0], [1, 2, 2, 0], [0, 2, 2, 0]], np.float32))
+    assert [each.tolist() for each in found] == [[0, 0, 1, 0], [2, 3, 0]]
+
+
 def test_a_product_with_zeros_has_the_products_of_the_others() -> None:
     y = ng.variable([H, W], [[2, 3, 0, 4], [0, 0, 5, 1], [1, 2, 3, 4]], name="y")
     found = ng.make_transformer(tiles=1).computation(ng.deriv(ng.sum(ng.prod(y, [W]), ...), y))()
@@ -152,10 +180,15 @@ def test_a_mean_divides_by_what_it_sums() -> None:
 
 
 def test_equal_names_pair_nothing() -> None:
-    """Trap 1."""
-    other = ng.make_axis(3, "H")
-    total = ng.placeholder([H]) * ng.placeholder([other.fresh()])
+    """Trap 1: nor do equal lengths; and an axis without a length stays what it was."""
+    other, late = ng.make_axis(3, "H"), ng.make_axis(name="late")
+    with pytest.raises(DuplicateAxisError, match="two different axes are named 'H'"):
+        ng.placeholder([H]) * ng.placeholder([other])
+    total = ng.placeholder([H]) * ng.placeholder([other.fresh("G")])
     assert total.rank == 2
+    lengths = {H: 1, other: 2, late: 3}
+    late.length = 3
+    assert [lengths[each] for each in (H, other, late)] == [1, 2, 3]
 
 
 def test_lengths_of_axes_that_go_away_are_compared_too() -> None:

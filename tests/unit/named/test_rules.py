@@ -47,6 +47,7 @@ def tensor(names: str) -> ng.Op:
         ("MCHW", "CHWN", "MN"),
         ("MWHC", "CHWN", "MN"),
         ("NWC", "HWC", "NH"),
+        ("HWC", "NWC", "HN"),
         # Nothing shared: an outer product. All shared: rank 0. A rank-0 operand scales.
         ("HW", "N", "HWN"),
         ("HW", "WH", ""),
@@ -58,23 +59,70 @@ def test_the_axes_of_a_dot(left: str, right: str, result: str) -> None:
     assert ng.dot(tensor(left), tensor(right)).axes == axes(result)
 
 
+REDUCTIONS = [
+    *(ng.sum, ng.prod, ng.max, ng.min, ng.mean, ng.variance),
+    *(ng.squared_L2, ng.L1_norm, ng.L2_norm),
+]
+
+
 @pytest.mark.parametrize(
     ("options", "result"),
     [
-        ({"reduction_axes": []}, "CHW"),  # reduces nothing
-        ({"reduction_axes": [W, C]}, "H"),  # the order inside it is free
-        ({"reduction_axes": [H]}, "CW"),  # the result keeps the order of x
-        ({"reduction_axes": H}, "CW"),  # one bare axis is accepted
+        # Seed 002: "When reduction_axes is empty, reduction is performed on NONE of the axes."
+        ({"reduction_axes": []}, "CHW"),
+        # "ng.sum(x, reduction_axes=[ax.C]) -> [ax.H, ax.W]"; one bare axis is accepted
+        ({"reduction_axes": [C]}, "HW"),
+        ({"reduction_axes": H}, "CW"),
+        # "Reduction operations can have arbitrary number of reduction axes."
+        ({"reduction_axes": [C, W]}, "H"),
+        # "The order of the reduction axes can be arbitrary."
+        ({"reduction_axes": [W, C]}, "H"),
+        # "ng.sum(x, reduction_axes=x.axes) -> []"
         ({"reduction_axes": axes("CHW")}, ""),
         ({"reduction_axes": ...}, ""),
-        ({"out_axes": [W, C]}, "WC"),  # the result follows their order
-        ({"out_axes": []}, ""),  # the full reduction
+        # With out_axes, the result follows their order; no axes are the full reduction.
+        ({"out_axes": [W, C]}, "WC"),
+        ({"out_axes": [W, ...]}, "WCH"),
+        ({"out_axes": []}, ""),
         ({"reduction_axes": [H], "out_axes": [W, C]}, "WC"),
     ],
 )
 def test_the_axes_of_a_reduction(options: dict[str, Any], result: str) -> None:
-    for reduce in (ng.sum, ng.prod, ng.mean, ng.variance):
+    for reduce in REDUCTIONS:
         assert reduce(tensor("CHW"), **options).axes == axes(result)
+    for reduce in (ng.any, ng.all):
+        assert reduce(tensor("CHW") > 0, **options).axes == axes(result)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "what"),
+    [
+        # Nothing is reduced by default: upstream spared axes of some names.
+        ({}, AxisError, "neither reduction_axes nor out_axes"),
+        ({"reduction_axes": [H], "out_axes": [W]}, AxisError, "are not all axes, each once"),
+        ({"reduction_axes": [H], "out_axes": [H, C, W]}, AxisError, "are not all axes, each once"),
+        ({"reduction_axes": [N]}, MissingAxisError, "no axis 'N'"),
+        ({"out_axes": [N]}, MissingAxisError, "no axis 'N'"),
+        ({"reduction_axes": [H, H]}, DuplicateAxisError, "axis 'H' occurs twice"),
+    ],
+)
+def test_what_reductions_refuse(options: dict[str, Any], kind: type[AxisError], what: str) -> None:
+    for reduce in (*REDUCTIONS, ng.argmax, ng.argmin):
+        with pytest.raises(kind, match=what) as caught:
+            reduce(tensor("CHW"), **options)
+        assert kind is DuplicateAxisError or caught.value.what.startswith(f"{reduce.__name__}: ")
+
+
+def test_no_elements_have_no_extreme_and_no_mean() -> None:
+    """Of no elements the sum is 0 and the product 1; for others there is nothing to return."""
+    none = tensor("CHW")[H, 1:1]
+    for reduce in (ng.max, ng.min, ng.mean, ng.variance, ng.argmax, ng.argmin, ng.softmax):
+        with pytest.raises(pl.TensorCreationError) as caught:
+            reduce(none, [H])
+        assert caught.value.what == f"{reduce.__name__}: axis 'H' has length 0"
+        assert caught.value.found.startswith("(C:5, H[1:1]:0, W:3), slice made at ")
+        assert "an axis 'H' of length 1 or more" in caught.value.fix
+        assert reduce(none, [W]).axes.find("H").length == 0
 
 
 def late() -> ng.Op:

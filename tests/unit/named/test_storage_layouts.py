@@ -15,7 +15,7 @@ from poplite.errors import (
     ReadOnlyError,
     TensorIndexError,
 )
-from poplite.named.description.digits import merged
+from poplite.named.description.digits import Digits, merged, parted
 
 A, B, C = ng.make_axis(5, "A"), ng.make_axis(3, "B"), ng.make_axis(2, "C")
 H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
@@ -54,28 +54,56 @@ def test_a_length_that_comes_later_is_compared_with_its_room() -> None:
 
 
 @pytest.mark.parametrize(
-    ("digits", "expected"),
+    ("shape", "strides", "expected"),
     [
-        ([(3, 4), (4, 1)], (12, 1)),
-        ([(3, 8), (4, 2)], (12, 2)),
-        ([(3, 8), (4, 1)], None),
-        ([(3, 1), (4, 3)], None),
-        ([(3, 0), (4, 0)], (12, 0)),
-        ([(3, 0), (4, 1)], None),
-        ([(3, 1), (4, 0)], None),
-        ([(3, -4), (4, -1)], (12, -1)),
-        ([(3, -4), (4, 1)], None),
-        ([(2, 24), (3, 4), (4, 1)], None),
-        ([(3, 4), (1, 77), (4, 1)], (12, 1)),
-        ([(3, 7), (0, 1)], (0, 0)),
+        # Seed 003: "... if the tensor is contiguous"; dense, or dense but for one stride
+        ((3, 4), (4, 1), [(12, 1)]),
+        ((3, 4), (8, 2), [(12, 2)]),
+        # Room within a row; column-major, which is row-major the other way round
+        ((3, 4), (8, 1), [(3, 8), (4, 1)]),
+        ((3, 4), (1, 3), [(3, 1), (4, 3)]),
+        ((4, 3), (3, 1), [(12, 1)]),
+        # All broadcast, or some of it
+        ((3, 4), (0, 0), [(12, 0)]),
+        ((3, 4), (0, 1), [(3, 0), (4, 1)]),
+        ((3, 4), (1, 0), [(3, 1), (4, 0)]),
+        # All reversed, or some of it
+        ((3, 4), (-4, -1), [(12, -1)]),
+        ((3, 4), (-4, 1), [(3, -4), (4, 1)]),
+        # Room around rows, and a dense tensor in another order: neighbours go together in part
+        ((2, 3, 4), (24, 4, 1), [(2, 24), (12, 1)]),
+        ((4, 2, 3), (1, 12, 4), [(4, 1), (6, 4)]),
+        # The stride along an axis of length 1 is free; no elements are any view
+        ((3, 1, 4), (4, 77, 1), [(12, 1)]),
+        ((1, 1), (5, 6), [(1, 0)]),
+        ((3, 0), (7, 1), [(0, 0)]),
     ],
 )
 def test_which_neighbours_have_one_stride(
-    digits: list[tuple[int, int]], expected: tuple[int, int] | None
+    shape: tuple[int, ...], strides: tuple[int, ...], expected: list[tuple[int, int]]
 ) -> None:
-    """Seed 003, on flattening: the rows are those of a table of strides by hand."""
-    found = merged(digits)
-    assert (found[0] if len(found) == 1 else None) == expected
+    """Seed 003, on flattening; the rows are those of a table of strides by hand."""
+    assert merged([*zip(shape, strides, strict=True)]) == tuple(expected)
+
+
+@pytest.mark.parametrize(
+    ("digits", "lengths", "expected"),
+    [
+        # A length n of stride s: s times the products of the lengths to the right
+        ([(24, 1)], (2, 3, 4), [((2, 12),), ((3, 4),), ((4, 1),)]),
+        ([(24, -2)], (6, 4), [((6, -8),), ((4, -2),)]),
+        ([(12, 0)], (3, 4), [((3, 0),), ((4, 0),)]),
+        # Several digits are cut between them, or within them
+        ([(3, 8), (4, 1)], (3, 4), [((3, 8),), ((4, 1),)]),
+        ([(3, 8), (4, 1)], (6, 2), [((3, 8), (2, 2)), ((2, 1),)]),
+        ([(6, 1)], (1, 6, 1), [((1, 0),), ((6, 1),), ((1, 0),)]),
+        ([(0, 0)], (3, 0), [((3, 0),), ((0, 0),)]),
+    ],
+)
+def test_the_strides_of_parts_of_an_axis(
+    digits: list[tuple[int, int]], lengths: tuple[int, ...], expected: list[Digits]
+) -> None:
+    assert parted(tuple(digits), lengths) == expected
 
 
 def test_a_flattening_that_needs_a_copy_is_refused_where_the_layout_is_known() -> None:

@@ -36,6 +36,14 @@ def test_values_have_the_form_of_the_results() -> None:
     assert device.computation(None, x)(1) is None
 
 
+def test_calls_are_checked_fast_unless_asked_otherwise() -> None:
+    """Trap 17: strict checks take longer than small programs do."""
+    x = ng.placeholder([H], name="x")
+    for options, checks in (({}, "fast"), ({"checks": "strict"}, "strict")):
+        work = ng.make_transformer(tiles=2, **options).computation(x + 1, x)
+        assert work.engine.executable.checks == checks
+
+
 def test_parameters_are_given_by_position_or_by_tensor() -> None:
     x, y = ng.placeholder([H], name="x"), ng.placeholder([H, W], name="y")
     work = ng.make_transformer(tiles=2).computation(y - x, x, y)

@@ -228,6 +228,19 @@ def test_storages_of_more_runs_than_fit_are_found() -> None:
     assert len(storages(big.slice(5, 2**16, 0).dim_shuffle((1, 0)))) == 2
 
 
+def test_storages_beside_those_that_are_read_are_not_found() -> None:
+    one, other = square(8), square(8, 100)
+    both = concat([one, other], 0)
+    assert isinstance(both.space, Cat)
+    lower = both.slice(8, 16, 0)
+    nested = concat([lower.slice(k, k + 3, 1) for k in (5, 0, 2)], 1).dim_shuffle((1, 0))
+    assert storages(nested) == (other.space,)
+    assert storages(concat([nested, both.slice(7, 8, 0).dim_shuffle((1, 0))], 1)) == (
+        other.space,
+        one.space,
+    )
+
+
 def test_lists_and_arrays_agree_where_there_are_many() -> None:
     view = square(200).dim_shuffle((1, 0))
     assert run_lists(view) == tuple(a.tolist() for a in runs(view))

@@ -56,6 +56,20 @@ def test_the_order_of_two_operands(left: str, right: str, result: str) -> None:
     assert order_of(axes(left), axes(right)) == axes(result)
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "result"),
+    [
+        # "Associative property is as usual."
+        (lambda H, W, N: (H + W) + N, lambda H, W, N: H + (W + N), "HWN"),
+        # "Distributive property is as usual."
+        (lambda H, W, N: H * (W + N), lambda H, W, N: H * W + H * N, "HWN"),
+    ],
+)
+def test_laws_of_sums_and_products(one: Any, other: Any, result: str) -> None:
+    operands = [ng.placeholder(AXES[name]) for name in "HWN"]
+    assert one(*operands).axes == other(*operands).axes == axes(result)
+
+
 def test_sets_are_associative_and_orders_are_not() -> None:
     H, W, WH = axes("H"), axes("W"), axes("WH")
     one, other = order_of(order_of(H, W), WH), order_of(H, order_of(W, WH))
@@ -115,6 +129,8 @@ def test_lists_and_sets_of_axes() -> None:
     assert axes("").is_sub_set(axes(""))
     assert not axes("")
     assert ng.make_axes().size == 1
+    assert ng.make_axes(each for each in a) == a == ng.make_axes(a)
+    assert repr(ng.make_axes([(AXES["H"],), ()])) == "((H):6, ():1)"
 
 
 def test_parts_pair_with_the_axis_and_keep_their_length() -> None:
