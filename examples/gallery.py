@@ -8,7 +8,8 @@ type; `index.html` shows them all, on a light or a dark page as the reader's sys
 `notebook.html` holds what a notebook shows for each kind of object.
 
 With `--questions`, FOLDER gets the pictures of docs/viewing.md instead: the answer to each of its
-questions, of matvec.py, and `report-page.png`, which Chromium draws of the page of photo.py.
+questions, of matvec.py or, for what that has not, of bfs.py, and `report-page.png`, which Chromium
+draws of the page of photo.py.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ PICTURES = (
     Picture("report", ("report",), ("txt", "html")),
 )
 
-MATVEC = str(Path(__file__).with_name("matvec.py")) + ":build"
+MATVEC, BFS = (f"{Path(__file__).with_name(name)}:build" for name in ("matvec.py", "bfs.py"))
 PHOTO = str(Path(__file__).with_name("photo.py")) + ":build"
 
 QUESTIONS: dict[str, tuple[str, ...]] = {
@@ -85,13 +86,14 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "regions": ("regions", "TARGET", "y", "--op", "reverse 0"),
     "field": ("regions", "TARGET", "--field", "dots#3.x"),
     "ops": ("ops", "SAVED"),
+    "lint": ("lint", "BFS"),
     "diff": ("diff", "SAVED", "LATER"),
     "checks": ("diff", "SAVED", "LATER", "--fail-if", "cycles>+5%"),
     "script": ("tiles", "SAVED", "--by", "waited", "-f", "json"),
 }
 """The commands that answer the questions of docs/viewing.md, by the names of their pictures."""
 
-AS_TEXT = ("ops", "diff", "checks", "script")
+AS_TEXT = ("ops", "lint", "diff", "checks", "script")
 """Those whose command prints text: the picture shows its first lines."""
 
 MOST_LINES, MOST_LETTERS = 24, 92
@@ -164,7 +166,8 @@ def section(picture: Picture, folder: Path) -> str:
 def draw_questions(folder: Path) -> list[str]:
     """Write the picture of each question; return the names of the files."""
     with tempfile.TemporaryDirectory() as place:
-        known = {"TARGET": MATVEC, "SAVED": f"{place}/base.json", "LATER": f"{place}/later.json"}
+        known = {"TARGET": MATVEC, "BFS": BFS}
+        known |= {"SAVED": f"{place}/base.json", "LATER": f"{place}/later.json"}
         for name, split in (("SAVED", ()), ("LATER", ("--arg", "split=8"))):
             poplite_viz(["report", MATVEC, *split, "-q", "-o", known[name]])
         for name, command in QUESTIONS.items():

@@ -102,7 +102,7 @@ def load(
 def serialize(
     graph: Graph,
     stream: TextIO | BinaryIO,
-    programs: ProgramsLike = (),
+    programs: ProgramsLike | SerializationFormat = (),
     format: SerializationFormat = SerializationFormat.BINARY,
 ) -> None:
     """Write to a stream what `save` writes to a file; Poplar's way to save.
@@ -110,12 +110,14 @@ def serialize(
     Args:
         graph: as for `save`.
         stream: open for writing bytes, or text for JSON.
-        programs: as for `save`.
+        programs: as for `save`; as in Poplar, the format may stand in their place.
         format: the bytes of the file, or JSON that holds them as text.
 
     Raises:
         PopliteError: as `save`, and for anything but a file of such a kind.
     """
+    if isinstance(programs, SerializationFormat):
+        programs, format = (), programs
     check_format(format, here())
     is_text = format is SerializationFormat.JSON
     check_stream(stream, "graph.serialize", binary=not is_text)

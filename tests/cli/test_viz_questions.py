@@ -78,6 +78,9 @@ ANSWERS: dict[str, list[tuple[str, Words]]] = {
     "why is this field put together from several places?": [
         ("regions TARGET --field 'dots#3.x'", lambda _: ["put together from 16 places"])
     ],
+    "what would a real tile emulate, copy first, or get wrong?": [
+        ("lint BFS", lambda _: ["3 findings: 2 division, 1 sub-word store", "try: divide by"])
+    ],
     "which operation or layer takes it?": [("ops SAVED", lambda r: [f"{r.cycles:,}"])],
     "what ran in which order?": [("trace TARGET", lambda _: ['"dots"', '"sums"', "traceEvents"])],
     "did my change help?": [
@@ -98,7 +101,8 @@ def saved(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str
     target = f"{root / 'examples' / 'matvec.py'}:build"
     for place, given in (("SAVED", []), ("LATER", [("split", 8)])):
         load(target, given).report.save(folder / names[place])
-    return {place: str(folder / name) for place, name in names.items()} | {"TARGET": target}
+    targets = {"TARGET": target, "BFS": f"{root / 'examples' / 'bfs.py'}:build"}
+    return {place: str(folder / name) for place, name in names.items()} | targets
 
 
 def test_all_questions_of_the_page_are_here(root: Path) -> None:
