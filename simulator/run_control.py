@@ -129,7 +129,9 @@ class Runs:
                     else "called from its own print stream, or from a second thread",
                     fix="wait for the first run, or make a second engine",
                 )
-            self.check_sound(f"engine.run({program!r})")
+            # The text of the call is made where it is shown, since this is asked in every run.
+            if self._steps is not None and self._steps.spoiled is not None:
+                self.check_sound(f"engine.run({program!r})")
             self._host.links.check_connected(name)
             if self._recording is not None:
                 self._recording.begin(name)
@@ -212,11 +214,14 @@ class Runs:
                 bar.update(done)
 
 
+_POSITION = int, np.integer
+
+
 def program_name(program: object, names: tuple[str, ...]) -> str:
     """Return the name of a program that the user named or counted; raises `UnknownName`."""
     if isinstance(program, str) and program in names:
         return program
-    if isinstance(program, int | np.integer) and 0 <= program < len(names):
+    if isinstance(program, _POSITION) and 0 <= program < len(names):
         return names[program]
     if isinstance(program, str):
         listed = [repr(name) for name in names]

@@ -182,9 +182,11 @@ def checked_runtime_options(options: object, debug_name: object = "") -> None:
             found=of_type(debug_name),
             fix="engine.run(program, name, RuntimeOptions())",
         )
+    if options is None:  # first: this is asked in every run
+        return
     if isinstance(options, Mapping):
         RuntimeOptions(options)
-    elif options is not None:
+    else:
         raise InvalidOption(
             f"runtime options are {clipped(options)}, no dictionary",
             at=here(),

@@ -31,14 +31,19 @@ def built(name: str, parts: Sequence[object], build: Callable[[Path], None]) -> 
 
     Its name ends with `name`; each part has the same `repr` whenever the file is the same.
     """
-    key = hashlib.sha256(repr(tuple(parts)).encode()).hexdigest()[:32]
-    path = _folder() / f"{key}-{name}"
+    path = kept(name, parts)
     if not path.exists():
         with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
             made = Path(scratch) / name
             build(made)
             os.replace(made, path)
     return path
+
+
+def kept(name: str, parts: Sequence[object]) -> Path:
+    """Return where a file that is made of `parts` has its place, there or not yet."""
+    key = hashlib.sha256(repr(tuple(parts)).encode()).hexdigest()[:32]
+    return _folder() / f"{key}-{name}"
 
 
 def _folder() -> Path:

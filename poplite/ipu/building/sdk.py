@@ -9,6 +9,7 @@ Nothing of this was run by the authors.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from poplite.errors import DeviceRuntimeError
-from poplite.ipu.building.built import built, compile_with
+from poplite.ipu.building.built import built, compile_with, kept
 from poplite.ipu.building.compilers import cpp_compiler
 from poplite.ipu.building.host_text import host_files
 from poplite.source import here
@@ -34,8 +35,10 @@ CODELET_FLAGS = ("-O3", "-ffp-contract=off")
 class Toolchain(Protocol):
     """What makes a program that runs tables."""
 
-    def command(self, tables: Tables, folder: Path, kind: str, arch: str) -> list[str]:
-        """Return what starts the host program on tables, but for the shared file.
+    def command(
+        self, tables: Tables, folder: Path, shared: Path, kind: str, arch: str
+    ) -> list[str]:
+        """Return what starts the host program on tables, with a shared file.
 
         `folder` may be written; codelets are for the tiles of `arch`; `kind` is "hardware" or
         "model".
@@ -74,13 +77,19 @@ class Sdk:
             ) from error
         return done.stdout.strip() or done.stderr.strip()
 
-    def command(self, tables: Tables, folder: Path, kind: str, arch: str) -> list[str]:
-        """Return what starts the host program on tables, but for the shared file."""
+    def command(
+        self, tables: Tables, folder: Path, shared: Path, kind: str, arch: str
+    ) -> list[str]:
+        """Return what starts the host program on tables, with a shared file."""
         version = self.version()
         tables.write(folder / "graph.tables")
         host = self._host(version)
         codelets = self.codelets(tables.codelets.text, arch, version)
-        return [str(host), str(folder / "graph.tables"), str(codelets)]
+        words = [host, folder / "graph.tables", codelets, shared, "--device", kind]
+        if kind == "hardware":  # Poplar keeps no executables of its model
+            digest = hashlib.sha256(tables.data).hexdigest()
+            words += ["--executable", kept("executable", (digest, codelets.name, host.name))]
+        return [*map(str, words)]
 
     def codelets(self, text: str, arch: str, version: str) -> Path:
         """Return compiled codelets."""

@@ -70,9 +70,9 @@ class OnDevice:
         folder = Path(tempfile.mkdtemp(prefix="poplite-ipu-"))
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         setup.progress.note("compiling codelets")
-        command = toolchain.command(self._tables, folder, kind, arch)
-        shared = _shared_file(folder / "shared", self._tables.mapping_bytes)
-        self._command = [*command, str(folder / "shared"), "--device", kind]
+        path = folder / "shared"
+        self._command = toolchain.command(self._tables, folder, path, kind, arch)
+        shared = _shared_file(path, self._tables.mapping_bytes)
         self._child = self._start()
         self._kept: Arena | None = None  # memory, when the device is another's
         self._shared = shared

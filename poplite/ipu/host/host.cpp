@@ -1,6 +1,8 @@
 // The host program of poplite: builds what its tables say with Poplar, and runs it when told so.
 //
-//   host TABLES CODELETS MAPPING [--device hardware|model]
+//   host TABLES CODELETS MAPPING [--device hardware|model] [--executable FILE]
+//
+// What Poplar compiled for hardware is kept in FILE; where there is one, nothing is compiled.
 //
 // Commands come in on file descriptor 3, a line each, and replies go out on 4; stdout and stderr
 // are free for whatever the SDK says. Data lie in the file MAPPING, which both sides map.
@@ -22,6 +24,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -41,6 +44,7 @@
 #include <poplar/CycleCount.hpp>
 #include <poplar/DeviceManager.hpp>
 #include <poplar/Engine.hpp>
+#include <poplar/Executable.hpp>
 #include <poplar/Graph.hpp>
 #include <poplar/HostFunctionCallback.hpp>
 #include <poplar/IPUModel.hpp>
@@ -764,7 +768,7 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 }
 
 struct Arguments {
-  std::string tables, codelets, mapping, device = "hardware";
+  std::string tables, codelets, mapping, device = "hardware", executable;
 };
 
 // A command that only an engine can serve, before there is one; or an unknown name.
@@ -780,6 +784,7 @@ public:
       throw std::runtime_error(arguments.mapping + " is smaller than the tables say");
     for (std::size_t k = 0; k < tables["program.name"].size; ++k)
       numbers[tables.text(tables["program.name"].at(k))] = static_cast<unsigned>(k);
+    arithmetic = static_cast<unsigned>(numbers.size());
     for (std::size_t k = 0; k < tables["variable.name"].size; ++k)
       if (tables["variable.host"].at(k)) {
         const auto count = static_cast<std::size_t>(tables["variable.count"].at(k));
@@ -835,20 +840,44 @@ private:
 
   std::string start() {
     if (engine) throw Refused("started already");
-    const auto begin = std::chrono::steady_clock::now();
     const auto num_tiles = static_cast<unsigned>(tables["machine"][0]);
-    const bool is_model = arguments.device == "model";
     device.emplace(device_of(arguments.device, num_tiles));
     const unsigned there = device->getTarget().getTilesPerIPU();
     if (there < num_tiles)
       throw std::runtime_error("the graph has " + std::to_string(num_tiles) + " tiles, the device " +
                                std::to_string(there));
+    double built = 0;
+    const auto begin = std::chrono::steady_clock::now();
+    std::unique_ptr<poplar::Engine> made(new poplar::Engine(executable(built)));
+    made->load(*device);
+    engine = std::move(made);
+    connect_streams();
+    connect_called();
+    engine->run(arithmetic);
+    return "ready " + std::to_string(built) + " " + std::to_string(seconds_since(begin) - built);
+  }
+
+  // What is kept, or what Poplar compiles; notes the seconds to build the graph.
+  poplar::Executable executable(double &built) const {
+    const std::string &path = arguments.executable;
+    std::ifstream kept(path, std::ios::binary);
+    if (kept) {
+      try {
+        return poplar::Executable::deserialize(kept);
+      } catch (const std::exception &error) {
+        throw std::runtime_error(path + " cannot be loaded; remove it, and it is made anew: " + error.what());
+      }
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    const auto num_tiles = static_cast<unsigned>(tables["machine"][0]);
+    const bool is_model = arguments.device == "model";
     poplar::Graph whole(device->getTarget());
     whole.addCodelets(arguments.codelets);
-    poplar::Graph graph = there == num_tiles ? whole : whole.createVirtualGraph(0, num_tiles);
+    poplar::Graph graph = device->getTarget().getTilesPerIPU() == num_tiles
+                              ? whole
+                              : whole.createVirtualGraph(0, num_tiles);
     Builder builder(tables, graph, is_model);
     Programs programs(tables, graph, builder, is_model);
-
     std::vector<poplar::program::Program> named;
     for (const auto &[name, number] : in_order()) {
       poplar::program::Sequence sequence;
@@ -859,17 +888,18 @@ private:
       }
       named.push_back(sequence);
     }
-    arithmetic = static_cast<unsigned>(named.size());
     named.push_back(programs.arithmetic(tables["machine"][2]));
-    const double built = seconds_since(begin);
-    const auto compiling = std::chrono::steady_clock::now();
-    std::unique_ptr<poplar::Engine> made(new poplar::Engine(whole, named));
-    made->load(*device);
-    engine = std::move(made);
-    connect_streams();
-    connect_called();
-    engine->run(arithmetic);
-    return "ready " + std::to_string(built) + " " + std::to_string(seconds_since(compiling));
+    built = seconds_since(begin);
+    poplar::Executable made = poplar::compileGraph(whole, named);
+    if (!path.empty() && !is_model) {
+      const std::string scratch = path + "." + std::to_string(getpid());
+      std::ofstream file(scratch, std::ios::binary);
+      made.serialize(file);
+      file.close();
+      if (!file || std::rename(scratch.c_str(), path.c_str()) != 0)
+        throw std::runtime_error("cannot write " + path);
+    }
+    return made;
   }
 
   std::string run(const std::string &name) {
@@ -983,7 +1013,7 @@ private:
   std::FILE *commands = fdopen(3, "r");
   std::FILE *replies = fdopen(4, "w");
   std::map<std::string, unsigned> numbers;
-  unsigned arithmetic = 0; // number of the program that sets how arithmetic behaves at first
+  unsigned arithmetic = 0; // the program behind them, which sets how arithmetic behaves at first
   std::map<std::string, std::size_t> reads, writes;
   std::optional<poplar::Device> device;
   std::unique_ptr<poplar::Engine> engine;
@@ -994,15 +1024,22 @@ private:
 
 int main(int count, char **given) {
   const std::vector<std::string> words(given + 1, given + count);
-  const bool has_device =
-      words.size() == 5 && words[3] == "--device" && (words[4] == "model" || words[4] == "hardware");
-  if (words.size() != 3 && !has_device) {
-    std::cerr << "usage: host TABLES CODELETS MAPPING [--device hardware|model]\n";
+  Arguments arguments;
+  bool is_understood = words.size() >= 3 && words.size() % 2 == 1;
+  for (std::size_t k = 3; k + 1 < words.size(); k += 2) {
+    if (words[k] == "--device" && (words[k + 1] == "model" || words[k + 1] == "hardware"))
+      arguments.device = words[k + 1];
+    else if (words[k] == "--executable") arguments.executable = words[k + 1];
+    else is_understood = false;
+  }
+  if (!is_understood) {
+    std::cerr << "usage: host TABLES CODELETS MAPPING [--device hardware|model] [--executable FILE]\n";
     return 2;
   }
   try {
-    Arguments arguments{words[0], words[1], words[2]};
-    if (has_device) arguments.device = words[4];
+    arguments.tables = words[0];
+    arguments.codelets = words[1];
+    arguments.mapping = words[2];
     Session(arguments).serve();
   } catch (const std::exception &error) {
     std::cerr << "host: " << error.what() << "\n";

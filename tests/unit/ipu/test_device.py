@@ -23,9 +23,11 @@ FAKE = Path(__file__).parents[2] / "helpers" / "fake_device.py"
 class FakeToolchain:
     """Makes nothing, and starts the process that only keeps to the protocol."""
 
-    def command(self, tables: Tables, folder: Path, kind: str, arch: str) -> list[str]:
+    def command(
+        self, tables: Tables, folder: Path, shared: Path, kind: str, arch: str
+    ) -> list[str]:
         places = {name: (p.offset, p.offset + p.size_bytes) for name, p in tables.streams.items()}
-        return [sys.executable, str(FAKE), json.dumps(places), "codelets"]
+        return [sys.executable, str(FAKE), json.dumps(places), "codelets", str(shared)]
 
 
 def device() -> pl.ipu.Device:

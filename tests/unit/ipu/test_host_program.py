@@ -98,6 +98,7 @@ def test_files_that_are_wrong_end_the_program(host_cache: Path, tmp_path: Path) 
     for words, status, text in (
         ([good], 2, "usage: host TABLES CODELETS MAPPING"),
         ([good, bad, mapping, "--device", "toaster"], 2, "usage"),
+        ([good, bad, mapping, "--executable"], 2, "usage"),
         ([bad, bad, mapping], 1, f"host: {bad} holds no tables"),
         ([tmp_path / "none", bad, mapping], 1, "host: cannot read"),
         ([good, bad, mapping], 1, f"host: {mapping} is smaller than the tables say"),

@@ -203,6 +203,26 @@ def test_nothing_is_compiled_twice(sdk: Path, monkeypatch: pytest.MonkeyPatch) -
     pl.Engine(program.graph, program.programs, device=device)
 
 
+def test_what_poplar_compiled_is_kept_for_hardware(
+    sdk: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("POPLITE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("STAND_IN_RECORD", str(tmp_path / "recorded"))
+    results = []
+    for kind in ("model", "hardware", "hardware"):
+        (tmp_path / "recorded").unlink(missing_ok=True)
+        program = Program()
+        device = pl.ipu.Device(kind, sdk=sdk, arch="ipu2")  # type: ignore[arg-type]
+        results.append(program.run(pl.Engine(program.graph, program.programs, device=device)))
+        executables = [*(tmp_path / "ipu").glob("*-executable*")]
+        assert len(executables) == (kind == "hardware")
+    assert not (tmp_path / "recorded").exists()  # Poplar did not compile the third time
+    assert results[0] == results[1] == results[2]
+    executables[0].write_bytes(b"damaged")
+    with pytest.raises(pl.DeviceRuntimeError, match="cannot be loaded; remove it"):
+        pl.Engine(program.graph, program.programs, device=device)
+
+
 def refused(*_: object) -> None:
     raise AssertionError("a compiler is called")
 

@@ -13,7 +13,6 @@ namespace stand_in {
 Interpreter::Interpreter(std::shared_ptr<State> given, std::vector<Tree> trees)
     : state(std::move(given)), programs(std::move(trees)) {
   check();
-  if (const char *path = std::getenv("STAND_IN_RECORD")) record(*state, programs, path);
 }
 
 void Interpreter::check() const {
@@ -208,11 +207,18 @@ bool Interpreter::compute(const Vertex &vertex) {
 
 namespace poplar {
 
-Engine::Engine(const Graph &graph, ArrayRef<program::Program> progs) {
-  std::vector<stand_in::Tree> trees;
-  for (const program::Program &each : progs) trees.push_back(each.tree);
-  interpreter = std::make_unique<stand_in::Interpreter>(graph.state, trees);
+Executable compileGraph(const Graph &graph, ArrayRef<program::Program> progs) {
+  Executable made;
+  made.state = graph.state;
+  for (const program::Program &each : progs) made.programs.push_back(each.tree);
+  const stand_in::Interpreter checked(made.state, made.programs);
+  if (const char *path = std::getenv("STAND_IN_RECORD"))
+    stand_in::record(*made.state, made.programs, path);
+  return made;
 }
+
+Engine::Engine(Executable &&exe)
+    : interpreter(std::make_unique<stand_in::Interpreter>(exe.state, exe.programs)) {}
 
 Engine::~Engine() = default;
 

@@ -15,6 +15,15 @@
 #include <cstdlib>
 #include <cstring>
 
+void stand_in::load_codelets(State &state, const std::string &path) {
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) throw poplar::file_load_error(dlerror());
+  using Listing = void (*)(std::map<std::string, Codelet> &);
+  auto *list = reinterpret_cast<Listing>(dlsym(library, "stand_in_codelets"));
+  if (!list) throw poplar::graph_object_load_error(path + " holds no codelets");
+  list(state.codelets);
+}
+
 namespace poplar {
 
 // ---- Devices
@@ -60,13 +69,8 @@ Graph::Graph(const Target &target) : state(std::make_shared<stand_in::State>()),
 }
 
 bool Graph::addCodelets(StringRef src) {
-  const std::string path = src;
-  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) throw file_load_error(dlerror());
-  using Listing = void (*)(std::map<std::string, stand_in::Codelet> &);
-  auto *list = reinterpret_cast<Listing>(dlsym(library, "stand_in_codelets"));
-  if (!list) throw graph_object_load_error(path + " holds no codelets");
-  list(state->codelets);
+  stand_in::load_codelets(*state, src);
+  state->libraries.push_back(src);
   return true;
 }
 

@@ -58,7 +58,7 @@ struct Codelet {
 };
 
 struct Vertex {
-  const Codelet *codelet;
+  const Codelet *codelet = nullptr;
   int tile = -1;
   std::vector<std::uint64_t> estimate; // cycles and flops, where they are known
   std::map<std::string, std::vector<View>> edges;
@@ -101,9 +101,13 @@ struct State {
   std::vector<Called> called;
   std::vector<Tree> functions;
   std::map<std::string, View> reads, writes;
+  std::vector<std::string> libraries; // of codelets
   std::map<std::string, Codelet> codelets;
   unsigned num_tiles = 0;
   bool is_model = false;
 };
+
+// Adds the codelets of a library to a graph.
+void load_codelets(State &state, const std::string &path);
 
 } // namespace stand_in

@@ -7,6 +7,7 @@
 
 #include <poplar/ArrayRef.hpp>
 #include <poplar/Device.hpp>
+#include <poplar/Executable.hpp>
 #include <poplar/Graph.hpp>
 #include <poplar/HostFunctionCallback.hpp>
 #include <poplar/Program.hpp>
@@ -17,9 +18,11 @@ class Interpreter;
 
 namespace poplar {
 
+Executable compileGraph(const Graph &graph, ArrayRef<program::Program> progs);
+
 class Engine {
 public:
-  Engine(const Graph &graph, ArrayRef<program::Program> progs);
+  explicit Engine(Executable &&exe);
   ~Engine();
   void load(const Device &device);
   void run(unsigned prog = 0);
