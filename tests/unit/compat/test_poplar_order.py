@@ -135,5 +135,4 @@ def test_names_of_poplar_that_stand_within_others() -> None:
     engine.run()
     assert out.getvalue() == "x: [1.0e+00 2.0e+01 3.0e+02]\n"
     assert pl.QuarterMetadata(pl.QuarterMetadata.Format.F152).format is pl.QuarterFormat.F152
-    assert pl.StreamCallback.Result.Success is pl.StreamCallback.Result.SUCCESS
     assert pl.program.Copy is pl.Copy
