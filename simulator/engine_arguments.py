@@ -47,11 +47,11 @@ def is_options(value: object) -> bool:
     return isinstance(value, Mapping) and not any(isinstance(v, Program) for v in value.values())
 
 
-def check_loadable(device: object, executable: Executable) -> None:
+def check_loadable(device: object, executable: Executable, call: str = "engine.load") -> None:
     """Refuse a device, as Poplar has them, that is not one of the executable's machine."""
     if not isinstance(device, PoplarDevice):
         raise InvalidMachineModel(
-            f"engine.load: {clipped(device)} is no device",
+            f"{call}: {clipped(device)} is no device",
             at=here(),
             found=of_type(device),
             fix="engine.load(); what runs programs is pl.Engine(graph, program, device=...)",
@@ -61,12 +61,12 @@ def check_loadable(device: object, executable: Executable) -> None:
     whole = replace(part, tiles=part.tiles * replicas, ipus=part.ipus * replicas)
     if found != whole:
         raise InvalidMachineModel(
-            f"engine.load: the program was compiled for {whole!r}",
+            f"{call}: the program was compiled for {whole!r}",
             at=here(),
             found=f"the device is {device!r}",
             fix="pl.Graph(device.getTarget())",
         )
-    attached(device, "engine.load")
+    attached(device, call)
 
 
 def compiled_options(executable: Executable) -> dict[str, str]:

@@ -91,10 +91,9 @@ def compileGraph(
     ]
     if len(given) > 3 or any(twice):
         raise ControlProgramError(
-            f"compileGraph: {amount(len(rest), 'argument')} after the third do not fit",
+            "compileGraph: what follows the third argument does not fit",
             at=here(),
-            found=f"they are {clipped(rest, 80)}, progress={clipped(progress)} and "
-            f"name={clipped(name)}",
+            found=f"it is {clipped(rest, 80)}, progress={clipped(progress)}, name={clipped(name)}",
             fix="compileGraph(graph, programs, [checkOptionFlags,] [options], [progress], [name])",
         )
     chosen: Any = given[0]
@@ -246,7 +245,7 @@ def prepare(
     """Check the device and options; an engine is ready when it is made, so nothing else is left."""
     checked_runtime_options(runtime_options)
     if device is not None:
-        check_loadable(device, engine.executable)
+        check_loadable(device, engine.executable, "engine.prepare")
 
 
 def deploy(engine: Engine) -> None:

@@ -23,6 +23,7 @@ from poplite.errors import (
     InvalidOption,
     TensorCreationError,
     UnknownField,
+    checked_truth,
     did_you_mean,
 )
 from poplite.graph.clone import TensorCloneMethod
@@ -168,6 +169,7 @@ def getTileMapping(
             found="Poplar has a pointer there, which is told whether all elements have a tile",
             fix="graph.getTileMapping(tensor, False)",
         )
+    checked_truth(allow_external, "getTileMapping: allowExternal")
     return graph.tile_mapping(tensor, require_complete)
 
 
@@ -245,6 +247,7 @@ def createHostWrite(
     graph: Graph, handle: str, tensor: Tensor, rearrange_on_host: bool = False
 ) -> None:
     """C++ spelling of `create_host_write`; where elements are rearranged has no effect."""
+    checked_truth(rearrange_on_host, "createHostWrite: rearrangeOnHost")
     graph.create_host_write(handle, tensor)
 
 
@@ -252,6 +255,7 @@ def createHostRead(
     graph: Graph, handle: str, tensor: Tensor, rearrange_on_host: bool = False
 ) -> None:
     """C++ spelling of `create_host_read`; where elements are rearranged has no effect."""
+    checked_truth(rearrange_on_host, "createHostRead: rearrangeOnHost")
     graph.create_host_read(handle, tensor)
 
 
@@ -450,14 +454,15 @@ def _halves(bits: npt.ArrayLike, call: str) -> npt.NDArray[np.float16]:
     """Return the values of bits of HALF."""
     try:
         array = np.asarray(bits)
-    except ValueError:  # rows of several lengths
-        array = np.zeros((), np.bool_)
+        found = f"an array of {array.dtype}"
+    except ValueError:
+        array, found = np.array(""), "rows of several lengths"
     array = array if array.size else array.astype(np.uint16)
     if array.dtype.kind not in "iu" or np.any((array < 0) | (array > 0xFFFF)):
         raise TensorCreationError(
             f"{call}: {clipped(bits, 60)} are not the bits of {HALF}",
             at=here(),
-            found=f"an array of {array.dtype}",
+            found=found,
             fix="numbers from 0 to 65535; values go to the call without Half",
         )
     return array.astype(np.uint16).view(np.float16)

@@ -19,12 +19,12 @@ class Signature(NamedTuple):
     Attributes:
         owner: the class, or empty for a free function.
         name: the member; that of the class for a constructor.
-        count: the number of arguments, with those that may be left out.
+        arguments: how many there are, with those that may be left out.
     """
 
     owner: str
     name: str
-    count: int
+    arguments: int
 
 
 _CLASSES = {

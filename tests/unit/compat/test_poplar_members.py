@@ -60,11 +60,12 @@ def test_every_member_of_an_enumeration_is_there(path: str) -> None:
 
 
 def test_every_signature_has_a_row_or_is_refused() -> None:
-    rows = Counter((each.owner, name_of(each), count_of(each)) for each in (*ROWS, *REFUSALS))
+    described: list[Row | Refusal] = [*ROWS, *REFUSALS]
+    rows = Counter((each.owner, name_of(each), count_of(each)) for each in described)
     missing = []
     for signature, number in Counter(SIGNATURES).items():
         owner = "Program" if hasattr(pl.program, signature.owner) else signature.owner
-        has_rows = rows[owner, signature.name, signature.count] + rows[signature] >= number
+        has_rows = rows[owner, signature.name, signature.arguments] + rows[signature] >= number
         if not has_rows and found(path_of(signature)) is not None:
             missing.append(signature)
     assert len(SIGNATURES) > 400
