@@ -114,8 +114,8 @@ _OWN = {
     "interpret": "poplite.simulator.codegen.interpreter",
     "enter": "poplite.simulator.codegen.interpreter",
     "run_shares": "poplite.simulator.codegen.launcher",
-    "move": "poplite.simulator.codegen.mover",
-    "move_past_caches": "poplite.simulator.codegen.mover",
+    "move": "poplite.simulator.codegen.moving.mover",
+    "move_past_caches": "poplite.simulator.codegen.moving.mover",
     "sum_slots": "poplite.simulator.counting.slot_sums",
 }
 """The kernels of the engine, and the module of each."""

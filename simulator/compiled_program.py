@@ -30,9 +30,12 @@ from poplite.simulator.strict.messages import Place
 SLOW_NS = 5_000_000
 """After a run that takes longer, threads may share its slow launches."""
 
-LOOK, IN_PYTHON = -1, -2
+MOST_PAUSES = 3
+"""Pauses without a step after which a loop is one of nothing, in which a run may stop anywhere."""
+
+LOOK, IN_PYTHON, STOP = -1, -2, -3
 """In place of the number of an action: strict checks look at the row; Python runs interpreted
-vertices of its step, or collects what they returned."""
+vertices of its step, or collects what they returned; the run may end here, on all ranks."""
 
 
 class CompiledProgram:
@@ -47,7 +50,7 @@ class CompiledProgram:
         peers: Peers | None = None,
     ) -> None:
         self._steps, self._counts, self._checks = steps, counts, checks
-        self._peers = peers
+        self._peers, self._is_armed, self._pauses = peers, False, 0
         self._ops = code.ops.copy()
         self._bind(code)
         self._bound = self._ops.copy()
@@ -112,13 +115,20 @@ class CompiledProgram:
         self._watch = watch
         state = self._state
         state[: op.STATE_DEADLINE] = 0
+        if self._peers is not None:
+            self._peers.follow(self._begun_rows)
+            self._disarm()
         begin = time.perf_counter_ns()
         try:
             enter = self._entry()
             while (reason := enter()) != op.DONE:
+                if self._peers is not None and reason != op.FAULTED:
+                    self._look_after_peers(reason)
                 if reason == op.CALLED:
                     if (action := self._words[op.STATE_CALLBACK]) >= 0:
                         actions[action]()
+                        if self._peers is not None:
+                            self._look_after_peers(reason)
                     else:
                         self._do_own(action, watch)
                     try:
@@ -129,8 +139,6 @@ class CompiledProgram:
                 elif reason == op.FAULTED:
                     self._raise_fault()
                 else:
-                    if reason == op.WAITING:
-                        self._look_after_peers()
                     now = time.perf_counter_ns()
                     self._steps.share_slow(now - begin)
                     enter, begin = self._entry(), now
@@ -157,17 +165,54 @@ class CompiledProgram:
             while (reason := enter()) != op.DONE:
                 if reason == op.CALLED:
                     self._do_own(self._words[op.STATE_CALLBACK], lambda: None)
-                elif reason == op.WAITING:
-                    self._look_after_peers()
+                elif self._peers is not None:
+                    self._look_after_peers(reason)
         finally:
             self._ops[end] = behind
             if self._checks is not None:  # they may have been armed meanwhile
                 self._arm()
 
-    def _look_after_peers(self) -> None:
-        """Make sure that the other ranks of the exchange in the next row are there."""
+    # -- other ranks -------------------------------------------------------------------------
+
+    def _has_begun(self) -> bool:
+        """Tell whether the next row has begun."""
+        return bool(self._state[op.STATE_CUT] or self._state[op.STATE_REASON] == op.WAITING)
+
+    def _begun_rows(self) -> int:
+        """Return how many rows have begun, in all runs."""
+        return int(self._counts.sum()) + self._has_begun()
+
+    def _look_after_peers(self, reason: int) -> None:
+        """Make sure that other ranks are there, and see whether one of them wants to stop."""
         assert self._peers is not None, "only ranks exchange"
-        self._peers.waiting(int(self._code.ops[self._words[op.STATE_ROW], 1]))
+        if reason == op.WAITING:
+            self._peers.waiting(int(self._code.ops[self._words[op.STATE_ROW], 1]))
+        else:
+            self._peers.look()
+        if not self._peers.is_stopping:
+            return
+        rows = np.isin(self._code.ops[:, 0], op.COUNTED) & ~self._goes_on
+        if self._has_begun():
+            rows[self._words[op.STATE_ROW]] = False
+        self._disarm()
+        self._ops[rows, :2] = op.CALLBACK, STOP
+        self._is_armed = True
+        self._pauses = self._pauses + 1 if reason == op.PAUSED else 0
+        if self._pauses > MOST_PAUSES and not self._has_begun():
+            self._peers.stop_here()
+
+    def _disarm(self) -> None:
+        """Let rows run without a question whether the run ends."""
+        if self._is_armed:
+            self._ops[...] = self._bound
+        self._is_armed = False
+
+    def _may_stop(self) -> None:
+        """End the run before the row that is next, or let that row run."""
+        assert self._peers is not None, "only ranks stop together"
+        self._words[op.STATE_ROW] = row = self._words[op.STATE_ROW] - 1
+        self._peers.stop_here()
+        self._ops[row] = self._bound[row]
 
     def _entry(self) -> Callable[[], int]:
         """Return what runs the interpreter until new launches are shared by threads."""
@@ -184,6 +229,8 @@ class CompiledProgram:
         """Do what Python does for the program itself."""
         if action == LOOK:
             self._look()
+        elif action == STOP:
+            self._may_stop()
         else:
             self._do_in_python(watch)
 

@@ -35,7 +35,7 @@ class InterpretedProgram:
         checks: StrictChecks | None = None,
         peers: Peers | None = None,
     ) -> None:
-        self._peers = peers
+        self._peers, self._is_exchanging = peers, False
         self._executable, self._code, self._counts = executable, code, counts
         self._arena, self._steps, self._slots = arena, steps, slots
         self._actions: Sequence[Callable[[], object]] = ()
@@ -55,7 +55,9 @@ class InterpretedProgram:
         Raises `TensorIndexError` or `ApplicationRuntimeError` when a vertex stopped.
         """
         self._actions, self._watch = actions, watch
-        self._acting = None
+        self._acting, self._is_exchanging = None, False
+        if self._peers is not None:
+            self._peers.follow(lambda: int(self._counts.sum()) + self._is_exchanging)
         interpreted_vertices.run_ops(self._code.ops, self._counts, self)
 
     def acting(self) -> int | None:
@@ -106,6 +108,10 @@ class InterpretedProgram:
         """Note that a row is to run; what it raises ends the run between two steps."""
         if not self._goes_on[row]:
             self._watch()
+            if self._peers is not None:
+                self._peers.look()
+                if self._code.ops[row, 0] in op.COUNTED:
+                    self._peers.stop_here()
 
     def act(self, action: int, row: int, calls: Sequence[int]) -> None:
         """Do the numbered action of Python at a row."""
@@ -136,7 +142,9 @@ class InterpretedProgram:
     def exchange(self, number: int) -> None:
         """Do an exchange with other ranks."""
         assert self._peers is not None, "only ranks exchange"
-        self._peers.exchange(number, lambda: None)
+        self._is_exchanging = True
+        self._peers.exchange(number)
+        self._is_exchanging = False
 
     def all_true(self, position: int, first: int, count: int) -> None:
         """Store at a byte position whether some bytes are all true."""

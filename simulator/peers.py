@@ -36,8 +36,21 @@ class Peers(Protocol):
     def address(self, exchange: int) -> int:
         """Return the address of the words of an exchange (`poplite.executable.opcodes`)."""
 
-    def exchange(self, exchange: int, watch: Callable[[], None]) -> None:
-        """Do an exchange; what `watch` raises ends it."""
+    def exchange(self, exchange: int) -> None:
+        """Do an exchange."""
+
+    def follow(self, ticks: Callable[[], int]) -> None:
+        """Note what tells how many rows a run has begun, of all runs of its program."""
+
+    def look(self) -> None:
+        """Look whether a rank wants to stop the run, wherever Python is entered."""
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the run is to end behind a step that all ranks know."""
+
+    def stop_here(self) -> None:
+        """End the run, if this is the place: a step that has not begun."""
 
     def waiting(self, exchange: int) -> None:
         """Look after the ranks that an exchange waits for; raise when they are gone."""

@@ -138,12 +138,13 @@ class Runs:
             bound = self.programs[name]
             self._host.where, self._host.acting = bound.where, bound.acting
             calls: Sequence[Callable[[], object]] = self._host.calls
-            if self._peers is not None:
-                calls = self._peers.calls(calls, own)
+            watch = own.watch
+            if self._peers is not None:  # which end a run at one place
+                calls, watch = self._peers.calls(calls, own), lambda: None
             if progress:
-                self._run_shown(name, own, calls)
+                self._run_shown(name, watch, calls)
             else:
-                bound.run(calls, own.watch)
+                bound.run(calls, watch)
         except Stopped:
             pass
         except Exception as error:
@@ -195,7 +196,7 @@ class Runs:
                 program.record(before)
 
     def _run_shown(
-        self, name: str, running: Running, calls: Sequence[Callable[[], object]]
+        self, name: str, own: Callable[[], None], calls: Sequence[Callable[[], object]]
     ) -> None:
         code, counts = self._codes[name], self.counts[name]
         before = int(counts[code.step_rows].sum())
@@ -206,7 +207,7 @@ class Runs:
 
             def watch() -> None:
                 bar.update(done)
-                running.watch()
+                own()
 
             try:
                 self.programs[name].run(calls, watch)

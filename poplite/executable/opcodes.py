@@ -50,6 +50,9 @@ from poplite.source import SourceLocation
     CALLBACK, MARK, EXPECT, COLLECT, AGREE, SAME, FLOATS, END, EXCHANGE, ALL,
 ) = range(20)  # fmt: skip
 
+COUNTED = LAUNCH, CALLBACK, MARK, EXCHANGE
+"""Ops of which it is counted how often they run."""
+
 OP_WORDS = 4
 
 GATHER, SAVE, COUNT, COMPUTE, SCATTER, SUM_SLOTS = range(6)

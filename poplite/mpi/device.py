@@ -12,6 +12,7 @@ from poplite.compile.options import EngineOptions
 from poplite.errors import DeviceRuntimeError, InvalidOption
 from poplite.mpi.loaded import OnRank
 from poplite.mpi.ranks import Ranks
+from poplite.mpi.uncaught import end_job_on_uncaught
 from poplite.simulator.device import Setup
 from poplite.simulator.engine_arguments import Source
 from poplite.source import here
@@ -77,6 +78,8 @@ class Device:
         self._on_node = node.Get_size()
         node.Free()
         _share_processors(self._on_node)
+        if count > 1:
+            end_job_on_uncaught()
 
     @property
     def rank(self) -> int:

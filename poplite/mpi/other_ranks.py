@@ -4,9 +4,9 @@
     CALLBACK    the host's on rank 0, which tells the others how it ended
     the end     of a run: all ranks tell how it ended for them
 
-A callback that raises, and `engine.stop()` in one, end the run at the same place on all ranks, and
-their engines go on.  Whatever else ends a run is known to one rank alone, while others may be a
-step ahead: that ends the run everywhere, and engines need `load()`.
+A callback that raises, `engine.stop()` and Ctrl-C end the run at one place on all ranks
+(`poplite.mpi.stops`), and their engines go on.  Whatever else ends a run is known to one rank,
+while others may be a step ahead: that ends the run everywhere, and engines need `load()`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from poplite.executable.transfers import HostFunctionCall, RowTransfer, Transfer
 from poplite.mpi.plan.messages import Messages
 from poplite.mpi.plan.rank_plan import Exchange
 from poplite.mpi.ranks import Ranks, Word, stopped_by, text_of
+from poplite.mpi.stops import Stops
 from poplite.mpi.transport import KEPT, ONCE, KeptExchange, requests
 from poplite.simulator.stopping import Running
 from poplite.source import here
@@ -39,8 +40,6 @@ Bytes = npt.NDArray[np.uint8]
 
 SPINS = 1_000
 """Questions before the processor is given to others, where each rank has one of its own."""
-
-STOP = "stop"
 
 
 class RanksDiffer(Exception):
@@ -67,6 +66,7 @@ class OtherRanks:
         self._kept: list[KeptExchange] = []
         self._call = ""
         self._is_agreed = False
+        self._stops = Stops(ranks)
         self._waits_for, self._since = (-1, -1), 0.0
         self.broken = ""
 
@@ -109,15 +109,15 @@ class OtherRanks:
         """Return the address of the words of an exchange."""
         return int(self._kept[exchange].words.ctypes.data)
 
-    def exchange(self, exchange: int, watch: Callable[[], None]) -> None:
+    def exchange(self, exchange: int) -> None:
         """Do an exchange in Python."""
         kept = self._kept[exchange]
         for _, request in kept.requests:
             request.Start()
 
         def is_done() -> bool:
-            watch()
             self.check_peers()
+            self.look()
             return all([request.Test() for _, request in kept.requests])
 
         self._ranks.wait(is_done, self._call, lambda: _missing(kept))
@@ -138,11 +138,31 @@ class OtherRanks:
     def waiting(self, exchange: int) -> None:
         """Look after the ranks that an exchange waits for."""
         self.check_peers()
+        self.look()
         kept, now = self._kept[exchange], time.monotonic()
         which = exchange, int(kept.words[op.EXCHANGE_DONE])
         if self._waits_for != which:
             self._waits_for, self._since = which, now
         self._ranks.check_patience(now - self._since, self._call, lambda: _missing(kept))
+
+    def follow(self, ticks: Callable[[], int]) -> None:
+        """Note what tells how many rows a run has begun."""
+        self._stops.ticks = ticks
+
+    def look(self) -> None:
+        """Look whether a rank wants to stop the run."""
+        self._stops.look()
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the run is to end behind a step that all ranks know."""
+        return self._stops.limit is not None
+
+    def stop_here(self) -> None:
+        """End the run, if this is the place."""
+        if self._stops.is_reached:
+            self._is_agreed = True
+            self._stops.end()
 
     def check_peers(self) -> None:
         """Raise when another rank has stopped."""
@@ -159,22 +179,19 @@ class OtherRanks:
         self, calls: Sequence[Callable[[], object]], running: Running
     ) -> Sequence[Callable[[], object]]:
         """Return the actions of a run, by number, as all ranks do them."""
-        return [self._agreed(*each, running) for each in zip(self._actions, calls, strict=True)]
+        self._stops.watch(running)
+        return [self._agreed(*each) for each in zip(self._actions, calls, strict=True)]
 
-    def _agreed(
-        self, action: Action, call: Callable[[], object], running: Running
-    ) -> Callable[[], None]:
+    def _agreed(self, action: Action, call: Callable[[], object]) -> Callable[[], None]:
         if isinstance(action, Print | Transfer | RowTransfer | HostFunctionCall):
-            return lambda: self._hosted(call, running)
+            return lambda: self._hosted(call)
         return lambda: self._by_all(call)
 
-    def _hosted(self, call: Callable[[], object], running: Running) -> None:
+    def _hosted(self, call: Callable[[], object]) -> None:
         """Let the host do an action, and tell the others how it ended."""
         if not self.is_host:
             word = self._next_word()
-            if word.value == STOP:
-                running.stop()
-            elif word.value:
+            if word.value:
                 self._is_agreed = True
                 raise RanksDiffer(stopped_by(0, word.value, self._call))
             return
@@ -184,14 +201,14 @@ class OtherRanks:
             self._ranks.tell(Word(self._call, text_of(error), is_last=False))
             self._is_agreed = True
             raise
-        said = STOP if running.is_stopped else None
-        self._ranks.tell(Word(self._call, said, is_last=False))
+        self._ranks.tell(Word(self._call, is_last=False))
 
     def _next_word(self) -> Word:
         """Return what the host says of an action."""
 
         def is_said() -> bool:
             self.check_peers()
+            self.look()
             return self._ranks.has_said(0)
 
         self._ranks.wait(is_said, self._call, lambda: "rank 0")
@@ -217,13 +234,15 @@ class OtherRanks:
                 fix="engine.load() on all ranks begins anew",
             )
         self._call, self._is_agreed, error = call, False, None
-        try:
-            run()
-        except BaseException as found:  # it is raised below, when the others know
-            error = found
+        with self._stops.of_run(call):
+            try:
+                run()
+            except BaseException as found:  # it is raised below, when the others know
+                error = found
         is_alone = error is not None and not self._is_agreed
         failed = text_of(error) if error is not None and is_alone else ""
         words = self._ranks.share(Word(call, failed=failed))
+        self._ranks.stops.clear()
         for rank, word in enumerate(words):
             if word.failed:
                 self.broken = f"rank {rank}: {word.failed.splitlines()[0]}"
@@ -234,6 +253,7 @@ class OtherRanks:
         for rank, word in enumerate(words):
             if word.failed:
                 raise stopped_by(rank, word.failed, call)
+        self._stops.check_interrupt()
 
 
 def _bytes_at(address: int, size: int) -> Bytes:

@@ -37,12 +37,14 @@ class Word:
         value: what it says about it.
         failed: why the rank cannot go on; empty where it can.
         is_last: whether the rank has ended the call.
+        is_stop: whether the rank wants to stop the run.
     """
 
     call: str
     value: Any = None
     failed: str = ""
     is_last: bool = True
+    is_stop: bool = False
 
 
 class Ranks:
@@ -52,6 +54,7 @@ class Ranks:
         number: of this rank.
         count: of all ranks.
         data: the communicator of data.
+        stops: what ranks said that want to stop the run in progress.
     """
 
     def __init__(self, comm: Comm, timeout: float) -> None:
@@ -60,6 +63,7 @@ class Ranks:
         self.data = self._new_data()
         self._inbox: list[deque[Word]] = [deque() for _ in range(self.count)]
         self._sent: list[Request] = []
+        self.stops: dict[int, Word] = {}
 
     def _new_data(self) -> Comm:
         from mpi4py import MPI
@@ -90,13 +94,20 @@ class Ranks:
             from mpi4py import MPI
 
             status = MPI.Status()
-            word = message.recv(status)
-            self._inbox[status.Get_source()].append(word)
+            word, rank = message.recv(status), status.Get_source()
+            if word.is_stop:
+                self.stops[rank] = word
+            else:
+                self._inbox[rank].append(word)
 
     def has_said(self, rank: int) -> bool:
         """Tell whether there is a word of a rank."""
         self.look()
         return bool(self._inbox[rank])
+
+    def has_ended(self, rank: int) -> bool:
+        """Tell whether a rank has ended the call in progress."""
+        return any(word.is_last for word in self._inbox[rank])
 
     def failure(self) -> tuple[int, str] | None:
         """Return a rank that has said that it cannot go on, and why."""
@@ -197,9 +208,15 @@ class Ranks:
         self._comm.Abort(1)
 
 
+class StoppedElsewhere(DeviceRuntimeError):
+    """An error that another rank knows more about."""
+
+    is_told = True
+
+
 def stopped_by(rank: int, why: str, call: str) -> DeviceRuntimeError:
     """Return the error for a rank that stopped a call of all."""
-    return DeviceRuntimeError(
+    return StoppedElsewhere(
         f"{call}: rank {rank} stopped",
         at=here(),
         found=why,

@@ -22,7 +22,6 @@ from llvmlite import ir
 from poplite.executable import opcodes as op
 from poplite.jit.kernel_code import WORD, Primitive
 from poplite.jit.kernels import Bytes, Int64s
-from poplite.simulator.codegen.exchanges import exchange
 from poplite.simulator.codegen.launcher import (
     address,
     change_floats,
@@ -34,6 +33,7 @@ from poplite.simulator.codegen.launcher import (
     record,
     run_launch,
 )
+from poplite.simulator.codegen.moving.exchanges import exchange
 
 SLICE_NS = 50_000_000
 """Time between two returns to Python."""

@@ -57,6 +57,8 @@ SHELL_COMMANDS = {
         "tests/docs/test_viz_commands.py"
     ),
     "poplite export examples/heat.py:build exported": "tests/cli/test_poplite_command.py",
+    "mpiexec -n 2 python examples/heat.py --mpi": "tests/unit/mpi/test_commands_on_ranks.py",
+    "poplite run -n 4 examples/heat.py:build": "tests/unit/mpi/test_commands_on_ranks.py",
     ".venv/bin/pip install -e '.[dev]'": ".ci/run",
     ".venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy": ".ci/run",
     ".venv/bin/python benchmarks/engine.py": "tests/examples/test_benchmarks.py",

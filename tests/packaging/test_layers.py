@@ -56,7 +56,7 @@ EXCEPTIONS = {
 """Imports against the order, each with its reason."""
 
 LARGEST_ROOM = 16
-MOST_ENTRIES = 29
+MOST_ENTRIES = 30
 LONGEST_FILE = 550
 LONGEST_CODE, LONGEST_FACE = 460, 520
 """Lines without docstrings, comments and blank lines, of any file and of a face."""

@@ -1,5 +1,6 @@
 """`poplite`: commands around a graph; `--help` has examples.
 
+    poplite run -n 4 heat.py:build
     poplite export heat.py:build exported
     poplite ipu selftest
     poplite viz tiles heat.py:build
@@ -14,13 +15,14 @@ import sys
 from collections.abc import Sequence
 
 from poplite.errors import PopliteError
-from poplite.tools.command import export, ipu
+from poplite.tools.command import export, ipu, run as running
 from poplite.tools.viz import main as viz
 from poplite.tools.viz.flags import Run
 from poplite.tools.viz.main import Version, failed
 
 EPILOG = """\
 examples:
+  poplite run -n 4 heat.py:build            on four ranks, in as many processes
   poplite export heat.py:build exported     C++ and tables for a machine with an SDK
   poplite export heat.py:build exported --arg rows=20
   poplite ipu selftest                      does the SDK of this machine do as it should?
@@ -58,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="poplite",
-        description="Export the graphs of poplite programs, test an SDK, draw pictures.",
+        description="Run poplite programs, export their graphs, test an SDK, draw pictures.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -66,5 +68,6 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     export.add(commands)
     ipu.add(commands)
+    running.add(commands)
     commands.add_parser("viz", help="pictures and reports: another name of poplite-viz")
     return parser

@@ -254,7 +254,7 @@ def _run_once(engine: Engine, target: str, *, run: bool | None) -> str:
     """Run each program once unless that is not wanted; return why not."""
     if run is False:
         return ""
-    streams, functions = _host_needs(engine.executable)
+    streams, functions = host_needs(engine.executable)
     if (streams or functions) and run is None:
         names = [*streams, *functions]
         named = ", ".join(map(repr, names[:MOST_NAMED]))
@@ -263,7 +263,7 @@ def _run_once(engine: Engine, target: str, *, run: bool | None) -> str:
             f"{target} is shown as compiled, as {amount(len(names), 'stream')} or host functions "
             f"of it ({named}{more}) give and take data; --run gives zeros"
         )
-    _connect_zeros(engine, streams, functions)
+    connect_zeros(engine, streams, functions)
     try:
         for name in engine.executable.programs:
             engine.run(name)
@@ -278,7 +278,7 @@ def _run_once(engine: Engine, target: str, *, run: bool | None) -> str:
     return ""
 
 
-def _host_needs(executable: Executable) -> tuple[dict[str, Any], list[str]]:
+def host_needs(executable: Executable) -> tuple[dict[str, Any], list[str]]:
     """Return the streams by handle, and the handles of host functions, that programs need."""
     from poplite.executable.transfers import HostFunctionCall, Transfer
 
@@ -292,7 +292,8 @@ def _host_needs(executable: Executable) -> tuple[dict[str, Any], list[str]]:
     return streams, list(dict.fromkeys(functions))
 
 
-def _connect_zeros(engine: Engine, streams: dict[str, Any], functions: list[str]) -> None:
+def connect_zeros(engine: Engine, streams: dict[str, Any], functions: list[str]) -> None:
+    """Connect zeros to all that programs need."""
     import numpy as np
 
     from poplite.types import QUARTER, QuarterMetadata

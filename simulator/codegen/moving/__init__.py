@@ -1,0 +1,1 @@
+"""Compiled code that moves bytes: within an arena, and to other ranks."""

@@ -1,0 +1,207 @@
+"""What ends a run, or a job, on ranks; see `helpers.ranks`."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poplite as pl
+
+
+class Step(pl.Vertex):
+    x: pl.Input[pl.INT]
+    y: pl.Output[pl.INT]
+
+    def compute(self) -> None:
+        self.y = self.x + 1
+
+
+class Pick(pl.Vertex):
+    at: pl.Input[pl.INT]
+    x: pl.InOut[pl.Vector[pl.INT]]
+
+    def compute(self) -> None:
+        self.x[0] = self.x[self.at]
+
+
+def ring(device: Any, *, interpret: bool, extra: Callable[[pl.Graph], pl.Program]) -> Any:
+    """Return an engine whose steps each count on from the other tile, for ever."""
+    graph = pl.Graph(pl.Target(tiles=2))
+    x = graph.add_variable(pl.INT, (2,), "x", mapping="linear", initial_value=0)
+    y = graph.add_variable(pl.INT, (2,), "y", mapping="linear", initial_value=0)
+    there = graph.add_compute_set("there")
+    for tile in range(2):
+        graph.add_vertex(there, Step, tile=tile, x=x[1 - tile], y=y[tile])
+    body = pl.Sequence(pl.Execute(there), pl.Copy(y, x), extra(graph))
+    engine = pl.Engine(
+        graph, {"ever": pl.Loop(body), "few": pl.Repeat(10, body)}, device=device,
+        interpret=interpret, checks="fast",
+    )  # fmt: skip
+    return engine, x, y
+
+
+def equal(values: Any) -> bool:
+    return len(set(np.asarray(values).tolist())) == 1
+
+
+def nothing(graph: pl.Graph) -> pl.Program:
+    return pl.Sequence()
+
+
+def interrupted(device: Any, interpret: bool) -> None:
+    """Ctrl-C on one rank, then `stop` on the other: all end behind the same step, and go on."""
+    engine, x, y = ring(device, interpret=interpret, extra=nothing)
+    for rank, end in ((1, "interrupt"), (0, "stop"), (1, "stop")):
+        if device.rank == rank:
+
+            def soon(end: str = end) -> None:
+                if end == "stop":
+                    engine.stop()
+                else:
+                    os.kill(os.getpid(), signal.SIGINT)
+
+            threading.Timer(0.3, soon).start()
+        try:
+            engine.run("ever")
+            assert end == "stop"
+        except KeyboardInterrupt:
+            assert end == "interrupt"
+        ended = engine.read(x)
+        assert equal(ended), ended
+        assert ended[0] > 0
+        assert engine.read(y)[0] in (ended[0], ended[0] + 1)
+        engine.run("few")
+        after = engine.read(x)
+        assert equal(after), after
+        engine.load()
+
+
+def stopped_by_callback(device: Any, interpret: bool) -> None:
+    """`stop` in a callback of the host, and one that raises."""
+
+    def streamed(graph: pl.Graph) -> pl.Program:
+        x = graph.tensor("x")
+        return pl.Copy(x, graph.add_device_to_host_fifo("out", pl.INT, 2))
+
+    engine, x, _ = ring(device, interpret=interpret, extra=streamed)
+    calls = []
+
+    def stopping(array: Any) -> None:
+        calls.append(array.tolist())
+        if len(calls) == 5:
+            engine.stop()
+
+    engine.connect_stream_to_callback("out", stopping)
+    engine.run("ever")
+    assert equal(engine.read(x))
+    assert engine.read(x)[0] >= 5
+
+    def raising(array: Any) -> None:
+        raise ValueError("seven")
+
+    engine.connect_stream_to_callback("out", raising)
+    own = ValueError if device.rank == 0 else pl.DeviceRuntimeError
+    with pytest.raises(own, match="seven"):
+        engine.run("ever")
+    before = engine.read(x)[0]
+    engine.connect_stream_to_callback("out", lambda array: None)
+    engine.run("few")
+    assert engine.read(x).tolist() == [before + 10] * 2
+
+
+def faulted(device: Any, interpret: bool) -> None:
+    """A vertex of one rank that stops: all are told, and begin anew."""
+
+    def picked(graph: pl.Graph) -> pl.Program:
+        work = graph.add_compute_set("pick")
+        z = graph.add_variable(pl.INT, (5,), "z", mapping=1, initial_value=range(5))
+        graph.add_vertex(work, Pick, tile=1, at=graph.tensor("x")[0], x=z)
+        return pl.Execute(work)
+
+    engine, x, _ = ring(device, interpret=interpret, extra=picked)
+    for _ in range(2):
+        own = pl.TensorIndexError if device.rank == 1 else pl.DeviceRuntimeError
+        with pytest.raises(own, match="index 5 of 5 elements"):
+            engine.run("ever")
+        with pytest.raises(pl.ControlProgramError, match="memory is undefined"):
+            engine.run("few")
+        engine.load()
+        assert engine.read(x).tolist() == [0, 0]
+
+
+def different(device: Any, interpret: bool) -> None:
+    """Other graphs on other ranks, and other calls."""
+    graph = pl.Graph(pl.Target(tiles=2))
+    x = graph.add_variable(pl.INT, (2,), f"x{device.rank}", mapping="linear")
+    with pytest.raises(pl.DeviceRuntimeError, match=r"'x0' on rank 0, variable 'x1' on rank 1"):
+        pl.Engine(graph, pl.Sequence(), device=device)
+    graph = pl.Graph(pl.Target(tiles=2))
+    x, y = (graph.add_variable(pl.INT, (2,), name, mapping="linear") for name in "xy")
+    engine = pl.Engine(graph, pl.Copy(x, y), device=device)
+    with pytest.raises(pl.ControlProgramError, match=f"rank {device.rank} called engine.read of"):
+        engine.read(x if device.rank else y)
+
+
+def refused(device: Any, interpret: bool) -> None:
+    """What engines on ranks do not have."""
+    graph = pl.Graph(pl.Target(tiles=2))
+    x, y = (graph.add_variable(pl.INT, (2,), name, mapping="linear") for name in "xy")
+    copy = pl.Copy(x, y)
+    engine = pl.Engine(graph, copy, device=device)
+    refusals: list[tuple[Callable[[], object], str]] = [
+        (lambda: pl.Engine(graph, copy, device=device, checks="strict"), "strict checks"),
+        (lambda: engine.tracing(), "no trace"),
+        (lambda: engine.add_program(copy, "more"), "takes over no state"),
+        (lambda: engine.read(x, root=2), "root=2 of 2 ranks"),
+        (lambda: pl.mpi.Device(cut=[1, 2]), "does not cut tiles for 2 ranks"),
+        (lambda: pl.mpi.Device(timeout=-1), "timeout=-1"),
+    ]
+    for call, text in refusals:
+        with pytest.raises(pl.PopliteError, match=re.escape(text)):
+            call()
+
+
+def raising(device: Any, interpret: bool) -> None:
+    """A script that raises on one rank."""
+    engine, x, _ = ring(device, interpret=interpret, extra=nothing)
+    engine.run("few")
+    if device.rank == 1:
+        raise ValueError("between two calls")
+    engine.read(x)
+
+
+def killed(device: Any, interpret: bool) -> None:
+    """A rank that is killed."""
+    engine, _, _ = ring(device, interpret=interpret, extra=nothing)
+    if device.rank == 1:
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGKILL)).start()
+    engine.run("ever")
+
+
+def hanging(device: Any, interpret: bool) -> None:
+    """A rank that never comes."""
+    engine, _, _ = ring(device, interpret=interpret, extra=nothing)
+    if device.rank == 1:
+        time.sleep(60)
+    engine.run("few")
+
+
+def main(names: list[str]) -> None:
+    device = pl.mpi.Device(timeout=2 if "hanging" in names[0] else 60)
+    for name in names:
+        kind, _, form = name.partition(":")
+        globals()[kind](device, not form)
+        print(f"{name} on rank {device.rank}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,43 @@
+"""How runs and jobs end on ranks: stopped together, told of a fault, never left waiting."""
+
+from __future__ import annotations
+
+import pytest
+
+from helpers.depth import deep, thinned
+from helpers.ranks import ended, needs_mpi, on_ranks
+
+TOGETHER = ["refused", "different", "stopped_by_callback", "faulted", "interrupted"]
+COMPILED = [f"{name}:compiled" for name in TOGETHER]
+
+
+@needs_mpi
+@pytest.mark.parametrize("names", thinned([TOGETHER, COMPILED], keep=[TOGETHER]))
+def test_runs_end_alike_and_engines_go_on(names: list[str]) -> None:
+    done = ended(on_ranks(2, "-m", "helpers.rank_faults", *names))
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = done.stdout
+    assert all(f"{name} on rank {rank}" in said for name in names for rank in range(2)), said
+
+
+@needs_mpi
+def test_an_exception_on_one_rank_ends_the_job_with_its_traceback() -> None:
+    done = ended(on_ranks(2, "-m", "helpers.rank_faults", "raising"))
+    assert done.returncode == 1
+    assert "poplite: rank 1 of 2 raised:" in done.stderr
+    assert "ValueError: between two calls" in done.stderr
+    assert "rank 0 of 2 raised" not in done.stderr
+
+
+@deep
+@needs_mpi
+def test_a_killed_rank_ends_the_job() -> None:
+    assert ended(on_ranks(2, "-m", "helpers.rank_faults", "killed")).returncode == 9
+
+
+@deep
+@needs_mpi
+def test_a_rank_that_never_comes_is_named() -> None:
+    done = ended(on_ranks(2, "-m", "helpers.rank_faults", "hanging"))
+    assert done.returncode == 1
+    assert "rank 0 waited 2 s for rank 1 in engine.run('few')" in done.stderr

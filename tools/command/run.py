@@ -1,0 +1,97 @@
+"""`poplite run`: a target's programs, each once, on the simulator or on the ranks of an MPI job.
+
+    poplite run heat.py:build             in this process
+    poplite run -n 4 heat.py:build        in four processes, which mpiexec starts
+
+Streams get zeros, as in `poplite-viz report --run`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from poplite.tools.viz.flags import Commands, add_target, set_run
+
+
+def add(commands: Commands) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "run",
+        help="run the programs of a graph once, in one process or on the ranks of an MPI job",
+        description="Run each program once, with zeros in its streams, and print the report. With "
+        "-n, the tiles are cut among ranks, which give the same values and cycles; that needs "
+        "pip install 'poplite[mpi]'.",
+    )
+    add_target(parser)
+    parser.add_argument("-n", dest="ranks", metavar="RANKS", type=_ranks, help="how many ranks")
+    parser.add_argument("--on-ranks", action="store_true", help=argparse.SUPPRESS)
+    set_run(parser, _run)
+
+
+def _ranks(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of ranks; the least is 1")
+    return int(text)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    if arguments.ranks is not None and not arguments.on_ranks:
+        return _start(arguments)
+    from poplite.simulator.engine import Engine
+    from poplite.tools.viz.load_report import connect_zeros, host_needs
+    from poplite.tools.viz.load_target import load_programs
+
+    graph, programs = load_programs(arguments.target, arguments.given)
+    device: Any = None
+    if arguments.on_ranks:
+        from poplite.mpi.device import Device
+
+        device = Device()
+    engine = Engine(graph, programs, checks="fast", device=device)
+    connect_zeros(engine, *host_needs(engine.executable))
+    for name in programs:
+        engine.run(name)
+    if device is None or device.rank == 0:
+        print(engine.report())
+    return 0
+
+
+def _start(arguments: argparse.Namespace) -> int:
+    """Start as many ranks, each of which runs this command."""
+    from poplite.errors import DeviceRuntimeError
+
+    program = mpiexec()
+    if program is None:
+        raise DeviceRuntimeError(
+            "there is no mpiexec",
+            found=f"neither beside {sys.executable}, nor beside mpi4py, nor on PATH",
+            fix="pip install 'poplite[mpi]', which brings it",
+        )
+    given = [f"--arg={name}={value}" for name, value in arguments.given]
+    command = [sys.executable, "-m", "poplite.tools.command", "run", "--on-ranks"]
+    command = [program, "-n", str(arguments.ranks), *command, arguments.target, *given]
+    return subprocess.call(command, env=_environment(program))
+
+
+def mpiexec() -> str | None:
+    """Return where `mpiexec` is: beside Python or mpi4py, as pip installs it, or on PATH."""
+    places = [Path(sys.executable).parent]
+    found = importlib.util.find_spec("mpi4py")
+    if found is not None and found.origin is not None:
+        places.append(Path(found.origin).parents[4] / "bin")
+    beside = [str(place / "mpiexec") for place in places if (place / "mpiexec").exists()]
+    return beside[0] if beside else shutil.which("mpiexec")
+
+
+def _environment(program: str) -> dict[str, str]:
+    """Return the environment of ranks, in which mpi4py finds the library of `mpiexec`."""
+    library = str(Path(program).resolve().parents[1] / "lib")
+    paths = [library, os.environ.get("LD_LIBRARY_PATH", "")]
+    return {**os.environ, "LD_LIBRARY_PATH": ":".join(filter(None, paths))}
