@@ -35,3 +35,11 @@ from poplite.ops.nn.softmax import (
     softmax as softmax,
     softmax_gradient as softmax_gradient,
 )
+from poplite.ops.pooling.pooling import (
+    average_pool as average_pool,
+    average_pool_gradient as average_pool_gradient,
+    max_pool as max_pool,
+    max_pool_gradient as max_pool_gradient,
+    sum_pool as sum_pool,
+    sum_pool_gradient as sum_pool_gradient,
+)
