@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import ops_building
+import ops_convolution
 import ops_maps
 import ops_mathematics
 import ops_matmul
@@ -66,7 +67,7 @@ def rows(small: bool, samples: int) -> list[Row]:
         made.append(Row(name, min(ours) / min(theirs), "x", "<=", target, ours, theirs))
     others = (
         *(ops_sums, ops_maps, ops_mathematics, ops_random, ops_matmul, ops_network, ops_order),
-        *(ops_slices, ops_building),
+        *(ops_slices, ops_building, ops_convolution),
     )
     return [*made, *(row for each in others for row in each.rows(small, samples))]
 

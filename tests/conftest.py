@@ -131,6 +131,7 @@ matvec = of_script("examples/matvec.py")
 streams = of_script("examples/streams.py")
 photo = of_script("examples/photo.py")
 digits = of_script("examples/digits.py")
+convnet = of_script("examples/convnet.py")
 rows = of_script("benchmarks/rows.py")
 fidelity_rows = of_script("benchmarks/fidelity_rows.py")
 

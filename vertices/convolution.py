@@ -22,6 +22,7 @@ one tap is such a product.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -262,14 +263,14 @@ def convolution_cycles(
     depth = np.maximum(1, np.ceil(inputs * element_bytes / cost("amp_inputs_bytes")))
     passes = np.ceil(outputs / cost("amp_outputs"))
     load = cost("amp_outputs") * cost("amp_inputs_bytes") / cost("weight_load_bytes_per_cycle")
-    slots = [_slots(share, rows[1], kind, target) for share in _shares(positions, workers)]
+    slots = [_slots(share, rows[1], kind, target) for share in shares(positions, workers)]
     most, least = workers * np.maximum.reduce(slots), workers * np.minimum.reduce(slots)
     streamed = np.maximum(most, np.where(positions < workers, 0, least) + cost("conv_wait"))
     streamed = cost("conv_tap") + load + cost("conv_pass") + streamed
     inner = taps[0] * (cost("conv_kernel_row") + taps[1] * streamed)
     vectors = np.ceil(cost("amp_outputs") * -(-positions // workers) * 4 / cost("data_path_bytes"))
     zeroed = workers * (vectors + cost("conv_zero") - cost("conv_zero_kept"))
-    cycles = cost("amp_launch") + cost("conv_supervisor")
+    cycles: Any = cost("amp_launch") + cost("conv_supervisor")
     cycles = cycles + workers * (cost("conv_kept") + cost("conv_zero_kept"))
     cycles = cycles + passes * (cost("conv_zero_pass") + zeroed)
     cycles = cycles + depth * (cost("conv_depth") + passes * (cost("conv_depth") + inner))
@@ -278,7 +279,7 @@ def convolution_cycles(
     return found
 
 
-def _shares(positions: int | Int64, workers: int) -> list[tuple[Any, Any]]:
+def shares(positions: int | Int64, workers: int) -> list[tuple[Any, Any]]:
     """Return first and end of the positions of each worker."""
     return [(positions * w // workers, positions * (w + 1) // workers) for w in range(workers)]
 
@@ -286,9 +287,6 @@ def _shares(positions: int | Int64, workers: int) -> list[tuple[Any, Any]]:
 def _slots(share: tuple[Any, Any], columns: int | Int64, kind: str, target: Target) -> Any:
     """Return the slots in which a worker streams its positions past the weights of a tap."""
     cost = target.cost
-    first, end = share
-    head = np.minimum(-first % columns, end - first)
-    complete, tail = np.divmod(end - first - head, columns)
 
     def streamed(places: Any) -> Any:
         """Return the slots for neighbours in a row."""
@@ -298,8 +296,18 @@ def _slots(share: tuple[Any, Any], columns: int | Int64, kind: str, target: Targ
         entry = cost("conv_stretch") - cost("conv_kept")
         return slots + np.where(places > 0, entry, 0)
 
-    stretches = streamed(head) + complete * streamed(np.asarray(columns)) + streamed(tail)
-    return cost("conv_worker") + stretches
+    return cost("conv_worker") + stretches(*share, columns, streamed)
+
+
+def stretches(first: Any, end: Any, columns: int | Int64, cost: Callable[[Any], Any]) -> Any:
+    """Return the sum of the costs of all stretches of rows from a position to another.
+
+    >>> int(stretches(10, 37, 12, lambda places: places**2))  # 2, 12, 12 and 1
+    293
+    """
+    head = np.minimum(-first % columns, end - first)
+    complete, tail = np.divmod(end - first - head, columns)
+    return cost(head) + complete * cost(np.asarray(columns)) + cost(tail)
 
 
 def convolution_reference(

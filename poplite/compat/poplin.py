@@ -1,4 +1,4 @@
-"""poplin: products of matrices.
+"""poplin: products of matrices, and convolutions (`poplite.compat.convolutions`).
 
     poplin::createMatMulInputLHS(graph, HALF, {64, 96}, {96, 32}, "w", options, &cache)
     poplin.createMatMulInputLHS(graph, HALF, (64, 96), (96, 32), "w", options, cache)
@@ -17,6 +17,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from poplite import ops
+from poplite.compat.convolutions import (
+    ConvParams as ConvParams,
+    InputTransform as InputTransform,
+    OutputTransform as OutputTransform,
+    convolution as convolution,
+    createInput as createInput,
+    createWeights as createWeights,
+)
 from poplite.errors import (
     ElementTypeError,
     InvalidOption,

@@ -71,6 +71,7 @@ _JIA = "Jia et al. 2019, arXiv 1912.03413"
 _DATASHEET = "Bow-2000 datasheet; IPU Programmer's Guide"
 _PROFILE = "Poplar profile summaries in graphcore/examples, tutorials/poplar"
 _ESTIMATORS = "poplibs, lib/popops/popopsCycleEstimators.cpp"
+_POOLING = "getPoolingCycles, poplibs, lib/popnn/PerformanceEstimation.hpp"
 _CONVOLUTION = "poplibs, lib/poplin/PerformanceEstimation.hpp"
 _LINKS = "poplibs, lib/poplibs_test/Util.cpp"
 _CTC = "poplibs, lib/popnn/CTCLossPlan.cpp"
@@ -166,6 +167,20 @@ _AMP: _Rows = {
     "conv_zero": (14, "slots", "model", f"a worker that sets partials to zero; {_CONVOLUTION}"),
     "conv_zero_kept": (9, "slots", "model", f"of that, state that it keeps; {_CONVOLUTION}"),
     "conv_zero_pass": (23, "cycles", "model", f"17 + 6, setting outputs to zero; {_CONVOLUTION}"),
+    "pool_launch": (13, "cycles", "model", f"7 + 6, supervisor; {_POOLING}"),
+    "pool_worker": (26, "slots", "model", f"4 + 1 + 2 + 7 + 2 + 5 + 1 + 1 + 2 + 1; {_POOLING}"),
+    "pool_start": (7, "slots", "model", f"2 + 1 + 1 + 2 + 1, a worker with rows; {_POOLING}"),
+    "pool_sum_start": (1, "slots", "model", f"loading the scale of sums; {_POOLING}"),
+    "pool_backward": (10, "slots", "model", f"6 + 2 + 2, other pointers; {_POOLING}"),
+    "pool_row": (17, "slots", "model", f"13 + 2 + 2, each row of positions; {_POOLING}"),
+    "pool_item": (36, "slots", "model", f"20 + 12 + 1 + 3, a row for a tap; {_POOLING}"),
+    "pool_item_backward": (10, "slots", "model", f"1 + 1 + 2 + 2 + 4, more pointers; {_POOLING}"),
+    "pool_vector": (3, "slots", "model", f"2 + 1, each 64 bits of channels; {_POOLING}"),
+    "pool_max_entry": (4, "slots", "model", f"before the inner loop; {_POOLING}"),
+    "pool_sum_entry": (5, "slots", "model", f"before the inner loop; {_POOLING}"),
+    "pool_backward_entry": (7, "slots", "model", f"before the inner loop; {_POOLING}"),
+    "pool_loop": (3, "slots", "model", f"each further position; {_POOLING}"),
+    "pool_backward_loop": (5, "slots", "model", f"each further position; {_POOLING}"),
     "add_partials_bytes": (16, "B", "model", f"of outputs in a loop of ReduceAdd, {_CONVOLUTION}"),
     "add_partials_supervisor": (33, "cycles", "model", f"of a single input, {_CONVOLUTION}"),
     "add_partials_entry": (20, "slots", "model", f"of a worker, {_CONVOLUTION}"),

@@ -18,10 +18,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.errors import TensorCreationError
 from poplite.expr.operand import Operand
-from poplite.expr.tree import Expr
-from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.convolution.arguments import (
@@ -33,6 +31,12 @@ from poplite.ops.convolution.arguments import (
     request_of,
     spacings,
 )
+from poplite.ops.convolution.call import (
+    Call,
+    check_gradient,
+    check_number,
+    check_same_rank,
+)
 from poplite.ops.convolution.dimension import Dimension
 from poplite.ops.convolution.phases import Part, joined, parts
 from poplite.ops.convolution.plan import ConvolutionPlan, planned
@@ -41,17 +45,9 @@ from poplite.ops.convolution.steps import Convolution
 from poplite.ops.convolution.views import signal
 from poplite.ops.matmul.matmul import matmul
 from poplite.ops.operands import (
-    FLOATS,
     Given,
     called,
-    check_placed,
-    check_type,
     count_of,
-    described,
-    graph_of,
-    operand,
-    own_operand,
-    steps_for,
 )
 from poplite.ops.record import map as stored
 from poplite.ops.steps import zero
@@ -121,10 +117,10 @@ def convolution(
     >>> engine.read(y).tolist()
     [[[21.0, 32.0, 43.0]]]
     """
-    call = _Call("ops.convolution", name, program)
+    call = Call("ops.convolution", name, program)
     image, kernel = call.operands((x, "x"), (weights, "weights"))
     rank = check_rank(call.what, image.shape)
-    _check_same_rank(call.what, image, kernel)
+    check_same_rank(call.what, image, kernel)
     count = check_channels(call.what, groups, image.shape[1], kernel.shape[0])
     _check_inputs(call.what, image, kernel, count)
     how = spacings(call.what, rank, stride, padding, dilation, input_dilation, flip)
@@ -143,7 +139,7 @@ def convolution(
         _check_plan(call, plan, request)
         request = plan.request
     made_of, by = call.stored(image, "x"), call.stored(kernel, "weights")
-    return call.convolved(request, made_of, _in_groups(by, request))
+    return _convolved(call, request, made_of, _in_groups(by, request))
 
 
 def convolution_input_gradient(
@@ -193,15 +189,15 @@ def convolution_input_gradient(
     >>> engine.read(by_x).tolist()
     [[[1.0, 11.0, 12.0, 20.0]]]
     """
-    call = _Call("ops.convolution_input_gradient", name, program)
+    call = Call("ops.convolution_input_gradient", name, program)
     result, kernel = call.operands((gradient, "gradient"), (weights, "weights"))
     rank = check_rank(call.what, result.shape)
-    _check_same_rank(call.what, result, kernel)
+    check_same_rank(call.what, result, kernel)
     inputs = kernel.shape[1]
     count = check_channels(call.what, groups, kernel.shape[1] * _count(groups), kernel.shape[0])
     how = spacings(call.what, rank, stride, padding, dilation, input_dilation, flip)
     sizes = tuple(count_of(call.what, "field", size) for size in field)
-    _check_number(call.what, "field", sizes, rank)
+    check_number(call.what, "field", sizes, rank)
     request = request_of(
         call.what,
         result.shape[0],
@@ -212,10 +208,10 @@ def convolution_input_gradient(
         result.element_type,
         memory,
     )
-    _check_gradient(call.what, result, request)
+    check_gradient(call.what, result, request)
     by = call.stored(kernel, "weights")
     swapped = _in_groups(by, request).dim_shuffle((0, 2, 1, 3))
-    return call.convolved(request.inverse, call.stored(result, "gradient"), swapped)
+    return _convolved(call, request.inverse, call.stored(result, "gradient"), swapped)
 
 
 def convolution_weights_gradient(
@@ -265,15 +261,15 @@ def convolution_weights_gradient(
     >>> engine.read(by_weights).tolist()
     [[[9.0, 13.0]]]
     """
-    call = _Call("ops.convolution_weights_gradient", name, program)
+    call = Call("ops.convolution_weights_gradient", name, program)
     result, image = call.operands((gradient, "gradient"), (x, "x"))
     rank = check_rank(call.what, image.shape)
-    _check_same_rank(call.what, image, result)
+    check_same_rank(call.what, image, result)
     outputs = result.shape[1]
     count = check_channels(call.what, groups, image.shape[1], outputs)
     how = spacings(call.what, rank, stride, padding, dilation, input_dilation, flip)
     taps = tuple(count_of(call.what, "kernel", size) for size in kernel)
-    _check_number(call.what, "kernel", taps, rank)
+    check_number(call.what, "kernel", taps, rank)
     request = request_of(
         call.what,
         image.shape[0],
@@ -284,7 +280,7 @@ def convolution_weights_gradient(
         image.element_type,
         memory,
     )
-    _check_gradient(call.what, result, request)
+    check_gradient(call.what, result, request)
     left = _by_outputs(call.stored(result, "gradient"), request)
     right = _by_taps(call.stored(image, "x"), request, name)
     product = matmul(left, right, memory=memory)
@@ -292,58 +288,26 @@ def convolution_weights_gradient(
     return made.reshape((outputs, request.inputs, *taps))
 
 
-class _Call:
-    """A call of an operation: all is checked before anything is recorded."""
+def _convolved(call: Call, request: Request, x: Tensor, weights: Tensor) -> Tensor:
+    """Record the steps of a convolution with weights [groups, outputs, inputs, taps]."""
+    found = parts(request)
+    made = [_part(call, each, x, each.weights(weights)) for each in found]
+    return joined(made, request)
 
-    def __init__(self, what: str, name: str, program: Steps | None) -> None:
-        self.what, self.name, self.program = what, name, program
 
-    def operands(self, *given: tuple[Operand, str]) -> list[Given]:
-        """Return operands of one graph and one type of floats."""
-        first = operand(self.what, given[0][0], self.program, given[0][1])
-        self.graph: Graph = graph_of(self.what, first, self.program)
-        found = [
-            first,
-            *(own_operand(self.what, self.graph, x, self.program, role) for x, role in given[1:]),
-        ]
-        for each, (_, role) in zip(found, given, strict=True):
-            check_type(self.what, each, FLOATS, role)
-            check_placed(each)
-        if found[0].element_type is not found[1].element_type:
-            raise ElementTypeError(
-                f"{self.what}: {called(found[0])} and {called(found[1])} differ in type",
-                at=here(),
-                found=f"{described(found[0])} and {described(found[1])}",
-                fix="ops.cast",
-            )
-        self.steps = steps_for(self.what, self.graph, self.name, self.program)
-        return found
-
-    def stored(self, x: Given, role: str) -> Tensor:
-        """Return a tensor: an expression is stored first."""
-        if isinstance(x, Expr):
-            return stored(x, name=f"{self.name}/{role}", program=self.program)
-        return x
-
-    def convolved(self, request: Request, x: Tensor, weights: Tensor) -> Tensor:
-        """Record the steps of a convolution with weights [groups, outputs, inputs, taps]."""
-        found = parts(request)
-        made = [self._part(each, x, each.weights(weights)) for each in found]
-        return joined(made, request)
-
-    def _part(self, part: Part, x: Tensor, weights: Tensor) -> Tensor:
-        """Record the steps of a phase."""
-        request = part.request
-        if request is None or request.is_empty:
-            element = part.whole.element_type
-            none = self.graph.add_variable(element, part.shape, self.name, mapping="linear")
-            return zero(none, name=self.name, program=self.program) if none.num_elements else none
-        (layout,) = planned(self.graph.target, request)
-        work = recorder(self.graph, self.steps)
-        made = Convolution(self.graph, work, layout, x, weights, self.name).record()
-        work.uses(self.name, [x, weights], [made])
-        work.finish(self.steps, self.name)
-        return made
+def _part(call: Call, part: Part, x: Tensor, weights: Tensor) -> Tensor:
+    """Record the steps of a phase."""
+    request = part.request
+    if request is None or request.is_empty:
+        element = part.whole.element_type
+        none = call.graph.add_variable(element, part.shape, call.name, mapping="linear")
+        return zero(none, name=call.name, program=call.program) if none.num_elements else none
+    (layout,) = planned(call.graph.target, request)
+    work = recorder(call.graph, call.steps)
+    made = Convolution(call.graph, work, layout, x, weights, call.name).record()
+    work.uses(call.name, [x, weights], [made])
+    work.finish(call.steps, call.name)
+    return made
 
 
 def _in_groups(weights: Tensor, request: Request) -> Tensor:
@@ -393,16 +357,6 @@ def _count(groups: object) -> int:
     return groups if isinstance(groups, int) and groups > 0 else 1
 
 
-def _check_same_rank(what: str, one: Given, other: Given) -> None:
-    if one.rank != other.rank:
-        raise TensorCreationError(
-            f"{what}: {called(one)} has shape {one.shape}, {called(other)} {other.shape}",
-            at=here(),
-            found=f"{one.rank} and {other.rank} dimensions",
-            fix="as many: inputs [batch, channels, size ...], weights [channels, channels, ...]",
-        )
-
-
 def _check_inputs(what: str, x: Given, weights: Given, groups: int) -> None:
     if weights.shape[1] * groups != x.shape[1]:
         raise TensorCreationError(
@@ -414,28 +368,7 @@ def _check_inputs(what: str, x: Given, weights: Given, groups: int) -> None:
         )
 
 
-def _check_number(what: str, name: str, sizes: tuple[int, ...], rank: int) -> None:
-    if len(sizes) != rank:
-        raise TensorCreationError(
-            f"{what}: {name} is {sizes}",
-            at=here(),
-            found=f"{len(sizes)} sizes, {rank} dimensions",
-            fix="as many sizes",
-        )
-
-
-def _check_gradient(what: str, gradient: Given, request: Request) -> None:
-    shape = request.batch, request.groups * request.outputs, *request.field
-    if gradient.shape != shape:
-        raise TensorCreationError(
-            f"{what}: {called(gradient)} has shape {gradient.shape}, the output {shape}",
-            at=here(),
-            found=str(request),
-            fix="the gradient of the output, with the parameters of the convolution",
-        )
-
-
-def _check_plan(call: _Call, plan: object, request: Request) -> None:
+def _check_plan(call: Call, plan: object, request: Request) -> None:
     if not isinstance(plan, ConvolutionPlan):
         raise TensorCreationError(
             f"{call.what}: {clipped(plan)} is no plan",

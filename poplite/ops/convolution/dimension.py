@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +42,19 @@ class Dimension:
         """Places that an output reads, and those between."""
         return max(self.taps) + 1
 
-    def places(self, outputs: int) -> int:
-        """Return the places that neighbouring outputs read, and those between.
+    def places(self, outputs: Any) -> Any:
+        """Return the places that so many neighbouring outputs read, and those between.
 
         >>> forward(8, 3, Spacing(stride=2)).places(2)
         5
         """
         return (outputs - 1) * self.stride + self.span
+
+    @property
+    def reads_zeros(self) -> bool:
+        """Whether outputs read zeros, between elements or around the signal."""
+        end = self.origin + self.places(self.count)
+        return self.dilation > 1 or self.origin < 0 or bool(end > self.size)
 
     def owner(self, part: int) -> tuple[int, ...]:
         """Return where the elements begin that each part of outputs reads first, and their end.

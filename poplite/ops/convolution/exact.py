@@ -10,7 +10,8 @@ from functools import lru_cache
 from poplite.graph.graph import Graph
 from poplite.machine.target import Target
 from poplite.ops.convolution.layout import Layout
-from poplite.ops.convolution.steps import Convolution, input_of, weights_of
+from poplite.ops.convolution.reading import input_of
+from poplite.ops.convolution.steps import Convolution, weights_of
 from poplite.ops.matmul.exact import cycles_of
 from poplite.program.recording import Recorder
 

@@ -28,10 +28,12 @@ class Part:
     Attributes:
         whole: the convolution that they are of.
         phases: one for each dimension.
+        numbers: which ones they are.
     """
 
     whole: Request
     phases: tuple[Phase, ...]
+    numbers: tuple[int, ...]
 
     @property
     def request(self) -> Request | None:
@@ -48,6 +50,12 @@ class Part:
         field = tuple(each.count for each in self.phases)
         return whole.batch, whole.groups * whole.outputs, *field
 
+    def own(self, x: Tensor) -> Tensor:
+        """Return the elements that the outputs of the phase stand for, [batch, channels, ...]."""
+        for d, (number, each) in enumerate(zip(self.numbers, self.whole.dimensions, strict=True)):
+            x = x.slice(number, x.shape[2 + d], 2 + d).sub_sample(len(phases(each)), 2 + d)
+        return x
+
     def weights(self, weights: Tensor) -> Tensor:
         """Return the taps of the phase, of weights [groups, outputs, inputs, taps]."""
         kernel = tuple(len(each.taps) for each in self.whole.dimensions)
@@ -60,8 +68,12 @@ class Part:
 
 def parts(request: Request) -> list[Part]:
     """Return the phases of a convolution; one where there are no zeros."""
-    found = product(*(phases(each) for each in request.dimensions))
-    return [Part(request, each) for each in found]
+    found = [phases(each) for each in request.dimensions]
+    numbers = product(*(range(len(each)) for each in found))
+    return [
+        Part(request, several, which)
+        for several, which in zip(product(*found), numbers, strict=True)
+    ]
 
 
 def joined(outputs: list[Tensor], request: Request) -> Tensor:

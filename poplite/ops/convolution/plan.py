@@ -26,9 +26,10 @@ from poplite.ops.convolution.arguments import (
 from poplite.ops.convolution.exact import exact_cycles
 from poplite.ops.convolution.layout import Layout
 from poplite.ops.convolution.phases import parts
+from poplite.ops.convolution.reading import input_of
 from poplite.ops.convolution.request import Request
 from poplite.ops.convolution.search import cheapest_ways
-from poplite.ops.convolution.steps import input_of, weights_of
+from poplite.ops.convolution.steps import weights_of
 from poplite.ops.operands import count_of
 from poplite.program.sequence import check_graph
 from poplite.source import here

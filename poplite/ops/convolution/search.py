@@ -34,7 +34,7 @@ MOST_PARTS = {1: 40, 2: 14, 3: 8}
 TERMS = ("the input of a block", "its weights", "partials", "partials that arrive")
 """What the memory of a tile is for."""
 
-Way = tuple[Int64, ...]
+Way = tuple[Any, ...]
 """Sizes of blocks of each way: batch, field ..., inputs, outputs."""
 
 
@@ -70,7 +70,7 @@ class _Search:
             )
         ]
         deep, wide = cuts[-2:]
-        self.turns = -(-request.groups * math.prod(cuts) // tiles)
+        self.turns: Int64 = -(-request.groups * math.prod(cuts) // tiles)
         # Bytes of a vertex.
         reach, own = batch * inputs * size, batch * inputs * size
         for part, each in zip(field, request.dimensions, strict=True):
@@ -107,17 +107,18 @@ class _Search:
             ),
             self._addition(positions * outputs, deep, has_partials),
         )
-        total = sum(self.held)
-        self.rank = np.where(total > limit, total, 0), sum(self.cycles), self.turns, total
+        total: Any = sum(self.held)
+        cycles = self.cycles[0] + self.cycles[1] + self.cycles[2]
+        self.rank = np.where(total > limit, total, 0), cycles, self.turns, total
 
-    def _exchange(self, received: Any, gathered: Any) -> Int64:
+    def _exchange(self, received: Any, gathered: Any) -> Any:
         """Return the cycles in which tiles get their operands, and put them in order."""
         cost, passes = self.target.cost, -(-self.turns // self.at_once)
         copied = np.ceil(self.turns * gathered / cost("memcpy_bytes_per_cycle"))
         copied = copied + passes * cost("worker_call")
         return self._moved(self.turns * received, passes) + copied.astype(np.int64)
 
-    def _addition(self, outputs: Any, deep: Any, has_partials: Any) -> Int64:
+    def _addition(self, outputs: Any, deep: Any, has_partials: Any) -> Any:
         """Return the cycles of adding up partials, on the tiles that made them."""
         share = np.ceil(self.turns * outputs / deep)
         received = share * FLOAT.size_bytes * (deep - 1)
@@ -158,18 +159,19 @@ def _parts(target: Target, request: Request) -> Way:
     sizes = request.batch, *request.field, request.inputs, request.outputs
     grains = *(1 for _ in range(len(sizes) - 2)), inputs, outputs
     lists = [
-        _thinned(parts_of(size, 1, grain, target.tiles_per_ipu)[0], most)
+        thinned(parts_of(size, 1, grain, target.tiles_per_ipu)[0], most)
         for size, grain in zip(sizes, grains, strict=True)
     ]
     return tuple(part.ravel() for part in np.meshgrid(*lists, indexing="ij"))
 
 
-def _thinned(parts: Int64, most: int) -> Int64:
+def thinned(parts: Int64, most: int) -> Int64:
     """Return at most so many of some sizes, at equal ratios."""
     if len(parts) <= most:
         return parts
     at = np.unique(np.geomspace(1, len(parts), most).astype(int)) - 1
-    return parts[::-1][at][::-1]
+    kept: Int64 = parts[::-1][at][::-1]
+    return kept
 
 
 def _too_large(target: Target, request: Request, least: Layout) -> GraphMemoryAllocationError:

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -28,11 +27,17 @@ from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.ops.convolution.layout import Kind, Layout, segments
+from poplite.ops.convolution.reading import (
+    arranged,
+    blocks_of,
+    lies_apart,
+    rows_of,
+    signal_of,
+    tiles_of,
+    windows_of,
+)
 from poplite.ops.convolution.views import (
-    by_channels,
-    input_blocks,
     output_of_blocks,
-    signal,
     weight_blocks,
     weights_of_blocks,
 )
@@ -41,39 +46,6 @@ from poplite.program.recording import Recorder
 from poplite.types import FLOAT
 from poplite.vertices.convolution import AmpConvolution
 from poplite.vertices.partials import AddPartials
-
-
-def tiles_of(layout: Layout, *blocks: Any) -> Int64:
-    """Return the tiles of the vertices for blocks of each dimension, which are broadcast."""
-    tiles: Int64 = layout.number(tuple(np.broadcast_arrays(*blocks))) // layout.turns
-    return tiles
-
-
-def input_of(graph: Graph, layout: Layout, name: str) -> Tensor:
-    """Make a variable for the input on the tiles that use it.
-
-    Its channels stand together, those of a block on one of the tiles that make outputs of it.
-    """
-    request, wide = layout.request, layout.cuts[-1]
-    fields = tuple(each.size for each in request.dimensions)
-    shape = request.batch, *fields, request.groups * request.inputs
-    if request.is_empty:
-        made = graph.add_variable(request.element_type, shape, name, mapping="linear")
-        return made.dim_roll(made.rank - 1, 1)
-    blocks = []
-    for part, each in zip(layout.field, request.dimensions, strict=True):
-        edges = np.array(each.owner(part))
-        blocks.append(np.repeat(np.arange(len(edges) - 1), np.diff(edges)))
-    batch = np.arange(request.batch) // layout.batch
-    deep = np.arange(layout.cuts[-2])
-    axes = np.ix_(batch, *blocks, np.arange(request.groups), deep)
-    place = np.arange(math.prod(fields)).reshape((*fields, 1, 1)) % wide
-    tile = tiles_of(layout, axes[-2], *axes[:-2], axes[-1], place)
-    edges = np.minimum(np.arange(layout.cuts[-2] + 1) * layout.inputs, request.inputs)
-    length = np.broadcast_to(np.diff(edges), tile.shape)
-    mapping = TileMapping(graph.target.tiles, tile.ravel(), length.ravel())
-    made = graph.add_variable(request.element_type, shape, name, mapping=mapping)
-    return made.dim_roll(made.rank - 1, 1)
 
 
 def weights_of(graph: Graph, layout: Layout, name: str, count: int | None = None) -> Tensor:
@@ -85,8 +57,8 @@ def weights_of(graph: Graph, layout: Layout, name: str, count: int | None = None
     request = layout.request
     taps = request.taps if count is None else count
     if request.is_empty:
-        size = request.groups, request.outputs, request.inputs, taps
-        return graph.add_variable(request.element_type, size, name, mapping="linear")
+        shape = request.groups, request.outputs, request.inputs, taps
+        return graph.add_variable(request.element_type, shape, name, mapping="linear")
     users = [np.arange(count) for count in layout.cuts[1:-2]]
     tiles, lengths = [], []
     for wide in segments(request.outputs, layout.outputs):
@@ -159,36 +131,17 @@ class Convolution:
 
     def _arrange(self) -> None:
         """Copy operands whose channels lie apart."""
-        layout = self.layout
-        if _lies_apart(self.x.dim_roll(1, self.x.rank - 1), layout.inputs):
-            made = input_of(self.graph, layout, f"{self.name}/input")
-            self.recorder.add(Copy(self.x, made))
-            self.x = made
-        if _lies_apart(self.weights.dim_roll(1, 3), layout.outputs):
-            made = weights_of(self.graph, layout, f"{self.name}/weights")
+        layout, name = self.layout, f"{self.name}/weights"
+        self.x = arranged(self.graph, self.recorder, layout, self.x, f"{self.name}/input")
+        if lies_apart(self.weights.dim_roll(1, 3), layout.outputs):
+            made = weights_of(self.graph, layout, name)
             self.recorder.add(Copy(self.weights, made))
             self.weights = made
 
     @cached_property
     def _signal(self) -> Tensor:
         """The input with zeros between and around, [groups, batch, field ..., inputs]."""
-        request = self.layout.request
-        x = by_channels(self.x, request)
-        group, batch, channel = np.ix_(
-            *(np.arange(size) for size in (request.groups, request.batch, request.inputs))
-        )
-        first = [np.zeros(1, np.int64)] * len(request.dimensions)
-        tile = tiles_of(
-            self.layout, group, batch // self.layout.batch, *first, channel // self.layout.inputs, 0
-        )
-        mapping = TileMapping(self.graph.target.tiles, tile.ravel(), np.ones(tile.size, np.int64))
-        zeros = self.graph.add_constant(
-            request.element_type, tile.shape, 0, f"{self.name}/zeros", mapping=mapping
-        )
-        zeros = zeros.reshape((*tile.shape[:2], *(1 for _ in first), tile.shape[2]))
-        for d, each in enumerate(request.dimensions):
-            x = signal(x, 2 + d, each, zeros)
-        return x
+        return signal_of(self.graph, self.layout, self.x, 0, f"{self.name}/zeros")
 
     @cached_property
     def _room(self) -> int:
@@ -268,22 +221,16 @@ class Convolution:
 
     def _fields(self, kind: Kind, chosen: Int64) -> dict[str, object]:
         """Return what vertices of a kind read, and how."""
-        request, counts, sizes = self.layout.request, kind.counts, kind.sizes
+        counts = kind.counts
         at = np.unravel_index(chosen, counts)
-        x = input_blocks(self._signal, kind)
-        read = np.ravel_multi_index(at[:-1], counts[:-1])
         weights = weight_blocks(self.weights, kind)
         used = np.ravel_multi_index((at[0], *at[-2:]), (counts[0], *counts[-2:]))
-        taps, rows = places(self.layout, kind)
         return {
-            "x": _rows(x, read),
-            "weights": _rows(weights, used),
-            "taps": np.broadcast_to(taps, (len(chosen), len(taps))),
-            "rows": np.broadcast_to(rows, (len(chosen), len(rows))),
-            "columns": sizes[-3],
-            "step": request.dimensions[-1].stride,
-            "outputs": sizes[-1],
-            "inputs": sizes[-2],
+            "x": blocks_of(self._signal, kind, chosen),
+            "weights": rows_of(weights, used),
+            "outputs": kind.sizes[-1],
+            "inputs": kind.sizes[-2],
+            **windows_of(kind, len(chosen)),
         }
 
     def _sums(self, out: Tensor) -> None:
@@ -309,34 +256,3 @@ class Convolution:
                 partials=lists,
                 out=Slices(out, 0, (first + low).ravel(), (first + high).ravel()),
             )
-
-
-SHORTEST = 8
-"""Neighbouring elements below which an operand is copied."""
-
-
-def _lies_apart(x: Tensor, channels: int) -> bool:
-    """Tell whether channels, along the last dimension, do not stand together."""
-    return x.flatten().num_regions() * min(channels, SHORTEST) > x.num_elements
-
-
-def places(layout: Layout, kind: Kind) -> tuple[Int64, Int64]:
-    """Return the places of the taps of a block, and those where its rows begin."""
-    batch, *field = kind.sizes[1:-2]
-    taps, rows, pitch = np.zeros(1, np.int64), np.zeros(1, np.int64), 1
-    for d, (part, each) in reversed(
-        list(enumerate(zip(field, layout.request.dimensions, strict=True)))
-    ):
-        taps = (np.array(each.taps)[:, None] * pitch + taps).ravel()
-        if d < len(field) - 1:
-            starts = np.arange(part) * each.stride * pitch
-            rows = (starts[:, None] + rows).ravel()
-        pitch *= each.places(part)
-    rows = (np.arange(batch)[:, None] * pitch + rows).ravel()
-    return taps, rows
-
-
-def _rows(blocks: Tensor, chosen: Int64) -> Slices:
-    """Return some of the blocks in the last dimension of a tensor, by their number."""
-    size = blocks.shape[-1]
-    return Slices(blocks.flatten(), 0, chosen * size, (chosen + 1) * size)

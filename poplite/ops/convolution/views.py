@@ -27,14 +27,14 @@ def by_channels(x: Tensor, request: Request) -> Tensor:
     return x.dim_shuffle((1, 0, *range(3, 3 + len(fields)), 2))
 
 
-def signal(x: Tensor, dim: int, how: Dimension, zeros: Tensor) -> Tensor:
+def signal(x: Tensor, dim: int, how: Dimension, zeros: Tensor | None) -> Tensor:
     """Return exactly what all outputs read along a dimension of an input.
 
-    `zeros` is [groups, batch, 1 ..., inputs].
+    `zeros` is [groups, batch, 1 ..., inputs]; None where none are read.
     """
     if how.dilation > 1 and x.shape[dim]:
         shape = list(x.shape)
-        between = _zeros(zeros, dim, [*shape, how.dilation - 1])
+        between = _zeros(zeros, [*shape, how.dilation - 1])
         joined = concat([x.expand([x.rank]), between], x.rank)
         order = [*range(dim + 1), x.rank, *range(dim + 1, x.rank)]
         shape[dim] *= how.dilation
@@ -42,15 +42,20 @@ def signal(x: Tensor, dim: int, how: Dimension, zeros: Tensor) -> Tensor:
     begin, end = how.origin, how.origin + how.places(how.count)
     kept = x.slice(min(max(begin, 0), x.shape[dim]), min(max(end, 0), x.shape[dim]), dim)
     before, shape = min(max(0, -begin), end - begin), list(x.shape)
+    behind = end - begin - before - kept.shape[dim]
     parts = [kept]
-    for count in (before, end - begin - before - kept.shape[dim]):
-        shape[dim] = count
-        parts.append(_zeros(zeros, dim, shape))
-    return concat([parts[1], parts[0], parts[2]], dim)
+    if before:
+        shape[dim] = before
+        parts.insert(0, _zeros(zeros, shape))
+    if behind:
+        shape[dim] = behind
+        parts.append(_zeros(zeros, shape))
+    return concat(parts, dim)
 
 
-def _zeros(zeros: Tensor, dim: int, shape: list[int]) -> Tensor:
+def _zeros(zeros: Tensor | None, shape: list[int]) -> Tensor:
     """Return zeros of a shape, each channel with its own."""
+    assert zeros is not None, "zeros are read"
     for d, size in enumerate(shape):
         if d == zeros.rank:
             zeros = zeros.expand([d])

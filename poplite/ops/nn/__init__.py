@@ -5,11 +5,24 @@
     gradient = ops.map(ops.nn.cross_entropy_gradient(logits, labels) / len(labels))
     ops.nn.sgd(weights, hidden.T @ gradient, rate=0.1)
 
-Functions return expressions, which fuse with those around them; `sgd` and `adam` record the steps
-of an update. HALF is computed in FLOAT and rounded once. A gradient is that of the sum of the
-results, each times an element of `gradient`.
+Functions return expressions, which fuse with those around them; `sgd`, `adam`, `running_statistics`
+and pooling record steps. HALF is computed in FLOAT and rounded once. A gradient is that of the sum
+of the results, each times an element of `gradient`.
 """
 
+from poplite.ops.nn.channels import (
+    ChannelNormGradient as ChannelNormGradient,
+    ChannelStatistics as ChannelStatistics,
+    batch_norm as batch_norm,
+    batch_norm_gradient as batch_norm_gradient,
+    batch_norm_inference as batch_norm_inference,
+    batch_statistics as batch_statistics,
+    group_norm as group_norm,
+    group_norm_gradient as group_norm_gradient,
+    instance_norm as instance_norm,
+    instance_norm_gradient as instance_norm_gradient,
+    running_statistics as running_statistics,
+)
 from poplite.ops.nn.losses import (
     binary_cross_entropy as binary_cross_entropy,
     binary_cross_entropy_gradient as binary_cross_entropy_gradient,
@@ -34,4 +47,12 @@ from poplite.ops.nn.softmax import (
     log_softmax_gradient as log_softmax_gradient,
     softmax as softmax,
     softmax_gradient as softmax_gradient,
+)
+from poplite.ops.pooling.pooling import (
+    average_pool as average_pool,
+    average_pool_gradient as average_pool_gradient,
+    max_pool as max_pool,
+    max_pool_gradient as max_pool_gradient,
+    sum_pool as sum_pool,
+    sum_pool_gradient as sum_pool_gradient,
 )

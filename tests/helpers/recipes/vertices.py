@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from poplite.vertices import add_reference
 from poplite.vertices.amp import amp_reference
 from poplite.vertices.convolution import convolution_reference
 from poplite.vertices.partials import partials_reference
+from poplite.vertices.pooling import How, pooling_reference
 from poplite.vertices.reduce import Join, columns_reference, rows_reference
 
 
@@ -28,11 +30,10 @@ def amp_in_half(rng: np.random.Generator) -> tuple[Values, Expected]:
 
 
 def convolution(rng: np.random.Generator) -> tuple[Values, Expected]:
-    outputs, inputs, count, columns = (int(v) for v in rng.integers((1, 0, 1, 1), (21, 9, 4, 5)))
-    taps, rows = np.sort(rng.integers(0, 7, count)), rng.integers(0, 9, int(rng.integers(1, 4)))
-    step = int(rng.integers(1, 3))
-    places = (rows[:, None] + step * np.arange(columns)).ravel()
-    seen = int(places.max() + taps.max()) + 1
+    outputs, inputs = (int(v) for v in rng.integers((1, 0), (21, 9)))
+    fields, places, seen = windows(rng)
+    taps = fields["taps"]
+    count = len(taps)
     dtype = rng.choice(["float32", "float16"])
     weights, x = (
         floats(rng, n).clip(-99, 99).astype(dtype)
@@ -43,8 +44,40 @@ def convolution(rng: np.random.Generator) -> tuple[Values, Expected]:
         weights.reshape(shape), x.reshape(seen, inputs), taps, places, np.float32
     )
     values = {"weights": weights, "x": x, "out": floats(rng, made.size).astype(np.float32)}
-    values |= {"taps": taps, "rows": rows, "columns": columns, "step": step}
-    return {**values, "outputs": outputs, "inputs": inputs}, {"out": made.ravel()}
+    return {**values, **fields, "outputs": outputs, "inputs": inputs}, {"out": made.ravel()}
+
+
+def windows(rng: np.random.Generator) -> tuple[Values, npt.NDArray[Any], int]:
+    """Fields that say what positions read, where each begins, and how many places there are."""
+    count, columns = (int(v) for v in rng.integers((1, 1), (4, 5)))
+    taps, rows = np.sort(rng.integers(0, 7, count)), rng.integers(0, 9, int(rng.integers(1, 4)))
+    step = int(rng.integers(1, 3))
+    places = (rows[:, None] + step * np.arange(columns)).ravel()
+    fields = {"taps": taps, "rows": rows, "columns": columns, "step": step}
+    return fields, places, int(places.max() + taps.max()) + 1
+
+
+def pooling(rng: np.random.Generator, how: How) -> tuple[Values, Expected]:
+    fields, places, seen = windows(rng)
+    channels, dtype = int(rng.choice([1, 3, 64, 70])), rng.choice(["float32", "float16"])
+    x = floats(rng, seen * channels).clip(-99, 99).astype(dtype)
+    made = pooling_reference(how, x.reshape(seen, channels), fields["taps"], places).astype(dtype)
+    values = {"x": x, "out": np.zeros(made.size, dtype), "channels": channels}
+    return values | fields, {"out": made.ravel()}
+
+
+def pooling_back(rng: np.random.Generator) -> tuple[Values, Expected]:
+    fields, places, seen = windows(rng)
+    channels, dtype = int(rng.choice([1, 3, 64, 70])), rng.choice(["float32", "float16"])
+    pooled, x = (rng.integers(0, 3, (n, channels)).astype(dtype) for n in (seen, len(places)))
+    gradient = floats(rng, pooled.size).clip(-99, 99).astype(dtype).reshape(pooled.shape)
+    total = np.zeros(x.shape, np.float32)
+    for tap in fields["taps"]:
+        at = places + tap
+        total = total + np.where(pooled[at] == x, gradient[at].astype(np.float32), np.float32(0))
+    values = {"x": x, "pooled": pooled, "gradient": gradient, "out": np.zeros(x.size, dtype)}
+    flat = {name: array.ravel() for name, array in values.items()}
+    return {**flat, **fields, "channels": channels}, {"out": total.astype(dtype).ravel()}
 
 
 def product(
@@ -158,6 +191,9 @@ RECIPES: dict[Key, Recipe] = {
     ("vertices/amp.py", "AmpMatMul"): amp,
     ("vertices/amp.py", "AmpMatMulInHalf"): amp_in_half,
     ("vertices/convolution.py", "AmpConvolution"): convolution,
+    ("vertices/pooling.py", "PoolMax"): partial(pooling, how="max"),
+    ("vertices/pooling.py", "PoolMaxGradient"): pooling_back,
+    ("vertices/pooling.py", "PoolSum"): partial(pooling, how="sum"),
     ("vertices/counting.py", "CountFrom"): count_from,
     ("vertices/counting.py", "CountOn"): count_on,
     ("vertices/elementwise.py", "Add"): add,

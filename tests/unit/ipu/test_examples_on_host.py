@@ -28,6 +28,7 @@ RUNS = {
     "streams": [],
     "photo": ["--steps=1"],
     "digits": ["--epochs=1"],
+    "convnet": ["--epochs=1"],
     "named_digits": ["--epochs=1"],
     "named_attention": [],
     "named_l2": ["--length=5000", "--tiles=8"],

@@ -1,0 +1,138 @@
+"""poplin: parameters and meanings of PopLibs' convolutions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, strategies as st
+
+import poplite as pl
+from helpers.depth import examples, values_only
+from poplite.compat import poplin, popnn
+
+Doubles = npt.NDArray[np.float64]
+
+
+def transformed(x: Doubles, how: dict[str, Any]) -> Doubles:
+    """Truncate, dilate, pad, flip, as PopLibs does, along one dimension."""
+    x = x[how["truncationLower"] : len(x) - how["truncationUpper"]]
+    wide = np.zeros(1 + (len(x) - 1) * how["dilation"])
+    wide[:: how["dilation"]] = x
+    wide = np.pad(wide, (how["paddingLower"], how["paddingUpper"]))
+    return wide[::-1] if how["flip"] else wide
+
+
+FEW = st.integers(0, 2)
+TRANSFORMS = st.fixed_dictionaries(
+    {
+        "truncationLower": st.integers(0, 1),
+        "truncationUpper": st.integers(0, 1),
+        "dilation": st.integers(1, 3),
+        "paddingLower": FEW,
+        "paddingUpper": FEW,
+        "flip": st.booleans(),
+    }
+)
+
+
+@examples(60, quick=6)
+@given(
+    size=st.integers(3, 9),
+    taps=st.integers(3, 4),
+    own=TRANSFORMS,
+    kernel=TRANSFORMS,
+    out=st.fixed_dictionaries(
+        {
+            "truncationLower": st.integers(0, 1),
+            "truncationUpper": st.integers(0, 1),
+            "stride": st.integers(1, 2),
+            "paddingLower": st.integers(0, 1),
+            "paddingUpper": st.integers(0, 1),
+        }
+    ),
+    transpose=st.booleans(),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_all_transforms_of_poplibs(
+    size: int,
+    taps: int,
+    own: dict[str, Any],
+    kernel: dict[str, Any],
+    out: dict[str, Any],
+    transpose: bool,
+    seed: int,
+) -> None:
+    rng = np.random.default_rng(seed)
+    x, w = (rng.integers(-9, 10, n).astype(np.float32) for n in (size, taps))
+    one, other = transformed(x, own), transformed(w, kernel)
+    raw = len(one) - len(other) + 1 - out["truncationLower"] - out["truncationUpper"]
+    if raw < 1:
+        return
+    exact = np.correlate(one, other, "valid")[out["truncationLower"] :][:raw][:: out["stride"]]
+    exact = np.pad(exact, (out["paddingLower"], out["paddingUpper"]))
+
+    def listed(given: dict[str, Any]) -> dict[str, Any]:
+        return {name: [value] for name, value in given.items()}
+
+    params = poplin.ConvParams(
+        *(pl.FLOAT, 1, [size], [taps], 1, 1, 1),
+        poplin.InputTransform(**listed(own)),
+        poplin.InputTransform(**listed(kernel)),
+        poplin.OutputTransform(**listed(out)),
+    )
+    graph, prog = pl.Graph(pl.Target(tiles=3)), pl.Sequence()
+    a, b = poplin.createInput(graph, params, "a"), poplin.createWeights(graph, params, "b")
+    made = poplin.convolution(graph, a, b, params, transpose, prog, "conv")
+    engine = pl.Engine(graph, prog, interpret=True, options=values_only())
+    engine.write(a, x.reshape(a.shape))
+    engine.write(b, (w[::-1] if transpose else w).reshape(b.shape))
+    engine.run()
+    assert params.getOutputFieldShape() == [len(exact)]
+    assert np.array_equal(engine.read(made)[0, 0], exact)
+
+
+def test_groups_and_channels() -> None:
+    params = poplin.ConvParams(pl.HALF, 2, [4, 3], [2, 1], 3, 5, 2)
+    graph, prog = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    a, b = poplin.createInput(graph, params), poplin.createWeights(graph, params)
+    assert (a.shape, b.shape) == ((2, 6, 4, 3), (2, 5, 3, 2, 1))
+    options = {"availableMemoryProportion": "0.3", "partialsType": "half"}
+    made = poplin.convolution(graph, a, b, params, False, prog, "conv", options)
+    assert made.shape == (2, 10, *params.getOutputFieldShape()) == (2, 10, 3, 3)
+    with pytest.raises(pl.InvalidOption, match="availableMemoryProportion"):
+        poplin.convolution(graph, a, b, params, False, prog, "", {"availableMemory": "1"})
+    with pytest.raises(pl.TensorCreationError, match=r"has shape \(2, 5, 3, 2, 1\), the .* say"):
+        poplin.convolution(graph, b, b, params, False, prog)
+    other = graph.add_variable(pl.FLOAT, a.shape, "a", mapping="linear")
+    wrong = poplin.InputTransform(dilation=[2])
+    with pytest.raises(pl.ElementTypeError, match="'a' is FLOAT, the parameters say HALF"):
+        poplin.convolution(graph, other, b, params, False, prog)
+    with pytest.raises(pl.TensorCreationError, match=r"InputTransform.dilation is \[2\]"):
+        poplin.createInput(graph, poplin.ConvParams(pl.HALF, 2, [4, 3], [2, 1], 3, 5, 2, wrong))
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        (popnn.PoolingType.MAX, [2, 4, 5]),
+        (popnn.PoolingType.SUM, [3, 7, 5]),
+        (popnn.PoolingType.AVG, [1.5, 3.5, 5]),
+    ],
+)
+def test_pool(how: popnn.PoolingType, expected: list[float]) -> None:
+    graph, prog = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    values = np.float32([[[1, 2, 3, 4, 5]]])
+    x = graph.add_variable(pl.FLOAT, (1, 1, 5), "x", mapping="linear", initial_value=values)
+    params = popnn.PoolParams(how, [5], [2], [2], [0], [1], 1, 1, pl.FLOAT)
+    made = popnn.pool(graph, params, x, prog, "pool", {"optimizeForSpeed": "true"})
+    engine = pl.Engine(graph, prog, interpret=True, options=values_only())
+    engine.run()
+    assert engine.read(made).tolist() == [[expected]]
+    assert list(made.shape[2:]) == params.getOutputFieldShape()
+    with pytest.raises(pl.InvalidOption, match="no option 'fast'"):
+        popnn.pool(graph, params, x, prog, "pool", {"fast": "true"})
+    with pytest.raises(pl.TensorCreationError, match="the parameters say"):
+        popnn.pool(graph, params, x[:, :, 1:], prog)

@@ -1,0 +1,153 @@
+"""Convolutions and pooling: what is refused, what plans say, and the bits of results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from helpers.depth import values_only
+from poplite import ops
+from poplite.ops import nn
+from poplite.ops.convolution.phases import parts
+
+
+def small(graph: pl.Graph, **more: Any) -> pl.ops.ConvolutionPlan:
+    how: dict[str, Any] = {"batch": 2, "field": (5, 6), "inputs": 4, "outputs": 3, "kernel": (2, 3)}
+    return ops.plan_convolution(graph, **(how | more))
+
+
+REFUSED: list[tuple[Callable[[Any, Any, Any], Any], str]] = [
+    (lambda x, w, g: ops.convolution(x, w, stride=0), "ops.convolution: stride=0"),
+    (lambda x, w, g: ops.convolution(x, w, stride=(1, 2, 3)), "stride=(1, 2, 3) for 2 dimensions"),
+    (lambda x, w, g: ops.convolution(x, w, dilation=1.5), "dilation=1.5"),
+    (lambda x, w, g: ops.convolution(x, w, input_dilation=0), "input_dilation=0"),
+    (lambda x, w, g: ops.convolution(x, w, padding=[(1, 2, 3), 0]), "padding=[(1, 2, 3), 0]"),
+    (lambda x, w, g: ops.convolution(x, w, padding="same"), "padding='same'"),
+    (lambda x, w, g: ops.convolution(x, w, padding=-3), "padding leaves out 6 of 5 elements"),
+    (lambda x, w, g: ops.convolution(x, w, flip=1), "flip=1"),
+    (lambda x, w, g: ops.convolution(x, w, groups=2), "groups=2 of 4 channels to 3"),
+    (lambda x, w, g: ops.convolution(x, w, memory=2), "memory=2"),
+    (lambda x, w, g: ops.convolution(x, w, dilation=5), "the kernel has 6 places, the input 5"),
+    (lambda x, w, g: ops.convolution(x, w[:, :3]), "weights for 3 channels in each of 1 groups"),
+    (lambda x, w, g: ops.convolution(x[0, 0], w[0, 0]), "shape (5, 6)"),
+    (lambda x, w, g: ops.convolution(x, w[..., 0]), "4 and 3 dimensions"),
+    (lambda x, w, g: ops.convolution(x.reinterpret(pl.INT), w), "is INT"),
+    (lambda x, w, g: ops.convolution(x, ops.cast(w, pl.HALF)), "differ in type"),
+    (lambda x, w, g: ops.convolution(x, w, small(g), stride=2), "for another convolution"),
+    (lambda x, w, g: ops.convolution(x, w, small(pl.Graph())), "made for another graph"),
+    (lambda x, w, g: ops.convolution(x, w, hidden(3)), "3 is no plan"),
+    (lambda x, w, g: ops.convolution_input_gradient(x, w, (5, 6)), "the output (2, 3, 4, 4)"),
+    (lambda x, w, g: ops.convolution_input_gradient(x, w, (5,)), "field is (5,)"),
+    (lambda x, w, g: ops.convolution_weights_gradient(x, x, (2, 3)), "the output (2, 4, 4, 4)"),
+    (lambda x, w, g: small(g, inputs=-1), "inputs is -1"),
+    (lambda x, w, g: small(g, kernel=(2,)), "a kernel of (2,)"),
+    (lambda x, w, g: small(g, kernel=(0, 1)), "the kernel has no taps"),
+    (lambda x, w, g: small(g, type=pl.INT), "plan_convolution of INT"),
+    (lambda x, w, g: small(g, inputs=10**6, memory=0.001), "does not fit"),
+    (lambda x, w, g: nn.max_pool(x, 0), "window is 0"),
+    (lambda x, w, g: nn.max_pool(x, 7), "the kernel has 7 places"),
+    (lambda x, w, g: nn.sum_pool(x, (2, 2, 2)), "window is (2, 2, 2)"),
+    (lambda x, w, g: nn.max_pool(x.reinterpret(pl.INT), 2), "is INT"),
+    (lambda x, w, g: nn.max_pool_gradient(x, x, x, 2), "the output (2, 4, 2, 3)"),
+    (lambda x, w, g: nn.sum_pool_gradient(x, (9,), 2), "field is (9,)"),
+]
+
+
+def hidden(value: object) -> Any:
+    """A value of a type that is refused."""
+    return value
+
+
+@pytest.mark.parametrize(("function", "text"), REFUSED, ids=[text for _, text in REFUSED])
+def test_refusals(function: Callable[[Any, Any, Any], Any], text: str) -> None:
+    graph = pl.Graph(pl.Target(tiles=2))
+    x = graph.add_variable(pl.FLOAT, (2, 4, 5, 6), "x", mapping="linear")
+    w = graph.add_variable(pl.FLOAT, (3, 4, 2, 3), "w", mapping="linear")
+    before = len(graph.variables)
+    with graph.steps(), pytest.raises(pl.PopliteError) as raised:
+        function(x, w, graph)
+    assert text in str(raised.value)
+    assert raised.value.at is not None
+    assert raised.value.at.file.endswith("test_convolution.py")
+    assert len(graph.variables) == before
+
+
+def test_a_plan_fits_and_says_what_it_takes() -> None:
+    graph = pl.Graph(pl.Target(tiles=16))
+    plan = ops.plan_convolution(
+        graph,
+        batch=2,
+        field=(14, 14),
+        inputs=32,
+        outputs=32,
+        kernel=(3, 3),
+        padding=1,
+        type=pl.HALF,
+    )
+    text = str(plan)
+    assert text.startswith("2 of 14 x 14, 32 to 32 channels, kernel 3 x 3, to 14 x 14, HALF\n")
+    assert f"cycles   {plan.cycles:,}; by formulas exchange" in text
+    assert "sums" in text
+    assert text.count("cycles by formulas") == 3
+    assert plan.bytes <= 0.6 * graph.target.tile_memory_bytes
+    assert plan.cycles == pytest.approx(sum(plan.layout.cycles), rel=0.1)
+    assert plan.tiles == 16
+    assert repr(plan).endswith("16 tiles>")
+
+
+def test_a_tile_convolves_its_blocks_in_passes_where_memory_is_short() -> None:
+    rng = np.random.default_rng(3)
+    x, w = (rng.integers(-3, 4, n).astype(np.float32) for n in ((1, 8, 8, 8), (32, 8, 3, 3)))
+    found = []
+    for memory in (0.6, 0.01):
+        graph = pl.Graph(pl.Target(tiles=2, tile_memory_bytes=600_000))
+        how: dict[str, Any] = {"batch": 1, "field": (8, 8), "inputs": 8, "outputs": 32}
+        plan = ops.plan_convolution(graph, **how, kernel=(3, 3), memory=memory)
+        assert (plan.layout.passes > 1) == (memory < 0.6)
+        assert plan.bytes <= memory * 600_000
+        a, b = plan.create_input(), plan.create_weights()
+        with graph.steps() as step:
+            y = ops.convolution(a, b, plan)
+        engine = pl.Engine(graph, step, interpret=True, options=values_only())
+        engine.write(a, x)
+        engine.write(b, w)
+        engine.run()
+        found.append(engine.read(y).tobytes())
+    assert found[0] == found[1]
+
+
+def test_sums_are_made_in_the_documented_order() -> None:
+    rng = np.random.default_rng(5)
+    x, w = (rng.standard_normal(n).astype(np.float32) for n in ((1, 20, 9), (3, 20, 2)))
+    graph = pl.Graph(pl.Target(tiles=4))
+    plan = ops.plan_convolution(graph, batch=1, field=(9,), inputs=20, outputs=3, kernel=(2,))
+    a, b = plan.create_input(), plan.create_weights()
+    with graph.steps() as step:
+        y = ops.convolution(a, b, plan)
+    engine = pl.Engine(graph, step, interpret=True, options=values_only())
+    engine.write(a, x)
+    engine.write(b, w)
+    engine.run()
+    slices = []
+    for begin in range(0, 20, plan.layout.inputs):
+        part = np.zeros((3, 8), np.float32)
+        for tap in range(2):
+            for i in range(begin, min(20, begin + plan.layout.inputs)):
+                part += w[:, i, tap, None] * x[0, i, tap : tap + 8]
+        slices.append(part)
+    total = slices[0]
+    for part in slices[1:]:
+        total = total + part
+    assert engine.read(y)[0].tobytes() == total.tobytes()
+
+
+def test_a_gradient_of_strides_multiplies_elements_alone() -> None:
+    plan = small(pl.Graph(pl.Target(tiles=4)), stride=2)
+    inverse = plan.request.inverse
+    products = sum(each.request.products for each in parts(inverse) if each.request)
+    assert inverse.products == 2 * 3 * 4 * 30 * 6
+    assert products == inverse.products // 4
