@@ -114,9 +114,9 @@ if TYPE_CHECKING:
         near_square_grid as near_square_grid,
         spread as spread,
     )
-    from poplite.graph.poplar_order import (
+    from poplite.graph.poplar_order import VariableMappingMethod as VariableMappingMethod
+    from poplite.graph.poplar_streams import (
         FunctionBufferMappingType as FunctionBufferMappingType,
-        VariableMappingMethod as VariableMappingMethod,
     )
     from poplite.graph.serial import (
         SerializationFormat as SerializationFormat,
@@ -380,7 +380,8 @@ _HOMES = {
     "graph.tensor.tensor": "Tensor UpsampleMethod",
     "graph.tensor.variable_regions": "VarRegions VariableInterval",
     "display": "dump_program",
-    "graph.poplar_order": "FunctionBufferMappingType VariableMappingMethod",
+    "graph.poplar_order": "VariableMappingMethod",
+    "graph.poplar_streams": "FunctionBufferMappingType",
     "graph.serial": "SerializationFormat",
     "machine.device": "Device DeviceManager IPUModel RelativeSyncDelayType",
     "machine.host_conversion": "convert_from_quarter convert_to_quarter "

@@ -31,7 +31,7 @@ from poplite.machine.option_flags import checked_runtime_options
 from poplite.machine.replicas import tiles_text
 from poplite.program import Program
 from poplite.program.base import check_name
-from poplite.simulator import poplar_order
+from poplite.simulator import poplar_order, poplar_runs
 from poplite.simulator.accounts.profiled_runs import ProfiledRuns
 from poplite.simulator.device import Device, InPlaceOf, Setup
 from poplite.simulator.engine_arguments import (
@@ -582,20 +582,20 @@ class Engine:
     connectHostFunction = poplar_order.connectHostFunction
     copyToRemoteBuffer = copy_to_remote_buffer
     copyFromRemoteBuffer = poplar_order.copyFromRemoteBuffer
-    getReport = poplar_order.getReport
-    prepare = poplar_order.prepare
-    deploy = poplar_order.deploy
-    loadAndRun = poplar_order.loadAndRun
-    getEngineOptions = poplar_order.getEngineOptions
-    getTimeStamp = poplar_order.getTimeStamp
-    reportTiming = poplar_order.reportTiming
-    printProfileSummary = poplar_order.printProfileSummary
-    enableExecutionProfiling = poplar_order.enableExecutionProfiling
-    setPrintStream = poplar_order.setPrintStream
-    setPrintTensorStream = poplar_order.setPrintStream
-    disableExecutionProfiling = poplar_order.disableExecutionProfiling
-    resetExecutionProfile = poplar_order.resetExecutionProfile
-    resetExecutionProfiling = poplar_order.resetExecutionProfile
+    getReport = poplar_runs.getReport
+    prepare = poplar_runs.prepare
+    deploy = poplar_runs.deploy
+    loadAndRun = poplar_runs.loadAndRun
+    getEngineOptions = poplar_runs.getEngineOptions
+    getTimeStamp = poplar_runs.getTimeStamp
+    reportTiming = poplar_runs.reportTiming
+    printProfileSummary = poplar_runs.printProfileSummary
+    enableExecutionProfiling = poplar_runs.enableExecutionProfiling
+    setPrintStream = poplar_runs.setPrintStream
+    setPrintTensorStream = poplar_runs.setPrintStream
+    disableExecutionProfiling = poplar_runs.disableExecutionProfiling
+    resetExecutionProfile = poplar_runs.resetExecutionProfile
+    resetExecutionProfiling = poplar_runs.resetExecutionProfile
     TimerTimePoint = Absent("points in time are seconds", "engine.getTimeStamp()")
     insertSimulatedError = Absent("the machine that is simulated has no faults")
     eraseSimulatedError = Absent("the machine that is simulated has no faults")

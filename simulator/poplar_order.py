@@ -7,12 +7,9 @@ Source of names, order and overloads: Poplar API reference, "Engine".
 from __future__ import annotations
 
 import math
-import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from numbers import Real
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,14 +18,11 @@ from poplite.compile.options import OPTIONS
 from poplite.errors import (
     ControlProgramError,
     ElementTypeError,
-    ProfilingDisabled,
     TensorCreationError,
 )
-from poplite.files import check_stream
 from poplite.graph.tensor.tensor import Tensor
-from poplite.machine.option_flags import OptionFlags, checked_options, checked_runtime_options
+from poplite.machine.option_flags import checked_options
 from poplite.program.base import check_name
-from poplite.simulator.engine_arguments import check_loadable
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, of_type, why_not_called
 
@@ -39,13 +33,10 @@ if TYPE_CHECKING:
     from poplite.executable.host_tensor import HostTensor
     from poplite.graph.graph import Graph
     from poplite.graph.storage.variable import Variable
-    from poplite.machine.device import Device
-    from poplite.report.report import Report
     from poplite.simulator.engine import Engine
     from poplite.types import QuarterMetadata
 
     Array = npt.NDArray[Any]
-    HostFunctionCallback = Callable[[tuple[Array, ...], tuple[Array, ...]], object]
 
 
 Progress = Callable[[int, int], object]
@@ -79,7 +70,7 @@ def compileGraph(
     >>> from poplite.graph import Graph
     >>> from poplite.program import Sequence
     >>> compileGraph(Graph(), Sequence(), False, {"opt.enableInlining": "true"})
-    <Executable 1 program on 1472 tiles>
+    <Executable 1 program of 0 steps>
     """
     are_checked = options if isinstance(options, bool) else True
     given: list[Any] = list(rest) if isinstance(options, bool) else [options, *rest]
@@ -131,7 +122,28 @@ def readTensor(
     *end: object,
     replica: int | None = None,
 ) -> Array:
-    """C++ spelling of `read`; an array that is given is filled, and returned."""
+    """C++ spelling of `read`.
+
+    Args:
+        engine: whose memory is read.
+        tensor: as in `read`.
+        array: filled with the values, of their number and dtype in any shape, and returned; without
+            it a new array is returned.
+        *end: refused, where C++ has a pointer behind the last element.
+        replica: as in `read`.
+
+    Raises:
+        TensorCreationError: for an array of another size or dtype, or a read-only one.
+        PopliteError: as `read`.
+
+    >>> import numpy as np
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x = graph.add_variable(pl.INT, (3,), "x", mapping=0, initial_value=0)
+    >>> engine = pl.Engine(graph, pl.WriteUndef(x[:0]))
+    >>> engine.readTensor("x", np.empty(3, np.int32))
+    array([0, 0, 0], dtype=int32)
+    """
     _check_place(tensor, "readTensor")
     _check_no_end(end, "engine.readTensor(handle, array)")
     return _filled(engine.read(tensor, replica=replica), array, "readTensor")
@@ -144,7 +156,26 @@ def writeTensor(
     *end: object,
     replica: int | None = None,
 ) -> None:
-    """C++ spelling of `write`; an array may be flat, as memory is, one replica after the other."""
+    """C++ spelling of `write`.
+
+    Args:
+        engine: whose memory is written.
+        tensor: as in `write`.
+        array: as in `write`; it may be flat, as memory is, one replica after the other.
+        *end: refused, where C++ has a pointer behind the last element.
+        replica: as in `write`.
+
+    Raises:
+        PopliteError: as `write`.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x = graph.add_variable(pl.INT, (3,), "x", mapping=0, initial_value=0)
+    >>> engine = pl.Engine(graph, pl.WriteUndef(x[:0]))
+    >>> engine.writeTensor("x", [1, 2, 3])
+    >>> engine.read(x)
+    array([1, 2, 3], dtype=int32)
+    """
     _check_place(tensor, "writeTensor")
     _check_no_end(end, "engine.writeTensor(handle, array)")
     values: Any = array
@@ -184,10 +215,30 @@ def copyFromRemoteBuffer(
     row: int = 0,
     replica: int = 0,
 ) -> Array:
-    """C++ spelling of `copy_from_remote_buffer`; an array that is given is filled, and returned.
+    """C++ spelling of `copy_from_remote_buffer`.
 
     `copyFromRemoteBuffer(handle, array, row, replica)`; without an array
     `copyFromRemoteBuffer(handle, row)`.
+
+    Args:
+        engine: whose remote buffers are read.
+        handle: as in `copy_from_remote_buffer`.
+        array: filled with the row, and returned; or the number of the row.
+        row: its number.
+        replica: whose row.
+
+    Raises:
+        TensorCreationError: for an array of another size or dtype, or a read-only one.
+        PopliteError: as `copy_from_remote_buffer`.
+
+    >>> import numpy as np
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x = graph.add_variable(pl.INT, (3,), "x", mapping=0, initial_value=0)
+    >>> rows = graph.add_remote_buffer("rows", pl.INT, 3, repeats=4)
+    >>> engine = pl.Engine(graph, pl.Copy(rows, x))
+    >>> engine.copyFromRemoteBuffer("rows", np.empty(3, np.int32), 1)
+    array([0, 0, 0], dtype=int32)
     """
     number = None if isinstance(array, np.ndarray) else integer_or_none(array)
     if number is not None:
@@ -203,7 +254,25 @@ def connectStream(
     *end: object,
     metadata: QuarterMetadata | None = None,
 ) -> None:
-    """C++ spelling of `connect_stream`; an array has both its ends."""
+    """C++ spelling of `connect_stream`.
+
+    Args:
+        engine: whose stream is connected.
+        handle: as in `connect_stream`.
+        array: as in `connect_stream`.
+        *end: refused, where C++ has a pointer behind the last element.
+        metadata: as in `connect_stream`.
+
+    Raises:
+        PopliteError: as `connect_stream`.
+
+    >>> import numpy as np
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x = graph.add_variable(pl.INT, (3,), "x", mapping=0, initial_value=0)
+    >>> engine = pl.Engine(graph, pl.Copy(graph.add_host_to_device_fifo("in", pl.INT, 3), x))
+    >>> engine.connectStream("in", np.arange(3, dtype=np.int32))
+    """
     _check_no_end(end, f"engine.connectStream({handle!r}, array)")
     engine.connect_stream(handle, array, metadata=metadata)
 
@@ -226,7 +295,25 @@ def connectStreamToCallback(
     replica: int | None = None,
     metadata: QuarterMetadata | None = None,
 ) -> None:
-    """C++ spelling of `connect_stream_to_callback`, with the replica before the callback."""
+    """C++ spelling of `connect_stream_to_callback`.
+
+    Args:
+        engine: whose stream is connected.
+        handle: as in `connect_stream_to_callback`.
+        *arguments: `[replica,] callback`.
+        replica: as in `connect_stream_to_callback`.
+        metadata: as there.
+
+    Raises:
+        ElementTypeError: for other arguments.
+        PopliteError: as `connect_stream_to_callback`.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x = graph.add_variable(pl.INT, (3,), "x", mapping=0, initial_value=0)
+    >>> engine = pl.Engine(graph, pl.Copy(graph.add_host_to_device_fifo("in", pl.INT, 3), x))
+    >>> engine.connectStreamToCallback("in", 0, lambda array: array.fill(7))
+    """
     callback, number = _callback(arguments, replica, "connectStreamToCallback")
     engine.connect_stream_to_callback(handle, callback, replica=number, metadata=metadata)
 
@@ -234,144 +321,29 @@ def connectStreamToCallback(
 def connectHostFunction(
     engine: Engine, handle: str, *arguments: Any, replica: int | None = None
 ) -> None:
-    """C++ spelling of `connect_host_function`, with the replica before the callback."""
-    callback, number = _callback(arguments, replica, "connectHostFunction")
-    engine.connect_host_function(handle, callback, replica=number)
+    """C++ spelling of `connect_host_function`.
 
-
-def prepare(
-    engine: Engine, device: object = None, runtime_options: Mapping[str, object] | None = None
-) -> None:
-    """Check the device and options; an engine is ready when it is made, so nothing else is left."""
-    checked_runtime_options(runtime_options)
-    if device is not None:
-        check_loadable(device, engine.executable, "engine.prepare")
-
-
-def deploy(engine: Engine) -> None:
-    """Load the program: the second half of `load`, and all of it here."""
-    engine.load()
-
-
-def loadAndRun(engine: Engine, device: Device | None = None, program: str | int = 0) -> None:
-    """Begin anew, on an attached device of the machine, and run a program."""
-    engine.load(device)
-    engine.run(program)
-
-
-def getEngineOptions(engine: Engine) -> OptionFlags:
-    """Return the options that hold, whichever call, executable or environment set them."""
-    return OptionFlags(engine.options)
-
-
-def getTimeStamp(engine: Engine) -> float:
-    """Return a point in time, for `reportTiming`, in seconds."""
-    return time.perf_counter()
-
-
-def reportTiming(engine: Engine, start: Any, end: Any) -> str:
-    """Return how long it was from one `getTimeStamp` to another.
-
-    >>> reportTiming(None, 1.0, 1.25)
-    '0.250000 s'
-    """
-    for name, value in (("start", start), ("end", end)):
-        if not isinstance(value, Real):
-            raise ElementTypeError(
-                f"reportTiming: {name} {clipped(value)} is no time in seconds",
-                at=here(),
-                found=of_type(value),
-                fix="engine.reportTiming(engine.getTimeStamp(), engine.getTimeStamp())",
-            )
-    return f"{end - start:.6f} s"
-
-
-def printProfileSummary(
-    engine: Engine, stream: TextIO | None = None, options: Mapping[str, object] | None = None
-) -> None:
-    """Write the report as text, by default to standard output; Poplar's options have no effect."""
-    checked_options(options, "printProfileSummary", _SUMMARY_OPTIONS)
-    if stream is not None:
-        check_stream(stream, "engine.printProfileSummary")
-    print(engine.report(), file=sys.stdout if stream is None else stream)
-
-
-def getReport(engine: Engine, report_execution: bool = True) -> Report:
-    """C++ spelling of `report`, which always says what ran as well."""
-    if not isinstance(report_execution, bool):
-        raise ElementTypeError(
-            f"getReport: report_execution is {clipped(report_execution)}, not true or false",
-            at=here(),
-            found=of_type(report_execution),
-            fix="engine.getReport()",
-        )
-    return engine.report()
-
-
-def enableExecutionProfiling(engine: Engine) -> None:
-    """Count what runs from here on, after `disableExecutionProfiling`; engines begin so.
+    Args:
+        engine: whose function is connected.
+        handle: as in `connect_host_function`.
+        *arguments: `[replica,] callback`.
+        replica: as in `connect_host_function`.
 
     Raises:
-        ProfilingDisabled: when cycles are not modelled.
+        ElementTypeError: for other arguments.
+        PopliteError: as `connect_host_function`.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
-    >>> x = graph.add_variable(pl.INT, (2,), "x", mapping=0, initial_value=1)
-    >>> engine = pl.Engine(graph, pl.Copy(x, graph.clone(x)))
-    >>> engine.disableExecutionProfiling()
+    >>> x = graph.add_variable(pl.INT, (3,), "x", mapping=0, initial_value=0)
+    >>> note = graph.add_host_function("note", [(pl.INT, 3)], [])
+    >>> engine = pl.Engine(graph, pl.Call(note, [x], []))
+    >>> engine.connectHostFunction("note", 0, lambda inputs, outputs: print(inputs[0]))
     >>> engine.run()
-    >>> engine.enableExecutionProfiling()
-    >>> engine.run()
-    >>> engine.report().execution.runs
-    1
+    [0 0 0]
     """
-    engine._profiled_runs.enable(_profiled(engine, "enableExecutionProfiling"))
-
-
-def disableExecutionProfiling(engine: Engine) -> None:
-    """Leave out of reports what runs from here on, until `enableExecutionProfiling`.
-
-    Raises:
-        ProfilingDisabled: when cycles are not modelled.
-    """
-    engine._profiled_runs.disable(_profiled(engine, "disableExecutionProfiling"))
-
-
-def resetExecutionProfile(engine: Engine) -> None:
-    """Count what runs from here on: what ran before is not in later reports.
-
-    Raises:
-        ProfilingDisabled: when cycles are not modelled.
-    """
-    engine._profiled_runs.reset(_profiled(engine, "resetExecutionProfile"))
-
-
-def _profiled(engine: Engine, call: str) -> Report:
-    """Return the report of all runs, or refuse to count what is not modelled."""
-    if engine.executable.memory is None:
-        raise ProfilingDisabled(
-            f"engine.{call}: cycles are not modelled",
-            at=here(),
-            found="the option debug.instrument is False",
-            fix="leave that option out",
-        )
-    return engine._loaded.report(engine._options)
-
-
-def setPrintStream(engine: Engine, stream: TextIO | None) -> None:
-    """C++ spelling of setting `print_stream`."""
-    if stream is not None:
-        check_stream(stream, "engine.setPrintStream")
-    engine.print_stream = stream
-
-
-_SUMMARY_OPTIONS = (
-    "showVarStorage",
-    "showExecutionSteps",
-    "showOptimizations",
-    "showPerIpuMemoryUsage",
-    "colours",
-)
+    callback, number = _callback(arguments, replica, "connectHostFunction")
+    engine.connect_host_function(handle, callback, replica=number)
 
 
 def _check_place(tensor: object, call: str) -> None:

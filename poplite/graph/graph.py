@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from poplite.display import Displayed, write_dataflow
 from poplite.errors import GraphConnectionError
-from poplite.graph import poplar_order, saving, serial, variables
+from poplite.graph import poplar_order, poplar_streams, saving, serial, variables
 from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
 from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
 from poplite.graph.compute_sets.cycles_method import checked_estimator, estimate_of
@@ -47,6 +47,7 @@ from poplite.graph.host.remote import HostFunction, RemoteBuffer, host_function_
 from poplite.graph.host.streams import DataStream, DataStreamType, ReplicatedStreamMode, stream_of
 from poplite.graph.host.transfer_checks import TypeLike
 from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.poplar_arguments import clone_arguments, is_tensor_or_metadata
 from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.storage.lookup import variable_named
 from poplite.graph.storage.names import Names, checked_name, checked_scope
@@ -385,9 +386,9 @@ class Graph(Displayed):
         >>> graph.clone(x.T).var_str()
         'VAR:2 DIMSHUFFLE(1,0)'
         """
-        if rest or poplar_order.is_tensor_or_metadata(name):
+        if rest or is_tensor_or_metadata(name):
             given = (tensor, name) if method is _SAME_ORDER else (tensor, name, method, *rest)
-            ordered = poplar_order.clone_arguments(given, element_type, metadata)
+            ordered = clone_arguments(given, element_type, metadata)
             element_type, metadata, tensor, name, method = ordered
         at = here()
         check_own(self, tensor, "clone", at, "clone(tensor)")
@@ -1502,13 +1503,13 @@ class Graph(Displayed):
     setPerfEstimate = set_perf_estimate
     getPerfEstimate = perf_estimate
     registerPerfEstimator = register_perf_estimator
-    addHostToDeviceFIFO = poplar_order.addHostToDeviceFIFO
-    addDeviceToHostFIFO = poplar_order.addDeviceToHostFIFO
+    addHostToDeviceFIFO = poplar_streams.addHostToDeviceFIFO
+    addDeviceToHostFIFO = poplar_streams.addDeviceToHostFIFO
     addRemoteBuffer = add_remote_buffer
-    addFunctionBuffer = poplar_order.addFunctionBuffer
+    addFunctionBuffer = poplar_streams.addFunctionBuffer
     addHostFunction = add_host_function
-    createHostWrite = poplar_order.createHostWrite
-    createHostRead = poplar_order.createHostRead
+    createHostWrite = poplar_streams.createHostWrite
+    createHostRead = poplar_streams.createHostRead
     serializeTensors = serialize_tensors
     deserializeTensors = deserialize_tensors
     outputVertexGraph = outputComputeGraph = output_vertex_graph

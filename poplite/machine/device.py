@@ -91,18 +91,50 @@ class Device:
         return list(range(self._target.ipus))
 
     def createVirtualDevice(self, tiles_per_ipu: int) -> Device:
-        """Return a device with fewer tiles on each IPU."""
+        """Return a device with fewer tiles on each IPU.
+
+        Args:
+            tiles_per_ipu: how many.
+
+        Raises:
+            InvalidMachineModel: for more than there are, or less than one.
+
+        >>> Device(Target(tiles=64)).createVirtualDevice(16).getTarget().tiles
+        16
+        """
         target = self._target.createVirtualTarget(self._target.ipus, tiles_per_ipu)
         return Device(target, self._id)
 
     @staticmethod
     def createCPUDevice(num_ipus: int = 1) -> Device:
-        """Return a device of one tile with one worker an IPU, and memory for any program."""
+        """Return a device of one tile with one worker an IPU, and memory for any program.
+
+        Args:
+            num_ipus: IPUs, each of one tile.
+
+        Raises:
+            InvalidMachineModel: for a number of IPUs that cannot be.
+
+        >>> Device.createCPUDevice(2).getTarget().tiles
+        2
+        """
         return Device(Target.createCPUTarget(num_ipus=num_ipus))
 
     @staticmethod
     def createSimulatorDevice(target: Target, options: Mapping[str, str] | None = None) -> Device:
-        """Return a device that simulates a machine; options have no effect."""
+        """Return a device that simulates a machine.
+
+        Args:
+            target: the machine.
+            options: as in Poplar; none has an effect.
+
+        Raises:
+            InvalidMachineModel: for anything but a target.
+            InvalidOption: for options that are no dictionary.
+
+        >>> Device.createSimulatorDevice(Target(tiles=8)).getTarget().tiles
+        8
+        """
         checked_options(options, "createSimulatorDevice")
         return Device(target)
 
@@ -143,14 +175,22 @@ class DeviceManager:
         num_ipus: int | None = None,
         options: Mapping[str, str] | None = None,
     ) -> list[Device]:
-        """Return all devices, or those of a type, with so many IPUs; options have no effect.
+        """Return all devices, or those of a type, with so many IPUs.
 
         A machine of any number of IPUs is simulated, so one that is asked for is always there;
         TargetType.CPU is a device of one tile an IPU, and IPU_MODEL means IPU.
 
+        Args:
+            type: which type; by default any.
+            num_ipus: how many IPUs; by default any number.
+            options: as in Poplar; none has an effect.
+
         Raises:
             InvalidMachineModel: for another type, and a number of IPUs that cannot be.
             InvalidOption: for options that are no dictionary.
+
+        >>> [device.getId() for device in DeviceManager().getDevices(TargetType.IPU, 3)]
+        [7]
         """
         checked_options(options, "getDevices")
         if type is not None and not isinstance(type, TargetType):
@@ -177,10 +217,18 @@ class DeviceManager:
         ]
 
     def getDevice(self, id: int, options: Mapping[str, str] | None = None) -> Device:
-        """Return a device by its number; options have no effect.
+        """Return a device by its number.
+
+        Args:
+            id: its number.
+            options: as in Poplar; none has an effect.
 
         Raises:
             UnknownName: when there is no such device.
+            InvalidOption: for options that are no dictionary.
+
+        >>> DeviceManager().getDevice(1).getTarget().ipus
+        2
         """
         number = integer_or_none(id)
         checked_options(options, "getDevice")
@@ -195,7 +243,19 @@ class DeviceManager:
         return self._devices[number]
 
     def getChildDeviceIds(self, parent_id: int, num_child_ipus: int = 1) -> list[int]:
-        """Return the devices of so many IPUs that are a part of another."""
+        """Return the devices of so many IPUs that are a part of another.
+
+        Args:
+            parent_id: the number of the other.
+            num_child_ipus: how many IPUs they have.
+
+        Raises:
+            UnknownName: when there is no such device.
+            InvalidMachineModel: for a number of IPUs that cannot be.
+
+        >>> DeviceManager().getChildDeviceIds(2, 1)
+        [0]
+        """
         parent, number = self.getDevice(parent_id), integer_or_none(num_child_ipus)
         if number is None or number < 1:
             raise InvalidMachineModel(
@@ -339,10 +399,17 @@ class IPUModel:
     ) -> Device:
         """Return a device of this machine.
 
-        Options have no effect, and HALF is always rounded on each store.
+        Args:
+            options: as in Poplar; none has an effect.
+            accurate_half: as in Poplar; HALF is always rounded on each store.
+            device_manager_id: the number of the device.
 
         Raises:
             InvalidMachineModel: for numbers that no machine has, and a version that was changed.
+            InvalidOption: for options that are no dictionary.
+
+        >>> IPUModel("ipu1").createDevice({}, True, 3).getId()
+        3
         """
         checked_options(options, "createDevice")
         if self.IPUVersion != self._version:

@@ -35,8 +35,17 @@ class OptionFlags(dict[str, object]):
     def set(self, name: str | Mapping[str, object], value: object = None) -> None:
         """Set an option, or all those of a dictionary.
 
+        Args:
+            name: of the option; or a dictionary of options.
+            value: its value.
+
         Raises:
             InvalidOption: for a name that is no text.
+
+        >>> flags = OptionFlags()
+        >>> flags.set({"debug.instrument": "false"})
+        >>> flags
+        OptionFlags({'debug.instrument': 'false'})
         """
         given = list(name.items()) if isinstance(name, Mapping) else [(name, value)]
         for each, _ in given:
@@ -52,8 +61,14 @@ class OptionFlags(dict[str, object]):
     def at(self, name: str) -> object:
         """Return the value of an option.
 
+        Args:
+            name: of the option.
+
         Raises:
             InvalidOption: when it is not set.
+
+        >>> OptionFlags({"debug.instrument": "false"}).at("debug.instrument")
+        'false'
         """
         if not isinstance(name, str) or name not in self:
             raise InvalidOption(
@@ -65,7 +80,15 @@ class OptionFlags(dict[str, object]):
         return self[name]
 
     def find(self, name: str) -> object | None:
-        """Return the value of an option; None if it is not set, in C++ the end iterator."""
+        """Return the value of an option; None, as `end()`, if it is not set.
+
+        Args:
+            name: of the option.
+
+        >>> flags = OptionFlags({"debug.instrument": "false"})
+        >>> flags.find("debug.instrument"), flags.find("seed") == flags.end()
+        ('false', True)
+        """
         return self.get(name) if isinstance(name, str) else None
 
     def end(self) -> None:

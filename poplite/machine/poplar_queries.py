@@ -73,7 +73,15 @@ class IpuLinkTopology(Enum):
 def createCPUTarget(accurate_half: bool = False, num_ipus: int = 1) -> Target:
     """Return a machine of one tile with one worker an IPU, and memory for any program.
 
-    HALF is rounded on each store here, whatever `accurate_half` says.
+    Args:
+        accurate_half: as in Poplar; HALF is rounded on each store here in any case.
+        num_ipus: IPUs, each of one tile.
+
+    Raises:
+        InvalidMachineModel: for a number of IPUs that cannot be.
+
+    >>> createCPUTarget(True, 2).getTargetType()
+    <TargetType.CPU: 'cpu'>
     """
     from poplite.machine.target import Target  # it has this function
 
@@ -88,7 +96,18 @@ def createIPUTarget(
 ) -> Target:
     """Return a machine: `createIPUTarget([numIPUs, [tilesPerIPU,]] system, [options])`.
 
-    The system is "ipu1", "ipu2" or "ipu21", or an architecture of ours; options have no effect.
+    Args:
+        num_ipus: IPUs; or the system.
+        tiles_per_ipu: tiles of each; or the system, or the options behind it.
+        system: "ipu1", "ipu2" or "ipu21", or an architecture of ours; or the options behind it.
+        options: as in Poplar; none has an effect.
+
+    Raises:
+        InvalidMachineModel: for another system, and numbers that cannot be.
+        InvalidOption: for options that are no dictionary.
+
+    >>> createIPUTarget(2, 4, "ipu2").tiles, createIPUTarget("ipu21").architecture
+    (8, 'bow')
     """
     from poplite.machine.target import Target  # it has this function
 
@@ -108,7 +127,19 @@ def createIPUTarget(
 
 
 def createVirtualTarget(target: Target, num_ipus: int, tiles_per_ipu: int) -> Target:
-    """Return a machine with some of the IPUs and tiles, and all else alike."""
+    """Return a machine with some of the IPUs and tiles, and all else alike.
+
+    Args:
+        target: the machine.
+        num_ipus: how many of its IPUs.
+        tiles_per_ipu: how many tiles of each.
+
+    Raises:
+        InvalidMachineModel: for more than there are, or less than one.
+
+    >>> createVirtualTarget(createIPUTarget(4, "ipu2"), 2, 16).tiles
+    32
+    """
     ipus, tiles = integer_or_none(num_ipus), integer_or_none(tiles_per_ipu)
     within = ipus is not None and tiles is not None
     within = within and 0 < num_ipus <= target.ipus and 0 < tiles_per_ipu <= target.tiles_per_ipu
@@ -170,11 +201,19 @@ def getNumConvUnits(
 ) -> int:
     """Return the outputs that a tile's matrix unit makes at once; 0 where it does not.
 
-    Types are FLOAT, HALF and QUARTER; as in older versions of Poplar, a truth value tells FLOAT
-    from HALF. Sums are of the type of the inputs, or the next wider one.
+    Sums are of the type of the inputs, or the next wider one.
+
+    Args:
+        target: the machine.
+        input_type: FLOAT, HALF or QUARTER; as in older versions of Poplar, a truth value tells
+            FLOAT from HALF.
+        partials_type: of the sums, in the same way.
 
     Raises:
         ElementTypeError: for any other type.
+
+    >>> getNumConvUnits(createIPUTarget("ipu2"), HALF, FLOAT)
+    16
     """
     inputs = _conv_type(input_type, "getNumConvUnits")
     partials = _conv_type(partials_type, "getNumConvUnits")
@@ -183,17 +222,50 @@ def getNumConvUnits(
 
 
 def getWeightsPerConvUnit(target: Target, input_type: ElementTypeLike | bool) -> int:
-    """Return the weights that the matrix unit holds for each output; types as above."""
+    """Return the weights that the matrix unit holds for each output.
+
+    Args:
+        target: the machine.
+        input_type: as in `getNumConvUnits`.
+
+    Raises:
+        ElementTypeError: for any other type.
+
+    >>> getWeightsPerConvUnit(createIPUTarget("ipu2"), HALF)
+    16
+    """
     return _each(target, input_type, "amp_inputs_bytes", "getWeightsPerConvUnit")
 
 
 def getConvUnitInputLoadElemsPerCycle(target: Target, input_type: ElementTypeLike | bool) -> int:
-    """Return the inputs that the matrix unit loads in a cycle; types as above."""
+    """Return the inputs that the matrix unit loads in a cycle.
+
+    Args:
+        target: the machine.
+        input_type: as in `getNumConvUnits`.
+
+    Raises:
+        ElementTypeError: for any other type.
+
+    >>> getConvUnitInputLoadElemsPerCycle(createIPUTarget("ipu2"), FLOAT)
+    2
+    """
     return _each(target, input_type, "data_path_bytes", "getConvUnitInputLoadElemsPerCycle")
 
 
 def getConvUnitMaxPipelineDepth(target: Target, partials_type: ElementTypeLike | bool) -> int:
-    """Return the cycles in which the matrix unit takes the inputs of one row; types as above."""
+    """Return the cycles in which the matrix unit takes the inputs of one row.
+
+    Args:
+        target: the machine.
+        partials_type: as in `getNumConvUnits`.
+
+    Raises:
+        ElementTypeError: for any other type.
+
+    >>> getConvUnitMaxPipelineDepth(createIPUTarget("ipu2"), FLOAT)
+    4
+    """
     loads = _each(target, partials_type, "data_path_bytes", "getConvUnitMaxPipelineDepth")
     held = _each(target, partials_type, "amp_inputs_bytes", "getConvUnitMaxPipelineDepth")
     return held // loads if loads else 0
@@ -275,17 +347,50 @@ def supportsExchangeBusSharing(target: Target) -> bool:
 
 
 def getTypeSize(target: Target, type_: ElementTypeLike) -> int:
-    """Return the bytes of an element of a type, as its `size_bytes`."""
+    """Return the bytes of an element of a type, as its `size_bytes`.
+
+    Args:
+        target: any machine.
+        type_: element type, or the NumPy dtype of one.
+
+    Raises:
+        ElementTypeError: for anything else.
+
+    >>> getTypeSize(createIPUTarget("ipu2"), HALF)
+    2
+    """
     return element_type(type_).size_bytes
 
 
 def getTypeLimitsMaxAs(target: Target, type_: ElementTypeLike) -> int | float:
-    """Return the greatest finite value of a type; QUARTER, which metadata decide, is refused."""
+    """Return the greatest finite value of a type.
+
+    Args:
+        target: any machine.
+        type_: element type, or the NumPy dtype of one.
+
+    Raises:
+        ElementTypeError: for QUARTER, whose values depend on its metadata, and for anything else.
+
+    >>> getTypeLimitsMaxAs(createIPUTarget("ipu2"), HALF)
+    65504.0
+    """
     return _limits(type_, "getTypeLimitsMaxAs")[1]
 
 
 def getTypeLimitsLowestAs(target: Target, type_: ElementTypeLike) -> int | float:
-    """Return the least finite value of a type; QUARTER, which metadata decide, is refused."""
+    """Return the least finite value of a type.
+
+    Args:
+        target: any machine.
+        type_: element type, or the NumPy dtype of one.
+
+    Raises:
+        ElementTypeError: for QUARTER, whose values depend on its metadata, and for anything else.
+
+    >>> getTypeLimitsLowestAs(createIPUTarget("ipu2"), "int8")
+    -128
+    """
     return _limits(type_, "getTypeLimitsLowestAs")[0]
 
 

@@ -27,22 +27,38 @@ class ProfiledRuns:
         return self._until_then is not None
 
     def of(self, now: Report) -> Report:
-        """Return the report of the runs that count, from one of all runs until now."""
+        """Return the report of the runs that count.
+
+        Args:
+            now: the report of all runs until now.
+        """
         if self._until_then is not None:
             return self._until_then
         return now if self._left_out is None else report_since(now, self._left_out)
 
     def disable(self, now: Report) -> None:
-        """Leave out what runs from now on."""
+        """Leave out what runs from now on.
+
+        Args:
+            now: the report of all runs until now.
+        """
         self._until_then = self.of(now)
 
     def enable(self, now: Report) -> None:
-        """Count what runs from now on."""
+        """Count what runs from now on.
+
+        Args:
+            now: the report of all runs until now.
+        """
         if self._until_then is not None:
             self._left_out, self._until_then = report_since(now, self._until_then), None
 
     def reset(self, now: Report) -> None:
-        """Leave out all that ran until now."""
+        """Leave out all that ran until now.
+
+        Args:
+            now: the report of all runs until now.
+        """
         if self._until_then is not None:
             self._until_then = report_since(now, now)
         else:

@@ -246,3 +246,36 @@ def test_a_device_is_one_of_poplar() -> None:
     engine = pl.Engine(graph, {"nothing": pl.Copy(x[0], x[1])}, device=found)
     engine.load(found)
     engine.run()
+
+
+def test_a_device_fits_where_poplar_has_one() -> None:
+    ipu = device()
+    graph = pl.Graph(ipu)
+    assert graph.getTarget() == ipu.getTarget() == pl.Target()
+    x = graph.addVariable(pl.INT, [4], pl.VariableMappingMethod.LINEAR, "x")
+    stream = graph.addHostToDeviceFIFO("s", pl.INT, 4)
+    engine = pl.Engine(graph, {"in:s": pl.Copy(stream, x)}, device=ipu)
+    engine.connectStream("s", np.arange(4, dtype=np.int32))
+    with pytest.raises(pl.InvalidMachineModel, match="is not attached"):
+        engine.loadAndRun(ipu, 0)
+    assert ipu.attach()
+    engine.prepare(ipu, pl.RuntimeOptions())
+    engine.deploy()
+    engine.loadAndRun(ipu, 0)
+
+
+def test_runs_that_are_left_out_of_reports_are_not_measured() -> None:
+    case = Case("in:s out:t", "other")
+    case.engine.run(0)
+    case.engine.disableExecutionProfiling()
+    for program in (0, 0, 1):
+        case.engine.run(program)
+    case.engine.enableExecutionProfiling()
+    assert [(each.program, each.runs) for each in case.engine.getReport().measured] == [
+        ("in:s out:t", 1)
+    ]
+    case.engine.run(1)
+    assert [(each.program, each.runs) for each in case.engine.getReport().measured] == [
+        ("in:s out:t", 1),
+        ("other", 1),
+    ]
