@@ -20,8 +20,18 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ipu.codelets.class_text import declared_fields
 from poplite.ipu.device.device import Device
+from poplite.machine.floating_point import FloatingPointBehaviour
 from poplite.machine.target import Target
-from poplite.program import Copy, Execute, Program, Repeat, Sequence as InTurn
+from poplite.program import (
+    Call,
+    Copy,
+    Execute,
+    ModifyFloatingPointBehaviour,
+    Program,
+    Repeat,
+    Sequence as InTurn,
+    SetStochasticRounding,
+)
 from poplite.simulator.engine import Engine
 from poplite.types import FLOAT, HALF, INT
 from poplite.vertex.vertex import Input, MultiVertex, Output, Vector, Vertex
@@ -167,6 +177,10 @@ ROWS: Mapping[str, type[Vertex]] = {
 }
 
 COPIES = "copies in a loop, reversed"
+HOST_CALL = "a function of the host"
+
+EXTRA = (COPIES, HOST_CALL)
+"""Rows that are no vertex class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,14 +223,14 @@ def selftest(kinds: Sequence[str], device_of: Callable[[str], Device]) -> list[O
 def selftest_text(outcomes: Sequence[Outcome]) -> str:
     """Return outcomes as a table, with what went wrong below it.
 
-    >>> print(selftest_text([Outcome("model", "", dict.fromkeys([*ROWS, COPIES], 0))]))
+    >>> print(selftest_text([Outcome("model", "", dict.fromkeys([*ROWS, *EXTRA], 0))]))
     | row | model |
     | --- | --- |
     | float32 a * b + a | equal |
     ...
     """
     lines = [("row", *(each.kind for each in outcomes)), ("---",) * (1 + len(outcomes))]
-    lines += [(row, *(each.cell(row) for each in outcomes)) for row in (*ROWS, COPIES)]
+    lines += [(row, *(each.cell(row) for each in outcomes)) for row in (*ROWS, *EXTRA)]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     faults = [f"{each.kind}: {each.fault}" for each in outcomes if each.fault]
     return "\n\n".join([table, *faults])
@@ -229,6 +243,7 @@ def _results(device: Device | None) -> dict[str, npt.NDArray[Any]]:
         engine = Engine(graph, program, interpret=True, checks="none")
     else:
         engine = Engine(graph, program, device=device)
+    engine.connect_host_function("reverse", _reverse)
     engine.run()
     return {row: engine.read(tensor) for row, tensor in outputs.items()}
 
@@ -255,7 +270,23 @@ def _program() -> tuple[Graph, Program, dict[str, Tensor]]:
     moved = graph.add_variable(first.element_type, (ELEMENTS,), "moved", mapping="linear")
     turn = InTurn(Copy(first.reverse(0), moved), Copy(moved, first))
     outputs[COPIES] = moved
-    return graph, InTurn(Execute(work), Repeat(3, turn)), outputs
+    reverse = graph.add_host_function("reverse", [(FLOAT, ELEMENTS)], [(FLOAT, ELEMENTS)])
+    outputs[HOST_CALL] = graph.clone(moved, name="reversed")
+    call = Call(reverse, [moved], [outputs[HOST_CALL]])
+    # What is set so at first anyway: the table shows that a device knows the calls.
+    modes = InTurn(
+        ModifyFloatingPointBehaviour(clear=_behaviour(esr=True), set=_behaviour()),
+        SetStochasticRounding(False),
+    )
+    return graph, InTurn(modes, Execute(work), Repeat(3, turn), call), outputs
+
+
+def _behaviour(*, esr: bool = False) -> FloatingPointBehaviour:
+    return FloatingPointBehaviour(inv=False, div0=False, oflo=False, esr=esr, nanoo=False)
+
+
+def _reverse(inputs: Any, outputs: Any) -> None:
+    outputs[0][:] = inputs[0][::-1]
 
 
 def _drawn(dtype: Any, rng: np.random.Generator) -> npt.NDArray[Any]:

@@ -174,6 +174,8 @@ class Expected:
                 return ["sync", ["INTERNAL", "EXTERNAL", "GLOBAL"].index(program.sync_type.name)]
             case p.WriteUndef():
                 return ["write undef", of(program.tensor)]
+            case p.CodeCopy():
+                return ["load code", self._node(program.destination.program)]
             case p.HostCall():
                 tensors = [of(each) for each in (*program.inputs, *program.outputs)]
                 return ["host call", program.function.handle, *tensors]
@@ -222,7 +224,7 @@ class Recorded:
         match what:
             case "sequence":
                 return _sequence(parts)
-            case "call":
+            case "call" | "load code":
                 return [what, self._node(self._all["functions"][numbers[0]])]
             case "execute":
                 return [what, self._all["compute_sets"][numbers[0]]["name"], *views]

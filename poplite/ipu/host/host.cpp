@@ -547,6 +547,7 @@ public:
   Programs(const Tables &tables, poplar::Graph &graph, Builder &builder, bool is_model)
       : tables(tables), graph(graph), builder(builder), is_model(is_model) {
     functions.resize(tables["function.name"].size);
+    buffers.resize(functions.size());
     for (std::size_t k = 0; k < tables["node.op"].size; ++k) nodes.push_back(node(static_cast<Integer>(k)));
   }
 
@@ -585,7 +586,8 @@ private:
     STAMP,
     SET_BEHAVIOUR,
     MODIFY_BEHAVIOUR,
-    SET_ROUNDING
+    SET_ROUNDING,
+    LOAD_CODE
   };
 
   poplar::program::Program node(Integer number) {
@@ -612,10 +614,11 @@ private:
         cases.emplace_back(static_cast<std::int32_t>(tables["case.value"][b + k - 1]), part(k));
       return Switch(builder.scalar(a), cases, part(0));
     }
-    case CALL: {
-      auto &function = functions.at(static_cast<std::size_t>(a));
-      if (!function) function = graph.addFunction((*this)[tables["function.root"][a]]);
-      return Call(*function);
+    case CALL: return Call(function(a));
+    case LOAD_CODE: {
+      auto &buffer = buffers.at(static_cast<std::size_t>(a));
+      if (!buffer) buffer = graph.addFunctionBuffer(function(a), poplar::FunctionBufferMappingType::REMOTE);
+      return Copy(*buffer, function(a));
     }
     case ABORT: return Abort(tables.text(a));
     case ABORT_ON: return AbortOnCondition(builder.scalar(a), tables.text(b));
@@ -641,6 +644,12 @@ private:
       return sequence;
     }
     }
+  }
+
+  const poplar::Function &function(Integer number) {
+    auto &made = functions.at(static_cast<std::size_t>(number));
+    if (!made) made = graph.addFunction((*this)[tables["function.root"][number]]);
+    return *made;
   }
 
   static poplar::FloatingPointBehaviour behaviour(Integer bits) {
@@ -691,6 +700,7 @@ private:
   bool is_model;
   std::vector<poplar::program::Program> nodes;
   std::vector<std::optional<poplar::Function>> functions;
+  std::vector<std::optional<poplar::FunctionBuffer>> buffers;
 };
 
 // ---- Devices --------------------------------------------------------------------------------

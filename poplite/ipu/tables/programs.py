@@ -30,6 +30,7 @@ from poplite.ipu.tables.series import NONE, Texts
 from poplite.program import (
     Abort,
     AbortOnCondition,
+    CodeCopy,
     CycleStamp,
     ErrorProgram,
     Execute,
@@ -105,6 +106,8 @@ class Op(IntEnum):
     """(bits that are cleared, bits that are set then)"""
     SET_ROUNDING = 21
     """(whether it is stochastic)"""
+    LOAD_CODE = 22
+    """(function)"""
 
 
 class ProgramColumns:
@@ -130,9 +133,7 @@ class ProgramColumns:
 
     def add(self, name: str, program: Program) -> None:
         """Write down a program under its name."""
-        for node in children_first(program):
-            if node not in self._numbers:
-                self._numbers[node] = self._node(node)
+        self._write(program)
         self._columns["program.name"].append(self._texts.number(name))
         self._columns["program.root"].append(self._numbers[program])
 
@@ -144,6 +145,11 @@ class ProgramColumns:
             "function.root"
         )
         return {name: self._columns[name] for name in names.split()}
+
+    def _write(self, program: Program) -> None:
+        for node in children_first(program):
+            if node not in self._numbers:
+                self._numbers[node] = self._node(node)
 
     def _node(self, node: Program) -> int:
         match node:
@@ -186,6 +192,8 @@ class ProgramColumns:
                 tensors = [self._of(each) for each in (*node.inputs, *node.outputs)]
                 self._columns["call.tensor"] += tensors
                 return self._add(Op.HOST_CALL, self._host.function(host_function), first)
+            case CodeCopy(destination=function):
+                return self._add(Op.LOAD_CODE, self._function(function))
             case CycleStamp():
                 return self._stamp(node)
             case SetFloatingPointBehaviour(behaviour=behaviour):
@@ -229,6 +237,7 @@ class ProgramColumns:
 
     def _function(self, function: Function) -> int:
         if function not in self._functions:
+            self._write(function.program)  # which a program may load before it is called
             self._functions[function] = len(self._functions)
             self._columns["function.name"].append(self._texts.number(function.name))
             self._columns["function.root"].append(self._numbers[function.program])

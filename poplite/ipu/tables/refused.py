@@ -1,7 +1,6 @@
 """What a real IPU is not given yet, found before anything is written.
 
-Replicas, several IPUs, remote buffers and code that is loaded. All faults are reported together,
-each with its line.
+Replicas, several IPUs and remote buffers. All faults are reported together, each with its line.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from typing import Any
 from poplite.errors import ExportError, listed
 from poplite.graph.graph import Graph
 from poplite.program import (
-    CodeCopy,
     CrossReplicaCopy,
     Program,
     RemoteCopy,
@@ -23,7 +21,6 @@ from poplite.text import amount, clipped
 
 _PROGRAMS: Mapping[type[Program], str] = {
     RemoteCopy: "remote buffers",
-    CodeCopy: "code that is kept on the host",
     CrossReplicaCopy: "replicas",
 }
 

@@ -50,6 +50,24 @@ def test_functions_of_the_host_get_and_fill_arrays(mirrors: Mirrors) -> None:
     assert engine._session.ask("run 0", lambda name, block: True, lambda name, arrays: True)
 
 
+def test_code_of_functions_is_loaded_before_they_are_called(mirrors: Mirrors) -> None:
+    graph = pl.Graph(pl.Target(tiles=2))
+    x, y = (
+        graph.add_variable(pl.INT, (3,), name, mapping=0, initial_value=k)
+        for k, name in enumerate("xy")
+    )
+    inner = graph.add_function(pl.Copy(y, x), "inner")
+    outer = graph.add_function(pl.Sequence(pl.Call(inner), pl.Sync(pl.SyncType.GLOBAL)), "outer")
+    buffer = graph.add_function_buffer(outer)
+    programs = {"load": pl.Copy(buffer, outer), "call": pl.Repeat(2, pl.Call(outer))}
+    engine = mirrors.mirrored(graph, programs, checks="fast", options=values_only())
+    text = "the code of the function is not loaded"
+    assert engine._session.ask("run call") == f"error application_runtime_error 38: {text}"
+    engine.run("load")
+    engine.run("call")
+    assert engine.read(x).tolist() == [1] * 3
+
+
 def test_modes_of_arithmetic_are_set_where_programs_set_them(mirrors: Mirrors) -> None:
     graph = pl.Graph(pl.Target(tiles=2))
     x = graph.add_variable(pl.HALF, (4,), "x", mapping=1, initial_value=1)

@@ -110,7 +110,13 @@ void Interpreter::walk(const Node &node) {
     for (std::size_t k = 0; k < node.numbers.size(); ++k)
       if (node.numbers[k] == number(node.views[0])) chosen = k + 1;
     walk(*node.parts[chosen]);
+  } else if (what == "load code") {
+    loaded.insert(static_cast<std::size_t>(node.numbers[0]));
   } else if (what == "call") {
+    const auto number = static_cast<std::size_t>(node.numbers[0]);
+    for (const std::size_t buffered : state->buffered)
+      if (buffered == number && !loaded.count(number))
+        throw poplar::application_runtime_error("the code of the function is not loaded");
     walk(*state->functions.at(static_cast<std::size_t>(node.numbers[0])));
   } else if (what == "abort" || what == "error") {
     throw poplar::application_runtime_error(node.text);

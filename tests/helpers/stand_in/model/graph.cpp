@@ -303,6 +303,13 @@ Function Graph::addFunction(const program::Program &program) {
   return made;
 }
 
+FunctionBuffer Graph::addFunctionBuffer(const Function &function, FunctionBufferMappingType) {
+  FunctionBuffer made;
+  made.function = function.number;
+  state->buffered.push_back(function.number);
+  return made;
+}
+
 namespace {
 
 DataStream streamed(stand_in::State &state, const std::string &name, const Type &type, std::size_t count,

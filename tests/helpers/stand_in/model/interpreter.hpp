@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include <poplar/Graph.hpp>
@@ -38,6 +39,7 @@ private:
 
   std::vector<Tree> programs;
   std::uint64_t steps = 0;
+  std::set<std::size_t> loaded; // functions whose code was loaded
 };
 
 // Writes a graph and its programs as JSON, for tests to compare.

@@ -63,6 +63,11 @@ Copy::Copy(const DataStream &stream, Tensor dst)
 Copy::Copy(Tensor src, const DataStream &stream)
     : Program(node("to host", {}, {src.view}, {static_cast<std::int64_t>(stream.number)})) {}
 
+Copy::Copy(const FunctionBuffer &src, const Function &dst)
+    : Program(node("load code", {}, {}, {static_cast<std::int64_t>(dst.number)})) {
+  if (src.function != dst.number) throw control_program_error("the code of another function");
+}
+
 Repeat::Repeat(unsigned count, const Program &prog) : Program(node("repeat", {prog.tree}, {}, {count})) {}
 
 RepeatWhileTrue::RepeatWhileTrue(const Program &cond, Tensor predicate, const Program &body)

@@ -100,6 +100,7 @@ struct State {
   std::vector<Stream> streams;
   std::vector<Called> called;
   std::vector<Tree> functions;
+  std::vector<std::size_t> buffered; // functions whose code is loaded by programs
   std::map<std::string, View> reads, writes;
   std::vector<std::string> libraries; // of codelets
   std::map<std::string, Codelet> codelets;

@@ -43,6 +43,7 @@ public:
   void setInitialValueHalf(FieldRef field, ArrayRef<std::uint16_t> values);
   void setPerfEstimate(const VertexRef &v, std::uint64_t cycles, std::uint64_t flops = 0);
   Function addFunction(const program::Program &program);
+  FunctionBuffer addFunctionBuffer(const Function &function, FunctionBufferMappingType mappingType);
   DataStream addHostToDeviceFIFO(StringRef handle, const Type &elementType, std::size_t numElements);
   DataStream addDeviceToHostFIFO(StringRef handle, const Type &elementType, std::size_t numElements);
   HostFunction addHostFunction(StringRef handle, ArrayRef<HostFunctionArgument> inputs, ArrayRef<HostFunctionArgument> outputs);

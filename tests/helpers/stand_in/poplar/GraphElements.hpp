@@ -19,6 +19,13 @@ public:
   std::size_t number = 0; // of the stand-in
 };
 
+enum class FunctionBufferMappingType { REMOTE };
+
+class FunctionBuffer {
+public:
+  std::size_t function = 0; // of the stand-in
+};
+
 class HostFunction {
 public:
   std::size_t number = 0; // of the stand-in

@@ -41,6 +41,7 @@ public:
   Copy(Tensor src, Tensor dst);
   Copy(const DataStream &stream, Tensor dst);
   Copy(Tensor src, const DataStream &stream);
+  Copy(const FunctionBuffer &src, const Function &dst);
 };
 
 class Repeat : public Program {
