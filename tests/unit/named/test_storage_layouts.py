@@ -307,6 +307,8 @@ def test_votes_of_all_computations_count_and_storage_stays() -> None:
     assert order(later, z) == ("A", "B")
     values = np.arange(15.0).reshape(5, 3)
     assert later(values)[0].tolist() == values.sum(0).tolist()
+    new = ng.placeholder([A, B], name="new")
+    assert order(device.computation(ng.sum(new, [A]), new), new) == ("B", "A")
 
 
 def test_results_lie_as_what_they_are_computed_of() -> None:
