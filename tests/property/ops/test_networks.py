@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import examples, forms, values_only
-from helpers.running import both_forms, interpreted_sooner
+from helpers.running import interpreted_sooner
 from poplite import ops
 from poplite.ops import nn
 
@@ -79,7 +79,7 @@ def close(found: Array, expected: Doubles, scale: float = 1.0) -> None:
     np.testing.assert_allclose(found.astype(float), expected, rtol=step * 3, atol=step * scale)
 
 
-@both_forms
+@interpreted_sooner
 @examples(10, quick=1)
 @given(shape=SHAPES, dtype=DTYPES, seed=st.integers(0, 2**32 - 1), spread=st.sampled_from([1, 30]))
 def test_softmax(

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import deep, examples, forms, interpreted, thinned, values_only
-from helpers.running import both_forms, interpreted_sooner, words_of
+from helpers.running import interpreted_sooner, words_of
 from poplite import ops
 from poplite.ops.order.network import exchanges
 from poplite.vertices.scans import running_reference
@@ -91,7 +91,7 @@ def same_bits(found: Array, expected: Array) -> None:
         )
 
 
-@both_forms
+@interpreted_sooner
 @examples(40, quick=2)
 @given(
     where=st.sampled_from(SHAPES),
@@ -143,7 +143,7 @@ def test_the_network_sorts_any_number_of_places(count: int) -> None:
         assert x.tolist() == list(range(count))
 
 
-@both_forms
+@interpreted_sooner
 @examples(20)
 @given(
     where=st.sampled_from(SHAPES),

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import deep, examples, interpreted, thinned, values_only
-from helpers.running import both_forms, interpreted_sooner, words_of
+from helpers.running import interpreted_sooner, words_of
 from poplite import ops
 
 Array = npt.NDArray[Any]
@@ -89,7 +89,7 @@ cases = given(
 )
 
 
-@both_forms
+@interpreted_sooner
 @examples(60)
 @cases
 def test_gathered_slices_are_those_of_take(
