@@ -285,7 +285,7 @@ def convolution_weights_gradient(
     right = _by_taps(call.stored(image, "x"), request, name)
     product = matmul(left, right, memory=memory)
     made = stored(product, name=name, program=program)
-    return made.reshape((outputs, request.inputs, *taps))
+    return made.reshape((outputs, *taps, request.inputs)).dim_roll(1 + rank, 1)
 
 
 def _convolved(call: Call, request: Request, x: Tensor, weights: Tensor) -> Tensor:
@@ -328,7 +328,7 @@ def _by_outputs(gradient: Tensor, request: Request) -> Tensor:
 
 
 def _by_taps(x: Tensor, request: Request, name: str) -> Tensor:
-    """Return what each output reads, [groups, batch * field, inputs * taps]."""
+    """Return what each output reads, [groups, batch * field, taps * inputs]."""
     rank = len(request.dimensions)
     shape = request.groups, request.batch, request.inputs, *x.shape[2:]
     read = x.reshape((request.batch, request.groups, *shape[2:]))
@@ -338,9 +338,10 @@ def _by_taps(x: Tensor, request: Request, name: str) -> Tensor:
     )
     for d, each in enumerate(request.dimensions):
         read = _taps(signal(read, 3 + d, each, zeros), 3 + d, each)
-    read = read.dim_shuffle((0, 1, *range(3, 3 + rank), 2, *range(3 + rank, 3 + 2 * rank)))
+    # Channels come last: as they stand together in memory, rows are of few pieces.
+    read = read.dim_shuffle((0, 1, *range(3, 3 + 2 * rank), 2))
     places = request.batch * math.prod(request.field)
-    return read.reshape((request.groups, places, request.inputs * request.taps))
+    return read.reshape((request.groups, places, request.taps * request.inputs))
 
 
 def _taps(x: Tensor, dim: int, each: Dimension) -> Tensor:
