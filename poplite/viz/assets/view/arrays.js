@@ -12,11 +12,6 @@ function arrayOf(found, length) {
   return (found.made = Float64Array.from({ length }, (_, tile) => kept[Math.floor(tile / found.run)]));
 }
 
-// Whether the numbers are all zero, without unpacking them.
-function isNothing(found) {
-  return found.c === 0;
-}
-
 // The report that is shown: of two, the one that was chosen.
 function report() {
   return DATA.reports[DATA.reports.length > 1 && state.of === "before" ? 0 : DATA.reports.length - 1];
@@ -32,18 +27,13 @@ function once(of, key, make) {
 // The folder that all lines of source share, with its last slash.
 function commonFolder() {
   return once(DATA, "folder", () => {
-    const lines = new Set();
-    for (const each of DATA.reports) {
-      for (const step of each.steps) {
-        lines.add(step.at);
-        for (const phase of step.phases) for (const cause of phase.causes) lines.add(cause[2]);
-      }
-      for (const held of each.memory?.held ?? []) lines.add(held.at);
-      for (const nodes of Object.values(each.programs)) for (const node of nodes) lines.add(node[4]);
-    }
-    lines.delete("");
+    const lines = DATA.reports.flatMap((each) => [
+      ...each.steps.flatMap((step) => [step.at, ...step.phases.flatMap((phase) => phase.causes.map((cause) => cause[2]))]),
+      ...(each.memory?.held ?? []).map((held) => held.at),
+      ...Object.values(each.programs).flatMap((nodes) => nodes.map((node) => node[4])),
+    ]);
     let common = null;
-    for (const line of lines) {
+    for (const line of new Set(lines.filter(Boolean))) {
       const folder = line.slice(0, line.lastIndexOf("/") + 1);
       common ??= folder;
       while (!folder.startsWith(common)) common = common.slice(0, common.lastIndexOf("/", common.length - 2) + 1);

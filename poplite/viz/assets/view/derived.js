@@ -1,18 +1,24 @@
 // What follows from the numbers of a report: sums, waiting, peaks.  All of it is computed once.
 
+// One step, or (-1) all of them; and their phases.
+const stepsIn = (of, step) => (step < 0 ? of.steps : [of.steps[step]]);
+const phasesIn = (of, step) => stepsIn(of, step).flatMap((each) => each.phases);
+
+const perTile = (of) => new Float64Array(of.machine.tiles);
+
+// Adds an array of the page to numbers of tiles.
+function addTo(total, found, sign = 1) {
+  if (found.c === 0) return total;  // nothing is unpacked
+  const numbers = arrayOf(found, total.length);
+  for (let tile = 0; tile < total.length; tile++) total[tile] += sign * numbers[tile];
+  return total;
+}
+
 // The total of a field of phases on each tile, in one step or (-1) in all; of one kind where given.
 function phaseSum(of, field, step, kind = "") {
   return once(of, `${field} ${step} ${kind}`, () => {
-    const total = new Float64Array(of.machine.tiles);
-    const steps = step < 0 ? of.steps : [of.steps[step]];
-    for (const each of steps) {
-      for (const phase of each.phases) {
-        if ((kind && phase.kind !== kind) || isNothing(phase[field])) continue;
-        const numbers = arrayOf(phase[field], total.length);
-        for (let tile = 0; tile < total.length; tile++) total[tile] += numbers[tile];
-      }
-    }
-    return total;
+    const phases = phasesIn(of, step).filter((phase) => !kind || phase.kind === kind);
+    return phases.reduce((total, phase) => addTo(total, phase[field]), perTile(of));
   });
 }
 
@@ -29,13 +35,8 @@ function groupsOf(of, step) {
     }
     let left = found.cycles;
     for (const group of groups) {
-      const busy = new Float64Array(of.machine.tiles);
-      for (const phase of group.phases) {
-        const numbers = arrayOf(phase.busy, busy.length);
-        for (let tile = 0; tile < busy.length; tile++) busy[tile] += numbers[tile];
-      }
-      group.busy = busy;
-      group.length = most(busy);
+      group.busy = group.phases.reduce((total, phase) => addTo(total, phase.busy), perTile(of));
+      group.length = most(group.busy);
       left -= group.sync + group.length;
     }
     if (groups.length && left > 0) groups[groups.length - 1].length += left;
@@ -46,9 +47,8 @@ function groupsOf(of, step) {
 // The cycles that each tile waits for others, in one step or (-1) in all; without syncs.
 function waiting(of, step) {
   return once(of, `waiting ${step}`, () => {
-    const total = new Float64Array(of.machine.tiles);
-    const steps = step < 0 ? of.steps.keys() : [step];
-    for (const each of steps) {
+    const total = perTile(of);
+    for (const each of step < 0 ? of.steps.keys() : [step]) {
       for (const group of groupsOf(of, each)) {
         for (let tile = 0; tile < total.length; tile++) total[tile] += group.length - group.busy[tile];
       }
@@ -57,15 +57,10 @@ function waiting(of, step) {
   });
 }
 
-function syncOf(of, step) {
-  const steps = step < 0 ? of.steps : [of.steps[step]];
-  return steps.reduce((sum, each) => sum + each.phases.reduce((part, phase) => part + phase.sync, 0), 0);
-}
+const syncOf = (of, step) => phasesIn(of, step).reduce((total, phase) => total + phase.sync, 0);
 
 // Where time goes, by kind: of one tile, or (-1) of a tile on average.
-function timeOf(of, tile, step) {
-  return tile < 0 ? once(of, `mean time ${step}`, () => timeParted(of, tile, step)) : timeParted(of, tile, step);
-}
+const timeOf = (of, tile, step) => (tile < 0 ? once(of, `mean time ${step}`, () => timeParted(of, tile, step)) : timeParted(of, tile, step));
 
 function timeParted(of, tile, step) {
   const found = {};
@@ -79,47 +74,32 @@ function timeParted(of, tile, step) {
 // Vertices on each tile that run in a step, or (-1) stand in all compute sets.
 function verticesOf(of, step) {
   return once(of, `vertices ${step}`, () => {
-    const total = new Float64Array(of.machine.tiles);
     const sets = step < 0 ? of.computeSets : [of.computeSets[of.steps[step].set]];
-    for (const set of sets) {
-      for (const [, found] of set?.types ?? []) {
-        const numbers = arrayOf(found, total.length);
-        for (let tile = 0; tile < total.length; tile++) total[tile] += numbers[tile];
-      }
-    }
-    return total;
+    return sets.flatMap((set) => set?.types ?? []).reduce((total, [, found]) => addTo(total, found), perTile(of));
   });
 }
 
 // -- memory --------------------------------------------------------------------------------
 
-function isIn(held, step) {
-  return held.steps !== null && held.steps.some(([first, last]) => first <= step && step <= last);
-}
+const isIn = (held, step) => held.steps !== null && held.steps.some(([first, last]) => first <= step && step <= last);
 
 // Bytes of each tile that are always live, the most of all others in one step, and that step
 // (-1 where there is none).  What begins and ends is added up step by step.
 function peaks(of) {
   return once(of, "peaks", () => {
     const { tiles } = of.machine;
-    const always = new Float64Array(tiles);
-    const beside = new Float64Array(tiles);
+    const [always, beside, running] = [perTile(of), perTile(of), perTile(of)];
     const step = new Int32Array(tiles).fill(-1);
-    const running = new Float64Array(tiles);
     const changes = of.memory.steps.map(() => []);
-    const add = (total, held, sign) => {
-      const numbers = arrayOf(held.bytes, tiles);
-      for (let tile = 0; tile < tiles; tile++) total[tile] += sign * numbers[tile];
-    };
     for (const held of of.memory.held) {
-      if (held.steps === null) add(always, held, 1);
+      if (held.steps === null) addTo(always, held.bytes);
       for (const [first, last] of held.steps ?? []) {
         changes[first].push([held, 1]);
         if (last + 1 < changes.length) changes[last + 1].push([held, -1]);
       }
     }
     changes.forEach((some, number) => {
-      for (const [held, sign] of some) add(running, held, sign);
+      for (const [held, sign] of some) addTo(running, held.bytes, sign);
       for (let tile = 0; tile < tiles; tile++) {
         if (running[tile] > beside[tile]) {
           beside[tile] = running[tile];
@@ -135,7 +115,7 @@ function peaks(of) {
 function stacks(of) {
   return once(of, "stacks", () => {
     const { tiles } = of.machine;
-    const found = GROUP_NAMES.map(() => new Float64Array(tiles));
+    const found = GROUP_NAMES.map(() => perTile(of));
     const { step, needed } = peaks(of);
     for (const held of of.memory.held) {
       const group = found[groupOf(held.kind)];
@@ -162,7 +142,7 @@ function heldOn(of, tile) {
       const live = held.steps === null ? "always" : isIn(held, peak) ? "at the peak" : "not at the peak";
       if (bytes) found.push({ held, number, bytes, live });
     });
-    return found.sort((one, other) => other.bytes - one.bytes);
+    return descending(found, ({ bytes }) => bytes);
   });
 }
 
@@ -188,24 +168,8 @@ function memoryStepName(of, number) {
 
 // -- arrays --------------------------------------------------------------------------------
 
-function sum(numbers) {
-  let total = 0;
-  for (const each of numbers) total += each;
-  return total;
-}
-
-function most(numbers) {
-  let found = 0;
-  for (const each of numbers) if (each > found) found = each;
-  return found;
-}
-
-function least(numbers) {
-  let found = Infinity;
-  for (const each of numbers) if (each < found) found = each;
-  return numbers.length ? found : 0;
-}
-
-function worst(numbers) {
-  return numbers.indexOf(most(numbers));
-}
+const sum = (numbers) => numbers.reduce((total, each) => total + each, 0);
+const most = (numbers) => numbers.reduce((found, each) => (each > found ? each : found), 0);
+const least = (numbers) => (numbers.length ? numbers.reduce((found, each) => (each < found ? each : found), Infinity) : 0);
+const worst = (numbers) => numbers.indexOf(most(numbers));
+const descending = (rows, number) => rows.slice().sort((one, other) => number(other) - number(one));

@@ -45,19 +45,14 @@ function watchPointer(canvas, { at, drag, undrag }) {
     const { text, ...choice } = at?.(x, y) ?? {};
     if (Object.keys(choice).length) go(choice);
   });
-  canvas.addEventListener("pointerleave", () => {
-    tip.hidden = true;
-  });
-  canvas.addEventListener("pointercancel", () => {
-    start = null;
-    band.hidden = true;
-  });
+  canvas.addEventListener("pointerleave", () => (tip.hidden = true));
+  canvas.addEventListener("pointercancel", () => ([start, band.hidden] = [null, true]));
 }
 
 function showTip(tip, text, event) {
   const [first, ...others] = text.split("\n");
   tip.replaceChildren(bold(first), ...others.flatMap((line) => [el("br"), line]));
   const box = tip.getBoundingClientRect();
-  tip.style.left = Math.max(4, Math.min(event.clientX + 14, innerWidth - box.width - 8)) + "px";
-  tip.style.top = Math.max(4, Math.min(event.clientY + 16, innerHeight - box.height - 8)) + "px";
+  tip.style.left = clip(event.clientX + 14, 4, innerWidth - box.width - 8) + "px";
+  tip.style.top = clip(event.clientY + 16, 4, innerHeight - box.height - 8) + "px";
 }

@@ -14,7 +14,7 @@ function hitsOf(of, text) {
   (of.memory?.held ?? []).forEach((held, place) => {
     if (held.name.toLowerCase().includes(asked)) {
       const tile = worst(arrayOf(held.bytes, of.machine.tiles));
-      found.push([held.name, held.kind.replaceAll("_", " "), { held: place, tab: "variables", tile }]);
+      found.push([held.name, kindOf(held), { held: place, tab: "variables", tile }]);
     }
   });
   return found.slice(0, MOST_HITS);
@@ -48,7 +48,7 @@ function setUpFinder() {
       field.blur();
     } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
-      on = Math.max(0, Math.min(hits.length - 1, on + (event.key === "ArrowDown" ? 1 : -1)));
+      on = clip(on + (event.key === "ArrowDown" ? 1 : -1), 0, hits.length - 1);
       show();
     }
   });

@@ -1,17 +1,28 @@
 // The frame: tabs, verdict, keys, theme; draws all of the page anew when something is chosen.
 
+// What a tab shows, what it needs of a report, and its name for readers.
+const RUN = [[(of) => of.modelled, notModelled], [(of) => of.steps.length, nothingRan]];
+const MEMORY = [[(of) => of.memory, notModelled]];
 const SHOWN = {
-  overview: ["Overview", overview],
-  tiles: ["Tiles", tilesTab],
-  memory: ["Memory", memoryTab],
-  liveness: ["Liveness", livenessTab],
-  steps: ["Steps", stepsTab],
-  exchange: ["Exchange", exchangeTab],
-  program: ["Program", programTab],
-  variables: ["Variables", variablesTab],
-  graph: ["Graph", graphTab],
-  compare: ["Compare", compareTab],
+  overview: [overview],
+  tiles: [tilesTab],
+  memory: [memoryTab, ...MEMORY],
+  liveness: [livenessTab, ...MEMORY, [(of) => of.memory.steps.length, nothingRan]],
+  steps: [stepsTab, ...RUN],
+  exchange: [exchangeTab, ...RUN],
+  program: [programTab],
+  variables: [variablesTab, ...MEMORY],
+  graph: [graphTab],
+  compare: [compareTab],
 };
+const nameOf = (tab) => tab[0].toUpperCase() + tab.slice(1);
+
+// The parts of a tab, or the sentence that says what it lacks.
+function shownIn(tab, of) {
+  const [draw, ...needs] = SHOWN[tab];
+  const missing = needs.find(([isThere]) => !isThere(of));
+  return missing ? [missing[1]()] : draw(of).filter((part) => part !== "");
+}
 
 const KEYS = [
   ["1 … 9, 0", "the tabs"],
@@ -42,8 +53,8 @@ function render() {
   const place = [scrollX, scrollY];
   const style = getComputedStyle(view);
   WIDTH = Math.max(260, Math.floor(view.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight)));
-  showParts(view, SHOWN[state.tab][1](of).filter((part) => part !== ""));
-  view.setAttribute("aria-label", SHOWN[state.tab][0]);
+  showParts(view, shownIn(state.tab, of));
+  view.setAttribute("aria-label", nameOf(state.tab));
   byId("side").replaceChildren(...side(of));
   byId("tabs").replaceChildren(...tabButtons());
   byId("units").textContent = state.unit;
@@ -71,8 +82,8 @@ function focusAgain(name, caret) {
 
 function tabButtons() {
   return TABS.filter((tab) => tab !== "compare" || DATA.reports.length > 1).map((tab) => {
-    const attributes = { role: "tab", "aria-selected": String(tab === state.tab), "data-focus": "tab " + tab, onclick: () => go({ tab }) };
-    return el("button", attributes, SHOWN[tab][0], el("kbd", {}, (TABS.indexOf(tab) + 1) % 10));
+    const attributes = { role: "tab", "aria-selected": String(tab === state.tab), "data-focus": "tab " + tab };
+    return button([nameOf(tab), el("kbd", {}, (TABS.indexOf(tab) + 1) % 10)], () => go({ tab }), attributes);
   });
 }
 
@@ -106,10 +117,10 @@ function turnUnits() {
 }
 
 function showHelp() {
-  const rows = KEYS.map(([key, words]) => el("tr", {}, el("td", {}, el("kbd", {}, key)), el("td", {}, words)));
-  const close = el("button", { onclick: () => byId("help").close() }, "close");
+  const rows = KEYS.map(([key, words]) => rowOf(el("kbd", {}, key), words));
+  const close = button("close", () => byId("help").close());
   const words = "The address of the page keeps what is chosen: a link shows what you see. Numbers are of all executions, unless it says once.";
-  byId("help").replaceChildren(el("h2", {}, "Help"), el("p", { class: "soft" }, words), el("table", {}, el("tbody", {}, ...rows)), close);
+  byId("help").replaceChildren(el("h2", {}, "Help"), remark(words), el("table", {}, bodyOf(rows)), close);
   byId("help").showModal();
 }
 

@@ -5,21 +5,15 @@ const MOST_BLOCKS = 64;
 // Bytes by receiver and source, in blocks of as many tiles as fit; null where they are not known.
 function pairsOf(of, step) {
   return once(of, `pairs ${step}`, () => {
-    const phases = (step < 0 ? of.steps : [of.steps[step]]).flatMap((each) => each.phases).filter((phase) => phase.pairs);
+    const phases = phasesIn(of, step).filter((phase) => phase.pairs);
     if (!phases.length) return null;
     const { tiles } = of.machine;
     const block = Math.max(Math.ceil(tiles / MOST_BLOCKS), ...phases.map((phase) => phase.pairs.block));
     const size = Math.ceil(tiles / block);
     const bytes = new Float64Array(size * size);
     for (const { pairs } of phases) {
-      const [steps, values] = [arrayOf(pairs.steps, pairs.count), arrayOf(pairs.bytes, pairs.count)];
-      let place = 0;
-      for (let number = 0; number < pairs.count; number++) {
-        place += steps[number];
-        const row = Math.floor((Math.floor(place / pairs.blocks) * pairs.block) / block);
-        const column = Math.floor(((place % pairs.blocks) * pairs.block) / block);
-        bytes[row * size + column] += values[number];
-      }
+      const blockOf = (place) => Math.floor((place * pairs.block) / block);
+      for (const [source, receiver, each] of singlePairs(pairs)) bytes[blockOf(receiver) * size + blockOf(source)] += each;
     }
     return { block, size, bytes, largest: largestPairs(phases) };
   });
@@ -35,9 +29,10 @@ function largestPairs(phases) {
     }
   }
   const listed = [...found].map(([key, bytes]) => [...key.split(" ").map(Number), bytes]);
-  return listed.sort((one, other) => other[2] - one[2]).slice(0, 10);
+  return descending(listed, ([, , bytes]) => bytes).slice(0, 10);
 }
 
+// Source, receiver and bytes of each pair; what is listed are the distances between pairs.
 function singlePairs(pairs) {
   const [steps, values] = [arrayOf(pairs.steps, pairs.count), arrayOf(pairs.bytes, pairs.count)];
   let place = 0;
@@ -52,12 +47,13 @@ function exchangeMatrix(of, step) {
   if (!found) return [note("Nothing moves from tile to tile here, or the report was saved by an older poplite.")];
   const { block, size, bytes, largest } = found;
   const high = most(bytes);
-  const side = Math.max(2, Math.min(22, Math.floor(Math.min(WIDTH - LEFT - 8, 520) / size)));
+  const side = clip(Math.floor(Math.min(WIDTH - LEFT - 8, 520) / size), 2, 22);
   const named = (number) => (block === 1 ? thousands(number) : `${thousands(number * block)}–${thousands(Math.min(of.machine.tiles, (number + 1) * block) - 1)}`);
   const paint = (pen) => {
     pen.rect(LEFT, 22, size * side, size * side, "empty");
+    const inside = side - (side > 4 ? 1 : 0);
     bytes.forEach((each, place) => {
-      if (each) pen.rect(LEFT + (place % size) * side, 22 + Math.floor(place / size) * side, side - (side > 4 ? 1 : 0), side - (side > 4 ? 1 : 0), rampColor(each / high));
+      if (each) pen.rect(LEFT + (place % size) * side, 22 + Math.floor(place / size) * side, inside, inside, rampColor(each / high));
     });
     pen.text("from tile →", LEFT, 14);
     pen.text("to tile ↓", LEFT - 6, 14, "right");
@@ -75,16 +71,9 @@ function exchangeMatrix(of, step) {
     return { tile: row * block, text: `from ${named(column)} to ${named(row)}\n${bytesText(bytes[row * size + column])}` };
   };
   const words = `${block === 1 ? "Each square is a pair of tiles" : `Each square is ${block} × ${block} tiles`}; the most is ${bytesText(high)}. Rows add up to what tiles receive; a byte that goes to several tiles counts for each of them.`;
-  const rows = table(
-    [
-      { name: "from tile", number: true, text: (row) => thousands(row[0]) },
-      { name: "to tile", number: true, text: (row) => thousands(row[1]) },
-      { name: "bytes", number: true, text: (row) => bytesText(row[2]) },
-    ],
-    largest,
-    { pick: (row) => go({ tile: row[1] }) },
-  );
+  const columns = [counted("from tile", (row) => row[0]), counted("to tile", (row) => row[1]), counted("bytes", (row) => row[2], bytesText)];
+  const rows = table(columns, largest, { pick: (row) => go({ tile: row[1] }) });
   const picture = figure({ label: "Bytes from tile to tile", height: 24 + size * side, width: LEFT + size * side + 24, paint, at });
   const largestOf = el("div", {}, heading("The largest pairs of tiles"), rows);
-  return [heading("From where to where"), el("p", { class: "soft" }, words), el("div", { class: "columns wider" }, picture, largestOf)];
+  return [heading("From where to where"), remark(words), el("div", { class: "columns wider" }, picture, largestOf)];
 }

@@ -3,11 +3,7 @@
 // Buttons of which one is pressed.
 function choice(label, name, words) {
   const buttons = Object.entries(words).map(([word, shown]) =>
-    el(
-      "button",
-      { "aria-pressed": String(state[name] === word), "data-focus": `${name} ${word}`, onclick: () => go({ [name]: word }) },
-      shown,
-    ),
+    button(shown, () => go({ [name]: word }), { "aria-pressed": String(state[name] === word), "data-focus": `${name} ${word}` }),
   );
   const group = el("span", { class: "choice", role: "group", "aria-label": label || name }, ...buttons);
   return label ? el("span", { class: "labelled" }, soft(label), group) : group;
@@ -37,9 +33,7 @@ function kept(name, key, make) {
   return KEPT.get(name).made;
 }
 
-function tools(...parts) {
-  return el("div", { class: "tools" }, ...parts);
-}
+const tools = (...parts) => el("div", { class: "tools" }, ...parts);
 
 // A bar of parts [label, amount, colour], to a scale where one is given.
 function stackBar(parts, whole = 0, shape = "stack") {
@@ -62,9 +56,8 @@ function legend(parts, total = 0) {
   );
 }
 
-function phaseColor(kind) {
-  return "phase-" + kind.replace(" ", "-");
-}
+const phaseColor = (kind) => "phase-" + kind.replace(" ", "-");
+const phaseLegend = (of) => legend(of.steps.length ? Object.keys(PHASES).filter((kind) => timeOf(of, -1, -1)[kind] > 0).map((kind) => [PHASES[kind], 0, phaseColor(kind)]) : []);
 
 // Parts of time, [words, cycles, colour], without those that are nothing.
 function timeParts(time) {
@@ -73,11 +66,8 @@ function timeParts(time) {
     .map(([kind, cycles]) => [PHASES[kind], cycles, phaseColor(kind)]);
 }
 
-function memoryParts(of, tile) {
-  return stacks(of)
-    .map((group, number) => [GROUP_NAMES[number], group[tile], "memory-" + number])
-    .filter((part) => part[1] > 0);
-}
+// Parts of memory, [group, bytes, colour]; `take` makes one number of those of all tiles.
+const memoryParts = (of, take) => stacks(of).map((group, number) => [GROUP_NAMES[number], take(group), "memory-" + number]).filter((part) => part[1] > 0);
 
 // Phases of a step as a tile spends them on average, so that the bar is as long as the step.
 function phaseBar(of, step, whole, divide = 1) {
@@ -85,34 +75,37 @@ function phaseBar(of, step, whole, divide = 1) {
   return stackBar(parts, whole, "thin");
 }
 
+// Columns of numbers, which a click on the head may sort by; of lines; of things in memory.
+const counted = (name, number, words = thousands, more = {}) => ({ name, number: true, text: (row) => words(number(row)), ...more });
+const sortable = (name, number, words, more) => counted(name, number, words, { sort: number, ...more });
+const NARROW = { narrow: false };
+const lineColumn = (at) => ({ name: "line", text: (row) => lineOf(at(row)), ...NARROW });
+const heldColumns = (held) => [
+  { name: "what", label: true, text: (row) => [swatch("memory-" + groupOf(held(row).kind)), held(row).name] },
+  { name: "kind", text: (row) => kindOf(held(row)), words: true, ...NARROW },
+];
+
 // A table.  Columns are {name, text, number, sort, narrow}; `text` makes the content of a cell of a
 // row, `sort` its number, by which the table is sorted where its head is clicked.  Columns that are
 // not `narrow` are left out on narrow screens; `words` are not broken.
 function table(columns, rows, { pick, isOn, isPale, sorted = "", most: limit = 400 } = {}) {
   const by = columns.find((column) => column.sort && column.name === (state.sort || sorted));
-  const ordered = by ? rows.slice().sort((one, other) => by.sort(other) - by.sort(one)) : rows;
+  const ordered = by ? descending(rows, by.sort) : rows;
   const place = (column) => [column.number && "number", column.narrow === false && "wide", column.label && "label", column.words && "words"].filter(Boolean).join(" ");
   const heads = columns.map((column) => {
     const label = column.name + (column === by ? " ↓" : "");
     const sort = () => go({ sort: state.sort === column.name ? "" : column.name });
-    const inside = column.sort ? el("button", { class: "head", onclick: sort }, label) : label;
+    const inside = column.sort ? button(label, sort, { class: "head" }) : label;
     return el("th", { class: place(column), scope: "col" }, inside);
   });
   const body = ordered.slice(0, limit).map((row, number) => {
     const cells = columns.map((column) => el("td", { class: place(column) }, column.text(row)));
     const classes = [isOn?.(row) && "on", isPale?.(row) && "pale"].filter(Boolean).join(" ");
-    const made = el("tr", { class: classes }, ...cells);
-    if (pick) {
-      made.tabIndex = 0;
-      made.dataset.go = "";
-      made.dataset.focus = "row " + number;
-      made.addEventListener("click", () => pick(row));
-      made.addEventListener("keydown", (event) => event.key === "Enter" && event.target === made && pick(row));
-    }
-    return made;
+    const picked = (event) => event.type === "click" || event.target === event.currentTarget ? pick(row) : null;
+    return el("tr", { class: classes, ...(pick && { ...chooses(picked), "data-go": true, "data-focus": "row " + number }) }, ...cells);
   });
   const more = ordered.length - limit;
-  const rest = more > 0 ? el("p", { class: "soft" }, `… ${thousands(more)} more; sort or filter to see them`) : "";
+  const rest = more > 0 ? remark(`… ${thousands(more)} more; sort or filter to see them`) : "";
   return el("div", { class: "table" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...body)), rest);
 }
 
@@ -122,12 +115,5 @@ function matches(...texts) {
 }
 
 // The sentence of a tab that has no numbers.
-function notModelled() {
-  return note(
-    "Cycles and memory are not modelled in this report: leave the option debug.instrument=False out, and write the page again.",
-  );
-}
-
-function nothingRan() {
-  return note("This report has no steps: give a target whose callable returns a graph and its program.");
-}
+const notModelled = () => note("Cycles and memory are not modelled in this report: leave the option debug.instrument=False out, and write the page again.");
+const nothingRan = () => note("This report has no steps: give a target whose callable returns a graph and its program.");

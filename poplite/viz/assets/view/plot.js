@@ -14,7 +14,7 @@ function color(name) {
 // The ramp of quantities: what is least is nearest to the page.
 function rampColor(share) {
   const ramp = isDark() ? DATA.ramp.slice().reverse() : DATA.ramp;
-  return ramp[Math.max(0, Math.min(ramp.length - 1, Math.ceil(share * ramp.length) - 1))];
+  return ramp[clip(Math.ceil(share * ramp.length) - 1, 0, ramp.length - 1)];
 }
 
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
@@ -42,19 +42,12 @@ class CanvasPen {
     this.context.strokeStyle = color(stroke);
     this.context.lineWidth = 1;
     this.context.setLineDash(dash);
-    this.context.beginPath();
-    this.context.moveTo(x1, y1);
-    this.context.lineTo(x2, y2);
-    this.context.stroke();
+    this.context.stroke(new Path2D(`M${x1} ${y1}L${x2} ${y2}`));
     this.context.setLineDash([]);
   }
   mark(x, y) {
     this.context.fillStyle = color("mark");
-    this.context.beginPath();
-    this.context.moveTo(x - 4, y - 6);
-    this.context.lineTo(x + 4, y - 6);
-    this.context.lineTo(x, y);
-    this.context.fill();
+    this.context.fill(new Path2D(`M${x - 4} ${y - 6}h8L${x} ${y}z`));
   }
   text(text, x, y, align = "left", fill = "soft", size = 11) {
     this.context.font = `${size}px ${FONT}`;
@@ -104,15 +97,13 @@ class SvgPen {
     return this.measure(text, size);
   }
   source(label) {
-    const root = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     const [width, height] = this.size;
-    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) {
-      root.setAttribute(name, value);
-    }
-    root.setAttribute("role", "img");
-    root.setAttribute("aria-label", label);
     this.rect(0, 0, width, height, "page");
-    root.append(this.parts.pop(), ...this.parts);
+    this.parts.unshift(this.parts.pop());
+    const parts = this.parts.slice();
+    this.add("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
+    const root = this.parts.pop();
+    root.append(...parts);
     return new XMLSerializer().serializeToString(root) + "\n";
   }
 }
@@ -129,9 +120,7 @@ function figure({ label, height, width = WIDTH, paint, at, drag, undrag, svg = t
   paint(pen, width);
   const name = label.replace(/[^A-Za-z0-9]+/g, "-").toLowerCase();
   const png = () => {
-    const copy = el("canvas");
-    copy.width = canvas.width;
-    copy.height = canvas.height;
+    const copy = el("canvas", { width: canvas.width, height: canvas.height });
     const context = copy.getContext("2d");
     context.fillStyle = color("page");
     context.fillRect(0, 0, copy.width, copy.height);
@@ -143,8 +132,8 @@ function figure({ label, height, width = WIDTH, paint, at, drag, undrag, svg = t
     paint(other, width);
     saveAs(new Blob([other.source(label)], { type: "image/svg+xml" }), name + ".svg");
   };
-  const saves = el("span", { class: "saves" }, el("button", { onclick: png, title: "Save the picture" }, "PNG"));
-  if (svg) saves.append(el("button", { onclick: asSvg, title: "Save the picture" }, "SVG"));
+  const forms = [["PNG", png], ...(svg ? [["SVG", asSvg]] : [])];
+  const saves = el("span", { class: "saves" }, ...forms.map(([form, save]) => button(form, save, { title: "Save the picture" })));
   if (at || drag) watchPointer(canvas, { at, drag, undrag });
   if (keys) canvas.addEventListener("keydown", keys);
   return el("div", { class: "plot" }, canvas, saves);
@@ -154,6 +143,50 @@ function saveAs(blob, name) {
   const link = el("a", { href: URL.createObjectURL(blob), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+const LEFT = 74;
+
+// How wide a bar is drawn: a gap stands between bars that are wide.
+const barOf = (wide) => Math.max(wide - (wide > 4 ? 1 : 0), 0.7);
+
+// Columns of bars for items `first` to `end`; several items, `from` to `to`, where they are narrower
+// than a pixel: the most of them is drawn.
+function columnsOf(first, end, width) {
+  const count = Math.min(Math.floor(width), end - first);
+  const start = (column) => first + Math.floor((column * (end - first)) / count);
+  return Array.from({ length: count }, (_, column) => ({
+    left: (column * width) / count,
+    wide: width / count,
+    from: start(column),
+    to: Math.max(start(column) + 1, start(column + 1)),
+  }));
+}
+
+// Tiles `first` to `end` across: where the middle of one stands, which one is at a place, numbers
+// below, and looking closer by dragging.
+function tileAxis(first, end) {
+  const span = WIDTH - LEFT - 8;
+  const xOf = (place) => LEFT + ((place - first + 0.5) / (end - first)) * span;
+  const border = (x) => clip(first + ((x - LEFT) / span) * (end - first), first, end);
+  const labels = (pen, y, low, high) => {
+    for (const each of ticks(first, end - 1, Math.min(8, span / 70))) axisText(pen, thousands(each), xOf(each), y, low, high);
+  };
+  const drag = (x1, x2) => {
+    const from = Math.min(Math.round(border(x1)), end - 1);
+    go({ zoom: `${from}-${Math.max(from + 1, Math.round(border(x2)))}` });
+  };
+  const at = (x) => Math.min(end - 1, Math.floor(border(x)));
+  return { span, xOf, at, labels, zoom: { drag, undrag: () => go({ zoom: "" }) } };
+}
+
+// Lines and labels of bytes, from 0 at `base` to `high` at `top`.
+function bytesAxis(pen, high, base, top, width) {
+  for (const each of ticks(0, high, 4)) {
+    const y = base - (each / (high || 1)) * (base - top);
+    pen.line(LEFT, y, width - 8, y, "line");
+    pen.text(bytesText(each), LEFT - 6, y + 4, "right");
+  }
 }
 
 // A label of an axis below `x`, moved so that all of it stands between two borders.

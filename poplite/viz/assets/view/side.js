@@ -6,24 +6,22 @@ function side(of) {
 }
 
 function rowsOf(parts, words, whole = 0) {
-  const rows = parts.map(([label, size, fill]) =>
-    el("tr", {}, el("td", {}, swatch(fill), label), el("td", { class: "number" }, words(size)), whole ? el("td", { class: "number soft" }, shareOf(size, whole)) : ""),
-  );
-  return el("table", {}, el("tbody", {}, ...rows));
+  const rows = parts.map(([label, size, fill]) => rowOf(["", swatch(fill), label], ["number", words(size)], ...(whole ? [["number soft", shareOf(size, whole)]] : [])));
+  return el("table", {}, bodyOf(rows));
 }
 
 function tileSide(of, tile) {
   const { tiles, limit } = of.machine;
-  const move = (by, label) => el("button", { onclick: () => go({ tile: (tile + by + tiles) % tiles }), "aria-label": label, title: label }, by < 0 ? "‹" : "›");
+  const move = (by, label) => button(by < 0 ? "‹" : "›", () => go({ tile: (tile + by + tiles) % tiles }), { "aria-label": label, title: label });
   const parts = [el("div", { class: "top" }, el("h2", {}, `Tile ${thousands(tile)}`), el("span", { class: "grow" }), move(-1, "Tile before ( [ )"), move(1, "Next tile ( ] )"))];
   if (of.memory) {
     const { needed, step } = peaks(of);
     const over = needed[tile] > limit;
-    const held = memoryParts(of, tile);
+    const held = memoryParts(of, (group) => group[tile]);
     parts.push(
       el("p", { class: over ? "overText" : "" }, over ? "! " : "", bold(bytesText(needed[tile])), ` of ${bytesText(limit)}, ${shareOf(needed[tile], limit)}`),
       stackBar(held),
-      el("p", { class: "soft" }, step[tile] < 0 ? "all of it always live" : `at its peak, in ${memoryStepName(of, step[tile])}`),
+      remark(step[tile] < 0 ? "all of it always live" : `at its peak, in ${memoryStepName(of, step[tile])}`),
       rowsOf(held, bytesText),
     );
   }
@@ -34,25 +32,23 @@ function tileSide(of, tile) {
 function stepSide(of, tile) {
   const number = chosenStep();
   if (!of.steps.length) return [];
-  if (number < 0) return [el("p", { class: "soft" }, "Choose a step to see its phases here.")];
+  if (number < 0) return [remark("Choose a step to see its phases here.")];
   const step = of.steps[number];
   const phases = step.phases.flatMap((phase) => [
     ...(phase.sync ? [["sync", phase.sync, null]] : []),
     [phase.kind, phase.cycles, arrayOf(phase.busy, of.machine.tiles)[tile]],
   ]);
-  const rows = phases.map(([kind, slowest, own]) =>
-    el("tr", {}, el("td", {}, swatch(phaseColor(kind)), PHASES[kind]), el("td", { class: "number" }, thousands(slowest)), el("td", { class: "number" }, own === null ? "" : rounded(own))),
-  );
+  const rows = phases.map(([kind, slowest, own]) => rowOf(["", swatch(phaseColor(kind)), PHASES[kind]], ["number", thousands(slowest)], ["number", own === null ? "" : rounded(own)]));
   const heads = ["phase", "slowest", `tile ${thousands(tile)}`].map((name, place) => el("th", { scope: "col", class: place ? "number" : "" }, name));
   const parts = [
     el("hr"),
-    el("div", { class: "top" }, soft(`Step ${number + 1} of ${of.steps.length}`), el("span", { class: "grow" }), el("button", { onclick: () => go({ step: null }), title: "No step (Esc)", "aria-label": "No step" }, "✕")),
+    el("div", { class: "top" }, soft(`Step ${number + 1} of ${of.steps.length}`), el("span", { class: "grow" }), button("✕", () => go({ step: null }), { title: "No step (Esc)", "aria-label": "No step" })),
     el("h2", {}, stepTitle(number)),
     el("p", {}, lineOf(step.at)),
     el("p", {}, bold(thousands(step.cycles)), ` cycles, ${shareOf(step.cycles, of.cycles)} of all, ${amount(step.times, "time")}`),
     phaseBar(of, number, step.cycles),
-    el("table", {}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...rows)),
-    el("p", { class: "soft" }, "Phases between two syncs overlap: each tile goes on by itself."),
+    el("table", {}, el("thead", {}, el("tr", {}, ...heads)), bodyOf(rows)),
+    remark("Phases between two syncs overlap: each tile goes on by itself."),
     el("p", {}, `balance ${percent(balanceOf(of, number))}`),
   ];
   if (step.op) parts.push(el("p", {}, soft("operation "), step.op));

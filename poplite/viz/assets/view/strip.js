@@ -23,9 +23,9 @@ function addressStrip(of, tile) {
     const found = placed.find(({ begin, bytes }) => begin <= address && address < begin + Math.max(bytes, (2 * last) / span));
     if (!found) return { text: "free" };
     const { held, begin, bytes, live } = found;
-    return { held: found.number, text: `${held.name}\n${bytesText(bytes)} from address ${thousands(begin)}\n${held.kind.replaceAll("_", " ")}, live ${live}` };
+    return { held: found.number, text: `${held.name}\n${bytesText(bytes)} from address ${thousands(begin)}\n${kindOf(held)}, live ${live}` };
   };
   const free = last - placed.reduce((total, { bytes }) => total + bytes, 0);
   const words = free > 0 ? `Addresses at its peak, ${bytesText(free)} between things are free` : "Addresses at its peak";
-  return el("div", {}, el("p", { class: "soft" }, words), figure({ label: `Addresses of tile ${tile}`, height: 58, paint, at }));
+  return el("div", {}, remark(words), figure({ label: `Addresses of tile ${tile}`, height: 58, paint, at }));
 }

@@ -11,7 +11,7 @@ function compareTab() {
     parts.push(heading("Where a tile's time goes, to one scale"));
     [before, after].forEach((of, number) => {
       const time = timeParts(timeOf(of, -1, -1));
-      parts.push(el("p", { class: "soft" }, `${DATA.names[number]}: ${amount(of.cycles, "cycle")}`), stackBar(time, whole), legend(time, of.cycles));
+      parts.push(remark(`${DATA.names[number]}: ${amount(of.cycles, "cycle")}`), stackBar(time, whole), legend(time, of.cycles));
     });
     parts.push(changes("Cycles of steps", "step", DATA.diff.steps), changes("Cycles by phase", "phase", DATA.diff.phases));
   }
@@ -27,10 +27,10 @@ function changes(title, what, rows) {
   const shown = table(
     [
       { name: what, text: name },
-      { name: DATA.names[0], number: true, text: (row) => rounded(row[1]) },
-      { name: DATA.names[1], number: true, text: (row) => rounded(row[2]) },
-      { name: "change", number: true, text: (row) => signed(row[2] - row[1]) },
-      { name: "in percent", number: true, text: ratio, narrow: false },
+      counted(DATA.names[0], (row) => row[1], rounded),
+      counted(DATA.names[1], (row) => row[2], rounded),
+      counted("change", (row) => row[2] - row[1], signed),
+      counted("in percent", (row) => row, ratio, NARROW),
     ],
     title ? changed : rows,
     { most: 40 },

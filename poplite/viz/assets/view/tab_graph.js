@@ -22,7 +22,7 @@ function graphTab() {
   };
   graphSize ??= Math.max(2, SIZES.findLastIndex((each) => each <= Math.min(1, WIDTH / width)));
   const by = (change) => () => {
-    graphSize = Math.max(0, Math.min(SIZES.length - 1, graphSize + change));
+    graphSize = clip(graphSize + change, 0, SIZES.length - 1);
     resize();
   };
   const fit = () => {
@@ -35,8 +35,7 @@ function graphTab() {
   resize();
   return [
     tools(
-      el("button", { onclick: by(1), title: "Larger" }, "+"), el("button", { onclick: by(-1), title: "Smaller" }, "−"),
-      el("button", { onclick: fit }, "fit"), el("button", { onclick: save }, "save SVG"),
+      button("+", by(1), { title: "Larger" }), button("−", by(-1), { title: "Smaller" }), button("fit", fit), button("save SVG", save),
       soft("Drag to move. Scopes are folded; poplite-viz graph --scope and --around look closer."),
     ),
     box,

@@ -3,9 +3,6 @@
 const MOST_LANES = 40;
 
 function livenessTab(of) {
-  if (!of.memory) return [notModelled()];
-  const { steps } = of.memory;
-  if (!steps.length) return [nothingRan()];
   const tile = chosenTile();
   const { always, beside, step: peak } = peaks(of);
   const step = memoryStepOf(of, chosenStep());
@@ -15,7 +12,7 @@ function livenessTab(of) {
   return [
     tools(
       el("label", { class: "labelled" }, soft("tile"), el("input", { type: "number", min: 0, max: of.machine.tiles - 1, value: tile, "data-focus": "tile", onchange: type })),
-      el("button", { onclick: () => go({ tile: loudest }) }, `tile with the highest peak: ${thousands(loudest)}`),
+      button(`tile with the highest peak: ${thousands(loudest)}`, () => go({ tile: loudest })),
       choice("", "live", { beside: "not always live", all: "with what is always live" }),
       facts,
     ),
@@ -41,10 +38,7 @@ function livenessOf(of, tile) {
 }
 
 // The step of a program that a step of memory is, as a choice; nothing where it did not run.
-function chosenBy(of, memoryStep) {
-  const step = ranAs(of, memoryStep);
-  return step < 0 ? {} : { step };
-}
+const chosenBy = (of, memoryStep) => (ranAs(of, memoryStep) < 0 ? {} : { step: ranAs(of, memoryStep) });
 
 function livenessBars(of, tile, chosen) {
   const { found, always } = livenessOf(of, tile);
@@ -59,11 +53,7 @@ function livenessBars(of, tile, chosen) {
     return { ...chosenBy(of, number), text: `${memoryStepName(of, number)}\n${bytesText(sum(found[number]))} beside what is always live${number === peak ? "\nthe peak of this tile" : ""}` };
   };
   const paint = (pen, width) => {
-    for (const each of ticks(0, high, 4)) {
-      const y = base - (each / high) * (base - top);
-      pen.line(LEFT, y, width - 8, y, "line");
-      pen.text(bytesText(each), LEFT - 6, y + 4, "right");
-    }
+    bytesAxis(pen, high, base, top, width);
     shown.forEach((groups, number) => {
       let y = base;
       groups.forEach((bytes, group) => {
@@ -101,7 +91,7 @@ function lanes(of, tile, chosen) {
   const at = (x, y) => {
     const [row, number] = [shown[Math.floor((y - 2) / 20)], Math.floor((x - left) / wide)];
     if (!row) return null;
-    const words = `${row.held.name}\n${bytesText(row.bytes)}, ${row.held.kind.replaceAll("_", " ")}`;
+    const words = `${row.held.name}\n${bytesText(row.bytes)}, ${kindOf(row.held)}`;
     return number < 0 || number >= of.memory.steps.length ? { text: words } : { ...chosenBy(of, number), text: `${words}\n${memoryStepName(of, number)}` };
   };
   return figure({ label: `When things on tile ${tile} need their room`, height: shown.length * 20 + 6, paint, at });

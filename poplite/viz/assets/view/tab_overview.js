@@ -16,7 +16,7 @@ function overview(of) {
   if (of.memory) {
     const { needed } = peaks(of);
     const tile = worst(needed);
-    const held = memoryParts(of, tile);
+    const held = memoryParts(of, (group) => group[tile]);
     parts.push(heading(`What fills tile ${thousands(tile)}, the fullest`), stackBar(held), legend(held, needed[tile]));
   }
   if (!of.modelled) parts.push(notModelled());
@@ -80,7 +80,7 @@ function finding(of, found) {
   const choose = () => go({ ...open, tile: found.tile ?? state.tile, step: found.steps[0] ?? null });
   return el(
     "div",
-    { class: "finding", tabindex: 0, role: "button", onclick: choose, onkeydown: (event) => event.key === "Enter" && choose() },
+    { class: "finding", role: "button", ...chooses(choose) },
     el("span", { class: "share" }, bold(percent(found.share)), soft("of cycles")),
     el("span", {}, bold(title), el("br"), soft(found.kind + ": " + facts.join(", ") + " "), lineOf(found.at)),
   );
@@ -88,16 +88,13 @@ function finding(of, found) {
 
 function vertexClasses(of) {
   if (!of.types.length) return el("div", {}, ...sourceLines(of));
-  const rows = table(
-    [
-      { name: "vertex class", text: (row) => row[0] },
-      { name: "run", number: true, text: (row) => thousands(row[1]) },
-      { name: "cycles of all", number: true, text: (row) => thousands(row[3]) },
-      { name: "known", text: (row) => soft(row[2]) },
-    ],
-    of.types,
-  );
-  return el("div", {}, heading("Cycles by vertex class"), rows, ...operations(of), ...sourceLines(of));
+  const shown = [
+    { name: "vertex class", text: (row) => row[0] },
+    counted("run", (row) => row[1]),
+    counted("cycles of all", (row) => row[3]),
+    { name: "known", text: (row) => soft(row[2]) },
+  ];
+  return el("div", {}, heading("Cycles by vertex class"), table(shown, of.types), ...operations(of), ...sourceLines(of));
 }
 
 // The lines of source that steps come from, those that take most cycles first.
@@ -109,14 +106,14 @@ function sourceLines(of) {
     row.cycles += step.cycles;
     row.steps += 1;
   });
-  const rows = [...found.values()].filter((row) => row.at).sort((one, other) => other.cycles - one.cycles);
+  const rows = descending([...found.values()].filter((row) => row.at), (row) => row.cycles);
   if (!rows.length) return [];
   const shown = table(
     [
       { name: "line", text: (row) => lineOf(row.at) },
-      { name: "steps", number: true, text: (row) => thousands(row.steps) },
-      { name: "cycles", number: true, text: (row) => thousands(row.cycles) },
-      { name: "of all", number: true, text: (row) => shareOf(row.cycles, of.cycles) },
+      counted("steps", (row) => row.steps),
+      counted("cycles", (row) => row.cycles),
+      counted("of all", (row) => row.cycles, (cycles) => shareOf(cycles, of.cycles)),
     ],
     rows,
     { most: 10, pick: (row) => go({ tab: "steps", step: row.number, q: row.at }) },
@@ -126,16 +123,8 @@ function sourceLines(of) {
 
 function operations(of) {
   if (!of.operations.length) return [];
-  const rows = table(
-    [
-      { name: "operation", text: (row) => [row[0], " ", lineOf(row[1])] },
-      { name: "steps", number: true, text: (row) => thousands(row[2]) },
-      { name: "cycles", number: true, text: (row) => thousands(row[3]) },
-    ],
-    of.operations,
-    { most: 20 },
-  );
-  return [heading("Operations"), rows];
+  const shown = [{ name: "operation", text: (row) => [row[0], " ", lineOf(row[1])] }, counted("steps", (row) => row[2]), counted("cycles", (row) => row[3])];
+  return [heading("Operations"), table(shown, of.operations, { most: 20 })];
 }
 
 function machine(of) {
@@ -149,5 +138,5 @@ function machine(of) {
     ...of.options,
   ];
   const rows = facts.map(([what, value]) => el("tr", {}, el("th", { scope: "row" }, what), el("td", {}, value)));
-  return el("div", {}, heading("Machine and graph"), el("table", { class: "facts" }, el("tbody", {}, ...rows)));
+  return el("div", {}, heading("Machine and graph"), el("table", { class: "facts" }, bodyOf(rows)));
 }

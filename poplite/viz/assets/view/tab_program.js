@@ -2,10 +2,9 @@
 
 function programTab(of) {
   const names = Object.keys(of.programs);
-  const kinds = of.steps.length ? Object.keys(PHASES).filter((kind) => timeOf(of, -1, -1)[kind] > 0) : [];
   const trees = names.map((name) => programTree(of, name, names.length > 1));
   return [
-    tools(filterField("keep lines with …"), legend(kinds.map((kind) => [PHASES[kind], 0, phaseColor(kind)]))),
+    tools(filterField("keep lines with …"), phaseLegend(of)),
     el("div", { class: "tree" }, ...trees),
   ];
 }
@@ -47,7 +46,7 @@ function programTree(of, program, isNamed) {
     }
     if (!children.length) {
       const isOn = step !== undefined && step === chosenStep();
-      return el("div", { class: "leaf" + (isOn ? " on" : ""), tabindex: 0, onclick: () => step !== undefined && go({ step }), onkeydown: (event) => event.key === "Enter" && step !== undefined && go({ step }) }, ...row);
+      return el("div", { class: "leaf" + (isOn ? " on" : ""), ...chooses(() => step !== undefined && go({ step })) }, ...row);
     }
     const parts = [];
     for (const child of children) {

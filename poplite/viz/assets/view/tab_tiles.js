@@ -12,12 +12,8 @@ function measure(of, by, step) {
 
 function besideIn(of, memoryStep) {
   return once(of, `beside ${memoryStep}`, () => {
-    const total = new Float64Array(of.machine.tiles);
-    for (const held of of.memory.held) {
-      if (!isIn(held, memoryStep)) continue;
-      arrayOf(held.bytes, total.length).forEach((bytes, tile) => (total[tile] += bytes));
-    }
-    return total;
+    const live = of.memory.held.filter((held) => isIn(held, memoryStep));
+    return live.reduce((total, held) => addTo(total, held.bytes), perTile(of));
   });
 }
 
@@ -55,7 +51,7 @@ function mapShape(of) {
   const each = of.machine.tiles / of.machine.ipus;
   let columns = each <= 16 ? each : each <= 512 ? 32 : each <= 4096 ? 64 : 128;
   while (columns > 16 && (WIDTH - 50) / columns < 6) columns /= 2;
-  const side = Math.max(2, Math.min(28, Math.floor((WIDTH - 50) / columns)));
+  const side = clip(Math.floor((WIDTH - 50) / columns), 2, 28);
   return { each, columns, side, rows: Math.ceil(each / columns) };
 }
 
@@ -97,7 +93,7 @@ function tileMap(of, numbers, scale, limit, label, words, fill = rampColor) {
   const keys = (event) => {
     if (!(event.key in moves)) return;
     event.preventDefault();
-    go({ tile: Math.max(0, Math.min(numbers.length - 1, chosenTile() + moves[event.key])) });
+    go({ tile: clip(chosenTile() + moves[event.key], 0, numbers.length - 1) });
   };
   return figure({ label: `Map of tiles: ${label}`, height: block * of.machine.ipus + 2, paint, at, keys });
 }
@@ -106,7 +102,7 @@ function histogram(numbers, begin, high) {
   const bins = 48;
   const wide = high - begin || 1;
   const counts = new Array(bins).fill(0);
-  const bin = (number) => Math.max(0, Math.min(bins - 1, Math.floor(((number - begin) / wide) * bins)));
+  const bin = (number) => clip(Math.floor(((number - begin) / wide) * bins), 0, bins - 1);
   for (const number of numbers) counts[bin(number)]++;
   const highest = most(counts);
   const paint = (pen, width) => {
@@ -120,7 +116,7 @@ function histogram(numbers, begin, high) {
     });
     pen.text(measureText(state.by, begin), 46, 91);
     pen.text(measureText(state.by, high), 46 + bins * one, 91, "right");
-    const x = 46 + Math.max(0, Math.min(1, (numbers[chosenTile()] - begin) / wide)) * bins * one;
+    const x = 46 + clip((numbers[chosenTile()] - begin) / wide, 0, 1) * bins * one;
     pen.line(x, 6, x, 78, "mark");
     const right = x > width / 2;
     pen.text(`tile ${thousands(chosenTile())}`, x + (right ? -4 : 4), 12, right ? "right" : "left", "ink");

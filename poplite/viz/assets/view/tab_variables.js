@@ -1,7 +1,6 @@
 // Variables: all that lies in memory, and where one of them lies.
 
 function variablesTab(of) {
-  if (!of.memory) return [notModelled()];
   const { held } = of.memory;
   if (!held.length) return [note("Nothing lies in memory: the graph is empty.")];
   const rows = once(of, "sizes", () =>
@@ -17,14 +16,13 @@ function variablesTab(of) {
     ...(chosen ? regionOf(of, chosen) : []),
     table(
       [
-        { name: "what", label: true, text: ({ each }) => [swatch("memory-" + groupOf(each.kind)), each.name] },
-        { name: "kind", text: ({ each }) => each.kind.replaceAll("_", " "), words: true, narrow: false },
+        ...heldColumns(({ each }) => each),
         { name: "type and shape", text: ({ each }) => soft(each.shape ? `${each.type} [${each.shape.join(", ")}]` : ""), narrow: false },
-        { name: "bytes", number: true, text: ({ total }) => bytesText(total), sort: ({ total }) => total },
-        { name: "tiles", number: true, text: ({ tiles }) => thousands(tiles), sort: ({ tiles }) => tiles },
-        { name: "most on a tile", number: true, text: (row) => bytesText(row.most), sort: (row) => row.most },
+        sortable("bytes", ({ total }) => total, bytesText),
+        sortable("tiles", ({ tiles }) => tiles),
+        sortable("most on a tile", (row) => row.most, bytesText),
         { name: "live", label: true, text: ({ each }) => liveText(of, each), narrow: false },
-        { name: "line", text: ({ each }) => lineOf(each.at), narrow: false },
+        lineColumn(({ each }) => each.at),
       ],
       shown,
       { sorted: "bytes", pick: ({ bytes, number }) => go({ held: number, tile: worst(bytes) }), isOn: ({ number }) => number === chosen?.number },

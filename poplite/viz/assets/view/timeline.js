@@ -62,7 +62,7 @@ function timeline(of) {
   const span = WIDTH - LEFT - 8;
   const tall = Math.max(96, Math.min(320, tiles * 8));
   const order = busiestFirst(of);
-  const rowTile = (y) => order[Math.max(0, Math.min(tiles - 1, Math.floor(((y - STRIP) / tall) * tiles)))];
+  const rowTile = (y) => order[clip(Math.floor(((y - STRIP) / tall) * tiles), 0, tiles - 1)];
   const timeAt = (x) => from + ((x - LEFT) / span) * (to - from);
   const xOf = (time) => LEFT + ((time - from) / (to - from)) * span;
   const within = (part, time) => (time - part.begin) % part.each;

@@ -28,27 +28,21 @@ function thousands(number) {
 }
 
 // A number with at most one digit after the point.
-function rounded(number) {
-  return thousands(Math.round(number * 10) / 10);
-}
+const rounded = (number) => thousands(Math.round(number * 10) / 10);
 
 function percent(share) {
   if (share > 0 && share < 0.001) return "<0.1 %";
   return (Math.round(share * 1000) / 10).toFixed(1) + " %";
 }
 
-function shareOf(part, whole) {
-  return percent(whole ? part / whole : 0);
-}
+const shareOf = (part, whole) => percent(whole ? part / whole : 0);
 
 function bytesText(bytes) {
   if (state.unit !== "KiB") return rounded(bytes) + " B";
   return thousands(Number((bytes / 1024).toFixed(1))) + " KiB";
 }
 
-function amount(number, one, many = one + "s") {
-  return thousands(number) + " " + (number === 1 ? one : many);
-}
+const amount = (number, one) => thousands(number) + " " + one + (number === 1 ? "" : "s");
 
 function duration(cycles, clock) {
   const seconds = cycles / clock;
@@ -57,9 +51,10 @@ function duration(cycles, clock) {
   return Number((seconds * scale).toPrecision(3)) + " " + unit;
 }
 
-function shortened(text, most) {
-  return text.length <= most ? text : text.slice(0, most - 1) + "…";
-}
+const shortened = (text, most) => (text.length <= most ? text : text.slice(0, most - 1) + "…");
+
+// A number between two others; where these are the wrong way round, the lower one.
+const clip = (number, low, high) => Math.max(low, Math.min(high, number));
 
 // -- elements ------------------------------------------------------------------------------
 
@@ -75,25 +70,22 @@ function el(tag, attributes = {}, ...children) {
   return made;
 }
 
-function soft(...children) {
-  return el("span", { class: "soft" }, ...children);
-}
+const soft = (...children) => el("span", { class: "soft" }, ...children);
+const bold = (text) => el("b", {}, text);
+const heading = (...children) => el("h3", {}, ...children);
+const note = (...children) => el("p", { class: "note" }, ...children);
+const remark = (...children) => el("p", { class: "soft" }, ...children);
+const swatch = (color) => el("i", { class: "swatch", style: `background:var(--${color})` });
+const button = (label, onclick, attributes = {}) => el("button", { onclick, ...attributes }, label);
 
-function bold(text) {
-  return el("b", {}, text);
-}
+// What is chosen by a click, or by Enter where it has the focus.
+const chooses = (choose) => ({ tabindex: 0, onclick: choose, onkeydown: (event) => event.key === "Enter" && choose(event) });
 
-function heading(...children) {
-  return el("h3", {}, ...children);
-}
+// A row of a plain table; a cell is what stands in it, or [class, what stands in it ...].
+const rowOf = (...cells) => el("tr", {}, ...cells.map((cell) => (Array.isArray(cell) ? el("td", { class: cell[0] || null }, ...cell.slice(1)) : el("td", {}, cell))));
+const bodyOf = (rows) => el("tbody", {}, ...rows);
 
-function note(...children) {
-  return el("p", { class: "note" }, ...children);
-}
-
-function swatch(color) {
-  return el("i", { class: "swatch", style: `background:var(--${color})` });
-}
+const kindOf = (held) => held.kind.replaceAll("_", " ");
 
 // A line of source, without the folder that all lines share, and a button that copies all of it.
 function lineOf(at) {
