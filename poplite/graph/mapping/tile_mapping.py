@@ -55,7 +55,7 @@ class TileMapping(Displayed):
     True
     """
 
-    __slots__ = ("_cut", "_rows", "_totals", "num_elements")
+    __slots__ = ("_cut", "_in_order", "_rows", "_totals", "num_elements")
     __hash__ = None  # type: ignore[assignment]  # equal to lists, which are not hashable
 
     def __init__(self, num_tiles: int, tile: npt.NDArray[np.integer], length: Int64) -> None:
@@ -70,6 +70,7 @@ class TileMapping(Displayed):
         order = np.argsort(tile.astype(np.int16) if num_tiles < 1 << 15 else tile, kind="stable")
         self._rows: Int64 | None = np.stack([begin, end], axis=1)[order]
         self._cut: Cut | None = None
+        self._in_order: tuple[Int64, Int64, Int64] | None = None
 
     @classmethod
     def of(cls, num_tiles: int, cut: Cut) -> TileMapping:
@@ -114,6 +115,21 @@ class TileMapping(Displayed):
     def end(self) -> Int64:
         """int64[n], one past the last elements of the intervals, by tile."""
         return self._list()[self._counted[0, 0] :, 1]
+
+    def in_order(self) -> tuple[Int64, Int64, Int64]:
+        """Return begin, end and tile of intervals with elements by rising begin; they are kept.
+
+        >>> mapping = TileMapping(2, np.array([1, 0]), np.array([2, 3]))
+        >>> [column.tolist() for column in mapping.in_order()]
+        [[0, 2], [2, 5], [1, 0]]
+        """
+        if self._in_order is None:
+            begin, end = self.begin, self.end
+            order = np.argsort(begin)
+            order = order[begin[order] < end[order]]
+            tile = np.repeat(np.arange(len(self)), np.diff(self.ptr))
+            self._in_order = begin[order], end[order], tile[order]
+        return self._in_order
 
     @property
     def unmapped(self) -> Intervals:
@@ -228,9 +244,7 @@ def remapped(
 
 def _tiles_of(mapping: TileMapping, elements: Int64) -> Int64:
     """Return the tile of each of some elements, or `NO_TILE`."""
-    order = np.argsort(mapping.begin)
-    begin, end = mapping.begin[order], mapping.end[order]
-    tile = np.repeat(np.arange(len(mapping)), np.diff(mapping.ptr))[order]
+    begin, end, tile = mapping.in_order()
     at = np.searchsorted(begin, elements, side="right") - 1
     return np.asarray(np.where((at >= 0) & (elements < end[at]), tile[at], NO_TILE))
 

@@ -31,8 +31,9 @@ def intervals_of(
     [[0, 3], [3, 4], [1, 0]]
     """
     if isinstance(mapping, TileMapping):
-        tile = np.repeat(np.arange(len(mapping)), np.diff(mapping.ptr))
-        begin, end = mapping.begin, mapping.end
+        begin, end, tile = mapping.in_order()
+        if not len(tile) or (tile.max() < num_tiles and end[-1] <= num_elements):
+            return begin, end, tile
     else:
         tile, begin, end = _listed(mapping, what, at)
     some = begin != end

@@ -33,9 +33,8 @@ def write(
     """
     first = words[:, :count]
     mapping = rows.graph.tile_mapping(first)
-    tile = np.repeat(np.arange(len(mapping)), np.diff(mapping.ptr))
-    order = np.argsort(mapping.begin)
-    tile, begin, length = tile[order], mapping.begin[order], (mapping.end - mapping.begin)[order]
+    begin, stop, tile = mapping.in_order()
+    length = stop - begin
     workers = rows.graph.target.workers
     parts = np.clip(length // 64, 1, workers)  # a worker has 64 words at least
     source = np.repeat(np.arange(len(tile)), parts)

@@ -194,9 +194,8 @@ class Builder:
 
     def _wanted(self) -> tuple[Int64, Int64]:
         """Return where the elements of the result are, as `(end, tile)` of intervals from 0."""
-        mapping = self.graph.tile_mapping(self.order.result)
-        first = np.argsort(mapping.begin)
-        return mapping.end[first], repeated(np.diff(mapping.ptr))[0][first]
+        _, end, tile = self.graph.tile_mapping(self.order.result).in_order()
+        return end, tile
 
     def _may_share(self) -> tuple[bool, bool]:
         """Tell whether all workers of a tile may share partial results, and outputs.
