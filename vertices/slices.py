@@ -84,7 +84,11 @@ class GatherRows(Vertex, Generic[T]):
     def by_branch(self) -> None:
         """Copy elements where a branch, which is guessed, says that they are there."""
         first, size = self.first, len(self.x)
-        if self.width == 1:
+        if self.width == 1 and first == 0:
+            for k in range(len(self.index)):
+                row = self.index[k]
+                self.out[k] = self.x[row] if row < size else 0  # one branch: no index is below 0
+        elif self.width == 1:
             for k in range(len(self.index)):
                 row = self.index[k] - first
                 self.out[k] = self.x[row] if 0 <= row < size else 0
