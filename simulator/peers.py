@@ -19,7 +19,14 @@ T = TypeVar("T")
 
 
 class Peers(Protocol):
-    """The other ranks."""
+    """The other ranks.
+
+    Attributes:
+        own: begin and end of the runs of bytes that this rank fills with initial values, rising
+            and disjoint; all others come from other ranks before they are used.
+    """
+
+    own: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
     @property
     def is_host(self) -> bool:

@@ -73,7 +73,8 @@ class Simulated:
         peers: Peers | None = None,
     ) -> None:
         self._executable, self._interpret = executable, setup.interpret
-        self.arena = Arena(executable.layout, Floats(executable.float_modes, setup.seed))
+        floats = Floats(executable.float_modes, setup.seed)
+        self.arena = Arena(executable.layout, floats, None if peers is None else peers.own)
         self.tensors = HostTensors(executable, graph, self.arena)
         is_strict = executable.checks == "strict"
         forms = faster_forms(executable, setup.options.faster, setup.interpret)

@@ -17,9 +17,9 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.errors import ControlProgramError
 from poplite.mpi.other_ranks import OtherRanks
-from poplite.mpi.plan.messages import to_everyone, to_rank
+from poplite.mpi.plan.messages import Messages, returned, to_everyone, to_rank
 from poplite.mpi.plan.moved_pieces import pieces_of
-from poplite.mpi.plan.owners import owners_of
+from poplite.mpi.plan.owners import HOST, owners_of
 from poplite.mpi.plan.rank_plan import POISON, rank_plan
 from poplite.mpi.plan.shares import equal_cut
 from poplite.mpi.ranks import Ranks, Word
@@ -64,7 +64,8 @@ class OnRank:
         self._owners = owners_of(executable.layout, firsts)
         plan = rank_plan(executable, self._owners, ranks.number, is_poisoned=is_poisoned)
         self._poison = plan.poison
-        self._peers = OtherRanks(ranks, plan.exchanges, executable.actions, node)
+        own = self._owners.runs_of(ranks.number)
+        self._peers = OtherRanks(ranks, plan.exchanges, executable.actions, node, own)
 
         def simulated() -> Simulated:
             return Simulated(plan.executable, source.graph, setup, self._peers)
@@ -72,13 +73,13 @@ class OnRank:
         # What rank 0 has compiled, the others find in the cache.
         self._simulated = ranks.host_first("engine = pl.Engine(...)", simulated)
         self._fill_poison()
-        own = self._simulated.runs
+        made = self._simulated.runs
 
         def slot_totals(program: str, row: int) -> SlotTotals | None:
-            return own.slot_totals(program, int(plan.rows[program][row]))
+            return made.slot_totals(program, int(plan.rows[program][row]))
 
-        self._accounts = Accounts(executable, _Counts(own.counts, plan.rows), slot_totals)
-        self.run, self.stop, self.check_idle = own.run, own.stop, own.check_idle
+        self._accounts = Accounts(executable, _Counts(made.counts, plan.rows), slot_totals)
+        self.run, self.stop, self.check_idle = made.run, made.stop, made.check_idle
 
     @property
     def links(self) -> HostLinks:
@@ -112,12 +113,20 @@ class OnRank:
             part[self._poison] = POISON
 
     def write(self, tensor: object, array: Any, replica: int | None) -> None:
-        """Write rank 0's host values to a tensor."""
-        access = self._simulated.tensors.to_write(tensor, replica)
-        array = self._ranks.from_host(access.call, array)
+        """Write rank 0's host values to a tensor; what rank 0 refuses, all do."""
+        access, ranks = self._simulated.tensors.to_write(tensor, replica), self._ranks
         if (byte := self._metadata_of(access)) is not None:  # values are encoded by it
-            self._bring(access.call, np.array([byte]), np.array([byte + 1]), None)
-        self._simulated.write(tensor, array, replica)
+            self._bring(access, np.array([byte]), np.array([byte + 1]), HOST)
+        error: Exception | None = None
+        if ranks.is_host:
+            try:
+                self._simulated.write(tensor, array, replica)
+            except Exception as found:  # it is raised below, on all ranks
+                error = found
+        if (error := ranks.from_host(access.call, error)) is not None:
+            raise error
+        begin, end = self._runs_of(access, with_metadata=False)
+        self._move(access, returned(np.full(len(begin), HOST), begin, end, self._owners))
 
     def read(
         self, tensor: object, replica: int | None, root: int | None = None
@@ -125,23 +134,27 @@ class OnRank:
         """Return a copy of a tensor's values, on all ranks or on one of them."""
         check_root(root, self._ranks.count)
         access = self._simulated.tensors.to_read(tensor, replica)
-        begin, end = self._runs_of(access)
-        self._bring(access.call, begin, end, root)
+        self._bring(access, *self._runs_of(access), root)
         if root not in (None, self._ranks.number):
             return None
         return self._simulated.read(tensor, replica)
 
-    def _bring(self, call: str, begin: Int64, end: Int64, root: int | None) -> None:
+    def _bring(self, access: HostAccess, begin: Int64, end: Int64, root: int | None) -> None:
         """Bring runs of bytes to all ranks, or to one of them."""
         found = (
             to_everyone(begin, end, self._owners)
             if root is None
             else to_rank(root, begin, end, self._owners)
         )
-        self._ranks.share(Word(call))
-        self._peers.move(found, self._simulated.arena.parts, call)
+        self._ranks.share(Word(access.call))
+        self._move(access, found)
 
-    def _runs_of(self, access: HostAccess) -> tuple[Int64, Int64]:
+    def _move(self, access: HostAccess, found: Messages) -> None:
+        """Send and get what a call needs, in the replicas that it concerns."""
+        parts = self._simulated.arena.parts
+        self._peers.move(found, [parts[replica] for replica in access.replicas], access.call)
+
+    def _runs_of(self, access: HostAccess, *, with_metadata: bool = True) -> tuple[Int64, Int64]:
         """Return begin and end of the runs of bytes that a tensor lies in."""
         place = access.place
         if isinstance(place, ByView):
@@ -152,7 +165,8 @@ class OnRank:
             assert isinstance(place, ByMoves), "there are no other places"
             pieces = pieces_of(place.tensor.moves)
             begin, end = pieces.start, pieces.start + pieces.size
-        return _with_byte(begin, end, self._metadata_of(access))
+        byte = self._metadata_of(access) if with_metadata else None
+        return (begin, end) if byte is None else (np.append(begin, byte), np.append(end, byte + 1))
 
     def _metadata_of(self, access: HostAccess) -> int | None:
         """Return the byte position of a tensor's QUARTER metadata, if it has some."""
@@ -164,6 +178,11 @@ class OnRank:
             return None
         first, _ = runs(place.tensor.metadata.view)
         return int(self._executable.layout.byte_positions(first)[0])
+
+    @property
+    def sent_bytes(self) -> int:
+        """Bytes that this rank sends when each of its exchanges is done once."""
+        return self._peers.sent_bytes
 
     def continue_from(self, other: Loaded) -> None:
         """Refuse to take over what another engine holds."""
@@ -210,12 +229,6 @@ def _no_state(what: str) -> ControlProgramError:
         found="other programs may be cut at other tiles",
         fix="make one engine of all programs; or engine.write(x, other.read(x))",
     )
-
-
-def _with_byte(begin: Int64, end: Int64, byte: int | None) -> tuple[Int64, Int64]:
-    if byte is None:
-        return begin, end
-    return np.append(begin, byte), np.append(end, byte + 1)
 
 
 class _Counts(Mapping[str, Int64]):

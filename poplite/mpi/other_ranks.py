@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Bytes = npt.NDArray[np.uint8]
 
-SPINS = 1_000
+SPINS = 200
 """Questions before the processor is given to others, where each rank has one of its own."""
 
 
@@ -54,12 +54,19 @@ class OtherRanks:
     """The other ranks of a program.
 
     Attributes:
+        own: begin and end of the runs of bytes that this rank owns, or has its own copy of.
         broken: why memory is undefined; empty where it is not.
     """
 
     def __init__(
-        self, ranks: Ranks, exchanges: Sequence[Exchange], actions: Sequence[Action], node: int
+        self,
+        ranks: Ranks,
+        exchanges: Sequence[Exchange],
+        actions: Sequence[Action],
+        node: int,
+        own: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
     ) -> None:
+        self.own = own
         self._ranks, self._exchanges, self._actions = ranks, exchanges, actions
         processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
         self._spins = SPINS if node <= processors else 0
@@ -74,6 +81,13 @@ class OtherRanks:
     def is_host(self) -> bool:
         """Whether this is the rank of the host."""
         return self._ranks.is_host
+
+    @property
+    def sent_bytes(self) -> int:
+        """Bytes that this rank sends when each exchange is done once."""
+        number = self._ranks.number
+        sent = (each.messages for each in self._exchanges)
+        return sum(int(each.pieces.size[each.sender == number].sum()) for each in sent)
 
     # -- exchanges ---------------------------------------------------------------------------
 

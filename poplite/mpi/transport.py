@@ -100,8 +100,7 @@ class KeptExchange:
 
     def __init__(self, spins: int) -> None:
         self.words = np.zeros(op.EXCHANGE_WORDS, np.int64)
-        entries = op.EXCHANGE_STARTALL, op.EXCHANGE_TESTALL, op.EXCHANGE_YIELD
-        self.words[list(entries)] = _addresses()
+        self.words[op.EXCHANGE_STARTALL : op.EXCHANGE_SLEEP + 1] = _addresses()
         self.words[op.EXCHANGE_SPINS] = spins
         self.requests: list[tuple[int, Prequest]] = []
 
@@ -131,11 +130,10 @@ class KeptExchange:
 
 
 @cache
-def _addresses() -> tuple[int, int, int]:
+def _addresses() -> tuple[int, ...]:
     """Return the addresses of what compiled code calls, of the library that mpi4py has loaded."""
     from mpi4py import MPI
 
     library, system = ctypes.CDLL(MPI.__file__), ctypes.CDLL(None)
-    functions = library.MPI_Startall, library.MPI_Testall, system.sched_yield
-    start, test, give_way = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in functions)
-    return start, test, give_way
+    functions = library.MPI_Startall, library.MPI_Testall, system.sched_yield, system.usleep
+    return tuple(ctypes.cast(each, ctypes.c_void_p).value or 0 for each in functions)

@@ -3,11 +3,15 @@
     | replica 0: variables, state, temporaries | replica 1: the same | ...
 
 A byte position of the layout counts from the beginning of a part.  The system provides zeroed
-pages, and only when they are touched, so a sparse graph may be larger than the memory it uses.
+pages, and only when they are touched, so a sparse graph may be larger than the memory it uses, and
+one of several ranks uses memory for its own part of the graph alone.
 """
 
 from __future__ import annotations
 
+import mmap
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,20 +24,36 @@ from poplite.types import ElementType
 from poplite.view import Storage, View, addresses
 
 Bytes = npt.NDArray[np.uint8]
+Runs = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+"""Begin and end of runs of bytes, rising and disjoint."""
 
 
 class Arena:
     """The memory of one engine, filled with initial values: `parts` are the bytes of each replica.
 
+    `own` are begin and end of the runs of bytes that are filled; None for all of them.
+
     Raises `SizeOverflowError` when the computer has too little memory.
     """
 
-    def __init__(self, layout: ArenaLayout, floats: Floats | None = None) -> None:
-        self.layout, self.floats = layout, floats or Floats((0,), seed=0)
+    def __init__(
+        self, layout: ArenaLayout, floats: Floats | None = None, own: Runs | None = None
+    ) -> None:
+        self.layout, self.floats, self._own = layout, floats or Floats((0,), seed=0), own
         size, replicas = layout.size_bytes, layout.replicas
         try:
-            block = np.zeros(replicas * size + ALIGNMENT, np.uint8)
-        except (MemoryError, ValueError) as error:  # ValueError: beyond what NumPy can index
+            self._pages = None if own is None else _small_pages(replicas * size + ALIGNMENT)
+            block = (
+                np.zeros(replicas * size + ALIGNMENT, np.uint8)
+                if self._pages is None
+                else np.frombuffer(self._pages, np.uint8)
+            )
+        except (
+            MemoryError,
+            ValueError,
+            OSError,
+            OverflowError,
+        ) as error:  # ValueError: beyond what NumPy can index
             raise SizeOverflowError(
                 f"the engine's memory of {replicas * size:,} B cannot be allocated",
                 found="it holds all variables of the graph"
@@ -50,12 +70,27 @@ class Arena:
         """Write initial values to memory that is zero."""
         for replica, part in enumerate(self.parts):
             for at, values in self.layout.initial_values(replica):
-                part[at : at + values.nbytes] = values.reshape(-1).view(np.uint8)
+                filled = values.reshape(-1).view(np.uint8)
+                for begin, end in self._own_parts(at, at + len(filled)):
+                    part[begin:end] = filled[begin - at : end - at]
+
+    def _own_parts(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield begin and end of the parts of a run of bytes that are filled."""
+        if self._own is None:
+            yield begin, end
+            return
+        begins, ends = self._own
+        first, last = ends.searchsorted(begin, "right"), begins.searchsorted(end, "left")
+        for own, stop in zip(begins[first:last].tolist(), ends[first:last].tolist(), strict=True):
+            yield max(own, begin), min(stop, end)
 
     def load(self) -> None:
         """Restore initial memory and the initial mode of floating-point arithmetic."""
-        for part in self.parts:
-            part[:] = 0
+        if self._pages is not None and sys.platform == "linux":
+            self._pages.madvise(mmap.MADV_DONTNEED)  # the system gives zeros again
+        else:
+            for part in self.parts:
+                part[:] = 0
         self._fill()
         self.floats.reset()
 
@@ -108,6 +143,14 @@ class Arena:
             return None
         at = self.layout.byte_position(view.space.base + view.off)
         return np.ndarray(view.shape, element.dtype, self.parts[replica], at, strides)
+
+
+def _small_pages(size: int) -> mmap.mmap:
+    """Return memory of which only small pages that are touched are there."""
+    pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if sys.platform == "linux":
+        pages.madvise(mmap.MADV_NOHUGEPAGE)
+    return pages
 
 
 def typed(memory: Bytes, element: type[ElementType[Any]]) -> npt.NDArray[Any]:

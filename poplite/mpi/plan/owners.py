@@ -55,6 +55,11 @@ class Owners:
         """Number of ranks."""
         return len(self.cut) + 1
 
+    def runs_of(self, rank: int) -> tuple[Integers, Integers]:
+        """Return begin and end of the runs that a rank owns, or has its own copy of."""
+        own = (self.rank == rank) | (self.rank == EVERYONE)
+        return self.begin[own], self.stops[own]
+
     def of_byte(self, position: int) -> int:
         """Return the owner of one byte."""
         return int(self.rank[np.searchsorted(self.begin, position, side="right") - 1])

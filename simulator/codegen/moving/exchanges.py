@@ -27,6 +27,10 @@ WAIT_NS = 10_000_000
 ASKS = 64
 """Questions between two looks at the clock."""
 
+GIVES_WAY, SLEEP_US = 16, 20
+"""Questions between which others get the processor, before there are pauses, and how long these
+are: a rank that shares its processor with the one it waits for only keeps that from working."""
+
 _INT, _WORDS = ir.IntType(32), WORD.as_pointer()
 
 
@@ -70,9 +74,17 @@ def _emit_give_way(builder: ir.IRBuilder, args: Sequence[Any]) -> None:
     builder.call(_function(builder, words, op.EXCHANGE_YIELD), ())
 
 
+def _emit_sleep(builder: ir.IRBuilder, args: Sequence[Any]) -> None:
+    """Emit `usleep(microseconds)`."""
+    (words,) = args
+    time = _INT(SLEEP_US)
+    builder.call(_function(builder, words, op.EXCHANGE_SLEEP, time), (time,))
+
+
 _start = Primitive(_emit_start)
 _is_done = Primitive(_emit_test)
 _give_way = Primitive(_emit_give_way)
+_sleep = Primitive(_emit_sleep)
 
 
 def exchange(words: int, state: Int64s) -> int:
@@ -88,7 +100,9 @@ def exchange(words: int, state: Int64s) -> int:
     begin, spins, asked = clock(state), word(words, op.EXCHANGE_SPINS), 0
     while _is_done(words) == 0:
         asked += 1
-        if asked > spins:
+        if asked > spins + GIVES_WAY:
+            _sleep(words)
+        elif asked > spins:
             _give_way(words)
         if asked % ASKS == 0 and clock(state) - begin > WAIT_NS:
             return -1
