@@ -18,7 +18,7 @@ Semantics: Poplar API reference, `Graph::reorderToSimplify`, `Graph::findUnbroad
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import overload
+from typing import Literal, overload
 
 import numpy as np
 
@@ -191,7 +191,8 @@ def _bounds(what: object, name: str) -> Int64:
     """Return begins and ends of the non-empty intervals of a list, int64[n, 2]."""
     try:
         array = np.asarray(what)
-        bounds = array.reshape(-1, 2).astype(np.int64, casting="same_kind")
+        casting: Literal["same_kind", "unsafe"] = "same_kind" if array.size else "unsafe"
+        bounds = array.reshape(-1, 2).astype(np.int64, casting=casting)
     except (TypeError, ValueError, OverflowError):
         array = np.array("none")
     if array.size and (array.dtype.kind not in "iu" or array.shape[1:] != (2,)):
