@@ -100,6 +100,11 @@ VIEWS = [
         ),
         ("views.py", VIEWS),
         pytest.param(
+            "scale_ranks.py",
+            ["M1 heat", "M2 bytes", "M3 small remote", "M4 small own", "M5 resident"],
+            marks=deep,
+        ),
+        pytest.param(
             "ops.py",
             [
                 *["sums of rows", "sums of columns", "sums of short rows", "sums of few columns"],

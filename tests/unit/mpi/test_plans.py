@@ -1,0 +1,144 @@
+"""What each rank runs and sends, by the plan alone: no MPI."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from poplite.executable import opcodes as op
+from poplite.executable.executable import Executable
+from poplite.executable.step import ComputeStep
+from poplite.mpi.plan.owners import EVERYONE, owners_of
+from poplite.mpi.plan.rank_plan import RankPlan, rank_plan
+from poplite.mpi.plan.shares import equal_cut
+from poplite.simulator.run.touched import vertex_numbers
+
+ROWS, COLUMNS, TILES = 16, 10, 8
+
+
+class Blur(pl.Vertex):
+    """Reads a row above and below its own."""
+
+    x: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.y)):
+            self.y[i] = self.x[0][i] + self.x[1][i] + self.x[2][i]
+
+
+def plate(program: str = "") -> Executable:
+    """Return steps on rows in bands, two on each tile."""
+    graph = pl.Graph(pl.Target(tiles=TILES))
+    x, y = (graph.add_variable(pl.FLOAT, (ROWS, COLUMNS), name, mapping="linear") for name in "xy")
+    flag = graph.add_variable(pl.BOOL, (), "flag", mapping=5)
+    constant = graph.add_constant(pl.FLOAT, (COLUMNS,), range(COLUMNS), name="c", mapping=0)
+    work = graph.add_compute_set("blur")
+    for row in range(1, ROWS - 1):
+        graph.add_vertex(work, Blur, tile=row // 2, x=x[row - 1 : row + 2], y=y[row])
+    blur, copy = pl.Execute(work), pl.Copy(y, x)
+    programs: dict[str, pl.Program] = {
+        "": pl.Sequence(blur, copy),
+        "shuffled": pl.Copy(x.reverse(0), y),
+        "constant": pl.Copy(constant, y[15]),
+        "decided": pl.Repeat(3, pl.If(flag, pl.Sequence(blur, copy), copy)),
+    }
+    options = {"debug.instrument": False}
+    return pl.compile_graph(graph, programs[program], "fast", options=options)
+
+
+def plans(executable: Executable, cut: list[int]) -> list[RankPlan]:
+    owners = owners_of(executable.layout, cut)
+    return [rank_plan(executable, owners, rank) for rank in range(len(cut) + 1)]
+
+
+def sent(plan: RankPlan) -> list[tuple[int, int, int]]:
+    """Return sender, receiver and bytes of all that is sent, in order."""
+    return [
+        (int(a), int(b), int(size))
+        for exchange in plan.exchanges
+        for a, b, size in zip(
+            exchange.messages.sender, exchange.messages.receiver, exchange.messages.pieces.size,
+            strict=True,
+        )
+    ]  # fmt: skip
+
+
+def test_ranks_send_the_rows_at_their_common_edge_and_no_byte_more() -> None:
+    row = 4 * COLUMNS
+    first, second = plans(plate(), [4])
+    assert sent(first) == sent(second) == [(0, 1, row), (1, 0, row)]
+
+
+def test_every_vertex_runs_on_the_rank_of_its_tile() -> None:
+    executable = plate()
+    cut, found = [2, 5], []
+    for rank, plan in enumerate(plans(executable, cut)):
+        (step,) = (each for each in plan.executable.steps if isinstance(each, ComputeStep))
+        numbers = np.concatenate([vertex_numbers(group) for group in step.groups])
+        tiles = executable.origins[0].tile_of.array()[numbers]
+        assert (np.searchsorted(cut, tiles, side="right") == rank).all()
+        assert step.num_vertices == len(numbers)
+        found += numbers.tolist()
+    assert sorted(found) == list(range(ROWS - 2))
+
+
+def test_ranks_without_vertices_still_know_their_classes() -> None:
+    plan = plans(plate(), [TILES])[1]
+    (step,) = (each for each in plan.executable.steps if isinstance(each, ComputeStep))
+    assert [group.cls for group in step.groups] == [Blur]
+    assert [len(group.rows) for group in step.groups] == [0]
+
+
+def test_a_copy_goes_straight_from_owner_to_owner() -> None:
+    plan = plans(plate("shuffled"), [4])[0]
+    half = 4 * COLUMNS * ROWS // 2
+    by_pair = {(0, 1): 0, (1, 0): 0}
+    for a, b, size in sent(plan):
+        by_pair[a, b] += size
+    assert by_pair == {(0, 1): half, (1, 0): half}
+    assert [step.moves.size_bytes for step in plan.executable.steps] == [0]  # type: ignore[union-attr]
+
+
+def test_constants_are_everywhere_and_never_sent() -> None:
+    plan = plans(plate("constant"), [4])[1]
+    assert sent(plan) == []
+    assert (plan.executable.programs["0"].ops[:, 0] != op.EXCHANGE).all()
+
+
+def test_every_byte_of_a_variable_has_one_owner() -> None:
+    executable = plate()
+    owners = owners_of(executable.layout, [2, 5])
+    assert owners.begin[0] == 0
+    assert (np.diff(owners.begin) > 0).all()
+    for variable in executable.layout.variables:
+        at = executable.layout.byte_position(variable.base)
+        last = at + variable.size_bytes - 1
+        ranks = {owners.of_byte(position) for position in (at, last)}
+        expected = {"x": {0, 2}, "y": {0, 2}, "flag": {2}, "c": {EVERYONE}}
+        assert ranks == expected[variable.name]
+
+
+@pytest.mark.parametrize("cut", [[4], [2, 5], [0, 8]])
+def test_jumps_land_on_the_first_row_that_was_put_in_front(cut: list[int]) -> None:
+    executable = plate("decided")
+    before, (plan, *others) = executable.programs["0"].ops, plans(executable, cut)
+    after, place = plan.executable.programs["0"].ops, plan.rows["0"]
+    assert (after[place, 0] == before[:, 0]).all()
+    for other in others:  # all ranks have the same rows
+        assert (other.executable.programs["0"].ops == after).all()
+    for row, kind in enumerate(before[:, 0].tolist()):
+        word = {op.JUMP: 1, op.JUMP_IF_ZERO: 1, op.REPEAT: 3, op.AGAIN: 2}.get(kind)
+        if word is None:
+            continue
+        target, meant = int(after[place[row], word]), int(place[before[row, word]])
+        assert (after[target:meant, 0] == op.EXCHANGE).all()
+        assert target == 0 or after[target - 1, 0] != op.EXCHANGE or target - 1 in place
+    decides = int(place[np.flatnonzero(before[:, 0] == op.JUMP_IF_ZERO)[0]])
+    assert after[decides - 1, 0] == op.EXCHANGE
+
+
+def test_the_work_is_cut_in_equal_parts() -> None:
+    assert equal_cut(plate(), 2) == [4]
+    assert equal_cut(plate(), 4) == [2, 4, 6]
