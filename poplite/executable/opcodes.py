@@ -105,8 +105,8 @@ CHUNK_WORDS = FAULT_WORD + FAULT_WORDS
     EXCHANGE_DONE, EXCHANGE_WORDS,
 ) = range(12)  # fmt: skip
 """Words of an exchange: whether it was started; number and address of its persistent requests;
-addresses of room for their statuses and for the answer; of MPI_Startall, MPI_Testall,
-sched_yield and usleep; how often to ask before the processor is given to others; how often it was done."""
+addresses of room for their statuses and for the answer; of MPI_Startall, MPI_Testall, sched_yield
+and usleep; how often to ask before the processor is given to others; how often it was done."""
 
 DONE, PAUSED, CALLED, FAULTED, WAITING = range(5)
 """Why the interpreter returned; it waits for what other ranks send."""
