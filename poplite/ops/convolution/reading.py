@@ -57,7 +57,7 @@ def input_of(graph: Graph, layout: Layout, name: str) -> Tensor:
 
 def arranged(graph: Graph, recorder: Recorder, layout: Layout, x: Tensor, name: str) -> Tensor:
     """Return an input whose channels stand together: itself, or a copy that is recorded."""
-    if not lies_apart(x.dim_roll(1, x.rank - 1), layout.inputs):
+    if not is_scattered(x.dim_roll(1, x.rank - 1), layout.inputs):
         return x
     made = input_of(graph, layout, name)
     recorder.add(Copy(x, made))
@@ -113,7 +113,7 @@ SHORTEST = 8
 """Neighbouring elements below which an operand is copied."""
 
 
-def lies_apart(x: Tensor, channels: int) -> bool:
+def is_scattered(x: Tensor, channels: int) -> bool:
     """Tell whether channels, along the last dimension, do not stand together."""
     return x.flatten().num_regions() * min(channels, SHORTEST) > x.num_elements
 

@@ -30,7 +30,7 @@ from poplite.ops.convolution.layout import Kind, Layout, segments
 from poplite.ops.convolution.reading import (
     arranged,
     blocks_of,
-    lies_apart,
+    is_scattered,
     rows_of,
     signal_of,
     tiles_of,
@@ -133,7 +133,7 @@ class Convolution:
         """Copy operands whose channels lie apart."""
         layout, name = self.layout, f"{self.name}/weights"
         self.x = arranged(self.graph, self.recorder, layout, self.x, f"{self.name}/input")
-        if lies_apart(self.weights.dim_roll(1, 3), layout.outputs):
+        if is_scattered(self.weights.dim_roll(1, 3), layout.outputs):
             made = weights_of(self.graph, layout, name)
             self.recorder.add(Copy(self.weights, made))
             self.weights = made

@@ -72,7 +72,7 @@ def test_refusals(function: Callable[[Any, Any, Any], Any], text: str) -> None:
         function(x, w, graph)
     assert text in str(raised.value)
     assert raised.value.at is not None
-    assert raised.value.at.file.endswith("test_convolution.py")
+    assert raised.value.at.file.endswith("test_convolution_plans.py")
     assert len(graph.variables) == before
 
 
