@@ -398,9 +398,10 @@ private:
   void add_called(Integer number) {
     std::vector<poplar::Graph::HostFunctionArgument> inputs, outputs;
     const auto [begin, end] = Tables::part(tables["called.end"], number);
-    for (Integer k = begin; k < end; ++k)
-      (tables["argument.input"][k] ? outputs : inputs)
-          .emplace_back(type_of(tables["argument.type"][k]), static_cast<std::size_t>(tables["argument.count"][k]));
+    for (Integer k = begin; k < end; ++k) {
+      const auto count = static_cast<std::size_t>(tables["argument.count"][k]);
+      (tables["argument.input"][k] ? outputs : inputs).emplace_back(type_of(tables["argument.type"][k]), count);
+    }
     called.push_back(graph.addHostFunction(tables.text(tables["called.name"][number]), inputs, outputs));
   }
 
@@ -678,7 +679,8 @@ private:
     Sequence sequence;
     const auto tile = static_cast<unsigned>(tables["stamp.tile"][number]);
     const poplar::Tensor taken = builder.tensor(tables["stamp.tensor"][number]);
-    const poplar::Tensor now = poplar::cycleStamp(graph, sequence, tile, sync_type(tables["stamp.sync"][number]));
+    const poplar::SyncType sync = sync_type(tables["stamp.sync"][number]);
+    const poplar::Tensor now = poplar::cycleStamp(graph, sequence, tile, sync);
     const Integer since = tables["stamp.since"][number];
     if (since < 0) {
       sequence.add(Copy(now, taken));

@@ -125,7 +125,8 @@ void Interpreter::walk(const Node &node) {
   } else if (what == "host call") {
     call_host(node);
   } else if (what == "cycle stamp") {
-    const std::uint32_t words[2] = {static_cast<std::uint32_t>(steps), static_cast<std::uint32_t>(steps >> 32)};
+    const std::uint32_t words[2] = {static_cast<std::uint32_t>(steps),
+                                    static_cast<std::uint32_t>(steps >> 32)};
     scatter(node.views[0], reinterpret_cast<const unsigned char *>(words));
   } else if (what == "count cycles") {
     const std::uint64_t before = steps;

@@ -84,8 +84,8 @@ public:
     (*this)(magic, all.libraries, all.num_tiles);
     if (magic != MAGIC) throw poplar::file_load_error("no executable");
     if (in) for (const std::string &path : all.libraries) load_codelets(all, path);
-    (*this)(all.variables, all.compute_sets, all.streams, all.called, all.functions, all.buffered, all.reads, all.writes,
-            programs);
+    (*this)(all.variables, all.compute_sets, all.streams, all.called, all.functions, all.buffered, all.reads,
+            all.writes, programs);
   }
 
 private:
