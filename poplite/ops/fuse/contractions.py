@@ -24,8 +24,9 @@ from poplite.ops.fuse.recipe import Part, SumRecipe
 from poplite.ops.fuse.storing import with_operands
 from poplite.ops.fuse.straight import Straight, in_order, straight
 from poplite.ops.matmul.layout import Layout
+from poplite.ops.matmul.passes import Parts
 from poplite.ops.matmul.plan import layout_for
-from poplite.ops.matmul.steps import Behind, Multiplication, Parts
+from poplite.ops.matmul.steps import Behind, Multiplication
 
 
 def as_matrices(node: Contraction, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
