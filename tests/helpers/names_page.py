@@ -47,7 +47,10 @@ def signatures() -> str:
 def absences() -> str:
     """Return the table of what is refused."""
     rows = [(name, member.reason, member.instead) for name, member in absent_members()]
-    rows += [(f"{each.owner}::{each.poplar}", each.reason, each.instead) for each in REFUSALS]
+    rows += [
+        (f"{each.owner}::{each.poplar}".removeprefix("::"), each.reason, each.instead)
+        for each in REFUSALS
+    ]
     rows += [(name, *why) for name, why in NAMES.items()]
     lines = ["| Poplar | why not | instead |", "| --- | --- | --- |"]
     for name, reason, instead in rows:

@@ -107,7 +107,7 @@ _CLASSES = {
         addReplicationIndexConstant(a) addFunction(a) addFunctionBuffer(a,b) addHostFunction(a,b,c)
         convertTileToTopLevelGraphTile(a) convertTopLevelGraphTileToTile(a) convertVirtualTileToPhysicalTile(a)
         convertPhysicalTileToVirtualTile(a) convertPhysicalTileToVirtualTile(a,b) hasCodelet(a) outputVertexGraph(a,b)
-        outputComputeGraph(a,b) serialize(a,b,c) serializeTensors(a,b,c) deserializeTensors(a,b)""",
+        outputComputeGraph(a,b) serialize(a,b) serialize(a,b,c) serializeTensors(a,b,c) deserializeTensors(a,b)""",
     "Program": "Program() isEmpty() operator==(a)",
     "Execute": "Execute(a,b) Execute(a,b,c)",
     "Sequence": "Sequence(a,b) add(a)",

@@ -186,6 +186,7 @@ addDeviceToHostFIFO(handle, type, numElements, options) | graph.addDeviceToHostF
 addRemoteBuffer(handle, type, numElements, repeats, rearrangeOnHost, optimiseMemory) | graph.addRemoteBuffer("b", INT, 6, 4, True, True) | graph.add_remote_buffer("b", INT, 6, repeats=4, rearrange_on_host=True, optimise_memory=True)
 createHostWrite(handle, tensor, rearrangeOnHost) | graph.createHostWrite("w", x, True) | graph.create_host_write("w", x)
 createHostRead(handle, tensor, rearrangeOnHost) | graph.createHostRead("w", x, True) | graph.create_host_read("w", x)
+serialize(stream, format) | graph.serialize(out, SerializationFormat.JSON) | = None
 serialize(stream, programs, format) | graph.serialize(out, [Copy(x, y)], SerializationFormat.JSON) | graph.serialize(out, Copy(x, y), SerializationFormat.JSON)
 serialize(stream, format) | graph.serialize(out, SerializationFormat.JSON) | graph.serialize(out, format=SerializationFormat.JSON)
 serializeTensors(stream, tensors, format) | graph.serializeTensors(out, [x.T], SerializationFormat.JSON) | graph.serialize_tensors(out, [x.T])
