@@ -168,8 +168,19 @@ function memoryStepName(of, number) {
 
 // -- arrays --------------------------------------------------------------------------------
 
-const sum = (numbers) => numbers.reduce((total, each) => total + each, 0);
-const most = (numbers) => numbers.reduce((found, each) => (each > found ? each : found), 0);
-const least = (numbers) => (numbers.length ? numbers.reduce((found, each) => (each < found ? each : found), Infinity) : 0);
+// Loops: these go through every number of a page, and `reduce` takes several times as long.
+function sum(numbers) {
+  let total = 0;
+  for (const each of numbers) total += each;
+  return total;
+}
+
+function most(numbers) {
+  let found = 0;
+  for (const each of numbers) if (each > found) found = each;
+  return found;
+}
+
+const least = (numbers) => (numbers.length ? numbers.reduce((found, each) => Math.min(found, each)) : 0);
 const worst = (numbers) => numbers.indexOf(most(numbers));
 const descending = (rows, number) => rows.slice().sort((one, other) => number(other) - number(one));
