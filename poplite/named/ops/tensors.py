@@ -236,8 +236,9 @@ def _state(
 ) -> TensorOp:
     listed, found = axes_of(axes), stored_type(dtype, kind)
     made = TensorOp(kind, listed, found, False if value is None else value, name, place, layout)
-    if not callable(value) and None not in listed.lengths:
-        made.first_value()
+    is_number = value is None or held_number(found, value) is not None  # which fits any axes
+    if not is_number and not callable(value) and None not in listed.lengths:
+        made.first_value()  # refuses what does not fit
     return made
 
 
