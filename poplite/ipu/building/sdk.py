@@ -78,7 +78,7 @@ class Sdk:
         """Return what starts the host program on tables, but for the shared file."""
         version = self.version()
         tables.write(folder / "graph.tables")
-        host = self._host(version)
+        host = self.host(version)
         codelets = self.codelets(tables.codelets.text, arch, version)
         return [str(host), str(folder / "graph.tables"), str(codelets)]
 
@@ -93,7 +93,8 @@ class Sdk:
 
         return built("codelets.gp", (text, flags, version), build)
 
-    def _host(self, version: str) -> Path:
+    def host(self, version: str) -> Path:
+        """Return the compiled host program."""
         compiler, texts = cpp_compiler(), host_files()
         library = self.root / "lib"
         links = (f"-L{library}", f"-Wl,-rpath,{library}", "-lpoplar", "-pthread")
