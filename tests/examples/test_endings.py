@@ -5,29 +5,42 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
 import pytest
 
 from helpers.depth import deep, thinned
+from helpers.scripts import script
 from poplite.tools.script import one_line_errors
 
 HUGE = str(10**30)
 
 
-def run(root: Path, folder: Path, example: str, *arguments: str) -> tuple[int, str]:
-    """Run an example in a folder; return its exit code and what it says of errors."""
-    done = subprocess.run(
-        [sys.executable, root / "examples" / example, *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(root)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout == ""
-    return done.returncode, done.stderr
+Run = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def run(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    """What runs an example in a folder, and returns its exit code and what it says of errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(root / "examples"))  # gallery.py imports others
+
+    def call(example: str, *arguments: str) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", [example, *arguments])
+        main = script(root / "examples" / example).main
+        try:
+            code = main()
+        except SystemExit as ended:
+            code = ended.code
+        said = capsys.readouterr()
+        assert said.out == ""
+        return code, said.err
+
+    return call
 
 
 @pytest.mark.parametrize(
@@ -58,13 +71,15 @@ def run(root: Path, folder: Path, example: str, *arguments: str) -> tuple[int, s
         ),
     ],
 )
-def test_what_is_wrong_is_one_line(command: str, message: str, root: Path, tmp_path: Path) -> None:
+def test_what_is_wrong_is_one_line(
+    command: str, message: str, root: Path, tmp_path: Path, run: Run
+) -> None:
     (tmp_path / "file").write_text("no folder, and no executable")
     example, *arguments = command.split()
     lines = (root / "examples" / example).read_text().splitlines()
     line = next((k for k, text in enumerate(lines, 1) if "Executable.load(" in text), 0)
     expected = message.replace("{at}", f"{root / 'examples' / example}:{line}")
-    assert run(root, tmp_path, example, *arguments) == (1, expected)
+    assert run(example, *arguments) == (1, expected)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -80,11 +95,9 @@ def test_what_is_wrong_is_one_line(command: str, message: str, root: Path, tmp_p
         ),
     ],
 )
-def test_huge_numbers_are_wrong_command_lines(
-    command: str, message: str, root: Path, tmp_path: Path
-) -> None:
+def test_huge_numbers_are_wrong_command_lines(command: str, message: str, run: Run) -> None:
     example, *arguments = command.split()
-    code, said = run(root, tmp_path, example, *arguments)
+    code, said = run(example, *arguments)
     assert code == 2
     assert said.endswith(f"\n{example}: error: {message}\n")
 

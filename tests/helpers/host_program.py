@@ -14,29 +14,27 @@ import hashlib
 import json
 import mmap
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from helpers.codelets import EXACT, NATIVE, STAND_IN, WARNINGS, compiler
+from poplite.ipu.building.sdk import Sdk
 from poplite.ipu.tables import Place, Tables
 
-FLAGS = ("-std=c++17", "-O1", *WARNINGS, "-Wno-init-list-lifetime")
+CLEAN = (*WARNINGS, "-Wno-init-list-lifetime")
+FLAGS = ("-std=c++17", "-O1", *CLEAN)
 
 Answer = Callable[[str, npt.NDArray[Any]], bool]
 """What the other side does for a stream: it fills or takes a block, and says whether to go on."""
-
-
-def host_text() -> str:
-    """Return the text of the host program."""
-    return files("poplite.ipu").joinpath("host", "host.cpp").read_text(encoding="utf-8")
 
 
 def stand_in_sdk(cache: Path) -> Path:
@@ -62,20 +60,19 @@ def stand_in_sdk(cache: Path) -> Path:
     return root
 
 
+@contextmanager
+def building(cache: Path, flags: tuple[str, ...] = ()) -> Iterator[Sdk]:
+    """Let poplite build with the stand-in, without a warning, what it keeps in a folder."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("POPLITE_CACHE_DIR", str(cache))
+        environment.setenv("CXX", shlex.join([compiler(), *CLEAN, *flags]))
+        yield Sdk.at(stand_in_sdk(cache))
+
+
 def host_binary(cache: Path, flags: tuple[str, ...] = ()) -> Path:
-    """Return the host program, compiled for the stand-in."""
-    sdk = stand_in_sdk(cache)
-    binary = cache / f"host_{_key([host_text(), sdk.name, *flags])}"
-    if not binary.exists():
-        source = cache / f"{binary.name}_{os.getpid()}.cpp"
-        source.write_text(host_text(), encoding="utf-8")
-        made = source.with_suffix("")
-        library = str(sdk / "lib")
-        command = [compiler(), *FLAGS, *flags, "-I", str(sdk / "include"), str(source), "-o", made]
-        _run([*command, "-L", library, "-lpoplar", f"-Wl,-rpath,{library}"])
-        source.unlink()
-        _put(made, binary)
-    return binary
+    """Return the host program, compiled for the stand-in as poplite compiles it for an SDK."""
+    with building(cache, flags) as sdk:
+        return sdk.host(sdk.version())
 
 
 def library_of(tables: Tables, cache: Path, flags: tuple[str, ...] = EXACT) -> Path:

@@ -83,7 +83,7 @@ class Sdk:
         """Return what starts the host program on tables, with a shared file."""
         version = self.version()
         tables.write(folder / "graph.tables")
-        host = self._host(version)
+        host = self.host(version)
         codelets = self.codelets(tables.codelets.text, arch, version)
         words = [host, folder / "graph.tables", codelets, shared, "--device", kind]
         if kind == "hardware":  # Poplar keeps no executables of its model
@@ -102,7 +102,8 @@ class Sdk:
 
         return built("codelets.gp", (text, flags, version), build)
 
-    def _host(self, version: str) -> Path:
+    def host(self, version: str) -> Path:
+        """Return the compiled host program."""
         compiler, texts = cpp_compiler(), host_files()
         library = self.root / "lib"
         links = (f"-L{library}", f"-Wl,-rpath,{library}", "-lpoplar", "-pthread")

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers import host_program
 from helpers.depth import deep, values_only
 from helpers.mirrored import Mirrored, Mirrors
+from poplite.ipu.building.host_text import host_text
 
 T = TypeVar("T")
 
@@ -340,10 +340,11 @@ WRONG = {
 def test_wrong_host_programs_are_found(
     what: str, host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = host_program.host_text()
+    text = host_text("host.cpp")
     right, wrong = WRONG[what]
     assert text.count(right) == 1
-    monkeypatch.setattr(host_program, "host_text", lambda: text.replace(right, wrong))
+    changed = {"host.cpp": text.replace(right, wrong)}
+    monkeypatch.setattr("poplite.ipu.building.sdk.host_files", lambda: changed)
     forms: list[Callable[[Host], None]] = [
         test_edges,
         test_lists_of_edges_and_states,

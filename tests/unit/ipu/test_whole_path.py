@@ -19,7 +19,7 @@ import pytest
 
 import poplite as pl
 from helpers.depth import deep
-from helpers.host_program import stand_in_sdk
+from helpers.host_program import building
 from poplite.ipu.selftest import EXTRA, ROWS
 from poplite.tools.command import main
 
@@ -27,13 +27,10 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
 
 @pytest.fixture(scope="module")
-def sdk(pytestconfig: pytest.Config) -> Iterator[Path]:
+def sdk(host_cache: Path) -> Iterator[Path]:
     """An SDK that is the stand-in; what it compiles is kept beside it."""
-    assert pytestconfig.cache is not None
-    folder = pytestconfig.cache.mkdir("poplite_host")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("POPLITE_CACHE_DIR", str(folder))
-        yield stand_in_sdk(folder)
+    with building(host_cache) as made:
+        yield made.root
 
 
 class Slope(pl.Vertex):

@@ -210,15 +210,15 @@ def test_a_program_is_a_tree_with_step_numbers() -> None:
 def test_large_programs_are_cut() -> None:
     graph = Graph()
     blur = Execute(graph.add_compute_set("blur"))
-    flat = cell(Sequence([blur] * 100_000))
+    flat = cell(Sequence([blur] * 10_000))
     assert flat.tags.count("li") == notebook.MOST_LINES
     assert "... and more; poplite-viz program lists all of it" in flat.rich
     assert flat.fallback.endswith("step 199\n...")
     deep: Program = blur
-    for _ in range(100_000):
+    for _ in range(10_000):
         deep = Sequence(deep, blur)
     shown = cell(deep)
-    assert "Sequence 99,989 steps, not shown" in shown.rich
+    assert "Sequence 9,989 steps, not shown" in shown.rich
     assert shown.deepest < 60
     doubled: Program = blur
     for _ in range(60):
