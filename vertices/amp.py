@@ -81,7 +81,7 @@ class AmpMatMul(MultiVertex, Generic[T]):
         """Let one worker make 16 columns of six rows at a time: each sum in a lane, in its order.
 
         So many sums fit 16 registers of eight floats, with two registers of x, a weight and a
-        product; and the inputs of 16 columns stay in a cache while all rows take them. The last
+        product; and the weights of six rows stay in a cache while all columns pass them. The last
         columns are made with some before them once more, which has the same result.
         """
         columns = self.columns
@@ -102,12 +102,10 @@ class AmpMatMul(MultiVertex, Generic[T]):
             sixes -= 1  # two times four instead
         fours = (outputs - 6 * sixes) // 4
         many = 6 * sixes + 4 * fours
-        for strip in range((columns + 15) // 16):
-            column = min(16 * strip, columns - 16)
-            for row in range(0, 6 * sixes, 6):
-                self.six_rows(row, column, inputs, columns)
-            for row in range(6 * sixes, many, 4):
-                self.four_rows(row, column, inputs, columns)
+        for row in range(0, 6 * sixes, 6):
+            self.six_rows(row, inputs, columns)
+        for row in range(6 * sixes, many, 4):
+            self.four_rows(row, inputs, columns)
         for row in range(many, outputs):
             for column in range(0, columns - 63, 64):
                 self.one_row(row, column, inputs, columns)
@@ -124,51 +122,55 @@ class AmpMatMul(MultiVertex, Generic[T]):
         for row in range(many, outputs):
             self.short_row(row, inputs, columns)
 
-    def six_rows(self, row: int, column: int, inputs: int, columns: int) -> None:
-        """Make 16 columns of six rows."""
+    def six_rows(self, row: int, inputs: int, columns: int) -> None:
+        """Make six rows, 16 columns at a time, of which the last begin early to be 16."""
         weight = row * inputs
-        x = self.x.lanes(column, 16)
-        one = 0.0 + self.weights[weight] * x
-        two = 0.0 + self.weights[weight + inputs] * x
-        three = 0.0 + self.weights[weight + 2 * inputs] * x
-        four = 0.0 + self.weights[weight + 3 * inputs] * x
-        five = 0.0 + self.weights[weight + 4 * inputs] * x
-        six = 0.0 + self.weights[weight + 5 * inputs] * x
-        for k in range(1, inputs):
-            x = self.x.lanes(k * columns + column, 16)
-            one += self.weights[weight + k] * x
-            two += self.weights[weight + inputs + k] * x
-            three += self.weights[weight + 2 * inputs + k] * x
-            four += self.weights[weight + 3 * inputs + k] * x
-            five += self.weights[weight + 4 * inputs + k] * x
-            six += self.weights[weight + 5 * inputs + k] * x
-        to = row * columns + column
-        self.out.set_lanes(to, one)
-        self.out.set_lanes(to + columns, two)
-        self.out.set_lanes(to + 2 * columns, three)
-        self.out.set_lanes(to + 3 * columns, four)
-        self.out.set_lanes(to + 4 * columns, five)
-        self.out.set_lanes(to + 5 * columns, six)
+        for strip in range((columns + 15) // 16):
+            column = max(0, min(16 * strip, columns - 16))
+            x = self.x.lanes(column, 16)
+            one = 0.0 + self.weights[weight] * x
+            two = 0.0 + self.weights[weight + inputs] * x
+            three = 0.0 + self.weights[weight + 2 * inputs] * x
+            four = 0.0 + self.weights[weight + 3 * inputs] * x
+            five = 0.0 + self.weights[weight + 4 * inputs] * x
+            six = 0.0 + self.weights[weight + 5 * inputs] * x
+            for k in range(1, inputs):
+                x = self.x.lanes(k * columns + column, 16)
+                one += self.weights[weight + k] * x
+                two += self.weights[weight + inputs + k] * x
+                three += self.weights[weight + 2 * inputs + k] * x
+                four += self.weights[weight + 3 * inputs + k] * x
+                five += self.weights[weight + 4 * inputs + k] * x
+                six += self.weights[weight + 5 * inputs + k] * x
+            to = row * columns + column
+            self.out.set_lanes(to, one)
+            self.out.set_lanes(to + columns, two)
+            self.out.set_lanes(to + 2 * columns, three)
+            self.out.set_lanes(to + 3 * columns, four)
+            self.out.set_lanes(to + 4 * columns, five)
+            self.out.set_lanes(to + 5 * columns, six)
 
-    def four_rows(self, row: int, column: int, inputs: int, columns: int) -> None:
-        """Make 16 columns of four rows."""
+    def four_rows(self, row: int, inputs: int, columns: int) -> None:
+        """Make four rows, 16 columns at a time, of which the last begin early to be 16."""
         weight = row * inputs
-        x = self.x.lanes(column, 16)
-        one = 0.0 + self.weights[weight] * x
-        two = 0.0 + self.weights[weight + inputs] * x
-        three = 0.0 + self.weights[weight + 2 * inputs] * x
-        four = 0.0 + self.weights[weight + 3 * inputs] * x
-        for k in range(1, inputs):
-            x = self.x.lanes(k * columns + column, 16)
-            one += self.weights[weight + k] * x
-            two += self.weights[weight + inputs + k] * x
-            three += self.weights[weight + 2 * inputs + k] * x
-            four += self.weights[weight + 3 * inputs + k] * x
-        to = row * columns + column
-        self.out.set_lanes(to, one)
-        self.out.set_lanes(to + columns, two)
-        self.out.set_lanes(to + 2 * columns, three)
-        self.out.set_lanes(to + 3 * columns, four)
+        for strip in range((columns + 15) // 16):
+            column = max(0, min(16 * strip, columns - 16))
+            x = self.x.lanes(column, 16)
+            one = 0.0 + self.weights[weight] * x
+            two = 0.0 + self.weights[weight + inputs] * x
+            three = 0.0 + self.weights[weight + 2 * inputs] * x
+            four = 0.0 + self.weights[weight + 3 * inputs] * x
+            for k in range(1, inputs):
+                x = self.x.lanes(k * columns + column, 16)
+                one += self.weights[weight + k] * x
+                two += self.weights[weight + inputs + k] * x
+                three += self.weights[weight + 2 * inputs + k] * x
+                four += self.weights[weight + 3 * inputs + k] * x
+            to = row * columns + column
+            self.out.set_lanes(to, one)
+            self.out.set_lanes(to + columns, two)
+            self.out.set_lanes(to + 2 * columns, three)
+            self.out.set_lanes(to + 3 * columns, four)
 
     def one_row(self, row: int, column: int, inputs: int, columns: int) -> None:
         """Make 64 columns of a row."""

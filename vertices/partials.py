@@ -25,6 +25,7 @@ from poplite.arrays.intervals import Int64
 from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate
 from poplite.machine.target import Target
 from poplite.types import FLOAT, HALF, ElementType
+from poplite.vertex.faster import faster
 from poplite.vertex.vertex import Input, MultiVertex, Output, Vector
 
 T = TypeVar("T", FLOAT, HALF)
@@ -49,6 +50,23 @@ class AddPartials(MultiVertex, Generic[T, U]):
             for row in range(1, len(self.partials)):
                 total += self.partials[row].lanes(low, count)
             self.out.set_lanes(low, total)
+
+    @faster(bits="equal")
+    def by_one_worker(self, worker: int) -> None:
+        """Let one worker add up 64 outputs at a time, of which the last begin early to be 64."""
+        size = len(self.out)
+        if worker == 0 and 0 < size < 64:
+            total = self.partials[0].lanes(0, size)
+            for row in range(1, len(self.partials)):
+                total += self.partials[row].lanes(0, size)
+            self.out.set_lanes(0, total)
+        elif worker == 0 and size > 0:
+            for block in range(0, size, 64):
+                low = min(block, size - 64)
+                total = self.partials[0].lanes(low, 64)
+                for row in range(1, len(self.partials)):
+                    total += self.partials[row].lanes(low, 64)
+                self.out.set_lanes(low, total)
 
     def cycles(self, target: Target) -> VertexPerfEstimate:
         """Return the cycles of the tile."""

@@ -51,11 +51,15 @@ COLUMNS: Mapping[str, Any] = {
 }
 """Columns of a matrix, or of a run of its elements."""
 
+PARTIALS: Mapping[str, Any] = {"shapes": lambda n: {"partials": (3, n), "out": n}}
+"""Partial results of some outputs."""
+
 CHECKED: Mapping[Key, Mapping[str, Any]] = {
     ("benchmarks/engine_faster.py", "AddProduct"): PRODUCT,
     ("docs/vertices.md", "AddProduct"): PRODUCT,
     ("vertices/amp.py", "AmpMatMul"): BLOCKS,
     ("vertices/convolution.py", "AmpConvolution"): WINDOWS,
+    ("vertices/partials.py", "AddPartials"): PARTIALS,
     **{
         ("vertices/reduce.py", f"{how}ColumnsOfTile"): COLUMNS
         for how in ("All", "Any", "Greatest", "Least", "Product", "Sum")
