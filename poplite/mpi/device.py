@@ -73,7 +73,7 @@ class Device:
                 at=here(),
                 fix="leave timeout out for 60, or timeout=0 to wait for ever",
             )
-        self._timeout = timeout
+        self._ranks = Ranks(self._comm, timeout)
         node = self._comm.Split_type(MPI.COMM_TYPE_SHARED)
         self._on_node = node.Get_size()
         node.Free()
@@ -110,8 +110,9 @@ class Device:
                 at=here(),
                 fix="compile_graph(graph, program, checks='fast')",
             )
-        ranks = Ranks(self._comm, self._timeout)
-        return OnRank(source, setup, ranks, self._cut, self._on_node, is_poisoned=self._is_poisoned)
+        return OnRank(
+            source, setup, self._ranks, self._cut, self._on_node, is_poisoned=self._is_poisoned
+        )
 
     def __repr__(self) -> str:
         return f"<Device rank {self.rank} of {self.num_ranks}>"

@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import os
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
@@ -71,6 +72,8 @@ class OtherRanks:
         processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
         self._spins = SPINS if node <= processors else 0
         self._kept: list[KeptExchange] = []
+        self._generation = ranks.generation
+        weakref.finalize(self, _free, self._kept)
         self._call = ""
         self._is_agreed = False
         self._stops = Stops(ranks)
@@ -111,10 +114,13 @@ class OtherRanks:
 
     def load(self) -> None:
         """Forget that memory was undefined: it has been filled anew, on all ranks."""
-        if not self.broken:
-            return
-        self._ranks.renew()
         self.broken = ""
+
+    def _renew(self) -> None:
+        """Make all requests anew, where what is under way on the old ones never arrives."""
+        if self._generation == self._ranks.generation:
+            return
+        self._generation = self._ranks.generation
         for kept, exchange in zip(self._kept, self._exchanges, strict=True):
             kept.free()
             kept.take(self._made(exchange))
@@ -247,6 +253,7 @@ class OtherRanks:
                 found=self.broken,
                 fix="engine.load() on all ranks begins anew",
             )
+        self._renew()
         self._call, self._is_agreed, error = call, False, None
         with self._stops.of_run(call):
             try:
@@ -257,6 +264,8 @@ class OtherRanks:
         failed = text_of(error) if error is not None and is_alone else ""
         words = self._ranks.share(Word(call, failed=failed))
         self._ranks.stops.clear()
+        if any(word.failed for word in words):
+            self._ranks.renew()
         for rank, word in enumerate(words):
             if word.failed:
                 self.broken = f"rank {rank}: {word.failed.splitlines()[0]}"
@@ -268,6 +277,15 @@ class OtherRanks:
             if word.failed:
                 raise stopped_by(rank, word.failed, call)
         self._stops.check_interrupt()
+
+
+def _free(kept: list[KeptExchange]) -> None:
+    """Give requests back to MPI, as long as there is one."""
+    from mpi4py import MPI
+
+    if not MPI.Is_finalized():
+        for each in kept:
+            each.free()
 
 
 def _bytes_at(address: int, size: int) -> Bytes:

@@ -48,19 +48,20 @@ class Word:
 
 
 class Ranks:
-    """The ranks of a communicator.
+    """The ranks of a communicator, for all engines of a device.
 
     Attributes:
         number: of this rank.
         count: of all ranks.
         data: the communicator of data.
+        generation: how often the communicator of data was another one.
         stops: what ranks said that want to stop the run in progress.
     """
 
     def __init__(self, comm: Comm, timeout: float) -> None:
         self._comm, self._timeout = comm.Dup(), timeout
         self.number, self.count = comm.Get_rank(), comm.Get_size()
-        self.data = self._new_data()
+        self.data, self.generation = self._new_data(), 0
         self._inbox: list[deque[Word]] = [deque() for _ in range(self.count)]
         self._sent: list[Request] = []
         self.stops: dict[int, Word] = {}
@@ -74,7 +75,7 @@ class Ranks:
 
     def renew(self) -> None:
         """Take a new communicator for data: what is under way on the old one never arrives."""
-        self.data = self._new_data()
+        self.data, self.generation = self._new_data(), self.generation + 1
 
     @property
     def is_host(self) -> bool:
