@@ -142,7 +142,7 @@ def test_unknown_vertex_classes_name_the_flag(monkeypatch: pytest.MonkeyPatch) -
     ran = load("work.py:build")
     assert ran.graph is not None
     pl.compile_graph(ran.graph, dict(ran.programs)).save("program.poplite")
-    monkeypatch.setattr(vertex_classes, "_defined", lambda _: iter(()))
+    monkeypatch.setattr(vertex_classes, "defined_classes", lambda _: iter(()))
     with pytest.raises(FileLoadError, match="cannot be found") as caught:
         load("program.poplite")
     assert "--vertices" in caught.value.fix
