@@ -87,7 +87,7 @@ class AmpConvolution(MultiVertex, Generic[T]):
         outputs = self.outputs
         positions = len(self.out) // outputs
         if worker == 0:
-            if positions < 6 or outputs < 4:
+            if positions < 6 or outputs < 4 or len(self.taps) * self.inputs == 0:
                 for position in range(positions):
                     for output in range(outputs):
                         self.one_output(position, output)
