@@ -215,11 +215,12 @@ class Engine:
 
         Args:
             device: as in Poplar, an attached device of the machine that the graph is for; nothing
-                depends on it.
+                depends on it. One that runs programs itself must be that of the engine.
 
         Raises:
             ControlProgramError: while a program runs.
-            InvalidMachineModel: for a device of another machine, or one that is not attached.
+            InvalidMachineModel: for a device of another machine, one that is not attached, and one
+                that the engine does not run on.
 
         >>> from poplite.graph import Graph
         >>> from poplite.program import Sequence
@@ -232,7 +233,7 @@ class Engine:
         array([1, 2], dtype=int32)
         """
         if device is not None:
-            check_loadable(device, self._executable)
+            check_loadable(device, self._executable, self._arguments["device"])
         self._loaded.load()
 
     def __repr__(self) -> str:

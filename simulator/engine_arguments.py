@@ -47,14 +47,26 @@ def is_options(value: object) -> bool:
     return isinstance(value, Mapping) and not any(isinstance(v, Program) for v in value.values())
 
 
-def check_loadable(device: object, executable: Executable, call: str = "engine.load") -> None:
-    """Refuse a device, as Poplar has them, that is not one of the executable's machine."""
+def check_loadable(
+    device: object, executable: Executable, runs_on: object, call: str = "engine.load"
+) -> None:
+    """Refuse a device, as Poplar has them, that is not one of the executable's machine.
+
+    A device that runs programs itself, such as an IPU, must be that which the engine runs on.
+    """
     if not isinstance(device, PoplarDevice):
         raise InvalidMachineModel(
             f"{call}: {clipped(device)} is no device",
             at=here(),
             found=of_type(device),
             fix="engine.load(); what runs programs is pl.Engine(graph, program, device=...)",
+        )
+    if is_runner(device) and device is not runs_on:
+        raise InvalidMachineModel(
+            f"{call}: the engine does not run on {device!r}",
+            at=here(),
+            found=f"it runs on {runs_on!r}, and an engine stays where it was made",
+            fix="pl.Engine(graph, program, device=device)",
         )
     found, replicas = device.getTarget(), executable.layout.replicas
     part = executable.target
@@ -169,10 +181,22 @@ def check_root(root: int | None, ranks: int) -> None:
         )
 
 
+def is_runner(device: object) -> bool:
+    """Whether an engine can run programs on a device."""
+    return all(callable(getattr(device, name, None)) for name in ("load", "options"))
+
+
 def checked_device(device: Any) -> Any:
     """Return a device, or refuse what is none."""
-    if callable(getattr(device, "load", None)) and callable(getattr(device, "options", None)):
+    if is_runner(device):
         return device
+    if isinstance(device, PoplarDevice):
+        raise ControlProgramError(
+            f"Engine: {device!r} is a machine to simulate, and runs no programs",
+            at=here(),
+            found="the simulator runs them, for the machine that the graph was made for",
+            fix="pl.Graph(device), pl.Engine(graph, program), and engine.load(device)",
+        )
     raise ControlProgramError(
         f"Engine: device {clipped(device)} is no device",
         at=here(),

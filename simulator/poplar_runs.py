@@ -36,7 +36,7 @@ def prepare(
         runtime_options: as in `run`.
 
     Raises:
-        InvalidMachineModel: for a device of another machine, or one that is not attached.
+        InvalidMachineModel: as `load`.
         InvalidOption: for an option of a run that Poplar does not have.
 
     >>> import poplite as pl
@@ -44,7 +44,8 @@ def prepare(
     """
     checked_runtime_options(runtime_options)
     if device is not None:
-        check_loadable(device, engine.executable, "engine.prepare")
+        runs_on = engine._arguments["device"]
+        check_loadable(device, engine.executable, runs_on, "engine.prepare")
 
 
 def deploy(engine: Engine) -> None:

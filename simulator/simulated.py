@@ -54,6 +54,9 @@ class Simulator:
         """Make programs ready to run."""
         return Simulated(source.executable, source.graph, setup)
 
+    def __repr__(self) -> str:
+        return "the simulator"
+
 
 class Simulated:
     """The programs of an executable on the simulator; without its graph it knows no tensors.

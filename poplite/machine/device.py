@@ -39,6 +39,9 @@ class Device:
         target: the machine.
         id: its number.
 
+    Raises:
+        InvalidMachineModel: for anything but a target and a whole number from 0.
+
     >>> Device(Target(tiles=64), 3)
     <Device 3, 64 tiles, 6 workers, 638,976 B a tile, 1.330 GHz>
     """
@@ -51,7 +54,15 @@ class Device:
                 found=of_type(target),
                 fix="pl.Device(pl.Target(tiles=64))",
             )
-        self._target, self._id, self._attached = target, id, False
+        number = integer_or_none(id)
+        if number is None or number < 0:
+            raise InvalidMachineModel(
+                f"Device: {clipped(id)} is no number of a device",
+                at=here(),
+                found=of_type(id),
+                fix="pl.Device(target, 0)",
+            )
+        self._target, self._id, self._attached = target, number, False
 
     def getId(self) -> int:
         """Return its number."""
@@ -405,7 +416,8 @@ class IPUModel:
             device_manager_id: the number of the device.
 
         Raises:
-            InvalidMachineModel: for numbers that no machine has, and a version that was changed.
+            InvalidMachineModel: for numbers that no machine or device has, and a version that was
+                changed.
             InvalidOption: for options that are no dictionary.
 
         >>> IPUModel("ipu1").createDevice({}, True, 3).getId()

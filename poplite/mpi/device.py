@@ -9,7 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from poplite.compile.options import EngineOptions
-from poplite.errors import DeviceRuntimeError, InvalidOption
+from poplite.errors import Absent, DeviceRuntimeError, InvalidOption
+from poplite.machine.device import Device as PoplarDevice
+from poplite.machine.target import Target
 from poplite.mpi.loaded import OnRank
 from poplite.mpi.ranks import Ranks
 from poplite.mpi.uncaught import end_job_on_uncaught
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from mpi4py.MPI import Comm
 
 
-class Device:
+class Device(PoplarDevice):
     """The ranks of an MPI job, which run the programs of an engine together.
 
     All ranks make the same graph, or load the same executable, and make the same calls of the
@@ -34,10 +36,13 @@ class Device:
         cut: the first tile of each rank but the first, rising; by default ranks get about equal
             work.
         timeout: seconds after which a rank that waits for another one ends the job; 0 for never.
+        target: the machine of `pl.Graph(device)`; by default `pl.Target()`. Programs for any other
+            machine run as well.
 
     Raises:
         DeviceRuntimeError: where mpi4py or an MPI library is missing.
         InvalidOption: for a `cut` of another number of ranks, or a `timeout` below 0.
+        InvalidMachineModel: for a `target` that is none.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
@@ -54,7 +59,9 @@ class Device:
         comm: Comm | None = None,
         cut: Sequence[int] | None = None,
         timeout: float = 60,
+        target: Target | None = None,
     ) -> None:
+        super().__init__(Target() if target is None else target)
         try:
             from mpi4py import MPI
         except (ImportError, RuntimeError) as error:
@@ -113,6 +120,10 @@ class Device:
         return OnRank(
             source, setup, self._ranks, self._cut, self._on_node, is_poisoned=self._is_poisoned
         )
+
+    createVirtualDevice = Absent(
+        "the ranks simulate any machine", "pl.mpi.Device(target=pl.Target(tiles=16))"
+    )
 
     def __repr__(self) -> str:
         return f"<Device rank {self.rank} of {self.num_ranks}>"

@@ -264,6 +264,23 @@ def test_a_device_fits_where_poplar_has_one() -> None:
     engine.loadAndRun(ipu, 0)
 
 
+def test_an_engine_is_not_loaded_on_a_device_that_it_does_not_run_on() -> None:
+    ipu, other = device(), device()
+    graph = pl.Graph(ipu)
+    x = graph.add_variable(pl.INT, (4,), "x", mapping=0, initial_value=3)
+    simulated = pl.Engine(graph, pl.WriteUndef(x))
+    for each in (ipu, other):
+        each.attach()
+    for call in (simulated.load, simulated.prepare, simulated.loadAndRun):
+        with pytest.raises(pl.InvalidMachineModel, match="does not run on <Device hardware") as e:
+            call(ipu)
+        assert "it runs on the simulator" in e.value.found
+    engine = pl.Engine(graph, {"nothing": pl.Copy(x[0], x[1])}, device=ipu)
+    engine.load(ipu)
+    with pytest.raises(pl.InvalidMachineModel, match="does not run on <Device hardware"):
+        engine.load(other)
+
+
 def test_runs_that_are_left_out_of_reports_are_not_measured() -> None:
     case = Case("in:s out:t", "other")
     case.engine.run(0)

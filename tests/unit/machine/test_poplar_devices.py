@@ -215,6 +215,9 @@ def test_devices_have_a_number_and_a_type_that_programs_look_for() -> None:
         manager.getDevices(pl.TargetType.IPU, 0)
     with pytest.raises(pl.InvalidMachineModel, match="3 is no target"):
         pl.Device(3)  # type: ignore[arg-type]
+    for wrong in (-1, "x", 1.5):
+        with pytest.raises(pl.InvalidMachineModel, match="is no number of a device"):
+            pl.IPUModel().createDevice({}, True, wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -256,6 +259,9 @@ def test_devices_of_other_machines_are_refused_wherever_they_are_given() -> None
     own.attach()
     engine.prepare(own)
     engine.loadAndRun(own, 0)
+    with pytest.raises(pl.ControlProgramError, match="is a machine to simulate") as caught:
+        pl.Engine(graph, pl.Program(), device=own)  # type: ignore[arg-type]
+    assert "engine.load(device)" in caught.value.fix
 
 
 def test_options_of_an_engine_are_those_that_hold(monkeypatch: pytest.MonkeyPatch) -> None:
