@@ -117,7 +117,8 @@ def serialize(
         PopliteError: as `save`, and for anything but a file of such a kind.
     """
     if isinstance(programs, SerializationFormat):
-        programs, format = (), programs
+        format = programs
+        programs = ()
     check_format(format, here())
     is_text = format is SerializationFormat.JSON
     check_stream(stream, "graph.serialize", binary=not is_text)
