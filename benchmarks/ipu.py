@@ -93,14 +93,14 @@ def rows(small: bool, samples: int) -> list[Row]:
     """
     few, many = 1_000, 2_000 if small else 1_000_000
     made = {count: regular(count) for count in (few, many)}
-    ours, baseline = (lambda count=count: tables_of(*made[count]) for count in (many, few))  # type: ignore[misc]
+    ours, baseline = (lambda count=count: tables_of(*made[count]) for count in (many, few))
     seconds = in_turn(ours, baseline, SHORT * samples, gc.collect)
     sizes = {count: _size(tables_of(*each)) for count, each in made.items()}
     ratio = sizes[many] / sizes[few]
     found = [Row(f"bytes of {many:,} regular vertices", ratio, "x", "<=", 2.0, *seconds)]
     for what, build in (("regular", regular), ("irregular", irregular)):
         one = build(many)
-        ours, baseline = lambda one=one: tables_of(*one), lambda build=build: build(many)  # type: ignore[misc]
+        ours, baseline = lambda one=one: tables_of(*one), lambda build=build: build(many)
         more = SHORT if what == "regular" else 1
         seconds = in_turn(ours, baseline, more * samples, gc.collect)
         if what == "irregular":

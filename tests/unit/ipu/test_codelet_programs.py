@@ -18,6 +18,7 @@ from helpers.codelet_programs import PROGRAMS, Cast, Raised
 from helpers.codelets import EXACT, Native, arrays_of, compiled, difference, drawn
 from helpers.depth import deep
 from poplite.errors import VertexCompileError
+from poplite.ipu.codelets.file_text import codelet_file
 from poplite.testing import native_codelets
 from poplite.types import ELEMENT_TYPES
 from poplite.vertex.compute import check
@@ -104,7 +105,7 @@ def test_programs_have_equal_bits_under_other_flags(
 def test_programs_that_check_indices_have_equal_bits(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    checked = functools.partial(native_codelets.codelet_file, stops_outside=True)
+    checked = functools.partial(codelet_file, stops_outside=True)
     monkeypatch.setattr(native_codelets, "codelet_file", checked)
     assert_equal_bits(compiled([*PROGRAMS], tmp_path), iter(PROGRAMS), 6)
 

@@ -121,7 +121,7 @@ def test_the_readme_says_what_is_in_it_and_what_was_never_done(tmp_path: Path) -
 
 def test_indices_are_checked_where_that_is_asked_for(tmp_path: Path) -> None:
     texts = [
-        (pl.ipu.export(*build(), tmp_path / checks, checks=checks) / "codelets.cpp").read_text()  # type: ignore[arg-type]
+        (pl.ipu.export(*build(), tmp_path / checks, checks=checks) / "codelets.cpp").read_text()
         for checks in ("none", "fast")
     ]
     assert ["pl::at(x, i) = pl::at(x, i) * 2.0f;" in text for text in texts] == [False, True]

@@ -217,7 +217,7 @@ def test_what_poplar_compiled_is_kept_for_hardware(
     for kind in ("model", "hardware", "hardware"):
         (tmp_path / "recorded").unlink(missing_ok=True)
         program = Program()
-        device = pl.ipu.Device(kind, sdk=sdk, arch="ipu2")  # type: ignore[arg-type]
+        device = pl.ipu.Device(kind, sdk=sdk, arch="ipu2")
         results.append(program.run(pl.Engine(program.graph, program.programs, device=device)))
         executables = [*kept.iterdir()]
         assert len(executables) == (kind == "hardware")
