@@ -39,8 +39,9 @@ def test_values_have_the_form_of_the_results() -> None:
 def test_calls_are_checked_fast_unless_asked_otherwise() -> None:
     """Trap 17: strict checks take longer than small programs do."""
     x = ng.placeholder([H], name="x")
-    for options, checks in (({}, "fast"), ({"checks": "strict"}, "strict")):
-        work = ng.make_transformer(tiles=2, **options).computation(x + 1, x)
+    strict = ng.make_transformer(tiles=2, checks="strict")
+    for device, checks in ((ng.make_transformer(tiles=2), "fast"), (strict, "strict")):
+        work = device.computation(x + 1, x)
         assert work.engine.executable.checks == checks
 
 
