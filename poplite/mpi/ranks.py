@@ -84,10 +84,15 @@ class Ranks:
 
     def tell(self, word: Word) -> None:
         """Say something to all other ranks, without waiting."""
-        self._sent = [each for each in self._sent if not each.Test()]
+        self._is_sent()
         for rank in range(self.count):
             if rank != self.number:
                 self._sent.append(self._comm.isend(word, rank))
+
+    def _is_sent(self) -> bool:
+        """Tell whether all that was said has left."""
+        self._sent = [each for each in self._sent if not each.Test()]
+        return not self._sent
 
     def look(self) -> None:
         """Take in what others have said."""
@@ -154,6 +159,7 @@ class Ranks:
         """Return what rank 0 says about a call that all make."""
         if self.is_host:
             self.tell(Word(call, value))
+            self.wait(self._is_sent, call, lambda: "all other ranks")
             return value
         found: T = self.next_word(0, call).value
         return found

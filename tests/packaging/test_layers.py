@@ -142,6 +142,7 @@ LOADED_BY_NAME = {
     "report": "names that the package hands out",
     "testing": "names that the package hands out",
     "testing.native_codelets": "the folder of headers in C++",
+    "tools.command.run": "itself, in the processes of ranks",
     "viz.draw.html": "the folder of style sheets",
 }
 """Modules that load others by a name that is no import statement, and which."""
