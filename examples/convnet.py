@@ -165,7 +165,7 @@ class Network:
         )
         with graph.steps("test") as test:
             self.answers = self._logits(self.test)[-1]
-        self.programs = {"begin": begin, "train": epoch, "test": test}
+        self.programs: dict[str, pl.Program] = {"begin": begin, "train": epoch, "test": test}
 
     def _logits(self, x: pl.Tensor) -> tuple[list[Layer], pl.Tensor, pl.Tensor]:
         """Record the way forward; return the layers, their last output, and the logits."""

@@ -36,7 +36,7 @@ def convolved(x: Doubles, weights: Doubles, how: Keywords) -> Doubles:
     kept = [slice(max(0, -a), n - max(0, -b)) for (a, b), n in zip(how["padding"], x.shape[2:])]  # noqa: B905
     x = x[(slice(None), slice(None), *kept)]
     weights = spread(weights, 2, how["dilation"])
-    weights = np.flip(weights, [2 + d for d in range(rank) if how["flip"][d]])
+    weights = np.flip(weights, tuple(2 + d for d in range(rank) if how["flip"][d]))
     seen = np.lib.stride_tricks.sliding_window_view(x, weights.shape[2:], tuple(range(2, x.ndim)))
     seen = seen[(slice(None), slice(None), *(slice(None, None, s) for s in how["stride"]))]
     seen = seen.reshape((x.shape[0], groups, x.shape[1] // groups, *seen.shape[2:]))

@@ -118,7 +118,7 @@ def test_pooling_and_gradients_are_numpys(
 
 def test_nan_wins_and_padding_is_no_element() -> None:
     graph, program = pl.Graph(pl.Target(tiles=3)), pl.Sequence()
-    values = np.float32([[[-3, np.nan, -2, -1]]])
+    values = np.array([[[-3, np.nan, -2, -1]]], np.float32)
     x = graph.add_variable(pl.FLOAT, (1, 1, 4), "x", mapping="linear", initial_value=values)
     how: dict[str, Any] = {"stride": 2, "padding": 1, "program": program}
     greatest, mean = nn.max_pool(x, 2, **how), nn.average_pool(x, 2, **how)

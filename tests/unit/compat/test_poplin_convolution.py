@@ -67,7 +67,7 @@ def test_all_transforms_of_poplibs(
 ) -> None:
     rng = np.random.default_rng(seed)
     x, w = (rng.integers(-9, 10, n).astype(np.float32) for n in (size, taps))
-    one, other = transformed(x, own), transformed(w, kernel)
+    one, other = transformed(x.astype(float), own), transformed(w.astype(float), kernel)
     raw = len(one) - len(other) + 1 - out["truncationLower"] - out["truncationUpper"]
     if raw < 1:
         return
@@ -124,7 +124,7 @@ def test_groups_and_channels() -> None:
 )
 def test_pool(how: popnn.PoolingType, expected: list[float]) -> None:
     graph, prog = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
-    values = np.float32([[[1, 2, 3, 4, 5]]])
+    values = np.array([[[1, 2, 3, 4, 5]]], np.float32)
     x = graph.add_variable(pl.FLOAT, (1, 1, 5), "x", mapping="linear", initial_value=values)
     params = popnn.PoolParams(how, [5], [2], [2], [0], [1], 1, 1, pl.FLOAT)
     made = popnn.pool(graph, params, x, prog, "pool", {"optimizeForSpeed": "true"})
