@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.errors import ElementTypeError, TensorCreationError, TensorMetadataError
 from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import SCALES, QuarterFormat, QuarterMetadata, decode, encode
@@ -99,13 +99,20 @@ def convert_to_quarter(
         metadata: format and scale.
         saturate: whether what is too large becomes the greatest number, and not NaN.
 
+    Raises:
+        ElementTypeError: for anything but numbers.
+        TensorMetadataError: for anything but the metadata of QUARTER.
+
     >>> import poplite as pl
     >>> metadata = pl.QuarterMetadata("F143")
     >>> codes = pl.convert_to_quarter([1.0, 1e6], metadata, saturate=True)
     >>> pl.convert_from_quarter(codes, metadata).tolist()
     [1.0, 240.0]
     """
-    numbers = np.asarray(values, np.float32)
+    call = "convert_to_quarter"
+    _check_metadata(metadata, call)
+    with np.errstate(over="ignore"):
+        numbers = _real(values, call).astype(np.float32)
     if saturate:
         numbers = np.clip(numbers, -metadata.largest, metadata.largest)
     return encode(numbers, metadata)
@@ -121,12 +128,13 @@ def quarter_metadata_for(
         format: of the codes.
 
     Raises:
+        ElementTypeError: for anything but numbers.
         TensorMetadataError: when no scale is large enough.
 
     >>> quarter_metadata_for([3.0, -1000.0])
     QuarterMetadata('F143', scale=3)
     """
-    numbers = np.abs(np.asarray(values, np.float64)).reshape(-1)
+    numbers = np.abs(_real(values, "quarter_metadata_for").astype(np.float64)).reshape(-1)
     greatest = float(np.max(numbers, initial=0.0, where=np.isfinite(numbers)))
     plain = QuarterMetadata(format)
     if greatest == 0.0:
@@ -141,15 +149,58 @@ def convert_from_quarter(
     """Return the numbers that codes of QUARTER stand for.
 
     Args:
-        codes: one byte each.
+        codes: whole numbers from 0 to 255.
         metadata: format and scale.
+
+    Raises:
+        ElementTypeError: for anything but such numbers.
+        TensorMetadataError: for anything but the metadata of QUARTER.
 
     >>> import poplite as pl
     >>> metadata = pl.QuarterMetadata("F143", scale=3)
     >>> pl.convert_from_quarter([0x40], metadata).tolist()
     [8.0]
     """
-    return decode(np.asarray(codes, np.uint8), metadata)
+    call = "convert_from_quarter"
+    _check_metadata(metadata, call)
+    numbers = _real(codes, call)
+    numbers = numbers if numbers.size else numbers.astype(np.uint8)
+    if numbers.dtype.kind not in "iu" or np.any((numbers < 0) | (numbers > 0xFF)):
+        raise ElementTypeError(
+            f"{call}: {clipped(codes, 60)} are no codes of QUARTER",
+            at=here(),
+            found=f"an array of {numbers.dtype}",
+            fix="whole numbers from 0 to 255, as convert_to_quarter returns",
+        )
+    return decode(numbers.astype(np.uint8), metadata)
+
+
+def _check_metadata(metadata: object, call: str) -> None:
+    """Refuse what is no metadata of QUARTER."""
+    if not isinstance(metadata, QuarterMetadata):
+        raise TensorMetadataError(
+            f"{call}: {clipped(metadata, 60)} is no QuarterMetadata",
+            at=here(),
+            found=of_type(metadata),
+            fix='pl.QuarterMetadata("F143", scale=0)',
+        )
+
+
+def _real(values: npt.ArrayLike, call: str) -> Array:
+    """Return real numbers as an array, or refuse what are none."""
+    try:
+        array = np.asarray(values)
+        found = f"an array of {array.dtype}"
+    except ValueError:
+        array, found = np.array(None), "rows of several lengths"
+    if array.dtype.kind in "cOSUMm":
+        raise ElementTypeError(
+            f"{call}: {clipped(values, 60)} are no real numbers",
+            at=here(),
+            found=found,
+            fix=f"{call}([1.0, -2.0], ...)",
+        )
+    return array
 
 
 _HALVES = (np.dtype(np.float16), np.dtype(np.uint16))

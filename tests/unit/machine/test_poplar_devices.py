@@ -150,6 +150,25 @@ def test_metadata_for_values_hold_them_and_no_less_would(greatest: float) -> Non
     assert greatest > pl.QuarterMetadata("F143", metadata.scale - 1).largest
 
 
+@pytest.mark.parametrize("codes", [[300], [-1], [1.7], [True], "a", [[1], [1, 2]], [None]])
+def test_codes_of_quarter_are_whole_numbers_of_a_byte(codes: Any) -> None:
+    metadata = pl.QuarterMetadata("F143")
+    with pytest.raises(pl.ElementTypeError, match="convert_from_quarter: .* are no"):
+        pl.convert_from_quarter(codes, metadata)
+    assert pl.convert_from_quarter([], metadata).size == 0
+
+
+@pytest.mark.parametrize("values", ["a", [1 + 2j], [None], ["1"], [[1], [1, 2]], [10**400]])
+def test_what_becomes_quarter_is_real_numbers(values: Any) -> None:
+    metadata = pl.QuarterMetadata("F143")
+    for convert in (pl.quarter_metadata_for, lambda v: pl.convert_to_quarter(v, metadata)):
+        with pytest.raises(pl.ElementTypeError, match="are no real numbers"):
+            convert(values)
+    for call in (pl.convert_to_quarter, pl.convert_from_quarter):
+        with pytest.raises(pl.TensorMetadataError, match="3 is no QuarterMetadata"):
+            call([1], 3)  # type: ignore[arg-type]
+
+
 def test_halves_on_their_way_refuse_short_arrays_and_other_types() -> None:
     target, floats = pl.Target(), np.ones(3, np.float32)
     with pytest.raises(pl.TensorCreationError, match=r"3 elements(?s:.*)destination 2"):
