@@ -29,6 +29,11 @@ def sum_of_two(rng: np.random.Generator) -> tuple[Values, Expected]:
     return {"a": a, "b": b, "total": floats(rng, 1)[0]}, {"total": a + b}
 
 
+def sum_in_place(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x, y = rng.integers(-99, 100, 2, dtype=np.int32)
+    return {"x": x, "y": y}, {"y": x + y}
+
+
 def copy_of_x(rng: np.random.Generator) -> tuple[Values, Expected]:
     x = floats(rng, int(rng.integers(1, 20)))
     return {"x": x, "y": floats(rng, len(x))}, {"y": x}
@@ -289,4 +294,6 @@ RECIPES: dict[Key, Recipe] = {
     ("benchmarks/fidelity_vertices.py", "Rotate"): rotate,
     ("benchmarks/fidelity_vertices.py", "ScaleAdd"): scale_add,
     ("benchmarks/fidelity_vertices.py", "Triad"): triad,
+    ("benchmarks/scale_ranks.py", "Add"): sum_in_place,
+    ("benchmarks/scale_ranks.py", "Diffuse"): diffuse,
 }

@@ -686,7 +686,7 @@ def test_bad_arguments_of_an_engine() -> None:
     with pytest.raises(pl.ControlProgramError, match="None is not a graph"):
         pl.Engine(None, pl.Sequence())  # type: ignore[arg-type]
     with pytest.raises(pl.ElementTypeError, match="engine.read: 3 is not a tensor"):
-        pl.Engine(graph, pl.Sequence()).read(3)  # type: ignore[arg-type]
+        pl.Engine(graph, pl.Sequence()).read(3)  # type: ignore[call-overload]
     many: pl.Program = pl.PrintTensor(graph.add_variable(pl.INT, (1,), mapping=0))
     for _ in range(30):
         many = pl.Sequence(many, many)
