@@ -79,10 +79,10 @@ class Report(Displayed):
 
     @property
     def insights(self) -> Insights:
-        """What to look at first."""
+        """What to look at first; where nothing ran, of one run of each program."""
         from poplite.report.findings import insights_of
 
-        return insights_of(self.compilation, self.execution)
+        return insights_of(self.compilation, self.shown)
 
     @property
     def is_run(self) -> bool:
@@ -90,9 +90,23 @@ class Report(Displayed):
         return bool(self.execution.runs or self.execution.num_steps)
 
     @property
+    def shown(self) -> Execution:
+        """What ran; where nothing did, what one run of each program takes as compiled."""
+        planned = self.compilation.planned
+        if self.is_run or not planned:
+            return self.execution
+        return replace(
+            self.execution,
+            num_steps=sum(step.executions for step in planned),
+            vertices=sum(each.vertices for step in planned for each in step.vertex_types),
+            steps=tuple(planned),
+            cycles=sum(step.cycles for step in planned),
+        )
+
+    @property
     def places(self) -> Sequence[ExecutionStep]:
         """What each place of the programs took; where nothing ran, what one run takes."""
-        return self.execution.steps if self.is_run else self.compilation.planned
+        return self.shown.steps
 
     @property
     def cycles(self) -> int | None:

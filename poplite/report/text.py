@@ -7,7 +7,8 @@
     Execution:           cycles, and how tiles spent them on average
     Cycles by vertex type, Operations, Largest steps, Insights
 
-Numbers that are not modelled are replaced by a sentence that says so.
+Numbers that are not modelled are replaced by a sentence that says so.  Where nothing ran, cycles are
+what one run of each program takes as compiled.
 """
 
 from __future__ import annotations
@@ -44,6 +45,9 @@ UNBALANCED = 1.25
 FULLEST, LARGEST = 5, 4
 """How many tiles are shown, and how many categories of each."""
 
+AS_COMPILED = "as compiled, of one run"
+"""Stands beside cycles where nothing ran."""
+
 NOT_MODELLED = "not modelled: leave the option debug.instrument=False out"
 
 _PHASE_WORDS = {
@@ -65,11 +69,11 @@ def report_text(report: Report) -> str:
     ]
     if report.measured:
         parts.append(("Measured on a device", list(map(str, report.measured))))
-    if report.execution.steps:
+    if report.shown.steps:
         parts += [
-            ("Cycles by vertex type", _types(report.execution)),
+            ("Cycles by vertex type", _types(report.shown)),
             *_operations(report),
-            ("Largest steps", _steps(report.execution)),
+            ("Largest steps", _steps(report.shown)),
             ("Insights", insights_text(report.insights)),
         ]
     texts = (f"{title}:\n" + "\n".join(f"  {line}" for line in lines) for title, lines in parts)
@@ -78,7 +82,7 @@ def report_text(report: Report) -> str:
 
 def facts(report: Report) -> dict[str, str]:
     """Return the most important numbers of a report, as words by name."""
-    execution, memory = report.execution, report.compilation.modelled
+    memory = report.compilation.modelled
     several = {"counts are of each of": amount(report.replicas, "replica")}
     again = {"run again by checks": amount(report.runs_again, "compute set")}
     fullest = "" if memory is None else f"{memory.including_gaps.most:,} B"
@@ -91,7 +95,7 @@ def facts(report: Report) -> dict[str, str]:
         **(again if report.runs_again else {}),
         "vertices run": f"{report.vertices:,}",
         "bytes copied": f"{report.bytes_copied:,} B",
-        "cycles": _total_cycles(execution),
+        "cycles": _total_cycles(report),
     }
 
 
@@ -111,8 +115,8 @@ def rows_text(rows: Mapping[str, str]) -> list[str]:
 
 def _summary(report: Report) -> list[str]:
     """Return the most important numbers."""
-    execution, memory = report.execution, report.compilation.modelled
-    rows = {"Total cycles": _total_cycles(execution)}
+    execution, memory = report.shown, report.compilation.modelled
+    rows = {"Total cycles": _total_cycles(report)}
     if execution.cycles:
         largest = max(execution.steps, key=lambda step: step.cycles)
         share = _percent(largest.cycles, execution.cycles)
@@ -172,10 +176,12 @@ def _graph(compilation: Compilation) -> list[str]:
     )
 
 
-def _total_cycles(execution: Execution) -> str:
+def _total_cycles(report: Report) -> str:
+    execution = report.shown
     if execution.cycles is None:
         return NOT_MODELLED
-    return f"{execution.cycles:,} (approx {_time(execution.seconds or 0)})"
+    planned = f", {AS_COMPILED}" if execution.steps and not report.is_run else ""
+    return f"{execution.cycles:,} (approx {_time(execution.seconds or 0)}{planned})"
 
 
 def _time(seconds: float) -> str:
@@ -291,6 +297,7 @@ def _execution(report: Report) -> list[str]:
         "Bytes gathered": f"{execution.bytes_gathered:,} B (by the simulator)",
         "Checks": checks,
     }
+    execution = report.shown
     if execution.cycles is None:
         return [*rows_text(ran), f"Total cycles: {NOT_MODELLED}"]
     average = execution.phase_cycles()
@@ -306,7 +313,7 @@ def _execution(report: Report) -> list[str]:
         f"Tile average {name}": f"{cycles:,.1f} ({_percent(cycles, whole)} of total)"
         for name, cycles in taken.items()
     }
-    return [*rows_text(ran), *rows_text({"Total cycles": _total_cycles(execution), **averages})]
+    return [*rows_text(ran), *rows_text({"Total cycles": _total_cycles(report), **averages})]
 
 
 def _types(execution: Execution) -> list[str]:
@@ -328,7 +335,7 @@ def _types(execution: Execution) -> list[str]:
 
 def _operations(report: Report) -> list[tuple[str, list[str]]]:
     """Return the part about operations, where there are any."""
-    found, whole = report.execution.operations(), report.execution.cycles or 1
+    found, whole = report.shown.operations(), report.shown.cycles or 1
     made = {each.name: each for each in report.compilation.operations}
     rows = [
         (

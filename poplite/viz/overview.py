@@ -10,10 +10,10 @@ vvvvvvvvmmsscckkkkkkkkkkkkk
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from poplite.report.findings import Finding, insights_of
+from poplite.report.findings import Finding
 from poplite.report.peaks import peaks_of
 from poplite.report.phase_kinds import PHASE_KINDS
 from poplite.report.report import Report
@@ -64,10 +64,7 @@ def overview_of(report: Report) -> Overview:
     >>> overview_of(pl.Engine(graph, pl.Sequence()).report()).memory[0]
     Part(label='variables', kind='c0', size=2000)
     """
-    memory, places = report.compilation.modelled, report.places
-    execution = replace(
-        report.execution, steps=tuple(places), cycles=sum(each.cycles for each in places)
-    )
+    memory, execution = report.compilation.modelled, report.shown
     busy = execution.phase_cycles()
     time = [Part(PHASE_LOOKS[k].words, PHASE_LOOKS[k].kind, busy[k]) for k in PHASE_KINDS]
     time.append(Part("sync", PHASE_LOOKS["sync"].kind, execution.sync_cycles))
@@ -82,7 +79,7 @@ def overview_of(report: Report) -> Overview:
         time=tuple(part for part in time if part.size > 0),
         tile=tile,
         memory=tuple(part for part in held if part.size > 0),
-        findings=insights_of(report.compilation, execution).findings[:MOST_FINDINGS],
+        findings=report.insights.findings[:MOST_FINDINGS],
     )
 
 

@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from poplite.report.compilation import Compilation
-from poplite.report.execution import Execution, ExecutionStep, Phase, TilePairs, TypeCycles
-from poplite.report.findings import insights_of
+from poplite.report.execution import ExecutionStep, Phase, TilePairs, TypeCycles
 from poplite.report.memory import Memory
 from poplite.report.program_tree import Program
 from poplite.report.report import Report
@@ -28,7 +26,7 @@ def report_data(report: Report, arrays: Arrays, *, rough: int = 0) -> dict[str, 
     `rough` leaves out what takes most room: addresses from 1 on, from 2 on also the number of each
     single tile in phases, of which blocks of tiles are kept.
     """
-    compilation, execution = report.compilation, _shown(report)
+    compilation, execution = report.compilation, report.shown
     target = compilation.target
     return {
         "machine": {
@@ -61,31 +59,13 @@ def report_data(report: Report, arrays: Arrays, *, rough: int = 0) -> dict[str, 
         "computeSets": [_compute_set(each, arrays) for each in compilation.compute_sets],
         "memory": _memory(compilation.modelled, arrays, addresses=rough == 0),
         "programs": {name: _tree(tree) for name, tree in compilation.programs.items()},
-        "findings": _findings(compilation, execution),
+        "findings": _findings(report),
         "types": _types(execution.vertex_types()),
         "operations": [
             [each.name, each.at, each.steps, each.cycles, each.bytes_received]
             for each in execution.operations()
         ],
     }
-
-
-def _shown(report: Report) -> Execution:
-    """Return what was run, or as nothing was what one run takes."""
-    planned = report.compilation.planned
-    if report.is_run or not planned:
-        return report.execution
-    return Execution(
-        runs=0,
-        num_steps=sum(step.executions for step in planned),
-        vertices=sum(each.vertices for step in planned for each in step.vertex_types),
-        bytes_copied=0,
-        bytes_gathered=0,
-        runs_again=0,
-        steps=tuple(planned),
-        cycles=sum(step.cycles for step in planned),
-        target=report.compilation.target,
-    )
 
 
 # -- execution -------------------------------------------------------------------------------------
@@ -144,7 +124,7 @@ def _compute_set(found: Any, arrays: Arrays) -> dict[str, Any]:
     return {"name": found.name, "types": types}
 
 
-def _findings(compilation: Compilation, execution: Execution) -> list[dict[str, Any]]:
+def _findings(report: Report) -> list[dict[str, Any]]:
     return [
         {
             "kind": each.kind,
@@ -159,7 +139,7 @@ def _findings(compilation: Compilation, execution: Execution) -> list[dict[str, 
             "why": each.why,
             "at": each.at,
         }
-        for each in insights_of(compilation, execution).findings
+        for each in report.insights.findings
     ]
 
 

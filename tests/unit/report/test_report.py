@@ -605,6 +605,26 @@ def test_long_lists_are_cut() -> None:
     assert "... 3 more" in str(report_of(*many))
 
 
+def test_before_a_run_text_and_insights_are_those_of_one_run() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    a = graph.add_variable(pl.INT, (64,), "a", mapping=0, initial_value=1)
+    b = graph.add_variable(pl.INT, (64,), "b", mapping=2)
+    engine = pl.Engine(graph, pl.Repeat(3, pl.Copy(a, b)))
+    planned = engine.report()
+    engine.run()
+    ran = engine.report()
+    assert planned.shown.cycles == ran.cycles
+    assert ran.shown == ran.execution
+    assert planned.insights == ran.insights
+    assert ran.insights.findings
+    before, after = str(planned), str(ran)
+    assert before.count(f"{ran.cycles:,} (approx") == 2
+    assert before.count(", as compiled, of one run)") == 2
+    assert before[before.index("Largest steps") :] == after[after.index("Largest steps") :]
+    assert "as compiled" in planned.rows()["cycles"]
+    assert "as compiled" not in after
+
+
 # -- numbers per tile ------------------------------------------------------------------------
 
 
