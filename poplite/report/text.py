@@ -7,8 +7,8 @@
     Execution:           cycles, and how tiles spent them on average
     Cycles by vertex type, Operations, Largest steps, Insights
 
-Numbers that are not modelled are replaced by a sentence that says so.  Where nothing ran, cycles are
-what one run of each program takes as compiled.
+Numbers that are not modelled are replaced by a sentence that says so.  Where nothing ran, cycles
+are those of one run as compiled.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 const MOST_BLOCKS = 64;
 
-// Bytes by receiver and source, in blocks of as many tiles as fit; null where they are not known.
+// Bytes by receiver and source, in blocks of as many tiles as fit; null where its rows would not add
+// up to what tiles receive.
 function pairsOf(of, step) {
   return once(of, `pairs ${step}`, () => {
     const phases = phasesIn(of, step).filter((phase) => phase.pairs);
@@ -15,7 +16,10 @@ function pairsOf(of, step) {
       const blockOf = (place) => Math.floor((place * pairs.block) / block);
       for (const [source, receiver, each] of singlePairs(pairs)) bytes[blockOf(receiver) * size + blockOf(source)] += each;
     }
-    return { block, size, bytes, largest: largestPairs(phases) };
+    const rest = new Float64Array(size);
+    phaseSum(of, "received", step).forEach((each, tile) => (rest[Math.floor(tile / block)] += each));
+    bytes.forEach((each, place) => (rest[Math.floor(place / size)] -= each));
+    return rest.some((each) => each !== 0) ? null : { block, size, bytes, largest: largestPairs(phases) };
   });
 }
 
@@ -42,9 +46,17 @@ function singlePairs(pairs) {
   });
 }
 
+function missingPairs(of, step) {
+  const hosts = phasesIn(of, step).filter((phase) => phase.kind === "host exchange");
+  const received = (phases) => phases.some((phase) => phase.received.c);
+  if (hosts.length) return "From where to where is not drawn: the host takes part.";
+  if (received(phasesIn(of, step))) return "From where to where is not known: the report was saved by an older poplite.";
+  return "Nothing moves from tile to tile here.";
+}
+
 function exchangeMatrix(of, step) {
   const found = pairsOf(of, step);
-  if (!found) return [note("Nothing moves from tile to tile here, or the report was saved by an older poplite.")];
+  if (!found) return [note(missingPairs(of, step))];
   const { block, size, bytes, largest } = found;
   const high = most(bytes);
   const side = clip(Math.floor(Math.min(WIDTH - LEFT - 8, 520) / size), 2, 22);
