@@ -9,7 +9,8 @@ function pairsOf(of, step) {
     const phases = phasesIn(of, step).filter((phase) => phase.pairs);
     if (!phases.length) return null;
     const { tiles } = of.machine;
-    const block = Math.max(Math.ceil(tiles / MOST_BLOCKS), ...phases.map((phase) => phase.pairs.block));
+    const kept = Math.max(...phases.map((phase) => phase.pairs.block));
+    const block = kept * Math.ceil(tiles / MOST_BLOCKS / kept);
     const size = Math.ceil(tiles / block);
     const bytes = new Float64Array(size * size);
     for (const { pairs } of phases) {
@@ -19,7 +20,9 @@ function pairsOf(of, step) {
     const rest = new Float64Array(size);
     phaseSum(of, "received", step).forEach((each, tile) => (rest[Math.floor(tile / block)] += each));
     bytes.forEach((each, place) => (rest[Math.floor(place / size)] -= each));
-    return rest.some((each) => each !== 0) ? null : { block, size, bytes, largest: largestPairs(phases) };
+    // Where single tiles are left out of a page, what they receive is known roughly.
+    const unknown = of.rough > 1 ? phasesIn(of, step).some((phase) => !phase.pairs && moves(phase)) : rest.some((each) => each !== 0);
+    return unknown ? null : { block, size, bytes, largest: largestPairs(phases) };
   });
 }
 
@@ -47,12 +50,14 @@ function singlePairs(pairs) {
 }
 
 function missingPairs(of, step) {
-  const hosts = phasesIn(of, step).filter((phase) => phase.kind === "host exchange");
-  const received = (phases) => phases.some((phase) => phase.received.c);
-  if (hosts.length) return "From where to where is not drawn: the host takes part.";
-  if (received(phasesIn(of, step))) return "From where to where is not known: the report was saved by an older poplite.";
-  return "Nothing moves from tile to tile here.";
+  const moving = phasesIn(of, step).filter(moves);
+  if (!moving.length) return "Nothing moves from tile to tile here.";
+  if (moving.some((phase) => phase.kind === "host exchange")) return "From where to where is not drawn: the host takes part.";
+  return "From where to where is not known: the report was saved by an older poplite.";
 }
+
+// Whether tiles receive anything in a phase.
+const moves = (phase) => phase.received.c !== 0;
 
 function exchangeMatrix(of, step) {
   const found = pairsOf(of, step);

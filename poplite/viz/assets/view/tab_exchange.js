@@ -4,7 +4,7 @@ function exchangeTab(of) {
   const step = chosenStep();
   const [received, sent] = [phaseSum(of, "received", step), phaseSum(of, "sent", step)];
   const [into, out] = [sum(received), sum(sent)];
-    const cycles = phasesIn(of, step).reduce((total, phase) => total + (phase.kind.includes("exchange") ? phase.cycles : 0), 0);
+  const cycles = phasesIn(of, step).reduce((total, phase) => total + (phase.kind.includes("exchange") ? phase.cycles : 0), 0);
   const reach = out && into !== out ? ` · each byte sent reaches ${rounded(into / out)} tiles` : "";
   return [
     tools(stepChoice("step", `all ${amount(of.steps.length, "step")}`), soft("received ", bold(bytesText(into)), " · sent ", bold(bytesText(out)), " · ", bold(thousands(cycles)), ` cycles of exchange${reach}`)),

@@ -2,6 +2,7 @@
 
 const SIZES = [0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 2.8, 4];
 let graphSize = null;
+let graphPlace = [0, 0];
 
 function graphTab() {
   if (!DATA.graph) {
@@ -33,6 +34,11 @@ function graphTab() {
   const save = () => saveAs(new Blob([textOf(DATA.graph)], { type: "image/svg+xml" }), "graph.svg");
   moveByPointer(box);
   resize();
+  box.addEventListener("scroll", () => {
+    if (box.isConnected) graphPlace = [box.scrollLeft, box.scrollTop];
+  });
+  // The page is drawn anew with each choice; this box can scroll when it stands there.
+  queueMicrotask(() => box.scrollTo(...graphPlace));
   return [
     tools(
       button("+", by(1), { title: "Larger" }), button("−", by(-1), { title: "Smaller" }), button("fit", fit), button("save SVG", save),

@@ -1,5 +1,8 @@
 // Program: the tree of each program, with the share of all cycles that each part of it takes.
 
+// What was folded, by program and node: the page is drawn anew with each choice.
+const folded = new Set();
+
 function programTab(of) {
   const names = Object.keys(of.programs);
   const trees = names.map((name) => programTree(of, name, names.length > 1));
@@ -54,14 +57,28 @@ function programTree(of, program, isNamed) {
       drawn.add(child);
       parts.push(make(child));
     }
-    return el("details", { open: true, id: `${program} ${number}` }, el("summary", {}, ...row), ...parts);
+    const id = `${program} ${number}`;
+    const isOpen = Boolean(state.q) || !folded.has(id);
+    return el("details", { open: isOpen, id }, el("summary", { onclick: keepFolded }, ...row), ...parts);
   };
   return holds(0) ? make(0) : el("div");
+}
+
+// A click that is about to fold or unfold; a filter shows what it finds, folded or not.
+function keepFolded({ target, currentTarget }) {
+  if (state.q || target.closest("button, a")) return;
+  const part = currentTarget.parentElement;
+  if (part.open) folded.add(part.id);
+  else folded.delete(part.id);
 }
 
 function showFunction(event, program, number) {
   event.preventDefault();
   const found = document.getElementById(`${program} ${number}`);
+  for (let part = found; part; part = part.parentElement.closest("details")) {
+    part.open = true;
+    folded.delete(part.id);
+  }
   found?.scrollIntoView({ block: "center" });
   found?.querySelector("summary").focus();
 }
