@@ -123,6 +123,28 @@ def test_a_page_of_a_target_has_the_dataflow_graph() -> None:
     assert not ViewPage(Path("work.html").read_text()).reports[0]["run"]
 
 
+def test_a_trace_keeps_the_order(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("turns.py").write_text(
+        "import poplite as pl\n"
+        "def build():\n"
+        "    graph = pl.Graph(pl.Target(tiles=2))\n"
+        "    a = graph.add_variable(pl.INT, (4,), 'a', mapping=0, initial_value=1)\n"
+        "    b = graph.add_variable(pl.INT, (4,), 'b', mapping=0)\n"
+        "    return graph, pl.Sequence(pl.Repeat(3, pl.Copy(a, b)), pl.Copy(b, a))\n"
+    )
+    assert main(["report", "turns.py:build", "--trace", "-f", "json", "-q"]) == 0
+    assert pl.Report.from_json(capsys.readouterr().out).order == ((0, 3), (1, 1))
+    assert main(["report", "turns.py:build", "-f", "json", "-q"]) == 0
+    assert pl.Report.from_json(capsys.readouterr().out).order == ()
+
+
+def test_flags_are_not_cut_short(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["report", "run.json", "--traceb"], ["diff", "run.json", "run.json", "--fail"]):
+        with pytest.raises(SystemExit):
+            main(words)
+        assert "unrecognized arguments" in capsys.readouterr().err
+
+
 def test_a_page_compares_two_reports() -> None:
     assert main(["report", "run.json", "later.json", "-q", "-o", "both.html"]) == 0
     page = ViewPage(Path("both.html").read_text())
@@ -161,6 +183,8 @@ def test_a_page_is_opened(
         (["run.json", "later.json", "-f", "svg"], "two reports are compared as text"),
         (["run.json", "later.json", "-o", "a.svg"], "two reports are compared as text"),
         (["run.json", "--title", "run"], "--title is for a page, and the format is txt"),
+        (["run.json", "--trace"], "--trace keeps the order in which steps run, and nothing runs"),
+        (["a.py:f", "--trace", "--no-run"], "--trace keeps the order in which steps run, and"),
         (["run.json", "--open", "-o", "a.svg"], "--open is for a page, and the format is svg"),
     ],
 )

@@ -158,7 +158,11 @@ def add_output(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> No
 
 
 def set_run(parser: argparse.ArgumentParser, run: Run) -> None:
-    """Set the function that runs a subcommand and returns the exit code."""
+    """Set the function that runs a subcommand and returns the exit code.
+
+    Flags are taken as they are written: what begins like another one is a fault.
+    """
+    parser.allow_abbrev = False
     parser.add_argument(
         "--traceback", action="store_true", help="show Python's traceback of an error"
     )

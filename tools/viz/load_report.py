@@ -18,7 +18,7 @@ import contextlib
 import sys
 import zipfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,10 +87,13 @@ def load_report(arguments: argparse.Namespace, *, run: bool | None = None) -> Re
     return loaded.report
 
 
-def load_each(arguments: argparse.Namespace, *places: str) -> list[Loaded]:
+def load_each(
+    arguments: argparse.Namespace, *places: str, tracing: int | None = None
+) -> list[Loaded]:
     """Return what several targets or files hold; `--arg` and `--program` are for the targets.
 
-    What was not run is said on standard error.  Raises as `load` does.
+    What was not run is said on standard error.  `tracing` has the reports of targets keep the order
+    of so many steps.  Raises as `load` does.
     """
     targets = [each for each in places if not Path(each).is_file() or is_graph_file(each)] or places
     found = []
@@ -98,7 +101,12 @@ def load_each(arguments: argparse.Namespace, *places: str) -> list[Loaded]:
         is_target = place in targets
         given, name = (arguments.given, arguments.program) if is_target else ((), None)
         run = arguments.execute if is_target else None
-        found.append(load(place, given, name, run=run, vertices=arguments.vertices))
+        each = load(
+            place, given, name, run=run, vertices=arguments.vertices, tracing=tracing
+        )
+        if tracing is not None and each.trace is not None:
+            each = replace(each, report=each.report.with_order(each.trace))
+        found.append(each)
     for loaded in found:
         say(loaded, arguments)
     return found

@@ -102,6 +102,7 @@ def _parser() -> argparse.ArgumentParser:
         description=_folded(description, columns),
         epilog=_folded(EPILOG, columns),
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.add_argument("--version", action=Version)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)

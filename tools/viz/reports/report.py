@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from poplite.tools.viz.output import Destination
 
 
+MOST_TRACED = 10_000
+"""Steps of which `--trace` keeps the order."""
+
+
 def add(commands: Commands) -> None:
     """Add the subcommand."""
     parser = commands.add_parser(
@@ -43,6 +47,11 @@ def add(commands: Commands) -> None:
         "--open", action="store_true", help="show the page in a browser; without -o FILE a new file"
     )
     parser.set_defaults(width=terminal_columns())  # else lines are as long as they are
+    parser.add_argument(
+        "--trace",
+        action="store_true",
+        help=f"keep the order in which the first {MOST_TRACED:,} steps run",
+    )
     set_run(parser, _run)
 
 
@@ -52,7 +61,10 @@ def _run(arguments: argparse.Namespace) -> int:
     out = _destination(arguments)
     _check(arguments, out)
     later = [] if arguments.later is None else [arguments.later]
-    loaded = load_each(arguments, arguments.target, *later)
+    tracing = MOST_TRACED if arguments.trace else None
+    loaded = load_each(arguments, arguments.target, *later, tracing=tracing)
+    if any(each.trace is not None and not each.trace.is_complete for each in loaded):
+        print(f"poplite-viz: the order is that of the first {MOST_TRACED:,} steps", file=sys.stderr)
     report = loaded[0].report
     if out.format == "html":
         out.write(_page(loaded, arguments))
@@ -95,11 +107,27 @@ def _check(arguments: argparse.Namespace, out: Destination) -> None:
             raise InvalidOption(
                 f"{flag} is for a page, and the format is {out.format}", fix=f"{page} {flag}"
             )
+    if arguments.trace:
+        _check_trace(arguments)
     if arguments.later is not None and out.format not in ("txt", "html"):
         raise InvalidOption(
             "two reports are compared as text, or as a page",
             found=f"the format is {out.format}",
             fix=f"poplite-viz report {arguments.target} {arguments.later}",
+        )
+
+
+def _check_trace(arguments: argparse.Namespace) -> None:
+    """Refuse an order of what does not run."""
+    from poplite.errors import InvalidOption
+
+    places = [each for each in (arguments.target, arguments.later) if each is not None]
+    if arguments.execute is False or all(Path(place).is_file() for place in places):
+        why = "--no-run is given" if arguments.execute is False else "saved files are not run"
+        raise InvalidOption(
+            "--trace keeps the order in which steps run, and nothing runs",
+            found=why,
+            fix="poplite-viz report file.py:callable --run --trace, or report.save(path, trace)",
         )
 
 

@@ -8,7 +8,7 @@ function stepsTab(of) {
       choice("", "run", runs),
       choice("tiles", "rows", { number: "by number", most: "busiest first" }),
       state.win ? button("all of it", () => go({ win: "" })) : "",
-      of.order.length ? "" : soft("The order in which steps ran is known where a trace was saved: report.save(path, trace)."),
+      of.order.length ? "" : soft("The order in which steps ran is known of poplite-viz report --trace, and where a trace was saved: report.save(path, trace)."),
     ),
     of.rough > 1 ? note("The page would be too large with a number for each tile: times are means of blocks of tiles, and waiting is only roughly known.") : "",
     phaseLegend(of),
