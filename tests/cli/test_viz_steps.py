@@ -228,7 +228,7 @@ def test_diff_hands_arguments_to_targets(capsys: pytest.CaptureFixture[str]) -> 
         capsys, "diff", "ring.py:build", "ring.py:build", "--arg", "times=5", "--program", "main"
     )
     assert "no change" in out
-    words = ["ring.py:build", "--program", "main", "--arg", "times=5", "--no-run"]
+    words = ["ring.py:build", "--arg", "times=5", "--no-run"]
     changed = json.loads(printed(capsys, "diff", "three.json", *words, "-f", "json"))
     once = json.loads(printed(capsys, "steps", *words, "-f", "json"))
     assert changed["totals"][0]["after"] == once["cycles"]

@@ -90,19 +90,18 @@ def load_report(arguments: argparse.Namespace, *, run: bool | None = None) -> Re
 def load_each(
     arguments: argparse.Namespace, *places: str, tracing: int | None = None
 ) -> list[Loaded]:
-    """Return what several targets or files hold; `--arg` and `--program` are for the targets.
+    """Return what several targets or files hold; `--arg` is for the targets, `--program` for all.
 
     What was not run is said on standard error.  `tracing` has the reports of targets keep the order
     of so many steps.  Raises as `load` does.
     """
-    targets = [each for each in places if not Path(each).is_file() or is_graph_file(each)] or places
+    targets = [each for each in places if not _is_saved(each)] or places
     found = []
     for place in places:
         is_target = place in targets
-        given, name = (arguments.given, arguments.program) if is_target else ((), None)
-        run = arguments.execute if is_target else None
+        given, run = (arguments.given, arguments.execute) if is_target else ((), None)
         each = load(
-            place, given, name, run=run, vertices=arguments.vertices, tracing=tracing
+            place, given, arguments.program, run=run, vertices=arguments.vertices, tracing=tracing
         )
         if tracing is not None and each.trace is not None:
             each = replace(each, report=each.report.with_order(each.trace))
@@ -110,6 +109,10 @@ def load_each(
     for loaded in found:
         say(loaded, arguments)
     return found
+
+
+def _is_saved(place: str) -> bool:
+    return Path(place).is_file() and not is_graph_file(place)
 
 
 def is_report_file(target: str) -> bool:
@@ -123,7 +126,7 @@ def load_saved(arguments: argparse.Namespace) -> Report | None:
     None where it is a graph, of a target or of a file; `load_target` reads it.
     Nothing of it is run.  Raises FileLoadError when it cannot be read, or `--arg` is given.
     """
-    if not Path(arguments.target).is_file() or is_graph_file(arguments.target):
+    if not _is_saved(arguments.target):
         return None
     return load(arguments.target, arguments.given, vertices=arguments.vertices).report
 
@@ -172,8 +175,10 @@ def load(
     poplite.errors.FileLoadError: cannot read 'no_such_file.json': No such file or directory...
     """
     is_graph = is_graph_file(target)
-    if Path(target).is_file() and not is_graph:
-        return _of_file(target, given, name, run=run, vertices=vertices)
+    if _is_saved(target):
+        found = _of_file(target, given, run=run, vertices=vertices)
+        _check_program(target, name, found.report)
+        return found
     if is_graph:
         _refuse_flags(target, [("--run", run is True)])
         run = False
@@ -201,7 +206,6 @@ def load(
 def _of_file(
     path: str,
     given: Iterable[tuple[str, object]],
-    name: str | None,
     *,
     run: bool | None,
     vertices: Sequence[str],
@@ -212,7 +216,7 @@ def _of_file(
         raise FileLoadError(
             f"{path!r} names no callable", fix=f"{path}:build, if that returns the graph"
         )
-    _refuse_flags(path, [("--run", run is True), ("--arg", given), ("--program", name)])
+    _refuse_flags(path, [("--run", run is True), ("--arg", given)])
     if not zipfile.is_zipfile(path):
         return Loaded(Report.load(path))
     from poplite.executable.executable import Executable
@@ -239,6 +243,18 @@ def _refuse_flags(path: str, flags: Iterable[tuple[str, object]]) -> None:
                 f"{flag} is for a TARGET, and {path!r} is a saved file, of which nothing is run",
                 fix=f"leave {flag} out, or give file.py:callable",
             )
+
+
+def _check_program(path: str, name: str | None, report: Report) -> None:
+    """Refuse one program of a file of several, whose numbers are those of all together."""
+    names = report.compilation.program_names
+    if name is not None and names != [name]:
+        raise FileLoadError(
+            f"--program {name} is for a TARGET or a file of graph.save, and {path!r} is a saved "
+            "report or executable: its numbers are of all its programs together",
+            found=f"its programs are {', '.join(map(repr, names))}",
+            fix="leave --program out; summary, program and graph take one program of such a file",
+        )
 
 
 # -- targets ---------------------------------------------------------------------------------------

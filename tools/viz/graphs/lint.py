@@ -25,6 +25,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from poplite.tools.viz.output import Destination
 
     out = Destination.of(arguments)
+    _check(arguments)
     graph, _ = load_target(arguments.target, vertices=arguments.vertices, given=arguments.given)
     from poplite.ipu.findings import findings_json, findings_text
     from poplite.ipu.linting import lint
@@ -35,3 +36,15 @@ def _run(arguments: argparse.Namespace) -> int:
     else:
         out.write(fitted(findings_text(found), drawn_width(arguments)))
     return 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    from poplite.errors import InvalidOption
+    from poplite.tools.viz.load_report import is_report_file
+
+    if is_report_file(arguments.target):
+        raise InvalidOption(
+            "a saved report or executable does not hold the code and edges that lint looks at",
+            found=f"{arguments.target!r} is one",
+            fix="give file.py:callable, which builds the graph, or a file of graph.save",
+        )
