@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, strategies as st
 
+from helpers.depth import deep
 from helpers.random_reports import random_report
 from helpers.view_page import ViewPage
 from poplite.report import Report
+from poplite.tools.viz.load_report import load
 from poplite.viz.page.pack import BLOCKS, Arrays
 from poplite.viz.page.report_data import report_data
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+MOST_BYTES = 300_000
+"""Of the page of an example."""
 
 reports = st.builds(
     random_report,
@@ -24,7 +32,7 @@ reports = st.builds(
 def arrays_of(report: Report, shown: dict[str, Any]) -> list[tuple[dict[str, int], Any]]:
     """Return each array of a page with the numbers of the report that it stands for."""
     found = []
-    for step, data in zip(report.execution.steps, shown["steps"], strict=True):
+    for step, data in zip(report.places, shown["steps"], strict=True):
         for phase, kept in zip(step.phases, data["phases"], strict=True):
             found += [
                 (kept["busy"], phase.tile_cycles.array()),
@@ -39,13 +47,28 @@ def arrays_of(report: Report, shown: dict[str, Any]) -> list[tuple[dict[str, int
     ):
         found += [(data["bytes"], held.bytes.array()), (data["address"], address.array())]
     for each, data in zip(report.compilation.compute_sets, shown["computeSets"], strict=True):
-        found.append((data["types"][0][1], each.vertices[0].count_by_tile.array()))
+        for kind, (_, count) in zip(each.vertices, data["types"], strict=True):
+            found.append((count, kind.count_by_tile.array()))
     return found
 
 
 @given(report=reports)
 def test_arrays_of_a_page_are_those_of_the_report(report: Report) -> None:
     page = ViewPage(report.to_html())
+    for found, numbers in arrays_of(report, page.reports[0]):
+        np.testing.assert_array_equal(page.array(found, report.tiles), numbers)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["pi", "named_l2", *(pytest.param(each, marks=deep) for each in ("heat", "matvec", "photo"))],
+)
+def test_pages_of_examples_are_small_and_hold_all_numbers(name: str) -> None:
+    report = load(f"{EXAMPLES / name}.py:build", run=False).report
+    html = report.to_html()
+    assert len(html.encode()) < MOST_BYTES
+    page = ViewPage(html)
+    assert len(page.reports[0]["steps"]) > 0
     for found, numbers in arrays_of(report, page.reports[0]):
         np.testing.assert_array_equal(page.array(found, report.tiles), numbers)
 
