@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -94,7 +95,7 @@ def test_cmake_builds_what_was_exported(host_cache: Path, tmp_path: Path) -> Non
     environment = {
         **os.environ,
         "POPLAR_SDK_ENABLED": str(stand_in_sdk(host_cache)),
-        "CXX": compiler(),
+        "CXX": shlex.join(compiler()),
         "CXXFLAGS": "-Wno-init-list-lifetime",
     }
     for words in (["-S", ".", "-B", "build"], ["--build", "build"]):
