@@ -45,6 +45,9 @@ class Converted(pl.Vertex):
     y: pl.Output[pl.Vector[pl.FLOAT]]
     m: pl.InOut[pl.INT]
 
+    def rounded(self, part: Any) -> Any:
+        return pl.FLOAT(part)
+
     def compute(self) -> None:
         if float(self.n) < 0.5:  # double
             self.y[0] = 0.0
@@ -57,8 +60,8 @@ class Converted(pl.Vertex):
         self.m = int(max(half, self.n))  # double
         self.m = math.floor(self.n / 2)  # double
         self.m = math.floor(half)  # double
-        self.m = math.floor(self.x) + pl.INT(int(self.x)) + int(2.5)
-        self.y[3] = pl.FLOAT(self.n) + pl.FLOAT(half) + float(self.x) + min(self.n, 3)
+        self.m = math.floor(self.x) + int(self.x) + int(2.5)
+        self.y[3] = self.rounded(self.n) + self.rounded(half) + float(self.x) + min(self.n, 3)
         for i in range(self.n, self.m, 7):
             self.y[4] = i
 
