@@ -4,6 +4,7 @@ A tile computes floats of 32 and 16 bits and ints of 32 bits. Doubles, and divis
 are calls of software there::
 
     x = (i + 0.5) * self.step       i + 0.5 is a double, of an index and a literal
+    if self.n < 0.5:                n becomes a double, to be compared with one
     k = self.n // 3                 ints have 64 bits, whatever the field has
 
 So are functions of `math` other than `exp` of a float32, whose kernels compute in double. Stores of
@@ -14,7 +15,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import pairwise
 
+from poplite.ipu.codelets.class_text import own_text
 from poplite.ipu.findings import Finding
 from poplite.vertex.compute import check
 from poplite.vertex.compute.mathematics.functions import KERNELS
@@ -29,12 +32,25 @@ from poplite.vertex.vertex import MultiVertex, Vertex
 WORD = 4
 """Bytes that a tile stores at a time."""
 
+_OF_FLOATS = frozenset(
+    {"as_float", "fabs", "round_down", "round_up", "round_to_zero", "round_to_even"}
+)
+"""Functions that make a double of an int."""
+
+_OF_DOUBLES = (_OF_FLOATS - {"as_float"}) | frozenset(
+    {"minimum", "maximum", "smaller", "larger", "truncate", "floor", "ceil", "as_HALF"}
+)
+"""Functions that, of a double, compute in double; `pl.FLOAT` only rounds it."""
+
 
 def emulated(vertex: type[Vertex]) -> list[Finding]:
     """Return what a tile would emulate, and stores of parts of words by several workers.
 
-    Raises `VertexCompileError` when `compute` is outside the dialect.
+    A class whose `cpp` stands for its `compute` has none. Raises `VertexCompileError` when
+    `compute` is outside the dialect.
     """
+    if own_text(vertex) is not None:
+        return []
     found: dict[tuple[object, ...], Finding] = {}
     for function in check(vertex).functions():
         for each in _of_function(function):
@@ -47,6 +63,8 @@ def _of_function(checked: Checked) -> Iterator[Finding]:
     for node in _in_order(checked.text.tree):
         if isinstance(node, ast.BinOp | ast.AugAssign):
             yield from _operation(checked, node)
+        elif isinstance(node, ast.Compare):
+            yield from _comparison(checked, node)
         elif isinstance(node, ast.Call) and node in checked.facts.calls:
             yield from _function(checked, node)
         if stores_by_workers:
@@ -72,15 +90,8 @@ def _operation(checked: Checked, node: ast.BinOp | ast.AugAssign) -> Iterator[Fi
     kind = binary_kind(symbol, kinds[left], kinds[right])
     text = ast.unparse(node)
     if kind is Kind.FLOAT:
-        if any(_is_made_double(checked, part) for part in (left, right)):
-            return
-        yield _finding(
-            checked,
-            node,
-            "double",
-            f"'{text}' is computed in 64-bit float, which a tile emulates",
-            "write pl.FLOAT(...) around one of the numbers",
-        )
+        if not any(_is_made_double(checked, part) for part in (left, right)):
+            yield _double(checked, node)
     elif symbol in ("//", "%") and kind in (Kind.INT, Kind.UINT):
         divisor = constants.evaluate(right)
         if isinstance(divisor, int) and divisor > 0 and divisor & (divisor - 1) == 0:
@@ -94,6 +105,26 @@ def _operation(checked: Checked, node: ast.BinOp | ast.AugAssign) -> Iterator[Fi
         )
 
 
+def _comparison(checked: Checked, node: ast.Compare) -> Iterator[Finding]:
+    kinds, constants = checked.facts.kinds, Constants(checked.scope)
+    for pair in pairwise([node.left, *node.comparators]):
+        if any(each not in kinds or _is_made_double(checked, each) for each in pair):
+            continue
+        is_fixed = all(constants.evaluate(each) is not None for each in pair)
+        if max(kinds[each] for each in pair) is Kind.FLOAT and not is_fixed:
+            yield _double(checked, node)
+
+
+def _double(checked: Checked, node: ast.expr | ast.AugAssign) -> Finding:
+    return _finding(
+        checked,
+        node,
+        "double",
+        f"'{ast.unparse(node)}' is computed in 64-bit float, which a tile emulates",
+        "write pl.FLOAT(...) around one of the numbers",
+    )
+
+
 def _is_made_double(checked: Checked, node: ast.expr) -> bool:
     """Return whether an operand is an operation in double itself, which is found as such."""
     is_number = isinstance(node, ast.Name) or Constants(checked.scope).evaluate(node) is not None
@@ -102,17 +133,16 @@ def _is_made_double(checked: Checked, node: ast.expr) -> bool:
 
 def _function(checked: Checked, node: ast.Call) -> Iterator[Finding]:
     name, kind = checked.facts.calls[node], checked.facts.kinds.get(node)
-    arguments = [checked.facts.kinds.get(each) for each in node.args]
     if name not in KERNELS:
-        wide = max((each for each in arguments if each is not None), default=Kind.INT)
-        is_double = name in ("sqrt", "fabs") and kind is Kind.FLOAT
-        if is_double or (name == "sqrt" and wide is Kind.FLOAT):
+        if _computes_in_double(checked, node, name):
             yield _finding(
                 checked,
                 node,
                 "double",
                 f"'{ast.unparse(node)}' is computed in 64-bit float, which a tile emulates",
-                "write pl.FLOAT(...) around the argument",
+                "write pl.FLOAT(...) in place of float(...)"
+                if name == "as_float"
+                else "write pl.FLOAT(...) around the argument",
             )
         return
     if name == "exp" and kind is Kind.F32:
@@ -129,6 +159,20 @@ def _function(checked: Checked, node: ast.Call) -> Iterator[Finding]:
         f"'{ast.unparse(node)}' is computed in 64-bit float inside, which a tile emulates",
         fix,
     )
+
+
+def _computes_in_double(checked: Checked, node: ast.Call, name: str) -> bool:
+    """Return whether a function that is no kernel makes a double, or takes one that is made."""
+    facts, constants = checked.facts, Constants(checked.scope)
+    kinds = [facts.kinds[each] for each in node.args if each in facts.kinds]
+    if not kinds or all(constants.evaluate(each) is not None for each in node.args):
+        return False
+    if name == "sqrt":
+        return max(kinds) is Kind.FLOAT or facts.kinds.get(node) is Kind.FLOAT
+    if name in _OF_FLOATS and max(kinds) < Kind.FLOAT:
+        return True
+    is_made = any(_is_made_double(checked, each) for each in node.args)
+    return name in _OF_DOUBLES and max(kinds) is Kind.FLOAT and not is_made
 
 
 def _stored(checked: Checked, node: ast.AST) -> Field | None:

@@ -35,10 +35,10 @@ NATIVE = Path(str(files("poplite.testing").joinpath("native")))
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-attributes")
 
 
-def compiler() -> str:
-    """Return the C++ compiler of this machine; skip the test where there is none."""
+def compiler() -> tuple[str, ...]:
+    """Return the words that call a C++ compiler; skip the test where there is none."""
     try:
-        return cpp_compiler()[0]
+        return cpp_compiler()
     except FileLoadError as error:
         pytest.skip(error.what)
 

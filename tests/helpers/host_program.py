@@ -55,7 +55,7 @@ def stand_in_sdk(cache: Path) -> Path:
         whole.write_text("".join(f'#include "{name}"\n' for name in models), encoding="utf-8")
         library = made / "lib" / "libpoplar.so"
         shared = ["-shared", "-fPIC", "-I", made / "include", whole, "-o", library, "-ldl"]
-        _run([compiler(), *FLAGS, *shared])
+        _run([*compiler(), *FLAGS, *shared])
         _put(made, root)
     return root
 
@@ -65,7 +65,7 @@ def building(cache: Path, flags: tuple[str, ...] = ()) -> Iterator[Sdk]:
     """Let poplite build with the stand-in, without a warning, what it keeps in a folder."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("POPLITE_CACHE_DIR", str(cache))
-        environment.setenv("CXX", shlex.join([compiler(), *CLEAN, *flags]))
+        environment.setenv("CXX", shlex.join([*compiler(), *CLEAN, *flags]))
         yield Sdk.at(stand_in_sdk(cache))
 
 
@@ -217,7 +217,7 @@ def recorded(
 
 
 def _key(texts: Iterable[str]) -> str:
-    return hashlib.sha256("\0".join([compiler(), *texts]).encode()).hexdigest()[:16]
+    return hashlib.sha256("\0".join([*compiler(), *texts]).encode()).hexdigest()[:16]
 
 
 def _run(command: list[Any]) -> None:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 VARIABLE = "POPLAR_SDK_ENABLED"
 
+POPLAR_OPTIONS = ("POPLAR_ENGINE_OPTIONS", "POPLAR_TARGET_OPTIONS")
+"""Variables by which Poplar compiles the same graph in another way."""
+
 HOST_FLAGS = ("-std=c++17", "-O1")
 CODELET_FLAGS = ("-O3", "-ffp-contract=off")
 
@@ -88,7 +91,9 @@ class Sdk:
         words = [host, folder / "graph.tables", codelets, shared, "--device", kind]
         if kind == "hardware":  # Poplar keeps no executables of its model
             digest = hashlib.sha256(tables.data).hexdigest()
-            words += ["--executable", kept("executable", (digest, codelets.name, host.name))]
+            options = [os.environ.get(name, "") for name in POPLAR_OPTIONS]
+            parts = (digest, codelets.name, host.name, *options)
+            words += ["--executable", kept("executable", parts)]
         return [*map(str, words)]
 
     def codelets(self, text: str, arch: str, version: str) -> Path:

@@ -757,6 +757,7 @@ std::string class_of(const std::exception &error) {
   POPLITE_CLASS(no_size_specified)
   POPLITE_CLASS(overflow_error)
   POPLITE_CLASS(parse_error)
+  POPLITE_CLASS(profiling_disabled)
   POPLITE_CLASS(symbol_error)
   POPLITE_CLASS(tensor_creation_error)
   POPLITE_CLASS(tensor_io_state_error)

@@ -154,19 +154,19 @@ class Range {
 public:
   constexpr Range(Int start, Int stop, Int step) : first{start, step, 0} {
     const Int distance = stop - start;
-    const Unsigned size = step < 0 ? (-step).bits() : step.bits();
     const bool is_empty = step < 0 ? distance >= 0 : distance <= 0;
-    first.left = is_empty ? 0 : ((step < 0 ? -distance : distance).bits() - 1) / size + 1;
+    first.left = is_empty ? 0 : (step < 0 ? -distance : distance).bits();
   }
 
   struct Place {
     Int value, step;
-    Unsigned left;
+    Unsigned left; // how far the end is: counted down, as a tile emulates divisions
     constexpr Int operator*() const { return value; }
     constexpr bool operator!=(const Place &end) const { return left != end.left; }
     constexpr void operator++() {
+      const Unsigned size = (step < 0 ? -step : step).bits();
       value = value + step;
-      --left;
+      left = left > size ? left - size : 0;
     }
   };
   constexpr Place begin() const { return first; }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +12,11 @@ from pathlib import Path
 import pytest
 
 import poplite as pl
+from helpers.codelets import STAND_IN
+from poplite.errors import BY_POPLAR_NAME
+from poplite.ipu.building.host_text import host_text
 from poplite.ipu.device.child import Child
-from poplite.ipu.device.child_errors import BY_NAME, Halted
+from poplite.ipu.device.child_errors import Halted, error_of
 
 FAKE = Path(__file__).parents[2] / "helpers" / "fake_device.py"
 
@@ -39,13 +43,18 @@ def test_an_error_is_raised_by_its_name_and_the_next_command_works(child: Child)
     assert child.ask("run nothing") == ["81250", "0.5"]
 
 
-@pytest.mark.parametrize("name", sorted(BY_NAME))
-def test_every_class_of_poplar_has_one_of_ours(name: str) -> None:
-    from poplite.ipu.device.child_errors import error_of
-
-    error = error_of(name, "what", "start")
-    assert isinstance(error, pl.PopliteError)
-    assert type(error).poplar == name or isinstance(error, pl.DeviceRuntimeError)
+def test_the_host_program_names_every_class_of_poplar_derived_ones_first() -> None:
+    header = (STAND_IN / "poplar" / "exceptions.hpp").read_text(encoding="utf-8")
+    bases = dict(re.findall(r"^POPLAR_ERROR\((\w+), (\w+)\)", header, re.MULTILINE))
+    named = re.findall(r"^  POPLITE_CLASS\((\w+)\)", host_text("host.cpp"), re.MULTILINE)
+    assert sorted(named) == sorted({*bases, "poplar_error"})
+    assert set(BY_POPLAR_NAME) <= set(named)
+    assert [name for name in bases if named.index(name) > named.index(bases[name])] == []
+    for name in named:
+        error = error_of(name, "what", "start")
+        assert isinstance(error, pl.PopliteError)
+        is_own = name in BY_POPLAR_NAME and name != "poplar_error"
+        assert type(error).poplar == name if is_own else type(error) is pl.DeviceRuntimeError
 
 
 def test_an_unknown_class_is_an_error_of_the_device(child: Child) -> None:

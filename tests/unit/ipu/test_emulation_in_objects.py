@@ -46,7 +46,7 @@ def calls_of(classes: Iterable[type[Vertex]], folder: Path) -> set[str]:
     command = [*compiler, "-ffp-contract=off", "-I", str(NATIVE), str(source), "-o", str(output)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[:4000]
-    return set(CALL.findall(output.read_text()))
+    return set(CALL.findall(output.read_text(errors="replace")))
 
 
 def is_linted(cls: type[Vertex]) -> bool:
@@ -96,11 +96,44 @@ class Floats(pl.Vertex):
             self.x[i] = self.x[i] * 0.5 + self.x[i] / 3
 
 
+class Compares(pl.Vertex):
+    n: pl.Input[pl.LONGLONG]
+    y: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        if self.n < 1e17:  # a small literal would be compared as an int
+            self.y = 1.0
+
+
+class Larger(pl.Vertex):
+    n: pl.Input[pl.INT]
+    y: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        self.y = max(self.n, 0.5)
+
+
+class Strides(pl.Vertex):
+    first: pl.Input[pl.LONGLONG]
+    n: pl.Input[pl.LONGLONG]
+    y: pl.InOut[pl.Vector[pl.INT]]
+
+    def compute(self) -> None:
+        for i in range(self.first, self.n, 7):
+            self.y[i % 8] = i
+
+
+CLASSES = (Doubles, Divides, Floats, Compares, Larger, Strides)
+
+
 def test_what_the_lint_finds_is_called(tmp_path: Path) -> None:
     assert "__aeabi_dadd" in calls_of([Doubles], tmp_path)
     assert calls_of([Divides], tmp_path) == {"__aeabi_ldivmod"}
-    assert calls_of([Floats], tmp_path) == set()
-    assert [is_linted(cls) for cls in (Doubles, Divides, Floats)] == [True, True, False]
+    assert calls_of([Compares], tmp_path) == {"__aeabi_l2d", "__aeabi_dcmplt"}
+    assert "__aeabi_d2f" in calls_of([Larger], tmp_path)
+    assert calls_of([Floats, Strides], tmp_path) == set()
+    linted = {cls for cls in CLASSES if is_linted(cls)}
+    assert linted == {Doubles, Divides, Compares, Larger}
 
 
 @deep

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,9 @@ except RuntimeError as error:
     print(error)
 session.ask("run call", lambda name, arrays: arrays[1].fill(arrays[0].sum()))
 print(session.read("variable:x").tolist())
+served = []
+session.ask("run many", lambda name, given: served.append(name))
+print(len(served), sorted(set(served)))
 """
 
 
@@ -52,7 +56,9 @@ def build() -> tuple[pl.Graph, dict[str, pl.Program]]:
     double = pl.Sequence(pl.Execute(work), pl.Copy(x, out))
     count = graph.add_host_function("count", [(pl.FLOAT, 8)], [(pl.FLOAT, 4)])
     call = pl.Call(count, [x], [x[::2]])
-    return graph, {"double": double, "stop": pl.Abort("it was asked to"), "call": call}
+    many = pl.Repeat(1500, pl.Sequence(pl.Copy(x, out), call))
+    stop = pl.Abort("it was asked to")
+    return graph, {"double": double, "stop": stop, "call": call, "many": many}
 
 
 def run_client(folder: Path) -> str:
@@ -68,6 +74,7 @@ EXPECTED = """\
 [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0] [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0]
 application_runtime_error: it was asked to
 [56.0, 2.0, 56.0, 6.0, 56.0, 10.0, 56.0, 14.0]
+3000 ['count', 'out']
 """
 
 
@@ -88,7 +95,7 @@ def test_cmake_builds_what_was_exported(host_cache: Path, tmp_path: Path) -> Non
     environment = {
         **os.environ,
         "POPLAR_SDK_ENABLED": str(stand_in_sdk(host_cache)),
-        "CXX": compiler(),
+        "CXX": shlex.join(compiler()),
         "CXXFLAGS": "-Wno-init-list-lifetime",
     }
     for words in (["-S", ".", "-B", "build"], ["--build", "build"]):

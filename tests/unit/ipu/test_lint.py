@@ -39,6 +39,37 @@ class Emulated(pl.Vertex):
         self.y[6] = total
 
 
+class Converted(pl.Vertex):
+    n: pl.Input[pl.INT]
+    x: pl.Input[pl.FLOAT]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+    m: pl.InOut[pl.INT]
+
+    def rounded(self, part: Any) -> Any:
+        return pl.FLOAT(part)
+
+    def compute(self) -> None:
+        if float(self.n) < 0.5:  # double
+            self.y[0] = 0.0
+        self.y[1] = float(self.n)  # double
+        if self.n < 0.1:  # double
+            self.y[1] = float(MANY)
+        if 0.1 < self.x < 1 and self.n < 3 < 3.5:
+            self.y[2] = max(self.x, 0.5, self.n)
+        half = 0.5
+        self.m = int(max(half, self.n))  # double
+        self.m = math.floor(self.n / 2)  # double
+        self.m = math.floor(half)  # double
+        self.m = math.floor(self.x) + int(self.x) + int(2.5)
+        self.y[3] = self.rounded(self.n) + self.rounded(half) + float(self.x) + min(self.n, 3)
+        for i in range(self.n, self.m, 7):
+            self.y[4] = i
+
+
+class Written(Emulated):
+    cpp = "return true;"
+
+
 class Flags(pl.MultiVertex):
     flags: pl.Output[pl.Vector[pl.UNSIGNED_CHAR]]
     h: pl.InOut[pl.Vector[pl.HALF]]
@@ -75,7 +106,7 @@ def of_class(cls: type[pl.Vertex]) -> list[Finding]:
     return pl.ipu.lint(graph)
 
 
-@pytest.mark.parametrize("cls", [Emulated, Flags])
+@pytest.mark.parametrize("cls", [Emulated, Converted, Flags])
 def test_lines_are_found_by_rule(cls: type[pl.Vertex]) -> None:
     lines = Path(__file__).read_text().splitlines()
     found = [(finding.at.line, finding.rule) for finding in of_class(cls)]
@@ -87,6 +118,10 @@ def test_lines_are_found_by_rule(cls: type[pl.Vertex]) -> None:
         if first < number < last and "# " in line
     ]
     assert sorted(found) == marked
+
+
+def test_a_compute_that_cpp_stands_for_is_not_looked_at() -> None:
+    assert of_class(Written) == []
 
 
 def test_a_finding_has_four_parts() -> None:

@@ -177,7 +177,7 @@ def test_replicas_and_several_ipus_are_refused() -> None:
     a, b = (graph.add_variable(pl.FLOAT, (2,), name, mapping=0) for name in "ab")
     text = refused(graph, pl.CrossReplicaCopy(a, b, {0: 1, 1: 0}))
     assert "2 parts of this graph" in text
-    assert "the graph has 2 replicas" in text
+    assert "the graph has 2 replicas\n" in text
     assert "CrossReplicaCopy 'a' -> 'b': replicas (" in text
     graph = pl.Graph(pl.Target(tiles=4, ipus=2))
     assert "the graph has 2 IPUs" in refused(graph, pl.Sequence())

@@ -211,7 +211,7 @@ def test_what_poplar_compiled_is_kept_for_hardware(
 ) -> None:
     kept = tmp_path / "kept"
     kept.mkdir()
-    monkeypatch.setattr("poplite.ipu.building.sdk.kept", lambda name, parts: kept / parts[0])
+    monkeypatch.setattr("poplite.ipu.building.sdk.kept", lambda name, parts: kept / "-".join(parts))
     monkeypatch.setenv("STAND_IN_RECORD", str(tmp_path / "recorded"))
     results = []
     for kind in ("model", "hardware", "hardware"):
@@ -223,6 +223,10 @@ def test_what_poplar_compiled_is_kept_for_hardware(
         assert len(executables) == (kind == "hardware")
     assert not (tmp_path / "recorded").exists()  # Poplar did not compile the third time
     assert results[0] == results[1] == results[2]
+    with monkeypatch.context() as other:
+        other.setenv("POPLAR_ENGINE_OPTIONS", '{"opt.enableInlining": "false"}')
+        pl.Engine(program.graph, program.programs, device=device)
+    assert len([*kept.iterdir()]) == 2
     executables[0].write_bytes(b"damaged")
     with pytest.raises(pl.DeviceRuntimeError, match="cannot be loaded; remove it"):
         pl.Engine(program.graph, program.programs, device=device)

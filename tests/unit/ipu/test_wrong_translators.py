@@ -77,7 +77,7 @@ def fuses() -> bool:
     """Return whether this processor has fused multiply-adds."""
     if platform.machine() in ("aarch64", "arm64"):
         return True
-    command = [compiler(), "-march=native", "-dM", "-E", "-x", "c++", "/dev/null"]
+    command = [*compiler(), "-march=native", "-dM", "-E", "-x", "c++", "/dev/null"]
     found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return "__FMA__" in found
 
