@@ -13,6 +13,7 @@ import poplite as pl
 import poplite.named as ng
 from poplite.errors import (
     AxisError,
+    DuplicateAxisError,
     ElementTypeError,
     MissingAxisError,
     SizeOverflowError,
@@ -37,6 +38,7 @@ REFUSED: list[tuple[Call, type[Exception], str, str]] = [
     (lambda: ng.softmax(x, 1), AxisError, "softmax: 1 is no axis", "the axes are (H:3, W:4)"),  # type: ignore[arg-type]
     (lambda: ng.constant([1, 2]), AxisError, "constant: an array of shape (2,) with 0 axes", "[H"),
     (lambda: x[None], TensorIndexError, "axis 'H': None is no index", "ng.expand_dims(x, axis)"),
+    (lambda: x[H, 0, H, 2], DuplicateAxisError, "x[(H:3, 0, H:3, 2)]: axis 'H' stands tw", "once"),
     (lambda: x[H, [0, 2]], TensorIndexError, "axis 'H': [0, 2] is no index", "ng.concat joins"),
     (lambda: x[x > 0], TensorIndexError, "axis 'H': a tensor is no index", "ng.where(p, x, 0)"),
     (lambda: ng.concat([x, v], H), MissingAxisError, "concat: axes of 'v': no axis 'W' among", ""),
