@@ -245,6 +245,8 @@ def _power(base: Expr, exponent: bool | int | float) -> Expr | None:
         return None  # which no integer takes beside it
     if is_float and exponent in (0.5, -0.5, -1):
         return apply({0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}[float(exponent)], base)
+    if exponent == 1:
+        return base
     whole = int(exponent) if float(exponent).is_integer() else 0
     return _product(base, whole) if 2 <= whole <= 64 else None
 
