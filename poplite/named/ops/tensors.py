@@ -293,7 +293,7 @@ def _array_of(value: Any, what: str, axes: Axes) -> npt.NDArray[Any]:
         raise ElementTypeError(
             f"{what}: {clipped(value)} is no array",
             at=here(),
-            found="lists of several lengths",
+            found=f"lists of several lengths; the axes are {axes}",
             fix="lists of one length in each dimension",
         ) from error
     dims = getattr(value, "dims", None)
