@@ -246,11 +246,11 @@ def _power(base: Expr, exponent: bool | int | float) -> Expr | None:
     if is_float and exponent in (0.5, -0.5, -1):
         return apply({0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}[float(exponent)], base)
     whole = int(exponent) if float(exponent).is_integer() else 0
-    return _product(base, whole) if 2 <= whole <= 64 else None
+    return _product(base, whole) if 1 <= whole <= 64 else None
 
 
 def _product(base: Expr, exponent: int) -> Expr:
-    """Return a power of at least 2 by squaring, the lowest bit of the exponent first."""
+    """Return a power of at least 1 by squaring, the lowest bit of the exponent first."""
     result: Expr | None = None
     while exponent:
         if exponent & 1:

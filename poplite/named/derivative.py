@@ -13,12 +13,14 @@ from typing import Any
 
 from poplite.errors import AxisError
 from poplite.named.axes.axes import Axes
+from poplite.named.axes.axis import Axis
 from poplite.named.ops.element_types import NumberOp, of_floats
 from poplite.named.ops.elementwise import (
     Elementwise,
     Positions,
     apply,
     cast,
+    strict,
 )
 from poplite.named.ops.joining import Concat, pad_parts
 from poplite.named.ops.keeping import Gradient, Keep, Place
@@ -105,7 +107,8 @@ def _adjoints(y: Op, error: Op | None) -> dict[Op, Op]:
     if y.adjoints is None:
         y.adjoints = {}
     if error not in y.adjoints:
-        y.adjoints[error] = _reverse(y, error)
+        with strict(False):
+            y.adjoints[error] = _reverse(y, error)
     return y.adjoints[error]
 
 
@@ -165,8 +168,8 @@ def _shares(op: Op, d: Op) -> Adjoints:
             x, y = op.args
             wide = _complete(d, op)
             return [
-                (x, dot(wide, y, axes=y.axes - x.axes)),
-                (y, dot(x, wide, axes=x.axes - y.axes)),
+                (x, _product(wide, y, y.axes - x.axes)),
+                (y, _product(x, wide, x.axes - y.axes)),
             ]
         case VertexMap():
             raise AxisError(
@@ -176,6 +179,13 @@ def _shares(op: Op, d: Op) -> Adjoints:
                 fix="ng.stop_gradient(ng.nmap(...)), or a function of operations in its place",
             )
     return []
+
+
+def _product(x: Op, y: Op, summed: Axes) -> Op:
+    """Return products, an outer one where no axis is summed: it is meant, under `strict` too."""
+    if not summed.items and x.axes.items and y.axes.items:
+        x = broadcast(x, x.axes | y.axes)
+    return dot(x, y, axes=summed)
 
 
 def _complete(d: Op, op: Op) -> Op:
@@ -199,6 +209,8 @@ def _select(p: Op, x: Any, y: Any) -> Op:
 def _power(op: Elementwise, d: Op) -> Adjoints:
     x, n = op.args
     if isinstance(n, NumberOp):
+        if n.value == 0:
+            return []  # where x is 0 too, whose power -1 is infinite
         return [(x, d * n.value * x ** (n.value - 1) if n.value != 1 else d)]
     return [(x, d * n * x ** (n - 1)), (n, d * op * apply("log", x))]
 
@@ -280,18 +292,25 @@ def _others(x: Op, reduced: Axes) -> Op:
 def _first_extreme(x: Op, op: Reduce) -> Op:
     """Return whether an element is the first greatest (or least), by the order of the axes."""
     at = apply("equal", x, op)
-    later = _select(at, _place(op.reduced), LAST)
+    later = _select(at, _place(op.reduced, x), LAST)
     return apply("equal", later, Reduce("min", later, op.reduced))
 
 
-def _place(axes: Axes) -> Op:
-    """Return the position along several axes in row-major order, as INT."""
+def _place(axes: Axes, op: Op) -> Op:
+    """Return the position along several axes of an operation in row-major order, as INT."""
     total: Op | None = None
     for axis in axes:
-        own = Positions(Axes(axis))
-        total = own if total is None else total * axis.known_length("deriv") + own
+        own = broadcast(Positions(Axes(axis)), axes)
+        total = own if total is None else total * _kept_length(axis, op) + own
     assert total is not None
     return total
+
+
+def _kept_length(axis: Axis, op: Op) -> int:
+    """Return a length that the derivative of an operation counts with, and that is fixed so."""
+    length = axis.known_length("deriv")
+    axis.keep_length(op.text)
+    return length
 
 
 # -- parts ---------------------------------------------------------------------------------------
@@ -304,7 +323,7 @@ def _unsliced(op: Slice, d: Op) -> Op:
         part = op.parts.get(axis.root)
         if part is None:
             continue
-        length = axis.known_length("deriv")
+        length = _kept_length(axis, x)
         if isinstance(part, int):
             one = axis.resized(1)
             d = broadcast(_typed(d, x), [one, *d.axes])

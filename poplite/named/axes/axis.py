@@ -92,12 +92,13 @@ class Axis:
     def length(self) -> int | None:
         """Number of indices; None as long as it is not known.
 
-        It may be set, and set again, until a tensor with the axis has storage; slices of the axis
-        follow it.
+        It may be set, and set again, until a tensor with the axis has storage, or an operation
+        counts with it (an index from the end, `concat`, `stack`, `pad`, a derivative of parts);
+        slices of the axis follow it.
 
         Raises:
             AxisLengthError: for something else than a whole number from 0; for the length of a
-                slice, or of an axis whose tensors have storage.
+                slice, or of an axis whose length is fixed so.
         """
         if self._source is None:
             return self._length
@@ -117,7 +118,7 @@ class Axis:
         found = length_of(length, self.name)
         if self._user and found != self._length:
             raise AxisLengthError(
-                f"axis '{self.name}' has length {self._length}, and {self._user} is stored so;"
+                f"axis '{self.name}' has length {self._length}, and {self._user} relies on it;"
                 f" it cannot become {found}",
                 at=here(),
                 found=f"'{self.name}' was made at {self.line}",
@@ -143,7 +144,7 @@ class Axis:
         return length
 
     def keep_length(self, user: str) -> None:
-        """Let nobody change the length any more, since a tensor, `user`, is stored with it."""
+        """Let nobody change the length any more, since a tensor, `user`, relies on it."""
         if self._source is not None:
             self._source[0].keep_length(user)
         elif not self._user:

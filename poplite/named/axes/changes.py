@@ -198,4 +198,7 @@ def part_of(axis: Axis, part: Any, of: Named) -> Part:
             found=of.text,
             fix=f"from {-length} to {length - 1}" if length else "no index at all",
         )
-    return index if index >= 0 or length is None else index + length
+    if index >= 0 or length is None:
+        return index
+    axis.keep_length(of.text)
+    return index + length

@@ -40,7 +40,7 @@ class Effect:
     def __init__(self) -> None:
         self.line: SourceLocation = here()
 
-    def _operand(self, other: object) -> NoReturn:
+    def _operand(self, other: object = None) -> NoReturn:
         raise AxisError(
             f"{self!r} changes tensors, and has no value",
             at=here(),
@@ -49,7 +49,9 @@ class Effect:
         )
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _operand
-    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __getitem__ = _operand
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _operand
+    __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __getitem__ = _operand
+    __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __abs__ = __bool__ = _operand
 
 
 Item = Op | Effect

@@ -236,7 +236,8 @@ class Expressions:
         if op.operation == "select" and all(isinstance(each, Weak) for each in operands[:2]):
             operands[0] = cast(operands[0], op.element_type)
         made = apply(op.operation, *operands)
-        made.location, made.label = op.line, op.written
+        if all(made is not each for each in operands):  # as a first power is
+            made.location, made.label = op.line, op.written
         return self._kept(made) if self._keeps_all else made
 
     def _of_numbers(self, op: Elementwise, operands: list[Expr]) -> Expr:

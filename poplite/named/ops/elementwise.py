@@ -63,6 +63,11 @@ def strict(is_strict: bool = True) -> Iterator[None]:
         _STRICT.pop()
 
 
+def is_strict() -> bool:
+    """Tell whether the innermost block of `strict` refuses outer products."""
+    return bool(_STRICT) and _STRICT[-1]
+
+
 @makes("apply")
 def apply(operation: str, *values: Any) -> Op:
     """Return the node of an operation; numbers take the element type of tensors beside them."""
@@ -110,7 +115,7 @@ def _together(operation: str, args: Sequence[Op], axes: Axes, other: Op) -> Axes
     if same_lengths(axes, other.axes) is not None:
         one = next(each for each in args if same_lengths(each.axes, other.axes) is not None)
         check_lengths(public_name(operation), one.axes, other.axes, lambda: (one.text, other.text))
-    if _STRICT and _STRICT[-1]:
+    if is_strict():
         check_no_outer(public_name(operation), args[0], axes, other)
     return order_of(axes, other.axes)
 

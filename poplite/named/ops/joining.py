@@ -79,6 +79,8 @@ def concat(xs: Sequence[Any], axis: Axis) -> Op:
     ordered = tuple(axes_with_order(each, first.axes) for each in args)
     if len(ordered) == 1:
         return ordered[0]
+    for each in args:
+        each.axes.own(axis).keep_length(each.text)
     axes = some([along if each == axis else each for each in first.axes])
     return Concat(ordered, along, axes)
 
@@ -115,6 +117,15 @@ def stack(xs: Sequence[Any], axis: Axis, pos: int = 0) -> Op:
     args = _operands(xs, "stack")
     for each in args:
         check_axis_is_new("stack", axis, each)
+    axes = args[0].axes
+    place = integer_or_none(pos)
+    if place is None or not -len(axes) - 1 <= place <= len(axes):
+        raise AxisError(
+            f"stack: position {clipped(pos)} of {len(axes) + 1}",
+            at=here(),
+            found=f"the axes are {axes}",
+            fix=f"from {-len(axes) - 1} to {len(axes)}",
+        )
     if axis.length is None:
         axis.length = len(args)
     if axis.length != len(args):
@@ -125,20 +136,12 @@ def stack(xs: Sequence[Any], axis: Axis, pos: int = 0) -> Op:
             fix=f"an axis of length {len(args)}",
         )
     one = axis.resized(1)
-    axes = args[0].axes
     made = concat([broadcast(each, [one, *axes]) for each in args], one)
-    place = integer_or_none(pos)
-    if place is None or not -len(axes) - 1 <= place <= len(axes):
-        raise AxisError(
-            f"stack: position {clipped(pos)} of {len(axes) + 1}",
-            at=here(),
-            found=f"the axes are {axes}",
-            fix=f"from {-len(axes) - 1} to {len(axes)}",
-        )
     items = list(axes)
     items.insert(place if place >= 0 else place + len(axes) + 1, made.axes[0])
-    ordered = axes_with_order(made, items)
-    return _with_axis(ordered, axis)
+    ordered = _with_axis(axes_with_order(made, items), axis)
+    axis.keep_length(ordered.text)
+    return ordered
 
 
 def _with_axis(x: Op, axis: Axis) -> Op:
@@ -237,4 +240,5 @@ def one_hot(x: Any, axis: Axis) -> Op:
             fix="ng.cast(x, pl.INT)",
         )
     positions = cast(Positions(Axes(axis)), operand.dtype or INT)
-    return cast(apply("equal", positions, operand), FLOAT)
+    wide = broadcast(operand, axis + operand.axes)  # all pairs are meant, under `strict` too
+    return cast(apply("equal", positions, wide), FLOAT)

@@ -185,6 +185,13 @@ def _again(op: Op, args: tuple[Op, ...]) -> Op:
             return kind(args[0].axes, op.dtype, args)
         case Place():
             return Place(args[0], op.place)
+        case VertexMap():
+            others = some([])
+            for each in args:
+                others = others | (each.axes - op.seen)
+            fields = op.inputs, op.output
+            wide = others + op.inner
+            return VertexMap(op.vertex, args, wide, op.element_type, fields, op.seen, op.inner)
     raise AssertionError(type(op))
 
 

@@ -11,7 +11,15 @@ from poplite.expr.tree import ElementClass
 from poplite.named.axes.axes import Axes, AxesLike, check_lengths, chosen, some
 from poplite.named.axes.axis import Root
 from poplite.named.ops.element_types import of_floats, type_of
-from poplite.named.ops.elementwise import absolute, apply, cast, sqrt, square
+from poplite.named.ops.elementwise import (
+    absolute,
+    apply,
+    cast,
+    check_no_outer,
+    is_strict,
+    sqrt,
+    square,
+)
 from poplite.named.ops.op import Op, as_op, written_as
 from poplite.named.ops.shaping import axes_with_order
 from poplite.source import here
@@ -296,12 +304,20 @@ def dot(x: Any, y: Any, axes: AxesLike = DEFAULT, out_axes: AxesLike = None) -> 
     if one.dtype is not other.dtype or one.dtype is not FLOAT:
         type_of("multiply", (one, other), "dot")  # which refuses what does not go together
     if not one.axes.items or not other.axes.items or not summed.items:
-        made: Op = apply("multiply", one, other)
+        made: Op = _multiplied(one, other)
     else:
         left = _without(one.axes, summed.root_set)
         right = _without(other.axes, one.axes.root_set)
         made = Dot(one, other, summed, some(left + right))
     return made if out_axes is None else axes_with_order(made, out_axes)
+
+
+def _multiplied(x: Op, y: Op) -> Op:
+    """Return the products of a `dot` that sums nothing: x's axes, then those that only y has."""
+    if is_strict():
+        check_no_outer("dot", x, x.axes, y)
+    made = written_as("dot", apply("multiply", x, y))
+    return written_as("dot", axes_with_order(made, x.axes | y.axes))
 
 
 def _without(axes: Axes, roots: frozenset[Root]) -> list[Any]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from types import EllipsisType
 from typing import Any
 
-from poplite.errors import AxisError, TensorIndexError
+from poplite.errors import AxisError, DuplicateAxisError, TensorIndexError
 from poplite.named.axes.axes import AxesLike, chosen
 from poplite.named.axes.axis import Axis, Root
 from poplite.named.axes.changes import ALL, Part, one_of, part_of, without
@@ -116,7 +116,7 @@ def parts_of(x: Op, key: Any) -> dict[Axis, Any]:
                 found=x.text,
                 fix=f"x[{items[-1].name if isinstance(items[-1], Axis) else items[0].name}, 0]",
             )
-        return {_own(x, a): part for a, part in zip(items[::2], items[1::2], strict=True)}
+        return _by_axis(x, key, items)
     dots = [n for n, each in enumerate(items) if isinstance(each, EllipsisType)]
     if len(dots) > 1:
         raise TensorIndexError(
@@ -133,6 +133,22 @@ def parts_of(x: Op, key: Any) -> dict[Axis, Any]:
         n = dots[0]
         items = (*items[:n], *[ALL] * (x.rank - len(items) + 1), *items[n + 1 :])
     return dict(zip(x.axes, items, strict=False))
+
+
+def _by_axis(x: Op, key: Any, items: tuple[Any, ...]) -> dict[Axis, Any]:
+    """Return what a key of axes, each before its index, takes of which."""
+    made: dict[Axis, Any] = {}
+    for axis, part in zip(items[::2], items[1::2], strict=True):
+        own = _own(x, axis)
+        if own in made:
+            raise DuplicateAxisError(
+                f"x[{clipped(key)}]: axis '{own.name}' stands twice",
+                at=here(),
+                found=x.text,
+                fix=f"each axis once; x[{own.name}, 1:][{own.name}, 0] takes a part of a part",
+            )
+        made[own] = part
+    return made
 
 
 def _own(x: Op, axis: Any) -> Axis:

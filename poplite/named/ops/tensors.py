@@ -21,6 +21,7 @@ from poplite.errors import AxisError, AxisLengthError, ElementTypeError
 from poplite.expr.tree import ElementClass
 from poplite.graph.storage.host_values import elements, held_number
 from poplite.named.axes.axes import Axes, AxesLike, axes_of
+from poplite.named.axes.axis import Axis
 from poplite.named.description.description import TensorDescription
 from poplite.named.description.layout import Layout, layout_of
 from poplite.named.ops.element_types import stored_type, type_for
@@ -133,7 +134,7 @@ def constant(
     <constant c (H:2) FLOAT>
     """
     listed = axes_of(axes)
-    array = _array_of(value, "constant")
+    array = _array_of(value, "constant", listed)
     if array.ndim and array.ndim != len(listed):
         raise AxisError(
             f"constant: an array of shape {array.shape} with {len(listed)} axes",
@@ -250,7 +251,7 @@ def fitting(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.NDArray
     held = held_number(element, value)
     if held is not None:
         return np.broadcast_to(element.dtype.type(held), shape)
-    array = _array_of(value, tensor.name)
+    array = _array_of(value, tensor.name, tensor.axes)
     type_for(array, tensor.name)
     if array.ndim and array.shape != shape:
         where = next(
@@ -284,14 +285,27 @@ def fitting(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.NDArray
     return made if made.shape == shape else np.broadcast_to(made, shape)
 
 
-def _array_of(value: Any, what: str) -> npt.NDArray[Any]:
-    """Return numbers that a user gave as an array."""
+def _array_of(value: Any, what: str, axes: Axes) -> npt.NDArray[Any]:
+    """Return numbers that a user gave as an array; one that names its dimensions in axes' order."""
     try:
-        return np.asarray(value)
+        array = np.asarray(value)
     except ValueError as error:
         raise ElementTypeError(
             f"{what}: {clipped(value)} is no array",
             at=here(),
-            found="lists of several lengths",
+            found=f"lists of several lengths; the axes are {axes}",
             fix="lists of one length in each dimension",
         ) from error
+    dims = getattr(value, "dims", None)
+    if not array.ndim or not isinstance(dims, tuple | list):
+        return array
+    names = [each.name if isinstance(each, Axis) else each for each in dims]
+    is_each_once = len({*names}) == len(names) == array.ndim
+    if not is_each_once or {*names} != {*axes.names}:
+        raise AxisError(
+            f"{what}: an array with dimensions {clipped(tuple(names))} for axes {axes}",
+            at=here(),
+            found=of_type(value),
+            fix=f"dimensions of the names {axes.names}; np.asarray(array) is read by position",
+        )
+    return array.transpose([names.index(name) for name in axes.names])

@@ -13,7 +13,7 @@ from poplite.errors import AxisError, AxisLengthError
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.named.axes.axes import Axes, axes_of
-from poplite.named.axes.axis import check_kind
+from poplite.named.axes.axis import Axis, check_kind
 from poplite.named.description.description import TensorDescription
 from poplite.named.lowering.items import Items
 from poplite.named.ops.described import described
@@ -36,6 +36,10 @@ from poplite.text import amount
 
 if TYPE_CHECKING:
     from poplite.named.transform.transformer import Transformer
+
+
+_LISTED = Axis, Axes, list
+"""What says the axes of an array beside it."""
 
 
 class Computation:
@@ -210,7 +214,8 @@ class Computation:
 
         Args:
             values: one for each parameter: an array of the shape of its axes, a number to fill it,
-                or `(array, axes)` in another order of its axes.
+                or `(array, axes)` in another order of its axes. An array with `dims`, as xarray's,
+                is put in order by these names.
             feed_dict: the same by parameter, instead of `values`.
 
         Raises:
@@ -249,7 +254,7 @@ class Computation:
 
     def _array(self, param: TensorOp, value: Any) -> npt.NDArray[Any]:
         shape = self._transformer.tensor(param).shape
-        if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], Axes | list):
+        if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], _LISTED):
             array, axes = np.asarray(value[0]), axes_of(value[1])
             if not axes.is_equal_set(param.axes) or array.ndim != len(axes):
                 raise AxisLengthError(

@@ -111,6 +111,13 @@ def test_a_vertex_for_each_index_of_the_others() -> None:
     assert counts == [4, 10]
 
 
+def test_vertices_inside_a_function_get_the_other_axes() -> None:
+    made = ng.nmap(lambda row: ng.nmap(RunningSum, row * 2, axes=[W]) + 1, X, axes=[W])
+    assert made.axes == ng.make_axes([N, W])
+    (found,) = computed(made)
+    np.testing.assert_allclose(found, np.cumsum(2 * VALUES[X], 0).T + 1, 1e-6)
+
+
 def test_rows_stay_on_their_tiles() -> None:
     x = ng.placeholder([N, W], name="x")
     device = ng.make_transformer(tiles=4, map={N: "tiles"})

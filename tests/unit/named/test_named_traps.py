@@ -23,6 +23,7 @@ from poplite.errors import (
     AxisLengthError,
     DuplicateAxisError,
     ElementTypeError,
+    ImplicitOuterProductError,
     TensorIndexError,
 )
 
@@ -305,3 +306,76 @@ def test_lengths_of_a_broadcast_are_compared_when_they_are_known() -> None:
     N.length = 3
     with pytest.raises(AxisLengthError, match="broadcast: axis 'N' has length 3 in the left"):
         work([1, 2, 3])
+
+
+USES: dict[str, Callable[[ng.Op, ng.Axis], Any]] = {
+    "an index from the end": lambda x, A: x[A, -1],
+    "concat": lambda x, A: ng.concat([x, x], A),
+    "pad": lambda x, A: ng.pad(x, {A: 1}),
+    "stack": lambda x, A: ng.stack([x[A, 0]] * 3, A),
+    "the derivative of a part": lambda x, A: ng.deriv(ng.sum(x[A, 1:], ...), x),
+    "the derivative of an index": lambda x, A: ng.deriv(x[A, 0], x),
+    "the derivative of the greatest": lambda x, A: ng.deriv(
+        ng.max(ng.broadcast(x, [H, A]), ...), x
+    ),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_length_that_is_counted_with_stays(use: str) -> None:
+    A = ng.make_axis(3, "A")
+    x = ng.placeholder([A], name="x")
+    x[A, 0], x[A, 1:], x + ng.broadcast(1.0, [A])  # which hold for any length
+    A.length = 4
+    A.length = 3
+    USES[use](x, A)
+    A.length = 3
+    with pytest.raises(AxisLengthError, match="axis 'A' has length 3, and .* relies on it") as info:
+        A.length = 5
+    assert info.value.fix == "A.resized(5), or another axis"
+
+
+def test_a_refused_stack_leaves_its_axis_alone() -> None:
+    A = ng.make_axis(name="A")
+    with pytest.raises(AxisError, match="stack: position 7 of 3"):
+        ng.stack([X, X], A, pos=7)
+    assert A.length is None
+    assert ng.stack([X, X], A, pos=2).axes.lengths == (3, 4, 2)
+
+
+def test_a_dot_that_sums_nothing_has_the_axes_of_the_left_first() -> None:
+    h = ng.placeholder([H], name="h")
+    assert ng.dot(h, ng.axes_with_order(X, [W, H]), axes=[]).axes == ng.make_axes([H, W])
+    assert ng.dot(X, h, axes=[]).axes == ng.make_axes([H, W])
+    assert repr(ng.dot(h, X, axes=[])) == "<dot (H:3, W:4) FLOAT>"
+    with ng.strict(), pytest.raises(ImplicitOuterProductError, match="^dot: only 'h' has axis"):
+        ng.dot(h, ng.placeholder([W], name="w"))
+
+
+def test_a_power_of_zero_has_no_derivative_where_it_is_zero() -> None:
+    v = ng.variable([H], 0.0, name="v")
+    (found,) = evaluate([ng.deriv(ng.sum(v**0 + 2 * v**1.0, ...), v)], {v: np.zeros(3)})
+    assert found.tolist() == [2, 2, 2]
+
+
+def test_the_derivative_of_a_square_takes_no_power() -> None:
+    y = ng.placeholder([H, W], name="y")
+    work = ng.make_transformer(tiles=2).computation(ng.deriv(ng.sum((X - y) ** 2, ...), X), X, y)
+    assert work(VALUES, 1).tolist() == (2 * (VALUES - 1)).tolist()
+    assert "stored: 2.0 * (x - y)" in work.explain()
+
+
+def test_strict_takes_what_the_library_makes_itself() -> None:
+    w = ng.variable([H, W], 2.0, name="w")
+    v = ng.variable([W], 1.0, name="v")
+    i = ng.variable([H], [0, 2, 5], pl.INT, name="i")
+    with ng.strict():
+        hot = ng.one_hot(i, W)
+        made = [hot, *ng.deriv(ng.sum(ng.dot(w, v), ...), [w, v]), ng.deriv(ng.max(w, ...), w)]
+        with pytest.raises(ImplicitOuterProductError):
+            v + i[H, :1]
+    found = ng.make_transformer(tiles=2, strict=True).computation(made)()
+    assert found[0].T.tolist() == [[1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]]
+    assert found[1].tolist() == [[1] * 4] * 3
+    assert found[2].tolist() == [6] * 4
+    assert found[3].tolist() == [[1, 0, 0, 0], [0] * 4, [0] * 4]

@@ -13,6 +13,7 @@ import poplite as pl
 import poplite.named as ng
 from poplite.errors import (
     AxisError,
+    DuplicateAxisError,
     ElementTypeError,
     MissingAxisError,
     SizeOverflowError,
@@ -37,6 +38,7 @@ REFUSED: list[tuple[Call, type[Exception], str, str]] = [
     (lambda: ng.softmax(x, 1), AxisError, "softmax: 1 is no axis", "the axes are (H:3, W:4)"),  # type: ignore[arg-type]
     (lambda: ng.constant([1, 2]), AxisError, "constant: an array of shape (2,) with 0 axes", "[H"),
     (lambda: x[None], TensorIndexError, "axis 'H': None is no index", "ng.expand_dims(x, axis)"),
+    (lambda: x[H, 0, H, 2], DuplicateAxisError, "x[(H:3, 0, H:3, 2)]: axis 'H' stands tw", "once"),
     (lambda: x[H, [0, 2]], TensorIndexError, "axis 'H': [0, 2] is no index", "ng.concat joins"),
     (lambda: x[x > 0], TensorIndexError, "axis 'H': a tensor is no index", "ng.where(p, x, 0)"),
     (lambda: ng.concat([x, v], H), MissingAxisError, "concat: axes of 'v': no axis 'W' among", ""),
@@ -45,6 +47,10 @@ REFUSED: list[tuple[Call, type[Exception], str, str]] = [
     (lambda: ng.assign(v, i), ElementTypeError, "assign: INT to FLOAT", "ng.cast(i, pl.FLOAT)"),
     (lambda: ng.assign(i, 0.5), ElementTypeError, "assign: 0.5 beside INT", "a whole number"),
     (lambda: ng.assign(i, 2**40), SizeOverflowError, "assign: 1099511627776 does not fit", ""),
+    (lambda: -ng.assign(v, 1), AxisError, "<assign to 'v' (H:3)", "ng.sequential"),
+    (lambda: ng.assign(v, 1) < 1, AxisError, "<assign to 'v' (H:3)", "ng.sequential"),
+    (lambda: ng.assign(v, 1) % 2, AxisError, "<assign to 'v' (H:3)", "ng.sequential"),
+    (lambda: bool(ng.assign(v, 1)), AxisError, "<assign to 'v' (H:3)", "ng.sequential"),
     (lambda: ng.assign(v, 1) + 1, AxisError, "<assign to 'v' (H:3)", "ng.sequential"),
     (lambda: 2 * ng.repeat(2, v), AxisError, "<repeat 2 times> changes tensors", "ng.sequential"),
     (lambda: computation(np.ones(3)), AxisError, "computation: an array of shape", "ng.constant"),

@@ -362,3 +362,41 @@ def test_a_program_can_be_drawn_and_reported() -> None:
         assert work.engine is device.engine
         assert work.report().cycles
         assert work.graph is device.graph
+
+
+class Labelled:
+    """An array that names its dimensions, as xarray's do."""
+
+    def __init__(self, array: np.ndarray[Any, Any], *dims: Any) -> None:
+        self.array, self.dims = array, dims
+
+    def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray[Any, Any]:
+        return self.array
+
+
+def test_an_array_that_names_its_dimensions_is_read_by_them() -> None:
+    A, B = ng.make_axis(2, "A"), ng.make_axis(2, "B")
+    x = ng.placeholder([A, B], name="x")
+    array = np.array([[1, 2], [3, 4]], np.float32)
+    work = ng.make_transformer(tiles=2).computation([x + 0, ng.sum(x, [B])], x)
+    for value in (Labelled(array, "B", "A"), Labelled(array, B, A), (array, [B, A])):
+        whole, rows = work(value)
+        assert (whole.tolist(), rows.tolist()) == ([[1, 3], [2, 4]], [4, 6])
+    assert work(Labelled(array, "A", "B"))[1].tolist() == [3, 7]
+    first = ng.constant(Labelled(array, "B", "A"), [A, B]).first_value()
+    assert first is not None
+    assert first.tolist() == [[1, 3], [2, 4]]
+    with pytest.raises(
+        AxisError, match=r"x: an array with dimensions \('A', 'C'\) for axes"
+    ) as caught:
+        work(Labelled(array, "A", "C"))
+    assert "np.asarray(array)" in caught.value.fix
+
+
+def test_a_value_of_one_axis_may_say_it() -> None:
+    A = ng.make_axis(3, "A")
+    x = ng.placeholder([A], name="x")
+    work = ng.make_transformer(tiles=2).computation(x + 0, x)
+    assert work(([1, 2, 3], A)).tolist() == [1, 2, 3]
+    with pytest.raises(AxisError, match="x: a value with axes"):
+        work(([1, 2, 3], A.fresh("B")))

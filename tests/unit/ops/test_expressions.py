@@ -33,6 +33,20 @@ def test_parts_that_share_parts_are_gone_through_once(graph: pl.Graph, x: pl.Ten
         assert ops.map(doubled).shape == x.shape
 
 
+def test_a_first_power_is_its_base(graph: pl.Graph, x: pl.Tensor) -> None:
+    wide = ops.cast(x, pl.FLOAT)
+    for base, exponents in ((x + 1, (1,)), (wide, (1, 1.0)), (ops.cast(x, pl.HALF), (1, 1.0))):
+        assert all(base**n is base for n in exponents)
+    with graph.steps() as program:
+        found = [ops.map(x**1), ops.map(ops.arg(0) ** 1, [x])]
+        ops.assign(found[0], found[0] + 1)  # which is no view of x
+    engine = pl.Engine(graph, program)
+    engine.run()
+    expected = ([[2, 3, 4]] * 2, [[1, 2, 3]] * 2, [[1, 2, 3]] * 2)
+    for tensor, values in zip((*found, x), expected, strict=True):
+        assert engine.read(tensor).tolist() == values
+
+
 @pytest.mark.parametrize("is_right", thinned([False, True], keep=1))
 def test_deep_expressions(graph: pl.Graph, x: pl.Tensor, is_right: bool) -> None:
     deep: pl.Expr = ops.arg(0) + 1

@@ -81,7 +81,7 @@ def test_a_length_that_is_stored_stays() -> None:
     with pytest.raises(AxisLengthError) as caught:
         H.length = 6
     assert caught.value.what == (
-        "axis 'H' has length 5, and 'x' (H:5) is stored so; it cannot become 6"
+        "axis 'H' has length 5, and 'x' (H:5) relies on it; it cannot become 6"
     )
     assert __file__ in caught.value.found or "test_axis.py" in caught.value.found
     assert caught.value.fix == "H.resized(6), or another axis"
