@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numba
 import numpy as np
@@ -110,29 +114,58 @@ def fused(small: bool, samples: int) -> list[Row]:
         ours, theirs = in_turn(ours_run, engine.run, samples, warm_up=warm_up)
         title = f"{name}: named / by hand"
         made.append(Row(title, least(ours, theirs), "x", "<=", 1.15, ours, theirs))
-    device, _, ours_run = named_engine(ng.sum((a - b) ** 2, [K]), {a: x, b: y}, tiles)
-    whole = sum(each.num_elements * 4 for each in device.graph.variables)
-    share = (whole - 8 * size) / (8 * size)
-    once = [time.perf_counter()] * 1
-    made.append(
-        Row("sum((x - y) ** 2): bytes beside / of x, y", share, "x", "<=", 0.002, once, once)
+    made += beside(small, tiles)
+    made += beside_xarray(
+        [("(W, H)", p, q, m, t), ("(W,)", p, bias, m, row)], tiles, samples, warm_up
     )
-    made.append(beside_xarray(p, q, m, t, tiles, samples, warm_up))
     return [*made, *gradients(a, b, x, y, tiles, samples, warm_up)]
 
 
+def beside(small: bool, tiles: int) -> list[Row]:
+    """Rows of what fused sums take beside their operands, of two lengths that fill all tiles."""
+    made = []
+    for name, function in (
+        ("sum((x - y) ** 2)", lambda d: ng.sum(d**2, ...)),
+        ("dot(x - y, x - y)", lambda d: ng.dot(d, d)),
+    ):
+        own, moved, took = [], 0, []
+        for length in (640, 2_000) if small else (1_030_400, 10_000_000):
+            K = ng.make_axis(length, "K")
+            a, b = ng.placeholder([K], name="a"), ng.placeholder([K], name="b")
+            device, work, again = named_engine(function(a - b), {a: 1.0, b: 0.0}, tiles)
+            took.append(_timed(again))
+            own.append(sum(each.num_elements * 4 for each in device.graph.variables) - 8 * length)
+            report = work.report()
+            moved += report.bytes_gathered + report.bytes_copied
+        share = own[1] / (8 * length)
+        limit = 1.0 if small else 0.002
+        made += [
+            Row(f"{name}: bytes beside / of x, y", share, "x", "<=", limit, took, took),
+            Row(f"{name}: bytes beside, / a tenth", own[1] / own[0], "x", "<=", 1.0, took, took),
+            Row(f"{name}: bytes gathered or copied", moved, "B", "<=", 0, took, took),
+        ]
+    return made
+
+
 def beside_xarray(
-    p: ng.Op, q: ng.Op, m: Array, t: Array, tiles: int, samples: int, warm_up: float
-) -> Row:
-    """The row of a broadcasting addition in xarray, where that is installed."""
-    name = "(H, W) + (W, H): xarray / named"
-    if importlib.util.find_spec("xarray") is None:
-        return Row.skipped(name)
-    xarray = importlib.import_module("xarray")
-    one, other = xarray.DataArray(m, dims=("H", "W")), xarray.DataArray(t, dims=("W", "H"))
-    _, _, ours_run = named_engine(p + q, {p: m, q: t}, tiles)
-    theirs, ours = in_turn(lambda: one + other, ours_run, samples, warm_up=warm_up)
-    return Row(name, 1 / least(ours, theirs), "x", ">=", 1.0, theirs, ours)
+    cases: list[tuple[str, ng.Op, ng.Op, Array, Array]], tiles: int, samples: int, warm_up: float
+) -> list[Row]:
+    """Rows of additions in xarray, where that is installed."""
+    made = []
+    for axes, p, q, m, t in cases:
+        name = f"(H, W) + {axes}: xarray / named"
+        if importlib.util.find_spec("xarray") is None:
+            made.append(Row.skipped(name))
+            continue
+        xarray = importlib.import_module("xarray")
+        one, other = (
+            xarray.DataArray(values, dims=[axis.name for axis in op.axes])
+            for op, values in ((p, m), (q, t))
+        )
+        _, _, ours_run = named_engine(p + q, {p: m, q: t}, tiles)
+        theirs, ours = in_turn(partial(one.__add__, other), ours_run, samples, warm_up=warm_up)
+        made.append(Row(name, 1 / least(ours, theirs), "x", ">=", 1.0, theirs, ours))
+    return made
 
 
 def gradients(
@@ -168,6 +201,7 @@ def nodes(small: bool, samples: int) -> list[Row]:
     tensor = pl.Graph().add_variable(pl.FLOAT, (2, 3, 4, 5), "t")
     A, B, C, D = ng.make_axes({"A": 2, "B": 3, "C": 4, "D": 5})
     one, other = ng.make_axes([A, B, C, D]), ng.make_axes([D, C, B, A])
+    more = ng.make_axes({"E": 2, "F": 3, "G": 4, "H": 5})
     x, y = ng.placeholder(one), ng.placeholder(other)
     described = ng.TensorDescription(one, layout=ng.row_major(one), name="x")
     part, last = {B: slice(1, None)}, ng.make_axes([C, D])
@@ -178,8 +212,10 @@ def nodes(small: bool, samples: int) -> list[Row]:
         ("== of axes", lambda: one == other, 0.3),
         ("is_sub_set", partial(one.is_sub_set, other), 0.3),
         ("Axes of 4", partial(ng.Axes, [A, B, C, D]), 1.5),
+        ("a + b of 4 axes", lambda: one + more, 1.5),
         ("a - b of 4 axes", lambda: one - other, 1.5),
         ("a | b of 4 axes", lambda: one | other, 1.5),
+        ("a & b of 4 axes", lambda: one & other, 1.5),
         ("an elementwise node", lambda: x + y, 1.2),
         ("a node of dot", partial(ng.dot, x, y), 5.0),
         ("a node of sum", partial(ng.sum, x, [A, B]), 5.0),
@@ -286,18 +322,40 @@ def regression(small: bool, samples: int) -> list[Row]:
     times = 2 if small else 50
     alone = looped(partial(work.engine.run, "step"), times)
     ours, theirs = in_turn(looped(partial(work, *numbers), times), alone, samples)
-    sets = len(device.graph.compute_sets)
+    sets = device.graph.compute_sets
+    alone_in = sum(len(each.vertices) == 1 for each in sets)
     return [
-        Row("logistic regression: compute sets", sets, "", "<=", 6, ours, theirs),
+        Row("logistic regression: compute sets", len(sets), "", "<=", 6, ours, theirs),
+        Row("logistic regression: sets of one vertex", alone_in, "", "<=", 2, ours, theirs),
         Row(
             "logistic regression: call / run", min(ours) / min(theirs), "x", "<=", 1.5, ours, theirs
         ),
     ]
 
 
+def compilations(small: bool, samples: int) -> list[Row]:
+    """The row of what another rate, length and place compile, counted by files that are kept."""
+    del samples
+
+    def step(rate: float, length: int, place: int | None) -> None:
+        w = ng.variable([ng.make_axis(length, "N")], 1, name="w", map=place)
+        update = ng.assign(w, w - rate * ng.deriv(ng.sum(ng.exp(w) * w, ...), w))
+        ng.make_transformer(tiles=2).computation([update, ng.sum(w, ...)])()
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        mock.patch.dict(os.environ, {"POPLITE_CACHE_DIR": folder}),
+    ):
+        first = _timed(partial(step, 0.5, 640, None))
+        known = sum(each.is_file() for each in Path(folder).rglob("*"))
+        other = _timed(partial(step, 0.25, 960, 1))
+        new = sum(each.is_file() for each in Path(folder).rglob("*")) - known
+    return [Row("another rate, length, place: compiled", new, "", "<=", 0, [other], [first])]
+
+
 def rows(small: bool, samples: int) -> list[Row]:
     """All rows of this script."""
-    parts = nodes, layers, regression, fused, products
+    parts = nodes, layers, regression, compilations, fused, products
     return [row for part in parts for row in part(small, samples)]
 
 

@@ -77,12 +77,39 @@ def contexts() -> None:
     ar = Namespace()
     ar.Height = ng.make_axis_role()
     ar.Width = ng.make_axis_role()
-    space = Namespace()
-    space.H = ng.make_axis(roles=[ar.Height], docstring="input image height")
-    space.R = ng.make_axis(roles=[ar.Height], docstring="filter height")
-    space.REC = ng.make_axis(name="R", docstring="recurrent axis")
-    check("roles", space.H.roles == space.R.roles == (ar.Height,))
-    check("axes of one shown name", len(ng.make_axes([space.R, space.REC])) == 2)
+    ar.Depth = ng.make_axis_role()
+    ar.Channel = ng.make_axis_role()
+    ar.Channelout = ng.make_axis_role()
+    ar.Time = ng.make_axis_role()
+    ax = Namespace()
+    ax.N = ng.make_axis(name="N", docstring="minibatch size")
+    ax.C = ng.make_axis(roles=[ar.Channel], docstring="number of input feature maps")
+    ax.D = ng.make_axis(roles=[ar.Depth], docstring="input image depth")
+    ax.H = ng.make_axis(roles=[ar.Height], docstring="input image height")
+    ax.W = ng.make_axis(roles=[ar.Width], docstring="input image width")
+    ax.R = ng.make_axis(roles=[ar.Height], docstring="filter height")
+    ax.S = ng.make_axis(roles=[ar.Width], docstring="filter width")
+    ax.T = ng.make_axis(roles=[ar.Depth], docstring="filter depth")
+    ax.J = ng.make_axis(roles=[ar.Channel], docstring="filter channel size")
+    ax.K = ng.make_axis(roles=[ar.Channelout], docstring="number of output feature maps")
+    ax.M = ng.make_axis(roles=[ar.Depth], docstring="output image depth")
+    ax.P = ng.make_axis(roles=[ar.Height], docstring="output image height")
+    ax.Q = ng.make_axis(roles=[ar.Width], docstring="output image width")
+    ax.REC = ng.make_axis(name="R", roles=[ar.Time], docstring="recurrent axis")
+    ax.Y = ng.make_axis(docstring="target")
+    check("axes of one shown name", len(ng.make_axes([ax.R, ax.REC])) == 2)
+    found = ng.make_axes(list(vars(ax).values()))
+    check("all of them are different axes", len(found) == 15)
+    for role, names in (
+        (ar.Height, "H R P"),
+        (ar.Width, "W S Q"),
+        (ar.Depth, "D T M"),
+        (ar.Channel, "C J"),
+        (ar.Channelout, "K"),
+        (ar.Time, "R"),
+    ):
+        right = tuple(each.name for each in found.role_axes(role)) == tuple(names.split())
+        check(f"axes of the role {role.name}", right)
 
 
 def elementwise() -> None:
@@ -90,12 +117,20 @@ def elementwise() -> None:
     C, H, W, N = ng.make_axes({"C": 5, "H": 2, "W": 3, "N": 4})
     for left, right, expected in (
         ([H], [H], [H]),
+        ([H, W], [H, W], [H, W]),
         ([H, W], [H], [H, W]),
+        ([H, W], [W], [H, W]),
+        ([H, W], [W, N], [H, W, N]),
         ([H, W], [N, W], [H, W, N]),
         ([C, H], [W, H, N], [C, H, W, N]),
+        ([H, W, N], [N, H], [H, W, N]),
+        ([H, W], [N, H, W], [N, H, W]),
         ([H, W], [N, W, H], [N, W, H]),
         ([C, H, W], [N, W, H], [C, H, W, N]),
         ([N, C, H, W], [C, H, W, N], [N, C, H, W]),
+        ([H], [W], [H, W]),
+        ([W], [H], [W, H]),
+        ([C], [H, W], [C, H, W]),
         ([H, W], [C], [H, W, C]),
     ):
         total = ng.placeholder(left) + ng.placeholder(right)
@@ -111,6 +146,18 @@ def elementwise() -> None:
         comp = trans.computation([z])
         z_val = comp()[0]
         check(f"a sum of shape {shape}", (str(z_val), z_val.shape) == (printed, shape))
+
+    h, w, n = ng.placeholder([H]), ng.placeholder([W]), ng.placeholder([N])
+    for what, one, other in (
+        ("associative", (h + w) + n, h + (w + n)),
+        ("distributive", h * (w + n), h * w + h * n),
+    ):
+        check(f"{what}: axes", one.axes == other.axes == ng.make_axes([H, W, N]))
+        values = trans.computation(ng.all(ng.equal(one, other), ...), h, w, n)
+        check(f"{what}: values", values(*(np.arange(each) for each in (2, 3, 4))))
+    # "we need to switch (W, H) to (H, W)", in the document on tensor types.
+    difference = ng.placeholder([C, H, W, N]) - ng.placeholder([W, H])
+    check("(C, H, W, N) - (W, H)", difference.axes == ng.make_axes([C, H, W, N]))
 
 
 def products_and_sums() -> None:
@@ -138,7 +185,7 @@ def products_and_sums() -> None:
 
 
 def casts_and_broadcasts() -> None:
-    """Sections "Axes Casting" and "Axes Broadcasting"."""
+    """Sections "Axes Casting", "Axes Broadcasting" and "Axes reordering"."""
     C1, C2, N = ng.make_axis(100, "C1"), ng.make_axis(100, "C2"), ng.make_axis(128, "N")
     hidden_1 = ng.constant(np.ones((100, 128)), [C1, N])
     hidden_2 = ng.constant(np.ones((100, 128)), [C2, N])
@@ -151,6 +198,9 @@ def casts_and_broadcasts() -> None:
     x = ng.placeholder([ax.C, ax.H])
     for wide in ([ax.C, ax.H, ax.W], [ax.W, ax.H, ax.C]):
         check(f"broadcast to {wide}", ng.broadcast(x, wide).axes == ng.make_axes(wide))
+    x = ng.placeholder([ax.C, ax.H, ax.W])
+    ordered = ng.axes_with_order(x, [ax.H, ax.W, ax.C])
+    check("axes_with_order", ordered.axes == ng.make_axes([ax.H, ax.W, ax.C]))
 
 
 def tensors() -> None:
@@ -171,6 +221,10 @@ def tensors() -> None:
     comp = ngt.make_transformer(tiles=2).computation([update, x])
     check("x[...] = y", comp()[1].tolist() == [0, 1, 2, 3])
     check("x + y is read only", ((x + y).read_only, x.read_only) == (True, False))
+    axes = ng.make_axes({"A": 5, "B": 3, "C": 2})
+    for layout, strides in ((ng.row_major, (6, 2, 1)), (ng.column_major, (1, 5, 15))):
+        described = ng.TensorDescription(axes, layout=layout(axes))
+        check(f"strides {strides}", (described.shape, described.strides) == ((5, 3, 2), strides))
 
 
 def L2(x: Any, y: Any) -> Any:

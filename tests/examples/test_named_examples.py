@@ -14,7 +14,7 @@ from poplite.tools import viz
 @pytest.mark.parametrize(
     ("name", "options", "said"),
     [
-        ("named_seeds", [], ["elementwise: 10 of 10 hold", "tensors: 6 of 6 hold"]),
+        ("named_seeds", [], ["elementwise: 23 of 23 hold", "tensors: 8 of 8 hold"]),
         (
             "named_l2",
             ["--length", "100000", "--tiles", "16"],

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import poplite as pl
@@ -22,6 +23,8 @@ Z = ng.placeholder([W, N, B], name="z")
 V = ng.placeholder([K, H, B], name="v")
 P = ng.placeholder([N, H, W], name="p")
 I = ng.placeholder([N], pl.INT, name="i")  # noqa: E741
+
+Array = npt.NDArray[Any]
 
 Make = Callable[[], Op]
 
@@ -116,6 +119,7 @@ FLAT: dict[str, Make] = {
     "equal": lambda: ng.logical_or(ng.equal(X, X), ng.not_equal(X, Y)),
     "all, any": lambda: ng.logical_or(ng.all(X > 0, [W]), ng.any(X > 1, [W])),
     "greater": lambda: ng.logical_and(ng.greater(X, Y), ng.less_equal(X, 1)),
+    "safelog of 0": lambda: ng.safelog(ng.relu(X)),
     "argmax": lambda: ng.argmax(X, [H]),
     "argmin": lambda: ng.argmin(Y, out_axes=[H]),
     "one_hot": lambda: ng.one_hot(I, K),
@@ -191,6 +195,51 @@ def test_derivatives_are_those_of_central_differences(name: str) -> None:
         np.testing.assert_allclose(
             found, expected, 1e-6, 3e-8 + 1e-6 * abs(expected).max(initial=0)
         )
+
+
+def shares(x: Array, dims: tuple[int, ...]) -> Array:
+    """The softmax of an array."""
+    powers = np.exp(x)
+    return np.asarray(powers / powers.sum(dims, keepdims=True))
+
+
+def binary(p: Array, t: Array) -> Array:
+    """The cross entropy of two classes, of arrays."""
+    return np.asarray(-t * np.log(p) - (1 - t) * np.log(1 - p))
+
+
+CLOSED: dict[str, Callable[[Array, Array, Array, Array], Any]] = {
+    "reciprocal": lambda x, y, p, i: p**-1.0,
+    "safelog": lambda x, y, p, i: np.log(p),
+    "safelog of 0": lambda x, y, p, i: np.where(x > 0, np.log(np.where(x > 0, x, 1)), -50.0),
+    "mean": lambda x, y, p, i: x.mean(2),
+    "variance": lambda x, y, p, i: x.var((0, 2)),
+    "squared_L2": lambda x, y, p, i: np.einsum("nhw,nhw->nw", x, x),
+    "L2_norm": lambda x, y, p, i: np.linalg.norm(x.reshape(4, -1), axis=1),
+    "L1_norm": lambda x, y, p, i: np.linalg.norm(x, 1, axis=2),
+    "dot": lambda x, y, p, i: np.einsum("nhw,wh->n", x, y),
+    "stack": lambda x, y, p, i: np.stack([y, 2 * y], 1),
+    "pad": lambda x, y, p, i: np.pad(y, [(1, 2), (1, 1)], constant_values=0.5),
+    "softmax": lambda x, y, p, i: shares(x, (2,)),
+    "log_softmax": lambda x, y, p, i: np.log(shares(x, (1, 2))),
+    "cross_entropy_multi": lambda x, y, p, i: -np.einsum("nhw,wh->nh", x, np.log(shares(y, (0,)))),
+    "cross entropy of numbers": lambda x, y, p, i: -np.einsum("wh,nhw->n", y, np.log(p)),
+    "cross_entropy_binary": lambda x, y, p, i: binary(1 / (1 + np.exp(-x)), y.T),
+    "binary of numbers": lambda x, y, p, i: binary(p / 4, y.T),
+    "relu": lambda x, y, p, i: np.clip(x, 0, None),
+    "one_hot": lambda x, y, p, i: np.array([i == k for k in range(5)]),
+}
+"""What NumPy has in place of operations that are made of others, which the oracle takes apart."""
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_an_operation_made_of_others_has_its_closed_form(name: str) -> None:
+    doubles = {each: np.asarray(value, float) for each, value in VALUES.items()}
+    root = ALL[name]()
+    (found,) = evaluate([root], doubles)
+    expected = CLOSED[name](doubles[X], doubles[Y], doubles[P], VALUES[I])
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, 1e-12, 1e-12)
 
 
 ON_TILES = ["dot, batches", "softmax", "slices", "concat", "max", "variance", "prod", "pad"]

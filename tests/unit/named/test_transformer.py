@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +12,7 @@ import pytest
 
 import poplite as pl
 import poplite.named as ng
+from helpers.depth import values_only
 from poplite.errors import (
     AxisError,
     AxisLengthError,
@@ -18,6 +22,7 @@ from poplite.errors import (
     InvalidTileMapping,
     UnsetLengthError,
 )
+from poplite.simulator import progress
 
 H, W = ng.make_axis(3, "H"), ng.make_axis(2, "W")
 
@@ -332,6 +337,17 @@ def test_options_are_checked() -> None:
         ng.make_transformer(tiles=2, fuse=bad)
 
 
+def step_of_descent(
+    rate: float, length: int, place: int | None, function: Callable[[ng.Op], ng.Op] = ng.exp
+) -> tuple[ng.Transformer, ng.Computation]:
+    """A step along a gradient, and the sum of what it leads to."""
+    axis = ng.make_axis(length, "N")
+    w = ng.variable([axis], 1, name="w", map=place)
+    step = ng.assign(w, w - rate * ng.deriv(ng.sum(function(w), ...), w))
+    device = ng.make_transformer(tiles=2)
+    return device, device.computation([step, ng.sum(w, ...)])
+
+
 @pytest.mark.parametrize(
     ("rate", "length", "place"), [(0.25, 640, None), (0.5, 960, None), (0.5, 640, 1), (3.0, 320, 0)]
 )
@@ -340,16 +356,31 @@ def test_another_number_length_or_place_compiles_nothing(
 ) -> None:
     """Trap 7: a learning rate is a field of vertices, not part of their text."""
 
-    def classes(rate: float, length: int, place: int | None) -> set[type[pl.Vertex]]:
-        axis = ng.make_axis(length, "N")
-        w = ng.variable([axis], 1, name="w", map=place)
-        step = ng.assign(w, w - rate * ng.deriv(ng.sum(ng.exp(w), ...), w))
-        device = ng.make_transformer(tiles=2)
-        _ = device.computation([step, ng.sum(w, ...)]).program
+    def classes(*given: Any) -> set[type[pl.Vertex]]:
+        device, work = step_of_descent(*given)
+        _ = work.program
         sets = device.graph.compute_sets
         return {vertex.vertex_class for each in sets for vertex in each.vertices}
 
     assert classes(rate, length, place) == classes(0.5, 640, None)
+
+
+def test_a_second_engine_compiles_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Trap 7, counted by what is told of compiling: once for each class, where none is known."""
+    monkeypatch.setenv("POPLITE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("POPLITE_ENGINE_OPTIONS", json.dumps(values_only()))
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+
+    def compiled(*given: Any) -> list[str]:
+        _, work = step_of_descent(*given, function=lambda w: ng.square(w) * ng.relu(w))
+        work()
+        told = capfd.readouterr().err.splitlines()
+        return [line for line in told if "compiling vertex class" in line]
+
+    assert len(compiled(0.5, 640, None)) >= 2
+    assert compiled(0.25, 960, 1) == []
 
 
 @pytest.mark.priced
