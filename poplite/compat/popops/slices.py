@@ -17,6 +17,7 @@ from poplite.errors import InvalidOption
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops import EmbeddingPlan
+from poplite.ops.slices.dynamic import NO_ROW
 from poplite.program import Sequence as Steps
 from poplite.source import here
 from poplite.types import UNSIGNED_INT, ElementTypeLike
@@ -249,17 +250,18 @@ def _update(
 def _rows(
     what: str, t: Tensor, offsets: Tensor, dims: Sequence[int], sizes: Sequence[int]
 ) -> tuple[int, Any]:
-    """Return the sliced dimension, and the indices [n, size] of all its elements."""
+    """Return the sliced dimension, and the indices [n, size], which wrap around, of its elements."""
     if len(dims) != 1 or len(sizes) != 1:
         raise InvalidOption(
             f"popops.{what}: dims {list(dims)}, sizes {list(sizes)}",
             at=here(),
             fix="one dimension and one size",
         )
-    first = offsets.reshape((offsets.num_elements, 1))
+    first, rows = offsets.reshape((offsets.num_elements, 1)), t.shape[dims[0]]
     if sizes[0] == 1:
         return dims[0], first
-    return dims[0], first + ops.iota((sizes[0],), UNSIGNED_INT)
+    row = (first + ops.iota((sizes[0],), UNSIGNED_INT)) % max(1, rows)
+    return dims[0], ops.where(first < rows, row, NO_ROW)
 
 
 def _refuse_remapping(what: str, options: Options) -> None:
