@@ -258,6 +258,18 @@ def test_scaled_additions(bench: Bench) -> None:
     assert bench.after(a, b, c, d) == [[21, 42], [6, 12], [2, 4], [-9, -18]]
 
 
+def test_scaled_additions_of_half_are_rounded_once(bench: Bench) -> None:
+    a, c = (bench.tensor([1.0, 2.0], pl.HALF, name=name) for name in "ac")
+    b, k = bench.tensor([30000.0, 60000.0], pl.HALF), bench.tensor([1e-8])
+    big, tiny = bench.tensor([1e5, 1e5], pl.FLOAT), bench.tensor([2.0**-15 / 3])
+    popops.scaledAddTo(bench.graph, a, b, bench.tensor([3e-5]), bench.prog)
+    popops.scaledSubtractFrom(bench.graph, c, big, tiny, bench.prog)
+    popops.scaledAddTo(bench.graph, b, b, k, bench.prog)
+    sums = np.float16(np.float32([1, 2]) + np.float32([30000, 60000]) * np.float32(3e-5))
+    less = np.float16(np.float32([1, 2]) - np.float32(1e5) * np.float32(2.0**-15 / 3))
+    assert bench.after(a, c, b) == [sums.tolist(), less.tolist(), [30000, 60000]]
+
+
 # -- poputil -------------------------------------------------------------------------------------
 
 
