@@ -270,6 +270,12 @@ def test_scaled_additions_of_half_are_rounded_once(bench: Bench) -> None:
     assert bench.after(a, c, b) == [sums.tolist(), less.tolist(), [30000, 60000]]
 
 
+@pytest.mark.parametrize("op", [pe.Const(7) / pe.Const(2), pe.Sqrt(pe.Const(4))])
+def test_constants_alone_have_no_type(bench: Bench, op: pe.Any) -> None:
+    with pytest.raises(pl.ElementTypeError, match="alone has no element type"):
+        popops.map(bench.graph, op, [bench.tensor([1.0])], bench.prog)
+
+
 # -- poputil -------------------------------------------------------------------------------------
 
 
