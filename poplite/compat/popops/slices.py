@@ -111,8 +111,8 @@ def _options_and_name(form: str, arguments: tuple[Any, ...], name: str) -> tuple
             found=clipped(arguments),
             fix=f"popops.{form}",
         )
-    options, name = (*arguments, *(None, name)[len(arguments) :])
-    return options, name
+    options: Options = arguments[0] if arguments else None
+    return options, arguments[1] if len(arguments) == 2 else name
 
 
 def dynamicSlice(

@@ -255,7 +255,7 @@ def test_rows_just_past_the_end_change_nothing() -> None:
     graph, program = pl.Graph(pl.Target(tiles=16)), pl.Sequence()
     tables = [graph.add_variable(pl.FLOAT, (100,), n, mapping="linear", initial_value=1)
               for n in "abcd"]  # fmt: skip
-    k = np.resize(np.uint32([99, 100, 101, 102, 103]), 1000)  # so many that they are listed
+    k = np.resize(np.arange(99, 104, dtype=np.uint32), 1000)  # so many that they are listed
     i = graph.add_variable(pl.UNSIGNED_INT, k.shape, "i", mapping="linear", initial_value=k)
     s = graph.add_variable(pl.FLOAT, k.shape, "s", mapping="linear")
     graph.set_initial_value(s, np.where(k == 99, 1, 7).astype(np.float32))

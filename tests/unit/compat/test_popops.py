@@ -265,8 +265,9 @@ def test_scaled_additions_of_half_are_rounded_once(bench: Bench) -> None:
     popops.scaledAddTo(bench.graph, a, b, bench.tensor([3e-5]), bench.prog)
     popops.scaledSubtractFrom(bench.graph, c, big, tiny, bench.prog)
     popops.scaledAddTo(bench.graph, b, b, k, bench.prog)
-    sums = np.float16(np.float32([1, 2]) + np.float32([30000, 60000]) * np.float32(3e-5))
-    less = np.float16(np.float32([1, 2]) - np.float32(1e5) * np.float32(2.0**-15 / 3))
+    before, by = np.array([1, 2], np.float32), np.array([30000, 60000], np.float32)
+    sums = (before + by * np.float32(3e-5)).astype(np.float16)
+    less = (before - np.float32(1e5) * np.float32(2.0**-15 / 3)).astype(np.float16)
     assert bench.after(a, c, b) == [sums.tolist(), less.tolist(), [30000, 60000]]
 
 
