@@ -173,9 +173,10 @@ class MulRows(SetRows[T]):
 class ListRows(Vertex):
     """Sorts a part of the indices by owner: owner `b` has rows `b * share` to `(b + 1) * share`.
 
-    Those of owner b are `row[k]` and `place[k]` from `ends[b - 1]` to before `ends[b]`; the first
-    begins at `begin`, where the part begins within the list. Rows count from the first of their
-    owner, and places from the first of the part.
+    There are `size` rows, so that the last owner may have fewer; other indices are left out. Those
+    of owner b are `row[k]` and `place[k]` from `ends[b - 1]` to before `ends[b]`; the first begins
+    at `begin`, where the part begins within the list. Rows count from the first of their owner, and
+    places from the first of the part.
     """
 
     index: Input[Vector[UNSIGNED_INT]]
@@ -184,24 +185,25 @@ class ListRows(Vertex):
     ends: InOut[Vector[UNSIGNED_INT]]
     begin: State[UNSIGNED_INT]
     share: State[UNSIGNED_INT]
+    size: State[UNSIGNED_INT]
 
     def compute(self) -> None:
         """Count the rows of each owner, then put each row at its place."""
         owners, begin = len(self.ends), self.begin
+        size = min(self.size, owners * self.share)
         for b in range(owners):
             self.ends[b] = 0
         for k in range(len(self.index)):
-            owner = self.index[k] // self.share
-            if owner < owners:
-                self.ends[owner] += 1
+            if self.index[k] < size:
+                self.ends[self.index[k] // self.share] += 1
         total = 0
         for b in range(owners):
             count = self.ends[b]
             self.ends[b] = begin + total
             total += count
         for k in range(len(self.index)):
-            owner = self.index[k] // self.share
-            if owner < owners:
+            if self.index[k] < size:
+                owner = self.index[k] // self.share
                 at = self.ends[owner] - begin
                 self.row[at] = self.index[k] - owner * self.share
                 self.place[at] = k
@@ -329,16 +331,17 @@ def update_reference(join: Any, x: Array, index: npt.ArrayLike, s: Array, first:
 
 
 def list_reference(
-    index: npt.ArrayLike, owners: int, share: int, begin: int = 0
+    index: npt.ArrayLike, owners: int, share: int, size: int, begin: int = 0
 ) -> tuple[Array, Array, Array]:
     """Return what `ListRows` writes: row, place and ends.
 
-    >>> [each.tolist() for each in list_reference([7, 0, 2, 5, 1], owners=3, share=3)]
-    [[0, 2, 1, 2, 1], [1, 2, 4, 3, 0], [3, 4, 5]]
+    >>> [each.tolist() for each in list_reference([7, 0, 2, 8, 5, 1], owners=3, share=3, size=8)]
+    [[0, 2, 1, 2, 1, 0], [1, 2, 5, 4, 0, 0], [3, 4, 5]]
     """
     number = np.asarray(index, np.uint32)
     owner = number // share
-    order = np.argsort(owner, kind="stable")[: int((owner < owners).sum())]
+    order = np.argsort(np.where(number < size, owner, owners), kind="stable")
+    order = order[: int((number < size).sum())]
     row, place = np.zeros_like(number, np.uint16), np.zeros_like(number, np.uint16)
     row[: len(order)], place[: len(order)] = (number % share)[order], order
     ends = np.cumsum(np.bincount(owner[order], minlength=owners)) + begin

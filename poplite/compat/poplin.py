@@ -347,8 +347,10 @@ def _accumulate(
     rank: int,
 ) -> None:
     expr = _matmul(what, operands, options, rank, C.element_type)
-    factor = ops.cast(k.reshape(()), C.element_type) if isinstance(k, Tensor) else k
-    ops.assign(C, C + factor * expr, name=name or what, program=prog)
+    kind = FLOAT if C.element_type is HALF else C.element_type  # HALF is rounded once
+    factor = ops.cast(k.reshape(()), kind) if isinstance(k, Tensor) else k
+    changed = ops.cast(C, kind) + factor * ops.cast(expr, kind)
+    ops.assign(C, ops.cast(changed, C.element_type), name=name or what, program=prog)
 
 
 def _matmul(

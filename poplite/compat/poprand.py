@@ -235,11 +235,12 @@ def dropout(
 ) -> Tensor:
     """Record 0 for some elements, and `scale` times the others, `poprand::dropout`.
 
-    The result lies as the reference, which has the shape of the input.
+    The result lies as the reference, which has the shape of the input. Where all are kept, they are
+    copied and not scaled, as in PopLibs.
     """
     name, mapping = debug_context or "dropout", graph.tile_mapping(reference)
     threshold("poprand.dropout", "keep_probability", keep_probability)
-    scaled = input * scale
+    scaled = input if keep_probability == 1 else input * scale
     key = _key(graph, seed, seed_modifier, prog)
     kept = ops.random.bernoulli(
         key, reference.shape, keep_probability, mapping=mapping, program=prog

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from poplite.arrays.intervals import Interval
-from poplite.errors import TensorCreationError, TensorIndexError
+from poplite.errors import InvalidOption, TensorCreationError, TensorIndexError
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.partition import map_linearly, spread
@@ -21,6 +21,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.program import Copy, Sequence as Steps
 from poplite.source import here
+from poplite.text import clipped
 from poplite.types import ElementTypeLike
 
 _VECTOR_BYTES, _LEAST_BYTES = 8, 128
@@ -55,22 +56,26 @@ def mapTensorLinearly(
 def mapTensorLinearlyWithOffset(
     graph: Graph,
     t: Tensor,
+    *arguments: int,
     offset: int = 0,
     ascending: bool = True,
-    min_elements_per_tile: int | None = None,
-    grain_size: int | None = None,
 ) -> None:
     """Spread elements in order over tiles from another one on; they wrap around at the last.
 
-    `poputil::mapTensorLinearlyWithOffset`; in C++ the two numbers stand behind the tensor.
+    `poputil::mapTensorLinearlyWithOffset`, in both forms.
 
     Args:
         graph: of the tensor, or a virtual graph of it.
         t: any view.
-        offset: the tile of the first elements, counted from the last tile if not ascending.
-        ascending: whether tile numbers rise.
-        min_elements_per_tile: by default 128 bytes of them.
-        grain_size: elements that stay together; by default what one load of a tile takes.
+        *arguments: `offset, ascending=True`, or `min_elements_per_tile, grain_size, offset,
+            ascending=True`, as in C++. By default a tile has at least 128 bytes, and what one load
+            of it takes stays together.
+        offset: the tile of the first elements, counted from the last tile if not ascending; where
+            it is not among the arguments.
+        ascending: whether tile numbers rise; likewise.
+
+    Raises:
+        InvalidOption: for other arguments.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=8))
@@ -79,7 +84,20 @@ def mapTensorLinearlyWithOffset(
     >>> graph.tile_mapping(t)[0]
     [Interval(begin=32, end=64)]
     """
-    least, grain = _defaults(t, min_elements_per_tile, grain_size)
+    numbers = list(arguments)
+    if numbers and isinstance(numbers[-1], bool):
+        ascending = bool(numbers.pop())
+    if len(numbers) > 3 or any(isinstance(each, bool) for each in numbers):
+        raise InvalidOption(
+            f"poputil.mapTensorLinearlyWithOffset: {clipped(arguments)} behind the tensor",
+            at=here(),
+            fix="offset, ascending, or min_elements_per_tile, grain_size, offset, ascending",
+        )
+    sizes: Sequence[int | None] = (None, None)
+    if len(numbers) > 1:
+        sizes, numbers = numbers[:2], numbers[2:]
+    (offset,) = numbers or (offset,)
+    least, grain = _defaults(t, *sizes)
     tiles = graph.target.tiles
     begin, end, tile = spread(t.num_elements, tiles, grain=grain, min_elements=least)
     tile = (tile + offset) % tiles

@@ -96,7 +96,7 @@ def _remainder_trunc(a: Any, b: Any) -> Any:
     "_fmod": """
 def _fmod(a: Any, b: Any) -> Any:
     rest = abs(a) % abs(b)
-    return -rest if a < 0 else rest
+    return -rest if a < 0 else (a if a == 0 and rest == 0 else rest)
 """,
     "_round_half_away": """
 def _round_half_away(x: Any) -> Any:

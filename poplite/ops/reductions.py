@@ -77,7 +77,7 @@ def variance(x: Operand, dims: Dims = None, *, ddof: float = 0, keepdims: bool =
         x: a tensor or an expression.
         dims: as of all reductions.
         ddof: what is subtracted from the number of elements that divides: 1 for samples. Where
-            nothing remains, the result is NaN.
+            nothing remains, the result is infinity or NaN, as in NumPy.
         keepdims: whether the dimensions stay, with size 1.
 
     Raises:

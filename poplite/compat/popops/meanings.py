@@ -9,14 +9,24 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from poplite import ops
+from poplite.errors import ElementTypeError
 from poplite.expr.operand import Operand
+from poplite.source import here
+from poplite.text import clipped
 
 Meaning = Callable[..., Any]
 
 
 def _is_float(*operands: Any) -> bool:
-    element = next(each.element_type for each in operands if isinstance(each, Operand))
-    return bool(element.is_floating_point)
+    for each in operands:
+        if isinstance(each, Operand):
+            return bool(each.element_type.is_floating_point)
+    raise ElementTypeError(
+        f"popops: an operation of {', '.join(map(clipped, operands))} alone has no element type",
+        at=here(),
+        found="constants take the type of a tensor beside them",
+        fix="expr.Const of the result, or expr.Cast(expr.Const(7), pl.INT)",
+    )
 
 
 def _divide(a: Any, b: Any) -> Any:

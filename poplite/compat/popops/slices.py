@@ -17,9 +17,11 @@ from poplite.errors import InvalidOption
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops import EmbeddingPlan
+from poplite.ops.slices.dynamic import NO_ROW
 from poplite.program import Sequence as Steps
 from poplite.source import here
-from poplite.types import UNSIGNED_INT, ElementTypeLike
+from poplite.text import clipped
+from poplite.types import UNSIGNED_INT, ElementTypeLike, element_type as element_type_of
 
 Options = Mapping[str, str] | None
 
@@ -61,12 +63,56 @@ def createSliceableTensor(
     shape: Sequence[int],
     dims: Sequence[int],
     sizes: Sequence[int],
-    min_grain_size: int = 0,
+    min_grain_size: int | EmbeddingPlan = 0,
+    *arguments: Any,
     debug_context: str = "",
 ) -> Tensor:
-    """Make a tensor for slices, `popops::createSliceableTensor`; the grain is not looked at."""
-    name = debug_context or "sliceable"
+    """Make a tensor for slices, `popops::createSliceableTensor`, or the table of a plan.
+
+    Args:
+        graph: of the tensor.
+        element_type: of its elements.
+        shape: of the tensor.
+        dims: which dimensions are sliced.
+        sizes: of the slices, in these dimensions.
+        min_grain_size: is not looked at; or a plan, as in C++.
+        *arguments: `debug_context=""`; after a plan `options=None, debug_context=""`.
+        debug_context: likewise, by its name.
+
+    Raises:
+        InvalidOption: for a plan of another table, and unknown options.
+    """
+    what = "createSliceableTensor"
+    if isinstance(min_grain_size, EmbeddingPlan):
+        table = min_grain_size.table
+        form = f"{what}(graph, element_type, shape, dims, sizes, plan, options, debug_context)"
+        options, name = _options_and_name(form, arguments, debug_context)
+        check_options(what, options, (*_SLICE, *_PLAN))
+        asked = (element_type_of(element_type), tuple(shape), list(dims), list(sizes))
+        if asked != (table.element, (table.entries, table.width), [0], [1]):
+            raise InvalidOption(
+                f"popops.{what}: a plan of another table",
+                at=here(),
+                found=f"the plan is of rows of {table.element!r}[{table.entries}, {table.width}]",
+                fix="popops.embedding.plan of this table, or plan.create_table(name)",
+            )
+        return min_grain_size.create_table(name or "sliceable")
+    form = f"{what}(graph, element_type, shape, dims, sizes, min_grain_size, debug_context)"
+    _, name = _options_and_name(form, (None, *arguments), debug_context)
+    name = name or "sliceable"
     return ops.create_sliceable(graph, element_type, shape, dims, sizes, name)
+
+
+def _options_and_name(form: str, arguments: tuple[Any, ...], name: str) -> tuple[Options, str]:
+    if len(arguments) > 2 or (name and len(arguments) > 1):
+        raise InvalidOption(
+            "popops.createSliceableTensor: too many arguments behind the sizes",
+            at=here(),
+            found=clipped(arguments),
+            fix=f"popops.{form}",
+        )
+    options: Options = arguments[0] if arguments else None
+    return options, arguments[1] if len(arguments) == 2 else name
 
 
 def dynamicSlice(
@@ -249,17 +295,18 @@ def _update(
 def _rows(
     what: str, t: Tensor, offsets: Tensor, dims: Sequence[int], sizes: Sequence[int]
 ) -> tuple[int, Any]:
-    """Return the sliced dimension, and the indices [n, size] of all its elements."""
+    """Return the sliced dimension, and the indices [n, size] of its elements; they wrap around."""
     if len(dims) != 1 or len(sizes) != 1:
         raise InvalidOption(
             f"popops.{what}: dims {list(dims)}, sizes {list(sizes)}",
             at=here(),
             fix="one dimension and one size",
         )
-    first = offsets.reshape((offsets.num_elements, 1))
+    first, rows = offsets.reshape((offsets.num_elements, 1)), t.shape[dims[0]]
     if sizes[0] == 1:
         return dims[0], first
-    return dims[0], first + ops.iota((sizes[0],), UNSIGNED_INT)
+    row = (first + ops.iota((sizes[0],), UNSIGNED_INT)) % max(1, rows)
+    return dims[0], ops.where(first < rows, row, NO_ROW)
 
 
 def _refuse_remapping(what: str, options: Options) -> None:

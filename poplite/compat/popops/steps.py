@@ -13,7 +13,7 @@ from poplite.compat.popops.options import check_options, completed
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Sequence as Steps
-from poplite.types import ElementTypeLike
+from poplite.types import FLOAT, HALF, ElementTypeLike
 
 _SCALED_ADD = ("optimizeForSpeed", "scaleFloatToHalfTolerance")
 
@@ -73,19 +73,20 @@ def scaledSubtractFrom(graph: Graph, a: Tensor, *arguments: Any) -> None:
 
 
 def _scaled(graph: Graph, a: Tensor, arguments: tuple[Any, ...], sign: int, name: str) -> None:
-    own: Any = a
+    kind = FLOAT if a.element_type is HALF else a.element_type  # HALF is rounded once
+    own = ops.cast(a, kind)
     if len(arguments) > 2 and not isinstance(arguments[2], Steps):  # a has a factor of its own
-        own = a * _scale(arguments[0], a)
+        own = own * _scale(arguments[0], kind)
         arguments = arguments[1:]
     form = f"{name}(graph, a, b, k, prog, debug_context, options)"
     b, k, prog, debug_context, options = completed(form, arguments, 5)
     check_options(name, options, _SCALED_ADD)
-    part = ops.cast(b, a.element_type) * _scale(k, a)
-    changed = own + part if sign > 0 else own - part
+    part = ops.cast(b, kind) * _scale(k, kind)
+    changed = ops.cast(own + part if sign > 0 else own - part, a.element_type)
     ops.lower(graph, [ops.Root(changed, out=a, name=debug_context or name)], prog)
 
 
-def _scale(value: Any, a: Tensor) -> Any:
+def _scale(value: Any, kind: ElementTypeLike) -> Any:
     if isinstance(value, Tensor):
-        return ops.cast(value.reshape(()), a.element_type)
+        return ops.cast(value.reshape(()), kind)
     return value

@@ -420,6 +420,7 @@ class _Owners:
             ends=Slices(ends, 0, number * self.count, (number + 1) * self.count),
             begin=begin % self.length,
             share=np.full(len(begin), self.share),
+            size=np.full(len(begin), self.entries),
         )
         return _Lists(row, place, ends)
 

@@ -80,9 +80,10 @@ def listed(join: Any, *, has_scale: bool = False) -> Recipe:
         owners, length = int(rng.integers(1, 5)), int(rng.integers(1, 12))
         owner = int(rng.integers(0, owners))
         x, s = (matrix(rng, n, width, dtype) for n in (share, count))
-        index = rng.integers(0, share * owners + 3, count).astype(np.uint32)
+        size = share * owners
+        index = rng.integers(0, size + 3, count).astype(np.uint32)
         parts = [
-            list_reference(index[begin : begin + length], owners, share, begin)
+            list_reference(index[begin : begin + length], owners, share, size, begin)
             for begin in range(0, max(1, count), length)
         ]
         row, place, ends = (np.concatenate(each) for each in zip(*parts, strict=True))
@@ -99,9 +100,10 @@ def listed(join: Any, *, has_scale: bool = False) -> Recipe:
 def list_rows(rng: np.random.Generator) -> tuple[Values, Expected]:
     share, count, owners = sizes(rng)
     begin = int(rng.integers(0, 100))
+    size = share * owners - int(rng.integers(0, share))
     index = rng.integers(0, share * owners + 3, count).astype(np.uint32)
-    row, place, ends = list_reference(index, owners, share, begin)
-    fields: Values = {"index": index, "begin": begin, "share": share}
+    row, place, ends = list_reference(index, owners, share, size, begin)
+    fields: Values = {"index": index, "begin": begin, "share": share, "size": size}
     expected = {"row": row, "place": place, "ends": ends}
     return fields | {name: ~each for name, each in expected.items()}, expected
 

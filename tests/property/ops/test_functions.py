@@ -258,6 +258,9 @@ def test_as_numpy(name: str, element: Any) -> None:
     if kind != "float" or name in EXACT_FLOATS or operation.gives == "bool":
         for each in found:
             np.testing.assert_array_equal(each, expected)
+            if name == "remainder_trunc" and kind == "float":
+                there = ~np.isnan(expected)
+                np.testing.assert_array_equal(np.signbit(each)[there], np.signbit(expected)[there])
     else:
         tolerance = 2e-6 if element is pl.FLOAT else 1e-3
         for each in found:

@@ -21,6 +21,8 @@ Array = npt.NDArray[Any]
 TYPES = [pl.FLOAT, pl.HALF, pl.INT, pl.UNSIGNED_CHAR, pl.LONGLONG, pl.BOOL, pl.CHAR]
 SHAPES = [(1,), (7,), (9, 4), (130, 2), (3, 5, 2), (40, 12), (2, 33)]
 
+UPDATES = [ops.multi_update, ops.multi_update_add, ops.multi_update_max, ops.multi_update_mul]
+
 
 def numbers(rng: np.random.Generator, shape: tuple[int, ...], kind: Any) -> Array:
     """Small numbers of a type, among them negative zeros."""
@@ -247,6 +249,23 @@ def test_popops_leaves_out_what_is_not_there(interpret: bool, tiles: int, lookup
     np.testing.assert_array_equal(engine.read(found), expected)
     np.add.at(values, k[is_there], added[is_there])
     np.testing.assert_array_equal(engine.read(y), values)
+
+
+def test_rows_just_past_the_end_change_nothing() -> None:
+    graph, program = pl.Graph(pl.Target(tiles=16)), pl.Sequence()
+    tables = [graph.add_variable(pl.FLOAT, (100,), n, mapping="linear", initial_value=1)
+              for n in "abcd"]  # fmt: skip
+    k = np.resize(np.arange(99, 104, dtype=np.uint32), 1000)  # so many that they are listed
+    i = graph.add_variable(pl.UNSIGNED_INT, k.shape, "i", mapping="linear", initial_value=k)
+    s = graph.add_variable(pl.FLOAT, k.shape, "s", mapping="linear")
+    graph.set_initial_value(s, np.where(k == 99, 1, 7).astype(np.float32))
+    for table, update in zip(tables, UPDATES, strict=True):
+        update(table, s, i, out_of_range="popops", program=program)
+    engine = pl.Engine(graph, program, options=values_only())
+    engine.run()
+    assert any(each.name.endswith("/lists") for each in graph.compute_sets)
+    for table, last in zip(tables, [1, 201, 1, 1], strict=True):
+        np.testing.assert_array_equal(engine.read(table), [1] * 99 + [last])
 
 
 @interpreted_sooner

@@ -258,6 +258,25 @@ def test_scaled_additions(bench: Bench) -> None:
     assert bench.after(a, b, c, d) == [[21, 42], [6, 12], [2, 4], [-9, -18]]
 
 
+def test_scaled_additions_of_half_are_rounded_once(bench: Bench) -> None:
+    a, c = (bench.tensor([1.0, 2.0], pl.HALF, name=name) for name in "ac")
+    b, k = bench.tensor([30000.0, 60000.0], pl.HALF), bench.tensor([1e-8])
+    big, tiny = bench.tensor([1e5, 1e5], pl.FLOAT), bench.tensor([2.0**-15 / 3])
+    popops.scaledAddTo(bench.graph, a, b, bench.tensor([3e-5]), bench.prog)
+    popops.scaledSubtractFrom(bench.graph, c, big, tiny, bench.prog)
+    popops.scaledAddTo(bench.graph, b, b, k, bench.prog)
+    before, by = np.array([1, 2], np.float32), np.array([30000, 60000], np.float32)
+    sums = (before + by * np.float32(3e-5)).astype(np.float16)
+    less = (before - np.float32(1e5) * np.float32(2.0**-15 / 3)).astype(np.float16)
+    assert bench.after(a, c, b) == [sums.tolist(), less.tolist(), [30000, 60000]]
+
+
+@pytest.mark.parametrize("op", [pe.Const(7) / pe.Const(2), pe.Sqrt(pe.Const(4))])
+def test_constants_alone_have_no_type(bench: Bench, op: pe.Any) -> None:
+    with pytest.raises(pl.ElementTypeError, match="alone has no element type"):
+        popops.map(bench.graph, op, [bench.tensor([1.0])], bench.prog)
+
+
 # -- poputil -------------------------------------------------------------------------------------
 
 

@@ -77,10 +77,14 @@ def test_pad() -> None:
 def test_linear_mappings_begin_elsewhere_and_may_fall() -> None:
     graph = pl.Graph(pl.Target(tiles=5))
     x = graph.add_variable(pl.FLOAT, (8,), "x")
-    poputil.mapTensorLinearlyWithOffset(graph, x, 3, True, 2, 2)
+    poputil.mapTensorLinearlyWithOffset(graph, x, 2, 2, 3, True)
     assert graph.tile_mapping(x) == [[(4, 6)], [(6, 8)], [], [(0, 2)], [(2, 4)]]
-    poputil.mapTensorLinearlyWithOffset(graph, x, 3, False, 2, 2)
+    poputil.mapTensorLinearlyWithOffset(graph, x, 2, 2, 3, False)
     assert graph.tile_mapping(x) == [[(2, 4)], [(0, 2)], [], [(6, 8)], [(4, 6)]]
+    poputil.mapTensorLinearlyWithOffset(graph, x, 4, False)
+    assert graph.tile_mapping(x) == [[(0, 8)], [], [], [], []]
+    with pytest.raises(pl.InvalidOption, match="behind the tensor"):
+        poputil.mapTensorLinearlyWithOffset(graph, x, 3, True, 2, 2)
 
 
 def test_regions_are_split() -> None:

@@ -78,6 +78,28 @@ def test_many_updates(bench: Bench) -> None:
     assert all(row == [2, 2] for table in found for row in table[1:])
 
 
+def test_a_sliceable_tensor_of_a_plan_is_its_table(bench: Bench) -> None:
+    plan = popops.embedding.plan(bench.graph, pl.FLOAT, 40, 2, 3)
+    rest = ([0], [1], plan, {"usedForUpdate": "true"}, "own")
+    made = popops.createSliceableTensor(bench.graph, pl.FLOAT, (40, 2), *rest)
+    mapping = bench.graph.tile_mapping
+    assert made.name == "own"
+    assert mapping(made) == mapping(plan.create_table())
+    with pytest.raises(pl.InvalidOption, match="a plan of another table"):
+        popops.createSliceableTensor(bench.graph, pl.FLOAT, (41, 2), *rest)
+
+
+def test_slices_of_several_rows_wrap_around_or_are_left_out(bench: Bench) -> None:
+    graph, prog = bench.graph, bench.prog
+    t = bench.tensor(np.arange(1, 5))
+    offsets = bench.tensor([[3], [4], [2**32 - 1]], pl.UNSIGNED_INT)
+    read = popops.multiSlice(graph, t, offsets, [0], [2], prog)
+    popops.multiUpdate(
+        graph, t, bench.tensor([[8, 9], [-1, -1], [-2, -2]]), offsets, [0], [2], prog
+    )
+    assert bench.after(read, t) == [[[4, 1], [0, 0], [0, 0]], [9, 2, 3, 8]]
+
+
 def test_one_element_of_each_row(bench: Bench) -> None:
     graph, prog = bench.graph, bench.prog
     params = bench.tensor(np.arange(6).reshape(3, 2))

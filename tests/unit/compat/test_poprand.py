@@ -90,6 +90,12 @@ def test_dropout_scales_what_it_keeps(bench: Bench) -> None:
     assert bench.graph.tile_mapping(y) == bench.graph.tile_mapping(bench.reference)
 
 
+def test_dropout_that_keeps_all_does_not_scale(bench: Bench) -> None:
+    x = bench.graph.add_variable(pl.FLOAT, (9, 7), "x", mapping=3, initial_value=2)
+    y = poprand.dropout(bench.graph, bench.seed, 1, x, bench.reference, 1.0, 1.5, bench.prog)
+    np.testing.assert_array_equal(bench.after(y)[0], np.full((9, 7), 2))
+
+
 def test_another_seed_is_refused(bench: Bench) -> None:
     with pytest.raises(
         pl.ElementTypeError, match=r"two words of UNSIGNED_INT[\s\S]*float32\[9, 7\]"
