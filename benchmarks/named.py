@@ -124,15 +124,17 @@ def fused(small: bool, samples: int) -> list[Row]:
 def beside(small: bool, tiles: int) -> list[Row]:
     """Rows of what fused sums take beside their operands, of two lengths that fill all tiles."""
     made = []
-    for name, function in (
+    sums: list[tuple[str, Callable[[Any], Any]]] = [
         ("sum((x - y) ** 2)", lambda d: ng.sum(d**2, ...)),
         ("dot(x - y, x - y)", lambda d: ng.dot(d, d)),
-    ):
+    ]
+    for name, function in sums:
         own, moved, took = [], 0, []
         for length in (640, 2_000) if small else (1_030_400, 10_000_000):
             K = ng.make_axis(length, "K")
             a, b = ng.placeholder([K], name="a"), ng.placeholder([K], name="b")
-            device, work, again = named_engine(function(a - b), {a: 1.0, b: 0.0}, tiles)
+            values: dict[Any, Any] = {a: 1.0, b: 0.0}
+            device, work, again = named_engine(function(a - b), values, tiles)
             took.append(_timed(again))
             own.append(sum(each.num_elements * 4 for each in device.graph.variables) - 8 * length)
             report = work.report()

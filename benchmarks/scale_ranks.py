@@ -33,6 +33,15 @@ RUNS = 3
 """Runs of each process, of which the best counts."""
 
 
+NAMES = (
+    "M1 heat, 2 ranks / 2 threads",
+    "M2 bytes sent / the halo",
+    "M3 small remote step",
+    "M4 small own step, 2 ranks / 1",
+    "M5 resident, of 4 ranks / of 1",
+)
+
+
 class Diffuse(pl.Vertex):
     """One step of heat on some rows; `old` is a cell wider than `new` on every side."""
 
@@ -152,7 +161,7 @@ def ran(kind: str, size: int, steps: int, ranks: int) -> list[dict[str, float]]:
 def make(small: bool, samples: int) -> list[Row]:
     """Return the rows."""
     if mpiexec() is None:
-        return [Row.skipped(f"M{number} ranks") for number in range(1, 6)]
+        return [Row.skipped(name) for name in NAMES]
     turns = max(1, samples // RUNS)
 
     def best(*arguments: Any) -> tuple[float, list[float]]:
@@ -174,11 +183,11 @@ def make(small: bool, samples: int) -> list[Row]:
     four = [r["resident"] for r in ran("heat", size, 2, 4)]
     only = ran("heat", size, 2, 1)[0]["resident"]
     return [
-        Row("M1 heat, 2 ranks / 2 threads", min(ours) / min(theirs), "x", "<=", 1.15, ours, theirs),
-        Row("M2 bytes sent / the halo", sent / halo, "x", "<=", 1, ours, theirs),
-        Row("M3 small remote step", 1e6 * remote / count, "us", "<=", 6, remote_each, alone_each),
-        Row("M4 small own step, 2 ranks / 1", own / alone, "x", "<=", 1.05, own_each, alone_each),
-        Row("M5 resident, of 4 ranks / of 1", max(four) / only, "x", "<=", 0.32, ours, theirs),
+        Row(NAMES[0], min(ours) / min(theirs), "x", "<=", 1.15, ours, theirs),
+        Row(NAMES[1], sent / halo, "x", "<=", 1, ours, theirs),
+        Row(NAMES[2], 1e6 * remote / count, "us", "<=", 6, remote_each, alone_each),
+        Row(NAMES[3], own / alone, "x", "<=", 1.05, own_each, alone_each),
+        Row(NAMES[4], max(four) / only, "x", "<=", 0.32, ours, theirs),
     ]
 
 

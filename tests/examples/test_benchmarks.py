@@ -122,6 +122,7 @@ VIEWS = [
                 *["22 top 16", "22 top 128"],
                 *["gather", "scatter-add"],
                 *["20 mixed operations, layers"] * 2,
+                *["convolution 3 x 3", "plan of a convolution"],
             ],
             marks=deep,
         ),
