@@ -55,7 +55,7 @@ def engine_of(tensors: dict[str, Array], tiles: int, make: Callable[..., pl.Expr
     return pl.Engine(graph, program, checks="fast")
 
 
-def named_engine(result: Any, tensors: dict[Any, Array], tiles: int, name: str = "row") -> Any:
+def named_engine(result: Any, tensors: dict[Any, Any], tiles: int, name: str = "row") -> Any:
     """Return the engine of named results, and what runs them."""
     device = ng.make_transformer(tiles=tiles)
     work = device.computation(result, *tensors, name=name)
@@ -124,10 +124,11 @@ def fused(small: bool, samples: int) -> list[Row]:
 def beside(small: bool, tiles: int) -> list[Row]:
     """Rows of what fused sums take beside their operands, of two lengths that fill all tiles."""
     made = []
-    for name, function in (
-        ("sum((x - y) ** 2)", lambda d: ng.sum(d**2, ...)),
-        ("dot(x - y, x - y)", lambda d: ng.dot(d, d)),
-    ):
+    functions: dict[str, Callable[[ng.Op], ng.Op]] = {
+        "sum((x - y) ** 2)": lambda d: ng.sum(d**2, ...),
+        "dot(x - y, x - y)": lambda d: ng.dot(d, d),
+    }
+    for name, function in functions.items():
         own, moved, took = [], 0, []
         for length in (640, 2_000) if small else (1_030_400, 10_000_000):
             K = ng.make_axis(length, "K")

@@ -373,8 +373,8 @@ def test_a_second_engine_compiles_nothing(
     monkeypatch.setenv("POPLITE_ENGINE_OPTIONS", json.dumps(values_only()))
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
 
-    def compiled(*given: Any) -> list[str]:
-        _, work = step_of_descent(*given, function=lambda w: ng.square(w) * ng.relu(w))
+    def compiled(rate: float, length: int, place: int | None) -> list[str]:
+        _, work = step_of_descent(rate, length, place, lambda w: ng.square(w) * ng.relu(w))
         work()
         told = capfd.readouterr().err.splitlines()
         return [line for line in told if "compiling vertex class" in line]
