@@ -55,7 +55,7 @@ def engine_of(tensors: dict[str, Array], tiles: int, make: Callable[..., pl.Expr
     return pl.Engine(graph, program, checks="fast")
 
 
-def named_engine(result: Any, tensors: dict[Any, Array], tiles: int, name: str = "row") -> Any:
+def named_engine(result: Any, tensors: dict[Any, Any], tiles: int, name: str = "row") -> Any:
     """Return the engine of named results, and what runs them."""
     device = ng.make_transformer(tiles=tiles)
     work = device.computation(result, *tensors, name=name)
