@@ -13,7 +13,7 @@ import pytest
 import poplite as pl
 from helpers.depth import interpreted
 from helpers.running import ROOT
-from poplite.compat import poplin, popnn, popops, poputil
+from poplite.compat import poplin, popnn, popops, poprand, poputil
 from poplite.compat.popops import Operation, ReduceParams, SingleReduceOp, expr as pe
 from poplite.compat.popops.meanings import BINARY, TERNARY, UNARY
 
@@ -376,7 +376,7 @@ def test_the_documentation_lists_what_there_is() -> None:
     listed = set(re.findall(r"`(\w+)`", section))
     public = {
         name.removesuffix("InPlace").removesuffix("WithOutput")
-        for module in (popnn, popops, poplin, poputil)
+        for module in (popnn, popops, poplin, poprand, poputil)
         for name, value in vars(module).items()
         if callable(value)
         and value.__module__.startswith("poplite.compat")
