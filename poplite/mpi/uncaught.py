@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import cache
 from types import TracebackType
 
 PATIENCE_S = 2.0
@@ -16,14 +17,10 @@ PATIENCE_S = 2.0
 INTERRUPTED = 130
 """Exit code of a job that Ctrl-C ended."""
 
-_installed: list[bool] = []
 
-
+@cache
 def end_job_on_uncaught() -> None:
     """Let exceptions that nothing catches end the job; once for a process."""
-    if _installed:
-        return
-    _installed.append(True)
     before = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -6,6 +6,7 @@ Nothing of `poplite.ipu.tables` is used: edges are the addresses of their views,
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
@@ -189,10 +190,14 @@ class Expected:
 
 
 class Recorded:
-    """What the stand-in recorded, in the same form."""
+    """What the stand-in recorded, in the same form: without copies of what vertices overwrite.
+
+    Trees come before vertices, whose edges then lead to the elements that were copied.
+    """
 
     def __init__(self, recorded: Any) -> None:
         self._all = recorded
+        self._copied: dict[int, list[int]] = {}
 
     def variables(self, count: int) -> list[Any]:
         """Return the first variables; those that the host program adds come behind them."""
@@ -203,9 +208,25 @@ class Recorded:
         """Return the vertices of a compute set."""
         (found,) = (each for each in self._all["compute_sets"] if each["name"] == name)
         return Counter(
-            json.dumps([each[key] for key in ("class", "tile", "estimate", "edges", "states")])
+            json.dumps(
+                [
+                    *(each[key] for key in ("class", "tile", "estimate")),
+                    {field: list(map(self._read, rows)) for field, rows in each["edges"].items()},
+                    each["states"],
+                ]
+            )
             for each in found["vertices"]
         )
+
+    def _read(self, edge: list[int]) -> list[int]:
+        """Return variable and position of each element of an edge; of a copy, those copied."""
+        flat = []
+        for variable, position in zip(edge[::2], edge[1::2], strict=True):
+            if variable in self._copied:
+                flat += self._copied[variable][2 * position : 2 * position + 2]
+            else:
+                flat += [variable, position]
+        return flat
 
     def tree(self, number: int) -> list[Any]:
         """Return a program without what the host program puts around it."""
@@ -223,7 +244,8 @@ class Recorded:
         parts = [self._node(each) for each in node["parts"]]
         match what:
             case "sequence":
-                return _sequence(parts)
+                copies = [each for each in node["parts"] if self._is_taken(each, node["parts"][-1])]
+                return _sequence(parts[len(copies) :])
             case "call" | "load code":
                 return [what, self._node(self._all["functions"][numbers[0]])]
             case "execute":
@@ -238,6 +260,19 @@ class Recorded:
                 return [what, *views, parts[0], *cases]
         text = [node["text"]] if what in ("abort", "abort on", "error") else []
         return [what, *text, *numbers, *views, *parts]
+
+    def _is_taken(self, node: Any, last: Any) -> bool:
+        """Return whether a step copies what vertices of the compute set at the end overwrite."""
+        if node["what"] != "copy" or last["what"] != "execute":
+            return False
+        source, destination = node["views"]
+        before = self._all["variables"][destination[0]] if destination else {"name": ""}
+        work = self._all["compute_sets"][last["numbers"][0]]["name"]
+        if not re.fullmatch(rf"{re.escape(work)}/\w+/before", before["name"]):
+            return False
+        assert destination[1::2] == list(range(len(before["tiles"])))
+        self._copied[destination[0]] = source
+        return True
 
 
 def _sequence(parts: list[list[Any]]) -> list[Any]:

@@ -18,13 +18,23 @@ NAMED = ROOT / "tests" / "unit" / "named"
 OPERATIONS = (ROOT / "poplite" / "ops", ROOT / "poplite" / "compat")
 
 
+_ENVIRONMENT = pytest.StashKey[pytest.MonkeyPatch]()
+
+
+def pytest_runtest_call(item: pytest.Item) -> None:
+    if _is_of_values(item):
+        environment = item.stash[_ENVIRONMENT] = pytest.MonkeyPatch()
+        for name, value in interpreted_everywhere().items():
+            environment.setenv(name, value)
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as environment:
-        if _is_of_values(item):
-            for name, value in interpreted_everywhere().items():
-                environment.setenv(name, value)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    try:
         yield
+    finally:  # behind the test's own `monkeypatch`, which restores what it found
+        if (environment := item.stash.get(_ENVIRONMENT, None)) is not None:
+            environment.undo()
 
 
 def _is_of_values(item: pytest.Item) -> bool:

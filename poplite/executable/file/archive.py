@@ -25,6 +25,9 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from poplite.errors import FileLoadError, PopliteError
+from poplite.source import here
+
 MANIFEST = "manifest.json"
 
 ELEMENT_DTYPES = {
@@ -80,6 +83,29 @@ def at(place: str) -> Iterator[None]:
     except Malformed as error:
         error.place.append(place)
         raise
+
+
+@contextmanager
+def loading(name: str, title: str, saved_by: str, again: str) -> Iterator[None]:
+    """Say what a file is not where it cannot be read, or where something in it cannot be.
+
+    `title` says what was expected of it, `saved_by` is the call that writes such files, and `again`
+    that call in full.
+    """
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, PopliteError):
+            raise
+        raise FileLoadError(
+            f"cannot read {name!r}: {error.strerror or error}",
+            at=here(),
+            fix=f"name a file that {saved_by} wrote",
+        ) from error
+    except Malformed as error:
+        raise FileLoadError(
+            f"{title} that can be loaded: {error}", at=here(), fix=f"save it again: {again}"
+        ) from error
 
 
 shown = reprlib.repr

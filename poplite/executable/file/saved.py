@@ -17,7 +17,13 @@ from typing import Any
 
 from poplite.errors import ElementTypeError, FileLoadError, PopliteError
 from poplite.executable.executable import Executable
-from poplite.executable.file.archive import Malformed, manifest_text, read_archive, write_archive
+from poplite.executable.file.archive import (
+    Malformed,
+    loading,
+    manifest_text,
+    read_archive,
+    write_archive,
+)
 from poplite.executable.file.codec import callers, coder_of, location_of, portable
 from poplite.executable.file.coders import Reader, Writer
 from poplite.executable.file.validate import validate
@@ -37,7 +43,7 @@ that does not know them refuses them."""
 
 KIND = "poplite executable"
 
-_FIX = "save it again: executable.save(path)"
+_SAVED_BY = "executable.save(path)"
 
 
 def save(executable: Executable, path: str | os.PathLike[str]) -> None:
@@ -70,20 +76,8 @@ def save(executable: Executable, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str], vertices: Iterable[VertexSource]) -> Executable:
     """Read an executable from a file; see `Executable.load`."""
     name = _path(path, "load")
-    try:
+    with loading(name, f"{name!r} is no executable", _SAVED_BY, _SAVED_BY):
         return _loaded(name, vertices)
-    except OSError as error:
-        if isinstance(error, PopliteError):
-            raise
-        raise FileLoadError(
-            f"cannot read {name!r}: {error.strerror or error}",
-            at=here(),
-            fix="name a file that executable.save(path) wrote",
-        ) from error
-    except Malformed as error:
-        raise FileLoadError(
-            f"{name!r} is no executable that can be loaded: {error}", at=here(), fix=_FIX
-        ) from error
 
 
 def _loaded(name: str, vertices: Iterable[VertexSource]) -> Executable:

@@ -27,6 +27,7 @@ from poplite.executable.file.archive import (
     ArrayWriter,
     Malformed,
     at,
+    loading,
     manifest_text,
     read_archive,
     write_archive,
@@ -71,9 +72,6 @@ from poplite.source import here
 from poplite.text import clipped, of_type
 
 KIND, FORMAT = "poplite graph", 1
-
-_FIX = "save it again: graph.save(path, programs)"
-
 
 PARTS: dict[str, Any] = {
     "target": Target,
@@ -172,22 +170,9 @@ def load(
         raise ElementTypeError(
             f"Graph.load: {clipped(path)} is no path", at=here(), fix="Graph.load('heat.graph')"
         ) from None
-    try:
+    expected = f"{title or repr(name)} is no graph"
+    with loading(name, expected, "graph.save(path)", "graph.save(path, programs)"):
         return _loaded(name, vertices)
-    except FileLoadError:
-        raise
-    except OSError as error:
-        if isinstance(error, PopliteError):
-            raise
-        raise FileLoadError(
-            f"cannot read {name!r}: {error.strerror or error}",
-            at=here(),
-            fix="name a file that graph.save(path) wrote",
-        ) from error
-    except Malformed as error:
-        raise FileLoadError(
-            f"{title or repr(name)} is no graph that can be loaded: {error}", at=here(), fix=_FIX
-        ) from error
 
 
 def _loaded(name: str, sources: Iterable[VertexSource]) -> tuple[Graph, dict[str, Program]]:

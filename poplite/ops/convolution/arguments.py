@@ -10,6 +10,7 @@ from poplite.errors import ElementTypeError, InvalidOption, SizeOverflowError, T
 from poplite.expr.tree import ElementClass
 from poplite.ops.convolution.dimension import Spacing, dilated, forward
 from poplite.ops.convolution.request import Request
+from poplite.ops.matmul.request import checked_share
 from poplite.source import here
 from poplite.text import clipped, integer_or_none
 from poplite.types import FLOAT, HALF
@@ -134,19 +135,12 @@ def request_of(
     memory: object,
 ) -> Request:
     """Return what is planned; channels are groups, those of a group's input, and of its output."""
-    is_share = isinstance(memory, int | float) and not isinstance(memory, bool)
-    if not is_share or not 0 < memory <= 1:  # type: ignore[operator]
-        raise InvalidOption(
-            f"{what}: memory={clipped(memory)}",
-            at=here(),
-            found="it is the share of a tile's memory that blocks and partials may take",
-            fix="memory=0.6",
-        )
+    share = checked_share(what, memory)
     check_fields(what, field, kernel, how)
     dimensions = tuple(
         forward(size, taps, each) for size, taps, each in zip(field, kernel, how, strict=True)
     )
-    request = Request(channels[0], batch, *channels[1:], dimensions, element, float(memory))  # type: ignore[arg-type]
+    request = Request(channels[0], batch, *channels[1:], dimensions, element, share)
     if request.products > MOST_PRODUCTS:
         raise SizeOverflowError(
             f"{what} of {request}",

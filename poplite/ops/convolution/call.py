@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.expr.operand import Operand
-from poplite.expr.tree import Expr
+from poplite.expr.tree import ElementClass, Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.convolution.arguments import check_rank as check_rank
@@ -22,6 +22,7 @@ from poplite.ops.operands import (
     steps_for,
 )
 from poplite.ops.record import map as stored
+from poplite.ops.steps import zero
 from poplite.program import Sequence as Steps
 from poplite.source import here
 
@@ -61,6 +62,11 @@ class Call:
         if isinstance(x, Expr):
             return stored(x, name=f"{self.name}/{role}", program=self.program)
         return x
+
+    def zeros(self, element: ElementClass, shape: tuple[int, ...], name: str) -> Tensor:
+        """Return a new tensor, and record the steps that make its elements 0, if it has some."""
+        made = self.graph.add_variable(element, shape, name, mapping="linear")
+        return zero(made, name=name, program=self.program) if made.num_elements else made
 
 
 def check_same_rank(what: str, one: Given, other: Given) -> None:

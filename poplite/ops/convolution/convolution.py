@@ -50,7 +50,6 @@ from poplite.ops.operands import (
     count_of,
 )
 from poplite.ops.record import map as stored
-from poplite.ops.steps import zero
 from poplite.program import Sequence as Steps
 from poplite.program.recording import recorder
 from poplite.source import here
@@ -299,9 +298,7 @@ def _part(call: Call, part: Part, x: Tensor, weights: Tensor) -> Tensor:
     """Record the steps of a phase."""
     request = part.request
     if request is None or request.is_empty:
-        element = part.whole.element_type
-        none = call.graph.add_variable(element, part.shape, call.name, mapping="linear")
-        return zero(none, name=call.name, program=call.program) if none.num_elements else none
+        return call.zeros(part.whole.element_type, part.shape, call.name)
     (layout,) = planned(call.graph.target, request)
     work = recorder(call.graph, call.steps)
     made = Convolution(call.graph, work, layout, x, weights, call.name).record()

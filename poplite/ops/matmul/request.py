@@ -89,14 +89,8 @@ class Request:
         )
 
 
-def checked_options(
-    what: str,
-    partials: ElementTypeLike | None,
-    result: ElementTypeLike | None,
-    memory: object,
-    constraints: object,
-) -> Options:
-    """Return options that a user gave; `what` is the operation, for messages."""
+def checked_share(what: str, memory: object) -> float:
+    """Return the share of a tile's memory that a plan may take; `what` is for messages."""
     is_share = isinstance(memory, int | float) and not isinstance(memory, bool)
     if not is_share or not 0 < memory <= 1:  # type: ignore[operator]
         raise InvalidOption(
@@ -105,6 +99,18 @@ def checked_options(
             found="it is the share of a tile's memory that blocks and partials may take",
             fix="memory=0.6",
         )
+    return float(memory)  # type: ignore[arg-type]
+
+
+def checked_options(
+    what: str,
+    partials: ElementTypeLike | None,
+    result: ElementTypeLike | None,
+    memory: object,
+    constraints: object,
+) -> Options:
+    """Return options that a user gave; `what` is the operation, for messages."""
+    share = checked_share(what, memory)
     if constraints is not None and not isinstance(constraints, Mapping):
         raise InvalidOption(
             f"{what}: constraints={clipped(constraints)}",
@@ -134,7 +140,7 @@ def checked_options(
     return Options(
         None if partials is None else element_type(partials),
         None if result is None else element_type(result),
-        float(memory),  # type: ignore[arg-type]
+        share,
         tuple(sorted(fixed)),
     )
 

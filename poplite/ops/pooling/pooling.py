@@ -36,7 +36,6 @@ from poplite.ops.operands import Given, count_of
 from poplite.ops.pooling.search import pooling_layout
 from poplite.ops.pooling.steps import Pooling
 from poplite.ops.record import map as stored
-from poplite.ops.steps import zero
 from poplite.program import Sequence as Steps
 from poplite.program.recording import recorder
 from poplite.types import FLOAT
@@ -321,8 +320,7 @@ def _pooled(
 
     def of_phase(part: Part) -> Tensor:
         if part.request is None or part.request.is_empty:
-            made = call.graph.add_variable(element, part.shape, name, mapping="linear")
-            return zero(made, name=name, program=call.program) if made.num_elements else made
+            return call.zeros(element, part.shape, name)
         layout = pooling_layout(call.graph.target, part.request, how)
         mine = {field: part.own(x) for field, x in (own or {}).items()}
         work = recorder(call.graph, call.steps)

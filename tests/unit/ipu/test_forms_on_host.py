@@ -273,7 +273,6 @@ def test_an_input_that_overlaps_an_own_output_reads_a_copy(mirrors: Mirrors, hos
     work = graph.add_compute_set("shift")
     graph.add_vertex(work, Shift, tile=1, x=x[0:5], y=x[1:6])
     graph.add_vertex(work, Shift, tile=2, x=x[6:12:2], y=x[6:9])
-    mirrors.compares = False
     engine = host(graph, pl.Repeat(2, pl.Execute(work)))
     engine.run()
     expected = np.arange(12)

@@ -365,7 +365,6 @@ def test_another_number_length_or_place_compiles_nothing(
     assert classes(rate, length, place) == classes(0.5, 640, None)
 
 
-@pytest.mark.priced  # so that its own options are the only ones, and go with it
 def test_a_second_engine_compiles_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
