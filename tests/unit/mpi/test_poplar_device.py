@@ -5,6 +5,8 @@ from __future__ import annotations
 from helpers.ranks import ended, needs_mpi, on_ranks
 
 AS_IN_POPLAR = """
+import sys
+
 import poplite as pl
 
 device = pl.mpi.Device(target=pl.Target(tiles=4))
@@ -23,7 +25,8 @@ assert device.attach()
 engine.prepare(device, pl.RuntimeOptions())
 engine.deploy()
 engine.loadAndRun(device, 0)
-print(str(engine.read(y).tolist()).replace(" ", ""), flush=True)
+sys.stdout.write(str(engine.read(y).tolist()).replace(" ", "") + "\\n")  # one piece a rank
+sys.stdout.flush()
 try:
     pl.Engine(graph, program).load(device)
     raise SystemExit("an engine on the simulator was loaded on ranks")
