@@ -20,6 +20,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Any, ClassVar, NoReturn
 
+from poplite.called import CalledText
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, of_type
 
@@ -44,7 +45,8 @@ class _InParts(Exception):
         # Names have any length; a message of megabytes says no more.
         parts = map(str, (what, where, found, fix))
         what, where, found, fix = (shortened_lines(part) for part in parts)
-        self.what, self.at, self.where, self.found, self.fix = what, at, where, found, fix
+        self.what, self.at = CalledText(what), at
+        self.where, self.found, self.fix = where, found, fix
         super().__init__(self._message())
 
     def _message(self) -> str:

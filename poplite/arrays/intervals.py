@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
+from poplite.called import CalledInt
 from poplite.errors import TensorIndexError
 from poplite.source import here
 from poplite.text import clipped, integer_or_none
@@ -32,7 +33,12 @@ SHOWN = 100
 """Intervals that a repr lists."""
 
 
-class Interval(NamedTuple):
+class _Bounds(NamedTuple):
+    begin: int
+    end: int
+
+
+class Interval(_Bounds):
     """The half-open range [begin, end).
 
     >>> begin, end = Interval(2, 5)
@@ -40,11 +46,20 @@ class Interval(NamedTuple):
     3
     """
 
-    begin: int
-    end: int
+    __slots__ = ()
 
     @property
-    def size(self) -> int:
+    def begin(self) -> CalledInt:
+        """The first number."""
+        return _called(self[0])
+
+    @property
+    def end(self) -> CalledInt:
+        """One past the last number."""
+        return _called(self[1])
+
+    @property
+    def size(self) -> CalledInt:
         """How many numbers lie in it."""
         begin, end = integer_or_none(self.begin), integer_or_none(self.end)
         if begin is None or end is None:
@@ -53,7 +68,12 @@ class Interval(NamedTuple):
                 at=here(),
                 fix="Interval(0, 4)",
             )
-        return end - begin
+        return CalledInt(end - begin)
+
+
+def _called(bound: Any) -> CalledInt:
+    """Return a bound that answers to a call; what is no whole number stays for who checks it."""
+    return CalledInt(bound) if type(bound) is int or isinstance(bound, np.integer) else bound
 
 
 class Intervals(Sequence[Interval]):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from poplite.errors import ElementTypeError, InvalidMachineModel
-from poplite.machine.facts import POPLAR_ARCHITECTURES
+from poplite.machine.facts import ARCHITECTURES, POPLAR_ARCHITECTURES
 from poplite.machine.option_flags import checked_options
 from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
@@ -91,7 +91,7 @@ def createCPUTarget(accurate_half: bool = False, num_ipus: int = 1) -> Target:
 def createIPUTarget(
     num_ipus: int | str,
     tiles_per_ipu: int | str | Mapping[str, str] | None = None,
-    system: str | Mapping[str, str] = "ipu2",
+    system: str | Mapping[str, str] | None = None,
     options: Mapping[str, str] | None = None,
 ) -> Target:
     """Return a machine: `createIPUTarget([numIPUs, [tilesPerIPU,]] system, [options])`.
@@ -99,7 +99,8 @@ def createIPUTarget(
     Args:
         num_ipus: IPUs; or the system.
         tiles_per_ipu: tiles of each; or the system, or the options behind it.
-        system: "ipu1", "ipu2" or "ipu21", or an architecture of ours; or the options behind it.
+        system: "ipu1", "ipu2" (where none is told) or "ipu21", or an architecture of ours; or the
+            options behind it.
         options: as in Poplar; none has an effect.
 
     Raises:
@@ -117,13 +118,23 @@ def createIPUTarget(
         system, tiles_per_ipu = num_ipus, None
         num_ipus = 1
     elif isinstance(tiles_per_ipu, str):
-        options = options if isinstance(system, str) else system
+        options = options if system is None else system  # type: ignore[assignment]  # checked below
         system, tiles_per_ipu = tiles_per_ipu, None
+    if system is None:
+        system = "ipu2"
     checked_options(options, "createIPUTarget")
     ipus = _whole(num_ipus, "createIPUTarget: number of IPUs")
     per_ipu = None if tiles_per_ipu is None else _whole(tiles_per_ipu, "createIPUTarget: tiles")
     tiles = None if per_ipu is None else ipus * per_ipu
-    return Target(tiles, ipus=ipus, architecture=system)  # type: ignore[arg-type]  # checked there
+    known = (*POPLAR_ARCHITECTURES, *ARCHITECTURES)
+    if not isinstance(system, str) or system not in known:
+        raise InvalidMachineModel(
+            f"createIPUTarget: system {clipped(system)} is not known",
+            at=here(),
+            found=f"known: {', '.join(known)}",
+            fix='createIPUTarget(1, "ipu2")',
+        )
+    return Target(tiles, ipus=ipus, architecture=system)  # type: ignore[arg-type]  # checked above
 
 
 def createVirtualTarget(target: Target, num_ipus: int, tiles_per_ipu: int) -> Target:

@@ -52,8 +52,8 @@ TENSOR = """
 elementType() | x.elementType() | x.element_type
 numElements() | x.numElements() | x.num_elements
 dim(i) | x.dim(1) | x.dim(1)
-shape() | x.shape | x.shape
-rank() | x.rank | x.rank
+shape() | x.shape() | x.shape
+rank() | x.rank() | x.rank
 operator[] (i) | x[1] | x[1]
 operator[] (interval) | x[Interval(0, 1)] | x[0:1]
 index(indices) | x.index([1, 2]) | x[1, 2]
@@ -420,7 +420,7 @@ to_string(vector) | layout.to_string(layout.Vector.Span) | layout.Vector.SPAN.na
 to_string(vectorList) | layout.to_string(layout.VectorList.DeltaN) | layout.VectorList.DELTAN.name
 """,
     "poplar_error": """
-what() | pl.poplar_error("no tile").what | = "no tile"
+what() | pl.poplar_error("no tile").what() | = "no tile"
 """,
     "VariableInterval": """
 VariableInterval(var, interval) | VariableInterval(x.var_regions()[0].var, Interval(0, 6)) | x.var_regions()[0]
@@ -428,9 +428,9 @@ var | x.var_regions()[0].var | x.var_regions()[0].variable
 interval | x.var_regions()[0].interval | = Interval(0, 6)
 """,
     "Interval": """
-begin() | Interval(1, 4).begin | = 1
-end() | Interval(1, 4).end | = 4
-size() | Interval(1, 4).size | = 3
+begin() | Interval(1, 4).begin() | = 1
+end() | Interval(1, 4).end() | = 4
+size() | Interval(1, 4).size() | = 3
 """,
     "TensorRearranger": """
 rearrange(tensor) | rearranger.rearrange(x.T) | x.flatten()
@@ -444,28 +444,28 @@ getIndex() | join["parts"][1].getIndex() | join["parts"][1].index
 isIndexed() | join["parts"][1].isIndexed() | join["parts"][1].is_indexed
 """,
     "VertexIntrospector": """
-getFieldInfo(name) | full.getFieldInfo("x").size | full.field_info("x").size
+getFieldInfo(name) | full.getFieldInfo("x").size() | full.field_info("x").size
 """,
     "FieldData": """
-size() | full.field_info("x").size | full.field_info("x").size
+size() | full.field_info("x").size() | full.field_info("x").size
 getSizeAtIndex(index) | both.field_info("parts").getSizeAtIndex(1) | both.field_info("parts").size_at(1)
-rank() | both.field_info("parts").rank | both.field_info("parts").rank
-name() | full.field_info("x").name | full.field_info("x").name
+rank() | both.field_info("parts").rank() | both.field_info("parts").rank
+name() | full.field_info("x").name() | full.field_info("x").name
 getInitialValue(target) | full.field_info("factor").getInitialValue(target) | full.field_info("factor").initial_value
 getInitialValues(target) | full.field_info("factor").getInitialValues(target) | full.field_info("factor").initial_values
 getProfilerVectorLayout(dim) | full.field_info("x").getProfilerVectorLayout(0) | = ProfilerVectorLayout.SPAN
 getProfilerVectorListLayout() | both.field_info("parts").getProfilerVectorListLayout() | = ProfilerVectorListLayout.NOT_A_VECTOR_LIST
 """,
     "DataStream": """
-handle() | to_device.handle | to_device.handle
+handle() | to_device.handle() | to_device.handle
 numElements() | to_device.numElements() | to_device.num_elements
 elementType() | to_device.elementType() | to_device.element_type
-type() | to_device.type | = DataStreamType.HOST_TO_DEVICE_FIFO
+type() | to_device.type() | = DataStreamType.HOST_TO_DEVICE_FIFO
 replicatedMode() | to_device.replicatedMode() | to_device.replicated_mode
 replicationFactor() | to_device.replicationFactor() | to_device.replication_factor
 """,
     "RemoteBuffer": """
-handle() | buffer.handle | buffer.handle
+handle() | buffer.handle() | buffer.handle
 numElements() | buffer.numElements() | buffer.num_elements
 elementType() | buffer.elementType() | buffer.element_type
 getRepeats() | buffer.getRepeats() | buffer.repeats

@@ -18,7 +18,7 @@ import poplite
 from helpers.source_tree import ROOT, Import, imports_of, modules, tree_of
 
 LAYERS = (
-    "source errors text files display types | jit | arrays | machine | view | vertex | expr"
+    "source errors text called files display types | jit | arrays | machine | view | vertex | expr"
     " | graph | vertices | program | report | cost | ops | executable | compile | simulator"
     " | named | compat | ipu mpi | viz | testing | tools"
 )
@@ -58,7 +58,7 @@ EXCEPTIONS = {
 """Imports against the order, each with its reason."""
 
 LARGEST_ROOM = 16
-MOST_ENTRIES = 30
+MOST_ENTRIES = 31
 LONGEST_FILE = 550
 LONGEST_CODE, LONGEST_FACE = 460, 520
 """Lines without docstrings, comments and blank lines, of any file and of a face."""

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
+from poplite.called import CalledInt, CalledText
 from poplite.errors import Absent, ElementTypeError, SizeOverflowError, TensorIndexError
 from poplite.graph.compute_sets.field_sizes import size_of
 from poplite.graph.tensor.tensor import Tensor
@@ -104,10 +105,15 @@ class FieldData:
     layout: Layout
     initial_values: npt.NDArray[Any] | None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", CalledText(self.name))
+        object.__setattr__(self, "rank", CalledInt(self.rank))
+
     @property
-    def size(self) -> int:
+    def size(self) -> CalledInt:
         """Vectors of a list, elements of a vector, or 1."""
-        return len(self.sizes) if self.rank == 2 else int(self.sizes[0]) if self.rank else 1
+        sizes = self.sizes
+        return CalledInt(len(sizes) if self.rank == 2 else sizes[0] if self.rank else 1)
 
     def size_at(self, index: int) -> int:
         """Return the number of elements of one vector of a list.

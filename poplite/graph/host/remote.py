@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from poplite.called import CalledText
 from poplite.errors import checked_truth
 from poplite.graph.host.streams import DataStream, DataStreamType, ReplicatedStreamMode
 from poplite.graph.host.transfer_checks import (
@@ -58,6 +59,9 @@ class RemoteBuffer:
     rearrange_on_host: bool
     optimise_memory: bool
     location: SourceLocation
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "handle", CalledText(self.handle))
 
     @property
     def name(self) -> str:

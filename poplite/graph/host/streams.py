@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
+from poplite.called import CalledText
 from poplite.errors import ElementTypeError
 from poplite.graph.host.transfer_checks import TypeLike, check_size, positive
 from poplite.text import clipped, fitted
@@ -40,6 +41,10 @@ class DataStreamType(Enum):
     DeviceToHostFIFO = DEVICE_TO_HOST_FIFO
     HostToDeviceBuffer = HOST_TO_DEVICE_BUFFER
     DeviceToHostBuffer = DEVICE_TO_HOST_BUFFER
+
+    def __call__(self) -> Self:
+        """Return the direction: `stream.type()` of Poplar's programs is `stream.type`."""
+        return self
 
 
 class ReplicatedStreamMode(Enum):
@@ -76,6 +81,9 @@ class DataStream:
     replicated_mode: ReplicatedStreamMode
     buffering_depth: int
     location: SourceLocation
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "handle", CalledText(self.handle))
 
     @property
     def name(self) -> str:

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO, overload
 import numpy as np
 
 from poplite import view as views
+from poplite.called import CalledInt, CalledShape
 from poplite.display import Displayed
 from poplite.expr.operand import Operand
 from poplite.files import check_stream
@@ -111,14 +112,14 @@ class Tensor(Displayed, Operand):
         self.view = view
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> CalledShape:
         """Size of each dimension."""
-        return self.view.shape
+        return CalledShape(self.view.shape)
 
     @property
-    def rank(self) -> int:
+    def rank(self) -> CalledInt:
         """Number of dimensions."""
-        return len(self.view.shape)
+        return CalledInt(len(self.view.shape))
 
     @property
     def num_elements(self) -> int:

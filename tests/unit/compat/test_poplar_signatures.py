@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import io
+import json
+import pickle
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -59,3 +62,25 @@ def test_both_spellings_do_the_same(row: Row, capsys: pytest.CaptureFixture[str]
     assert seen[0] == seen[1]
     assert row.ours or row.expected, "the row says nothing of what the call returns"
     assert not row.expected or seen[2][0] == seen[0][0]
+
+
+def test_functions_of_one_word_are_called_as_in_cpp() -> None:
+    for row in ROWS:
+        is_function = "(" in row.poplar and "operator" not in row.poplar
+        name = row.member.rpartition(".")[2]
+        assert not is_function or f"{name}(" in row.camel, row.poplar
+
+
+def test_what_answers_to_a_call_is_a_plain_value() -> None:
+    x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")
+    assert repr(x.shape) == "(2, 3)"
+    assert x.shape() == x.shape
+    assert json.loads(json.dumps({"shape": x.shape, "rank": x.rank()})) == {
+        "shape": [2, 3],
+        "rank": 2,
+    }
+    assert (
+        np.zeros(x.shape()).shape == copy.deepcopy(x.shape) == pickle.loads(pickle.dumps(x.shape))
+    )
+    odd: Any = pl.Interval("a", 2.5)  # type: ignore[arg-type]
+    assert (odd.begin, odd.end) == ("a", 2.5)  # whoever uses it says what is wrong

@@ -318,6 +318,7 @@ def test_arguments_without_effect_are_checked_all_the_same() -> None:
     wrong: Any = 3
     options: list[Callable[[], object]] = [
         lambda: pl.Target.createIPUTarget(1, "ipu2", wrong),
+        lambda: pl.Target.createIPUTarget(1, "ipu2", "POD16"),
         lambda: pl.DeviceManager().getDevices(pl.TargetType.IPU, 1, wrong),
         lambda: pl.IPUModel().createDevice(wrong),
         lambda: engine.printProfileSummary(io.StringIO(), wrong),
@@ -342,6 +343,8 @@ def test_arguments_without_effect_are_checked_all_the_same() -> None:
         pl.Target().createVirtualTarget("a", 2)  # type: ignore[arg-type]
     with pytest.raises(pl.InvalidMachineModel):
         pl.Target.createIPUTarget(3, 1.5)  # type: ignore[arg-type]
+    with pytest.raises(pl.InvalidMachineModel, match="createIPUTarget: system 'POD16' is not"):
+        pl.Target.createIPUTarget(1, "POD16")
 
 
 def test_numbers_that_a_version_decides_are_neither_read_nor_set() -> None:
