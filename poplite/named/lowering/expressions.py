@@ -210,7 +210,8 @@ class Expressions:
         self, made: Expr, axes: Axes, first: Slots, slots: Slots, parts: Parts
     ) -> Expr:
         """Return what has dimensions by some slots by others; what has size 1 keeps it."""
-        sizes = {root: size for root, size in zip(first, made.shape, strict=True) if root}
+        shape = made.shape or (1,) * len(first)  # what is made of numbers alone has no dimension
+        sizes = {root: size for root, size in zip(first, shape, strict=True) if root}
         roots = tuple(root for root in first if root in axes.root_set)
         taken: Parts = {}
         for root, part in parts.items():

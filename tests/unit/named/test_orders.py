@@ -92,3 +92,11 @@ def test_orders_are_forgotten_when_a_tensor_changes() -> None:
         )
     )
     np.testing.assert_allclose(work(), np.full(4, 6 * np.e), rtol=1e-6)
+
+
+def test_what_is_computed_of_numbers_alone_is_read_in_two_orders() -> None:
+    waves = ng.sin(ng.broadcast(ng.exp(1.0), [N, F]))
+    shares = ng.softmax(waves, [N])
+    found = ng.make_transformer(tiles=2).computation([shares, ng.axes_with_order(waves, [F, N])])()
+    np.testing.assert_allclose(found[0], np.full((6, 4), 1 / 6), rtol=1e-6)
+    np.testing.assert_allclose(found[1], np.full((4, 6), np.sin(np.e)), rtol=1e-6)
