@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
+from poplite.expr.operations import Operation
 from poplite.expr.tree import (
     Applied,
     Argument,
     Contraction,
+    ElementClass,
     Expr,
     Iota,
     Leaf,
@@ -18,10 +20,12 @@ from poplite.expr.tree import (
     Weak,
 )
 
+Node = TypeVar("Node")
+
 Writer = Callable[..., str]
 """Writes a node as an operand of a precedence, on the right side or not."""
 
-_PRECEDENCE = {
+PRECEDENCE = {
     **dict.fromkeys(("<", "<=", ">", ">="), 1),
     "|": 2,
     "^": 3,
@@ -79,16 +83,16 @@ def step_name(expr: Expr) -> str:
 
 
 def _with_precedence(node: Expr, written: Writer) -> tuple[str, int]:
-    name = _PRECEDENCE["name"]
+    name = PRECEDENCE["name"]
     match node:
         case Applied():  # first, as most nodes are
-            return _operation(node, written)
+            return applied(node.operation, node.operands, node.element_type, written)
         case Leaf():
             return getattr(node.tensor, "name", "") or "tensor", name
         case Number():
-            return _number(node.value.item())
+            return number_text(node.value.item())
         case Weak():
-            return _number(node.value)
+            return number_text(node.value)
         case Argument():
             return f"arg({node.number})", name
         case Iota():
@@ -97,7 +101,7 @@ def _with_precedence(node: Expr, written: Writer) -> tuple[str, int]:
             dims = "".join(f", {d}" for d in node.dims or ())
             return f"{operation_name(node)}({written(node.operands[0], 0)}{dims})", name
         case Contraction():
-            own = _PRECEDENCE["@"]
+            own = PRECEDENCE["@"]
             left, right = node.operands
             return f"{written(left, own)} @ {written(right, own, True)}", own
         case View():
@@ -105,24 +109,38 @@ def _with_precedence(node: Expr, written: Writer) -> tuple[str, int]:
     raise AssertionError(type(node))
 
 
-def _number(value: Any) -> tuple[str, int]:
+def number_text(value: Any) -> tuple[str, int]:
     """Return a number as text; a sign binds as unary minus, so that (-2) ** x keeps its meaning."""
     text = repr(value)
-    return text, _PRECEDENCE["unary" if text.startswith("-") else "name"]
+    return text, PRECEDENCE["unary" if text.startswith("-") else "name"]
 
 
-def _operation(node: Applied, written: Writer) -> tuple[str, int]:
-    symbol, operands = node.operation.symbol, node.operands
-    if node.operation.name == "square":
-        return f"{written(operands[0], _PRECEDENCE['**'] + 1)} ** 2", _PRECEDENCE["**"]
+def applied(
+    operation: Operation,
+    operands: Sequence[Node],
+    element_type: ElementClass | None,
+    written: Callable[..., str],
+) -> tuple[str, int]:
+    """Return an operation on operands as text, and its precedence.
+
+    Args:
+        operation: the operation.
+        operands: what `written` writes: one of them as an operand of a precedence, on the right
+            side or not.
+        element_type: of the result, which a conversion names.
+        written: writes an operand.
+    """
+    symbol = operation.symbol
+    if operation.name == "square":
+        return f"{written(operands[0], PRECEDENCE['**'] + 1)} ** 2", PRECEDENCE["**"]
     if symbol and len(operands) == 1:
-        return f"{symbol}{written(operands[0], _PRECEDENCE['unary'])}", _PRECEDENCE["unary"]
+        return f"{symbol}{written(operands[0], PRECEDENCE['unary'])}", PRECEDENCE["unary"]
     if symbol:
-        own = _PRECEDENCE[symbol]
+        own = PRECEDENCE[symbol]
         is_power = symbol == "**"
         first = written(operands[0], own, is_power)
         return f"{first} {symbol} {written(operands[1], own, not is_power)}", own
     parts = [written(each, 0) for each in operands]
-    if node.operation.name == "cast":
-        parts.append(repr(node.element_type))
-    return f"{node.operation.name}({', '.join(parts)})", _PRECEDENCE["name"]
+    if operation.name == "cast":
+        parts.append(repr(element_type))
+    return f"{operation.name}({', '.join(parts)})", PRECEDENCE["name"]

@@ -37,6 +37,8 @@ class Expr(Operand):
         shape: size of each dimension; None while it has arguments (`ops.arg`).
         element_type: type of its elements; None while it has arguments.
         location: the user's line that made it.
+        label: the function that a user called, where several operations make it up; else empty.
+        origin: what another layer made it for, which its notes give back; else None.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
@@ -45,7 +47,7 @@ class Expr(Operand):
     <Expr x * 0.5 + b float32[4, 6]>
     """
 
-    __slots__ = ("element_type", "label", "location", "operands", "_shape")
+    __slots__ = ("element_type", "label", "location", "operands", "origin", "_shape")
     operands: tuple[Expr, ...]
 
     def __init__(
@@ -58,6 +60,7 @@ class Expr(Operand):
         self.element_type = element_type  # type: ignore[assignment]
         self.location: SourceLocation = here()
         self.label = ""
+        self.origin: object = None
 
     @property
     def shape(self) -> Shape:

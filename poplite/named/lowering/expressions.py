@@ -107,7 +107,9 @@ class Expressions:
         """Return an operation in the order of its axes, or of others, with all elements."""
         listed = op.axes if axes is None else axes
         if axes is not None and not op.axes.root_set >= axes.root_set:
+            line = op.line
             op = Broadcast(axes, op.dtype, (op,))
+            op.line = line
         found = self._run(op, listed.roots, {}, True)
         return self._leaf(found) if isinstance(found, Weak | Number) else found
 
@@ -115,20 +117,23 @@ class Expressions:
 
     def _run(self, op: Op, slots: Slots, parts: Parts, is_full: bool) -> Expr:
         root = self._key(op, slots, parts, is_full)
-        waiting: list[tuple[object, Asked]] = [(root, self._work(op, slots, parts, is_full))]
+        waiting: list[tuple[object, Op, Asked]] = [
+            (root, op, self._work(op, slots, parts, is_full))
+        ]
         answer: Expr | None = None
         while waiting:
-            key, work = waiting[-1]
+            key, node, work = waiting[-1]
             try:
                 asked = work.send(answer) if answer is not None else next(work)
             except StopIteration as done:
                 waiting.pop()
                 answer = self._known[key] = done.value
+                _made_for(node, done.value)
                 continue
             wanted = self._key(*asked)
             answer = self._known.get(wanted)
             if answer is None:
-                waiting.append((wanted, self._work(*asked)))
+                waiting.append((wanted, asked[0], self._work(*asked)))
         assert answer is not None
         return answer
 
@@ -205,7 +210,8 @@ class Expressions:
         self, made: Expr, axes: Axes, first: Slots, slots: Slots, parts: Parts
     ) -> Expr:
         """Return what has dimensions by some slots by others; what has size 1 keeps it."""
-        sizes = {root: size for root, size in zip(first, made.shape, strict=True) if root}
+        shape = made.shape or (1,) * len(first)  # what is made of numbers alone has no dimension
+        sizes = {root: size for root, size in zip(first, shape, strict=True) if root}
         roots = tuple(root for root in first if root in axes.root_set)
         taken: Parts = {}
         for root, part in parts.items():
@@ -308,6 +314,7 @@ class Expressions:
                 for each in x.args
             )
             other = Elementwise(x.operation, args, op.axes, x.dtype)
+            other.line, other.written = x.line, x.written
             made = yield other, slots, parts, False
             return made
         made = yield x, x.axes.roots, {}, True
@@ -476,6 +483,16 @@ class Expressions:
             return made
         constant = self._graph.add_constant(made.element_type, (), made.value.item(), mapping=0)
         return Leaf(constant)
+
+
+def _made_for(op: Op, made: Expr) -> None:
+    """Tell what is new of an expression which operation it was made for."""
+    waiting = [made]
+    while waiting:
+        node = waiting.pop()
+        if node.origin is None and not isinstance(node, Weak | Number):
+            node.origin = op
+            waiting += node.operands
 
 
 def _texts(one: Op, other: Op) -> tuple[str, str]:

@@ -132,7 +132,7 @@ class Items:
         """Store what is pending, and other expressions, in one decision; return these."""
         pending, self._pending = self._pending, []
         roots = [self._root(op, _name(op)) for op in pending]
-        roots += [Root(expr, name="part", at=expr.location) for expr in extra]
+        roots += [Root(expr, name=_part_name(expr), at=expr.location) for expr in extra]
         if not roots:
             return []
         made = self._lower(roots, [*pending, *[None] * len(extra)])
@@ -267,6 +267,10 @@ def as_axes(tensor: Tensor, order: Axes, axes: Axes) -> Tensor:
 
 def _name(op: Op) -> str:
     return op.name or op.called
+
+
+def _part_name(expr: Expr) -> str:
+    return expr.origin.called if isinstance(expr.origin, Op) else "part"
 
 
 def _front(value: Expr) -> dict[Expr, None]:

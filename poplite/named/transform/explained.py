@@ -14,8 +14,9 @@ from poplite.named.ops.lifting import VertexMap
 from poplite.named.ops.op import Op, below
 from poplite.named.ops.reducing import Dot
 from poplite.named.ops.tensors import TensorOp
+from poplite.named.transform.formulas import written
 from poplite.named.transform.votes import wishes
-from poplite.ops.fuse.notes import NOTES
+from poplite.ops.fuse.notes import NOTES, Note
 from poplite.text import amount
 
 
@@ -82,10 +83,20 @@ def _stride(description: TensorDescription, root: Root) -> int | None:
 
 
 def decisions(graph: Graph, made: Iterable[Tensor]) -> list[str]:
-    """Return the notes on what was stored, reduced, multiplied or computed again."""
+    """Return a line for each note on what was stored, reduced, multiplied or computed again."""
     notes = NOTES.get(graph, {})
     found = {id(n): n for each in made for n in notes.get((each.name, each.shape), ())}
-    return [f"  {line}" for note in found.values() for line in str(note).splitlines()]
+    return [f"  {_decision(note)}" for note in found.values()]
+
+
+def _decision(note: Note) -> str:
+    """Return what was done with an operation: by its axes, with its size, reason and line."""
+    shown, where = note.formula, ""
+    if isinstance(note.origin, Op):
+        shown = f"{written(note.origin)} {note.origin.axes}"
+        where = f"  {note.origin.line}"
+    size = f", {note.bytes:,} B" if note.bytes else ""
+    return f"{note.what}: {shown}{size} ({note.why}){where}"
 
 
 def bytes_of(variables: Iterable[Variable]) -> int:

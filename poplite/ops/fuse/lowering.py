@@ -234,7 +234,8 @@ class Lowering:
         if out.num_elements:
             compute_set = self.recorder.compute_set(f"{root.name}[{where}]")
             vertex = add_map(self.mappings, compute_set, body, out)
-            self._note("stored", expr, f"a result, {where}", vertex, out, body)
+            place_of = where if root.out is None else f"where '{root.out.name}' lies"
+            self._note("stored", expr, f"a result, {place_of}", vertex, out, body)
         return out
 
     def _multiplied(self, expr: Contraction, root: Root) -> Tensor:
@@ -409,7 +410,9 @@ class Lowering:
                 source = self._copied(Root(root.expr, name=f"{root.name}/temporary"), source)
         if out.num_elements and out != source:
             self.recorder.add(Copy(broadcast_to(source, out.shape), out))
-        self._note("copied", Leaf(source), why, "", out)
+        copied = Leaf(source)
+        copied.origin = root.expr.origin
+        self._note("copied", copied, why, "", out)
         return out
 
     def _filled(self, expr: Number | Iota, root: Root) -> Tensor:
@@ -424,7 +427,8 @@ class Lowering:
             out = self.graph.add_variable(expr.element_type, shape, root.name)
             place(self.mappings, out, shape, [constant])
             root = Root(expr, out, name=root.name)
-        return self._copied(root, constant)
+        why = "a number" if isinstance(expr, Number) else "numbers by position"
+        return self._copied(root, constant, why)
 
     def _note(
         self,

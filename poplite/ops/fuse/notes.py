@@ -33,6 +33,7 @@ class Note:
         vertex: the name of the vertex class; empty for none.
         bytes: of the tensor that holds it.
         body: what the vertex computes of each element; None without one.
+        origin: what another layer made the part for; None for none.
     """
 
     what: What
@@ -41,6 +42,7 @@ class Note:
     vertex: str = ""
     bytes: int = 0
     body: Body | None = None
+    origin: object = None
 
     @classmethod
     def of(
@@ -54,7 +56,8 @@ class Note:
     ) -> Note:
         """Return a note of an expression, with as much of its formula as is shown."""
         name = f"{expr.label} = " if expr.label else ""
-        return cls(what, name + formula(expr, SHOWN // 2), why, vertex, size, body)
+        shown = name + formula(expr, SHOWN // 2)
+        return cls(what, shown, why, vertex, size, body, expr.origin)
 
     def __str__(self) -> str:
         shown = f"{self.what}: {clipped_text(self.formula, SHOWN)}"

@@ -315,5 +315,5 @@ def with_operands(node: Expr, operands: tuple[Expr, ...]) -> Expr:
     else:
         assert isinstance(node, Applied)
         made = Applied(node.operation, operands, node.shape, node.element_type)
-    made.location, made.label = node.location, node.label
+    made.location, made.label, made.origin = node.location, node.label, node.origin
     return made

@@ -298,21 +298,6 @@ def test_strict_refuses_outer_products_that_nobody_wrote() -> None:
     assert ng.make_transformer(tiles=2).computation(x * y, x, y)(1, 1).shape == (3, 2)
 
 
-def test_explain_tells_what_is_stored_and_why() -> None:
-    x, y = ng.placeholder([H], name="x"), ng.placeholder([H], name="y")
-    distance = ng.sum((x - y) ** 2, [H])
-    work = ng.make_transformer(tiles=2).computation(distance, x, y)
-    told = work.explain().splitlines()
-    assert told[0] == (
-        "computation 'computation0' (x, y): 1 compute set, 1 vertex class, 24 B of tensors, "
-        "4 B beside them"
-    )
-    assert told[1].split()[:6] == ["x", "(H:3)", "FLOAT", "placeholder,", "12", "B"]
-    assert told[2] == "    row-major (H): no votes; linear over 1 tile"
-    assert "reduced: sum((x - y) ** 2, 0), 4 B (with its operand, which is not stored)" in told[5]
-    assert told[-2:] == ["      v0 = a0 - a1", "      v1 = v0 * v0"]
-
-
 def test_only_what_is_stored_has_a_tensor() -> None:
     x = ng.placeholder([H], name="x")
     inner = x * 2

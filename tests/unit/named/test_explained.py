@@ -1,0 +1,83 @@
+"""What `explain()` of a computation tells: operations by their axes, decisions, and copies."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+import poplite as pl
+import poplite.named as ng
+
+H, W = ng.make_axis(3, "H"), ng.make_axis(2, "W")
+FILE = Path(__file__).name
+
+
+class Turned(pl.Vertex):
+    """A row from its end to its beginning."""
+
+    row: pl.Input[pl.Vector[pl.FLOAT]]
+    out: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for n in range(len(self.row)):
+            self.out[n] = self.row[len(self.row) - 1 - n]
+
+
+def test_explain_tells_what_is_stored_and_why() -> None:
+    x, y = ng.placeholder([H], name="x"), ng.placeholder([H], name="y")
+    distance = ng.sum((x - y) ** 2, [H])
+    work = ng.make_transformer(tiles=2).computation(distance, x, y)
+    told = work.explain().splitlines()
+    assert told[0] == (
+        "computation 'computation0' (x, y): 1 compute set, 1 vertex class, 24 B of tensors, "
+        "4 B beside them"
+    )
+    assert told[1].split()[:6] == ["x", "(H:3)", "FLOAT", "placeholder,", "12", "B"]
+    assert told[2] == "    row-major (H): no votes; linear over 1 tile"
+    reduced, line = told[5].split("  ")[1:]
+    assert reduced == (
+        "reduced: sum((x - y) ** 2, [H]) (), 4 B (with its operand, which is not stored)"
+    )
+    assert FILE in line
+
+
+def test_operations_are_named_with_their_axes_and_lines() -> None:
+    """What the library calls its vertices, and the parts of a step, stand in no line."""
+    x, y = ng.placeholder([H, W], name="x"), ng.placeholder([W, H], name="y")
+    near = x - y
+    roots = [
+        *(ng.softmax(near, [W]), ng.dot(near, near, axes=[H]), ng.argmax(x, [W])),
+        *(ng.sum(ng.concat([x, y], H), ...), ng.flatten(x) * 2, ng.keep(ng.exp(x))[H, ::-1]),
+        *(ng.cross_entropy_binary(ng.sigmoid(x), y), ng.cast(x, pl.INT) ** 2, -x),
+        ng.nmap(Turned, x, axes=[W]),
+    ]
+    work = ng.make_transformer(tiles=2).computation(roots, x, y)
+    words = "stored|reduced|multiplied|copied|computed again"
+    told = [line for line in work.explain().splitlines() if re.match(f"  ({words}): ", line)]
+    assert len(told) > len(roots)
+    for line in told:
+        axes = r"\((\(H,W\):\d+|[HW]:\d+|, )*\)"
+        size = r"(, \d+ B)? \(.+\)"
+        assert re.search(rf" {axes}{size}  \S*{FILE}:\d+", line), line
+        assert not re.search(r"Map_|Sum|view\(|_softplus|[ak]\d|/value|part", line), line
+    text = "\n".join(told)
+    assert "stored: -x (H:3, W:2), 24 B (a result, like x)" in text
+    assert "stored: flatten(x) * 2 ((H,W):6), 24 B (a result, like x)" in text
+    assert "stored: cast(x, INT) ** 2 (H:3, W:2)" in text
+    assert "copied: nmap(x) (H:3, W:2), 24 B (as it is)" in text
+
+
+def test_what_is_copied_is_what_the_engine_gathers() -> None:
+    A, B, C = ng.make_axes({"A": 5, "B": 3, "C": 2})
+    x, y = ng.placeholder([A, B], name="x"), ng.placeholder([C, A], name="y")
+    work = ng.make_transformer(tiles=1).computation(ng.dot(x, y, axes=[A]), x, y)
+    work(np.ones((5, 3)), np.ones((2, 5)))
+    assert " copied: " not in work.explain()
+    assert work.report().bytes_gathered == 0
+    given = ng.placeholder([A, B], name="given", layout=ng.row_major([A, B]))
+    work = ng.make_transformer(tiles=1).computation(ng.dot(given, y, axes=[A]), given, y)
+    work(np.ones((5, 3)), np.ones((2, 5)))
+    assert "copied: 'given' (A:5, B:3), 60 B: dot at " in work.explain()
+    assert work.report().bytes_gathered == 60
