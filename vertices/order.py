@@ -313,3 +313,52 @@ def words_reference(bits: npt.NDArray[Any], rule: KeyRule, first: int = 0) -> Wo
     place = 2 * np.arange(first, first + len(wide)) + is_zero
     found: Words = ((key ^ rule.flip) << 32) | place
     return found
+
+
+def least_reference(words: Words, count: int) -> Words:
+    """Return what `LeastElements` and `LeastWords` keep in order: int64[count].
+
+    >>> least_reference(np.array([5, 2, 9]), 2).tolist()
+    [2, 5]
+    """
+    return np.sort(words)[:count]
+
+
+def sorted_reference(words: Words, size: int) -> Words:
+    """Return what `SortElements` makes of elements with these words: int64[size].
+
+    >>> sorted_reference(np.array([5, 2]), 3).tolist() == [2, 5, LAST_WORD]
+    True
+    """
+    return np.append(np.sort(words), np.full(size - len(words), LAST_WORD))
+
+
+def merge_reference(left: Words, right: Words, first: int, size: int) -> Words:
+    """Return what `MergeWords` makes of two sorted vectors: int64[size].
+
+    >>> merge_reference(np.array([1, 5]), np.array([2, 9]), first=1, size=2).tolist()
+    [2, 5]
+    """
+    return np.sort(np.append(left, right))[first : first + size]
+
+
+def bits_reference(words: Words, rule: KeyRule, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Return what `Values` makes of words: dtype[n], the bits of elements; each NaN is one NaN.
+
+    >>> x, rule = np.array([1.5, -0.0, -2.0], np.float32), key_rule("float32", falls=True)
+    >>> bits_reference(words_reference(x.view(np.int32), rule), rule, "int32").view(np.float32)
+    array([ 1.5, -0. , -2. ], dtype=float32)
+    """
+    key = ((words >> 32) ^ rule.flip) + rule.offset
+    bits = np.where(key >= 0, key, key ^ rule.mask)
+    return np.where(words & 1, rule.zero, bits).astype(dtype)
+
+
+def positions_reference(words: Words) -> npt.NDArray[np.uint32]:
+    """Return what `Positions` makes of words: uint32[n].
+
+    >>> x = np.array([3, -3], np.int32)
+    >>> positions_reference(words_reference(x, key_rule("int32"), first=7)).tolist()
+    [7, 8]
+    """
+    return ((words & 0xFFFFFFFF) >> 1).astype(np.uint32)

@@ -194,3 +194,21 @@ def pooling_reference(how: How, x: Array, taps: Array, places: Array) -> Array:
     for tap in taps[1:]:
         total = join(total, wide[at + tap])
     return total
+
+
+def gradient_reference(x: Array, pooled: Array, gradient: Array, taps: Array, places: Array) -> Any:
+    """Return what `PoolMaxGradient` writes, in NumPy, before it is rounded.
+
+    `x` is [positions, channels], `pooled` and `gradient` are [places, channels], and `places` says
+    where each position begins in these.
+
+    >>> x, most, given = np.float32([[5], [2]]), np.float32([[5], [2]]), np.float32([[0.5], [3]])
+    >>> gradient_reference(x, most, given, [0], [0, 1])
+    array([[0.5],
+           [3. ]], dtype=float32)
+    """
+    total, at = np.zeros(x.shape, np.float32), np.asarray(places)
+    for tap in taps:
+        is_most = pooled[at + tap] == x
+        total += np.where(is_most, gradient[at + tap].astype(np.float32), np.float32(0))
+    return total

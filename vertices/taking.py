@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
 from poplite.types import UNSIGNED_INT, ElementType
 from poplite.vertex.vertex import InOut, Input, State, Vector, Vertex
 
 T = TypeVar("T", bound=ElementType[Any])
 U = TypeVar("U", bound=ElementType[Any])
+
+Array = npt.NDArray[Any]
 
 
 class TakePart(Vertex, Generic[T, U]):
@@ -66,3 +71,44 @@ class PackUnique(Vertex, Generic[T]):
                 break
             if self.ranks[i + 1] > self.ranks[i] and place >= 0:
                 self.out[place] = self.x[i]
+
+
+def take_reference(out: Array, x: Array, indices: Array, first: int, size: int) -> Array:
+    """Return what `TakePart` makes of `out`, in NumPy: dtype[len(indices)].
+
+    Args:
+        out: what there is before.
+        x: elements `first`, `first + 1`, ... of the row.
+        indices: of the row, from `-size` to before `size`.
+        first: the place of x in the row.
+        size: elements of the row.
+
+    >>> take_reference(np.zeros(3, int), np.array([7, 8]), np.array([2, 0, -1]), first=2, size=4)
+    array([7, 0, 8])
+    """
+    place = indices.astype(np.int64) % size - first
+    is_here = (place >= 0) & (place < len(x))
+    made = out.copy()
+    made[is_here] = x[place[is_here]]
+    return made
+
+
+def pack_reference(out: Array, x: Array, ranks: npt.ArrayLike, first: int) -> Array:
+    """Return what `PackUnique` makes of `out`, in NumPy: dtype[len(out)].
+
+    Args:
+        out: what there is before, in the places of elements `first`, `first + 1`, ...
+        x: some elements of a row.
+        ranks: integers [len(x) + 1], how many elements that differ from the one before them there
+            are up to each of x, and to its end.
+        first: the number of the first one that is wanted.
+
+    >>> pack_reference(np.zeros(2, int), np.array([4, 4, 6, 9]), [5, 6, 6, 7, 8], first=6)
+    array([6, 9])
+    """
+    rank = np.asarray(ranks, np.int64)
+    place = rank[:-1] - first
+    is_wanted = (np.diff(rank) > 0) & (place >= 0) & (place < len(out))
+    made = out.copy()
+    made[place[is_wanted]] = x[is_wanted]
+    return made

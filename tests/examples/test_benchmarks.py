@@ -117,7 +117,7 @@ VIEWS = [
                 *["10 the same", "11 value", "16 graph", "17 graph", "10 small operations"],
                 *["exp of", "sin of", "softmax of rows", "12 softmax"],
                 *["uniform numbers", "normal numbers"],
-                *["13 matmul"] * 2 + ["14 matmul", "15 plan"] + ["21 cycles"] * 2,
+                *["13 matmul"] * 2 + ["14 matmul", "15 plan", "15 256^3"] + ["21 cycles"] * 2,
                 "an epoch of",
                 *["22 top 16", "22 top 128"],
                 *["gather", "scatter-add"],

@@ -4,6 +4,8 @@
     addInPlace(graph, a, b, prog)           replaces a
     addWithOutput(graph, a, b, out, prog)   a tensor that is there
 
+A product of HALF and FLOAT, of one element, is `poplite.compat.popops.mixed`.
+
 `debug_context` is the name of the steps, and of the new tensor. One operand of two or three may be
 a number, which takes the type of the other; in place it is not the first.
 """
@@ -14,8 +16,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from poplite import ops
-from poplite.compat.popops.expr import Any as Expr
+from poplite.compat.popops.expr import Any as Expr, BinaryOp, PlaceHolder
 from poplite.compat.popops.meanings import BINARY, TERNARY, UNARY, Meaning
+from poplite.compat.popops.mixed import TOLERANCE, product_of_half
 from poplite.compat.popops.options import Options, check_options, completed
 from poplite.errors import ElementTypeError
 from poplite.graph.graph import Graph
@@ -28,8 +31,12 @@ Forms = tuple[Callable[..., Tensor], Callable[..., None], Callable[..., None]]
 
 _KNOWN = (
     *("enableGenerateCodelet", "forceGenerateCodelet", "enableVectorBroadcastOptimisations"),
-    *("enableExpressionOptimizations", "scalarMultiplyFloatToHalfTolerance"),
+    *("enableExpressionOptimizations", TOLERANCE),
 )
+
+
+_NEW, _IN_PLACE, _WITH_OUTPUT = "", "InPlace", "WithOutput"
+"""The forms, by the ends of their names."""
 
 
 def map(  # noqa: A001  (PopLibs' name)
@@ -48,7 +55,7 @@ def map(  # noqa: A001  (PopLibs' name)
         tensors: what they stand for.
         prog: where the steps go.
         debug_context: name of the result.
-        options: PopLibs' options, which change nothing here.
+        options: PopLibs' options; `scalarMultiplyFloatToHalfTolerance` alone changes something.
 
     Returns:
         A new tensor.
@@ -66,7 +73,7 @@ def map(  # noqa: A001  (PopLibs' name)
     >>> engine.read(b)
     array([-3,  0,  3], dtype=int32)
     """
-    node = _node("map", expr, tensors, options)
+    node = _node("map", expr, tensors, options, _NEW)
     return ops.map(node, name=debug_context, program=prog)
 
 
@@ -79,7 +86,8 @@ def mapInPlace(
     options: Options = None,
 ) -> None:
     """Record an expression whose result replaces the first tensor, `popops::mapInPlace`."""
-    mapWithOutput(graph, expr, tensors, tensors[0], prog, debug_context, options)
+    node = _node("mapInPlace", expr, tensors, options, _IN_PLACE)
+    ops.lower(graph, [ops.Root(node, out=tensors[0], name=debug_context)], prog)
 
 
 def mapWithOutput(
@@ -92,11 +100,11 @@ def mapWithOutput(
     options: Options = None,
 ) -> None:
     """Record an expression whose result goes to a tensor, `popops::mapWithOutput`."""
-    node = _node("mapWithOutput", expr, tensors, options)
+    node = _node("mapWithOutput", expr, tensors, options, _WITH_OUTPUT)
     ops.lower(graph, [ops.Root(node, out=out, name=debug_context)], prog)
 
 
-def _node(what: str, expr: object, tensors: Sequence[Tensor], options: Options) -> Any:
+def _node(what: str, expr: object, tensors: Sequence[Tensor], options: Options, form: str) -> Any:
     if not isinstance(expr, Expr):
         raise ElementTypeError(
             f"popops.{what}: {clipped(expr)} is no expression of popops.expr",
@@ -105,7 +113,24 @@ def _node(what: str, expr: object, tensors: Sequence[Tensor], options: Options) 
             fix=f"popops.{what}(graph, expr._1 + expr._2, [a, b], prog)",
         )
     check_options(what, options, _KNOWN)
+    if len(tensors) == 2 and _is_product(expr):
+        return _product(what, tensors, options, form)
     return expr.of(tensors)
+
+
+def _is_product(expr: Expr) -> bool:
+    """Tell whether an expression is `_1 * _2`."""
+    if not isinstance(expr, BinaryOp) or expr.operation != "MULTIPLY":
+        return False
+    return [each.index for each in expr.operands if isinstance(each, PlaceHolder)] == [1, 2]
+
+
+def _product(what: str, values: Sequence[Any], options: Options, form: str) -> Any:
+    """Return the product of two operands in one of the three forms; into an output of one type."""
+    mixed = None
+    if form != _WITH_OUTPUT:
+        mixed = product_of_half(what, values, options, in_place=form == _IN_PLACE)
+    return BINARY["MULTIPLY"](*values) if mixed is None else mixed
 
 
 def _forms(name: str, meaning: Meaning, count: int) -> Forms:
@@ -116,24 +141,29 @@ def _forms(name: str, meaning: Meaning, count: int) -> Forms:
     def new(graph: Graph, *arguments: Any) -> Tensor:
         given = completed(f"{name}(graph, {operands}, {end}", arguments, count + 3)
         prog, debug_context, options = given[count:]
-        check_options(name, options, _KNOWN)
-        return ops.map(meaning(*given[:count]), name=debug_context or name, program=prog)
+        made = expression(given[:count], options, _NEW)
+        return ops.map(made, name=debug_context or name, program=prog)
 
     def in_place(graph: Graph, *arguments: Any) -> None:
         given = completed(f"{name}InPlace(graph, {operands}, {end}", arguments, count + 3)
-        into(graph, given[:count], given[0], given[count:])
+        into(graph, given[:count], given[0], given[count:], _IN_PLACE)
 
     def with_output(graph: Graph, *arguments: Any) -> None:
         given = completed(f"{name}WithOutput(graph, {operands}, out, {end}", arguments, count + 4)
-        into(graph, given[:count], given[count], given[count + 1 :])
+        into(graph, given[:count], given[count], given[count + 1 :], _WITH_OUTPUT)
 
-    def into(graph: Graph, values: Any, out: Tensor, rest: tuple[Any, ...]) -> None:
+    def into(graph: Graph, values: Any, out: Tensor, rest: tuple[Any, ...], form: str) -> None:
         prog, debug_context, options = rest
-        check_options(name, options, _KNOWN)
-        ops.lower(graph, [ops.Root(meaning(*values), out=out, name=debug_context or name)], prog)
+        made = expression(values, options, form)
+        ops.lower(graph, [ops.Root(made, out=out, name=debug_context or name)], prog)
 
-    new.__name__, in_place.__name__ = name, f"{name}InPlace"
-    with_output.__name__ = f"{name}WithOutput"
+    def expression(values: Sequence[Any], options: Options, form: str) -> Any:
+        check_options(name, options, _KNOWN)
+        is_product = meaning is BINARY["MULTIPLY"]
+        return _product(name, values, options, form) if is_product else meaning(*values)
+
+    new.__name__, in_place.__name__ = name, f"{name}{_IN_PLACE}"
+    with_output.__name__ = f"{name}{_WITH_OUTPUT}"
     for form in (new, in_place, with_output):
         form.__doc__ = f"Record `popops::{form.__name__}`, see the module."
     return new, in_place, with_output

@@ -14,6 +14,7 @@ from typing import Any
 from poplite import ops
 from poplite.compat.popops.options import check_options
 from poplite.errors import InvalidOption
+from poplite.expr.operand import Operand
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops import EmbeddingPlan
@@ -21,7 +22,13 @@ from poplite.ops.slices.dynamic import NO_ROW
 from poplite.program import Sequence as Steps
 from poplite.source import here
 from poplite.text import clipped
-from poplite.types import UNSIGNED_INT, ElementTypeLike, element_type as element_type_of
+from poplite.types import (
+    FLOAT,
+    HALF,
+    UNSIGNED_INT,
+    ElementTypeLike,
+    element_type as element_type_of,
+)
 
 Options = Mapping[str, str] | None
 
@@ -219,7 +226,11 @@ def multiUpdateAdd(
     options: Options = None,
     debug_context: str = "",
 ) -> None:
-    """Record that slices are added to, `popops::multiUpdateAdd`."""
+    """Record that slices are added to, `popops::multiUpdateAdd`.
+
+    Slices of HALF may have a scale of FLOAT. Their products are rounded to HALF before they are
+    added.
+    """
     name, given = "multiUpdateAdd", {"scale": scale}
     _update(name, t, s, offsets, dims, sizes, prog, plan, options, debug_context, **given)
 
@@ -279,9 +290,13 @@ def _update(
 ) -> None:
     _refuse_remapping(what, options)
     dim, rows = _rows(what, t, offsets, dims, sizes)
+    slices: Operand = s.dim_roll(0, dim)
+    if scale and _is_half(t, s, scale["scale"]):
+        factor = ops.cast(scale.pop("scale").reshape(()), FLOAT)
+        slices = ops.cast(ops.cast(slices, FLOAT) * factor, HALF)
     _UPDATES[what](
         t,
-        s.dim_roll(0, dim),
+        slices,
         rows,
         dim,
         plan=plan,
@@ -290,6 +305,12 @@ def _update(
         program=prog,
         **scale,
     )
+
+
+def _is_half(t: Tensor, s: Tensor, scale: Tensor) -> bool:
+    """Tell whether slices are HALF, and their scale is one number of HALF or FLOAT."""
+    is_number = scale.num_elements == 1 and scale.element_type in (FLOAT, HALF)
+    return is_number and t.element_type is HALF and s.element_type is HALF
 
 
 def _rows(

@@ -11,14 +11,19 @@ import numpy.typing as npt
 from helpers.recipes.shared import Expected, Recipe, Values, floats
 from helpers.vertex_classes import Key
 from poplite.vertices.order import (
-    LAST_WORD,
     POSITIONS,
     KeyRule,
     Words,
+    bits_reference,
     key_rule,
+    least_reference,
+    merge_reference,
+    positions_reference,
+    sorted_reference,
     words_reference,
 )
 from poplite.vertices.scans import running_reference
+from poplite.vertices.taking import pack_reference, take_reference
 
 Array = npt.NDArray[Any]
 
@@ -55,7 +60,7 @@ def least_elements(rng: np.random.Generator) -> tuple[Values, Expected]:
     kept = int(rng.integers(1, count, endpoint=True))
     values = {"x": x, "bits": bits_of(x), "first": first, "words": np.zeros(kept, np.int64)}
     values |= {"in_order": True}
-    return values | rule._asdict(), {"words": np.sort(words)[:kept]}
+    return values | rule._asdict(), {"words": least_reference(words, kept)}
 
 
 def least_words(rng: np.random.Generator) -> tuple[Values, Expected]:
@@ -63,13 +68,12 @@ def least_words(rng: np.random.Generator) -> tuple[Values, Expected]:
     words = words_of(rng, count)[1]
     kept = int(rng.integers(1, count, endpoint=True))
     values = {"x": words, "in_order": True, "words": np.zeros(kept, np.int64)}
-    return values, {"words": np.sort(words)[:kept]}
+    return values, {"words": least_reference(words, kept)}
 
 
 def sort_elements(rng: np.random.Generator) -> tuple[Values, Expected]:
     x, words, rule, first = words_of(rng, int(rng.integers(0, 60)))
-    last = np.full(int(rng.integers(0, 4)), LAST_WORD)
-    made = np.concatenate([np.sort(words), last])
+    made = sorted_reference(words, len(words) + int(rng.integers(0, 4)))
     return {"x": bits_of(x), "first": first, "words": ~made, **rule._asdict()}, {"words": made}
 
 
@@ -78,23 +82,22 @@ def merge_words(rng: np.random.Generator) -> tuple[Values, Expected]:
     cut = int(rng.integers(0, len(words), endpoint=True))
     first = int(rng.integers(0, len(words), endpoint=True))
     end = int(rng.integers(first, len(words), endpoint=True))
-    out = np.sort(words)[first:end]
-    values = {"left": np.sort(words[:cut]), "right": np.sort(words[cut:]), "first": first}
-    return values | {"out": ~out}, {"out": out}
+    left, right = np.sort(words[:cut]), np.sort(words[cut:])
+    out = merge_reference(left, right, first, end - first)
+    return {"left": left, "right": right, "first": first, "out": ~out}, {"out": out}
 
 
 def values(rng: np.random.Generator) -> tuple[Values, Expected]:
     x, words, rule, _ = words_of(rng, int(rng.integers(0, 40)))
-    bits = bits_of(x)
+    out, bits = bits_reference(words, rule, bits_of(x).dtype), bits_of(x)
     is_nan = (bits.astype(np.int64) & rule.mask) > rule.infinity
-    out = np.where(is_nan, np.array(rule.nan).astype(bits.dtype), bits)
+    assert (out == np.where(is_nan, np.array(rule.nan).astype(bits.dtype), bits)).all()
     return {"words": words, "out": ~out, **rule._asdict()}, {"out": out}
 
 
 def positions(rng: np.random.Generator) -> tuple[Values, Expected]:
     count = int(rng.integers(0, 40))
-    _, words, _, first = words_of(rng, count)
-    out = np.arange(first, first + count, dtype=np.uint32)
+    out = positions_reference(words := words_of(rng, count)[1])
     return {"words": words, "out": ~out}, {"out": out}
 
 
@@ -145,11 +148,9 @@ def take_part(rng: np.random.Generator) -> tuple[Values, Expected]:
     end = int(rng.integers(begin, size, endpoint=True))
     dtype = rng.choice(["int32", "uint32"])
     indices = rng.integers(-size if dtype == "int32" else 0, size, 30).astype(dtype)
-    place = indices.astype(np.int64) % size
     before = numbers(rng, 1)[:1].astype(row.dtype).repeat(30)
-    out = np.where((begin <= place) & (place < end), row[place], before)
-    state = {"x": row[begin:end], "indices": indices, "first": begin, "size": size}
-    return {**state, "out": before}, {"out": out}
+    state = {"x": row[begin:end], "indices": indices, "first": begin, "size": size, "out": before}
+    return state, {"out": take_reference(**state)}
 
 
 def pack_unique(rng: np.random.Generator) -> tuple[Values, Expected]:
@@ -160,12 +161,8 @@ def pack_unique(rng: np.random.Generator) -> tuple[Values, Expected]:
     end = int(rng.integers(begin, len(row), endpoint=True))
     first = int(rng.integers(0, len(row)))
     out = np.full(int(rng.integers(0, len(row) - first, endpoint=True)), -1, np.int32)
-    made = out.copy()
-    for i in range(begin, end):
-        if is_new[i] and 0 <= int(ranks[i]) - first < len(out):
-            made[int(ranks[i]) - first] = row[i]
     fields = {"x": row[begin:end], "ranks": ranks[begin : end + 1], "first": first, "out": out}
-    return fields, {"out": made}
+    return fields, {"out": pack_reference(**fields)}
 
 
 RECIPES: dict[Key, Recipe] = {

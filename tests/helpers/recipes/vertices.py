@@ -14,7 +14,7 @@ from poplite.vertices import add_reference
 from poplite.vertices.amp import amp_reference
 from poplite.vertices.convolution import convolution_reference
 from poplite.vertices.partials import partials_reference
-from poplite.vertices.pooling import How, pooling_reference
+from poplite.vertices.pooling import How, gradient_reference, pooling_reference
 from poplite.vertices.reduce import Join, columns_reference, rows_reference
 
 
@@ -71,10 +71,7 @@ def pooling_back(rng: np.random.Generator) -> tuple[Values, Expected]:
     channels, dtype = int(rng.choice([1, 3, 64, 70])), rng.choice(["float32", "float16"])
     pooled, x = (rng.integers(0, 3, (n, channels)).astype(dtype) for n in (seen, len(places)))
     gradient = floats(rng, pooled.size).clip(-99, 99).astype(dtype).reshape(pooled.shape)
-    total = np.zeros(x.shape, np.float32)
-    for tap in fields["taps"]:
-        at = places + tap
-        total = total + np.where(pooled[at] == x, gradient[at].astype(np.float32), np.float32(0))
+    total = gradient_reference(x, pooled, gradient, fields["taps"], places)
     values = {"x": x, "pooled": pooled, "gradient": gradient, "out": np.zeros(x.size, dtype)}
     flat = {name: array.ravel() for name, array in values.items()}
     return {**flat, **fields, "channels": channels}, {"out": total.astype(dtype).ravel()}

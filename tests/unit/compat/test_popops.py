@@ -271,6 +271,50 @@ def test_scaled_additions_of_half_are_rounded_once(bench: Bench) -> None:
     assert bench.after(a, c, b) == [sums.tolist(), less.tolist(), [30000, 60000]]
 
 
+def test_a_float_scales_half(bench: Bench) -> None:
+    # 1 + 2^-21 is 1 but for 4.8e-7, 1 + 2^-19 but for 1.9e-6; 1e5 is infinite in HALF.
+    values = np.array([2047 * 2.0**-24 * 3, 1.5, -0.25, 2**-13 / 3], np.float16)
+    h = bench.tensor(values, pl.HALF, "h")
+    scales = [np.float32(k) for k in (1 + 2**-21, 1 + 2**-19, 1e5, 0, 0.1, math.nan)]
+    tensors = [bench.tensor(np.reshape(k, (1, 1))) for k in scales]
+    found = [popops.mul(bench.graph, h, f, bench.prog) for f in tensors]
+    turned = popops.map(bench.graph, pe._1 * pe._2, [tensors[4], h], bench.prog)
+    own, other = (bench.tensor(values, pl.HALF) for _ in range(2))
+    popops.mulInPlace(bench.graph, own, tensors[4], bench.prog)
+    popops.mapInPlace(bench.graph, pe.Mul(pe._1, pe._2), [other, tensors[4]], bench.prog)
+    exact = popops.mul(
+        bench.graph,
+        bench.tensor([1 + 2**-10], pl.HALF),
+        bench.tensor([1 + 1.5 * 2**-11]),
+        bench.prog,
+        "rounded",
+        {"scalarMultiplyFloatToHalfTolerance": "0.001"},
+    )
+    assert {(each.shape, each.element_type) for each in (*found, turned)} == {((4,), pl.HALF)}
+    kept = [np.float32(1), *scales[1:]]
+    with np.errstate(over="ignore"):
+        products = [(values.astype(np.float32) * k).astype(np.float16) for k in kept]
+    *read, last = bench.after(*found, turned, own, other, exact)
+    np.testing.assert_array_equal(read, [*products, *[products[4]] * 3])
+    assert last == [float(np.float16(1 + 2**-10) * np.float16(1 + 2**-10))]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda b, h, f: popops.mulInPlace(b.graph, f, h, b.prog),
+        lambda b, h, f: popops.mulWithOutput(b.graph, h, f, h, b.prog),
+        lambda b, h, f: popops.map(b.graph, pe._2 * pe._1, [h, f], b.prog),
+        lambda b, h, f: popops.map(b.graph, pe._1 * pe._2, [h, f, f], b.prog),
+        lambda b, h, f: popops.add(b.graph, h, f, b.prog),
+        lambda b, h, f: popops.mul(b.graph, h, b.tensor([1.0, 2.0]), b.prog),
+    ],
+)
+def test_other_mixtures_of_half_and_float_are_refused(bench: Bench, call: Any) -> None:
+    with pytest.raises(pl.ElementTypeError, match="HALF|FLOAT"):
+        call(bench, bench.tensor([1.0, 2.0], pl.HALF, "h"), bench.tensor([2.0], name="f"))
+
+
 @pytest.mark.parametrize("op", [pe.Const(7) / pe.Const(2), pe.Sqrt(pe.Const(4))])
 def test_constants_alone_have_no_type(bench: Bench, op: pe.Any) -> None:
     with pytest.raises(pl.ElementTypeError, match="alone has no element type"):
@@ -314,6 +358,13 @@ def test_mappings_and_broadcasts(bench: Bench) -> None:
             lambda b, x: popops.add(b.graph, x, x, b.prog, "", {"fast": "true"}),
             pl.InvalidOption,
             "no option 'fast'",
+        ),
+        (
+            lambda b, x: popops.mul(
+                b.graph, x, x, b.prog, "", {"scalarMultiplyFloatToHalfTolerance": "small"}
+            ),
+            pl.InvalidOption,
+            "is 'small'",
         ),
         (
             lambda b, x: popops.map(b.graph, pe._1 + pe._3, [x], b.prog),

@@ -78,6 +78,24 @@ def test_many_updates(bench: Bench) -> None:
     assert all(row == [2, 2] for table in found for row in table[1:])
 
 
+@pytest.mark.parametrize("kind", [pl.HALF, pl.FLOAT])
+def test_products_of_half_are_rounded_before_they_are_added(bench: Bench, kind: Any) -> None:
+    # The product is a little less than half a step of x, and half a step when it is rounded.
+    odd, scale = 1 + 2.0**-10, (1 - 2.0**-10) * 2.0**-11
+    graph, t = bench.graph, bench.tensor([[odd, odd]], pl.HALF)
+    s, offsets = bench.tensor([[[odd]]], pl.HALF), bench.tensor([[1]], pl.UNSIGNED_INT)
+    popops.multiUpdateAdd(graph, t, s, offsets, bench.tensor(scale, kind), [1], [1], bench.prog)
+    assert np.float16(odd + odd * scale) == odd
+    assert bench.after(t) == [[[odd, 1 + 2.0**-9]]]
+
+
+def test_slices_of_half_have_no_scale_of_integers(bench: Bench) -> None:
+    t, s = bench.tensor([[1.0]], pl.HALF), bench.tensor([[[1.0]]], pl.HALF)
+    offsets, scale = bench.tensor([[0]], pl.UNSIGNED_INT), bench.tensor(1, pl.INT)
+    with pytest.raises(pl.ElementTypeError, match="scale .* is int32"):
+        popops.multiUpdateAdd(bench.graph, t, s, offsets, scale, [1], [1], bench.prog)
+
+
 def test_a_sliceable_tensor_of_a_plan_is_its_table(bench: Bench) -> None:
     plan = popops.embedding.plan(bench.graph, pl.FLOAT, 40, 2, 3)
     rest = ([0], [1], plan, {"usedForUpdate": "true"}, "own")
