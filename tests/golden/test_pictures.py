@@ -43,12 +43,20 @@ from poplite.viz.compare.forms import (
     comparison_html,
     comparison_json,
     comparison_markdown,
+    comparison_svg,
     comparison_text,
 )
 from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
 from poplite.viz.draw.terminal import Style
 from poplite.viz.exchange.traffic import traffic_json, traffic_of
-from poplite.viz.forms import Forms, exchange_forms, regions_forms, steps_forms, timeline_forms
+from poplite.viz.forms import (
+    Forms,
+    exchange_forms,
+    ops_forms,
+    regions_forms,
+    steps_forms,
+    timeline_forms,
+)
 from poplite.viz.ops.scopes import scope_tree, scopes_json
 from poplite.viz.ops.text import draw_scopes_text, scopes_csv
 from poplite.viz.program.tree import program_json, program_tree
@@ -208,12 +216,14 @@ PICTURES: dict[str, Callable[[], str]] = {
     "ops_ring.txt": lambda: draw_scopes_text(scope_tree(ring())),
     "ops_ring_40.txt": lambda: draw_scopes_text(scope_tree(ring(), depth=1), Style(width=40)),
     "ops_ring.csv": lambda: scopes_csv(scope_tree(ring(), depth=5, sort="program")),
+    "ops_ring.svg": lambda: ops_forms(scope_tree(ring())).svg(),
     "ops_ring.json": lambda: scopes_json(scope_tree(ring())),
     "diff_ring.txt": lambda: comparison_text(ring_change()),
     "diff_ring_40.txt": lambda: comparison_text(ring_change(1), Style(width=40, ascii_only=True)),
     "diff_ring_160.txt": lambda: comparison_text(ring_change(), Style(width=160, color=True)),
     "diff_ring.md": lambda: comparison_markdown(ring_change(1)),
     "diff_ring.html": lambda: comparison_html(ring_change(), "poplite-viz diff"),
+    "diff_ring.svg": lambda: comparison_svg(ring_change()),
     "diff_ring.json": lambda: comparison_json(ring_change()),
     "tiles_spread.txt": lambda: tiles_text(spread()),
     "tiles_spread_ascii.txt": lambda: tiles_text(spread(), ascii_only=True, width=60),

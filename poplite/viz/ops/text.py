@@ -6,7 +6,7 @@ from poplite.viz.draw.columns import cut, wrapped
 from poplite.viz.draw.csv_text import csv_text
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import name_text, share_text
-from poplite.viz.ops.scopes import ScopeTree
+from poplite.viz.ops.scopes import Scope, ScopeTree
 
 HEADING = ("steps", "cycles", "of all", "received B", "memory B")
 
@@ -17,29 +17,36 @@ def draw_scopes_text(tree: ScopeTree, style: Style = DEFAULT_STYLE) -> str:
     listed = list(tree.rows())
     if not listed:
         return "\n".join(lines) + "\n"
-    rows = [
-        (
-            f"{scope.steps:,}",
-            f"{scope.cycles:,}",
-            share_text(scope.share),
-            f"{scope.received:,}",
-            f"{scope.memory:,}",
-        )
-        for _, scope in listed
-    ]
+    rows = [numbers_of(scope) for _, scope in listed]
     widths = [max(map(len, column)) for column in zip(HEADING, *rows, strict=True)]
     room = style.columns - sum(widths) - 2 * len(widths)
     head = "  ".join(f"{name:>{w}}" for name, w in zip(HEADING, widths, strict=True))
     lines += ["", style.faint(f"{head}  scope")]
     for (level, scope), numbers in zip(listed, rows, strict=True):
-        more = scope.num_inside() if level + 1 == tree.depth else 0
+        more = more_inside(tree, level, scope)
         aside = f"  (+{more:,})" if more else ""
         name = cut(name_text(scope.name), max(8, room - 2 * level - len(aside)))
         begin = "  ".join(f"{text:>{w}}" for text, w in zip(numbers, widths, strict=True))
         lines.append(f"{begin}  {'  ' * level}{name}{style.faint(aside)}")
-    if any(level + 1 == tree.depth and scope.inside for level, scope in listed):
+    if any(more_inside(tree, *row) for row in listed):
         lines += ["", style.faint(f"(+N): more inside; --depth {tree.depth + 1} shows them")]
     return "\n".join(lines) + "\n"
+
+
+def numbers_of(scope: Scope) -> tuple[str, ...]:
+    """Return the numbers of a row, in the order of `HEADING`."""
+    return (
+        f"{scope.steps:,}",
+        f"{scope.cycles:,}",
+        share_text(scope.share),
+        f"{scope.received:,}",
+        f"{scope.memory:,}",
+    )
+
+
+def more_inside(tree: ScopeTree, level: int, scope: Scope) -> int:
+    """Return how many rows of a listed scope are deeper than what is listed."""
+    return scope.num_inside() if level + 1 == tree.depth else 0
 
 
 def scopes_csv(tree: ScopeTree) -> str:
