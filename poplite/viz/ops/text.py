@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from poplite.viz.draw.columns import cut, wrapped
+from poplite.viz.draw.columns import LEAST_NAME, cut, fitting, wrapped
 from poplite.viz.draw.csv_text import csv_text
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import name_text, share_text
 from poplite.viz.ops.scopes import Scope, ScopeTree
 
 HEADING = ("steps", "cycles", "of all", "received B", "memory B")
+LEFT_OUT = (0, 4, 3, 2)
+"""Columns that are left out where there is no room: steps, memory, received, share."""
+
+LEAST_SCOPE = 20
+"""Cells that are left of scopes within scopes."""
 
 
 def draw_scopes_text(tree: ScopeTree, style: Style = DEFAULT_STYLE) -> str:
@@ -19,14 +24,15 @@ def draw_scopes_text(tree: ScopeTree, style: Style = DEFAULT_STYLE) -> str:
         return "\n".join(lines) + "\n"
     rows = [numbers_of(scope) for _, scope in listed]
     widths = [max(map(len, column)) for column in zip(HEADING, *rows, strict=True)]
-    room = style.columns - sum(widths) - 2 * len(widths)
-    head = "  ".join(f"{name:>{w}}" for name, w in zip(HEADING, widths, strict=True))
+    kept = fitting(widths, style.columns - LEAST_SCOPE, LEFT_OUT)
+    room = style.columns - sum(widths[k] + 2 for k in kept)
+    head = "  ".join(f"{HEADING[k]:>{widths[k]}}" for k in kept)
     lines += ["", style.faint(f"{head}  scope")]
     for (level, scope), numbers in zip(listed, rows, strict=True):
         more = more_inside(tree, level, scope)
         aside = f"  (+{more:,})" if more else ""
-        name = cut(name_text(scope.name), max(8, room - 2 * level - len(aside)))
-        begin = "  ".join(f"{text:>{w}}" for text, w in zip(numbers, widths, strict=True))
+        name = cut(name_text(scope.name), max(LEAST_NAME, room - 2 * level - len(aside)))
+        begin = "  ".join(f"{numbers[k]:>{widths[k]}}" for k in kept)
         lines.append(f"{begin}  {'  ' * level}{name}{style.faint(aside)}")
     if any(more_inside(tree, *row) for row in listed):
         lines += ["", style.faint(f"(+N): more inside; --depth {tree.depth + 1} shows them")]
