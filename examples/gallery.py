@@ -93,7 +93,7 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
 }
 """The commands that answer the questions of docs/viewing.md, by the names of their pictures."""
 
-AS_TEXT = ("ops", "lint", "diff", "checks", "script")
+AS_TEXT = ("lint", "checks", "script")
 """Those whose command prints text: the picture shows its first lines."""
 
 MOST_LINES, MOST_LETTERS = 24, 92

@@ -18,6 +18,7 @@ gather the data of a picture and have it drawn by what these functions return::
     step_list       StepList      steps_forms
     timeline_of     Timeline      timeline_forms
     traffic_of      Traffic       exchange_forms
+    scope_tree      ScopeTree     ops_forms
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ from poplite.viz.memory.text import draw_memory_text
 from poplite.viz.one_tile.svg import draw_tile_svg
 from poplite.viz.one_tile.text import draw_tile_text
 from poplite.viz.one_tile.tile_contents import TileContents, tile_json
+from poplite.viz.ops.scopes import ScopeTree, scopes_json
+from poplite.viz.ops.svg import draw_scopes_svg
+from poplite.viz.ops.text import draw_scopes_text, scopes_csv
 from poplite.viz.program.svg import draw_program_svg
 from poplite.viz.program.text import draw_program_text
 from poplite.viz.program.tree import ProgramTree, program_json
@@ -211,4 +215,14 @@ def exchange_forms(traffic: Traffic, top: int) -> Forms:
         partial(draw_exchange_text, traffic, top),
         partial(draw_exchange_svg, traffic, top),
         partial(traffic_json, traffic),
+    )
+
+
+def ops_forms(tree: ScopeTree) -> Forms:
+    """Return the forms of what scopes of names take."""
+    return Forms(
+        partial(draw_scopes_text, tree),
+        partial(draw_scopes_svg, tree),
+        partial(scopes_json, tree),
+        csv=partial(scopes_csv, tree),
     )

@@ -146,7 +146,7 @@ def test_width_is_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
-    ("columns", "width"), [("100", 100), ("40", 60), ("", 80), ("0", 80), ("wide", 80)]
+    ("columns", "width"), [("100", 100), ("40", 40), ("", 80), ("0", 80), ("wide", 80)]
 )
 def test_the_columns_of_the_terminal_are_taken(
     columns: str, width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -174,8 +174,8 @@ def test_a_picture_in_a_narrow_terminal_says_what_it_takes(
     command = [words[0], "both.py:both", *words[1:]]
     assert main(command) == 0
     said = capsys.readouterr()
-    assert max(map(len, said.out.splitlines())) <= 60
-    assert said.err == ("poplite-viz: a picture takes 60 columns at least, and COLUMNS is 37\n")
+    assert max(map(len, said.out.splitlines())) <= 40
+    assert said.err == ("poplite-viz: a picture takes 40 columns at least, and COLUMNS is 37\n")
     assert main([*command, "--quiet"]) == 0
     assert capsys.readouterr().err == ""
 
@@ -255,7 +255,7 @@ def test_plain_characters_where_blocks_cannot_be_written(
         (["summary", "net.py"], "'net.py' names no callable; write file.py:callable"),
         (["summary", "net.py:"], "names no callable"),
         (["tensor", "net.py:build"], "required: NAME"),
-        (["tiles", "net.py:build", "--width", "20"], "'20' is not a number of columns from 60"),
+        (["tiles", "net.py:build", "--width", "20"], "'20' is not a number of columns from 40"),
         (["tiles", "net.py:build", "--format", "pdf"], "invalid choice: 'pdf'"),
     ],
 )

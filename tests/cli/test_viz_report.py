@@ -70,8 +70,8 @@ def test_a_report_in_a_narrow_terminal(
         assert said.err == ""
     assert main(["tiles", "run.json", "--by", "memory"]) == 0
     said = capsys.readouterr()
-    assert max(map(len, said.out.splitlines())) <= 60
-    assert "a picture takes 60 columns at least, and COLUMNS is 37" in said.err
+    assert max(map(len, said.out.splitlines())) <= 40
+    assert "a picture takes 40 columns at least, and COLUMNS is 37" in said.err
 
 
 def test_a_report_is_written_again(reports: dict[str, pl.Report], tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -118,6 +119,13 @@ def test_what_needs_data_is_shown_as_compiled(capsys: pytest.CaptureFixture[str]
         assert "as compiled" in printed(capsys, *words, "ring.py:build", "--no-run")
 
 
+def test_what_trace_says_to_type_works(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trace", "ring.py:streams"]) == 1
+    typed = capsys.readouterr().err.partition("try: ")[2]
+    assert main(shlex.split(typed)[1:]) == 0
+    assert json.loads(capsys.readouterr().out)["traceEvents"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -169,7 +177,7 @@ def test_a_trace_is_of_what_ran(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr()
     assert not json.loads(said.out)["otherData"]["complete"]
     assert said.err == (
-        "the first 4 steps; for more: poplite-viz trace ring.py:build --arg times=9 --limit N\n"
+        "the first 4 steps; for more: poplite-viz trace ring.py:build --arg times=9 --limit 40\n"
     )
     zeros = json.loads(printed(capsys, "trace", "ring.py:streams", "--run"))
     assert [e["args"]["received"] for e in zeros["traceEvents"] if e.get("cat") == "step"] == [32]

@@ -9,6 +9,7 @@ light and dark, before they are committed.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -43,14 +44,23 @@ from poplite.viz.compare.forms import (
     comparison_html,
     comparison_json,
     comparison_markdown,
+    comparison_svg,
     comparison_text,
 )
 from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
+from poplite.viz.draw.columns import cells
 from poplite.viz.draw.terminal import Style
 from poplite.viz.exchange.traffic import traffic_json, traffic_of
-from poplite.viz.forms import Forms, exchange_forms, regions_forms, steps_forms, timeline_forms
+from poplite.viz.forms import (
+    Forms,
+    exchange_forms,
+    ops_forms,
+    regions_forms,
+    steps_forms,
+    timeline_forms,
+)
 from poplite.viz.ops.scopes import scope_tree, scopes_json
-from poplite.viz.ops.text import draw_scopes_text, scopes_csv
+from poplite.viz.ops.text import scopes_csv
 from poplite.viz.program.tree import program_json, program_tree
 from poplite.viz.regions.field import frames_of_field
 from poplite.viz.regions.frames import RegionFrames, frames_of, regions_json
@@ -205,18 +215,20 @@ PICTURES: dict[str, Callable[[], str]] = {
     "exchange_ring_160.txt": lambda: text_of(ring_exchange(), 160, color=True),
     "exchange_ring.svg": lambda: ring_exchange(3).svg(),
     "exchange_ring.json": lambda: traffic_json(traffic_of(ring())),
-    "ops_ring.txt": lambda: draw_scopes_text(scope_tree(ring())),
-    "ops_ring_40.txt": lambda: draw_scopes_text(scope_tree(ring(), depth=1), Style(width=40)),
+    "ops_ring.txt": lambda: text_of(ops_forms(scope_tree(ring()))),
+    "ops_ring_40.txt": lambda: text_of(ops_forms(scope_tree(ring())), 40, ascii_only=True),
     "ops_ring.csv": lambda: scopes_csv(scope_tree(ring(), depth=5, sort="program")),
+    "ops_ring.svg": lambda: ops_forms(scope_tree(ring())).svg(),
     "ops_ring.json": lambda: scopes_json(scope_tree(ring())),
     "diff_ring.txt": lambda: comparison_text(ring_change()),
     "diff_ring_40.txt": lambda: comparison_text(ring_change(1), Style(width=40, ascii_only=True)),
     "diff_ring_160.txt": lambda: comparison_text(ring_change(), Style(width=160, color=True)),
     "diff_ring.md": lambda: comparison_markdown(ring_change(1)),
     "diff_ring.html": lambda: comparison_html(ring_change(), "poplite-viz diff"),
+    "diff_ring.svg": lambda: comparison_svg(ring_change()),
     "diff_ring.json": lambda: comparison_json(ring_change()),
     "tiles_spread.txt": lambda: tiles_text(spread()),
-    "tiles_spread_ascii.txt": lambda: tiles_text(spread(), ascii_only=True, width=60),
+    "tiles_spread_40.txt": lambda: tiles_text(spread(), ascii_only=True, width=40),
     "tiles_spread_color.txt": lambda: tiles_text(spread(), color=True),
     "tiles_spread.svg": lambda: tiles_svg(spread()),
     "tiles_ipus.txt": lambda: tiles_text(two_ipus()),
@@ -235,25 +247,26 @@ PICTURES: dict[str, Callable[[], str]] = {
     "tensor_plate_view.svg": lambda: tensor_svg(plate(), "10:40, 20:100:8"),
     "tensor_bias_view.txt": lambda: tensor_text(bias(), "0:2, ::2"),
     "tensor_bias_view.svg": lambda: tensor_svg(bias(), "0:2, ::2"),
-    "tensor_bias_ascii.txt": lambda: tensor_text(bias(), "0, 1:5", ascii_only=True),
+    "tensor_bias_40.txt": lambda: tensor_text(bias(), "0, 1:5", ascii_only=True, width=40),
     "tensor_bias_color.txt": lambda: tensor_text(bias(), "0, 1:5", color=True),
     "tensor_bias_view.html": lambda: tensor_html(bias(), "0:2, ::2"),
     "notebook_tensor.html": lambda: bias()._repr_html_(),
     "notebook_mapping.html": lambda: mapping()._repr_html_(),
     "notebook_compute_set.html": lambda: net()[0].compute_sets[0]._repr_html_(),
     "summary_net.txt": lambda: summary_text(*net()),
-    "summary_net_color.txt": lambda: summary_text(*net(), color=True, width=60),
+    "summary_net_40.txt": lambda: summary_text(*net(), color=True, width=40),
     "summary_net.svg": lambda: summary_svg(*net()),
     "summary_net.json": lambda: summary_json(summary_of(*net())),
     "summary_machine.txt": lambda: summary_text(machine()),
     "summary_machine.svg": lambda: summary_svg(machine()),
     "program_net.txt": lambda: program_text(net()[1]),
-    "program_net_counts.txt": lambda: program_text(net()[1], counts=True, width=60),
+    "program_net_40.txt": lambda: program_text(net()[1], counts=True, width=40),
     "program_net_color.txt": lambda: program_text(net()[1], depth=2, color=True),
     "program_net.svg": lambda: program_svg(net()[1], counts=True),
     "program_net_copies.svg": lambda: program_svg(net()[1], match="Copy"),
     "program_net.json": lambda: program_json(program_tree(net()[1])),
     "graph_net.txt": lambda: graph_text(*net()),
+    "graph_net_40.txt": lambda: graph_text(*net(), width=40),
     "graph_net_around_color.txt": lambda: graph_text(*net(), around="image", color=True),
     "graph_net.svg": lambda: graph_svg(*net()),
     "graph_net_around.svg": lambda: graph_svg(*net(), around="there", hops=1),
@@ -263,7 +276,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "graph_fan_collapsed.txt": lambda: graph_text(*fan(), max_nodes=10),
     "graph_fan_collapsed.svg": lambda: graph_svg(*fan(), max_nodes=10),
     "regions_rows.txt": lambda: regions_forms(rows()).text(Style()),
-    "regions_rows_ascii.txt": lambda: regions_forms(rows()).text(Style(ascii_only=True, width=60)),
+    "regions_rows_40.txt": lambda: text_of(regions_forms(rows()), 40, ascii_only=True),
     "regions_rows.svg": lambda: regions_forms(rows()).svg(),
     "regions_rows.json": lambda: regions_json(rows()),
     "regions_joined.txt": lambda: regions_forms(joined()).text(Style()),
@@ -295,6 +308,13 @@ def test_picture_is_as_before(name: str) -> None:
         path.write_bytes(picture)
     assert path.is_file(), "POPLITE_UPDATE_GOLDEN=1 writes it"
     assert picture.decode() == path.read_bytes().decode()
+
+
+@pytest.mark.parametrize("name", [name for name in PICTURES if name.endswith(".txt")])
+def test_text_keeps_to_its_columns(name: str) -> None:
+    ending = name.removesuffix(".txt").rpartition("_")[2]
+    text = re.sub("\x1b\\[[0-9;]*m", "", (HERE / name).read_text())
+    assert max(map(cells, text.splitlines())) <= {"40": 40, "160": 160}.get(ending, 80)
 
 
 def test_every_file_is_compared() -> None:

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-LEAST_WIDTH, USUAL_WIDTH = 60, 80
+LEAST_WIDTH, USUAL_WIDTH = 40, 80
 
 LEAST_FOLDED = 30
 """Columns of text that is folded; a picture needs LEAST_WIDTH."""

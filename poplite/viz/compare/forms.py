@@ -1,4 +1,4 @@
-"""What changed between two reports, with checks: text, Markdown, HTML and JSON."""
+"""What changed between two reports, with checks: text, SVG, Markdown, HTML and JSON."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from poplite.viz.compare.svg import draw_changes_svg
 from poplite.viz.draw.columns import folded
 from poplite.viz.draw.html import page, table
 from poplite.viz.draw.json_text import json_text
+from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import name_text
 
@@ -88,10 +89,16 @@ def comparison_html(comparison: Comparison, command: str) -> str:
     facts = {"before": before, "after": after}
     for number, each in enumerate(comparison.checks, 1):
         facts[f"check {number}"] = name_text(each.text(comparison.names))
-    picture = draw_changes_svg(comparison.diff, comparison.top)
+    picture = comparison_svg(comparison)
     text, data = comparison_text(comparison), comparison_json(comparison)
     subject = f"{before} and {after}"
     return page(TITLE, subject, facts, picture, tables, text, data, command=command)
+
+
+def comparison_svg(comparison: Comparison) -> SvgText:
+    """Return what changed as a picture."""
+    checks = [name_text(each.text(comparison.names)) for each in comparison.checks]
+    return draw_changes_svg(comparison.diff, comparison.top, comparison.names, checks)
 
 
 def comparison_json(comparison: Comparison) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from poplite.report.diff import Change, ReportDiff
 from poplite.viz.draw.columns import cut
-from poplite.viz.draw.svg import Canvas, SvgText, text_width
+from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, text_width
 from poplite.viz.draw.units import name_text
 
 MARGIN = 20
@@ -18,41 +18,60 @@ LONGEST_NAME = 44
 LESS, MORE = "c0", "c1"
 
 
-def draw_changes_svg(diff: ReportDiff, top: int) -> SvgText:
-    """Draw what changed; the bars of one kind of number have one scale.
+def draw_changes_svg(
+    diff: ReportDiff, top: int, names: tuple[str, str], checks: Sequence[str] = ()
+) -> SvgText:
+    """Draw what changed, and below it what was checked; bars of one kind have one scale.
 
-    >>> picture = draw_changes_svg(ReportDiff((), (Change("blur", 200, 96),), (), ()), 5)
+    >>> diff = ReportDiff((), (Change("blur", 200, 96),), (), ())
+    >>> picture = draw_changes_svg(diff, 5, ("base.json", "pr.json"))
     >>> "blur: 200 -&gt; 96, -104" in picture
     True
     """
     sections = {title: changes[:top] for title, changes in diff.sections().items() if changes}
-    listed = [change for changes in sections.values() for change in changes]
-    names = [cut(name_text(change.name), LONGEST_NAME) for change in listed]
-    left = MARGIN + max((text_width(name, 12) for name in names), default=0) + 14
-    rows = len(listed) + 2 * len(sections)
-    height = MARGIN + 40 + ROW * max(1, rows)
-    canvas = Canvas(round(max(420, left + 2 * HALF + 160 + MARGIN)), height, title="what changed")
+    listed = [*diff.totals, *(change for changes in sections.values() for change in changes)]
+    shown = [cut(name_text(change.name), LONGEST_NAME) for change in listed]
+    left = MARGIN + max((text_width(name, 12) for name in shown), default=0) + 14
+    rows = len(listed) + 2 * len(sections) + (len(checks) + 1 if checks else 0)
+    title = f"what changed from {names[0]} to {names[1]}"
+    wide = max((text_width(line, 12) for line in (*checks, cut(title, LONGEST_HEADING))), default=0)
+    width = max(420, left + 2 * HALF + 160, 2 * MARGIN + wide * 15 / 12)
+    canvas = Canvas(round(width + MARGIN), MARGIN + 50 + ROW * max(2, rows), title=title)
     y: float = MARGIN + 14
+    canvas.text(MARGIN, y, cut(title, LONGEST_HEADING), "head ink")
+    for change in diff.totals:
+        y += ROW
+        _row(canvas, change, left, y)
+        numbers = f"{change.before:,} -> {change.after:,}"
+        canvas.text(left + HALF, y + 4, numbers, "line ink mid")
     if not sections:
-        canvas.text(MARGIN, y, "no change in steps, phases or memory", "head ink")
+        canvas.text(MARGIN, y + ROW + 4, "no change in steps, phases or memory", "line soft")
     for title, changes in sections.items():
+        y += 2 * ROW
         canvas.text(MARGIN, y, title, "head ink")
         canvas.path(f"M{left + HALF} {y + 8}v{ROW * len(changes) + 2}", "rule")
-        y = _bars(canvas, changes, left, y) + 2 * ROW
+        y = _bars(canvas, changes, left, y)
+    y += ROW
+    for line in checks:
+        y += ROW
+        canvas.text(MARGIN, y, line, "line ink")
     return canvas.text_of()
+
+
+def _row(canvas: Canvas, change: Change, left: float, y: float) -> None:
+    canvas.text(left - 14, y + 4, cut(name_text(change.name), LONGEST_NAME), "line ink end")
+    told = f"{change.change:+,}  {change.percent}"
+    canvas.text(left + 2 * HALF + 8, y + 4, told, "line soft")
 
 
 def _bars(canvas: Canvas, changes: Sequence[Change], left: float, y: float) -> float:
     scale = HALF / max(abs(change.change) for change in changes)
     for change in changes:
         y += ROW
-        name = name_text(change.name)
-        canvas.text(left - 14, y + 4, cut(name, LONGEST_NAME), "line ink end")
+        _row(canvas, change, left, y)
         length = abs(change.change) * scale
         begin = left + HALF - (length if change.change < 0 else 0)
         numbers = f"{change.before:,} -> {change.after:,}, {change.change:+,}"
-        kind = LESS if change.change < 0 else MORE
-        canvas.rect(begin, y - 7, length, 14, kind, tip=f"{name}: {numbers} ({change.percent})")
-        told = f"{change.change:+,}  {change.percent}"
-        canvas.text(left + 2 * HALF + 8, y + 4, told, "line soft")
+        tip = f"{name_text(change.name)}: {numbers} ({change.percent})"
+        canvas.rect(begin, y - 7, length, 14, LESS if change.change < 0 else MORE, tip=tip)
     return y

@@ -21,8 +21,8 @@ LONGEST_NAME = 40
 VERBS = {"reads": "from", "writes": "to", "updates": "with"}
 """What a node does to others, and the words for a scope, which may hold nothing but data."""
 
-INDENT = 10
-"""Columns before the names of a list."""
+INDENT, INDENTED = 10, 6
+"""Columns before the names of a list, and before facts that stand below a name."""
 
 
 def draw_dataflow_text(flow: Dataflow, style: Style = DEFAULT_STYLE) -> str:
@@ -46,14 +46,18 @@ def draw_dataflow_text(flow: Dataflow, style: Style = DEFAULT_STYLE) -> str:
     touched = _touched(flow)
     for k, node in enumerate(flow.nodes):
         if not node.is_data:
-            lines += ["", _heading(node, flow, style)]
+            lines += ["", *_heading(node, flow, style)]
             lines += _listed(node, touched.get(k, {}), flow, width)
     data = [(k, node) for k, node in enumerate(flow.nodes) if node.is_data]
     lines += ["", style.bold("data")] if data else []
     for k, node in data:
-        name = f"  {_name(node)}  "
+        name = f"  {_name(node, width - 4)}  "
         facts = [node.facts()[0], *([] if k in touched else ["not used"]), node.place]
-        lines.append(name + _fitting([fact for fact in facts if fact], width - cells(name)))
+        facts = [fact for fact in facts if fact]
+        if cells(facts[0]) > width - cells(name):
+            lines.append(name.rstrip())
+            name = " " * INDENTED
+        lines.append(name + _fitting(facts, width - cells(name)))
     return "\n".join(lines) + "\n"
 
 
@@ -82,13 +86,15 @@ def _fields_text(edge: Edge, name: str) -> str:
     return f" as {name_text(edge.fields[0].field)}" if is_told else ""
 
 
-def _heading(node: Node, flow: Dataflow, style: Style) -> str:
+def _heading(node: Node, flow: Dataflow, style: Style) -> list[str]:
     number, name = f"{node.step_text}  " if node.steps else "", _name(node)
     where = f" {node.place}" if node.place else ""
     idle = flow.num_steps and node.kind == "compute" and not node.steps and not node.members
     rest = f"  {node.detail}{where}{', in no step of the program' if idle else ''}"
-    room = style.columns - cells(number) - cells(name)
-    return f"{style.faint(number)}{style.bold(name)}{cut(rest, room)}"
+    line = f"{style.faint(number)}{style.bold(name)}"
+    if cells(number) + cells(name) + cells(rest) <= style.columns:
+        return [line + rest]
+    return [line, *(" " * INDENTED + part for part in wrapped(rest, style.columns - INDENTED))]
 
 
 def _listed(
@@ -104,6 +110,10 @@ def _listed(
             part = f"{_name(flow.nodes[other], room)} {words}{comma}"
             if cells(line) + 1 + cells(part) > width and line.strip():
                 lines.append(line)
+                line = " " * INDENT
+            *first, part = wrapped(part, width - INDENT - 1)
+            for each in first:
+                lines.append(f"{line} {each}")
                 line = " " * INDENT
             line = f"{line} {part}"
         lines += [line] if touched.get(verb) else []

@@ -120,6 +120,31 @@ def folded(line: str, width: int) -> list[str]:
     return [*lines, line]
 
 
+def fitting(widths: Sequence[int], room: int, spared: Sequence[int]) -> list[int]:
+    """Return which columns of numbers fit `room` cells, each with two behind it.
+
+    Numbers are never cut: columns are left out instead, as many of `spared` as it takes, in order.
+
+    >>> fitting((2, 6, 6, 5), 14, (3, 2)), fitting((2, 6, 6, 5), 40, (3, 2))
+    ([0, 1], [0, 1, 2, 3])
+    """
+    kept = list(range(len(widths)))
+    for column in spared:
+        if sum(widths[k] + 2 for k in kept) <= room:
+            break
+        kept.remove(column)
+    return kept
+
+
+def widest(choices: Sequence[int], room: int) -> int:
+    """Return the first number of columns that fits, else the last.
+
+    >>> widest((64, 32, 24), 40), widest((64, 32, 24), 9)
+    (32, 24)
+    """
+    return next((number for number in choices if number <= room), choices[-1])
+
+
 def table_lines(rows: Sequence[Sequence[str]], width: int) -> list[str]:
     """Return rows as lines of a table, indented by two cells.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-LEAST_COLUMNS = 60
+LEAST_COLUMNS = 40
 """Width that every text picture may count on."""
 
 CATEGORY_CODES = ("38;5;32", "38;5;214", "38;5;36", "38;5;175", "38;5;117", "38;5;227")

@@ -92,6 +92,8 @@ def _matrix(traffic: Traffic, matrix: Int64, style: Style) -> list[str]:
     most = int(matrix.max())
     marks = ASCII_SHADES if style.ascii_only else SHADES
     labels = [traffic.label(block) for block in range(len(matrix))]
+    if max(map(len, labels)) + 3 + len(matrix) > style.columns:
+        labels = [label.partition("-")[0] for label in labels]  # where each row begins
     side = max(len("tile"), *map(len, labels))
     across = 2 if side + 3 + 2 * len(matrix) <= style.columns else 1
     edge = "|" if style.ascii_only else "│"
@@ -113,4 +115,4 @@ def _matrix(traffic: Traffic, matrix: Int64, style: Style) -> list[str]:
     if low < most:
         scale.append(f"{marks[-(-low * (len(marks) - 1) // most)]} up to {size_text(low)}")
     scale.append(f"{marks[-1]} up to {size_text(most)}")
-    return [*lines, style.faint(f"scale: {', '.join(scale)}")]
+    return [*lines, *map(style.faint, wrapped(f"scale: {', '.join(scale)}", style.columns))]

@@ -7,13 +7,16 @@ liveness of tile 0, the fullest: 6,922 B always live, and
 
 from __future__ import annotations
 
-from poplite.viz.draw.columns import LEFT_TO_RIGHT, cells, cut, wrapped
+from poplite.viz.draw.columns import LEAST_NAME, LEFT_TO_RIGHT, cells, cut, folded, wrapped
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import size_text
 from poplite.viz.liveness.live_steps import LiveRow, LiveSteps
 
 BAR = 20
 EIGHTHS = " ▏▎▍▌▋▊▉█"
+NARROW = 60
+"""Columns below which there is no room for the largest things."""
+
 MOST_ROWS = 40
 """Steps that are written to a terminal."""
 
@@ -26,7 +29,7 @@ def draw_liveness_text(live: LiveSteps, style: Style = DEFAULT_STYLE) -> str:
     if live.rows:
         lines += _rows(live, shown, style)
     if left := len(live.rows) - len(shown):
-        lines.append(f"  ... {left:,} more steps; --top {MOST_ROWS} shows the largest")
+        lines += folded(f"  ... {left:,} more steps; --top {MOST_ROWS} shows the largest", width)
     lines += [f"  {live.hidden()}"] if live.hidden() else []
     paint = style.warning if live.total().startswith("!") else str
     lines += [paint(line) for line in wrapped(live.total(), width)]
@@ -35,23 +38,31 @@ def draw_liveness_text(live: LiveSteps, style: Style = DEFAULT_STYLE) -> str:
 
 def _rows(live: LiveSteps, rows: tuple[LiveRow, ...], style: Style) -> list[str]:
     most = max(max(row.bytes for row in live.rows), 1)
-    peak = "< peak" if style.ascii_only else "◂ peak"
+    is_narrow = style.columns < NARROW
+    peak = ("<" if style.ascii_only else "◂") + " peak" * (not is_narrow)
     numbers = [f"{row.number:,}" if row.number else "" for row in rows]
     sizes = [size_text(row.bytes) for row in rows]
-    largest = [f"{row.largest} {size_text(row.largest_bytes)}" * bool(row.largest) for row in rows]
     wide = (max(map(len, numbers)), max(map(len, sizes)))
-    bar = BAR if style.columns >= 80 else BAR // 2
-    room = style.columns - sum(wide) - len(peak) - bar - 10
+    bar = BAR // 4 if is_narrow else BAR if style.columns >= 80 else BAR // 2
+    room = style.columns - sum(wide) - len(peak) - bar - 10 + 2 * is_narrow
     titles = [live.label(row) for row in rows]
-    name = min(max(map(cells, titles)), room * 3 // 5)
+    name = min(max(map(cells, titles)), room if is_narrow else room * 3 // 5)
     lines = []
-    for row, number, title, size, what in zip(rows, numbers, titles, sizes, largest, strict=True):
+    for row, number, title, size in zip(rows, numbers, titles, sizes, strict=True):
+        what = _largest(row, room - name) if row.largest and not is_narrow else ""
         mark = style.bold(peak) if row.is_peak else " " * len(peak)
         lines.append(
             f"  {style.faint(f'{number:>{wide[0]}}')}  {_padded(title, name)}  {size:>{wide[1]}} "
-            f"{mark} {_bar(row.bytes, most, bar, style)}  {cut(what, room - name)}".rstrip()
+            f"{mark} {_bar(row.bytes, most, bar, style)}  {what}".rstrip()
         )
     return lines
+
+
+def _largest(row: LiveRow, room: int) -> str:
+    """Return the largest thing with its size; nothing where not even the size fits."""
+    size = size_text(row.largest_bytes)
+    left = room - cells(size) - 1
+    return f"{cut(row.largest, left)} {size}" if left >= LEAST_NAME else ""
 
 
 def _padded(text: str, room: int) -> str:

@@ -9,14 +9,14 @@ stands above a line, as exclamation marks.
 
 from __future__ import annotations
 
-from poplite.viz.draw.columns import cells, table_lines, wrapped
+from poplite.viz.draw.columns import cells, table_lines, widest, wrapped
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import share_text, size_text
 from poplite.viz.memory.kinds import painted
 from poplite.viz.memory.memory_bars import MemoryBars
 
-COLUMNS = 64
-"""Columns of bars, where they fit."""
+COLUMNS = (64, 32, 24, 16)
+"""Columns of bars; the most that fit."""
 
 WIDEST = 8
 """Columns of the bar of one tile."""
@@ -65,8 +65,8 @@ class _Grid:
             self.labels[top] = size_text(most)  # the highest bars are cut
         self.indent = max(map(len, self.labels.values())) + 2
         room = style.columns - self.indent - 2
-        self.tiles = bars.columns(COLUMNS if room >= COLUMNS else COLUMNS // 2)
-        self.across = min(WIDEST, min(COLUMNS, room) // len(self.tiles))
+        self.tiles = bars.columns(widest(COLUMNS, room))
+        self.across = min(WIDEST, min(COLUMNS[0], room) // len(self.tiles))
         self.needed = [int(bars.needed[tiles].max()) for tiles in self.tiles]
 
     @property
@@ -86,7 +86,8 @@ class _Grid:
 
     def below(self, text: str) -> str:
         """Return a line below the bars."""
-        return self.style.faint(f"{'':>{self.indent + 1}}{text}")
+        indent = max(0, min(self.indent + 1, self.style.columns - len(text)))
+        return self.style.faint(f"{'':>{indent}}{text}")
 
     def _cell(self, size: int, row: int) -> str:
         if row > HIGH:

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from poplite.viz.draw.columns import cells, table_lines, wrapped
+from poplite.viz.draw.columns import cells, table_lines, widest, wrapped
 from poplite.viz.draw.phases import LOOKS, marked as marked_phase
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import share_text, size_text
 from poplite.viz.memory.kinds import legend_lines, marked
 from poplite.viz.one_tile.tile_contents import FREE, TileContents, words_of
 
-COLUMNS = 64
+COLUMNS = (64, 32, 24)
+"""Cells of a line of the strip; the most that fit."""
+
 LINES = 4
 """Lines of the strip."""
 
 TOP = 16
 """Things that are listed in a terminal, the largest ones."""
+
+NARROW = 60
+"""Columns below which there is no room to say when things are live."""
 
 MOST_VERTICES = 12
 BAR = 24
@@ -40,14 +45,14 @@ def draw_tile_text(tile: TileContents, style: Style = DEFAULT_STYLE) -> str:
 
 def _strip(tile: TileContents, style: Style) -> list[str]:
     labels = len(f"{tile.extent:,}") + 2
-    across = COLUMNS if style.columns >= COLUMNS + labels + 3 else COLUMNS // 2
-    count = min(LINES, -(-tile.extent // across))
-    kinds = tile.strip(across * count)
+    room = widest(COLUMNS, style.columns - labels - 3)
+    count = min(LINES, -(-tile.extent // room))
+    kinds = tile.strip(room * count)
     wall = style.faint("|" if style.ascii_only else "│")
     lines = []
     for line in range(count):
         label = style.faint(f"{tile.extent * line // count:>{labels},}")
-        runs = groupby(kinds[line * across : line * across + across])
+        runs = groupby(kinds[line * room : line * room + room])
         drawn = "".join(_run(kind, len(list(run)), style) for kind, run in runs)
         lines.append(f"{label} {wall}{drawn}{wall}")
     return lines + legend_lines([kind for kind in kinds if kind != FREE], style, free=FREE in kinds)
@@ -69,6 +74,8 @@ def _things(tile: TileContents, style: Style) -> list[str]:
         )
         for each in shown
     ]
+    if style.columns < NARROW:
+        rows = [(*row[:2], row[3]) for row in rows]  # type: ignore[misc]
     if not tile.is_addressed:  # a report of version 1
         rows = [row[1:] for row in rows]  # type: ignore[misc]
     heading, *lines = table_lines(rows, style.columns)
@@ -103,10 +110,10 @@ def _cycles(tile: TileContents, style: Style) -> list[str]:
     ]
     heading, *lines = table_lines(rows, style.columns)
     wide = max(map(cells, lines)) + 2
-    room = min(BAR, style.columns - wide)
+    room = max(0, min(BAR, style.columns - wide))
     most = max(tile.cycles.values())
     for k, (kind, cycles) in enumerate(tile.cycles.items()):
         count = -(-cycles * room // most)
         bar = marked_phase(kind, count, style) if kind in LOOKS else style.faint("." * count)  # type: ignore[arg-type]
-        lines[k] = f"{lines[k]}{' ' * (wide - cells(lines[k]))}{bar}"
+        lines[k] = f"{lines[k]}{' ' * (wide - cells(lines[k]))}{bar}".rstrip()
     return [style.faint(heading), *lines]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from poplite.viz.draw.columns import cut, wrapped
+from poplite.viz.draw.columns import LEAST_NAME, cut, fitting, wrapped
 from poplite.viz.draw.csv_text import csv_text
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import name_text, share_text
-from poplite.viz.ops.scopes import ScopeTree
+from poplite.viz.ops.scopes import Scope, ScopeTree
 
 HEADING = ("steps", "cycles", "of all", "received B", "memory B")
+LEFT_OUT = (0, 4, 3, 2)
+"""Columns that are left out where there is no room: steps, memory, received, share."""
+
+LEAST_SCOPE = 20
+"""Cells that are left of scopes within scopes."""
 
 
 def draw_scopes_text(tree: ScopeTree, style: Style = DEFAULT_STYLE) -> str:
@@ -17,29 +22,37 @@ def draw_scopes_text(tree: ScopeTree, style: Style = DEFAULT_STYLE) -> str:
     listed = list(tree.rows())
     if not listed:
         return "\n".join(lines) + "\n"
-    rows = [
-        (
-            f"{scope.steps:,}",
-            f"{scope.cycles:,}",
-            share_text(scope.share),
-            f"{scope.received:,}",
-            f"{scope.memory:,}",
-        )
-        for _, scope in listed
-    ]
+    rows = [numbers_of(scope) for _, scope in listed]
     widths = [max(map(len, column)) for column in zip(HEADING, *rows, strict=True)]
-    room = style.columns - sum(widths) - 2 * len(widths)
-    head = "  ".join(f"{name:>{w}}" for name, w in zip(HEADING, widths, strict=True))
+    kept = fitting(widths, style.columns - LEAST_SCOPE, LEFT_OUT)
+    room = style.columns - sum(widths[k] + 2 for k in kept)
+    head = "  ".join(f"{HEADING[k]:>{widths[k]}}" for k in kept)
     lines += ["", style.faint(f"{head}  scope")]
     for (level, scope), numbers in zip(listed, rows, strict=True):
-        more = scope.num_inside() if level + 1 == tree.depth else 0
+        more = more_inside(tree, level, scope)
         aside = f"  (+{more:,})" if more else ""
-        name = cut(name_text(scope.name), max(8, room - 2 * level - len(aside)))
-        begin = "  ".join(f"{text:>{w}}" for text, w in zip(numbers, widths, strict=True))
+        name = cut(name_text(scope.name), max(LEAST_NAME, room - 2 * level - len(aside)))
+        begin = "  ".join(f"{numbers[k]:>{widths[k]}}" for k in kept)
         lines.append(f"{begin}  {'  ' * level}{name}{style.faint(aside)}")
-    if any(level + 1 == tree.depth and scope.inside for level, scope in listed):
+    if any(more_inside(tree, *row) for row in listed):
         lines += ["", style.faint(f"(+N): more inside; --depth {tree.depth + 1} shows them")]
     return "\n".join(lines) + "\n"
+
+
+def numbers_of(scope: Scope) -> tuple[str, ...]:
+    """Return the numbers of a row, in the order of `HEADING`."""
+    return (
+        f"{scope.steps:,}",
+        f"{scope.cycles:,}",
+        share_text(scope.share),
+        f"{scope.received:,}",
+        f"{scope.memory:,}",
+    )
+
+
+def more_inside(tree: ScopeTree, level: int, scope: Scope) -> int:
+    """Return how many rows of a listed scope are deeper than what is listed."""
+    return scope.num_inside() if level + 1 == tree.depth else 0
 
 
 def scopes_csv(tree: ScopeTree) -> str:

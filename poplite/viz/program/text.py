@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 LONGEST_PLACE = 24
 """Cells of a file and line where there is no room for folders."""
 
+NARROW = 60
+"""Columns below which there is no room for the user's lines."""
+
 
 def program_text(program: Program) -> str:
     """Return all steps of a program as text."""
@@ -54,15 +57,17 @@ def draw_program_text(
 
     room = width - len(lead([""] * len(columns)))
     deepest = max(1, (room - 24) // 4)
-    places = _places(rows, room, deepest)
+    is_narrow = width < NARROW
+    places = [""] * len(rows) if is_narrow else _places(rows, room, deepest)
     lines = [style.bold(line) for line in wrapped(tree.heading(counts=counts), width)]
     titles = lead([title for title, _ in columns])
-    lines += ["", style.faint(f"{titles}program{'where':>{room - len('program')}}")]
+    where = "" if is_narrow else f"{'where':>{room - len('program')}}"
+    lines += ["", style.faint(f"{titles}program{where}")]
     for k, row in enumerate(rows):
         numbers = style.faint(lead([texts[k] for _, texts in columns]))
         indent = style.faint(_indent(row, deepest))
         body = _body(row, room - len(_indent(row, deepest)) - cells(places[k]) - 2, style)
-        lines.append(f"{numbers}{indent}{body}  {style.faint(places[k])}")
+        lines.append(f"{numbers}{indent}{body}  {style.faint(places[k])}".rstrip())
     if tree.hidden:
         lines += ["", *(style.faint(line) for line in wrapped(tree.notice(), width))]
     return "\n".join(lines) + "\n"

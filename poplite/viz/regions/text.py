@@ -108,8 +108,8 @@ def _table(frame: Frame, strip: Strip, style: Style) -> list[str]:
         f"{_padded(own, wide[0])}  {_padded(cut(interval, wide[1]), wide[1])}  {on:>{wide[2]}}"
         for own, interval, on in (heading, *rows)
     ]
-    more = [f"... {count - shown:,} more; -o FILE.txt writes them all"] if shown < count else []
-    return ["", style.faint(lines[0]), *lines[1:], *more]
+    more = f"... {count - shown:,} more; -o FILE.txt writes them all" if shown < count else ""
+    return ["", style.faint(lines[0]), *lines[1:], *(wrapped(more, room) if more else [])]
 
 
 def _padded(text: str, width: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from poplite.viz.draw.columns import cells, cut, wrapped
+from poplite.viz.draw.columns import LEAST_NAME, cells, cut, fitting, wrapped
 from poplite.viz.draw.phases import LOOKS, Part, legend_lines, marked
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import name_text, share_text
@@ -12,6 +12,8 @@ from poplite.viz.steps.step_list import StepList
 
 LONGEST_NAME = 40
 LEAST_BAR = 10
+LEFT_OUT = (3, 4, 2)
+"""Columns that are left out where there is no room: times, balance, share."""
 
 
 def draw_steps_text(steps: StepList, style: Style = DEFAULT_STYLE) -> str:
@@ -42,18 +44,22 @@ def _table(steps: StepList, width: int, style: Style) -> list[str]:
         )
         for row in steps.rows
     ]
-    widths = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
+    every = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
+    kept = fitting(every, width - LEAST_NAME - 2 - LEAST_BAR, LEFT_OUT)
+    widths = [every[k] for k in kept]
     names = [name_text(steps.label(row)) for row in steps.rows]
     room = width - sum(widths) - 2 * len(widths)
     longest = max(len("step"), *map(cells, names))
-    name_width = min(longest, LONGEST_NAME, max(8, (room - 2) * 3 // 5), room - 2 - LEAST_BAR)
+    name_width = min(
+        longest, LONGEST_NAME, max(LEAST_NAME, (room - 2) * 3 // 5), room - 2 - LEAST_BAR
+    )
     scale = (room - name_width - 2) / max(1, *(row.cycles for row in steps.rows))
-    head = "  ".join(f"{name:>{w}}" for name, w in zip(heading, widths, strict=True))
+    head = "  ".join(f"{heading[k]:>{every[k]}}" for k in kept)
     lines = [style.faint(f"{head}  step")]
     for row, numbers, name in zip(steps.rows, rows, names, strict=True):
         shown = cut(name, name_width)
         label = shown + " " * (name_width - cells(shown))
-        begin = "  ".join(f"{text:>{w}}" for text, w in zip(numbers, widths, strict=True))
+        begin = "  ".join(f"{numbers[k]:>{every[k]}}" for k in kept)
         length = max(round(row.cycles * scale), 1 if row.cycles else 0)
         lines.append(f"{begin}  {label}  {_bar(row.parts, length, style)}".rstrip())
     return lines

@@ -101,7 +101,7 @@ def interval_table(owned: Ownership, style: Style = DEFAULT_STYLE) -> list[str]:
     lines = [*map(style.faint, table[0]), *(line for row in table[1:] for line in row)]
     hidden = sum(len(group) for group in groups[len(shown) :])
     if hidden:
-        lines.append(f"  ... {hidden:,} more tiles; -o FILE.txt writes them all")
+        lines += folded(f"  ... {hidden:,} more tiles; -o FILE.txt writes them all", width)
     return lines
 
 

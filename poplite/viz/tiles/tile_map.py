@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from poplite.text import amount
 from poplite.viz.draw.colors import RAMP, ramp_step
-from poplite.viz.draw.columns import cut, wrapped
+from poplite.viz.draw.columns import cut, widest, wrapped
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, text_width
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
@@ -187,13 +187,20 @@ def _histogram_text(tiles: TileMap, ramp: str, style: Style) -> list[str]:
     least, most = (tiles.unit(int(each)) for each in (tiles.value.min(), tiles.value.max()))
     if least == most:
         return [style.faint(f"all tiles: {least}")]
-    counts = tiles.bins(HISTOGRAM if style.columns >= 80 else HISTOGRAM // 2)
+    room = style.columns - len(f"tiles: {least} || {most}")
+    in_line = room >= HISTOGRAM // 2
+    counts = tiles.bins(widest((HISTOGRAM, HISTOGRAM // 2), room))
     highest = max(counts)
     bars = "".join(ramp[_level(count, highest, ramp)] for count in counts)
     wall = style.faint("|" if style.ascii_only else "│")
-    line = f"{style.faint('tiles:')} {least} {wall}{style.shade(bars)}{wall} {most}"
+    drawn = f"{wall}{style.shade(bars)}{wall}"
     most_tiles = f"the highest bar is {amount(highest, 'tile')}"
-    return [line, style.faint(f"{'':>{len('tiles: ') + len(least) + 2}}{most_tiles}")]
+    if not in_line:
+        below = wrapped(f"from {least} to {most}; {most_tiles}", style.columns)
+        return [f"{style.faint('tiles:')} {drawn}", *map(style.faint, below)]
+    line = f"{style.faint('tiles:')} {least} {drawn} {most}"
+    indent = min(len(f"tiles: {least} |"), style.columns - len(most_tiles))
+    return [line, style.faint(f"{'':>{indent}}{most_tiles}")]
 
 
 def _scale_text(tiles: TileMap, ramp: str) -> str:

@@ -14,9 +14,9 @@ from poplite.viz.compare.forms import (
     comparison_html,
     comparison_json,
     comparison_markdown,
+    comparison_svg,
     comparison_text,
 )
-from poplite.viz.compare.svg import draw_changes_svg
 from poplite.viz.draw.terminal import Style
 
 
@@ -171,7 +171,9 @@ def test_pages_escape_names_and_keep_all_numbers() -> None:
     data = json.loads(comparison_json(compared(top=1)))
     assert {each["name"] for each in data["steps"]} == {"a to b", "a to <script>|*b*\n"}
     assert [each["failed"] for each in data["checks"]] == [True, False]
-    ET.fromstring(draw_changes_svg(compared().diff, 3))
+    picture = comparison_svg(compared())
+    ET.fromstring(picture)
+    assert all(name in picture for name in ("a|b.json", "&lt;b&gt;.json", "FAILED"))
 
 
 def test_no_change_is_drawn() -> None:

@@ -59,7 +59,7 @@ def add(commands: Commands) -> None:
     add_call_arguments(parser)
     add_program(parser)
     add_vertices(parser)
-    add_output(parser, formats=("txt", "md", "html", "json"))
+    add_output(parser, formats=("txt", "svg", "png", "md", "html", "json"))
     add_run(parser)
     set_run(parser, _run)
 
@@ -92,6 +92,10 @@ def _write(comparison: Comparison, arguments: argparse.Namespace, out: Destinati
     from poplite.viz.compare import forms
 
     match out.format:
+        case "svg":
+            out.write(forms.comparison_svg(comparison))
+        case "png":
+            out.write_png(forms.comparison_svg(comparison))
         case "md":
             out.write(forms.comparison_markdown(comparison))
         case "json":

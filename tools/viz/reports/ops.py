@@ -17,7 +17,7 @@ def add(commands: Commands) -> None:
         description="List what operations and scopes of names take, a scope with all that is "
         "inside: cycles, bytes that tiles receive, bytes of variables.",
     )
-    add_report(parser, formats=("txt", "json", "csv"))
+    add_report(parser, formats=("txt", "svg", "png", "json", "csv"))
     add_run(parser)
     parser.add_argument(
         "--depth", metavar="N", type=count, default=2, help="levels that are listed (default: 2)"
@@ -29,16 +29,10 @@ def add(commands: Commands) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from poplite.tools.viz.load_report import load_report
     from poplite.tools.viz.output import Destination
-    from poplite.viz.ops.scopes import scope_tree, scopes_json
-    from poplite.viz.ops.text import draw_scopes_text, scopes_csv
+    from poplite.viz.forms import ops_forms
+    from poplite.viz.ops.scopes import scope_tree
 
     out = Destination.of(arguments)
     tree = scope_tree(load_report(arguments), depth=arguments.depth, sort=arguments.sort)
-    match out.format:
-        case "json":
-            out.write(scopes_json(tree))
-        case "csv":
-            out.write(scopes_csv(tree))
-        case _:
-            out.write(draw_scopes_text(tree, out.text_style(arguments)))
+    out.draw(ops_forms(tree), arguments)
     return 0

@@ -51,7 +51,8 @@ def _run(arguments: argparse.Namespace) -> int:
     trace = _trace(arguments)
     out.write(trace.to_json(arguments.tiles))
     if not trace.is_complete and not out.quiet:
-        more = command("trace", arguments.target, *build_flags(arguments), "--limit", "N")
+        limit = f"{10 * arguments.limit}"
+        more = command("trace", arguments.target, *build_flags(arguments), "--limit", limit)
         print(f"the first {arguments.limit:,} steps; for more: {more}", file=sys.stderr)
     return 0
 
@@ -76,13 +77,15 @@ def _trace(arguments: argparse.Namespace) -> Trace:
         steps = len(trace.steps)
         trace.steps, trace.is_complete = trace.steps[: arguments.limit], steps <= arguments.limit
         return trace
-    raise FileLoadError(
-        f"{arguments.target!r} has no order of steps",
-        found=loaded.note or ("nothing ran" if loaded.graph else "none was saved with the report"),
-        fix="--run"
-        if loaded.note
-        else "report.save(FILE, trace), with the trace of engine.tracing()",
-    )
+    saved = "report.save(FILE, trace), with the trace of engine.tracing()"
+    found, fix = "none was saved with the report", saved
+    if loaded.note:
+        found = loaded.note
+        fix = command("trace", arguments.target, *build_flags(arguments), "--run")
+    elif loaded.graph is not None:
+        found = "of a saved graph nothing is run"
+        fix = f"poplite-viz trace file.py:callable, which runs it, or {saved}"
+    raise FileLoadError(f"{arguments.target!r} has no order of steps", found=found, fix=fix)
 
 
 def _tiles(text: str) -> list[int]:

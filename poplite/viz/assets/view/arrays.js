@@ -9,12 +9,17 @@ function arrayOf(found, length) {
   const [type, begin, count] = DATA.table[found.a];
   const kept = new TYPES[type](BLOCK, begin, count);
   if (!found.run) return (found.made = kept);
-  return (found.made = Float64Array.from({ length }, (_, tile) => kept[Math.floor(tile / found.run)]));
+  return (found.made = Float64Array.from(
+    { length },
+    (_, tile) => kept[Math.floor(tile / found.run)],
+  ));
 }
 
 // The report that is shown: of two, the one that was chosen.
 function report() {
-  return DATA.reports[DATA.reports.length > 1 && state.of === "before" ? 0 : DATA.reports.length - 1];
+  return DATA.reports[
+    DATA.reports.length > 1 && state.of === "before" ? 0 : DATA.reports.length - 1
+  ];
 }
 
 // Computes something of a report once.
@@ -28,7 +33,10 @@ function once(of, key, make) {
 function commonFolder() {
   return once(DATA, "folder", () => {
     const lines = DATA.reports.flatMap((each) => [
-      ...each.steps.flatMap((step) => [step.at, ...step.phases.flatMap((phase) => phase.causes.map((cause) => cause[2]))]),
+      ...each.steps.flatMap((step) => [
+        step.at,
+        ...step.phases.flatMap((phase) => phase.causes.map((cause) => cause[2])),
+      ]),
       ...(each.memory?.held ?? []).map((held) => held.at),
       ...Object.values(each.programs).flatMap((nodes) => nodes.map((node) => node[4])),
     ]);
@@ -36,7 +44,8 @@ function commonFolder() {
     for (const line of new Set(lines.filter(Boolean))) {
       const folder = line.slice(0, line.lastIndexOf("/") + 1);
       common ??= folder;
-      while (!folder.startsWith(common)) common = common.slice(0, common.lastIndexOf("/", common.length - 2) + 1);
+      while (!folder.startsWith(common))
+        common = common.slice(0, common.lastIndexOf("/", common.length - 2) + 1);
     }
     return common ?? "";
   });

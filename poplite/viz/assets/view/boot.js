@@ -6,7 +6,7 @@ let BLOCK = null;
 
 async function unpackBlock() {
   const text = atob(document.getElementById("block").textContent.trim());
-  const packed = new Uint8Array(text.length);  // Uint8Array.from takes fifteen times as long
+  const packed = new Uint8Array(text.length); // Uint8Array.from takes fifteen times as long
   for (let at = 0; at < text.length; at++) packed[at] = text.charCodeAt(at);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   BLOCK = await new Response(stream).arrayBuffer();

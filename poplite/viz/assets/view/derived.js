@@ -8,7 +8,7 @@ const perTile = (of) => new Float64Array(of.machine.tiles);
 
 // Adds an array of the page to numbers of tiles.
 function addTo(total, found, sign = 1) {
-  if (found.c === 0) return total;  // nothing is unpacked
+  if (found.c === 0) return total; // nothing is unpacked
   const numbers = arrayOf(found, total.length);
   for (let tile = 0; tile < total.length; tile++) total[tile] += sign * numbers[tile];
   return total;
@@ -30,7 +30,8 @@ function groupsOf(of, step) {
     const groups = [];
     const found = of.steps[step];
     for (const phase of found.phases) {
-      if (phase.sync > 0 || !groups.length) groups.push({ sync: phase.sync, phases: [], length: 0 });
+      if (phase.sync > 0 || !groups.length)
+        groups.push({ sync: phase.sync, phases: [], length: 0 });
       groups[groups.length - 1].phases.push(phase);
     }
     let left = found.cycles;
@@ -50,7 +51,8 @@ function waiting(of, step) {
     const total = perTile(of);
     for (const each of step < 0 ? of.steps.keys() : [step]) {
       for (const group of groupsOf(of, each)) {
-        for (let tile = 0; tile < total.length; tile++) total[tile] += group.length - group.busy[tile];
+        for (let tile = 0; tile < total.length; tile++)
+          total[tile] += group.length - group.busy[tile];
       }
     }
     return total;
@@ -60,12 +62,16 @@ function waiting(of, step) {
 const syncOf = (of, step) => phasesIn(of, step).reduce((total, phase) => total + phase.sync, 0);
 
 // Where time goes, by kind: of one tile, or (-1) of a tile on average.
-const timeOf = (of, tile, step) => (tile < 0 ? once(of, `mean time ${step}`, () => timeParted(of, tile, step)) : timeParted(of, tile, step));
+const timeOf = (of, tile, step) =>
+  tile < 0
+    ? once(of, `mean time ${step}`, () => timeParted(of, tile, step))
+    : timeParted(of, tile, step);
 
 function timeParted(of, tile, step) {
   const found = {};
   const take = (numbers) => (tile < 0 ? sum(numbers) / numbers.length : numbers[tile]);
-  for (const kind of Object.keys(PHASES).slice(0, 5)) found[kind] = take(phaseSum(of, "busy", step, kind));
+  for (const kind of Object.keys(PHASES).slice(0, 5))
+    found[kind] = take(phaseSum(of, "busy", step, kind));
   found.waiting = take(waiting(of, step));
   found.sync = syncOf(of, step);
   return found;
@@ -75,13 +81,16 @@ function timeParted(of, tile, step) {
 function verticesOf(of, step) {
   return once(of, `vertices ${step}`, () => {
     const sets = step < 0 ? of.computeSets : [of.computeSets[of.steps[step].set]];
-    return sets.flatMap((set) => set?.types ?? []).reduce((total, [, found]) => addTo(total, found), perTile(of));
+    return sets
+      .flatMap((set) => set?.types ?? [])
+      .reduce((total, [, found]) => addTo(total, found), perTile(of));
   });
 }
 
 // -- memory --------------------------------------------------------------------------------
 
-const isIn = (held, step) => held.steps !== null && held.steps.some(([first, last]) => first <= step && step <= last);
+const isIn = (held, step) =>
+  held.steps !== null && held.steps.some(([first, last]) => first <= step && step <= last);
 
 // Bytes of each tile that are always live, the most of all others in one step, and that step
 // (-1 where there is none).  What begins and ends is added up step by step.
@@ -121,7 +130,8 @@ function stacks(of) {
       const group = found[groupOf(held.kind)];
       const numbers = arrayOf(held.bytes, tiles);
       for (let tile = 0; tile < tiles; tile++) {
-        if (numbers[tile] && (held.steps === null || isIn(held, step[tile]))) group[tile] += numbers[tile];
+        if (numbers[tile] && (held.steps === null || isIn(held, step[tile])))
+          group[tile] += numbers[tile];
       }
     }
     for (let tile = 0; tile < tiles; tile++) {
@@ -139,14 +149,16 @@ function heldOn(of, tile) {
     const found = [];
     of.memory.held.forEach((held, number) => {
       const bytes = arrayOf(held.bytes, of.machine.tiles)[tile];
-      const live = held.steps === null ? "always" : isIn(held, peak) ? "at the peak" : "not at the peak";
+      const live =
+        held.steps === null ? "always" : isIn(held, peak) ? "at the peak" : "not at the peak";
       if (bytes) found.push({ held, number, bytes, live });
     });
     return descending(found, ({ bytes }) => bytes);
   });
 }
 
-// The step of the report that a step of memory is, -1 where it did not run; and the other way round.
+// The step of the report that a step of memory is, -1 where it did not run; and the other way
+// round.
 function ranAs(of, memoryStep) {
   return once(of, `ran ${memoryStep}`, () => {
     const { program, rows } = of.memory.steps[memoryStep] ?? { rows: [] };
@@ -181,6 +193,7 @@ function most(numbers) {
   return found;
 }
 
-const least = (numbers) => (numbers.length ? numbers.reduce((found, each) => Math.min(found, each)) : 0);
+const least = (numbers) =>
+  numbers.length ? numbers.reduce((found, each) => Math.min(found, each)) : 0;
 const worst = (numbers) => numbers.indexOf(most(numbers));
 const descending = (rows, number) => rows.slice().sort((one, other) => number(other) - number(one));

@@ -1,7 +1,7 @@
 // The pointer on a picture: what is there is told, a click chooses it, dragging chooses a range.
 
-// When and on which picture the pointer was up last: a click draws all anew, and with the canvas the
-// browser's own double click would be lost.
+// When and on which picture the pointer was up last: a click draws all anew, and with the canvas
+// the browser's own double click would be lost.
 let lastUp = { label: "", time: 0 };
 const DOUBLE = 400;
 
@@ -37,7 +37,8 @@ function watchPointer(canvas, { at, drag, undrag }) {
     start = null;
     band.hidden = true;
     tip.hidden = true;
-    if (from !== null && drag && Math.abs(x - from) > 4) return drag(Math.min(from, x), Math.max(from, x));
+    if (from !== null && drag && Math.abs(x - from) > 4)
+      return drag(Math.min(from, x), Math.max(from, x));
     const up = { label: canvas.getAttribute("aria-label"), time: event.timeStamp };
     const isSecond = up.label === lastUp.label && up.time - lastUp.time < DOUBLE;
     lastUp = up;

@@ -7,9 +7,11 @@ function hitsOf(of, text) {
   if (!asked) return [];
   const found = [];
   const number = asked.replaceAll(",", "").replace(/^tile\s*/, "");
-  if (/^\d+$/.test(number) && Number(number) < of.machine.tiles) found.push([`tile ${thousands(Number(number))}`, "tile", { tile: Number(number) }]);
+  if (/^\d+$/.test(number) && Number(number) < of.machine.tiles)
+    found.push([`tile ${thousands(Number(number))}`, "tile", { tile: Number(number) }]);
   of.steps.forEach((step, place) => {
-    if ((step.name + " " + step.op).toLowerCase().includes(asked)) found.push([stepTitle(place), `step ${place + 1}`, { step: place, tab: "steps" }]);
+    if ((step.name + " " + step.op).toLowerCase().includes(asked))
+      found.push([stepTitle(place), `step ${place + 1}`, { step: place, tab: "steps" }]);
   });
   (of.memory?.held ?? []).forEach((held, place) => {
     if (held.name.toLowerCase().includes(asked)) {
@@ -32,7 +34,14 @@ function setUpFinder() {
   };
   const show = () => {
     box.hidden = !field.value.trim();
-    const rows = hits.map((hit, place) => el("div", { role: "option", "aria-selected": String(place === on), onmousedown: () => choose(hit) }, el("span", {}, hit[0]), soft(hit[1])));
+    const rows = hits.map((hit, place) =>
+      el(
+        "div",
+        { role: "option", "aria-selected": String(place === on), onmousedown: () => choose(hit) },
+        el("span", {}, hit[0]),
+        soft(hit[1]),
+      ),
+    );
     box.replaceChildren(...(rows.length ? rows : [el("div", {}, soft("nothing has such a name"))]));
     rows[on]?.scrollIntoView({ block: "nearest" });
   };

@@ -1,7 +1,10 @@
 // The frame: tabs, verdict, keys, theme; draws all of the page anew when something is chosen.
 
 // What a tab shows, what it needs of a report, and its name for readers.
-const RUN = [[(of) => of.modelled, notModelled], [(of) => of.steps.length, nothingRan]];
+const RUN = [
+  [(of) => of.modelled, notModelled],
+  [(of) => of.steps.length, nothingRan],
+];
 const MEMORY = [[(of) => of.memory, notModelled]];
 const SHOWN = {
   overview: [overview],
@@ -52,7 +55,10 @@ function render() {
   const caret = document.activeElement?.selectionStart ?? null;
   const place = [scrollX, scrollY];
   const style = getComputedStyle(view);
-  WIDTH = Math.max(260, Math.floor(view.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight)));
+  WIDTH = Math.max(
+    260,
+    Math.floor(view.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight)),
+  );
   showParts(view, shownIn(state.tab, of));
   view.setAttribute("aria-label", nameOf(state.tab));
   byId("side").replaceChildren(...side(of));
@@ -74,7 +80,9 @@ function showParts(view, parts) {
 
 // All is drawn anew: what had the focus has it again, with the caret where it was.
 function focusAgain(name, caret) {
-  const found = name && [...document.querySelectorAll("[data-focus]")].find((each) => each.dataset.focus === name);
+  const found =
+    name &&
+    [...document.querySelectorAll("[data-focus]")].find((each) => each.dataset.focus === name);
   if (!found) return;
   found.focus({ preventScroll: true });
   if (caret !== null && found.type === "search") found.setSelectionRange(caret, caret);
@@ -82,15 +90,29 @@ function focusAgain(name, caret) {
 
 function tabButtons() {
   return TABS.filter((tab) => tab !== "compare" || DATA.reports.length > 1).map((tab) => {
-    const attributes = { role: "tab", "aria-selected": String(tab === state.tab), "data-focus": "tab " + tab };
-    return button([nameOf(tab), el("kbd", {}, (TABS.indexOf(tab) + 1) % 10)], () => go({ tab }), attributes);
+    const attributes = {
+      role: "tab",
+      "aria-selected": String(tab === state.tab),
+      "data-focus": "tab " + tab,
+    };
+    return button(
+      [nameOf(tab), el("kbd", {}, (TABS.indexOf(tab) + 1) % 10)],
+      () => go({ tab }),
+      attributes,
+    );
   });
 }
 
 function verdict(of) {
   const shown = byId("verdict");
   const over = of.memory ? peaks(of).needed.filter((bytes) => bytes > of.machine.limit).length : 0;
-  const parts = [!of.memory ? "memory not modelled" : over ? `! does not fit: ${amount(over, "tile")} over` : "fits"];
+  const parts = [
+    !of.memory
+      ? "memory not modelled"
+      : over
+        ? `! does not fit: ${amount(over, "tile")} over`
+        : "fits",
+  ];
   if (!of.run) parts.push("as compiled");
   if (of.replicas > 1) parts.push(`of one of ${of.replicas} replicas`);
   shown.textContent = parts.join(" · ");
@@ -98,7 +120,10 @@ function verdict(of) {
 }
 
 function which() {
-  if (DATA.reports.length > 1) byId("which").replaceChildren(choice("", "of", { before: DATA.names[0], after: DATA.names[1] }));
+  if (DATA.reports.length > 1)
+    byId("which").replaceChildren(
+      choice("", "of", { before: DATA.names[0], after: DATA.names[1] }),
+    );
 }
 
 function setTheme(theme) {
@@ -119,8 +144,15 @@ function turnUnits() {
 function showHelp() {
   const rows = KEYS.map(([key, words]) => rowOf(el("kbd", {}, key), words));
   const close = button("close", () => byId("help").close());
-  const words = "The address of the page keeps what is chosen: a link shows what you see. Numbers are of all executions, unless it says once.";
-  byId("help").replaceChildren(el("h2", {}, "Help"), remark(words), el("table", {}, bodyOf(rows)), close);
+  const words =
+    "The address of the page keeps what is chosen: a link shows what you see. " +
+    "Numbers are of all executions, unless it says once.";
+  byId("help").replaceChildren(
+    el("h2", {}, "Help"),
+    remark(words),
+    el("table", {}, bodyOf(rows)),
+    close,
+  );
   byId("help").showModal();
 }
 

@@ -2,8 +2,8 @@
 
 const MOST_BLOCKS = 64;
 
-// Bytes by receiver and source, in blocks of as many tiles as fit; null where its rows would not add
-// up to what tiles receive.
+// Bytes by receiver and source, in blocks of as many tiles as fit; null where its rows would not
+// add up to what tiles receive.
 function pairsOf(of, step) {
   return once(of, `pairs ${step}`, () => {
     const phases = phasesIn(of, step).filter((phase) => phase.pairs);
@@ -15,13 +15,19 @@ function pairsOf(of, step) {
     const bytes = new Float64Array(size * size);
     for (const { pairs } of phases) {
       const blockOf = (place) => Math.floor((place * pairs.block) / block);
-      for (const [source, receiver, each] of singlePairs(pairs)) bytes[blockOf(receiver) * size + blockOf(source)] += each;
+      for (const [source, receiver, each] of singlePairs(pairs))
+        bytes[blockOf(receiver) * size + blockOf(source)] += each;
     }
     const rest = new Float64Array(size);
-    phaseSum(of, "received", step).forEach((each, tile) => (rest[Math.floor(tile / block)] += each));
+    phaseSum(of, "received", step).forEach(
+      (each, tile) => (rest[Math.floor(tile / block)] += each),
+    );
     bytes.forEach((each, place) => (rest[Math.floor(place / size)] -= each));
     // Where single tiles are left out of a page, what they receive is known roughly.
-    const unknown = of.rough > 1 ? phasesIn(of, step).some((phase) => !phase.pairs && moves(phase)) : rest.some((each) => each !== 0);
+    const unknown =
+      of.rough > 1
+        ? phasesIn(of, step).some((phase) => !phase.pairs && moves(phase))
+        : rest.some((each) => each !== 0);
     return unknown ? null : { block, size, bytes, largest: largestPairs(phases) };
   });
 }
@@ -52,7 +58,8 @@ function singlePairs(pairs) {
 function missingPairs(of, step) {
   const moving = phasesIn(of, step).filter(moves);
   if (!moving.length) return "Nothing moves from tile to tile here.";
-  if (moving.some((phase) => phase.kind === "host exchange")) return "From where to where is not drawn: the host takes part.";
+  if (moving.some((phase) => phase.kind === "host exchange"))
+    return "From where to where is not drawn: the host takes part.";
   return "From where to where is not known: the report was saved by an older poplite.";
 }
 
@@ -65,18 +72,29 @@ function exchangeMatrix(of, step) {
   const { block, size, bytes, largest } = found;
   const high = most(bytes);
   const side = clip(Math.floor(Math.min(WIDTH - LEFT - 8, 520) / size), 2, 22);
-  const named = (number) => (block === 1 ? thousands(number) : `${thousands(number * block)}–${thousands(Math.min(of.machine.tiles, (number + 1) * block) - 1)}`);
+  const named = (number) => {
+    const last = Math.min(of.machine.tiles, (number + 1) * block) - 1;
+    return block === 1 ? thousands(number) : `${thousands(number * block)}–${thousands(last)}`;
+  };
   const paint = (pen) => {
     pen.rect(LEFT, 22, size * side, size * side, "empty");
     const inside = side - (side > 4 ? 1 : 0);
     bytes.forEach((each, place) => {
-      if (each) pen.rect(LEFT + (place % size) * side, 22 + Math.floor(place / size) * side, inside, inside, rampColor(each / high));
+      if (each)
+        pen.rect(
+          LEFT + (place % size) * side,
+          22 + Math.floor(place / size) * side,
+          inside,
+          inside,
+          rampColor(each / high),
+        );
     });
     pen.text("from tile →", LEFT, 14);
     pen.text("to tile ↓", LEFT - 6, 14, "right");
     for (const each of ticks(0, size - 1, Math.min(8, (size * side) / 40))) {
       pen.text(thousands(each * block), LEFT - 6, 22 + each * side + Math.min(side, 11), "right");
-      if (each) pen.text(thousands(each * block), LEFT + each * side, 14 + (each * side < 80 ? 100000 : 0));
+      if (each)
+        pen.text(thousands(each * block), LEFT + each * side, 14 + (each * side < 80 ? 100000 : 0));
     }
     const chosen = Math.floor(chosenTile() / block);
     pen.frame(LEFT, 22 + chosen * side - 0.5, size * side, side, "mark", 1);
@@ -85,12 +103,32 @@ function exchangeMatrix(of, step) {
   const at = (x, y) => {
     const [column, row] = [Math.floor((x - LEFT) / side), Math.floor((y - 22) / side)];
     if (column < 0 || row < 0 || column >= size || row >= size) return null;
-    return { tile: row * block, text: `from ${named(column)} to ${named(row)}\n${bytesText(bytes[row * size + column])}` };
+    return {
+      tile: row * block,
+      text: `from ${named(column)} to ${named(row)}\n${bytesText(bytes[row * size + column])}`,
+    };
   };
-  const words = `${block === 1 ? "Each square is a pair of tiles" : `Each square is ${block} × ${block} tiles`}; the most is ${bytesText(high)}. Rows add up to what tiles receive; a byte that goes to several tiles counts for each of them.`;
-  const columns = [counted("from tile", (row) => row[0]), counted("to tile", (row) => row[1]), counted("bytes", (row) => row[2], bytesText)];
+  const square = block === 1 ? "a pair of tiles" : `${block} × ${block} tiles`;
+  const words =
+    `Each square is ${square}; the most is ${bytesText(high)}. Rows add up to what tiles ` +
+    "receive; a byte that goes to several tiles counts for each of them.";
+  const columns = [
+    counted("from tile", (row) => row[0]),
+    counted("to tile", (row) => row[1]),
+    counted("bytes", (row) => row[2], bytesText),
+  ];
   const rows = table(columns, largest, { pick: (row) => go({ tile: row[1] }) });
-  const picture = figure({ label: "Bytes from tile to tile", height: 24 + size * side, width: LEFT + size * side + 24, paint, at });
+  const picture = figure({
+    label: "Bytes from tile to tile",
+    height: 24 + size * side,
+    width: LEFT + size * side + 24,
+    paint,
+    at,
+  });
   const largestOf = el("div", {}, heading("The largest pairs of tiles"), rows);
-  return [heading("From where to where"), remark(words), el("div", { class: "columns wider" }, picture, largestOf)];
+  return [
+    heading("From where to where"),
+    remark(words),
+    el("div", { class: "columns wider" }, picture, largestOf),
+  ];
 }

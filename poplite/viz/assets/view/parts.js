@@ -3,19 +3,36 @@
 // Buttons of which one is pressed.
 function choice(label, name, words) {
   const buttons = Object.entries(words).map(([word, shown]) =>
-    button(shown, () => go({ [name]: word }), { "aria-pressed": String(state[name] === word), "data-focus": `${name} ${word}` }),
+    button(shown, () => go({ [name]: word }), {
+      "aria-pressed": String(state[name] === word),
+      "data-focus": `${name} ${word}`,
+    }),
   );
-  const group = el("span", { class: "choice", role: "group", "aria-label": label || name }, ...buttons);
+  const group = el(
+    "span",
+    { class: "choice", role: "group", "aria-label": label || name },
+    ...buttons,
+  );
   return label ? el("span", { class: "labelled" }, soft(label), group) : group;
 }
 
 function stepChoice(label, none) {
   const options = report().steps.map((step, number) =>
-    el("option", { value: number, selected: number === chosenStep() }, `${number + 1} ${shortened(stepTitle(number), 50)}`),
+    el(
+      "option",
+      { value: number, selected: number === chosenStep() },
+      `${number + 1} ${shortened(stepTitle(number), 50)}`,
+    ),
   );
-  const pick = (event) => go({ step: event.target.value === "" ? null : Number(event.target.value) });
+  const pick = (event) =>
+    go({ step: event.target.value === "" ? null : Number(event.target.value) });
   const all = el("option", { value: "", selected: chosenStep() < 0 }, none);
-  return el("label", { class: "labelled" }, soft(label), el("select", { onchange: pick, "data-focus": label }, all, ...options));
+  return el(
+    "label",
+    { class: "labelled" },
+    soft(label),
+    el("select", { onchange: pick, "data-focus": label }, all, ...options),
+  );
 }
 
 function filterField(label) {
@@ -40,7 +57,10 @@ function stackBar(parts, whole = 0, shape = "stack") {
   const total = whole || parts.reduce((before, part) => before + part[1], 0);
   const shown = parts.filter((part) => part[1] > 0);
   const pieces = shown.map(([label, size, fill]) =>
-    el("i", { style: `width:${(100 * size) / (total || 1)}%;background:var(--${fill})`, title: `${label} ${shareOf(size, total)}` }),
+    el("i", {
+      style: `width:${(100 * size) / (total || 1)}%;background:var(--${fill})`,
+      title: `${label} ${shareOf(size, total)}`,
+    }),
   );
   const words = shown.map(([label, size]) => `${label} ${shareOf(size, total)}`).join(", ");
   return el("div", { class: shape, role: "img", "aria-label": words }, ...pieces);
@@ -51,13 +71,27 @@ function legend(parts, total = 0) {
     "div",
     { class: "legend" },
     ...parts.map(([label, size, fill]) =>
-      el("span", {}, swatch(fill), label, total ? " " : "", total ? bold(shareOf(size, total)) : ""),
+      el(
+        "span",
+        {},
+        swatch(fill),
+        label,
+        total ? " " : "",
+        total ? bold(shareOf(size, total)) : "",
+      ),
     ),
   );
 }
 
 const phaseColor = (kind) => "phase-" + kind.replace(" ", "-");
-const phaseLegend = (of) => legend(of.steps.length ? Object.keys(PHASES).filter((kind) => timeOf(of, -1, -1)[kind] > 0).map((kind) => [PHASES[kind], 0, phaseColor(kind)]) : []);
+const phaseLegend = (of) =>
+  legend(
+    of.steps.length
+      ? Object.keys(PHASES)
+          .filter((kind) => timeOf(of, -1, -1)[kind] > 0)
+          .map((kind) => [PHASES[kind], 0, phaseColor(kind)])
+      : [],
+  );
 
 // Parts of time, [words, cycles, colour], without those that are nothing.
 function timeParts(time) {
@@ -67,21 +101,38 @@ function timeParts(time) {
 }
 
 // Parts of memory, [group, bytes, colour]; `take` makes one number of those of all tiles.
-const memoryParts = (of, take) => stacks(of).map((group, number) => [GROUP_NAMES[number], take(group), "memory-" + number]).filter((part) => part[1] > 0);
+const memoryParts = (of, take) =>
+  stacks(of)
+    .map((group, number) => [GROUP_NAMES[number], take(group), "memory-" + number])
+    .filter((part) => part[1] > 0);
 
 // Phases of a step as a tile spends them on average, so that the bar is as long as the step.
 function phaseBar(of, step, whole, divide = 1) {
-  const parts = timeParts(timeOf(of, -1, step)).map(([label, cycles, fill]) => [label, cycles / divide, fill]);
+  const parts = timeParts(timeOf(of, -1, step)).map(([label, cycles, fill]) => [
+    label,
+    cycles / divide,
+    fill,
+  ]);
   return stackBar(parts, whole, "thin");
 }
 
 // Columns of numbers, which a click on the head may sort by; of lines; of things in memory.
-const counted = (name, number, words = thousands, more = {}) => ({ name, number: true, text: (row) => words(number(row)), ...more });
-const sortable = (name, number, words, more) => counted(name, number, words, { sort: number, ...more });
+const counted = (name, number, words = thousands, more = {}) => ({
+  name,
+  number: true,
+  text: (row) => words(number(row)),
+  ...more,
+});
+const sortable = (name, number, words, more) =>
+  counted(name, number, words, { sort: number, ...more });
 const NARROW = { narrow: false };
 const lineColumn = (at) => ({ name: "line", text: (row) => lineOf(at(row)), ...NARROW });
 const heldColumns = (held) => [
-  { name: "what", label: true, text: (row) => [swatch("memory-" + groupOf(held(row).kind)), held(row).name] },
+  {
+    name: "what",
+    label: true,
+    text: (row) => [swatch("memory-" + groupOf(held(row).kind)), held(row).name],
+  },
   { name: "kind", text: (row) => kindOf(held(row)), words: true, ...NARROW },
 ];
 
@@ -91,7 +142,15 @@ const heldColumns = (held) => [
 function table(columns, rows, { pick, isOn, isPale, sorted = "", most: limit = 400 } = {}) {
   const by = columns.find((column) => column.sort && column.name === (state.sort || sorted));
   const ordered = by ? descending(rows, by.sort) : rows;
-  const place = (column) => [column.number && "number", column.narrow === false && "wide", column.label && "label", column.words && "words"].filter(Boolean).join(" ");
+  const place = (column) =>
+    [
+      column.number && "number",
+      column.narrow === false && "wide",
+      column.label && "label",
+      column.words && "words",
+    ]
+      .filter(Boolean)
+      .join(" ");
   const heads = columns.map((column) => {
     const label = column.name + (column === by ? " ↓" : "");
     const sort = () => go({ sort: state.sort === column.name ? "" : column.name });
@@ -101,12 +160,25 @@ function table(columns, rows, { pick, isOn, isPale, sorted = "", most: limit = 4
   const body = ordered.slice(0, limit).map((row, number) => {
     const cells = columns.map((column) => el("td", { class: place(column) }, column.text(row)));
     const classes = [isOn?.(row) && "on", isPale?.(row) && "pale"].filter(Boolean).join(" ");
-    const picked = (event) => event.type === "click" || event.target === event.currentTarget ? pick(row) : null;
-    return el("tr", { class: classes, ...(pick && { ...chooses(picked), "data-go": true, "data-focus": "row " + number }) }, ...cells);
+    const picked = (event) =>
+      event.type === "click" || event.target === event.currentTarget ? pick(row) : null;
+    return el(
+      "tr",
+      {
+        class: classes,
+        ...(pick && { ...chooses(picked), "data-go": true, "data-focus": "row " + number }),
+      },
+      ...cells,
+    );
   });
   const more = ordered.length - limit;
   const rest = more > 0 ? remark(`… ${thousands(more)} more; sort or filter to see them`) : "";
-  return el("div", { class: "table" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...body)), rest);
+  return el(
+    "div",
+    { class: "table" },
+    el("table", {}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...body)),
+    rest,
+  );
 }
 
 function matches(...texts) {
@@ -115,5 +187,10 @@ function matches(...texts) {
 }
 
 // The sentence of a tab that has no numbers.
-const notModelled = () => note("Cycles and memory are not modelled in this report: leave the option debug.instrument=False out, and write the page again.");
-const nothingRan = () => note("This report has no steps: give a target whose callable returns a graph and its program.");
+const notModelled = () =>
+  note(
+    "Cycles and memory are not modelled in this report: leave the option " +
+      "debug.instrument=False out, and write the page again.",
+  );
+const nothingRan = () =>
+  note("This report has no steps: give a target whose callable returns a graph and its program.");

@@ -6,7 +6,12 @@ let COLORS = new Map();
 function color(name) {
   if (name.startsWith("#")) return name;
   if (!COLORS.has(name)) {
-    COLORS.set(name, getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim());
+    COLORS.set(
+      name,
+      getComputedStyle(document.documentElement)
+        .getPropertyValue("--" + name)
+        .trim(),
+    );
   }
   return COLORS.get(name);
 }
@@ -86,7 +91,10 @@ class SvgPen {
     this.add("line", { x1, y1, x2, y2, stroke: color(stroke), "stroke-dasharray": dash.join(" ") });
   }
   mark(x, y) {
-    this.add("polygon", { points: `${x - 4},${y - 6} ${x + 4},${y - 6} ${x},${y}`, fill: color("mark") });
+    this.add("polygon", {
+      points: `${x - 4},${y - 6} ${x + 4},${y - 6} ${x},${y}`,
+      fill: color("mark"),
+    });
   }
   text(text, x, y, align = "left", fill = "soft", size = 11) {
     const anchor = { left: "start", center: "middle", right: "end" }[align];
@@ -101,7 +109,13 @@ class SvgPen {
     this.rect(0, 0, width, height, "page");
     this.parts.unshift(this.parts.pop());
     const parts = this.parts.slice();
-    this.add("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
+    this.add("svg", {
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      role: "img",
+      "aria-label": label,
+    });
     const root = this.parts.pop();
     root.append(...parts);
     return new XMLSerializer().serializeToString(root) + "\n";
@@ -111,7 +125,7 @@ class SvgPen {
 // A picture with buttons that save it.
 //   label    what it shows, for readers who do not see it, and the name of its file
 //   paint    (pen, width) draws it; on a canvas the pen has a context as well
-//   at       (x, y) says what is there: {text, ...choice}; text is shown, the choice made on a click
+//   at       (x, y) says what is there: {text, ...choice}; text is shown, a click makes the choice
 //   drag     (x1, x2) is told of a range that was dragged over; `undrag` of a double click
 function figure({ label, height, width = WIDTH, paint, at, drag, undrag, svg = true, keys }) {
   const canvas = el("canvas", { role: "img", "aria-label": label, tabindex: at ? 0 : false });
@@ -133,7 +147,11 @@ function figure({ label, height, width = WIDTH, paint, at, drag, undrag, svg = t
     saveAs(new Blob([other.source(label)], { type: "image/svg+xml" }), name + ".svg");
   };
   const forms = [["PNG", png], ...(svg ? [["SVG", asSvg]] : [])];
-  const saves = el("span", { class: "saves" }, ...forms.map(([form, save]) => button(form, save, { title: "Save the picture" })));
+  const saves = el(
+    "span",
+    { class: "saves" },
+    ...forms.map(([form, save]) => button(form, save, { title: "Save the picture" })),
+  );
   if (at || drag) watchPointer(canvas, { at, drag, undrag });
   if (keys) canvas.addEventListener("keydown", keys);
   return el("div", { class: "plot" }, canvas, saves);
@@ -150,8 +168,8 @@ const LEFT = 74;
 // How wide a bar is drawn: a gap stands between bars that are wide.
 const barOf = (wide) => Math.max(wide - (wide > 4 ? 1 : 0), 0.7);
 
-// Columns of bars for items `first` to `end`; several items, `from` to `to`, where they are narrower
-// than a pixel: the most of them is drawn.
+// Columns of bars for items `first` to `end`; several items, `from` to `to`, where they are
+// narrower than a pixel: the most of them is drawn.
 function columnsOf(first, end, width) {
   const count = Math.min(Math.floor(width), end - first);
   const start = (column) => first + Math.floor((column * (end - first)) / count);
@@ -170,7 +188,8 @@ function tileAxis(first, end) {
   const xOf = (place) => LEFT + ((place - first + 0.5) / (end - first)) * span;
   const border = (x) => clip(first + ((x - LEFT) / span) * (end - first), first, end);
   const labels = (pen, y, low, high) => {
-    for (const each of ticks(first, end - 1, Math.min(8, span / 70))) axisText(pen, thousands(each), xOf(each), y, low, high);
+    for (const each of ticks(first, end - 1, Math.min(8, span / 70)))
+      axisText(pen, thousands(each), xOf(each), y, low, high);
   };
   const drag = (x1, x2) => {
     const from = Math.min(Math.round(border(x1)), end - 1);

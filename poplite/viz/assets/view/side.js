@@ -6,26 +6,59 @@ function side(of) {
 }
 
 function rowsOf(parts, words, whole = 0) {
-  const rows = parts.map(([label, size, fill]) => rowOf(["", swatch(fill), label], ["number", words(size)], ...(whole ? [["number soft", shareOf(size, whole)]] : [])));
+  const rows = parts.map(([label, size, fill]) =>
+    rowOf(
+      ["", swatch(fill), label],
+      ["number", words(size)],
+      ...(whole ? [["number soft", shareOf(size, whole)]] : []),
+    ),
+  );
   return el("table", {}, bodyOf(rows));
 }
 
 function tileSide(of, tile) {
   const { tiles, limit } = of.machine;
-  const move = (by, label) => button(by < 0 ? "‹" : "›", () => go({ tile: (tile + by + tiles) % tiles }), { "aria-label": label, title: label });
-  const parts = [el("div", { class: "top" }, el("h2", {}, `Tile ${thousands(tile)}`), el("span", { class: "grow" }), move(-1, "Tile before ( [ )"), move(1, "Next tile ( ] )"))];
+  const move = (by, label) =>
+    button(by < 0 ? "‹" : "›", () => go({ tile: (tile + by + tiles) % tiles }), {
+      "aria-label": label,
+      title: label,
+    });
+  const parts = [
+    el(
+      "div",
+      { class: "top" },
+      el("h2", {}, `Tile ${thousands(tile)}`),
+      el("span", { class: "grow" }),
+      move(-1, "Tile before ( [ )"),
+      move(1, "Next tile ( ] )"),
+    ),
+  ];
   if (of.memory) {
     const { needed, step } = peaks(of);
     const over = needed[tile] > limit;
     const held = memoryParts(of, (group) => group[tile]);
     parts.push(
-      el("p", { class: over ? "overText" : "" }, over ? "! " : "", bold(bytesText(needed[tile])), ` of ${bytesText(limit)}, ${shareOf(needed[tile], limit)}`),
+      el(
+        "p",
+        { class: over ? "overText" : "" },
+        over ? "! " : "",
+        bold(bytesText(needed[tile])),
+        ` of ${bytesText(limit)}, ${shareOf(needed[tile], limit)}`,
+      ),
       stackBar(held),
-      remark(step[tile] < 0 ? "all of it always live" : `at its peak, in ${memoryStepName(of, step[tile])}`),
+      remark(
+        step[tile] < 0
+          ? "all of it always live"
+          : `at its peak, in ${memoryStepName(of, step[tile])}`,
+      ),
       rowsOf(held, bytesText),
     );
   }
-  if (of.steps.length) parts.push(heading("Its time, all steps"), rowsOf(timeParts(timeOf(of, tile, -1)), (cycles) => thousands(Math.round(cycles)), of.cycles));
+  if (of.steps.length)
+    parts.push(
+      heading("Its time, all steps"),
+      rowsOf(timeParts(timeOf(of, tile, -1)), (cycles) => thousands(Math.round(cycles)), of.cycles),
+    );
   return parts;
 }
 
@@ -38,14 +71,33 @@ function stepSide(of, tile) {
     ...(phase.sync ? [["sync", phase.sync, null]] : []),
     [phase.kind, phase.cycles, arrayOf(phase.busy, of.machine.tiles)[tile]],
   ]);
-  const rows = phases.map(([kind, slowest, own]) => rowOf(["", swatch(phaseColor(kind)), PHASES[kind]], ["number", thousands(slowest)], ["number", own === null ? "" : rounded(own)]));
-  const heads = ["phase", "slowest", `tile ${thousands(tile)}`].map((name, place) => el("th", { scope: "col", class: place ? "number" : "" }, name));
+  const rows = phases.map(([kind, slowest, own]) =>
+    rowOf(
+      ["", swatch(phaseColor(kind)), PHASES[kind]],
+      ["number", thousands(slowest)],
+      ["number", own === null ? "" : rounded(own)],
+    ),
+  );
+  const heads = ["phase", "slowest", `tile ${thousands(tile)}`].map((name, place) =>
+    el("th", { scope: "col", class: place ? "number" : "" }, name),
+  );
   const parts = [
     el("hr"),
-    el("div", { class: "top" }, soft(`Step ${number + 1} of ${of.steps.length}`), el("span", { class: "grow" }), button("✕", () => go({ step: null }), { title: "No step (Esc)", "aria-label": "No step" })),
+    el(
+      "div",
+      { class: "top" },
+      soft(`Step ${number + 1} of ${of.steps.length}`),
+      el("span", { class: "grow" }),
+      button("✕", () => go({ step: null }), { title: "No step (Esc)", "aria-label": "No step" }),
+    ),
     el("h2", {}, stepTitle(number)),
     el("p", {}, lineOf(step.at)),
-    el("p", {}, bold(thousands(step.cycles)), ` cycles, ${shareOf(step.cycles, of.cycles)} of all, ${amount(step.times, "time")}`),
+    el(
+      "p",
+      {},
+      bold(thousands(step.cycles)),
+      ` cycles, ${shareOf(step.cycles, of.cycles)} of all, ${amount(step.times, "time")}`,
+    ),
     phaseBar(of, number, step.cycles),
     el("table", {}, el("thead", {}, el("tr", {}, ...heads)), bodyOf(rows)),
     remark("Phases between two syncs overlap: each tile goes on by itself."),
@@ -54,7 +106,12 @@ function stepSide(of, tile) {
   if (step.op) parts.push(el("p", {}, soft("operation "), step.op));
   if (step.types.length) {
     parts.push(heading("Vertices"));
-    for (const [name, count, source, cycles] of step.types) parts.push(el("p", {}, name, soft(` ${thousands(count)} run, ${rounded(count ? cycles / count : 0)} cycles each, ${source}`)));
+    for (const [name, count, source, cycles] of step.types) {
+      const each = rounded(count ? cycles / count : 0);
+      parts.push(
+        el("p", {}, name, soft(` ${thousands(count)} run, ${each} cycles each, ${source}`)),
+      );
+    }
   }
   return parts;
 }

@@ -2,7 +2,11 @@
 
 function compareTab() {
   if (DATA.reports.length < 2) {
-    return [note("Two reports are compared here: poplite-viz report before.json after.json -o report.html")];
+    return [
+      note(
+        "Two reports are compared here: poplite-viz report before.json after.json -o report.html",
+      ),
+    ];
   }
   const [before, after] = DATA.reports;
   const parts = [changes("", "in all", DATA.diff.totals)];
@@ -11,17 +15,32 @@ function compareTab() {
     parts.push(heading("Where a tile's time goes, to one scale"));
     [before, after].forEach((of, number) => {
       const time = timeParts(timeOf(of, -1, -1));
-      parts.push(remark(`${DATA.names[number]}: ${amount(of.cycles, "cycle")}`), stackBar(time, whole), legend(time, of.cycles));
+      parts.push(
+        remark(`${DATA.names[number]}: ${amount(of.cycles, "cycle")}`),
+        stackBar(time, whole),
+        legend(time, of.cycles),
+      );
     });
-    parts.push(changes("Cycles of steps", "step", DATA.diff.steps), changes("Cycles by phase", "phase", DATA.diff.phases));
+    parts.push(
+      changes("Cycles of steps", "step", DATA.diff.steps),
+      changes("Cycles by phase", "phase", DATA.diff.phases),
+    );
   }
-  if (DATA.diff.memory.length) parts.push(changes("Bytes of all tiles, by kind", "kind", DATA.diff.memory));
+  if (DATA.diff.memory.length)
+    parts.push(changes("Bytes of all tiles, by kind", "kind", DATA.diff.memory));
   return [...parts, ...differences(before, after)];
 }
 
 function changes(title, what, rows) {
   const signed = (number) => (number > 0 ? "+" : "") + rounded(number);
-  const ratio = ([, one, other]) => (!one ? (other ? "new" : "") : other / one >= 10 ? "×" + rounded(Math.round(other / one)) : signed((other / one - 1) * 100) + " %");
+  const ratio = ([, one, other]) =>
+    !one
+      ? other
+        ? "new"
+        : ""
+      : other / one >= 10
+        ? "×" + rounded(Math.round(other / one))
+        : signed((other / one - 1) * 100) + " %";
   const changed = rows.filter((row) => row[1] !== row[2]);
   const name = (row) => PHASES[row[0]] ?? row[0].replaceAll("_", " ");
   const shown = table(
@@ -35,25 +54,49 @@ function changes(title, what, rows) {
     title ? changed : rows,
     { most: 40 },
   );
-  return el("div", {}, title ? heading(title) : "", title && !changed.length ? note("Nothing changed.") : shown);
+  return el(
+    "div",
+    {},
+    title ? heading(title) : "",
+    title && !changed.length ? note("Nothing changed.") : shown,
+  );
 }
 
 function differences(before, after) {
-  if (before.machine.tiles !== after.machine.tiles || before.machine.ipus !== after.machine.ipus) return [note("The two have other numbers of tiles, so there is no map of differences.")];
+  if (before.machine.tiles !== after.machine.tiles || before.machine.ipus !== after.machine.ipus)
+    return [note("The two have other numbers of tiles, so there is no map of differences.")];
   const [one, other] = [measure(before, state.by, -1), measure(after, state.by, -1)];
-  const parts = [heading("Difference of each tile: blue is less, orange is more"), tools(choice("", "by", BY))];
+  const parts = [
+    heading("Difference of each tile: blue is less, orange is more"),
+    tools(choice("", "by", BY)),
+  ];
   if (!one || !other) return [...parts, note("This number is not known in both.")];
   const change = Float64Array.from(other, (number, tile) => number - one[tile]);
   const high = most(change.map(Math.abs)) || 1;
   const words = (number) => (number > 0 ? "+" : "") + measureText(state.by, number);
-  return [...parts, tileMap(after, change, (number) => number / high, Infinity, "difference of " + BY[state.by], words, twoSided)];
+  return [
+    ...parts,
+    tileMap(
+      after,
+      change,
+      (number) => number / high,
+      Infinity,
+      "difference of " + BY[state.by],
+      words,
+      twoSided,
+    ),
+  ];
 }
 
 // From blue (-1) over the colour of what is empty to orange (1).
 function twoSided(share) {
   const mixed = [1, 3, 5].map((place) => {
-    const [from, to] = [color("empty"), color(share < 0 ? "phase-compute" : "phase-copy")].map((hex) => parseInt(hex.slice(place, place + 2), 16));
-    return Math.round(from + (to - from) * Math.abs(share)).toString(16).padStart(2, "0");
+    const [from, to] = [color("empty"), color(share < 0 ? "phase-compute" : "phase-copy")].map(
+      (hex) => parseInt(hex.slice(place, place + 2), 16),
+    );
+    return Math.round(from + (to - from) * Math.abs(share))
+      .toString(16)
+      .padStart(2, "0");
   });
   return "#" + mixed.join("");
 }

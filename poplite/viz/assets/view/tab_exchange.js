@@ -4,11 +4,27 @@ function exchangeTab(of) {
   const step = chosenStep();
   const [received, sent] = [phaseSum(of, "received", step), phaseSum(of, "sent", step)];
   const [into, out] = [sum(received), sum(sent)];
-  const cycles = phasesIn(of, step).reduce((total, phase) => total + (phase.kind.includes("exchange") ? phase.cycles : 0), 0);
+  const cycles = phasesIn(of, step).reduce(
+    (total, phase) => total + (phase.kind.includes("exchange") ? phase.cycles : 0),
+    0,
+  );
   const reach = out && into !== out ? ` · each byte sent reaches ${rounded(into / out)} tiles` : "";
   return [
-    tools(stepChoice("step", `all ${amount(of.steps.length, "step")}`), soft("received ", bold(bytesText(into)), " · sent ", bold(bytesText(out)), " · ", bold(thousands(cycles)), ` cycles of exchange${reach}`)),
-    into + out ? exchangeBars(of, received, sent) : note("No tile sends or receives anything here."),
+    tools(
+      stepChoice("step", `all ${amount(of.steps.length, "step")}`),
+      soft(
+        "received ",
+        bold(bytesText(into)),
+        " · sent ",
+        bold(bytesText(out)),
+        " · ",
+        bold(thousands(cycles)),
+        ` cycles of exchange${reach}`,
+      ),
+    ),
+    into + out
+      ? exchangeBars(of, received, sent)
+      : note("No tile sends or receives anything here."),
     heading("What moves, and why"),
     causes(of, step),
     ...exchangeMatrix(of, step),
@@ -22,7 +38,9 @@ function exchangeBars(of, received, sent) {
   const [axis, middle, tall] = [tileAxis(first, end), 112, 100];
   const paint = (pen, width) => {
     for (const { left, wide, from, to } of columnsOf(first, end, axis.span)) {
-      const [up, down] = [received, sent].map((numbers) => (most(numbers.slice(from, to)) / high) * tall);
+      const [up, down] = [received, sent].map(
+        (numbers) => (most(numbers.slice(from, to)) / high) * tall,
+      );
       pen.rect(LEFT + left, middle - up, barOf(wide), up, "phase-exchange");
       pen.rect(LEFT + left, middle, barOf(wide), down, "phase-global-exchange");
     }
@@ -38,9 +56,20 @@ function exchangeBars(of, received, sent) {
   };
   const at = (x) => {
     const tile = axis.at(x);
-    return { tile, text: `tile ${thousands(tile)}\nreceives ${bytesText(received[tile])}\nsends ${bytesText(sent[tile])}` };
+    return {
+      tile,
+      text:
+        `tile ${thousands(tile)}\nreceives ${bytesText(received[tile])}\n` +
+        `sends ${bytesText(sent[tile])}`,
+    };
   };
-  return figure({ label: "Bytes received and sent by tile", height: middle + tall + 26, paint, at, ...axis.zoom });
+  return figure({
+    label: "Bytes received and sent by tile",
+    height: middle + tall + 26,
+    paint,
+    at,
+    ...axis.zoom,
+  });
 }
 
 // What moves in one step or in all, each cause once with all steps that have it.
@@ -51,7 +80,16 @@ function causes(of, chosen) {
     for (const phase of step.phases) {
       for (const [what, why, at, bytes] of phase.causes) {
         const key = [phase.kind, what, why, at].join("\n");
-        const row = found.get(key) ?? { kind: phase.kind, number, what, why, at, bytes: 0, times: 0, steps: new Set() };
+        const row = found.get(key) ?? {
+          kind: phase.kind,
+          number,
+          what,
+          why,
+          at,
+          bytes: 0,
+          times: 0,
+          steps: new Set(),
+        };
         found.set(key, row);
         row.bytes += bytes * step.times;
         row.times += step.times;
@@ -60,7 +98,8 @@ function causes(of, chosen) {
     }
   });
   if (!found.size) return note("Nothing is moved or rearranged here.");
-  const named = ({ number, steps }) => stepTitle(number) + (steps.size > 1 ? ` and ${steps.size - 1} more` : "");
+  const named = ({ number, steps }) =>
+    stepTitle(number) + (steps.size > 1 ? ` and ${steps.size - 1} more` : "");
   return table(
     [
       { name: "step", label: true, text: named },
@@ -71,6 +110,12 @@ function causes(of, chosen) {
       lineColumn(({ at }) => at),
     ],
     [...found.values()],
-    { pick: ({ number, kind }) => go({ step: number, tile: worst(phaseSum(of, "busy", number, kind)) }), isOn: ({ number }) => number === chosen, most: 20, sorted: "bytes in all" },
+    {
+      pick: ({ number, kind }) =>
+        go({ step: number, tile: worst(phaseSum(of, "busy", number, kind)) }),
+      isOn: ({ number }) => number === chosen,
+      most: 20,
+      sorted: "bytes in all",
+    },
   );
 }

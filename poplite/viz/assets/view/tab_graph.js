@@ -6,7 +6,12 @@ let graphPlace = [0, 0];
 
 function graphTab() {
   if (!DATA.graph) {
-    return [note("This report was saved without the dataflow graph; reports of today hold it: poplite-viz report file.py:callable -o report.html")];
+    return [
+      note(
+        "This report was saved without the dataflow graph; reports of today hold it: " +
+          "poplite-viz report file.py:callable -o report.html",
+      ),
+    ];
   }
   const shadow = el("div", { class: "graphRoot" });
   const root = shadow.attachShadow({ mode: "open" });
@@ -21,14 +26,20 @@ function graphTab() {
     svg.setAttribute("height", height * SIZES[graphSize]);
     svg.style.maxWidth = "none";
   };
-  graphSize ??= Math.max(2, SIZES.findLastIndex((each) => each <= Math.min(1, WIDTH / width)));
+  graphSize ??= Math.max(
+    2,
+    SIZES.findLastIndex((each) => each <= Math.min(1, WIDTH / width)),
+  );
   const by = (change) => () => {
     graphSize = clip(graphSize + change, 0, SIZES.length - 1);
     resize();
   };
   const fit = () => {
     const scale = WIDTH / width;
-    graphSize = Math.max(0, SIZES.findLastIndex((each) => each <= scale));
+    graphSize = Math.max(
+      0,
+      SIZES.findLastIndex((each) => each <= scale),
+    );
     resize();
   };
   const save = () => saveAs(new Blob([textOf(DATA.graph)], { type: "image/svg+xml" }), "graph.svg");
@@ -41,7 +52,10 @@ function graphTab() {
   queueMicrotask(() => box.scrollTo(...graphPlace));
   return [
     tools(
-      button("+", by(1), { title: "Larger" }), button("−", by(-1), { title: "Smaller" }), button("fit", fit), button("save SVG", save),
+      button("+", by(1), { title: "Larger" }),
+      button("−", by(-1), { title: "Smaller" }),
+      button("fit", fit),
+      button("save SVG", save),
       soft("Drag to move. Scopes are folded; poplite-viz graph --scope and --around look closer."),
     ),
     box,

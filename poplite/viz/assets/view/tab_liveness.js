@@ -7,18 +7,46 @@ function livenessTab(of) {
   const { always, beside, step: peak } = peaks(of);
   const step = memoryStepOf(of, chosenStep());
   const loudest = worst(beside);
-  const type = (event) => event.target.value !== "" && go({ tile: Math.max(0, Math.round(Number(event.target.value))) });
-  const facts = soft("always live ", bold(bytesText(always[tile])), " · peak ", bold(bytesText(always[tile] + beside[tile])), peak[tile] < 0 ? "" : ` in ${memoryStepName(of, peak[tile])}`);
+  const type = (event) =>
+    event.target.value !== "" && go({ tile: Math.max(0, Math.round(Number(event.target.value))) });
+  const facts = soft(
+    "always live ",
+    bold(bytesText(always[tile])),
+    " · peak ",
+    bold(bytesText(always[tile] + beside[tile])),
+    peak[tile] < 0 ? "" : ` in ${memoryStepName(of, peak[tile])}`,
+  );
   return [
     tools(
-      el("label", { class: "labelled" }, soft("tile"), el("input", { type: "number", min: 0, max: of.machine.tiles - 1, value: tile, "data-focus": "tile", onchange: type })),
+      el(
+        "label",
+        { class: "labelled" },
+        soft("tile"),
+        el("input", {
+          type: "number",
+          min: 0,
+          max: of.machine.tiles - 1,
+          value: tile,
+          "data-focus": "tile",
+          onchange: type,
+        }),
+      ),
       button(`tile with the highest peak: ${thousands(loudest)}`, () => go({ tile: loudest })),
       choice("", "live", { beside: "not always live", all: "with what is always live" }),
       facts,
     ),
-    legend(GROUP_NAMES.slice(0, GAPS).map((name, number) => [name, 0, "memory-" + number]).filter((_, number) => of.memory.held.some((held) => groupOf(held.kind) === number))),
+    legend(
+      GROUP_NAMES.slice(0, GAPS)
+        .map((name, number) => [name, 0, "memory-" + number])
+        .filter((_, number) => of.memory.held.some((held) => groupOf(held.kind) === number)),
+    ),
     livenessBars(of, tile, step),
-    heading("When each thing needs its room", soft(` — steps across; the ${MOST_LANES} largest${step < 0 ? "" : " of the chosen step first"}`)),
+    heading(
+      "When each thing needs its room",
+      soft(
+        ` — steps across; the ${MOST_LANES} largest${step < 0 ? "" : " of the chosen step first"}`,
+      ),
+    ),
     lanes(of, tile, step),
   ];
 }
@@ -31,18 +59,23 @@ function livenessOf(of, tile) {
     for (const { held, bytes } of heldOn(of, tile)) {
       const group = groupOf(held.kind);
       if (held.steps === null) always[group] += bytes;
-      for (const [first, last] of held.steps ?? []) for (let step = first; step <= last; step++) found[step][group] += bytes;
+      for (const [first, last] of held.steps ?? [])
+        for (let step = first; step <= last; step++) found[step][group] += bytes;
     }
     return { found, always };
   });
 }
 
 // The step of a program that a step of memory is, as a choice; nothing where it did not run.
-const chosenBy = (of, memoryStep) => (ranAs(of, memoryStep) < 0 ? {} : { step: ranAs(of, memoryStep) });
+const chosenBy = (of, memoryStep) =>
+  ranAs(of, memoryStep) < 0 ? {} : { step: ranAs(of, memoryStep) };
 
 function livenessBars(of, tile, chosen) {
   const { found, always } = livenessOf(of, tile);
-  const shown = state.live === "all" ? found.map((each) => each.map((bytes, group) => bytes + always[group])) : found;
+  const shown =
+    state.live === "all"
+      ? found.map((each) => each.map((bytes, group) => bytes + always[group]))
+      : found;
   const high = Math.max(1, ...shown.map(sum));
   const [top, base, span] = [16, 200, WIDTH - LEFT - 8];
   const wide = span / shown.length;
@@ -50,7 +83,12 @@ function livenessBars(of, tile, chosen) {
   const at = (x) => {
     const number = Math.floor((x - LEFT) / wide);
     if (number < 0 || number >= shown.length) return null;
-    return { ...chosenBy(of, number), text: `${memoryStepName(of, number)}\n${bytesText(sum(found[number]))} beside what is always live${number === peak ? "\nthe peak of this tile" : ""}` };
+    return {
+      ...chosenBy(of, number),
+      text:
+        `${memoryStepName(of, number)}\n${bytesText(sum(found[number]))} beside what is always ` +
+        `live${number === peak ? "\nthe peak of this tile" : ""}`,
+    };
   };
   const paint = (pen, width) => {
     bytesAxis(pen, high, base, top, width);
@@ -59,13 +97,29 @@ function livenessBars(of, tile, chosen) {
       groups.forEach((bytes, group) => {
         const tall = (bytes / high) * (base - top);
         y -= tall;
-        if (tall) pen.rect(LEFT + number * wide, y, Math.max(1, wide - (wide > 4 ? 1 : 0)), tall + 0.3, "memory-" + group);
+        if (tall)
+          pen.rect(
+            LEFT + number * wide,
+            y,
+            Math.max(1, wide - (wide > 4 ? 1 : 0)),
+            tall + 0.3,
+            "memory-" + group,
+          );
       });
-      if (number === peak) pen.frame(LEFT + number * wide, y, Math.max(2, wide - 1), base - y, "mark", 1.5);
+      if (number === peak)
+        pen.frame(LEFT + number * wide, y, Math.max(2, wide - 1), base - y, "mark", 1.5);
       if (number === chosen) pen.mark(LEFT + (number + 0.5) * wide, Math.max(8, y - 4));
-      if (wide > 60) pen.text(shortened(memoryStepName(of, number), Math.floor(wide / 7)), LEFT + (number + 0.5) * wide, base + 16, "center");
+      if (wide > 60)
+        pen.text(
+          shortened(memoryStepName(of, number), Math.floor(wide / 7)),
+          LEFT + (number + 0.5) * wide,
+          base + 16,
+          "center",
+        );
     });
-    if (wide <= 60) for (const each of ticks(1, shown.length, Math.min(10, span / 60))) axisText(pen, thousands(each), LEFT + (each - 0.5) * wide, base + 16, 0, width);
+    if (wide <= 60)
+      for (const each of ticks(1, shown.length, Math.min(10, span / 60)))
+        axisText(pen, thousands(each), LEFT + (each - 0.5) * wide, base + 16, 0, width);
   };
   return figure({ label: `Bytes by step on tile ${tile}`, height: 222, paint, at });
 }
@@ -74,7 +128,10 @@ function lanes(of, tile, chosen) {
   const rows = heldOn(of, tile).filter(({ held }) => held.steps !== null);
   if (!rows.length) return note("Nothing on this tile shares its room: all of it is always live.");
   const first = (row) => (chosen >= 0 && isIn(row.held, chosen) ? 1 : 0);
-  const shown = rows.slice().sort((one, other) => first(other) - first(one)).slice(0, MOST_LANES);
+  const shown = rows
+    .slice()
+    .sort((one, other) => first(other) - first(one))
+    .slice(0, MOST_LANES);
   const left = Math.min(220, WIDTH * 0.3);
   const span = WIDTH - left - 90;
   const wide = span / of.memory.steps.length;
@@ -83,16 +140,31 @@ function lanes(of, tile, chosen) {
       const y = 4 + lane * 20;
       pen.text(shortened(held.name, Math.floor(left / 7)), 4, y + 12, "left", "ink");
       pen.rect(left, y, span, 14, "empty");
-      for (const [begin, end] of held.steps) pen.rect(left + begin * wide, y, Math.max(1, (end - begin + 1) * wide), 14, "memory-" + groupOf(held.kind));
+      for (const [begin, end] of held.steps)
+        pen.rect(
+          left + begin * wide,
+          y,
+          Math.max(1, (end - begin + 1) * wide),
+          14,
+          "memory-" + groupOf(held.kind),
+        );
       pen.text(bytesText(bytes), width - 4, y + 12, "right");
     });
-    if (chosen >= 0) pen.frame(left + chosen * wide, 1, Math.max(2, wide), shown.length * 20 + 1, "mark", 1.5);
+    if (chosen >= 0)
+      pen.frame(left + chosen * wide, 1, Math.max(2, wide), shown.length * 20 + 1, "mark", 1.5);
   };
   const at = (x, y) => {
     const [row, number] = [shown[Math.floor((y - 2) / 20)], Math.floor((x - left) / wide)];
     if (!row) return null;
     const words = `${row.held.name}\n${bytesText(row.bytes)}, ${kindOf(row.held)}`;
-    return number < 0 || number >= of.memory.steps.length ? { text: words } : { ...chosenBy(of, number), text: `${words}\n${memoryStepName(of, number)}` };
+    return number < 0 || number >= of.memory.steps.length
+      ? { text: words }
+      : { ...chosenBy(of, number), text: `${words}\n${memoryStepName(of, number)}` };
   };
-  return figure({ label: `When things on tile ${tile} need their room`, height: shown.length * 20 + 6, paint, at });
+  return figure({
+    label: `When things on tile ${tile} need their room`,
+    height: shown.length * 20 + 6,
+    paint,
+    at,
+  });
 }

@@ -7,14 +7,31 @@ function memoryTab(of) {
   const over = needed.filter((bytes) => bytes > limit).length;
   const [first, end] = rangeOf(state.zoom, tiles);
   const rows = heldOn(of, tile);
-  const facts = el("span", { class: over ? "overText" : "soft" }, over ? `! ${amount(over, "tile")} over the limit of ${bytesText(limit)}` : `limit ${bytesText(limit)} · most ${bytesText(most(needed))}`);
+  const facts = el(
+    "span",
+    { class: over ? "overText" : "soft" },
+    over
+      ? `! ${amount(over, "tile")} over the limit of ${bytesText(limit)}`
+      : `limit ${bytesText(limit)} · most ${bytesText(most(needed))}`,
+  );
   const kinds = memoryParts(of, sum);
   return [
-    tools(choice("tiles", "rows", { number: "by number", most: "fullest first" }), choice("height", "height", { fullest: "fullest tile", limit: "limit" }), facts, state.zoom ? button("all tiles", () => go({ zoom: "" })) : ""),
+    tools(
+      choice("tiles", "rows", { number: "by number", most: "fullest first" }),
+      choice("height", "height", { fullest: "fullest tile", limit: "limit" }),
+      facts,
+      state.zoom ? button("all tiles", () => go({ zoom: "" })) : "",
+    ),
     legend(kinds),
     memoryBars(of, first, end),
     overviewStrip(of, first, end),
-    heading(`On tile ${thousands(tile)}: ${bytesText(needed[tile])} with gaps; ${bytesText(always[tile])} always live${step[tile] < 0 ? "" : `, ${bytesText(beside[tile])} beside it in ${memoryStepName(of, step[tile])}`}`),
+    heading(
+      `On tile ${thousands(tile)}: ${bytesText(needed[tile])} with gaps; ` +
+        `${bytesText(always[tile])} always live` +
+        (step[tile] < 0
+          ? ""
+          : `, ${bytesText(beside[tile])} beside it in ${memoryStepName(of, step[tile])}`),
+    ),
     addressStrip(of, tile),
     table(
       [
@@ -24,7 +41,11 @@ function memoryTab(of) {
         lineColumn(({ held }) => held.at),
       ],
       rows,
-      { isPale: ({ live }) => live === "not at the peak", isOn: ({ number }) => number === state.held, pick: ({ number }) => go({ held: number }) },
+      {
+        isPale: ({ live }) => live === "not at the peak",
+        isOn: ({ number }) => number === state.held,
+        pick: ({ number }) => go({ held: number }),
+      },
     ),
   ];
 }
@@ -45,7 +66,8 @@ function paintStacks(of, pen, { first, end, x, width, base, tall, high, limit })
   const order = tileOrder(of);
   for (const { left, wide, from, to } of columnsOf(first, end, width)) {
     let tile = order[from];
-    for (let each = from + 1; each < to; each++) if (needed[order[each]] > needed[tile]) tile = order[each];
+    for (let each = from + 1; each < to; each++)
+      if (needed[order[each]] > needed[tile]) tile = order[each];
     let y = base;
     stacks(of).forEach((group, number) => {
       const size = (group[tile] / high) * tall;
@@ -56,7 +78,8 @@ function paintStacks(of, pen, { first, end, x, width, base, tall, high, limit })
     if (needed[tile] > limit && high >= limit) {
       const top = base - (limit / high) * tall;
       pen.rect(x + left, y, barOf(wide), top - y, "over");
-      if (wide > 6) pen.text("!", x + left + wide / 2 + (wide > 30 ? 12 : 0), y + 13, "center", "on-over", 12);
+      if (wide > 6)
+        pen.text("!", x + left + wide / 2 + (wide > 30 ? 12 : 0), y + 13, "center", "on-over", 12);
     }
   }
 }
@@ -70,7 +93,16 @@ function memoryBars(of, first, end) {
   const axis = tileAxis(first, end);
   const paint = (pen, width) => {
     bytesAxis(pen, high, base, top, width);
-    paintStacks(of, pen, { first, end, x: LEFT, width: axis.span, base, tall: base - top, high: high || 1, limit });
+    paintStacks(of, pen, {
+      first,
+      end,
+      x: LEFT,
+      width: axis.span,
+      base,
+      tall: base - top,
+      high: high || 1,
+      limit,
+    });
     if (high >= limit) {
       const y = base - (limit / high) * (base - top);
       pen.line(LEFT, y, width - 8, y, "over", [5, 4]);
@@ -89,7 +121,12 @@ function memoryBars(of, first, end) {
   const at = (x, y) => {
     if (y > base + 4 || x < LEFT) return null;
     const tile = order[axis.at(x)];
-    return { tile, text: `tile ${thousands(tile)}\n${bytesText(needed[tile])}, ${shareOf(needed[tile], limit)} of the limit` };
+    return {
+      tile,
+      text:
+        `tile ${thousands(tile)}\n${bytesText(needed[tile])}, ` +
+        `${shareOf(needed[tile], limit)} of the limit`,
+    };
   };
   return figure({ label: "Memory of tiles", height: 306, paint, at, ...axis.zoom });
 }
@@ -99,8 +136,23 @@ function overviewStrip(of, first, end) {
   if (tiles < 200) return "";
   const { span, zoom } = tileAxis(0, tiles);
   const paint = (pen) => {
-    paintStacks(of, pen, { first: 0, end: tiles, x: LEFT, width: span, base: 34, tall: 32, high: most(peaks(of).needed) || 1, limit });
+    paintStacks(of, pen, {
+      first: 0,
+      end: tiles,
+      x: LEFT,
+      width: span,
+      base: 34,
+      tall: 32,
+      high: most(peaks(of).needed) || 1,
+      limit,
+    });
     pen.frame(LEFT + (first / tiles) * span, 1, ((end - first) / tiles) * span, 33, "mark", 1.5);
   };
-  return figure({ label: "All tiles; drag to look closer", height: 36, paint, ...zoom, svg: false });
+  return figure({
+    label: "All tiles; drag to look closer",
+    height: 36,
+    paint,
+    ...zoom,
+    svg: false,
+  });
 }

@@ -11,13 +11,21 @@ function overview(of) {
   const parts = [cards(of)];
   if (of.steps.length) {
     const time = timeParts(timeOf(of, -1, -1));
-    parts.push(heading("Where a tile's time goes, on average"), stackBar(time), legend(time, of.cycles));
+    parts.push(
+      heading("Where a tile's time goes, on average"),
+      stackBar(time),
+      legend(time, of.cycles),
+    );
   }
   if (of.memory) {
     const { needed } = peaks(of);
     const tile = worst(needed);
     const held = memoryParts(of, (group) => group[tile]);
-    parts.push(heading(`What fills tile ${thousands(tile)}, the fullest`), stackBar(held), legend(held, needed[tile]));
+    parts.push(
+      heading(`What fills tile ${thousands(tile)}, the fullest`),
+      stackBar(held),
+      legend(held, needed[tile]),
+    );
   }
   if (!of.modelled) parts.push(notModelled());
   if (of.steps.length) parts.push(heading("What to look at first"), findings(of));
@@ -26,11 +34,17 @@ function overview(of) {
 }
 
 function card(label, number, words, open, share = null, over = false) {
-  const meter = el("i", { style: `width:${Math.min(100, 100 * share)}%`, class: over ? "over" : "" });
+  const meter = el("i", {
+    style: `width:${Math.min(100, 100 * share)}%`,
+    class: over ? "over" : "",
+  });
   return el(
     "button",
     { class: "card", onclick: () => go(open), "data-focus": label },
-    soft(label), bold(number), soft(words), share === null ? "" : el("span", { class: "meter" }, meter),
+    soft(label),
+    bold(number),
+    soft(words),
+    share === null ? "" : el("span", { class: "meter" }, meter),
   );
 }
 
@@ -38,51 +52,110 @@ function cards(of) {
   const { limit, tiles, clock } = of.machine;
   const made = [];
   if (of.cycles !== null && of.modelled) {
-    made.push(card(of.run ? "cycles" : "cycles of one run", thousands(of.cycles), `${duration(of.cycles, clock)} at ${rounded(clock / 1e7) / 100} GHz`, { tab: "steps" }));
+    made.push(
+      card(
+        of.run ? "cycles" : "cycles of one run",
+        thousands(of.cycles),
+        `${duration(of.cycles, clock)} at ${rounded(clock / 1e7) / 100} GHz`,
+        { tab: "steps" },
+      ),
+    );
   }
   if (of.memory) {
     const { needed } = peaks(of);
     const [tile, bytes] = [worst(needed), most(needed)];
     const over = needed.filter((each) => each > limit).length;
-    const words = over ? `! over ${bytesText(limit)} by ${bytesText(bytes - limit)}` : `${shareOf(bytes, limit)} of ${bytesText(limit)}`;
-    made.push(card(`fullest tile ${thousands(tile)}`, bytesText(bytes), words, { tab: "memory", tile }, bytes / limit, over > 0));
+    const words = over
+      ? `! over ${bytesText(limit)} by ${bytesText(bytes - limit)}`
+      : `${shareOf(bytes, limit)} of ${bytesText(limit)}`;
+    made.push(
+      card(
+        `fullest tile ${thousands(tile)}`,
+        bytesText(bytes),
+        words,
+        { tab: "memory", tile },
+        bytes / limit,
+        over > 0,
+      ),
+    );
   }
   if (of.steps.length) {
     const busy = phaseSum(of, "busy", -1, "compute");
     const balance = sum(busy) / tiles / most(busy);
     const tile = worst(busy);
-    if (most(busy)) made.push(card("balance of compute", percent(balance), `busiest tile ${thousands(tile)}: ${amount(most(busy), "cycle")}`, { tab: "tiles", by: "compute", tile }, balance));
+    if (most(busy))
+      made.push(
+        card(
+          "balance of compute",
+          percent(balance),
+          `busiest tile ${thousands(tile)}: ${amount(most(busy), "cycle")}`,
+          { tab: "tiles", by: "compute", tile },
+          balance,
+        ),
+      );
     const time = timeOf(of, -1, -1);
     const moved = time.exchange + time["global exchange"] + time["host exchange"];
-    made.push(card("in exchange", shareOf(moved, of.cycles), bytesText(sum(phaseSum(of, "received", -1))) + " received", { tab: "exchange" }, moved / (of.cycles || 1)));
+    made.push(
+      card(
+        "in exchange",
+        shareOf(moved, of.cycles),
+        bytesText(sum(phaseSum(of, "received", -1))) + " received",
+        { tab: "exchange" },
+        moved / (of.cycles || 1),
+      ),
+    );
   }
-  const ran = of.run ? `${amount(of.stepsRun, "step")}, ${amount(of.runs, "run")}` : "in one run; nothing has run yet";
+  const ran = of.run
+    ? `${amount(of.stepsRun, "step")}, ${amount(of.runs, "run")}`
+    : "in one run; nothing has run yet";
   made.push(card("vertices run", thousands(of.verticesRun), ran, { tab: "program" }));
   return el("div", { class: "cards" }, ...made);
 }
 
 function findings(of) {
-  if (!of.findings.length) return note("Nothing takes or loses as much as a hundredth of the cycles.");
-  return el("ul", { class: "findings" }, ...of.findings.map((found) => el("li", {}, finding(of, found))));
+  if (!of.findings.length)
+    return note("Nothing takes or loses as much as a hundredth of the cycles.");
+  return el(
+    "ul",
+    { class: "findings" },
+    ...of.findings.map((found) => el("li", {}, finding(of, found))),
+  );
 }
 
 function finding(of, found) {
   const others = found.steps.length - 1;
-  const title = LOSSES[found.kind]?.(found) ?? (found.what ? `${found.what} ${found.why}` : `Data move in ${found.names[0]}`);
-  const facts = [amount(found.cycles, "cycle") + (others > 0 ? ` in ${found.steps.length} steps` : ` in ${found.names[0]}`)];
+  const title =
+    LOSSES[found.kind]?.(found) ??
+    (found.what ? `${found.what} ${found.why}` : `Data move in ${found.names[0]}`);
+  const facts = [
+    amount(found.cycles, "cycle") +
+      (others > 0 ? ` in ${found.steps.length} steps` : ` in ${found.names[0]}`),
+  ];
   if (found.bytes) facts.push(bytesText(found.bytes));
   if (found.kind === "waiting" || found.kind === "idle workers") facts.push(found.why);
   if (found.tiles && found.tiles < of.machine.tiles && found.kind !== "waiting") {
-    facts.push(`on ${thousands(found.tiles)} of ${amount(of.machine.tiles, "tile")}, the others wait`);
+    facts.push(
+      `on ${thousands(found.tiles)} of ${amount(of.machine.tiles, "tile")}, the others wait`,
+    );
   }
   const by = LOST_IN[found.kind];
-  const open = by ? { tab: "tiles", by } : { tab: found.kind.includes("exchange") ? "exchange" : "steps" };
-  const choose = () => go({ ...open, tile: found.tile ?? state.tile, step: found.steps[0] ?? null });
+  const open = by
+    ? { tab: "tiles", by }
+    : { tab: found.kind.includes("exchange") ? "exchange" : "steps" };
+  const choose = () =>
+    go({ ...open, tile: found.tile ?? state.tile, step: found.steps[0] ?? null });
   return el(
     "div",
     { class: "finding", role: "button", ...chooses(choose) },
     el("span", { class: "share" }, bold(percent(found.share)), soft("of cycles")),
-    el("span", {}, bold(title), el("br"), soft(found.kind + ": " + facts.join(", ") + " "), lineOf(found.at)),
+    el(
+      "span",
+      {},
+      bold(title),
+      el("br"),
+      soft(found.kind + ": " + facts.join(", ") + " "),
+      lineOf(found.at),
+    ),
   );
 }
 
@@ -94,7 +167,14 @@ function vertexClasses(of) {
     counted("cycles of all", (row) => row[3]),
     { name: "known", text: (row) => soft(row[2]) },
   ];
-  return el("div", {}, heading("Cycles by vertex class"), table(shown, of.types), ...operations(of), ...sourceLines(of));
+  return el(
+    "div",
+    {},
+    heading("Cycles by vertex class"),
+    table(shown, of.types),
+    ...operations(of),
+    ...sourceLines(of),
+  );
 }
 
 // The lines of source that steps come from, those that take most cycles first.
@@ -106,14 +186,21 @@ function sourceLines(of) {
     row.cycles += step.cycles;
     row.steps += 1;
   });
-  const rows = descending([...found.values()].filter((row) => row.at), (row) => row.cycles);
+  const rows = descending(
+    [...found.values()].filter((row) => row.at),
+    (row) => row.cycles,
+  );
   if (!rows.length) return [];
   const shown = table(
     [
       { name: "line", text: (row) => lineOf(row.at) },
       counted("steps", (row) => row.steps),
       counted("cycles", (row) => row.cycles),
-      counted("of all", (row) => row.cycles, (cycles) => shareOf(cycles, of.cycles)),
+      counted(
+        "of all",
+        (row) => row.cycles,
+        (cycles) => shareOf(cycles, of.cycles),
+      ),
     ],
     rows,
     { most: 10, pick: (row) => go({ tab: "steps", step: row.number, q: row.at }) },
@@ -123,20 +210,30 @@ function sourceLines(of) {
 
 function operations(of) {
   if (!of.operations.length) return [];
-  const shown = [{ name: "operation", text: (row) => [row[0], " ", lineOf(row[1])] }, counted("steps", (row) => row[2]), counted("cycles", (row) => row[3])];
+  const shown = [
+    { name: "operation", text: (row) => [row[0], " ", lineOf(row[1])] },
+    counted("steps", (row) => row[2]),
+    counted("cycles", (row) => row[3]),
+  ];
   return [heading("Operations"), table(shown, of.operations, { most: 20 })];
 }
 
 function machine(of) {
   const { name, tiles, ipus, workers, limit } = of.machine;
   const facts = [
-    ["target", `${name}, ${amount(tiles, "tile")}${ipus > 1 ? ` on ${ipus} IPUs` : ""}, ${workers} workers each`],
+    [
+      "target",
+      `${name}, ${amount(tiles, "tile")}${ipus > 1 ? ` on ${ipus} IPUs` : ""}, ` +
+        `${workers} workers each`,
+    ],
     ["memory", `${bytesText(limit)} a tile`],
     ["replicas", of.replicas > 1 ? `${of.replicas}; all numbers are of one of them` : "1"],
     ...Object.entries(of.graph).map(([what, number]) => [what, thousands(number)]),
     ["checks", of.checks + (of.interpreted ? ", interpreted" : ", compiled")],
     ...of.options,
   ];
-  const rows = facts.map(([what, value]) => el("tr", {}, el("th", { scope: "row" }, what), el("td", {}, value)));
+  const rows = facts.map(([what, value]) =>
+    el("tr", {}, el("th", { scope: "row" }, what), el("td", {}, value)),
+  );
   return el("div", {}, heading("Machine and graph"), el("table", { class: "facts" }, bodyOf(rows)));
 }

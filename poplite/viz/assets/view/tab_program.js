@@ -14,7 +14,11 @@ function programTab(of) {
 
 function programTree(of, program, isNamed) {
   const nodes = of.programs[program];
-  const steps = new Map(of.steps.map((step, number) => [step.row, number]).filter(([, number]) => of.steps[number].program === program));
+  const steps = new Map(
+    of.steps
+      .map((step, number) => [step.row, number])
+      .filter(([, number]) => of.steps[number].program === program),
+  );
   const stepOf = (node) => (node[3].length ? undefined : steps.get(node[2]));
   const longest = Math.max(1, of.cycles ?? 0);
   const drawn = new Set();
@@ -25,31 +29,54 @@ function programTree(of, program, isNamed) {
     const total = { cycles: 0 };
     const step = stepOf(nodes[number]);
     seen.add(number);
-    if (step !== undefined) Object.assign(total, timeOf(of, -1, step), { cycles: of.steps[step].cycles });
+    if (step !== undefined)
+      Object.assign(total, timeOf(of, -1, step), { cycles: of.steps[step].cycles });
     for (const child of nodes[number][3]) {
       if (seen.has(child)) continue;
-      for (const [kind, cycles] of Object.entries(timeUnder(child, seen))) total[kind] = (total[kind] ?? 0) + cycles;
+      for (const [kind, cycles] of Object.entries(timeUnder(child, seen)))
+        total[kind] = (total[kind] ?? 0) + cycles;
     }
     times.set(number, total);
     return total;
   };
-  const holds = (number) => matches(nodes[number][1], nodes[number][0], nodes[number][4]) || nodes[number][3].some(holds);
+  const holds = (number) =>
+    matches(nodes[number][1], nodes[number][0], nodes[number][4]) || nodes[number][3].some(holds);
   const make = (number) => {
     const [type, name, , children, at, role, count] = nodes[number];
     const step = stepOf(nodes[number]);
     const { cycles, ...time } = timeUnder(number);
-    const words = [soft((role ? role + ": " : "") + type + " "), number || !isNamed ? name : program];
+    const words = [
+      soft((role ? role + ": " : "") + type + " "),
+      number || !isNamed ? name : program,
+    ];
     if (step === undefined && count > 1) words.push(soft(` × ${thousands(count)}`));
     if (step !== undefined) words.push(soft(` × ${thousands(of.steps[step].times)}`));
     const line = el("span", { class: "name" }, ...words);
-    const cost = of.steps.length ? [stackBar(timeParts(time), longest, "thin"), el("span", { class: "percent" }, cycles ? shareOf(cycles, of.cycles) : "")] : [];
+    const cost = of.steps.length
+      ? [
+          stackBar(timeParts(time), longest, "thin"),
+          el("span", { class: "percent" }, cycles ? shareOf(cycles, of.cycles) : ""),
+        ]
+      : [];
     const row = [line, el("span", { class: "wide" }, lineOf(at)), ...cost];
     if (type === "Call" && drawn.has(children[0])) {
-      return el("div", { class: "leaf" }, el("a", { href: `#`, onclick: (event) => showFunction(event, program, children[0]) }, "↑ "), ...row.slice(0, 2));
+      return el(
+        "div",
+        { class: "leaf" },
+        el("a", { href: `#`, onclick: (event) => showFunction(event, program, children[0]) }, "↑ "),
+        ...row.slice(0, 2),
+      );
     }
     if (!children.length) {
       const isOn = step !== undefined && step === chosenStep();
-      return el("div", { class: "leaf" + (isOn ? " on" : ""), ...chooses(() => step !== undefined && go({ step })) }, ...row);
+      return el(
+        "div",
+        {
+          class: "leaf" + (isOn ? " on" : ""),
+          ...chooses(() => step !== undefined && go({ step })),
+        },
+        ...row,
+      );
     }
     const parts = [];
     for (const child of children) {
@@ -59,7 +86,12 @@ function programTree(of, program, isNamed) {
     }
     const id = `${program} ${number}`;
     const isOpen = Boolean(state.q) || !folded.has(id);
-    return el("details", { open: isOpen, id }, el("summary", { onclick: keepFolded }, ...row), ...parts);
+    return el(
+      "details",
+      { open: isOpen, id },
+      el("summary", { onclick: keepFolded }, ...row),
+      ...parts,
+    );
   };
   return holds(0) ? make(0) : el("div");
 }

@@ -1,16 +1,32 @@
 // Steps: what all tiles do in time, and what each step takes.
 
 function stepsTab(of) {
-  const runs = { once: "each step once", times: "times its executions", ...(of.order.length ? { ran: "as it ran" } : {}) };
-  const rows = of.steps.map((step, number) => ({ step, number })).filter(({ step }) => matches(step.name, step.at, step.op));
+  const runs = {
+    once: "each step once",
+    times: "times its executions",
+    ...(of.order.length ? { ran: "as it ran" } : {}),
+  };
+  const rows = of.steps
+    .map((step, number) => ({ step, number }))
+    .filter(({ step }) => matches(step.name, step.at, step.op));
   return [
     tools(
       choice("", "run", runs),
       choice("tiles", "rows", { number: "by number", most: "busiest first" }),
       state.win ? button("all of it", () => go({ win: "" })) : "",
-      of.order.length ? "" : soft("The order in which steps ran is known of poplite-viz report --trace, and where a trace was saved: report.save(path, trace)."),
+      of.order.length
+        ? ""
+        : soft(
+            "The order in which steps ran is known of poplite-viz report --trace, and where a " +
+              "trace was saved: report.save(path, trace).",
+          ),
     ),
-    of.rough > 1 ? note("The page would be too large with a number for each tile: times are means of blocks of tiles, and waiting is only roughly known.") : "",
+    of.rough > 1
+      ? note(
+          "The page would be too large with a number for each tile: times are means of blocks of " +
+            "tiles, and waiting is only roughly known.",
+        )
+      : "",
     phaseLegend(of),
     timeline(of),
     tools(filterField("keep steps with …")),
@@ -26,9 +42,17 @@ function stepsTable(of, rows) {
       { name: "step", label: true, text: ({ number }) => stepTitle(number) },
       sortable("times", ({ step }) => step.times),
       sortable("cycles", ({ step }) => step.cycles),
-      counted("of all", ({ step }) => step.cycles, (cycles) => shareOf(cycles, of.cycles), NARROW),
+      counted(
+        "of all",
+        ({ step }) => step.cycles,
+        (cycles) => shareOf(cycles, of.cycles),
+        NARROW,
+      ),
       { name: "phases, to one scale", text: ({ number }) => phaseBar(of, number, longest) },
-      counted("balance", ({ number }) => balanceOf(of, number), percent, { sort: ({ number }) => 1 - balanceOf(of, number), ...NARROW }),
+      counted("balance", ({ number }) => balanceOf(of, number), percent, {
+        sort: ({ number }) => 1 - balanceOf(of, number),
+        ...NARROW,
+      }),
       lineColumn(({ step }) => step.at),
     ],
     rows,

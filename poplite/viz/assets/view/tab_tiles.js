@@ -3,7 +3,8 @@
 // The numbers of tiles by a name of BY, in one step or (-1) in all; null where they are not known.
 function measure(of, by, step) {
   if (by === "memory") return of.memory && peaks(of).needed;
-  if (by === "live") return of.memory && (step < 0 ? peaks(of).beside : besideIn(of, memoryStepOf(of, step)));
+  if (by === "live")
+    return of.memory && (step < 0 ? peaks(of).beside : besideIn(of, memoryStepOf(of, step)));
   if (by === "vertices") return verticesOf(of, step);
   if (!of.steps.length) return null;
   if (by === "waited") return waiting(of, step);
@@ -37,13 +38,27 @@ function tilesTab(of) {
   const colours = choice("colours", "from", { zero: "from 0", least: "from the least" });
   state.from = chosen.from;
   const facts = el(
-    "span", { class: "soft" },
-    "most ", bold(measureText(state.by, high)), ` on tile ${thousands(worst(numbers))} · mean ${measureText(state.by, mean)}`,
+    "span",
+    { class: "soft" },
+    "most ",
+    bold(measureText(state.by, high)),
+    ` on tile ${thousands(worst(numbers))} · mean ${measureText(state.by, mean)}`,
     ` · least ${measureText(state.by, low)} · balance ${shareOf(mean, high)}`,
   );
-  parts.push(tools(state.by === "memory" ? "" : stepChoice("step", `all ${amount(of.steps.length, "step")}`), colours, facts));
+  parts.push(
+    tools(
+      state.by === "memory" ? "" : stepChoice("step", `all ${amount(of.steps.length, "step")}`),
+      colours,
+      facts,
+    ),
+  );
   const limit = state.by === "memory" ? of.machine.limit : Infinity;
-  return [...parts, tileMap(of, numbers, scale, limit, BY[state.by], (number) => measureText(state.by, number)), heading("How many tiles have how much"), histogram(numbers, begin, high)];
+  return [
+    ...parts,
+    tileMap(of, numbers, scale, limit, BY[state.by], (number) => measureText(state.by, number)),
+    heading("How many tiles have how much"),
+    histogram(numbers, begin, high),
+  ];
 }
 
 // Columns of the map, and the side of a square.
@@ -62,19 +77,33 @@ function tileMap(of, numbers, scale, limit, label, words, fill = rampColor) {
   const gap = side > 4 ? 1 : 0;
   const place = (tile) => {
     const own = tile % each;
-    return [46 + (own % columns) * side, Math.floor(tile / each) * block + caption + Math.floor(own / columns) * side];
+    return [
+      46 + (own % columns) * side,
+      Math.floor(tile / each) * block + caption + Math.floor(own / columns) * side,
+    ];
   };
   const paint = (pen) => {
     for (let ipu = 0; ipu < of.machine.ipus; ipu++) {
       if (caption) pen.text(`IPU ${ipu}`, 46, ipu * block + 13, "left", "ink", 12);
       for (let row = 0; row < rows; row += Math.ceil(12 / side)) {
-        pen.text(thousands(ipu * each + row * columns), 40, ipu * block + caption + row * side + Math.min(side, 14) - 2, "right");
+        pen.text(
+          thousands(ipu * each + row * columns),
+          40,
+          ipu * block + caption + row * side + Math.min(side, 14) - 2,
+          "right",
+        );
       }
     }
     numbers.forEach((number, tile) => {
       const [x, y] = place(tile);
       const over = number > limit;
-      pen.rect(x, y, side - gap, side - gap, over ? "over" : number || scale(0) ? fill(scale(number)) : "empty");
+      pen.rect(
+        x,
+        y,
+        side - gap,
+        side - gap,
+        over ? "over" : number || scale(0) ? fill(scale(number)) : "empty",
+      );
       if (over && side > 9) pen.text("!", x + side / 2, y + side - 3, "center", "page", side - 4);
     });
     const [x, y] = place(chosenTile());
@@ -85,7 +114,15 @@ function tileMap(of, numbers, scale, limit, label, words, fill = rampColor) {
     const [column, ipu] = [Math.floor((x - 46) / side), Math.floor(y / block)];
     const row = Math.floor((y - ipu * block - caption) / side);
     const own = row * columns + column;
-    if (column < 0 || column >= columns || row < 0 || row >= rows || own >= each || ipu >= of.machine.ipus) return null;
+    if (
+      column < 0 ||
+      column >= columns ||
+      row < 0 ||
+      row >= rows ||
+      own >= each ||
+      ipu >= of.machine.ipus
+    )
+      return null;
     const tile = ipu * each + own;
     return { tile, text: `tile ${thousands(tile)}\n${words(numbers[tile])}` };
   };
@@ -95,7 +132,13 @@ function tileMap(of, numbers, scale, limit, label, words, fill = rampColor) {
     event.preventDefault();
     go({ tile: clip(chosenTile() + moves[event.key], 0, numbers.length - 1) });
   };
-  return figure({ label: `Map of tiles: ${label}`, height: block * of.machine.ipus + 2, paint, at, keys });
+  return figure({
+    label: `Map of tiles: ${label}`,
+    height: block * of.machine.ipus + 2,
+    paint,
+    at,
+    keys,
+  });
 }
 
 function histogram(numbers, begin, high) {
@@ -119,7 +162,13 @@ function histogram(numbers, begin, high) {
     const x = 46 + clip((numbers[chosenTile()] - begin) / wide, 0, 1) * bins * one;
     pen.line(x, 6, x, 78, "mark");
     const right = x > width / 2;
-    pen.text(`tile ${thousands(chosenTile())}`, x + (right ? -4 : 4), 12, right ? "right" : "left", "ink");
+    pen.text(
+      `tile ${thousands(chosenTile())}`,
+      x + (right ? -4 : 4),
+      12,
+      right ? "right" : "left",
+      "ink",
+    );
   };
   return figure({ label: "How many tiles have how much", height: 96, paint });
 }

@@ -6,18 +6,32 @@ function variablesTab(of) {
   const rows = once(of, "sizes", () =>
     held.map((each, number) => {
       const bytes = arrayOf(each.bytes, of.machine.tiles);
-      return { each, number, bytes, total: sum(bytes), tiles: bytes.reduce((count, size) => count + (size > 0), 0), most: most(bytes) };
+      return {
+        each,
+        number,
+        bytes,
+        total: sum(bytes),
+        tiles: bytes.reduce((count, size) => count + (size > 0), 0),
+        most: most(bytes),
+      };
     }),
   );
   const chosen = state.held === null ? null : rows[Math.min(state.held, rows.length - 1)];
   const shown = rows.filter(({ each }) => matches(each.name, each.kind, each.at));
   return [
-    tools(filterField("keep what has …"), soft(`${thousands(shown.length)} of ${amount(rows.length, "thing")} in memory`)),
+    tools(
+      filterField("keep what has …"),
+      soft(`${thousands(shown.length)} of ${amount(rows.length, "thing")} in memory`),
+    ),
     ...(chosen ? regionOf(of, chosen) : []),
     table(
       [
         ...heldColumns(({ each }) => each),
-        { name: "type and shape", text: ({ each }) => soft(each.shape ? `${each.type} [${each.shape.join(", ")}]` : ""), narrow: false },
+        {
+          name: "type and shape",
+          text: ({ each }) => soft(each.shape ? `${each.type} [${each.shape.join(", ")}]` : ""),
+          narrow: false,
+        },
         sortable("bytes", ({ total }) => total, bytesText),
         sortable("tiles", ({ tiles }) => tiles),
         sortable("most on a tile", (row) => row.most, bytesText),
@@ -25,7 +39,11 @@ function variablesTab(of) {
         lineColumn(({ each }) => each.at),
       ],
       shown,
-      { sorted: "bytes", pick: ({ bytes, number }) => go({ held: number, tile: worst(bytes) }), isOn: ({ number }) => number === chosen?.number },
+      {
+        sorted: "bytes",
+        pick: ({ bytes, number }) => go({ held: number, tile: worst(bytes) }),
+        isOn: ({ number }) => number === chosen?.number,
+      },
     ),
   ];
 }
@@ -33,13 +51,17 @@ function variablesTab(of) {
 function liveText(of, held) {
   if (held.steps === null) return soft("always");
   const count = held.steps.reduce((total, [first, last]) => total + last - first + 1, 0);
-  return soft(count === 1 ? `in ${memoryStepName(of, held.steps[0][0])}` : `in ${thousands(count)} steps`);
+  return soft(
+    count === 1 ? `in ${memoryStepName(of, held.steps[0][0])}` : `in ${thousands(count)} steps`,
+  );
 }
 
 function regionOf(of, { each, bytes, tiles }) {
   const high = most(bytes);
   const map = tileMap(of, bytes, (number) => number / high, Infinity, each.name, bytesText);
   const is = each.kind === "variable" || each.kind === "constant";
-  const how = is ? soft(" — its elements: ", el("code", {}, `poplite-viz tensor TARGET '${each.name}'`)) : "";
+  const how = is
+    ? soft(" — its elements: ", el("code", {}, `poplite-viz tensor TARGET '${each.name}'`))
+    : "";
   return [heading(`Where ${each.name} lies: on ${amount(tiles, "tile")}`, how), map];
 }

@@ -5,7 +5,10 @@
 // and how many follow each other.
 function course(of) {
   return once(of, "course " + state.run, () => {
-    const runs = state.run === "ran" && of.order.length ? of.order : of.steps.map((step, number) => [number, state.run === "times" ? step.times : 1]);
+    const runs =
+      state.run === "ran" && of.order.length
+        ? of.order
+        : of.steps.map((step, number) => [number, state.run === "times" ? step.times : 1]);
     const parts = [];
     let begin = 0;
     for (const [step, times] of runs) {
@@ -28,7 +31,8 @@ function partAt(parts, time) {
   return parts[low];
 }
 
-// The group of phases at a time within one execution, and how far into it that is; below 0 in a sync.
+// The group of phases at a time within one execution, and how far into it that is; below 0 in a
+// sync.
 function groupAt(of, step, within) {
   const times = of.steps[step].times || 1;
   let left = within * times;
@@ -79,7 +83,14 @@ function timeline(of) {
       if (x2 <= x1) continue;
       const isOn = part.step === chosenStep();
       pen.rect(x1, 0, Math.max(0.5, x2 - x1 - 1), STRIP - 4, isOn ? "accent" : "empty");
-      if (x2 - x1 > 30) pen.text(shortened(of.steps[part.step].name, Math.floor((x2 - x1) / 6.4)), x1 + 4, 13, "left", isOn ? "page" : "ink");
+      if (x2 - x1 > 30)
+        pen.text(
+          shortened(of.steps[part.step].name, Math.floor((x2 - x1) / 6.4)),
+          x1 + 4,
+          13,
+          "left",
+          isOn ? "page" : "ink",
+        );
       if (isOn && x2 - x1 > 3) pen.frame(x1, STRIP, x2 - x1 - 1, tall, "mark", 1.5);
     }
     pen.text("tile", LEFT - 8, 13, "right");
@@ -87,7 +98,8 @@ function timeline(of) {
     pen.text(thousands(order[tiles - 1]), LEFT - 13, STRIP + tall, "right");
     const y = STRIP + ((order.indexOf(chosenTile()) + 0.5) / tiles) * tall;
     pen.text("▸", LEFT - 2, y + 4, "right", "mark", 12);
-    for (const each of ticks(from, to, Math.min(7, span / 90))) axisText(pen, thousands(each), xOf(each), STRIP + tall + 16, LEFT - 2, width);
+    for (const each of ticks(from, to, Math.min(7, span / 90)))
+      axisText(pen, thousands(each), xOf(each), STRIP + tall + 16, LEFT - 2, width);
     pen.text("cycles", LEFT - 8, STRIP + tall + 16, "right");
   };
   const at = (x, y) => {
@@ -95,16 +107,36 @@ function timeline(of) {
     const time = timeAt(x);
     const part = partAt(parts, time);
     const step = of.steps[part.step];
-    if (y < STRIP) return { step: part.step, text: `${stepTitle(part.step)}\n${amount(step.cycles, "cycle")} in ${amount(step.times, "time")}` };
+    if (y < STRIP)
+      return {
+        step: part.step,
+        text:
+          `${stepTitle(part.step)}\n` +
+          `${amount(step.cycles, "cycle")} in ${amount(step.times, "time")}`,
+      };
     const tile = rowTile(y);
     const kind = kindAt(of, groupAt(of, part.step, within(part, time)), tile);
-    return { tile, step: part.step, text: `${stepTitle(part.step)}\ntile ${thousands(tile)}: ${PHASES[kind]}\ncycle ${rounded(Math.floor(time))}` };
+    return {
+      tile,
+      step: part.step,
+      text:
+        `${stepTitle(part.step)}\ntile ${thousands(tile)}: ${PHASES[kind]}\n` +
+        `cycle ${rounded(Math.floor(time))}`,
+    };
   };
   const drag = (x1, x2) => {
     const first = Math.max(0, Math.floor(timeAt(Math.max(LEFT, x1))));
     go({ win: `${first}-${Math.max(first + 1, Math.ceil(timeAt(x2)))}` });
   };
-  return figure({ label: "Time of all tiles", height: STRIP + tall + 22, paint, at, drag, undrag: () => go({ win: "" }), svg: false });
+  return figure({
+    label: "Time of all tiles",
+    height: STRIP + tall + 22,
+    paint,
+    at,
+    drag,
+    undrag: () => go({ win: "" }),
+    svg: false,
+  });
 }
 
 function busiestFirst(of) {
@@ -129,7 +161,10 @@ function imageOfTiles(of, ratio, { parts, from, to, span, tall, order, within })
   const image = new ImageData(columns, rows);
   const pixels = new Uint32Array(image.data.buffer);
   const inks = new Map(Object.keys(PHASES).map((kind) => [kind, inkOf(color(phaseColor(kind)))]));
-  const tileOf = Int32Array.from({ length: rows }, (_, row) => order[Math.floor((row * order.length) / rows)]);
+  const tileOf = Int32Array.from(
+    { length: rows },
+    (_, row) => order[Math.floor((row * order.length) / rows)],
+  );
   const end = parts[parts.length - 1].end;
   for (let column = 0; column < columns; column++) {
     const time = Math.min(from + ((column + 0.5) / columns) * (to - from), end - 1e-9);

@@ -47,7 +47,13 @@ const amount = (number, one) => thousands(number) + " " + one + (number === 1 ? 
 function duration(cycles, clock) {
   const seconds = cycles / clock;
   const [scale, unit] =
-    seconds >= 1 ? [1, "s"] : seconds >= 1e-3 ? [1e3, "ms"] : seconds >= 1e-6 ? [1e6, "µs"] : [1e9, "ns"];
+    seconds >= 1
+      ? [1, "s"]
+      : seconds >= 1e-3
+        ? [1e3, "ms"]
+        : seconds >= 1e-6
+          ? [1e6, "µs"]
+          : [1e9, "ns"];
   return Number((seconds * scale).toPrecision(3)) + " " + unit;
 }
 
@@ -64,9 +70,12 @@ function el(tag, attributes = {}, ...children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else if (value === true) made.setAttribute(name, "");
-    else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
+    else if (value !== false && value !== null && value !== undefined)
+      made.setAttribute(name, value);
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
+  made.append(
+    ...children.flat().filter((child) => child !== null && child !== undefined && child !== ""),
+  );
   return made;
 }
 
@@ -79,10 +88,23 @@ const swatch = (color) => el("i", { class: "swatch", style: `background:var(--${
 const button = (label, onclick, attributes = {}) => el("button", { onclick, ...attributes }, label);
 
 // What is chosen by a click, or by Enter where it has the focus.
-const chooses = (choose) => ({ tabindex: 0, onclick: choose, onkeydown: (event) => event.key === "Enter" && choose(event) });
+const chooses = (choose) => ({
+  tabindex: 0,
+  onclick: choose,
+  onkeydown: (event) => event.key === "Enter" && choose(event),
+});
 
 // A row of a plain table; a cell is what stands in it, or [class, what stands in it ...].
-const rowOf = (...cells) => el("tr", {}, ...cells.map((cell) => (Array.isArray(cell) ? el("td", { class: cell[0] || null }, ...cell.slice(1)) : el("td", {}, cell))));
+const rowOf = (...cells) =>
+  el(
+    "tr",
+    {},
+    ...cells.map((cell) =>
+      Array.isArray(cell)
+        ? el("td", { class: cell[0] || null }, ...cell.slice(1))
+        : el("td", {}, cell),
+    ),
+  );
 const bodyOf = (rows) => el("tbody", {}, ...rows);
 
 const kindOf = (held) => held.kind.replaceAll("_", " ");
@@ -90,13 +112,22 @@ const kindOf = (held) => held.kind.replaceAll("_", " ");
 // A line of source, without the folder that all lines share, and a button that copies all of it.
 function lineOf(at) {
   if (!at) return "";
-  const copy = el("button", { class: "copy", title: "Copy " + at, "aria-label": "Copy the line " + at }, "copy");
+  const copy = el(
+    "button",
+    { class: "copy", title: "Copy " + at, "aria-label": "Copy the line " + at },
+    "copy",
+  );
   copy.addEventListener("click", (event) => {
     event.stopPropagation();
     copyText(at).then(() => (copy.textContent = "copied"));
     setTimeout(() => (copy.textContent = "copy"), 900);
   });
-  return el("span", { class: "at", title: at }, commonFolder() ? at.replaceAll(commonFolder(), "") : at, copy);
+  return el(
+    "span",
+    { class: "at", title: at },
+    commonFolder() ? at.replaceAll(commonFolder(), "") : at,
+    copy,
+  );
 }
 
 // Pages from disk may lack the clipboard: a field that is copied from does as well.
