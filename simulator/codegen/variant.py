@@ -16,8 +16,7 @@ class Counting:
 
     Attributes:
         on_copies: whether it only counts, on copies, and other drivers or Python run the vertices.
-        checked: whether each vertex first runs on copies of what it reads and writes, with its
-            indices checked, as the code that counts does not check them.
+        checked: whether indices are compared with lengths.
         costs: the numbers of the machine from which prices are made.
     """
 

@@ -1,7 +1,8 @@
 """Drivers that write down what each vertex takes, where data decide that.
 
     fast checks     the driver itself counts: it runs `compute` as it was priced, block by block;
-                    where indices are not known to be inside, it runs on copies first, and checked
+                    where indices are not known to be inside, each access is compared as it is
+                    made, or if it cannot be, `compute` runs on copies first, and checked
     strict checks   a driver of its own counts, before the one that runs the vertices: it works
                     on copies of what vertices change, and touches nothing else
     interpreted     the same, before Python runs the vertices
@@ -23,12 +24,13 @@ from poplite.executable import opcodes as op
 from poplite.executable.descriptor import NUMBER, Columns, forms_of
 from poplite.jit.job import Job, exported
 from poplite.jit.llvm_modules import processor
-from poplite.simulator.codegen.accessors import INDEX, access_of, storage_type
+from poplite.simulator.codegen.accessors import INDEX, access_of, record_fault, storage_type
 from poplite.simulator.codegen.arguments import RESULT, arguments_of
 from poplite.simulator.codegen.compute_code import converts_halves, linked_compute
 from poplite.simulator.codegen.driver import DRIVER, DriverEmitter, VertexWalk
 from poplite.simulator.codegen.variant import Counting, Variant
 from poplite.simulator.counting.vertex_copies import BYTES, VertexCopies
+from poplite.simulator.pricing.inside_fields import OUTSIDE
 from poplite.simulator.pricing.measured_slots import COUNTED
 from poplite.simulator.pricing.module import priced_text
 from poplite.simulator.pricing.parameters import POINTERS, Parameter, parameters_of
@@ -40,19 +42,29 @@ from poplite.vertex.vertex import Field, Vertex
 
 def counting_driver_job(name: str, cls: type[Vertex], columns: Columns, counting: Counting) -> Job:
     """Return the job that compiles the driver of a vertex class that is counted."""
+    forms = forms_of(columns, len(cls.fields))
+    driver, rehearsing = _driver(name, cls, columns, counting, rehearses=False), ""
+    if counting.checked:
+        made = llvm.parse_assembly(_driver(name, cls, columns, counting, rehearses=True))
+        made.link_in(linked_compute(cls, _REHEARSED, forms, checked=True))
+        rehearsing = str(made)
+    priced = priced_text(cls, forms), [astuple(each) for each in parameters_of(cls, forms)]
+    sizes = {name: field.element.size_bytes for name, field in cls.fields.items()}
+    how = sizes, dict(counting.costs), counting.on_copies, processor().words()
+    maker = "poplite.simulator.pricing.measured_slots:measuring_object"
+    return Job(name, maker, (driver, rehearsing, *priced, *how))
+
+
+def _driver(
+    name: str, cls: type[Vertex], columns: Columns, counting: Counting, *, rehearses: bool
+) -> str:
+    """Return the text of a driver that counts."""
     module = ir.Module()
     function = ir.Function(module, DRIVER, exported(name))
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    _CountingEmitter(builder, cls, columns, counting, *function.args).emit()
+    _CountingEmitter(builder, cls, columns, counting, rehearses, *function.args).emit()
     builder.ret_void()
-    forms = forms_of(columns, len(cls.fields))
-    linked = llvm.parse_assembly(str(module))
-    if counting.checked:
-        linked.link_in(linked_compute(cls, _REHEARSED, forms, checked=True))
-    priced = priced_text(cls, forms), [astuple(each) for each in parameters_of(cls, forms)]
-    how = dict(counting.costs), counting.on_copies, processor().words()
-    maker = "poplite.simulator.pricing.measured_slots:measuring_object"
-    return Job(name, maker, (str(linked), *priced, *how))
+    return str(module)
 
 
 _PARTS = {
@@ -63,6 +75,9 @@ _PARTS = {
     (2, "wide"): ("", ".rows", ".table"),
 }
 """The arguments of `compute` for a field, as `VertexCopies` takes them, by depth and form."""
+
+OUTSIDE_WORDS = 3
+"""Field, index and length, which the function that counts writes down."""
 
 _REHEARSED = "rehearsed"
 """Name of `compute` as it runs on copies, with indices checked."""
@@ -77,6 +92,7 @@ class _CountingEmitter(VertexWalk):
         cls: type[Vertex],
         columns: Columns,
         counting: Counting,
+        rehearses: bool,
         *arguments: Any,
     ) -> None:
         super().__init__(builder, cls, columns, *arguments)
@@ -86,13 +102,17 @@ class _CountingEmitter(VertexWalk):
         self._is_on_copies = counting.on_copies
         kinds = [BYTES if p.what in POINTERS else INDEX for p in self._parameters]
         kinds += [INDEX, BYTES, INDEX, BYTES, INDEX] if counting.on_copies else []
+        self._outside: Any = None
+        if counting.checked and not rehearses:
+            self._outside = cgutils.alloca_once(builder, INDEX, size=OUTSIDE_WORDS)
+            kinds.append(INDEX.as_pointer())
         self._compute = ir.Function(builder.module, ir.FunctionType(INDEX, kinds), COUNTED)
         # The first word before the table is the size of the arena.
         place = builder.load(builder.gep(self.faults, [INDEX(op.CHUNK_SLOTS - op.FAULT_WORD)]))
         self._table = builder.inttoptr(place, INDEX.as_pointer())
         self._most = cgutils.alloca_once(builder, INDEX)
         self._rehearsal: DriverEmitter | None = None
-        if counting.checked:
+        if rehearses:
             kind = ir.FunctionType(RESULT, [each.kind for each in arguments_of(cls)])
             compute, checked = ir.Function(builder.module, kind, _REHEARSED), Variant(checked=True)
             self._rehearsal = DriverEmitter(builder, cls, columns, checked, 0, compute, *arguments)
@@ -114,9 +134,10 @@ class _CountingEmitter(VertexWalk):
             number = next(p for p in self._parameters if p.field == "num_workers")
             workers = self._argument(number, *fields["num_workers"], parts)
             with cgutils.for_range(builder, workers) as worker:
-                self._count([worker.index if p is None else p for p in arguments], copied)
+                own = [worker.index if p is None else p for p in arguments]
+                self._count(parts[NUMBER, "number"], own, copied)
         else:
-            self._count(arguments, copied)
+            self._count(parts[NUMBER, "number"], arguments, copied)
         if self._is_on_copies:
             copies.free()
         self._write(parts[NUMBER, "number"])
@@ -178,10 +199,18 @@ class _CountingEmitter(VertexWalk):
         budget = INDEX(MOST_SLOTS * PARTS)
         return [budget, self.arena, arena_bytes, copies.memory, copies.size]
 
-    def _count(self, arguments: list[Any], copied: list[Any]) -> None:
+    def _count(self, vertex: Any, arguments: list[Any], copied: list[Any]) -> None:
         """Call the function that counts; of several workers the slowest decides."""
-        builder = self.builder
-        taken = builder.call(self._compute, [*arguments, *copied])
+        builder, outside = self.builder, self._outside
+        if outside is None:
+            taken = builder.call(self._compute, [*arguments, *copied])
+        else:
+            taken = builder.call(self._compute, [*arguments, outside])
+            stops = builder.icmp_signed("==", taken, INDEX(OUTSIDE))
+            with builder.if_then(stops, likely=False):
+                places = (builder.gep(outside, [INDEX(k)]) for k in range(OUTSIDE_WORDS))
+                record_fault(builder, self.faults, vertex, *map(builder.load, places))
+                builder.ret_void()
         slots = builder.lshr(builder.add(taken, INDEX(PARTS // 2)), INDEX(PARTS.bit_length() - 1))
         over = builder.icmp_signed("==", taken, INDEX(OVER))
         slots = builder.select(over, INDEX(MOST_SLOTS), slots)

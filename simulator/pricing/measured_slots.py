@@ -17,11 +17,13 @@ import llvmlite.binding as llvm
 from poplite.jit.job import Made
 from poplite.jit.native_code import optimized_object
 from poplite.simulator.pricing.blocks import Block, blocks_of
+from poplite.simulator.pricing.inside_fields import RECORD, inside_fields
 from poplite.simulator.pricing.module import folded
 from poplite.simulator.pricing.native_slots import block_costs
 from poplite.simulator.pricing.parameters import PRICED, Parameter
 from poplite.simulator.pricing.slot_function import (
     BlockCost,
+    Memory,
     declarations,
     is_loop,
     slot_counting_text,
@@ -36,8 +38,10 @@ COUNTED = "counted"
 def measuring_object(
     exported: str,
     driver: str,
+    rehearsing: str,
     priced: str,
     parameters: Sequence[Sequence[Any]],
+    sizes: Mapping[str, int],
     costs: Mapping[str, float],
     on_copies: bool,
     processor: list[Any],
@@ -47,6 +51,10 @@ def measuring_object(
     `driver` is the text of its module, which declares `COUNTED`.  Where vertices are only counted
     (`on_copies`), the parameters of that are followed by a budget, memory that it reads and memory
     that it changes, each with its bytes (`slot_function.with_bounded_memory`).
+
+    Where indices are checked, `rehearsing` is the text of a driver that runs each vertex on copies
+    first; else it is empty. It is taken only where `COUNTED` cannot check them itself, whose
+    parameters are then followed by `inside_fields.RECORD`; `sizes` are bytes of elements by field.
     """
     decoded = [Parameter(*each) for each in parameters]
     blocks = blocks_of((module := folded(priced)).get_function(PRICED))
@@ -62,9 +70,16 @@ def measuring_object(
     if on_copies:
         arguments += ["i64 %slots.budget", "ptr %arena.memory", "i64 %arena.bytes"]
         arguments += ["ptr %copy.memory", "i64 %copy.bytes"]
-    memory = with_bounded_memory(blocks) if on_copies else with_its_memory
+    memory: Memory = with_bounded_memory(blocks) if on_copies else with_its_memory
+    splits: Mapping[str, str] = {}
+    inside = inside_fields(blocks, decoded, sizes) if rehearsing else None
+    if inside is not None:
+        memory, splits = inside, inside.ends
+        arguments.append(f"ptr %{RECORD}")
+    elif rehearsing:
+        driver = rehearsing
     declared = declarations(module)
-    counted = slot_counting_text(COUNTED, arguments, blocks, block_cost, declared, memory)
+    counted = slot_counting_text(COUNTED, arguments, blocks, block_cost, declared, memory, splits)
     linked = llvm.parse_assembly(driver)
     linked.link_in(llvm.parse_assembly(counted))
     return optimized_object(exported, str(linked), processor)

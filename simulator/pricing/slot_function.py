@@ -28,6 +28,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 
 from poplite.simulator.pricing.blocks import SIZES, Block, Instruction
 
@@ -79,26 +80,32 @@ def slot_counting_text(
     costs: Mapping[str, BlockCost],
     declared: Iterable[str],
     memory: Memory,
+    splits: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Return the text of a module with a function that returns what another one takes.
 
     The arguments (types and names) include the budget where blocks may not end; `declared` are
     declarations of what it calls, and `memory` gives the text of each instruction within a block.
-    Own names have a dot, which no field has.
+    Where that splits blocks, `splits` are their last labels, by name. Own names have a dot, which
+    no field has.
     """
-    names = {block.name: _named(block.name) for block in blocks}
+    names = {block.name: named(block.name) for block in blocks}
     loops = [number for number, block in enumerate(blocks) if costs[block.name].counts_times]
-    tails = {
-        names[block.name]: f"%left.{number}" if number in loops else f"%going.on.{number}"
+    ends = {names[name]: label for name, label in splits.items()}
+    going_on = {
+        names[block.name]: f"%going.on.{number}"
         for number, block in enumerate(blocks)
-        if number in loops or costs[block.name].may_not_end
+        if costs[block.name].may_not_end
     }
+    left = {names[blocks[number].name]: f"%left.{number}" for number in loops}
+    tails = {**going_on, **ends, **left}
     lines = [*declared, f"define i64 @{exported}({', '.join(arguments)}) {{"]
     for number, block in enumerate(blocks):
         name = names[block.name]
         lines.append(f"{name[1:]}:")
         phis = [i for i in block.instructions if i.opcode == "phi"]
-        sources = {**tails, name: name} if number in loops else tails  # it goes on from its end
+        end = ends.get(name, name)
+        sources = {**tails, name: end} if number in loops else tails  # it goes on from its end
         lines += [_from(_MARKS.sub("", phi.text), sources) for phi in phis]
         if not number:
             places = ["%slots.taken", *(f"%times.{loop}" for loop in loops)]
@@ -107,7 +114,7 @@ def slot_counting_text(
             lines += ["store [64 x i64] zeroinitializer, ptr %no.where"]
         if number in loops:
             before = [names[each.name] for each in blocks if block.name in each.successors]
-            lines.append(_time(number, name, [sources.get(each, each) for each in before]))
+            lines.append(_time(number, end, [sources.get(each, each) for each in before]))
         else:
             lines += _count(costs[block.name], str(number))
         for instruction in block.instructions[len(phis) : -1]:
@@ -129,7 +136,7 @@ def slot_counting_text(
 def _time(number: int, name: str, before: Iterable[str]) -> str:
     """Return the phi that counts how often a loop of one block has run before.
 
-    `before` are the names of the blocks that come before it, itself among them.
+    `before` are the labels that come before it; at that of its own, `name`, it goes on.
     """
     values = [f"[ {f'%next.time.{number}' if each == name else 0}, {each} ]" for each in before]
     return f"%time.{number} = phi i64 {', '.join(values)}"
@@ -169,7 +176,8 @@ def declarations(module: object) -> list[str]:
     return [line.split("#")[0] for line in lines]
 
 
-def _named(name: str) -> str:
+def named(name: str) -> str:
+    """Return a name as LLVM writes it."""
     return f"%{name}" if _PLAIN.fullmatch(name) else f'%"{name}"'
 
 
@@ -186,7 +194,7 @@ def without_memory(instruction: Instruction, number: int = 0) -> str:
     if opcode in ("getelementptr", "load") or instruction.is_of_library:
         if not instruction.name:
             return ""
-        return f"{_named(instruction.name)} = freeze {instruction.kind} zeroinitializer"
+        return f"{named(instruction.name)} = freeze {instruction.kind} zeroinitializer"
     return with_its_memory(instruction)
 
 
@@ -206,7 +214,7 @@ def _on_stack(blocks: Sequence[Block]) -> dict[str, tuple[str, int]]:
     for block in blocks:
         for each in block.instructions:
             if each.opcode == "alloca" and (kind := _ARRAY.search(each.text)) is not None:
-                found[each.name] = _named(each.name), int(kind[1]) * SIZES.get(kind[2], 8)
+                found[each.name] = named(each.name), int(kind[1]) * SIZES.get(kind[2], 8)
             elif each.opcode in ("getelementptr", "bitcast") and each.operands[0] in found:
                 found[each.name] = found[each.operands[0]]
     return found
@@ -219,7 +227,7 @@ def _inside(on_stack: Mapping[str, tuple[str, int]], instruction: Instruction, n
     name = instruction.operands[is_store]
     if "@llvm.masked." in instruction.text and name not in on_stack:
         return _of_lanes_inside(instruction, number)
-    pointer = _named(name)
+    pointer = named(name)
     places = ["copy"] if is_store else ["copy", "arena"]
     begins = {place: f"%{place}.memory" for place in places}
     ends: dict[str, object] = {place: f"%{place}.bytes" for place in places}
@@ -249,7 +257,7 @@ def _inside(on_stack: Mapping[str, tuple[str, int]], instruction: Instruction, n
 def _of_lanes_inside(instruction: Instruction, number: int) -> str:
     """Return the text of a load or store of some lanes, less those outside known memory."""
     is_store = instruction.opcode == "store"
-    pointer, text = _named(instruction.operands[is_store]), with_its_memory(instruction)
+    pointer, text = named(instruction.operands[is_store]), with_its_memory(instruction)
     found = _MASK.search(text)
     assert found is not None
     count, size = int(found[1]), _bytes_of(instruction.kind) // int(found[1])
@@ -298,7 +306,7 @@ def _count(cost: BlockCost, number: str, times: str = "") -> list[str]:
     parts, lines, all_short = str(cost.parts), [], ""
     for position, name in enumerate(sorted(cost.lengths)):
         is_short = f"%short.{number}.{position}"
-        lines.append(f"{is_short} = icmp ule i64 {_named(name)}, {cost.limit}")
+        lines.append(f"{is_short} = icmp ule i64 {named(name)}, {cost.limit}")
         if all_short:
             lines.append(f"%all.{number}.{position} = and i1 {all_short}, {is_short}")
         all_short = f"%all.{number}.{position}" if all_short else is_short
