@@ -10,6 +10,16 @@ and pooling record steps. HALF is computed in FLOAT and rounded once. A gradient
 of the results, each times an element of `gradient`.
 """
 
+from poplite.ops.nn.activations import (
+    gelu_erf_gradient as gelu_erf_gradient,
+    gelu_gradient as gelu_gradient,
+    hard_sigmoid as hard_sigmoid,
+    hard_sigmoid_gradient as hard_sigmoid_gradient,
+    relu_gradient as relu_gradient,
+    sigmoid_gradient as sigmoid_gradient,
+    swish_gradient as swish_gradient,
+    tanh_gradient as tanh_gradient,
+)
 from poplite.ops.nn.channels import (
     ChannelNormGradient as ChannelNormGradient,
     ChannelStatistics as ChannelStatistics,
