@@ -136,7 +136,7 @@ def gru(
     """
     call = layer_of("ops.nn.gru", x, weights, GATES, 1 + bool(reset_after), name, program)
     steps, batch, inputs, units = call.sizes
-    begin = None if output is None else call.given("output", output, (batch, units))
+    begin = None if output is None else call.operand_of_type("output", output, (batch, units))
     graph, element, wu = call.graph, call.element, call.matrix
     outputs = sequence(graph, element, (steps, batch, units), name)
     with layer(graph, name, call.place):
@@ -158,10 +158,10 @@ def gru(
                 z = [stored(cast(both + of_gates, element), name="gates")]
                 r, u = _activated(z[0], units)
                 if reset_after:
-                    pairs = (x_step, wu[:inputs]), (h, wu[inputs:])
+                    pairs = [(x_step, wu[:inputs]), (h, wu[inputs:])]
                 else:
                     reset = stored(cast(r * wide(h), element), name="reset")
-                    pairs = ((concat([x_step, reset], 1), wu),)
+                    pairs = [(concat([x_step, reset], 1), wu)]
                 for (left, matrix), bias in zip(pairs, of_candidate, strict=True):
                     product = matmul(left, matrix[:, 2 * units :], result=FLOAT)
                     z.append(stored(cast(product + bias, element), name="candidate"))
@@ -206,8 +206,10 @@ def gru_gradient(
     graph, element, wu = call.graph, call.element, call.matrix
     width = (GATES + bool(reset_after)) * units
     saved = _saved(call, forward, width)
-    asked = call.given("gradient", gradient, forward.outputs.shape)
-    end = None if by_output is None else call.given("by_output", by_output, (batch, units))
+    asked = call.operand_of_type("gradient", gradient, forward.outputs.shape)
+    end = (
+        None if by_output is None else call.operand_of_type("by_output", by_output, (batch, units))
+    )
     by_x = sequence(graph, element, (steps, batch, inputs), f"{name}/x")
     with layer(graph, name, call.place):
         read, by_outputs = as_tensor(call.x, "inputs", None), as_tensor(asked, "gradient", None)

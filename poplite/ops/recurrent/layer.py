@@ -239,10 +239,10 @@ class Layer:
     def tensor(self, role: str, x: object, shape: tuple[int, ...]) -> Tensor:
         """Return a tensor of the layer, or raise."""
         made = the_tensor(self.what, role, x)
-        self.given(role, made, shape)
+        self.operand_of_type(role, made, shape)
         return made
 
-    def given(self, role: str, x: object, shape: tuple[int, ...]) -> Given:
+    def operand_of_type(self, role: str, x: object, shape: tuple[int, ...]) -> Given:
         """Return an operand of the layer, or raise."""
         made = own_operand(self.what, self.graph, x, self.program, role)
         if made.shape != shape or made.element_type is not self.element:
@@ -291,7 +291,7 @@ def layer_of(
     units = first.shape[2]
     graph = first.graph.top_level_graph
     made = Layer(what, graph, own, weights, name, program, steps_for(what, graph, name, program))
-    made.given("x", own, own.shape)
+    made.operand_of_type("x", own, own.shape)
     made.tensor("weights.input", first, (gates, own.shape[2], units))
     made.tensor("weights.output", weights.output, (gates, units, units))
     shape = (gates, units) if biases == 1 else (gates, biases, units)

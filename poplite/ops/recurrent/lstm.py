@@ -212,7 +212,7 @@ def lstm_gradient(
     steps, batch, inputs, units = call.sizes
     graph, element, wu = call.graph, call.element, call.matrix
     saved = _saved(call, forward)
-    asked = call.given("gradient", gradient, forward.outputs.shape)
+    asked = call.operand_of_type("gradient", gradient, forward.outputs.shape)
     end = None if by_state is None else _state(call, "by_state", by_state)
     by_x = sequence(graph, element, (steps, batch, inputs), f"{name}/x")
     with layer(graph, name, call.place):

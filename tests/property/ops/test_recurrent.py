@@ -85,7 +85,7 @@ def layer(
     for each in () if has_state else (*operands[4:], *by[1:]):
         each[:] = 0
     graph, program = pl.Graph(pl.Target(tiles=3)), pl.Sequence()
-    mappings = ["linear" if seed % 2 else 1, "linear", 2, "linear"]
+    mappings: list[Any] = ["linear" if seed % 2 else 1, "linear", 2, "linear"]
     x, w, u, b, *state = (
         graph.add_variable(dtype, a.shape, f"x{n}", mapping=mappings[n % 4], initial_value=a)
         for n, a in enumerate(operands)
