@@ -5,11 +5,21 @@
     gradient = ops.map(ops.nn.cross_entropy_gradient(logits, labels) / len(labels))
     ops.nn.sgd(weights, hidden.T @ gradient, rate=0.1)
 
-Functions return expressions, which fuse with those around them; `sgd`, `adam`, `running_statistics`
-and pooling record steps. HALF is computed in FLOAT and rounded once. A gradient is that of the sum
-of the results, each times an element of `gradient`.
+Functions return expressions, which fuse with those around them; `sgd`, `adam`, pooling, recurrent
+layers and `running_statistics` record steps. HALF is computed in FLOAT and rounded once. A gradient
+is that of the sum of the results, each times an element of `gradient`.
 """
 
+from poplite.ops.nn.activations import (
+    gelu_erf_gradient as gelu_erf_gradient,
+    gelu_gradient as gelu_gradient,
+    hard_sigmoid as hard_sigmoid,
+    hard_sigmoid_gradient as hard_sigmoid_gradient,
+    relu_gradient as relu_gradient,
+    sigmoid_gradient as sigmoid_gradient,
+    swish_gradient as swish_gradient,
+    tanh_gradient as tanh_gradient,
+)
 from poplite.ops.nn.channels import (
     ChannelNormGradient as ChannelNormGradient,
     ChannelStatistics as ChannelStatistics,
@@ -55,4 +65,25 @@ from poplite.ops.pooling.pooling import (
     max_pool_gradient as max_pool_gradient,
     sum_pool as sum_pool,
     sum_pool_gradient as sum_pool_gradient,
+)
+from poplite.ops.recurrent.gru import (
+    Gru as Gru,
+    GruGradient as GruGradient,
+    GruSaved as GruSaved,
+    gru as gru,
+    gru_gradient as gru_gradient,
+)
+from poplite.ops.recurrent.layer import (
+    RecurrentPlan as RecurrentPlan,
+    RecurrentWeights as RecurrentWeights,
+    plan_gru as plan_gru,
+    plan_lstm as plan_lstm,
+)
+from poplite.ops.recurrent.lstm import (
+    Lstm as Lstm,
+    LstmGradient as LstmGradient,
+    LstmSaved as LstmSaved,
+    LstmState as LstmState,
+    lstm as lstm,
+    lstm_gradient as lstm_gradient,
 )

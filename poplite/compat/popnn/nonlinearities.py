@@ -1,0 +1,221 @@
+"""Non-linearities of popnn and their gradients, by type and by name.
+
+C++ takes `nonLinearityScaling` by reference; here it is `SOFTMAX_SCALING` for SOFTMAX_SCALED, and 1
+for all others. Softmax is along the innermost dimension.
+
+Source: PopLibs, `popnn/NonLinearity.hpp`, `popnn/NonLinearityDef.hpp`, `popnn/LogSoftmax.hpp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import TypeVar
+
+from poplite import ops
+from poplite.errors import ElementTypeError
+from poplite.expr.tree import Expr
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops import nn
+from poplite.program import Sequence as Steps
+from poplite.source import here
+from poplite.text import clipped, of_type
+from poplite.types import FLOAT
+
+F = TypeVar("F")
+
+SOFTMAX_SCALING = 62000.0
+"""What results of SOFTMAX_SCALED are multiplied by, so that HALF holds small ones."""
+
+
+class NonLinearityType(Enum):
+    """What becomes of each element, and of rows for softmax."""
+
+    SIGMOID = "sigmoid"
+    HARD_SIGMOID = "hard_sigmoid"
+    RELU = "relu"
+    TANH = "tanh"
+    GELU = "gelu"
+    GELU_ERF = "gelu_erf"
+    SWISH = "swish"
+    SOFTMAX = "softmax"
+    SOFTMAX_STABLE = "softmax_stable"
+    SOFTMAX_SCALED = "softmax_scaled"
+
+
+def nonLinearity(
+    graph: Graph,
+    non_linearity_type: NonLinearityType,
+    t: Tensor,
+    prog: Steps,
+    debug_context: str = "",
+) -> Tensor:
+    """Record a non-linearity to a new tensor, `popnn::nonLinearity`.
+
+    Args:
+        graph: of the tensor.
+        non_linearity_type: which.
+        t: FLOAT or HALF.
+        prog: where the steps go.
+        debug_context: name of the result.
+
+    Raises:
+        ElementTypeError: for a type that is none, and elements that are no floats.
+    """
+    made = _forward(non_linearity_type, t, "nonLinearity")
+    return ops.map(made, name=debug_context or non_linearity_type.value, program=prog)
+
+
+def nonLinearityInPlace(
+    graph: Graph,
+    non_linearity_type: NonLinearityType,
+    t: Tensor,
+    prog: Steps,
+    debug_context: str = "",
+) -> None:
+    """Record a non-linearity in place, `popnn::nonLinearityInPlace`; see `nonLinearity`."""
+    made = _forward(non_linearity_type, t, "nonLinearityInPlace")
+    ops.assign(t, made, name=debug_context or non_linearity_type.value, program=prog)
+
+
+def nonLinearityInputGradient(
+    graph: Graph,
+    non_linearity_type: NonLinearityType,
+    act: Tensor,
+    out_gradient: Tensor,
+    prog: Steps,
+    debug_context: str = "",
+) -> Tensor:
+    """Record the gradient by what is given, `popnn::nonLinearityInputGradient`.
+
+    Args:
+        graph: of the tensors.
+        non_linearity_type: which.
+        act: what was given for GELU, GELU_ERF, SWISH and HARD_SIGMOID, what came out for others.
+        out_gradient: by what came out.
+        prog: where the steps go.
+        debug_context: name of the result.
+
+    Returns:
+        A new tensor of the shape and type of `act`.
+
+    Raises:
+        the errors of `nonLinearity`; TensorCreationError for a gradient of another shape.
+    """
+    what = "nonLinearityInputGradient"
+    gradient = _function(_BACKWARD, non_linearity_type, what)(act, out_gradient)
+    return ops.map(gradient, name=debug_context or what, program=prog)
+
+
+def logSoftmax(graph: Graph, t: Tensor, prog: Steps, debug_context: str = "") -> Tensor:
+    """Record the logarithm of softmax to a new tensor, `popnn::logSoftmax`."""
+    return ops.map(nn.log_softmax(t), name=debug_context or "logSoftmax", program=prog)
+
+
+def logSoftmaxInPlace(graph: Graph, t: Tensor, prog: Steps, debug_context: str = "") -> None:
+    """Record the logarithm of softmax in place, `popnn::logSoftmaxInPlace`."""
+    ops.assign(t, nn.log_softmax(t), name=debug_context or "logSoftmax", program=prog)
+
+
+def scaledSoftmaxStable(
+    graph: Graph, t: Tensor, prog: Steps, debug_context: str = ""
+) -> tuple[Tensor, float]:
+    """Record SOFTMAX_SCALED to a new tensor, and return the scale too."""
+    made = nonLinearity(graph, NonLinearityType.SOFTMAX_SCALED, t, prog, debug_context)
+    return made, SOFTMAX_SCALING
+
+
+def scaledSoftmaxStableInPlace(
+    graph: Graph, t: Tensor, prog: Steps, debug_context: str = ""
+) -> float:
+    """Record SOFTMAX_SCALED in place, and return the scale."""
+    nonLinearityInPlace(graph, NonLinearityType.SOFTMAX_SCALED, t, prog, debug_context)
+    return SOFTMAX_SCALING
+
+
+def _plain_softmax(x: Tensor) -> Expr:
+    """Return softmax without subtracting the greatest element."""
+    powers = ops.exp(ops.cast(x, FLOAT))
+    return ops.cast(powers / ops.sum(powers, -1, keepdims=True), x.element_type)
+
+
+def _scaled_softmax(x: Tensor) -> Expr:
+    return ops.cast(nn.softmax(ops.cast(x, FLOAT)) * SOFTMAX_SCALING, x.element_type)
+
+
+def _scaled_softmax_gradient(act: Tensor, gradient: Tensor) -> Expr:
+    """Return `y * (g - sum(y * g))` for y without the scale, times the scale."""
+    y = ops.cast(act, FLOAT) / SOFTMAX_SCALING
+    made = nn.softmax_gradient(y, ops.cast(gradient, FLOAT)) * SOFTMAX_SCALING
+    return ops.cast(made, act.element_type)
+
+
+_FORWARD: dict[NonLinearityType, Callable[[Tensor], Expr]] = {
+    NonLinearityType.SIGMOID: ops.sigmoid,
+    NonLinearityType.HARD_SIGMOID: nn.hard_sigmoid,
+    NonLinearityType.RELU: ops.relu,
+    NonLinearityType.TANH: ops.tanh,
+    NonLinearityType.GELU: ops.gelu,
+    NonLinearityType.GELU_ERF: ops.gelu_erf,
+    NonLinearityType.SWISH: ops.swish,
+    NonLinearityType.SOFTMAX: _plain_softmax,
+    NonLinearityType.SOFTMAX_STABLE: nn.softmax,
+    NonLinearityType.SOFTMAX_SCALED: _scaled_softmax,
+}
+
+_BACKWARD: dict[NonLinearityType, Callable[[Tensor, Tensor], Expr]] = {
+    NonLinearityType.SIGMOID: nn.sigmoid_gradient,
+    NonLinearityType.HARD_SIGMOID: nn.hard_sigmoid_gradient,
+    NonLinearityType.RELU: nn.relu_gradient,
+    NonLinearityType.TANH: nn.tanh_gradient,
+    NonLinearityType.GELU: nn.gelu_gradient,
+    NonLinearityType.GELU_ERF: nn.gelu_erf_gradient,
+    NonLinearityType.SWISH: nn.swish_gradient,
+    NonLinearityType.SOFTMAX: nn.softmax_gradient,
+    NonLinearityType.SOFTMAX_STABLE: nn.softmax_gradient,
+    NonLinearityType.SOFTMAX_SCALED: _scaled_softmax_gradient,
+}
+
+
+def _forward(kind: NonLinearityType, t: Tensor, what: str) -> Expr:
+    return _function(_FORWARD, kind, what)(t)
+
+
+def _function(functions: dict[NonLinearityType, F], kind: NonLinearityType, what: str) -> F:
+    if not isinstance(kind, NonLinearityType):
+        raise ElementTypeError(
+            f"popnn.{what}: {clipped(kind)} is no type of a non-linearity",
+            at=here(),
+            found=of_type(kind),
+            fix="popnn.NonLinearityType.RELU, or another",
+        )
+    return functions[kind]
+
+
+_OutOfPlace = Callable[..., Tensor]
+_InPlace = Callable[..., None]
+
+
+def _named(kind: NonLinearityType) -> tuple[_OutOfPlace, _InPlace]:
+    """Return the functions of a type that have its name: `f(graph, t, prog, debug_context)`."""
+
+    def new(graph: Graph, t: Tensor, prog: Steps, debug_context: str = "") -> Tensor:
+        """Record a non-linearity to a new tensor."""
+        return nonLinearity(graph, kind, t, prog, debug_context)
+
+    def in_place(graph: Graph, t: Tensor, prog: Steps, debug_context: str = "") -> None:
+        """Record a non-linearity in place."""
+        nonLinearityInPlace(graph, kind, t, prog, debug_context)
+
+    return new, in_place
+
+
+sigmoid, sigmoidInPlace = _named(NonLinearityType.SIGMOID)
+relu, reluInPlace = _named(NonLinearityType.RELU)
+tanh, tanhInPlace = _named(NonLinearityType.TANH)
+gelu, geluInPlace = _named(NonLinearityType.GELU)
+geluErf, geluErfInPlace = _named(NonLinearityType.GELU_ERF)
+swish, swishInPlace = _named(NonLinearityType.SWISH)
+softmax, softmaxInPlace = _named(NonLinearityType.SOFTMAX)
+softmaxStable, softmaxStableInPlace = _named(NonLinearityType.SOFTMAX_STABLE)

@@ -1,0 +1,1 @@
+"""Recurrent layers over sequences: LSTM and GRU, forward and backward."""

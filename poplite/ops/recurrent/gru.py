@@ -1,0 +1,341 @@
+"""GRU: the layer, and its gradients.
+
+    r, u = sigmoid(x W + h U + b)         reset, update
+    a = tanh(x W + (r * h) U + b)         or, with the reset behind the product,
+    a = tanh(x W + b0 + r * (h U + b1))
+    h = u * h + (1 - u) * a
+
+Source: K. Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder" (2014); PopLibs,
+`popnn/Gru.hpp`, for the order of the gates and the meaning of u.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from poplite.errors import TensorCreationError
+from poplite.expr.build import cast
+from poplite.expr.operand import Operand
+from poplite.expr.tree import Expr
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.mathematics import sigmoid, tanh
+from poplite.ops.matmul.matmul import matmul
+from poplite.ops.operands import Given
+from poplite.ops.record import assign, map as stored
+from poplite.ops.recurrent.layer import Layer, RecurrentWeights, layer_of, parted
+from poplite.ops.recurrent.sequence import (
+    backwards,
+    beside,
+    forwards,
+    layer,
+    of_step,
+    sequence,
+    store_step,
+    wide,
+)
+from poplite.ops.reductions import sum
+from poplite.ops.slices.checks import as_tensor
+from poplite.ops.steps import copy, zero
+from poplite.program import Sequence
+from poplite.source import here
+from poplite.text import clipped, of_type
+from poplite.types import FLOAT
+
+GATES = 3
+
+
+class GruSaved(NamedTuple):
+    """What the gradients of a GRU are computed of.
+
+    Attributes:
+        gates: [steps, batch, 3 * units], before their activation; with the reset behind the
+            product 4 * units, as both parts of the candidate are kept.
+        outputs: [steps, batch, units], before each step.
+    """
+
+    gates: Tensor
+    outputs: Tensor
+
+
+class Gru(NamedTuple):
+    """What a GRU made of a sequence.
+
+    Attributes:
+        outputs: [steps, batch, units].
+        output: the last one, [batch, units].
+        saved: for `gru_gradient`; None of inference.
+    """
+
+    outputs: Tensor
+    output: Tensor
+    saved: GruSaved | None
+
+
+class GruGradient(NamedTuple):
+    """The gradients of a GRU.
+
+    Attributes:
+        x: by the inputs, [steps, batch, inputs].
+        weights: by the weights.
+        output: by the output before the first step, [batch, units].
+    """
+
+    x: Tensor
+    weights: RecurrentWeights
+    output: Tensor
+
+
+def gru(
+    x: Operand,
+    weights: RecurrentWeights,
+    output: Operand | None = None,
+    *,
+    reset_after: bool = False,
+    inference: bool = False,
+    name: str = "gru",
+    program: Sequence | None = None,
+) -> Gru:
+    """Record a GRU over the steps of sequences, in a loop.
+
+    Of gates `r, u = sigmoid(x @ W + h @ U + b)` and the candidate `a = tanh(x @ W + (r * h) @ U +
+    b)`, in the order r, u, a, each step makes `h = u * h + (1 - u) * a`. HALF is computed in FLOAT;
+    gates before their activation and h are rounded.
+
+    Args:
+        x: [steps, batch, inputs], FLOAT or HALF.
+        weights: of its type: W [3, inputs, units], U [3, units, units] and b [3, units].
+        output: h before the first step; left out, zeros.
+        reset_after: whether the candidate is `tanh(x @ W + b0 + r * (h @ U + b1))`, with two biases
+            for each gate, [3, 2, units].
+        inference: whether nothing is kept for `gru_gradient`.
+        name: of the outputs and of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        The outputs h of all steps, the last one, and what `gru_gradient` needs.
+
+    Raises:
+        ElementTypeError: for an x that is no floats.
+        TensorCreationError: for operands of other shapes or another type.
+        ControlProgramError: without `program=` outside of all steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> weights = pl.ops.nn.RecurrentWeights(
+    ...     graph.add_variable(pl.FLOAT, (3, 1, 1), "w", mapping=0, initial_value=0),
+    ...     graph.add_variable(pl.FLOAT, (3, 1, 1), "u", mapping=0, initial_value=0),
+    ...     graph.add_variable(pl.FLOAT, (3, 1), "b", mapping=0, initial_value=[[0], [0], [99]]),
+    ... )
+    >>> x = graph.add_variable(pl.FLOAT, (3, 1, 1), "x", mapping=0, initial_value=0)
+    >>> made = gru(x, weights, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(made.outputs).flatten().tolist()
+    [0.5, 0.75, 0.875]
+    """
+    call = layer_of("ops.nn.gru", x, weights, GATES, 1 + bool(reset_after), name, program)
+    steps, batch, inputs, units = call.sizes
+    begin = None if output is None else call.operand_of_type("output", output, (batch, units))
+    graph, element, wu = call.graph, call.element, call.matrix
+    outputs = sequence(graph, element, (steps, batch, units), name)
+    with layer(graph, name, call.place):
+        read = as_tensor(call.x, "x", None)
+        like = outputs[0] if steps else sequence(graph, element, (1, batch, units), "like")[0]
+        h, saved = beside(like, "output"), None
+        _begin(h, begin)
+        if not inference:
+            first = beside(like, "first")
+            copy(h, first)
+            before = concat([first.reshape((1, *first.shape)), outputs])[:steps]
+            width = (GATES + bool(reset_after)) * units
+            saved = GruSaved(sequence(graph, element, (steps, batch, width), "gates"), before)
+        if not call.is_empty:
+            of_gates, *of_candidate = _biases(call, reset_after)
+            with forwards(steps) as step:
+                x_step = of_step(read, step, "x")
+                both = matmul(concat([x_step, h], 1), wu[:, : 2 * units], result=FLOAT)
+                z = [stored(cast(both + of_gates, element), name="gates")]
+                r, u = _activated(z[0], units)
+                if reset_after:
+                    pairs = [(x_step, wu[:inputs]), (h, wu[inputs:])]
+                else:
+                    reset = stored(cast(r * wide(h), element), name="reset")
+                    pairs = [(concat([x_step, reset], 1), wu)]
+                for (left, matrix), bias in zip(pairs, of_candidate, strict=True):
+                    product = matmul(left, matrix[:, 2 * units :], result=FLOAT)
+                    z.append(stored(cast(product + bias, element), name="candidate"))
+                if saved is not None:
+                    store_step(saved.gates, concat(z, 1), step, "gates")
+                a = _candidate(r, z[1:])
+                assign(h, cast(u * wide(h) + (1.0 - u) * a, element), name="output")
+                store_step(outputs, h, step, "outputs")
+    return Gru(outputs, h, saved)
+
+
+def gru_gradient(
+    x: Operand,
+    weights: RecurrentWeights,
+    forward: Gru,
+    gradient: Operand,
+    *,
+    by_output: Operand | None = None,
+    reset_after: bool = False,
+    name: str = "gru_gradient",
+    program: Sequence | None = None,
+) -> GruGradient:
+    """Record the gradients of a GRU by its inputs, its weights and its first output.
+
+    Args:
+        x: as in `gru`.
+        weights: as in `gru`.
+        forward: what `gru` returned for these, not of inference; its outputs are still there.
+        gradient: by the outputs of all steps, of their shape and type.
+        by_output: by the last output, beside that in `gradient`; left out, zeros.
+        reset_after: as in `gru`.
+        name: of the steps, and it begins the names of the results.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Raises:
+        TensorCreationError: for what is not from `gru`, or of inference.
+        the errors of `gru`.
+    """
+    biases = 1 + bool(reset_after)
+    call = layer_of("ops.nn.gru_gradient", x, weights, GATES, biases, name, program)
+    steps, batch, inputs, units = call.sizes
+    graph, element, wu = call.graph, call.element, call.matrix
+    width = (GATES + bool(reset_after)) * units
+    saved = _saved(call, forward, width)
+    asked = call.operand_of_type("gradient", gradient, forward.outputs.shape)
+    end = (
+        None if by_output is None else call.operand_of_type("by_output", by_output, (batch, units))
+    )
+    by_x = sequence(graph, element, (steps, batch, inputs), f"{name}/x")
+    with layer(graph, name, call.place):
+        read, by_outputs = as_tensor(call.x, "inputs", None), as_tensor(asked, "gradient", None)
+        like = sequence(graph, element, (1, batch, units), "like")[0]
+        by_h = beside(like, "output")
+        _begin(by_h, end)
+        by_gates = sequence(graph, element, (steps, batch, width), "by_gates")
+        if call.is_empty:
+            zero(by_x)
+        else:
+            with backwards(steps) as step:
+                z = of_step(saved.gates, step, "gates")
+                before = of_step(saved.outputs, step, "before")
+                g = of_step(by_outputs, step, "gradient")
+                by_now = stored(cast(wide(g) + wide(by_h), element), name="by_now")
+                dz, through = _step_back(z, before, by_now, wu, inputs)
+                store_step(by_gates, dz, step, "by_gates")
+                store_step(by_x, stored(through[0], name="by_input"), step, "by_x")
+                assign(by_h, through[1], name="by_output")
+        made = _by_weights(read, saved, by_gates, GATES + bool(reset_after))
+    return GruGradient(by_x, made, by_h)
+
+
+def _begin(h: Tensor, begin: Given | None) -> None:
+    """Record where a loop begins: at an output, or at zeros."""
+    if begin is None:
+        zero(h)
+    else:
+        assign(h, begin, name="begin")
+
+
+def _biases(call: Layer, reset_after: bool) -> list[Expr]:
+    """Return the biases of both gates together, and of each product of the candidate."""
+    bias = call.weights.bias
+    if not reset_after:
+        return [wide(bias[:2].flatten()), wide(bias[2])]
+    gates = wide(bias[:2, 0].flatten()) + wide(bias[:2, 1].flatten())
+    return [gates, wide(bias[2, 0]), wide(bias[2, 1])]
+
+
+def _activated(z: Tensor, units: int) -> tuple[Expr, Expr]:
+    """Return the gates r and u of a step, in FLOAT."""
+    return sigmoid(wide(z[:, :units])), sigmoid(wide(z[:, units : 2 * units]))
+
+
+def _candidate(r: Expr, parts: list[Tensor]) -> Expr:
+    """Return the candidate of a step, of one product or of two."""
+    one, *other = map(wide, parts)
+    return tanh(one + r * other[0] if other else one)
+
+
+def _step_back(
+    z: Tensor, before: Tensor, by_h: Tensor, wu: Tensor, inputs: int
+) -> tuple[Tensor, tuple[Expr, Expr]]:
+    """Record the gradient by the gates of a step; return it, and those by x and by h before."""
+    units, element = before.shape[1], z.element_type
+    r, u = _activated(z, units)
+    parts = [z[:, n : n + units] for n in range(2 * units, z.shape[1], units)]
+    a = _candidate(r, parts)
+    dz = beside(z, "by_gate")
+    by_r, by_u, *by_parts = (dz[:, n : n + units] for n in range(0, z.shape[1], units))
+    by_sum = wide(by_h) * (1.0 - u) * (1.0 - a * a)
+    assign(by_parts[0], cast(by_sum, element), name="by_candidate")
+    assign(by_u, cast(wide(by_h) * (wide(before) - a) * u * (1.0 - u), element), name="by_update")
+    columns = wu[:, 2 * units :]
+    if len(parts) > 1:
+        assign(by_parts[1], cast(by_sum * r, element), name="by_product")
+        by_reset = by_sum * wide(parts[1])
+        by_input = matmul(by_parts[0], columns[:inputs].transpose(), result=FLOAT)
+        by_before = matmul(by_parts[1], columns[inputs:].transpose(), result=FLOAT)
+    else:
+        both = stored(
+            matmul(by_parts[0], columns.transpose(), result=FLOAT), name="through_candidate"
+        )
+        by_reset = both[:, inputs:] * wide(before)
+        by_input, by_before = wide(both[:, :inputs]), both[:, inputs:] * r
+    assign(by_r, cast(by_reset * r * (1.0 - r), element), name="by_reset")
+    gates = wu[:, : 2 * units]
+    through = stored(
+        matmul(dz[:, : 2 * units], gates.transpose(), result=FLOAT), name="through_gates"
+    )
+    by_x = cast(by_input + through[:, :inputs], element)
+    by_last = cast(wide(by_h) * u + by_before + through[:, inputs:], element)
+    return dz, (by_x, by_last)
+
+
+def _by_weights(read: Tensor, saved: GruSaved, by_gates: Tensor, parts: int) -> RecurrentWeights:
+    """Record the gradients by the weights: products over all steps."""
+    units = by_gates.shape[2] // parts
+    steps, batch, inputs = read.shape
+    rows = steps * batch
+    x, before = read.reshape((rows, inputs)), saved.outputs.reshape((rows, units))
+    gates = saved.gates.reshape((rows, by_gates.shape[2]))
+    dz = by_gates.reshape((rows, by_gates.shape[2]))
+    of_gates = concat([x, before], 1).transpose()
+    made = stored(matmul(of_gates, dz[:, : 2 * units]), name="weights")
+    sums = stored(sum(dz, 0), name="bias").reshape((parts, units))
+    if parts == GATES:
+        r, _ = _activated(gates, units)
+        reset = stored(cast(r * wide(before), read.element_type), name="reset")
+        left = concat([x, reset], 1).transpose()
+        candidate = stored(matmul(left, dz[:, 2 * units :]), name="candidate")
+    else:
+        columns = dz[:, 2 * units : 3 * units], dz[:, 3 * units :]
+        candidate = concat(
+            [
+                stored(matmul(left.transpose(), right), name="candidate")
+                for left, right in zip((x, before), columns, strict=True)
+            ]
+        )
+        # Both biases of a gate are added to the same sum, those of the candidate are not.
+        twice = [sums[n : n + 1] for n in (0, 0, 1, 1, 2, 3)]
+        sums = concat(twice).reshape((GATES, 2, units))
+    return RecurrentWeights(*parted(concat([made, candidate], 1), inputs, GATES), sums)
+
+
+def _saved(call: Layer, forward: object, width: int) -> GruSaved:
+    """Return what a forward pass saved, or raise."""
+    steps, batch, _, units = call.sizes
+    if not isinstance(forward, Gru) or forward.saved is None:
+        raise TensorCreationError(
+            f"{call.what}: {clipped(forward)} is nothing that ops.nn.gru saved",
+            at=here(),
+            found="inference=True" if isinstance(forward, Gru) else of_type(forward),
+            fix="forward = ops.nn.gru(x, weights)",
+        )
+    call.tensor("forward.saved.gates", forward.saved.gates, (steps, batch, width))
+    call.tensor("forward.saved.outputs", forward.saved.outputs, (steps, batch, units))
+    return forward.saved

@@ -1,0 +1,299 @@
+"""What a recurrent layer is made of: weights, plans, and the checks of its operands.
+
+Weights have a gate along dimension 0. The product of a step is one of matrices::
+
+    x [batch, inputs] | h [batch, units]    times    input weights  [inputs, gates * units]
+                                                     output weights [units, gates * units]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from poplite.errors import TensorCreationError
+from poplite.expr.operand import Operand
+from poplite.expr.tree import ElementClass
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.matmul.plan import MatMulPlan, plan_matmul
+from poplite.ops.operands import (
+    FLOATS,
+    Given,
+    called,
+    check_placed,
+    check_type,
+    count_of,
+    described,
+    operand,
+    own_operand,
+    steps_for,
+    the_tensor,
+)
+from poplite.ops.recurrent.sequence import sequence
+from poplite.program import Sequence
+from poplite.source import here
+from poplite.text import clipped, of_type
+from poplite.types import FLOAT, ElementTypeLike
+
+
+class RecurrentWeights(NamedTuple):
+    """The weights of a recurrent layer, or gradients by them.
+
+    Attributes:
+        input: [gates, inputs, units], what inputs are multiplied by.
+        output: [gates, units, units], what outputs of the step before are multiplied by.
+        bias: [gates, units]; of a GRU that resets after the product [gates, 2, units].
+    """
+
+    input: Tensor
+    output: Tensor
+    bias: Tensor
+
+
+class RecurrentPlan:
+    """Where operands of a recurrent layer lie best; `plan_lstm` and `plan_gru` make it.
+
+    Attributes:
+        graph: the graph it was made for.
+        gates: 4 of an LSTM, 3 of a GRU.
+        product: the plan of the product of a step.
+    """
+
+    def __init__(
+        self, graph: Graph, sizes: tuple[int, int, int], gates: int, biases: int, plan: MatMulPlan
+    ) -> None:
+        self.graph, self.gates, self.product = graph, gates, plan
+        self._sizes, self._biases = sizes, biases
+
+    def create_input(self, steps: int, name: str = "input") -> Tensor:
+        """Make a variable for the inputs of a sequence: [steps, batch, inputs].
+
+        Args:
+            steps: of the sequence.
+            name: of the variable.
+
+        Raises:
+            SizeOverflowError: for a number of steps that is no whole number from 0.
+            TensorCreationError: for a name that is none.
+        """
+        count = count_of("create_input", "steps", steps)
+        element = self.product.layout.request.element_type
+        return sequence(self.graph, element, (count, *self._sizes[:2]), name)
+
+    def create_weights(self, name: str = "weights") -> RecurrentWeights:
+        """Make the weights where the product of a step wants them.
+
+        Args:
+            name: begins the names of the variables.
+
+        Raises:
+            TensorCreationError: for a name that is none.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph(pl.Target(tiles=4))
+        >>> weights = plan_lstm(graph, batch=8, inputs=3, units=16).create_weights("w")
+        >>> weights.input.shape, weights.output.shape, weights.bias.shape
+        ((4, 3, 16), (4, 16, 16), (4, 16))
+        """
+        _, inputs, units = self._sizes
+        made = parted(self.product.create_right(name), inputs, self.gates)
+        shape = (self.gates, units) if self._biases == 1 else (self.gates, self._biases, units)
+        element = self.product.layout.request.element_type
+        bias = self.graph.add_variable(element, shape, f"{name}/bias", mapping="linear")
+        return RecurrentWeights(*made, bias)
+
+
+def plan_lstm(
+    graph: Graph,
+    *,
+    batch: int,
+    inputs: int,
+    units: int,
+    type: ElementTypeLike = FLOAT,  # noqa: A002
+) -> RecurrentPlan:
+    """Return where the operands of an LSTM lie best, by the product of one of its steps.
+
+    Args:
+        graph: where it will run.
+        batch: sequences that run side by side.
+        inputs: elements of a step of a sequence.
+        units: elements of an output.
+        type: of all of them, HALF or FLOAT.
+
+    Raises:
+        the errors of `ops.plan_matmul`.
+
+    >>> import poplite as pl
+    >>> plan = plan_lstm(pl.Graph(pl.Target(tiles=4)), batch=8, inputs=3, units=16)
+    >>> plan.create_input(20, "x").shape
+    (20, 8, 3)
+    """
+    return _plan("plan_lstm", graph, (batch, inputs, units), 4, 1, type)
+
+
+def plan_gru(
+    graph: Graph,
+    *,
+    batch: int,
+    inputs: int,
+    units: int,
+    reset_after: bool = False,
+    type: ElementTypeLike = FLOAT,  # noqa: A002
+) -> RecurrentPlan:
+    """Return where the operands of a GRU lie best, by the product of one of its steps.
+
+    Args:
+        graph: where it will run.
+        batch: sequences that run side by side.
+        inputs: elements of a step of a sequence.
+        units: elements of an output.
+        reset_after: as in `ops.nn.gru`.
+        type: of all of them, HALF or FLOAT.
+
+    Raises:
+        the errors of `ops.plan_matmul`.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> plan_gru(graph, batch=8, inputs=3, units=16).create_weights().input.shape
+    (3, 3, 16)
+    """
+    return _plan("plan_gru", graph, (batch, inputs, units), 3, 1 + bool(reset_after), type)
+
+
+def _plan(
+    what: str,
+    graph: Graph,
+    sizes: tuple[int, int, int],
+    gates: int,
+    biases: int,
+    element: ElementTypeLike,
+) -> RecurrentPlan:
+    batch, inputs, units = (
+        count_of(what, name, size)
+        for name, size in zip(("batch", "inputs", "units"), sizes, strict=True)
+    )
+    plan = plan_matmul(graph, m=batch, k=inputs + units, n=gates * units, type=element)
+    return RecurrentPlan(graph, (batch, inputs, units), gates, biases, plan)
+
+
+def as_matrix(weights: Tensor) -> Tensor:
+    """Return weights [gates, rows, units] as a matrix [rows, gates * units]."""
+    gates, rows, units = weights.shape
+    return weights.dim_shuffle((1, 0, 2)).reshape((rows, gates * units))
+
+
+def parted(matrix: Tensor, inputs: int, gates: int) -> tuple[Tensor, Tensor]:
+    """Return the weights of inputs and of outputs, with a gate along dimension 0, of one matrix."""
+    rows, columns = matrix.shape
+    each = matrix.reshape((rows, gates, columns // gates)).dim_shuffle((1, 0, 2))
+    return each[:, :inputs], each[:, inputs:]
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A call of a recurrent layer, whose arguments are checked.
+
+    Attributes:
+        what: the call, for messages.
+        graph: of all tensors.
+        x: [steps, batch, inputs].
+        weights: as they were given.
+        name: of the operation.
+        program: what was given for it.
+        place: where its steps go.
+    """
+
+    what: str
+    graph: Graph
+    x: Given
+    weights: RecurrentWeights
+    name: str
+    program: Sequence | None
+    place: Sequence
+
+    @property
+    def element(self) -> ElementClass:
+        """The type of all operands."""
+        return self.x.element_type
+
+    @property
+    def sizes(self) -> tuple[int, int, int, int]:
+        """Steps, batch, inputs, units."""
+        steps, batch, inputs = self.x.shape
+        return steps, batch, inputs, self.weights.input.shape[2]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no output."""
+        steps, batch, _, units = self.sizes
+        return not steps * batch * units
+
+    @property
+    def matrix(self) -> Tensor:
+        """All weights but biases: [inputs + units, gates * units]."""
+        return concat([as_matrix(self.weights.input), as_matrix(self.weights.output)])
+
+    def tensor(self, role: str, x: object, shape: tuple[int, ...]) -> Tensor:
+        """Return a tensor of the layer, or raise."""
+        made = the_tensor(self.what, role, x)
+        self.operand_of_type(role, made, shape)
+        return made
+
+    def operand_of_type(self, role: str, x: object, shape: tuple[int, ...]) -> Given:
+        """Return an operand of the layer, or raise."""
+        made = own_operand(self.what, self.graph, x, self.program, role)
+        if made.shape != shape or made.element_type is not self.element:
+            raise TensorCreationError(
+                f"{self.what}: {role} {called(made)} is {described(made)}",
+                at=here(),
+                found=f"x {called(self.x)} is {described(self.x)}",
+                fix=f"{role} of {self.element!r} {list(shape)}",
+            )
+        check_placed(made)
+        return made
+
+
+def layer_of(
+    what: str,
+    x: Operand,
+    weights: object,
+    gates: int,
+    biases: int,
+    name: str,
+    program: Sequence | None,
+) -> Layer:
+    """Return a call with its operands checked, but for state and gradients."""
+    own = operand(what, x, program)
+    check_type(what, own, FLOATS)
+    if own.rank != 3:
+        raise TensorCreationError(
+            f"{what}: x {called(own)} is {described(own)}",
+            at=here(),
+            fix="x of shape [steps, batch, inputs]",
+        )
+    if not isinstance(weights, RecurrentWeights):
+        raise TensorCreationError(
+            f"{what}: {clipped(weights)} are no weights",
+            at=here(),
+            found=of_type(weights),
+            fix="ops.nn.RecurrentWeights(input, output, bias)",
+        )
+    first = the_tensor(what, "weights.input", weights.input)
+    if first.rank != 3:
+        raise TensorCreationError(
+            f"{what}: weights.input {called(first)} is {described(first)}",
+            at=here(),
+            fix=f"[{gates}, {own.shape[2]}, units]",
+        )
+    units = first.shape[2]
+    graph = first.graph.top_level_graph
+    made = Layer(what, graph, own, weights, name, program, steps_for(what, graph, name, program))
+    made.operand_of_type("x", own, own.shape)
+    made.tensor("weights.input", first, (gates, own.shape[2], units))
+    made.tensor("weights.output", weights.output, (gates, units, units))
+    shape = (gates, units) if biases == 1 else (gates, biases, units)
+    made.tensor("weights.bias", weights.bias, shape)
+    return made

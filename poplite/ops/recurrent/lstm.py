@@ -1,0 +1,312 @@
+"""LSTM: the layer, and its gradients.
+
+    f, i, o = sigmoid(x W + h U + b)      a = tanh(x W + h U + b)      gates f, i, a, o
+    c = f * c + i * a                     h = o * tanh(c)
+
+Source: S. Hochreiter, J. Schmidhuber, "Long Short-Term Memory" (1997); F. Gers, J. Schmidhuber,
+F. Cummins, "Learning to Forget" (2000); PopLibs, `popnn/Lstm.hpp`, for the order of the gates.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from poplite.errors import TensorCreationError
+from poplite.expr.build import cast
+from poplite.expr.operand import Operand
+from poplite.expr.tree import Expr
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.fuse.lowering import Root
+from poplite.ops.mathematics import sigmoid, tanh
+from poplite.ops.matmul.matmul import matmul
+from poplite.ops.record import assign, lower, map as stored
+from poplite.ops.recurrent.layer import (
+    Layer,
+    RecurrentWeights,
+    layer_of,
+    parted,
+)
+from poplite.ops.recurrent.sequence import (
+    backwards,
+    beside,
+    forwards,
+    layer,
+    of_step,
+    sequence,
+    store_step,
+    wide,
+)
+from poplite.ops.reductions import sum
+from poplite.ops.slices.checks import as_tensor
+from poplite.ops.steps import copy, zero
+from poplite.program import Sequence
+from poplite.source import here
+from poplite.text import clipped, of_type
+from poplite.types import FLOAT
+
+GATES = 4
+
+
+class LstmState(NamedTuple):
+    """What an LSTM keeps from step to step, or gradients by it.
+
+    Attributes:
+        output: [batch, units].
+        cell: [batch, units].
+    """
+
+    output: Tensor
+    cell: Tensor
+
+
+class LstmSaved(NamedTuple):
+    """What the gradients of an LSTM are computed of.
+
+    Attributes:
+        gates: [steps, batch, 4 * units], before their activation.
+        cells: [steps, batch, units], before each step.
+        outputs: likewise.
+    """
+
+    gates: Tensor
+    cells: Tensor
+    outputs: Tensor
+
+
+class Lstm(NamedTuple):
+    """What an LSTM made of a sequence.
+
+    Attributes:
+        outputs: [steps, batch, units].
+        state: after the last step.
+        saved: for `lstm_gradient`; None of inference.
+    """
+
+    outputs: Tensor
+    state: LstmState
+    saved: LstmSaved | None
+
+
+class LstmGradient(NamedTuple):
+    """The gradients of an LSTM.
+
+    Attributes:
+        x: by the inputs, [steps, batch, inputs].
+        weights: by the weights.
+        state: by the state before the first step.
+    """
+
+    x: Tensor
+    weights: RecurrentWeights
+    state: LstmState
+
+
+def lstm(
+    x: Operand,
+    weights: RecurrentWeights,
+    state: LstmState | None = None,
+    *,
+    inference: bool = False,
+    name: str = "lstm",
+    program: Sequence | None = None,
+) -> Lstm:
+    """Record an LSTM over the steps of sequences, in a loop.
+
+    Of gates `f, i, o = sigmoid(x @ W + h @ U + b)` and `a = tanh(x @ W + h @ U + b)`, in the order
+    f, i, a, o, each step makes `c = f * c + i * a` and `h = o * tanh(c)`. HALF is computed in
+    FLOAT; gates before their activation, c and h are rounded.
+
+    Args:
+        x: [steps, batch, inputs], FLOAT or HALF.
+        weights: of its type: W [4, inputs, units], U [4, units, units] and b [4, units].
+        state: h and c before the first step; left out, zeros.
+        inference: whether nothing is kept for `lstm_gradient`.
+        name: of the outputs and of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        The outputs h of all steps, the state behind them, and what `lstm_gradient` needs.
+
+    Raises:
+        ElementTypeError: for an x that is no floats.
+        TensorCreationError: for operands of other shapes or another type.
+        ControlProgramError: without `program=` outside of all steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> weights = pl.ops.nn.RecurrentWeights(
+    ...     graph.add_variable(pl.FLOAT, (4, 1, 1), "w", mapping=0, initial_value=0),
+    ...     graph.add_variable(pl.FLOAT, (4, 1, 1), "u", mapping=0, initial_value=0),
+    ...     graph.add_variable(
+    ...         pl.FLOAT, (4, 1), "b", mapping=0, initial_value=[[99], [99], [99], [99]]
+    ...     ),
+    ... )
+    >>> x = graph.add_variable(pl.FLOAT, (3, 1, 1), "x", mapping=0, initial_value=0)
+    >>> made = lstm(x, weights, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(made.state.cell).tolist()
+    [[3.0]]
+    """
+    call = layer_of("ops.nn.lstm", x, weights, GATES, 1, name, program)
+    begin = None if state is None else _state(call, "state", state)
+    steps, batch, _, units = call.sizes
+    graph, element, wu = call.graph, call.element, call.matrix
+    outputs = sequence(graph, element, (steps, batch, units), name)
+    with layer(graph, name, call.place):
+        read = as_tensor(call.x, "x", None)
+        like = outputs[0] if steps else sequence(graph, element, (1, batch, units), "like")[0]
+        h, c = beside(like, "output"), beside(like, "cell")
+        _begin(h, c, begin)
+        saved = None
+        if not inference:
+            first = beside(like, "first")
+            copy(h, first)
+            before = concat([first.reshape((1, *first.shape)), outputs])[:steps]
+            gates = sequence(graph, element, (steps, batch, GATES * units), "gates")
+            cells = sequence(graph, element, (steps, batch, units), "cells")
+            saved = LstmSaved(gates, cells, before)
+        if not call.is_empty:
+            bias = wide(call.weights.bias.flatten())
+            with forwards(steps) as step:
+                both = concat([of_step(read, step, "x"), h], 1)
+                z = stored(cast(matmul(both, wu, result=FLOAT) + bias, element), name="gates")
+                if saved is not None:
+                    store_step(saved.gates, z, step, "gates")
+                    store_step(saved.cells, c, step, "cells")
+                f, i, a, o = _activated(z, units)
+                assign(c, cast(f * wide(c) + i * a, element), name="cell")
+                assign(h, cast(o * tanh(wide(c)), element), name="output")
+                store_step(outputs, h, step, "outputs")
+    return Lstm(outputs, LstmState(h, c), saved)
+
+
+def lstm_gradient(
+    x: Operand,
+    weights: RecurrentWeights,
+    forward: Lstm,
+    gradient: Operand,
+    *,
+    by_state: LstmState | None = None,
+    name: str = "lstm_gradient",
+    program: Sequence | None = None,
+) -> LstmGradient:
+    """Record the gradients of an LSTM by its inputs, its weights and its first state.
+
+    Args:
+        x: as in `lstm`.
+        weights: as in `lstm`.
+        forward: what `lstm` returned for these, not of inference; its outputs are still there.
+        gradient: by the outputs of all steps, of their shape and type.
+        by_state: by the state behind the last step, beside that by its output in `gradient`; left
+            out, zeros.
+        name: of the steps, and it begins the names of the results.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Raises:
+        TensorCreationError: for what is not from `lstm`, or of inference.
+        the errors of `lstm`.
+    """
+    call = layer_of("ops.nn.lstm_gradient", x, weights, GATES, 1, name, program)
+    steps, batch, inputs, units = call.sizes
+    graph, element, wu = call.graph, call.element, call.matrix
+    saved = _saved(call, forward)
+    asked = call.operand_of_type("gradient", gradient, forward.outputs.shape)
+    end = None if by_state is None else _state(call, "by_state", by_state)
+    by_x = sequence(graph, element, (steps, batch, inputs), f"{name}/x")
+    with layer(graph, name, call.place):
+        read, by_outputs = as_tensor(call.x, "inputs", None), as_tensor(asked, "gradient", None)
+        like = saved.cells[0] if steps else sequence(graph, element, (1, batch, units), "like")[0]
+        by_h, by_c = beside(like, "state/output"), beside(like, "state/cell")
+        _begin(by_h, by_c, end)
+        by_gates = sequence(graph, element, (steps, batch, GATES * units), "by_gates")
+        if call.is_empty:
+            zero(by_x)
+        else:
+            with backwards(steps) as step:
+                z = of_step(saved.gates, step, "gates")
+                before = of_step(saved.cells, step, "cells")
+                g = of_step(by_outputs, step, "gradient")
+                dz = _step_back(z, before, wide(g) + wide(by_h), by_c)
+                store_step(by_gates, dz, step, "by_gates")
+                both = stored(matmul(dz, wu.transpose()), name="both")
+                store_step(by_x, both[:, :inputs], step, "by_x")
+                copy(both[:, inputs:], by_h)
+        operands = concat([read, saved.outputs], 2).reshape((steps * batch, inputs + units))
+        rows = by_gates.reshape((steps * batch, GATES * units))
+        by_matrix = stored(matmul(operands.transpose(), rows), name="weights")
+        by_bias = stored(sum(rows, 0), name="bias").reshape((GATES, units))
+    by_weights = RecurrentWeights(*parted(by_matrix, inputs, GATES), by_bias)
+    return LstmGradient(by_x, by_weights, LstmState(by_h, by_c))
+
+
+def _begin(h: Tensor, c: Tensor, begin: LstmState | None) -> None:
+    """Record where a loop begins: at a state, or at zeros."""
+    if begin is None:
+        zero(h)
+        zero(c)
+    else:
+        copy(begin.output, h)
+        copy(begin.cell, c)
+
+
+def _activated(z: Tensor, units: int) -> tuple[Expr, Expr, Expr, Expr]:
+    """Return the gates f, i, a, o of a step, in FLOAT."""
+    f, i, a, o = (wide(z[:, n * units : (n + 1) * units]) for n in range(GATES))
+    return sigmoid(f), sigmoid(i), tanh(a), sigmoid(o)
+
+
+def _step_back(z: Tensor, before: Tensor, by_h: Expr, by_c: Tensor) -> Tensor:
+    """Record the gradient by the gates of a step, which is returned, and the next one by c."""
+    units, element = before.shape[1], z.element_type
+    f, i, a, o = _activated(z, units)
+    t = tanh(f * wide(before) + i * a)
+    through = wide(by_c) + by_h * o * (1.0 - t * t)
+    dz = beside(z, "by_gate")
+    made = (
+        through * wide(before) * f * (1.0 - f),
+        through * a * i * (1.0 - i),
+        through * i * (1.0 - a * a),
+        by_h * t * o * (1.0 - o),
+    )
+    roots = [
+        Root(cast(each, element), dz[:, n * units : (n + 1) * units], name=f"by_gate_{n}")
+        for n, each in enumerate(made)
+    ]
+    lower(z.graph, [*roots, Root(cast(through * f, element), by_c, name="by_cell")])
+    return dz
+
+
+def _state(call: Layer, role: str, state: object) -> LstmState:
+    _, batch, _, units = call.sizes
+    if not isinstance(state, LstmState):
+        raise TensorCreationError(
+            f"{call.what}: {role} {clipped(state)} is no state",
+            at=here(),
+            found=of_type(state),
+            fix="ops.nn.LstmState(output, cell)",
+        )
+    for part, x in zip(state._fields, state, strict=True):
+        call.tensor(f"{role}.{part}", x, (batch, units))
+    return state
+
+
+def _saved(call: Layer, forward: object) -> LstmSaved:
+    """Return what a forward pass saved, or raise."""
+    steps, batch, _, units = call.sizes
+    if not isinstance(forward, Lstm) or forward.saved is None:
+        raise TensorCreationError(
+            f"{call.what}: {clipped(forward)} is nothing that ops.nn.lstm saved",
+            at=here(),
+            found="inference=True" if isinstance(forward, Lstm) else of_type(forward),
+            fix="forward = ops.nn.lstm(x, weights)",
+        )
+    shape = steps, batch, units
+    for role, each, like in (
+        ("gates", forward.saved.gates, (steps, batch, GATES * units)),
+        ("cells", forward.saved.cells, shape),
+        ("outputs", forward.saved.outputs, shape),
+    ):
+        call.tensor(f"forward.saved.{role}", each, like)
+    return forward.saved

@@ -1,0 +1,82 @@
+"""Loops over the steps of a sequence, and what they read and write.
+
+    x [steps, ...]       each step lies spread over all tiles, as `create_sliceable` makes it, so
+                         that a step is read and written where it lies
+
+The steps run in a loop, so that the size of a program does not depend on their number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from poplite.expr.build import cast
+from poplite.expr.operand import Operand
+from poplite.expr.tree import ElementClass, Expr
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.control import repeat
+from poplite.ops.record import map as stored
+from poplite.ops.slices.dynamic import create_sliceable, dynamic_slice, dynamic_update
+from poplite.program import Sequence
+from poplite.program.recording import OperationRecord, Steps
+from poplite.types import FLOAT
+
+
+@contextmanager
+def layer(graph: Graph, name: str, place: Sequence) -> Iterator[None]:
+    """Record steps as one operation of a name, which begins those of its variables."""
+    record, steps = OperationRecord(graph), Steps(graph, name)
+    with steps, graph.scope(name):
+        yield
+    record.close(name)
+    place.add(steps)
+
+
+@contextmanager
+def forwards(steps: int) -> Iterator[Tensor]:
+    """Record what runs for each step; its number is an UNSIGNED_INT of the program."""
+    with repeat(steps) as number:
+        yield number.tensor
+
+
+@contextmanager
+def backwards(steps: int) -> Iterator[Tensor]:
+    """Record what runs for each step, the last one first."""
+    with repeat(steps) as number:
+        yield stored((steps - 1) - number.tensor, name="step")
+
+
+def sequence(graph: Graph, element: ElementClass, shape: tuple[int, ...], name: str) -> Tensor:
+    """Make a variable for what belongs to the steps, along dimension 0."""
+    if not math.prod(shape):
+        return graph.add_variable(element, shape, name, mapping="linear")
+    return create_sliceable(graph, element, shape, [0], [1], name)
+
+
+def of_step(x: Tensor, step: Tensor, name: str) -> Tensor:
+    """Record the read of what belongs to a step."""
+    if not x.num_elements:
+        return x[0]
+    # The number of a step is never out of range.
+    return dynamic_slice(x, step, [0], [1], out_of_range="popops", name=name)[0]
+
+
+def store_step(x: Tensor, part: Tensor, step: Tensor, name: str) -> None:
+    """Record the write of what belongs to a step."""
+    if x.num_elements:
+        whole = part.reshape((1, *part.shape))
+        dynamic_update(x, whole, step, [0], [1], out_of_range="popops", name=name)
+
+
+def beside(like: Tensor, name: str) -> Tensor:
+    """Make a variable that lies as another tensor does."""
+    mapping = like.graph.tile_mapping(like)
+    return like.graph.add_variable(like.element_type, like.shape, name, mapping=mapping)
+
+
+def wide(x: Operand) -> Expr:
+    """Return an operand in FLOAT."""
+    return cast(x, FLOAT)

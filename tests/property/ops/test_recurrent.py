@@ -1,0 +1,201 @@
+"""LSTM and GRU against NumPy in double, and their gradients against differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, strategies as st
+
+import poplite as pl
+from helpers.depth import deep, examples
+from poplite.ops import nn
+
+Array = npt.NDArray[Any]
+Doubles = npt.NDArray[np.float64]
+KINDS = "lstm", "gru", "gru_reset_after"
+
+
+def sigmoid(x: Doubles) -> Doubles:
+    result: Doubles = 1 / (1 + np.exp(-x))
+    return result
+
+
+def numpy_layer(kind: str, x: Doubles, w: Doubles, u: Doubles, b: Doubles, *state: Doubles) -> Any:
+    """The outputs of all steps, and the state behind them."""
+    h, *c = state
+    outputs = [np.zeros((0, *h.shape))]
+    for part in x:
+        by_x, by_h = np.einsum("bi,giu->gbu", part, w), np.einsum("bi,giu->gbu", h, u)
+        if kind == "lstm":
+            f, i, a, o = by_x + by_h + b[:, None]
+            c = [sigmoid(f) * c[0] + sigmoid(i) * np.tanh(a)]
+            h = sigmoid(o) * np.tanh(c[0])
+        else:
+            one, other = (b, 0 * b) if b.ndim == 2 else (b[:, 0], b[:, 1])
+            r, z = (sigmoid(by_x[n] + by_h[n] + one[n] + other[n]) for n in (0, 1))
+            behind = r * (by_h[2] + other[2]) if b.ndim == 3 else (r * h) @ u[2]
+            h = z * h + (1 - z) * np.tanh(by_x[2] + one[2] + behind)
+        outputs.append(h[None])
+    return np.concatenate(outputs), h, *c
+
+
+def slopes(kind: str, operands: list[Doubles], by: list[Doubles]) -> list[Doubles]:
+    """The gradients of the sum of results times `by`, by differences in double."""
+
+    def loss() -> float:
+        return float(
+            sum((a * b).sum() for a, b in zip(numpy_layer(kind, *operands), by, strict=True))
+        )
+
+    found = [np.empty_like(each) for each in operands]
+    for each, slope in zip(operands, found, strict=True):
+        for place in np.ndindex(each.shape):
+            kept, ends = each[place], []
+            for step in (1e-5, -1e-5):
+                each[place] = kept + step
+                ends.append(loss())
+            each[place] = kept
+            slope[place] = (ends[0] - ends[1]) / 2e-5
+    return found
+
+
+def layer(
+    kind: str,
+    sizes: tuple[int, int, int, int],
+    dtype: str,
+    seed: int,
+    *,
+    has_state: bool = True,
+    interpret: bool = True,
+) -> list[Array]:
+    """Run a layer and its gradients, compare them with NumPy, and return all results."""
+    steps, batch, inputs, units = sizes
+    random = np.random.default_rng(seed)
+    gates = 4 if kind == "lstm" else 3
+    biases = (gates, 2, units) if kind == "gru_reset_after" else (gates, units)
+    shapes = [(steps, batch, inputs), (gates, inputs, units), (gates, units, units), biases]
+    shapes += [(batch, units)] * (1 + (kind == "lstm"))
+    results = [(steps, batch, units), *shapes[4:]]
+    operands = [(0.5 * random.standard_normal(shape)).astype(dtype) for shape in shapes]
+    by = [random.standard_normal(shape).astype(dtype) for shape in results]
+    for each in () if has_state else (*operands[4:], *by[1:]):
+        each[:] = 0
+    graph, program = pl.Graph(pl.Target(tiles=3)), pl.Sequence()
+    mappings: list[Any] = ["linear" if seed % 2 else 1, "linear", 2, "linear"]
+    x, w, u, b, *state = (
+        graph.add_variable(dtype, a.shape, f"x{n}", mapping=mappings[n % 4], initial_value=a)
+        for n, a in enumerate(operands)
+    )
+    g, *by_state = (
+        graph.add_variable(dtype, a.shape, f"g{n}", mapping="linear", initial_value=a)
+        for n, a in enumerate(by)
+    )
+    weights = nn.RecurrentWeights(w, u, b)
+    made: list[pl.Tensor]
+    if kind == "lstm":
+        first = nn.LstmState(*state) if has_state else None
+        end = nn.LstmState(*by_state) if has_state else None
+        forward = nn.lstm(x, weights, first, program=program)
+        back = nn.lstm_gradient(x, weights, forward, g, by_state=end, program=program)
+        made = [forward.outputs, *forward.state, back.x, *back.weights, *back.state]
+    else:
+        how: dict[str, Any] = {"reset_after": b.rank == 3, "program": program}
+        begin, last = (state[0], by_state[0]) if has_state else (None, None)
+        recurrent = nn.gru(x, weights, begin, **how)
+        by_all = nn.gru_gradient(x, weights, recurrent, g, by_output=last, **how)
+        made = [recurrent.outputs, recurrent.output, by_all.x, *by_all.weights, by_all.output]
+    # Values alone count, at any depth.
+    engine = pl.Engine(graph, program, interpret=interpret, options={"debug.instrument": False})
+    engine.run()
+    found = [engine.read(each) for each in made]
+    wide = [each.astype(float) for each in operands]
+    exact = [*numpy_layer(kind, *wide), *slopes(kind, wide, [each.astype(float) for each in by])]
+    near = {"float32": 2e-5, "float16": 3e-2}[dtype]
+    for one, other in zip(found, exact, strict=True):
+        assert one.dtype == dtype
+        np.testing.assert_allclose(one, other, rtol=near, atol=near)
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@examples(8, quick=1)
+@given(
+    sizes=st.sampled_from(
+        [(2, 2, 2, 3), (5, 3, 4, 7), (1, 1, 1, 1), (0, 2, 2, 3), (2, 2, 0, 3), (2, 0, 2, 3)]
+    ),
+    dtype=st.sampled_from(["float32", "float16"]),
+    has_state=st.booleans(),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_layers_and_gradients_are_numpys(
+    kind: str, sizes: tuple[int, int, int, int], dtype: str, has_state: bool, seed: int
+) -> None:
+    layer(kind, sizes, dtype, seed, has_state=has_state)
+
+
+@deep
+@pytest.mark.parametrize("kind", KINDS)
+def test_compiled_layers_have_the_same_bits(kind: str) -> None:
+    both = [layer(kind, (3, 2, 4, 5), "float32", 9, interpret=each) for each in (True, False)]
+    for one, other in zip(*both, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_plans_make_weights_that_are_read_where_they_lie() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    plan = nn.plan_gru(graph, batch=2, inputs=3, units=4, reset_after=True, type=pl.HALF)
+    x, weights = plan.create_input(5, "x"), plan.create_weights("w")
+    assert x.shape == (5, 2, 3)
+    assert weights.bias.shape == (3, 2, 4)
+    for each in (x, *weights):
+        assert each.element_type is pl.HALF
+        graph.set_initial_value(each, np.zeros(each.shape))
+    with graph.steps() as steps:
+        made = nn.gru(x * 2, weights, reset_after=True, inference=True, name="layer")
+    assert made.saved is None
+    engine = pl.Engine(graph, steps, interpret=True, options={"debug.instrument": False})
+    engine.run()
+    assert not engine.read(made.outputs).any()
+    assert [each.name for each in graph.operations] == ["layer"]
+
+
+def hidden(value: object) -> Any:
+    """A value of a type that is refused."""
+    return value
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda x, w, s: nn.lstm(x[0], w), "x 'x' is float32[2, 3]"),
+        (lambda x, w, s: nn.lstm(x, hidden((1, 2))), "(1, 2) are no weights"),
+        (lambda x, w, s: nn.lstm(x, w._replace(bias=x)), "weights.bias 'x' is float32[4, 2, 3]"),
+        (lambda x, w, s: nn.lstm(x, w, hidden(x)), "is no state"),
+        (lambda x, w, s: nn.lstm(x, w, nn.LstmState(s, x)), "state.cell 'x' is float32[4, 2, 3]"),
+        (lambda x, w, s: nn.gru(x, w), "weights.input 'w' is float32[4, 3, 5]"),
+        (lambda x, w, s: nn.lstm(hidden(3), w), "ops.nn.lstm"),
+        (
+            lambda x, w, s: nn.lstm_gradient(x, w, nn.lstm(x, w, inference=True), x),
+            "is nothing that ops.nn.lstm saved",
+        ),
+        (
+            lambda x, w, s: nn.lstm_gradient(x, w, nn.lstm(x, w), x),
+            "gradient 'x' is float32[4, 2, 3]",
+        ),
+    ],
+)
+def test_refusals(function: Callable[..., Any], text: str) -> None:
+    graph = pl.Graph(pl.Target(tiles=2))
+    shapes = ("x", (4, 2, 3)), ("w", (4, 3, 5)), ("u", (4, 5, 5)), ("b", (4, 5)), ("s", (2, 5))
+    x, w, u, b, s = (
+        graph.add_variable(pl.FLOAT, shape, name, mapping="linear") for name, shape in shapes
+    )
+    with graph.steps(), pytest.raises(pl.PopliteError) as raised:
+        function(x, nn.RecurrentWeights(w, u, b), s)
+    assert text in str(raised.value)
+    assert raised.value.at is not None
+    assert raised.value.at.file.endswith("test_recurrent.py")
