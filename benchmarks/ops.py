@@ -20,6 +20,7 @@ import ops_convolution
 import ops_maps
 import ops_mathematics
 import ops_matmul
+import ops_multigrid
 import ops_network
 import ops_order
 import ops_random
@@ -67,7 +68,7 @@ def rows(small: bool, samples: int) -> list[Row]:
         made.append(Row(name, min(ours) / min(theirs), "x", "<=", target, ours, theirs))
     others = (
         *(ops_sums, ops_maps, ops_mathematics, ops_random, ops_matmul, ops_network, ops_order),
-        *(ops_slices, ops_building, ops_convolution),
+        *(ops_slices, ops_building, ops_convolution, ops_multigrid),
     )
     return [*made, *(row for each in others for row in each.rows(small, samples))]
 

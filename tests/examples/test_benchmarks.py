@@ -123,6 +123,7 @@ VIEWS = [
                 *["gather", "scatter-add"],
                 *["20 mixed operations, layers"] * 2,
                 *["convolution 3 x 3", "plan of a convolution"],
+                "multigrid 31 x 31",
             ],
             marks=deep,
         ),

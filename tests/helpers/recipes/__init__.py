@@ -1,11 +1,21 @@
 """How to draw values for each vertex of the repository, and what NumPy expects."""
 
-from helpers.recipes import benchmarks, docs, examples, order, random_numbers, slices, vertices
+from helpers.recipes import (
+    benchmarks,
+    docs,
+    examples,
+    multigrid,
+    order,
+    random_numbers,
+    slices,
+    vertices,
+)
 
 RECIPES = (
     benchmarks.RECIPES
     | docs.RECIPES
     | examples.RECIPES
+    | multigrid.RECIPES
     | order.RECIPES
     | random_numbers.RECIPES
     | slices.RECIPES

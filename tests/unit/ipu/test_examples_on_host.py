@@ -29,6 +29,7 @@ RUNS = {
     "photo": ["--steps=1"],
     "digits": ["--epochs=1"],
     "convnet": ["--epochs=1"],
+    "multigrid": ["--size=7"],
     "named_digits": ["--epochs=1"],
     "named_attention": [],
     "named_l2": ["--length=5000", "--tiles=8"],
