@@ -188,6 +188,25 @@ def new_file(folder: str, prefix: str, mode: int = 0o666) -> tuple[int, str]:
     return os.open(path, flags, mode), path
 
 
+@contextmanager
+def passing_file(name: str) -> Iterator[Path]:
+    """Yield the path of a file that is gone afterwards, for what is written and read whole.
+
+    Args:
+        name: the file's name, in a folder of its own.
+
+    >>> with passing_file("map.txt") as path:
+    ...     write_text(path, "0123").read_text()
+    '0123'
+    >>> path.exists()
+    False
+    """
+    from tempfile import TemporaryDirectory  # its random names load much that engines never need
+
+    with TemporaryDirectory() as folder:
+        yield Path(folder, name)
+
+
 def check_stream(stream: Any, call: str, *, binary: bool = False, reading: bool = False) -> None:
     """Refuse what cannot be written to, or read from, or is a file of text in place of bytes.
 

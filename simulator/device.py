@@ -4,9 +4,9 @@
     device.load(source, setup)       the programs of an executable, ready to run there: `Loaded`
 
 `Engine` is the face of one `Loaded`, and knows nothing else of a device. The simulator is one
-(`poplite.simulator.simulated`), real IPUs are another (`poplite.ipu.device`). A device that spreads
-a program over processes makes of the executable that of its own rank, and has a `Simulated` run it:
-that takes an executable and needs no graph.
+(`poplite.simulator.default_device`), real IPUs are another (`poplite.ipu.device`). A device that
+spreads a program over processes makes of the executable that of its own rank, and has a
+`Simulated` run it: that takes an executable and needs no graph.
 
 What the host connects is the same everywhere: `HostLinks` fills and takes blocks of bytes, wherever
 a device says that these lie.
@@ -18,16 +18,15 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
-from poplite.compile.interpreting import Interpret
-from poplite.compile.options import EngineOptions
-from poplite.simulator.engine_arguments import Source
-from poplite.simulator.host.handles import HostLinks
-from poplite.simulator.progress import Progress
-from poplite.simulator.run.arena import Arena
-
 if TYPE_CHECKING:
+    from poplite.compile.interpreting import Interpret
+    from poplite.compile.options import EngineOptions
     from poplite.report.report import Report
     from poplite.report.traces.trace import Trace
+    from poplite.simulator.engine_arguments import Source
+    from poplite.simulator.host.handles import HostLinks
+    from poplite.simulator.progress import Progress
+    from poplite.simulator.run.arena import Arena
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -33,6 +33,7 @@ from poplite.program import Program
 from poplite.program.base import check_name
 from poplite.simulator import poplar_order, poplar_runs
 from poplite.simulator.accounts.profiled_runs import ProfiledRuns
+from poplite.simulator.default_device import Simulator
 from poplite.simulator.device import Device, InPlaceOf, Setup
 from poplite.simulator.engine_arguments import (
     check_loadable,
@@ -45,7 +46,6 @@ from poplite.simulator.engine_arguments import (
     source_of,
 )
 from poplite.simulator.progress import shown
-from poplite.simulator.simulated import Simulator
 from poplite.text import amount
 from poplite.types import QuarterMetadata
 from poplite.vertex.vertex import Vertex

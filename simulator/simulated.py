@@ -1,4 +1,4 @@
-"""The simulator as a device: an executable bound to memory and compiled code.
+"""Programs on the simulator: an executable bound to memory and compiled code.
 
     Arena          memory, with all variables
     HostTensors    tensors that the host reads and writes
@@ -17,14 +17,13 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, TextIO
 
 from poplite.compile.interpreting import interpret_text
-from poplite.compile.options import EngineOptions
 from poplite.executable.actions import Stamp
 from poplite.executable.executable import Executable
 from poplite.graph.graph import Graph
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.carrying import carry_memory, carry_written
 from poplite.simulator.device import Loaded, Setup
-from poplite.simulator.engine_arguments import Source, check_root
+from poplite.simulator.engine_arguments import check_root
 from poplite.simulator.host.actions import Host
 from poplite.simulator.host.handles import HostLinks
 from poplite.simulator.host.tensors import HostTensors
@@ -41,21 +40,6 @@ if TYPE_CHECKING:
 
     from poplite.report.report import Report
     from poplite.report.traces.trace import Trace
-
-
-class Simulator:
-    """The device that engines run on by default."""
-
-    def options(self, asked: EngineOptions) -> EngineOptions:
-        """Return the options as they are: the simulator has all of them."""
-        return asked
-
-    def load(self, source: Source, setup: Setup) -> Simulated:
-        """Make programs ready to run."""
-        return Simulated(source.executable, source.graph, setup)
-
-    def __repr__(self) -> str:
-        return "the simulator"
 
 
 class Simulated:

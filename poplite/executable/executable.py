@@ -8,10 +8,8 @@ it as it is (`poplite.executable.file.saved`); a new field of plain data needs n
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from poplite.cost.memory.plan import MemoryPlan
@@ -23,7 +21,7 @@ from poplite.executable.opcodes import Code
 from poplite.executable.operation import Operation
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, CopyStep
-from poplite.files import check_stream
+from poplite.files import check_stream, passing_file
 from poplite.machine.target import Target
 from poplite.text import amount
 
@@ -142,8 +140,7 @@ class Executable:
             ElementTypeError: for anything but a file of bytes.
         """
         check_stream(stream, "executable.serialize", binary=True)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "executable")
+        with passing_file("executable") as path:
             self.save(path)
             stream.write(path.read_bytes())
 
@@ -160,8 +157,7 @@ class Executable:
             ElementTypeError: for anything but a file of bytes.
         """
         check_stream(stream, "Executable.deserialize", binary=True, reading=True)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "executable")
+        with passing_file("executable") as path:
             path.write_bytes(stream.read())
             return Executable.load(path, vertices)
 

@@ -14,15 +14,13 @@ from __future__ import annotations
 import base64
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
 
 from poplite.errors import FileLoadError
-from poplite.files import check_stream
+from poplite.files import check_stream, passing_file
 from poplite.graph.serial import SerializationFormat, check_format
 from poplite.source import here
 
@@ -122,8 +120,7 @@ def serialize(
     check_format(format, here())
     is_text = format is SerializationFormat.JSON
     check_stream(stream, "graph.serialize", binary=not is_text)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "graph")
+    with passing_file("graph") as path:
         save(graph, path, programs)
         content: Any = path.read_bytes()
     if is_text:
@@ -164,8 +161,7 @@ def deserialize(
             found=f"{type(error).__name__}: {error}",
             fix="graph.serialize(stream, programs) writes one",
         ) from None
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "graph")
+    with passing_file("graph") as path:
         path.write_bytes(content)
         return _loaded(path, vertices, "the stream")
 

@@ -10,8 +10,10 @@ that counting costs the same whether or not it is looked at.
 
 from __future__ import annotations
 
-from poplite.report.diff import report_since
-from poplite.report.report import Report
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from poplite.report.report import Report
 
 
 class ProfiledRuns:
@@ -34,7 +36,7 @@ class ProfiledRuns:
         """
         if self._until_then is not None:
             return self._until_then
-        return now if self._left_out is None else report_since(now, self._left_out)
+        return now if self._left_out is None else _since(now, self._left_out)
 
     def disable(self, now: Report) -> None:
         """Leave out what runs from now on.
@@ -51,7 +53,7 @@ class ProfiledRuns:
             now: the report of all runs until now.
         """
         if self._until_then is not None:
-            self._left_out, self._until_then = report_since(now, self._until_then), None
+            self._left_out, self._until_then = _since(now, self._until_then), None
 
     def reset(self, now: Report) -> None:
         """Leave out all that ran until now.
@@ -60,6 +62,12 @@ class ProfiledRuns:
             now: the report of all runs until now.
         """
         if self._until_then is not None:
-            self._until_then = report_since(now, now)
+            self._until_then = _since(now, now)
         else:
             self._left_out = now
+
+
+def _since(now: Report, earlier: Report) -> Report:
+    from poplite.report.diff import report_since  # engines start sooner without it
+
+    return report_since(now, earlier)
