@@ -80,7 +80,7 @@ STRICT = {"interpret": True, "checks": "strict"}
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-@examples(120, quick=2)
+@examples(60, quick=2)
 @given(data=st.data())
 def test_interpreted(data: st.DataObject, part: int) -> None:
     check(data, [*STEPS][part::PARTS], [STRICT, {"interpret": True, "fuse": "none"}])
@@ -96,7 +96,7 @@ FORMS: list[dict[str, Any]] = [
 
 @deep
 @pytest.mark.parametrize("part", range(PARTS))
-@examples(6)
+@examples(2)
 @given(data=st.data())
 def test_in_every_form(data: st.DataObject, part: int) -> None:
     check(data, [*STEPS][part::PARTS], FORMS)
