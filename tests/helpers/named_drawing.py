@@ -48,12 +48,13 @@ class Drawn:
     # -- tensors -----------------------------------------------------------------------------------
 
     def _tensor(self, axes: list[ng.Axis], kind: str) -> Op:
-        values = self._random.integers(-16, 17, [axis.length for axis in axes]) / 8
+        values = self._random.integers(-16, 17, [each.known_length("test") for each in axes]) / 8
         if kind == "constant":
             return ng.constant(values, axes)
         options: dict[str, Any] = {"layout": self._layout(axes), "map": self._hint(axes)}
         if kind != "placeholder":
-            return getattr(ng, kind)(axes, values, **options)
+            state: Op = getattr(ng, kind)(axes, values, **options)
+            return state
         made = ng.placeholder(axes, **options)
         self.values[made] = values.astype(np.float32)
         return made
@@ -170,6 +171,21 @@ def _holds(name: str, d: Drawn) -> Op:
 def _unary(name: str, d: Drawn, *, exact: bool = False) -> Op:
     made: Op = getattr(ng, name)(d.one(exact=exact))
     return made
+
+
+def _of_positive(name: str, d: Drawn) -> Op:
+    made: Op = getattr(ng, name)(d.positive())
+    return made
+
+
+def _divide(d: Drawn) -> Op:
+    x, y = d.two()
+    return x / d.positive(y)
+
+
+def _power(d: Drawn) -> Op:
+    x, y = d.two()
+    return d.positive(x) ** y
 
 
 def _binary(name: str, d: Drawn, *, exact: bool = False) -> Op:
@@ -341,18 +357,15 @@ STEPS: dict[str, Callable[[Drawn], Op]] = {
     "keep": partial(_unary, "keep"),
     "sign": partial(_unary, "sign", exact=True),
     "safelog": lambda d: ng.safelog(ng.relu(d.one(exact=True))),
-    **{
-        name: lambda d, name=name: getattr(ng, name)(d.positive())
-        for name in ("log", "sqrt", "reciprocal")
-    },
+    **{name: partial(_of_positive, name) for name in ("log", "sqrt", "reciprocal")},
     **{name: partial(_binary, name) for name in ("add", "subtract", "multiply")},
     **{name: partial(_binary, name) for name in ("maximum", "minimum")},
     **{
         name: partial(_binary, name, exact=True)
         for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
     },
-    "divide": lambda d: (lambda x, y: x / d.positive(y))(*d.two()),
-    "power": lambda d: (lambda x, y: d.positive(x) ** y)(*d.two()),
+    "divide": _divide,
+    "power": _power,
     **{name: partial(_rest, name) for name in ("floordivide", "mod")},
     **{name: partial(_logical, name) for name in ("logical_and", "logical_or")},
     "logical_not": lambda d: ng.logical_not(d.one(exact=True) < 0.25),
