@@ -16,6 +16,7 @@ import poplite as pl
 from helpers.codelets import compiler
 from helpers.depth import deep
 from helpers.host_program import host_binary, library_of, stand_in_sdk
+from poplite.ipu.building.host_text import host_text
 from poplite.ipu.tables import tables_of
 
 CLIENT = """\
@@ -86,6 +87,17 @@ def test_the_client_runs_what_was_exported(host_cache: Path, tmp_path: Path) -> 
     library = library_of(tables_of(graph, programs), host_cache)
     (folder / "build" / "codelets.gp").symlink_to(library)
     assert run_client(folder) == EXPECTED
+    words = [sys.executable, "client.py", "model", "double"]
+    printed = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines()[0] == "out [0. 0. 0. 0. 0. 0. 0. 0.]"
+    assert printed.splitlines()[1].startswith("double ")
+    assert printed.splitlines()[2].startswith("variable:x [0. 0. ")
+
+
+def test_the_client_has_forty_lines() -> None:
+    """Without empty ones, and those that say what it is."""
+    lines = [line.strip() for line in host_text("client.py.in").splitlines()]
+    assert len([line for line in lines if line and not line.startswith(("#", '"'))]) <= 40
 
 
 @deep
@@ -122,7 +134,7 @@ def test_the_readme_says_what_is_in_it_and_what_was_never_done(tmp_path: Path) -
     assert "never run on hardware" in text
     assert "| stream | `out` | float32, 8 |" in text
     assert "| host function | `count` | float32, 8; float32, 4 |" in text
-    assert "python client.py 'double'" in text
+    assert "python client.py hardware 'double'" in text
     assert "@" not in text
 
 
