@@ -1,6 +1,8 @@
 // A stand-in for Poplar's exceptions.
+// Whoever defines POPLAR_ERROR reads their list again.
 
-#pragma once
+#ifndef STAND_IN_EXCEPTIONS
+#define STAND_IN_EXCEPTIONS
 
 #include <stdexcept>
 #include <string>
@@ -11,10 +13,17 @@ struct poplar_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+} // namespace poplar
+
 #define POPLAR_ERROR(name, base)                                                                  \
+  namespace poplar {                                                                              \
   struct name : base {                                                                            \
     using base::base;                                                                             \
-  };
+  };                                                                                              \
+  }
+#endif
+
+#ifdef POPLAR_ERROR
 POPLAR_ERROR(graph_program_compilation_error, poplar_error)
 POPLAR_ERROR(graph_object_creation_error, poplar_error)
 POPLAR_ERROR(graph_object_load_error, poplar_error)
@@ -53,5 +62,4 @@ POPLAR_ERROR(recoverable_runtime_error, system_runtime_error)
 POPLAR_ERROR(unrecoverable_runtime_error, system_runtime_error)
 POPLAR_ERROR(unknown_runtime_error, system_runtime_error)
 #undef POPLAR_ERROR
-
-} // namespace poplar
+#endif
