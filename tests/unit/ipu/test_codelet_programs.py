@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,7 @@ import poplite as pl
 from helpers import scripts
 from helpers.arithmetic_rows import ROWS, SECTIONS, Row, source
 from helpers.codelet_programs import PROGRAMS, Cast, Raised
-from helpers.codelets import EXACT, Native, arrays_of, compiled, difference, drawn
+from helpers.codelets import EXACT, NATIVE, Native, arrays_of, compiled, difference, drawn
 from helpers.depth import deep
 from poplite.errors import VertexCompileError
 from poplite.ipu.codelets.file_text import codelet_file
@@ -117,3 +120,28 @@ def test_stopped_vertices_stop_in_both(native: Native) -> None:
 
 def test_equal_classes_have_equal_texts() -> None:
     assert pl.ipu.codelet_text(PROGRAMS) == pl.ipu.codelet_text(PROGRAMS)
+
+
+@pytest.mark.skipif(shutil.which("clang++") is None, reason="clang is not installed")
+def test_clang_has_no_warning_of_parentheses(tmp_path: Path) -> None:
+    """Trap 9: it warns of `if ((a == b))`, and popc is a clang."""
+    text = codelet_file([*PROGRAMS]).text
+    doubled = re.sub(r"if \(([^()]* == [^()]*)\) ", r"if ((\1)) ", text)
+    warned = []
+    for number, each in enumerate([text, doubled]):
+        source = tmp_path / f"{number}.cpp"
+        source.write_text(f"#define PL_STOP() __builtin_trap()\n{each}")
+        words: list[Any] = [
+            "clang++",
+            "-std=c++17",
+            "-fsyntax-only",
+            "-Wall",
+            "-Wextra",
+            "-I",
+            NATIVE,
+        ]
+        words += ["-Wno-unknown-attributes", source]  # of Poplar's own
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        warned.append(done.stderr)
+    assert warned[0] == ""
+    assert "[-Wparentheses-equality]" in warned[1]
