@@ -46,8 +46,8 @@ def most_cycles(target: Target, layout: Layout) -> int:
     """Return cycles of all passes that the cost model never goes above."""
     size = layout.request.element_type.size_bytes
     # A block at an edge may take longer: its workers may have to wait for weights.
-    blocks = (part.ravel() for part in np.meshgrid(*_sizes(layout)))
-    own = layout.slots * int(amp_cycles(*blocks, size, target).max())
+    height, deep, width = np.meshgrid(*_sizes(layout))
+    own = layout.slots * int(amp_cycles(height, deep, width, size, target).max())
     return layout.num_passes * (own + _operands(target, layout) + _sums(target, layout))
 
 
