@@ -1,10 +1,10 @@
 """Cycles that a layout takes at most by the cost model, in closed form.
 
 As `poplite.ops.matmul.lower_bound`, but blocks at the edges count as well, every stretch counts as
-put down in a place of its own, and a tile waits for the longest of the ways that it may have to::
+put down in a place of its own, and the ways between tiles are looked up::
 
-    operands    from tiles (i, *, l) and (*, j, l)
-    sums        from tiles (i, j, *)
+    operands    to tile (i, j, l) from tiles (i, j, *) and (*, j, l)
+    sums        from tiles (i, *, l)
 
 Where one layout takes at most what another takes at least, neither has to be built and priced.
 """
@@ -42,6 +42,18 @@ class _Load(NamedTuple):
     longest: int
 
 
+class _Way(NamedTuple):
+    """From where tiles receive something.
+
+    Attributes:
+        tiles: those along the last axis receive from each other.
+        is_whole: whether each of them surely sends something to every other one.
+    """
+
+    tiles: Int64
+    is_whole: bool
+
+
 def most_cycles(target: Target, layout: Layout) -> int:
     """Return cycles of all passes that the cost model never goes above."""
     size = layout.request.element_type.size_bytes
@@ -77,9 +89,16 @@ def _operands(target: Target, layout: Layout) -> int:
     copied = rows[0] * (left.pieces > 0) + rows[1] * (right.pieces > 0)
     call = int(target.cost("worker_call")) if copied else 0
     both = _Load(*(a + b for a, b in zip(left, right, strict=True)))
+    grain, least = grain_of(target, request), (heights[0] * depths[0], depths[0] * widths[0])
     tiles = np.arange(layout.tiles).reshape(-1, wide, cuts, tall)
-    ways = [tiles.transpose(0, 2, 3, 1), tiles]
-    return copied + call + _exchange(target, layout, both, ways)
+    ways = [
+        _Way(order, -(-elements // grain) >= order.shape[-1])
+        for order, elements, part in zip(
+            (tiles.transpose(0, 2, 3, 1), tiles), least, (left, right), strict=True
+        )
+        if part.pieces
+    ]
+    return copied + call + _exchange(target, layout, both, size, ways)
 
 
 def _sums(target: Target, layout: Layout) -> int:
@@ -97,7 +116,9 @@ def _sums(target: Target, layout: Layout) -> int:
     load, kinds = _most(every), (request.partials, request.result)
     added = layout.slots * int(partials_cycles(load.longest, cuts - 1, *kinds, target))
     tiles = np.arange(layout.tiles).reshape(-1, wide, cuts, tall)
-    return added + _exchange(target, layout, load, [tiles.transpose(0, 1, 3, 2)])
+    is_whole = -(-heights[0] * widths[0] // grain_of(target, request)) >= cuts
+    ways = [_Way(tiles.transpose(0, 1, 3, 2), is_whole)]
+    return added + _exchange(target, layout, load, size, ways)
 
 
 def _sizes(layout: Layout) -> list[list[int]]:
@@ -144,8 +165,8 @@ def _row(target: Target, num_bytes: int) -> int:
     return int(target.cost("copy_piece_cycles")) - (-num_bytes // per_cycle)
 
 
-def _exchange(target: Target, layout: Layout, load: _Load, ways: Sequence[Int64]) -> int:
-    """Return the most cycles of an exchange among tiles along the last axis of arrays."""
+def _exchange(target: Target, layout: Layout, load: _Load, size: int, ways: Sequence[_Way]) -> int:
+    """Return the most cycles of an exchange of elements of a size in bytes."""
     if not load.pieces:
         return 0
     cost, slots = target.cost, layout.slots
@@ -156,20 +177,27 @@ def _exchange(target: Target, layout: Layout, load: _Load, ways: Sequence[Int64]
     sends = 1 + words // int(cost("longest_send_words"))
     each = int(cost("receive_controls") + cost("pointer_controls") + cost("send_controls"))
     controls = slots * load.pieces * each + sends * int(cost("send_controls"))
-    return int(cost("sync_cycles")) + _latency(target, ways) + max(payload, controls)
+    first, last = _latencies(target, layout, ways)
+    longest = -(-slots * load.longest * size // int(cost("word_bytes")))
+    return int(cost("sync_cycles")) + max(first + max(payload, controls), last + longest)
 
 
-def _latency(target: Target, ways: Sequence[Int64]) -> int:
-    """Return the longest time that words take between tiles along the last axis of arrays."""
+def _latencies(target: Target, layout: Layout, ways: Sequence[_Way]) -> tuple[int, int]:
+    """Return the longest times until the first word of a tile arrives, and until any one does."""
     if not has_map(target):
-        return int(target.cost("exchange_cycles"))
-    found = [0]
-    for tiles in ways:
+        return (int(target.cost("exchange_cycles")),) * 2
+    first, last = np.full(layout.tiles, np.iinfo(np.int64).max), 0
+    for tiles, is_whole in ways:
         some = tiles.reshape(-1, tiles.shape[-1])
         source, to = (
             np.ascontiguousarray(a) for a in np.broadcast_arrays(some[:, :, None], some[:, None])
         )
         time = route(target, source.ravel(), to.ravel()).reshape(source.shape)
         arrived = time + int(target.cost("row_cycles")) * places(target)[to, 0]
-        found.append(int((arrived - np.minimum(time.min(axis=2), 0)[:, :, None]).max()))
-    return max(found) + int(target.cost("setup_cycles") + target.cost("arrival_cycles"))
+        arrived -= np.minimum(time.min(axis=2), 0)[:, :, None]
+        last = max(last, int(arrived.max()))
+        if is_whole:
+            arrived[:, range(some.shape[1]), range(some.shape[1])] = last  # none from itself
+        first[some] = np.minimum(first[some], arrived.min(1) if is_whole else arrived.max(1))
+    start = int(target.cost("setup_cycles") + target.cost("arrival_cycles"))
+    return start + int(first.max()), start + last

@@ -29,7 +29,7 @@ def drawn(random: Random) -> tuple[pl.Target, Request]:
     element = random.choice([pl.FLOAT, pl.HALF])
     result = random.choice([element, pl.FLOAT])
     partials = random.choice([pl.FLOAT, result])
-    groups = random.choice([1, random.randint(1, 20)])
+    groups = random.choice([1, random.randint(1, min(20, 2 * tiles))])
     return target, Request(groups, m, k, n, element, result, partials, 0.6, ())
 
 
@@ -52,11 +52,9 @@ def test_the_plan_is_the_first_of_all_that_are_priced(random: Random) -> None:
     assert MatMulPlan(pl.Graph(target), first).cycles == priced(target, found).total_cycles
 
 
-@pytest.mark.parametrize(
-    ("element", "first"), [(pl.FLOAT, 0), pytest.param(pl.HALF, 1, marks=deep)]
-)
+@pytest.mark.parametrize("element", [pl.FLOAT, pytest.param(pl.HALF, marks=deep)])
 def test_of_eight_ways_few_are_priced(
-    element: type[pl.ElementType[Any]], first: int, monkeypatch: pytest.MonkeyPatch
+    element: type[pl.ElementType[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Layout] = []
 
@@ -70,5 +68,5 @@ def test_of_eight_ways_few_are_priced(
     for k in (512, 496, 464):
         planned(pl.Target(), Request(1, 512, k, k, element, element, pl.FLOAT, 0.6, ()))
         counts.append(len(asked))
-    assert counts[0] == first
+    assert counts[0] == 0
     assert counts[-1] <= 4
