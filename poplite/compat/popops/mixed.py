@@ -19,6 +19,7 @@ from poplite import ops
 from poplite.compat.popops.options import Options
 from poplite.errors import InvalidOption
 from poplite.expr.operand import Operand
+from poplite.graph.tensor.tensor import Tensor
 from poplite.source import here
 from poplite.text import clipped
 from poplite.types import FLOAT, HALF
@@ -39,7 +40,7 @@ def product_of_half(
 
 
 def _are_mixed(h: object, f: object) -> bool:
-    if not isinstance(h, Operand) or not isinstance(f, Operand):
+    if not isinstance(h, Tensor) or not isinstance(f, Tensor):
         return False
     return h.element_type is HALF and f.element_type is FLOAT and f.num_elements == 1
 

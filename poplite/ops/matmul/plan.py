@@ -1,8 +1,8 @@
 """Plans of matrix products: the cheapest of all ways to share one among tiles.
 
 The search prices all ways by formulas (`poplite.ops.matmul.search`); of the best eight the one is
-taken that is cheapest by the cost model (`poplite.ops.matmul.exact`). Those that cannot be, by a
-bound in closed form (`poplite.ops.matmul.lower_bound`), are priced only to be shown. What a plan
+taken that is cheapest by the cost model (`poplite.ops.matmul.exact`). Those that cannot be, by
+bounds in closed form (`lower_bound`, `upper_bound`), are priced only to be shown. What a plan
 says becomes part of the graph: which vertex multiplies what, and where. So an executable needs no
 plan.
 """
@@ -22,6 +22,7 @@ from poplite.ops.matmul.lower_bound import least_cycles
 from poplite.ops.matmul.request import Options, Request, checked_options, request_of
 from poplite.ops.matmul.search import cheapest_ways
 from poplite.ops.matmul.steps import left_of, product_of, right_of
+from poplite.ops.matmul.upper_bound import most_cycles
 from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.text import amount
@@ -231,20 +232,32 @@ def plan_matmul(
     check_graph(f"{what}(graph, m=64, k=64, n=64)", graph)
     options = checked_options(what, partials, result, memory, constraints)
     request = request_of(what, (groups, m, k, n), element_type(type), options)
-    return MatMulPlan(graph, planned(graph.target, request))
+    return MatMulPlan(graph, _planned_and_priced(graph.target, request))
+
+
+@lru_cache(maxsize=256)
+def _planned_and_priced(target: Target, request: Request) -> Layout:
+    """Return the best way with its exact cycles, which plans show."""
+    layout = planned(target, request)
+    return layout if request.is_empty or layout.exact else priced(target, layout)
 
 
 @lru_cache(maxsize=256)
 def planned(target: Target, request: Request) -> Layout:
     """Return the best way: the cheapest by the cost model, of equal ones the first of the search.
 
-    Ways are priced by their least cycles, until no other one can be cheaper.
+    Ways are priced in the order of their least cycles, until no other one can be cheaper. None is
+    where no other one can be cheaper than the first.
     """
     ways = cheapest_ways(target, request)
     if request.is_empty:
         return ways[0]
+    bounds = sorted((least_cycles(target, way), k) for k, way in enumerate(ways))
+    first = bounds[0][1]
+    if len(ways) == 1 or (most_cycles(target, ways[first]), first) < bounds[1]:
+        return ways[first]
     best: tuple[int, int, Layout] | None = None
-    for least, number in sorted((least_cycles(target, way), k) for k, way in enumerate(ways)):
+    for least, number in bounds:
         if best is not None and (least, number) > best[:2]:
             break
         exact = priced(target, ways[number])

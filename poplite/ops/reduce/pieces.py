@@ -101,8 +101,11 @@ def repeated(count: Int64) -> tuple[Int64, Int64]:
     >>> [a.tolist() for a in repeated(np.array([2, 0, 3]))]
     [[0, 0, 2, 2, 2], [0, 1, 0, 1, 2]]
     """
-    source = np.repeat(np.arange(len(count)), count)
-    return source, np.arange(len(source)) - np.repeat(np.cumsum(count) - count, count)
+    number = np.arange(len(count))
+    if (count == 1).all():
+        return number, np.zeros_like(number)
+    source = np.repeat(number, count)
+    return source, np.arange(len(source)) - (np.cumsum(count) - count)[source]
 
 
 def pieces_of(tile: Int64, begin: Int64, end: Int64, reduced: int, inner: int) -> Pieces:

@@ -149,7 +149,13 @@ def take_part(rng: np.random.Generator) -> tuple[Values, Expected]:
     dtype = rng.choice(["int32", "uint32"])
     indices = rng.integers(-size if dtype == "int32" else 0, size, 30).astype(dtype)
     before = numbers(rng, 1)[:1].astype(row.dtype).repeat(30)
-    state = {"x": row[begin:end], "indices": indices, "first": begin, "size": size, "out": before}
+    state: Any = {
+        "x": row[begin:end],
+        "indices": indices,
+        "first": begin,
+        "size": size,
+        "out": before,
+    }
     return state, {"out": take_reference(**state)}
 
 
@@ -161,7 +167,7 @@ def pack_unique(rng: np.random.Generator) -> tuple[Values, Expected]:
     end = int(rng.integers(begin, len(row), endpoint=True))
     first = int(rng.integers(0, len(row)))
     out = np.full(int(rng.integers(0, len(row) - first, endpoint=True)), -1, np.int32)
-    fields = {"x": row[begin:end], "ranks": ranks[begin : end + 1], "first": first, "out": out}
+    fields: Any = {"x": row[begin:end], "ranks": ranks[begin : end + 1], "first": first, "out": out}
     return fields, {"out": pack_reference(**fields)}
 
 

@@ -35,6 +35,7 @@ from poplite.vertices.reduce import (
     SumColumnsOfTile,
     SumRows,
 )
+from poplite.vertices.slices import AddRows, GatherRows
 
 TARGET = pl.Target(tiles=2)
 NAMED = {repr(element): element for element in ELEMENT_TYPES}
@@ -209,6 +210,14 @@ def test_vertices_of_the_library_take_what_the_makers_do() -> None:
     assert priced(SumColumnsOfTile[pl.FLOAT], **run) == expect(6 * (15 + 20 + 15 + 19), 51)
     whole: dict[str, pl.Tensor | int] = {"x": n, "out": k[:6], "stride": 6}
     assert priced(GreatestColumns[pl.INT, pl.INT], **whole) == expect(15 + 6 * 19)
+    rows: dict[str, pl.Tensor | int] = {"first": 0, "width": 4}
+    rows["index"] = graph.add_variable(pl.UNSIGNED_INT, (20,), mapping=0)
+    s = graph.add_variable(pl.FLOAT, (80,), mapping=0)
+    gathered = priced(GatherRows[pl.FLOAT], x=x, out=s, **rows)
+    assert gathered == expect(30 + 20 * (19 + 2 * 2))
+    # 15 rows are indexed once, five indices are of other workers.
+    added = priced(AddRows[pl.FLOAT], x=x, s=s, scale=y[0], **rows)
+    assert added == expect(33 + 15 * (12 + 3 * 3) + 5 * 5)
     index, end, goes_on = (graph.add_variable(t, (), mapping=0) for t in ("u4", "u4", "?"))
     counted: dict[str, pl.Tensor | int] = {"step": 2, "end": end}
     counted |= {"index": index, "goes_on": goes_on}
