@@ -164,14 +164,15 @@ def _function(checked: Checked, node: ast.Call) -> Iterator[Finding]:
 def _computes_in_double(checked: Checked, node: ast.Call, name: str) -> bool:
     """Return whether a function that is no kernel makes a double, or takes one that is made."""
     facts, constants = checked.facts, Constants(checked.scope)
-    kinds = [facts.kinds[each] for each in node.args if each in facts.kinds]
+    numbers = [each for each in node.args if each in facts.kinds]
+    kinds = [facts.kinds[each] for each in numbers]
     if not kinds or all(constants.evaluate(each) is not None for each in node.args):
         return False
     if name == "sqrt":
         return max(kinds) is Kind.FLOAT or facts.kinds.get(node) is Kind.FLOAT
     if name in _OF_FLOATS and max(kinds) < Kind.FLOAT:
         return True
-    is_made = any(_is_made_double(checked, each) for each in node.args)
+    is_made = any(_is_made_double(checked, each) for each in numbers)
     return name in _OF_DOUBLES and max(kinds) is Kind.FLOAT and not is_made
 
 

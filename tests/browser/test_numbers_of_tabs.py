@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import poplite as pl
@@ -72,6 +73,28 @@ def test_shares_of_the_program(opened: Open, matvec: pl.Report, path: Path) -> N
         assert step.name in row
         assert matvec.cycles is not None
         assert f"{100 * step.cycles / matvec.cycles:.1f} %" in row
+
+
+def test_elements_of_a_variable_by_tile(opened: Open, matvec: pl.Report, path: Path) -> None:
+    held = [each.name for each in matvec.compilation.memory.held]
+    page = opened(path, f"#tab=variables&held={held.index('matrix')}&tile=7").page
+    variable = next(v for v in matvec.compilation.variables if v.name == "matrix")
+    assert variable.first is not None
+    assert variable.tiles is not None
+    begins, tiles = variable.first.array(), variable.tiles.array()
+    ends = np.append(begins[1:], 96 * 160)
+    own = [f"[{begins[k]:,}, {ends[k]:,})" for k in np.flatnonzero(tiles == 7)]
+    elements = int((ends - begins)[tiles == 7].sum())
+    words = f"Tile 7 has {elements} elements in {len(own)} intervals: {', '.join(own[:4])}"
+    assert words in view(page)
+    box = page.locator("#view canvas").first.bounding_box()
+    assert box is not None
+    row, column = 40, 120
+    x = box["x"] + 8 + (column + 0.5) * (box["width"] - 16) / 160
+    page.mouse.click(x, box["y"] + 2 + (row + 0.5) * (box["height"] - 6) / 96)
+    owner = tiles[np.searchsorted(begins, row * 160 + column, "right") - 1]
+    assert page.locator("#side").inner_text().startswith(f"Tile {owner}")
+    assert f"Tile {owner} has" in view(page)
 
 
 def test_the_graph_has_all_nodes(opened: Open, matvec: pl.Report, path: Path) -> None:

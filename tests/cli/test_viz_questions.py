@@ -1,107 +1,199 @@
-"""Every question of docs/viewing.md is answered by its command, with numbers of the report."""
+"""Every question of docs/viewing.md is answered by its command, with numbers of the report.
+
+What a tab answers is looked for in `tests/browser/test_questions_of_page.py`.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 
+from helpers import answers
+from helpers.answers import Line, cycles_of, fit, fullest, missing
 from poplite.report import Report
+from poplite.report.memory import Held
 from poplite.tools.viz import main
 from poplite.tools.viz.load_report import load
+from poplite.viz.tiles.quantities import quantity_map
 
-Words = Callable[[Report], list[str]]
+Lines = Callable[[Report], Iterable[Line]]
 
-
-def fullest(report: Report) -> int:
-    tile = report.compilation.memory.including_gaps.worst_tile
-    assert tile is not None
-    return tile
+TILE = 5
 
 
-def steps(report: Report) -> list[str]:
-    return [f"{step.cycles:,}" for step in report.execution.steps]
+def on_the_tile(report: Report) -> list[Line]:
+    """All that lies on it, by address, and what it needs."""
+    needed = report.compilation.memory.including_gaps[TILE]
+    things = answers.on_tile(report, TILE)
+    return [
+        (f"tile {TILE}", f"{needed:,} B", "638,976 B"),
+        (f"{answers.peak(report, TILE):,} B live",),
+        *((f"{address:,}", f"{size:,}", named(each)) for each, address, size in things),
+    ]
 
 
-def causes(report: Report) -> list[str]:
-    phases = [phase for step in report.execution.steps for phase in step.phases]
-    return [cause.what for phase in phases if phase.kind == "exchange" for cause in phase.causes]
+def largest(report: Report) -> list[Line]:
+    """The three largest things on the fullest tile, with their share of what it needs."""
+    tile = fullest(report)
+    needed = report.compilation.memory.including_gaps[tile]
+    sizes = sorted(((size, each) for each, _, size in answers.on_tile(report, tile)), key=by_size)
+    return [(f"{size:,}", answers.share(size, needed), named(each)) for size, each in sizes[-3:]]
 
 
-def peak_of(report: Report) -> list[str]:
-    return [f"{report.compilation.memory.including_gaps[5]:,} B of 638,976 B", "message of Execute"]
+def named(held: Held) -> str:
+    """What the text calls a thing."""
+    return "stack" if held.category == "stack" else held.name
 
 
-def most_waited(report: Report) -> list[str]:
-    busy = report.execution.tile_cycles
-    return [f"(tile {int(busy.argmin())})", f"(tile {int(busy.argmax())})"]
+def by_size(found: tuple[int, object]) -> int:
+    return found[0]
 
 
-ANSWERS: dict[str, list[tuple[str, Words]]] = {
-    "does it fit, and by how much?": [
-        ("summary TARGET", lambda r: ["fits", f"tile {fullest(r)}", "638,976 B"])
-    ],
-    "what is on this tile at its peak?": [("tile SAVED 5", peak_of)],
-    "what fills the tiles?": [
-        ("memory SAVED --stack variable", lambda _: ["'matrix' float[96, 160]", "1,920"])
-    ],
+def needed_in_steps(report: Report) -> list[Line]:
+    """What each step needs on the fullest tile, and which needs most."""
+    live = answers.live_bytes(report, fullest(report))
+    steps = report.compilation.memory.steps
+    told = [
+        (f"{size:,} B", *(["peak"] if size == max(live) else []))
+        for step, size in zip(steps, live, strict=True)
+    ]
+    names = [step.name.rpartition(": ")[2] for step in steps]
+    return [(name, *rest) for name, rest in zip(names, told, strict=True)]
+
+
+def mean_memory(report: Report) -> list[Line]:
+    needed = report.compilation.memory.including_gaps
+    return [*answers.most_and_least(report, "memory", "B"), (f"{needed.total:,} B", "mean")]
+
+
+def exchanged(report: Report) -> list[Line]:
+    total, found = answers.received(report), answers.causes(report)
+    shares = [answers.share(int(size.replace(",", "")), total) for _, size, _ in found]
+    whats = [(size, part, what) for (what, size, _), part in zip(found, shares, strict=True)]
+    return [(f"{total:,} B received",), *whats, *((f"examples/{at}",) for _, _, at in found)]
+
+
+def findings(report: Report) -> list[Line]:
+    found = report.insights.findings
+    return [
+        (f"{each.cycles:,} cycles", answers.share(each.cycles, cycles_of(report)), each.what)
+        for each in found
+    ]
+
+
+def counted(report: Report) -> list[Line]:
+    return [
+        (str(step.number), f"{step.executions}", f"Execute '{step.name}'")
+        for step in report.execution.steps
+    ]
+
+
+def accesses(report: Report) -> list[Line]:
+    """What each step reads and writes, with bytes."""
+    names = [each.name for each in report.compilation.variables]
+    return [
+        (verb, f"'{names[each.variable]}' {size:,} B")
+        for step in report.compilation.accesses
+        for each in step.accesses
+        for verb, size in (("reads:", each.read), ("writes:", each.written))
+        if size
+    ]
+
+
+def named_lines(report: Report) -> list[Line]:
+    return [(f'"{step.at}"',) for step in report.execution.steps]
+
+
+def field_pieces(report: Report) -> list[Line]:
+    """The field x of the fourth vertex is half of the variable, on the tiles of that half."""
+    tiles = [tile for tile in range(32) if answers.intervals(report, "x", tile)[0][0] < 80]
+    return [(f"put together from {len(tiles)} places",), ("[0, 80)", "x[0, 80)", f"0-{tiles[-1]}")]
+
+
+def changed(report: Report) -> list[Line]:
+    later = load(MATVEC, [("split", 8)]).report
+    both = report, later
+    fullest_tiles = [each.compilation.memory.including_gaps.most for each in both]
+    steps = zip(*(each.execution.steps for each in both), strict=True)
+    numbers = [("cycles", cycles_of(report), cycles_of(later))]
+    numbers += [("fullest tile, B", fullest_tiles[0], fullest_tiles[1])]
+    numbers += [(one.name, one.cycles, other.cycles) for one, other in steps]
+    return [(name, f"{a:,}", f"{b:,}", f"{b - a:+,}") for name, a, b in numbers]
+
+
+ROOT = Path(__file__).parents[2]
+MATVEC, BFS = (f"{ROOT / 'examples' / name}.py:build" for name in ("matvec", "bfs"))
+
+ANSWERS: dict[str, list[tuple[str, Lines]]] = {
+    "does it fit, and by how much?": [("summary TARGET", lambda r: [("fits",), fit(r)])],
+    "what is on this tile at its peak?": [(f"tile SAVED {TILE}", on_the_tile)],
+    "what fills the tiles?": [("memory SAVED --stack variable", largest)],
     "which tiles are worst, how uneven is it?": [
-        ("tiles SAVED --by memory", lambda r: [f"(tile {fullest(r)})", "mean"]),
-        ("tiles SAVED --by cycles", lambda r: [f"most {r.execution.tile_cycles.max():,} cycles"]),
+        ("tiles SAVED --by memory", mean_memory),
+        ("tiles SAVED --by cycles", lambda r: answers.most_and_least(r, "cycles", "cycles")),
     ],
-    "when is memory needed, who frees late?": [
-        ("liveness SAVED", lambda _: ["Execute 'dots'", "peak", "Execute 'sums'"])
+    "when is memory needed, who frees late?": [("liveness SAVED", needed_in_steps)],
+    "where on the tile does it lie, where are gaps?": [(f"tile SAVED {TILE}", on_the_tile)],
+    "where do cycles go?": [("steps SAVED", answers.steps)],
+    "what do all tiles do, in time?": [("steps SAVED --timeline", answers.steps)],
+    "who waits for whom?": [
+        ("tiles SAVED --by waited", lambda r: answers.most_and_least(r, "waited", "cycles"))
     ],
-    "where on the tile does it lie, where are gaps?": [("tile SAVED 5", lambda _: ["address"])],
-    "where do cycles go?": [("steps SAVED", steps)],
-    "what do all tiles do, in time?": [("steps SAVED --timeline", lambda _: ["blank waiting"])],
-    "who waits for whom?": [("tiles SAVED --by waited", most_waited)],
-    "how much is exchanged, why, from where to where?": [
-        ("exchange SAVED", lambda r: [*causes(r), "examples/matvec.py:", "who receives (down)"])
+    "how much is exchanged, why, from where to where?": [("exchange SAVED", exchanged)],
+    "what do I look at first?": [("report SAVED", findings)],
+    "what runs after what, and what does it cost?": [("program TARGET --counts", counted)],
+    "what reads and writes what?": [("graph TARGET", accesses)],
+    "which line of mine is it?": [("steps SAVED -f json", named_lines)],
+    "where does a variable lie?": [
+        ("tensor TARGET x", lambda _: [("on 32 tiles (0-31), 640 B",), ("0-31", "5 each", "20 B")])
     ],
-    "what do I look at first?": [
-        ("report SAVED", lambda r: [f"{each.cycles:,} cycles" for each in r.insights.findings])
-    ],
-    "what runs after what, and what does it cost?": [
-        ("program TARGET --counts", lambda _: ["Execute 'dots'", "Execute 'sums'", "2 times"])
-    ],
-    "what reads and writes what?": [("graph TARGET", lambda _: ["reads:   'matrix'", "'y' 384 B"])],
-    "which line of mine is it?": [("steps SAVED -f json", lambda _: ["examples/matvec.py:135"])],
-    "where does a variable lie?": [("tensor TARGET x", lambda _: ["on 32 tiles (0-31), 640 B"])],
     "how does this view map to memory?": [
-        ("regions TARGET matrix --op 'dimShuffle 1,0'", lambda _: ["160 × 96 intervals"])
+        (
+            "regions TARGET matrix --op 'dimShuffle 1,0'",
+            lambda _: [("160 × 96 intervals",), ("[7, 8)", "matrix[1,120, 1,121)", "1")],
+        )
     ],
     "why is this field put together from several places?": [
-        ("regions TARGET --field 'dots#3.x'", lambda _: ["put together from 16 places"])
+        ("regions TARGET --field 'dots#3.x'", field_pieces)
     ],
     "what would a real tile emulate, copy first, or get wrong?": [
-        ("lint BFS", lambda _: ["3 findings: 2 division, 1 sub-word store", "try: divide by"])
+        (
+            "lint BFS",
+            lambda _: [("3 findings: 2 division, 1 sub-word store",), ("examples/bfs.py:91",)],
+        )
     ],
-    "which operation or layer takes it?": [("ops SAVED", lambda r: [f"{r.cycles:,}"])],
-    "what ran in which order?": [("trace TARGET", lambda _: ['"dots"', '"sums"', "traceEvents"])],
-    "did my change help?": [
-        ("diff SAVED LATER", lambda r: [f"{r.cycles:,}", "fullest tile", "cycles of steps"])
+    "which operation or layer takes it?": [("ops SAVED", answers.steps)],
+    "what ran in which order?": [
+        ("trace TARGET", lambda r: [('"dots"', '"cycles":795', '"sums"', '"cycles":542')])
     ],
+    "did my change help?": [("diff SAVED LATER", changed)],
     "may this change be merged?": [
-        ("diff SAVED SAVED --fail-if 'cycles>+5%'", lambda r: ["passed", f"{r.cycles:,}"])
+        (
+            "diff SAVED SAVED --fail-if 'cycles>+5%'",
+            lambda r: [("passed", "cycles>+5%", f"{r.cycles:,} -> {r.cycles:,}")],
+        ),
+        (
+            "diff SAVED LATER --fail-if 'cycles>+5%'",
+            lambda r: [("FAILED", "cycles>+5%", f"{r.cycles:,} -> 1,431")],
+        ),
     ],
-    "can a script ask?": [("exchange SAVED -f json", lambda _: ['"matrix"'])],
-    "can I send what I see?": [("report SAVED -f html", lambda _: ["<!doctype html>"])],
+    "can a script ask?": [("exchange SAVED -f json", lambda _: [('"matrix"',)])],
+    "can I send what I see?": [("report SAVED -f html", lambda _: [("<!doctype html>",)])],
 }
 
 
 @pytest.fixture(scope="module")
-def saved(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("reports")
     names = {"SAVED": "base.json", "LATER": "later.json"}
-    target = f"{root / 'examples' / 'matvec.py'}:build"
     for place, given in (("SAVED", []), ("LATER", [("split", 8)])):
-        load(target, given).report.save(folder / names[place])
-    targets = {"TARGET": target, "BFS": f"{root / 'examples' / 'bfs.py'}:build"}
+        load(MATVEC, given).report.save(folder / names[place])
+    targets = {"TARGET": MATVEC, "BFS": BFS}
     return {place: str(folder / name) for place, name in names.items()} | targets
 
 
@@ -114,6 +206,12 @@ def test_all_questions_of_the_page_are_here(root: Path) -> None:
         assert named <= {line.split()[0] for line, _ in ANSWERS[question]} | {"steps", "tiles"}
 
 
+def printed(line: str, saved: dict[str, str], capsys: pytest.CaptureFixture[str]) -> str:
+    words = [saved.get(word, word) for word in shlex.split(line)]
+    assert main([*words, "--width", "140"]) == (3 if "LATER --fail-if" in line else 0)
+    return capsys.readouterr().out
+
+
 @pytest.mark.parametrize("question", ANSWERS)
 def test_the_answer_is_there(
     question: str,
@@ -124,11 +222,34 @@ def test_the_answer_is_there(
 ) -> None:
     monkeypatch.chdir(root)
     report = Report.load(saved["SAVED"])
-    for line, words in ANSWERS[question]:
-        command = [saved.get(word, word) for word in shlex.split(line)]
-        assert main([*command, "--width", "120"]) == 0
-        said = capsys.readouterr().out
-        for each in words(report):
-            assert each in said, line
+    for line, wanted in ANSWERS[question]:
+        said = printed(line, saved, capsys)
+        told = list(wanted(report))
+        assert told
+        assert missing(said, told) == [], line
         if "json" in line:
             json.loads(said)
+
+
+def test_a_row_of_pairs_shows_whom_a_tile_receives_from(
+    saved: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = printed("exchange SAVED", saved, capsys).partition("who receives")[2]
+    found = re.findall(r"^ *(\d+) │(.*)│$", said, re.MULTILINE)
+    assert len(found) == 32
+    report = Report.load(saved["SAVED"])
+    for tile, row in found:
+        drawn = [k for k in range(32) if row[2 * k] != " "]
+        assert drawn == answers.sources(report, int(tile))
+
+
+def test_rows_of_time_are_as_long_as_what_tiles_do(
+    saved: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = printed("steps SAVED --timeline", saved, capsys)
+    report = Report.load(saved["SAVED"])
+    waited = quantity_map(report, "waited").value
+    rows = re.findall(r"^ *\d+ │(.*)│$", said, re.MULTILINE)
+    assert len(rows) == 32
+    for row, cycles in zip(rows, waited.tolist(), strict=True):
+        assert row.count(" ") / len(row) == pytest.approx(cycles / cycles_of(report), abs=0.03)

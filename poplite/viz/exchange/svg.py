@@ -7,9 +7,10 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.viz.draw.colors import RAMP, ramp_step
 from poplite.viz.draw.columns import cut
+from poplite.viz.draw.scene import ASIDE
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, text_width
 from poplite.viz.draw.units import name_text, share_text, size_text
-from poplite.viz.exchange.traffic import Traffic
+from poplite.viz.exchange.traffic import Reason, Traffic
 
 MARGIN = 20
 ROW = 18
@@ -19,7 +20,7 @@ HIGH = 90
 
 MOST_BARS = 384
 MATRIX = 384
-LONGEST_REASON = 110
+LONGEST_REASON, LONGEST_PLACE = 80, 48
 
 
 def draw_exchange_svg(traffic: Traffic, top: int) -> SvgText:
@@ -34,7 +35,9 @@ def draw_exchange_svg(traffic: Traffic, top: int) -> SvgText:
     bottom = matrix_top + (ROW if traffic.missing else 0)
     if traffic.matrix is not None and moves:
         bottom = matrix_top + MATRIX + 84
-    canvas = Canvas(left + WIDE + MARGIN, bottom + 6, title=traffic.heading)
+    widest = max((text_width("".join(_words(each)), 12) + ASIDE for each in reasons), default=0)
+    width = max(left + WIDE, left + 132 + widest) + MARGIN
+    canvas = Canvas(round(width), bottom + 6, title=traffic.heading)
     canvas.text(MARGIN, MARGIN + 14, cut(traffic.heading, LONGEST_HEADING), "head ink")
     for number, fact in enumerate(traffic.facts):
         canvas.text(MARGIN, MARGIN + 36 + ROW * number, fact, "line soft")
@@ -86,6 +89,12 @@ def _bars(canvas: Canvas, traffic: Traffic, left: float, top: float) -> None:
         canvas.text(left + WIDE, below, f"{tiles - 1:,}", "small soft end")
 
 
+def _words(reason: Reason) -> tuple[str, str]:
+    """Return what moves and why, and which line is the cause."""
+    what = name_text(f"{reason.what} {reason.why}".strip())
+    return cut(what, LONGEST_REASON), cut(name_text(reason.at), LONGEST_PLACE)
+
+
 def _reasons(canvas: Canvas, traffic: Traffic, top: int, left: float, y: float) -> None:
     total = sum(reason.bytes for reason in traffic.reasons)
     canvas.text(left + 60, y + 12, "bytes", "line soft end")
@@ -97,7 +106,8 @@ def _reasons(canvas: Canvas, traffic: Traffic, top: int, left: float, y: float) 
         text = name_text(f"{reason.what} {reason.why}{at}".strip())
         canvas.text(left + 60, y + 12, f"{reason.bytes:,}", "line ink end")
         canvas.text(left + 118, y + 12, share_text(reason.bytes / total), "line ink end")
-        canvas.text(left + 132, y + 12, cut(text, LONGEST_REASON), "line ink", tip=text)
+        what, place = _words(reason)
+        canvas.text(left + 132, y + 12, what, "line ink", aside=place, tip=text)
     if (more := len(traffic.reasons) - top) > 0:
         canvas.text(left + 132, y + ROW + 12, f"... {more:,} more", "line soft")
 

@@ -32,7 +32,15 @@ SCRIPTS = (
     *("words.js", "arrays.js", "derived.js", "state.js", "plot.js", "drag.js", "parts.js"),
     *("tab_overview.js", "tab_tiles.js", "tab_memory.js", "strip.js", "tab_liveness.js"),
     *("timeline.js", "tab_steps.js", "matrix.js", "tab_exchange.js", "tab_program.js"),
-    *("tab_variables.js", "tab_graph.js", "tab_compare.js", "side.js", "find.js", "frame.js"),
+    *(
+        "regions.js",
+        "tab_variables.js",
+        "tab_graph.js",
+        "tab_compare.js",
+        "side.js",
+        "find.js",
+        "frame.js",
+    ),
 )
 """The code of the page, in order: each file may use what stands before it when it is loaded."""
 

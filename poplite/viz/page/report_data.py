@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from poplite.report.accesses import Variable
+from poplite.report.compilation import Compilation
 from poplite.report.execution import ExecutionStep, Phase, TilePairs, TypeCycles
-from poplite.report.memory import Memory
 from poplite.report.program_tree import Program
 from poplite.report.report import Report
 from poplite.viz.page.pack import Arrays
@@ -23,8 +24,8 @@ from poplite.viz.page.pack import Arrays
 def report_data(report: Report, arrays: Arrays, *, rough: int = 0) -> dict[str, Any]:
     """Return what the page knows of a report; its arrays are added to `arrays`.
 
-    `rough` leaves out what takes most room: addresses from 1 on, from 2 on also the number of each
-    single tile in phases, of which blocks of tiles are kept.
+    `rough` leaves out what takes most room: addresses and tiles of elements from 1 on, from 2 on
+    also the number of each single tile in phases, of which blocks of tiles are kept.
     """
     compilation, execution = report.compilation, report.shown
     target = compilation.target
@@ -57,7 +58,7 @@ def report_data(report: Report, arrays: Arrays, *, rough: int = 0) -> dict[str, 
         "rough": rough,
         "steps": [_step(each, arrays, rough=rough > 1) for each in execution.steps],
         "computeSets": [_compute_set(each, arrays) for each in compilation.compute_sets],
-        "memory": _memory(compilation.modelled, arrays, addresses=rough == 0),
+        "memory": _memory(compilation, arrays, exact=rough == 0),
         "programs": {name: _tree(tree) for name, tree in compilation.programs.items()},
         "findings": _findings(report),
         "types": _types(execution.vertex_types()),
@@ -146,10 +147,12 @@ def _findings(report: Report) -> list[dict[str, Any]]:
 # -- memory and programs ---------------------------------------------------------------------------
 
 
-def _memory(memory: Memory | None, arrays: Arrays, *, addresses: bool) -> dict[str, Any] | None:
+def _memory(compilation: Compilation, arrays: Arrays, *, exact: bool) -> dict[str, Any] | None:
+    memory = compilation.modelled
     if memory is None:
         return None
-    kept: Sequence[Any] = memory.addresses if addresses else ()
+    kept: Sequence[Any] = memory.addresses if exact else ()
+    variables = {each.name: each for each in compilation.variables if exact}
     nowhere: list[dict[str, int] | None] = [None] * len(memory.held)
     places = [arrays.add(each.array()) for each in kept] or nowhere
     return {
@@ -165,6 +168,7 @@ def _memory(memory: Memory | None, arrays: Arrays, *, addresses: bool) -> dict[s
                 "shape": None if held.shape is None else list(held.shape),
                 "type": held.element_type,
                 "address": place,
+                "pieces": None if held.shape is None else _pieces(variables.get(held.name), arrays),
             }
             for held, place in zip(memory.held, places, strict=True)
         ],
@@ -178,6 +182,21 @@ def _memory(memory: Memory | None, arrays: Arrays, *, addresses: bool) -> dict[s
             }
             for each in memory.steps
         ],
+    }
+
+
+def _pieces(variable: Variable | None, arrays: Arrays) -> dict[str, Any] | None:
+    """Return which elements lie on which tile: how far apart pieces begin, and tiles from 1 on.
+
+    Names of variables are unique, so that what lies in memory is joined with its variable by name.
+    """
+    if variable is None or variable.first is None or variable.tiles is None:
+        return None
+    first, tiles = variable.first.array(), variable.tiles.array()
+    return {
+        "count": len(first),
+        "steps": arrays.add(np.diff(first, prepend=0)),
+        "tiles": arrays.add(tiles + 1),
     }
 
 

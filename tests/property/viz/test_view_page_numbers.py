@@ -71,6 +71,16 @@ def test_pages_of_examples_are_small_and_hold_all_numbers(name: str) -> None:
     assert len(page.reports[0]["steps"]) > 0
     for found, numbers in arrays_of(report, page.reports[0]):
         np.testing.assert_array_equal(page.array(found, report.tiles), numbers)
+    pieces = {each["name"]: each["pieces"] for each in page.reports[0]["memory"]["held"]}
+    for each in report.compilation.variables:
+        kept = pieces[each.name]
+        assert each.first is not None
+        assert each.tiles is not None
+        begins = np.cumsum(page.array(kept["steps"], kept["count"]).astype(int))
+        np.testing.assert_array_equal(begins, each.first.array())
+        np.testing.assert_array_equal(
+            page.array(kept["tiles"], kept["count"]), each.tiles.array() + 1
+        )
 
 
 @given(report=reports)

@@ -81,6 +81,20 @@ class Flags(pl.MultiVertex):
         self.sums[worker] = 0.0
 
 
+class Mapped(pl.MultiVertex):
+    k: pl.Input[pl.FLOAT]
+    x: Annotated[pl.Input[pl.Vector[pl.FLOAT]], pl.Layout(min_align=8)]
+    y: Annotated[pl.Output[pl.Vector[pl.FLOAT]], pl.Layout(min_align=8)]
+
+    @staticmethod
+    def element(x: Any, k: Any) -> Any:
+        return x * k
+
+    def compute(self, worker: int) -> None:
+        self.y.set_lanes(0, pl.lanes.map(self.element, self.x.lanes(0), self.k))
+        self.y[worker] = float(worker)  # double
+
+
 class Copy(pl.Vertex):
     x: Annotated[pl.Input[pl.Vector[pl.FLOAT]], pl.Layout(min_align=8)]
     h: pl.Output[pl.Vector[pl.HALF]]
@@ -106,7 +120,7 @@ def of_class(cls: type[pl.Vertex]) -> list[Finding]:
     return pl.ipu.lint(graph)
 
 
-@pytest.mark.parametrize("cls", [Emulated, Converted, Flags])
+@pytest.mark.parametrize("cls", [Emulated, Converted, Flags, Mapped])
 def test_lines_are_found_by_rule(cls: type[pl.Vertex]) -> None:
     lines = Path(__file__).read_text().splitlines()
     found = [(finding.at.line, finding.rule) for finding in of_class(cls)]

@@ -6,7 +6,8 @@ function livenessTab(of) {
   const tile = chosenTile();
   const { always, beside, step: peak } = peaks(of);
   const step = memoryStepOf(of, chosenStep());
-  const loudest = worst(beside);
+  const shown = state.live === "all" ? always.map((size, each) => size + beside[each]) : beside;
+  const highest = worst(shown);
   const type = (event) =>
     event.target.value !== "" && go({ tile: Math.max(0, Math.round(Number(event.target.value))) });
   const facts = soft(
@@ -31,7 +32,7 @@ function livenessTab(of) {
           onchange: type,
         }),
       ),
-      button(`tile with the highest peak: ${thousands(loudest)}`, () => go({ tile: loudest })),
+      button(`highest on tile ${thousands(highest)}`, () => go({ tile: highest })),
       choice("", "live", { beside: "not always live", all: "with what is always live" }),
       facts,
     ),

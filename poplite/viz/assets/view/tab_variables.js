@@ -58,10 +58,13 @@ function liveText(of, held) {
 
 function regionOf(of, { each, bytes, tiles }) {
   const high = most(bytes);
-  const map = tileMap(of, bytes, (number) => number / high, Infinity, each.name, bytesText);
+  const hasPieces = each.pieces && each.shape.every((size) => size > 0);
+  const picture = hasPieces
+    ? variablePicture(each)
+    : [tileMap(of, bytes, (number) => number / high, Infinity, each.name, bytesText)];
   const is = each.kind === "variable" || each.kind === "constant";
   const how = is
-    ? soft(" — its elements: ", el("code", {}, `poplite-viz tensor TARGET '${each.name}'`))
+    ? soft(" — a view of it: ", el("code", {}, `poplite-viz regions TARGET '${each.name}' --op …`))
     : "";
-  return [heading(`Where ${each.name} lies: on ${amount(tiles, "tile")}`, how), map];
+  return [heading(`Where ${each.name} lies: on ${amount(tiles, "tile")}`, how), ...picture];
 }
