@@ -46,7 +46,7 @@ LOOKUPS: Mapping[str, Any] = {
 """Rows of a table, of which some are there."""
 
 COLUMNS: Mapping[str, Any] = {
-    "shapes": lambda n: ({"x": 65 * 5 + 7, "out": 65}, {"x": 27 * 5, "out": 27})[n % 2],
+    "shapes": lambda n: ({"x": 65 * 8 + 7, "out": 65}, {"x": 27 * 7, "out": 27})[n % 2],
     "values": {"stride": [27, 65], "first": [0, 0, 5, 26, 64], "share": [5, 11]},
 }
 """Columns of a matrix, or of a run of its elements."""
