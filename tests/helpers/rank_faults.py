@@ -162,6 +162,8 @@ def refused(device: Any, interpret: bool) -> None:
         (lambda: engine.tracing(), "no trace"),
         (lambda: engine.add_program(copy, "more"), "takes over no state"),
         (lambda: engine.read(x, root=2), "root=2 of 2 ranks"),
+        (lambda: engine.load_state("no.state"), "cannot read 'no.state'"),
+        (lambda: engine.save_state("no/run.state"), "there is no folder 'no'"),
         (lambda: pl.mpi.Device(cut=[1, 2]), "does not cut tiles for 2 ranks"),
         (lambda: pl.mpi.Device(timeout=-1), "timeout=-1"),
     ]
