@@ -74,7 +74,7 @@ def sweep(
         ElementTypeError: for a grid, a value, a `build` or `workers` of another kind.
         ControlProgramError: for a grid without points, parameters that `build` does not take or
             that are called like a measure, and on several ranks of an MPI job.
-        DeviceRuntimeError: where joblib is missing, or a worker was killed.
+        DeviceRuntimeError: where joblib is missing, or a worker ended without a result.
 
     >>> import poplite as pl
     >>> def build(tiles):
@@ -226,10 +226,11 @@ def _collected(rows: Iterator[Row]) -> Iterator[Row]:
         yield from rows
     except BrokenExecutor as error:
         raise DeviceRuntimeError(
-            "sweep: a worker was killed, perhaps as memory was short",
+            "sweep: a worker ended without a result",
             at=here(),
             found=str(error).partition("\n")[0],
-            fix="fewer workers, or a grid of smaller points",
+            fix="fewer workers, where memory was short; a build of the script itself, or of a "
+            "module that other processes can import",
         ) from error
 
 

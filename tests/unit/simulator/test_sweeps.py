@@ -99,7 +99,7 @@ REFUSED: list[tuple[str, tuple[object, ...], dict[str, Any]]] = [
     ("does not take the parameters of the grid", (build, {"tile": [1]}), {}),
     ("'cycles' is called like what is measured", (dict, {"cycles": [1]}), {}),
     ("workers=0 is no number of processes", (build, GRID), {"workers": 0}),
-    ("a worker was killed", (build, GRID), {"workers": Killed()}),
+    ("a worker ended without a result", (build, GRID), {"workers": Killed()}),
 ]
 
 
