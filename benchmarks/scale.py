@@ -149,7 +149,8 @@ def sweeps(small: bool, samples: int) -> Row:
     build = importlib.import_module("matvec").build
     grid = {"split": range(1, 5 if small else 65)}
     pl.sweep(build, grid, workers=2)  # they start, and load what they need
-    ours, theirs = [], []
+    ours: list[float] = []
+    theirs: list[float] = []
     for _ in range(max(1, samples // 3)):  # in turn
         for workers, into in ((2, ours), (1, theirs)):
             begin = time.perf_counter()
