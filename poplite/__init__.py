@@ -214,8 +214,10 @@ if TYPE_CHECKING:
     )
     from poplite.program.function import FunctionBuffer as FunctionBuffer
     from poplite.report import Report as Report
+    from poplite.report.sweep import Sweep as Sweep
     from poplite.simulator.engine import Engine as Engine
     from poplite.simulator.poplar_order import compileGraph as compileGraph
+    from poplite.simulator.sweeps import sweep as sweep
     from poplite.source import SourceLocation as SourceLocation
     from poplite.types import (
         BOOL as BOOL,
@@ -402,6 +404,8 @@ _HOMES = {
     "program.function": "FunctionBuffer",
     "report": "Report",
     "simulator.engine": "Engine",
+    "report.sweep": "Sweep",
+    "simulator.sweeps": "sweep",
     "simulator.poplar_order": "compileGraph",
     "source": "SourceLocation",
     "types": "BOOL CHAR FLOAT HALF INT LONGLONG QUARTER QUARTER_METADATA SHORT SIGNED_CHAR "

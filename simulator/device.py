@@ -86,6 +86,12 @@ class Loaded(Protocol):
     def memory(self, call: str) -> Arena:
         """Return what all variables hold now, for the user's `call`."""
 
+    def save_state(self, path: object) -> None:
+        """Write all that the programs hold to a file."""
+
+    def load_state(self, path: object) -> None:
+        """Go on with what a file holds."""
+
     def handed_over(self) -> AbstractContextManager[None]:
         """Make the machine free for programs that go on with this memory, unless they fail."""
 

@@ -12,6 +12,7 @@ loaded (`poplite.simulator.device`).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TextIO, overload
@@ -308,6 +309,58 @@ class Engine:
     @print_stream.setter
     def print_stream(self, stream: TextIO | None) -> None:
         self._loaded.print_stream = stream
+
+    # -- states ------------------------------------------------------------------------------
+
+    def save_state(self, path: str | os.PathLike[str]) -> None:
+        """Write what the engine holds to a file, so that another one can go on from there.
+
+        That is all variables, the rows of remote buffers, the next block of arrays that are
+        connected to streams, random bits, and how often everything ran. On several ranks it is a
+        call of all, and rank 0 writes the file, which does not depend on their number.
+
+        Args:
+            path: the file; one that exists is replaced when all of the new one is on the disk.
+
+        Raises:
+            ControlProgramError: while a program runs, while memory is undefined, and on a real
+                device.
+            FileLoadError: when the file cannot be written.
+
+        >>> import tempfile
+        >>> import poplite as pl
+        >>> graph = pl.Graph()
+        >>> x, y = (graph.add_variable(pl.INT, (2,), name, mapping=0) for name in "xy")
+        >>> first, second = (pl.Engine(graph, pl.Copy(x, y)) for _ in range(2))
+        >>> first.write(x, [3, 4])
+        >>> first.run()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     first.save_state(f"{folder}/run.state")
+        ...     second.load_state(f"{folder}/run.state")
+        >>> second.read(y)
+        array([3, 4], dtype=int32)
+        """
+        self._loaded.save_state(path)
+
+    def load_state(self, path: str | os.PathLike[str]) -> None:
+        """Go on where an engine was that wrote a file with `save_state`.
+
+        All is then as there, whichever ranks and threads there were: variables, remote buffers,
+        streams, random bits and reports. Callbacks are the engine's own, and begin anew. Vertices
+        are not compared: their code is the engine's.
+
+        Args:
+            path: the file. On several ranks it is a call of all, and rank 0 reads it.
+
+        Raises:
+            FileLoadError: for a file that is damaged or no state, and for one of an engine of
+                another graph, other programs, constants or checks; the engine remains as it was.
+            StreamConnectionError: when an array was connected to a stream, and here is none, or
+                a shorter one; likewise.
+            ControlProgramError: while a program runs, and on a real device.
+        """
+        self._loaded.load_state(path)
+        self._profiled_runs = ProfiledRuns()
 
     # -- tensors -----------------------------------------------------------------------------
 

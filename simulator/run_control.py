@@ -47,6 +47,7 @@ class Runs:
         computes: the interpreted form of each vertex class that may need one.
         counts: int64[rows] of each program, how often each row ran.
         slot_totals: returns what counted vertices took, as `Accounts` takes it.
+        slot_words: the same by program and row, as it is kept.
         ended: how many runs reached their end, or were stopped.
         forms: the faster forms that run.
     """
@@ -99,7 +100,7 @@ class Runs:
                 name: CompiledProgram(steps, code, self.counts[name], checks, peers)
                 for name, code in self._codes.items()
             }
-        self.slot_totals = slot_counts.totals
+        self.slot_totals, self.slot_words = slot_counts.totals, slot_counts.words
 
     def _connect(self, arena: Arena, slot_counts: SlotCounts) -> None:
         """Let other ranks reach memory, and the tables of what vertices took."""

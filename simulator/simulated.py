@@ -29,10 +29,12 @@ from poplite.simulator.host.handles import HostLinks
 from poplite.simulator.host.tensors import HostTensors
 from poplite.simulator.peers import Peers
 from poplite.simulator.progress import Announcer
-from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.arena import Arena, Bytes
 from poplite.simulator.run.faster_forms import faster_forms
 from poplite.simulator.run.float_modes import Floats
 from poplite.simulator.run_control import Runs
+from poplite.simulator.states.engine_state import EngineState
+from poplite.simulator.states.state_file import path_of, reading, write_state
 from poplite.simulator.strict.checks import StrictChecks
 
 if TYPE_CHECKING:
@@ -93,6 +95,7 @@ class Simulated:
             self._host.cycles = self.accounts.cycles
             if any(isinstance(action, Stamp) for action in executable.actions):
                 self.accounts.cycles()  # vertices are priced now, not in the middle of a run
+        self._state = EngineState(executable, self.arena, self.runs, self.links, self._strict)
         self.run = self.runs.run
         self.stop = self.runs.stop
         self.check_idle = self.runs.check_idle
@@ -160,6 +163,32 @@ class Simulated:
         self.check_idle(call)
         self.runs.check_sound(call)
         return self.arena
+
+    def save_state(self, path: object) -> None:
+        """Write all that the programs hold to a file."""
+        name = path_of(path, call := "engine.save_state")
+        self.check_idle(call)
+        self.runs.check_sound(call)
+
+        def memory(replica: int, begin: int, end: int) -> Bytes:
+            return self.arena.parts[replica][begin:end]
+
+        write_state(name, self._state.manifest(), self._state.members(memory))
+
+    def load_state(self, path: object) -> None:
+        """Go on with what a file holds."""
+        name = path_of(path, call := "engine.load_state")
+        self.check_idle(call)
+        with reading(name) as file:
+            taken = self._state.checked(file, name, call)
+            self.load()
+            try:
+                self._state.take_host(file, taken)
+                self._state.take_memory(file)
+                self._state.take(taken)
+            except BaseException:  # of the disk, or Ctrl-C: no memory of which half is old
+                self.load()
+                raise
 
     def handed_over(self) -> AbstractContextManager[None]:
         """Do nothing: there may be any number of simulators."""

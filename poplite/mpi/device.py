@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from poplite.compile.options import EngineOptions
 from poplite.errors import Absent, DeviceRuntimeError, InvalidOption
 from poplite.machine.device import Device as PoplarDevice
@@ -18,7 +20,7 @@ from poplite.mpi.uncaught import end_job_on_uncaught
 from poplite.simulator.device import Setup
 from poplite.simulator.engine_arguments import Source
 from poplite.source import here
-from poplite.text import clipped
+from poplite.text import clipped, integer_or_none, of_type
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm
@@ -74,7 +76,7 @@ class Device(PoplarDevice):
         self._comm = MPI.COMM_WORLD if comm is None else comm
         count = self._comm.Get_size()
         self._cut = None if cut is None else _checked_cut(cut, count)
-        if not timeout >= 0:
+        if not isinstance(timeout, int | float) or not timeout >= 0:
             raise InvalidOption(
                 f"Device: timeout={clipped(timeout)} is no number of seconds",
                 at=here(),
@@ -130,7 +132,15 @@ class Device(PoplarDevice):
 
 
 def _checked_cut(cut: Sequence[int], count: int) -> tuple[int, ...]:
-    firsts = tuple(int(tile) for tile in cut)
+    tiles = [integer_or_none(tile) for tile in cut] if np.iterable(cut) else [None]
+    firsts = tuple(tile for tile in tiles if tile is not None)
+    if len(firsts) < len(tiles):
+        raise InvalidOption(
+            f"Device: cut={clipped(cut)} is no list of tiles",
+            at=here(),
+            found=of_type(cut),
+            fix="cut=[400, 900], the first tile of each rank but rank 0; or leave cut out",
+        )
     if len(firsts) != count - 1 or list(firsts) != sorted(firsts) or min(firsts, default=0) < 0:
         raise InvalidOption(
             f"Device: cut={clipped(cut)} does not cut tiles for {count:,} ranks",

@@ -24,6 +24,7 @@ from poplite.mpi.plan.rank_plan import POISON, rank_plan
 from poplite.mpi.plan.shares import equal_cut
 from poplite.mpi.ranks import Ranks, Word
 from poplite.mpi.same_graph import check_same
+from poplite.mpi.states import StatesOnRanks
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.counting.slot_tables import SlotTotals
 from poplite.simulator.device import Loaded, Setup
@@ -32,6 +33,7 @@ from poplite.simulator.host.handles import HostLinks
 from poplite.simulator.host.tensors import ByMoves, ByView, HostAccess
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.simulated import Simulated
+from poplite.simulator.states.engine_state import EngineState
 from poplite.source import here
 from poplite.view import runs
 
@@ -78,6 +80,9 @@ class OnRank:
         def slot_totals(program: str, row: int) -> SlotTotals | None:
             return made.slot_totals(program, int(plan.rows[program][row]))
 
+        arena = self._simulated.arena
+        state = EngineState(executable, arena, made, self.links, None, plan.rows)
+        self._states = StatesOnRanks(self, state, arena.parts, ranks, self._peers, self._owners)
         self._accounts = Accounts(executable, _Counts(made.counts, plan.rows), slot_totals)
         self.run, self.stop, self.check_idle = made.run, made.stop, made.check_idle
 
@@ -183,6 +188,14 @@ class OnRank:
     def sent_bytes(self) -> int:
         """Bytes that this rank sends when each of its exchanges is done once."""
         return self._peers.sent_bytes
+
+    def save_state(self, path: object) -> None:
+        """Let rank 0 write all that the programs hold to a file."""
+        self._states.save(path)
+
+    def load_state(self, path: object) -> None:
+        """Let rank 0 read a file, and go on with what it holds."""
+        self._states.load(path)
 
     def continue_from(self, other: Loaded) -> None:
         """Refuse to take over what another engine holds."""

@@ -242,10 +242,8 @@ class OtherRanks:
             self._is_agreed = True
             raise
 
-    # -- runs --------------------------------------------------------------------------------
-
-    def run(self, call: str, run: Callable[[], None]) -> None:
-        """Run a program; all ranks end it alike."""
+    def check_sound(self, call: str) -> None:
+        """Refuse the user's `call` while memory is undefined."""
         if self.broken:
             raise ControlProgramError(
                 f"{call}: memory is undefined since a run ended on one rank",
@@ -253,6 +251,12 @@ class OtherRanks:
                 found=self.broken,
                 fix="engine.load() on all ranks begins anew",
             )
+
+    # -- runs --------------------------------------------------------------------------------
+
+    def run(self, call: str, run: Callable[[], None]) -> None:
+        """Run a program; all ranks end it alike."""
+        self.check_sound(call)
         self._renew()
         self._call, self._is_agreed, error = call, False, None
         with self._stops.of_run(call):

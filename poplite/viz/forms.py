@@ -19,6 +19,7 @@ gather the data of a picture and have it drawn by what these functions return::
     timeline_of     Timeline      timeline_forms
     traffic_of      Traffic       exchange_forms
     scope_tree      ScopeTree     ops_forms
+    sweep_grid      SweepGrid     sweep_forms
 """
 
 from __future__ import annotations
@@ -60,6 +61,9 @@ from poplite.viz.steps.text import draw_steps_text
 from poplite.viz.steps.timeline import Timeline, timeline_json
 from poplite.viz.steps.timeline_text import draw_timeline_text
 from poplite.viz.summary import Summary, draw_summary_svg, draw_summary_text, summary_json
+from poplite.viz.sweep.grid import SweepGrid, sweep_csv, sweep_json
+from poplite.viz.sweep.svg import draw_sweep_svg
+from poplite.viz.sweep.text import draw_sweep_text
 from poplite.viz.tensor.ownership import Ownership, tensor_json
 from poplite.viz.tensor.page import tensor_page
 from poplite.viz.tensor.svg import draw_tensor_svg
@@ -225,4 +229,14 @@ def ops_forms(tree: ScopeTree) -> Forms:
         partial(draw_scopes_svg, tree),
         partial(scopes_json, tree),
         csv=partial(scopes_csv, tree),
+    )
+
+
+def sweep_forms(grid: SweepGrid) -> Forms:
+    """Return the forms of what a sweep found, by one parameter or two."""
+    return Forms(
+        partial(draw_sweep_text, grid),
+        partial(draw_sweep_svg, grid),
+        partial(sweep_json, grid),
+        csv=partial(sweep_csv, grid),
     )

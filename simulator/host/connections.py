@@ -38,24 +38,27 @@ from poplite.types import QuarterMetadata
 class Ring:
     """An array as a stream: its rows one after the other, and again from the first.
 
-    `rows` is [blocks, elements], used in place.
+    `rows` is [blocks, elements], used in place; `next` is the number of the next one.
     """
 
     def __init__(self, rows: Array, *, to_device: bool) -> None:
         self._rows, self._to_device = rows, to_device
-        self._next = 0
+        self.next = 0
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
     def __call__(self, block: Array) -> None:
         """Fill a block from the next row, or store it there."""
         if self._to_device:
-            block[:] = self._rows[self._next]
+            block[:] = self._rows[self.next]
         else:
-            self._rows[self._next] = block
-        self._next = (self._next + 1) % len(self._rows)
+            self._rows[self.next] = block
+        self.next = (self.next + 1) % len(self._rows)
 
     def reset(self) -> None:
         """Begin at the first row again."""
-        self._next = 0
+        self.next = 0
 
 
 class Feed:

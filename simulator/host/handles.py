@@ -26,7 +26,7 @@ from poplite.executable.transfers import (
     Transfer,
 )
 from poplite.machine.replicas import replica_number
-from poplite.simulator.host.connections import Connection, ring_of, taker_of, workers
+from poplite.simulator.host.connections import Connection, Ring, ring_of, taker_of, workers
 from poplite.simulator.host.filling import Looking
 from poplite.simulator.host.remote import RemoteRows
 from poplite.simulator.peers import Peers
@@ -280,6 +280,49 @@ class HostLinks:
         raise StreamConnectionError(
             f"program '{program}': {what}", at=here(), found=listed(lines, "more"), fix=fix
         )
+
+    @property
+    def remote(self) -> Mapping[str, RemoteRows]:
+        """The rows of remote buffers."""
+        return self._remote
+
+    @property
+    def loaded(self) -> set[str]:
+        """Functions whose code is loaded; it can be changed."""
+        return self._loaded
+
+    @property
+    def positions(self) -> dict[str, list[int | None]]:
+        """The next block of each stream, by replica; None where no array is connected."""
+        return {
+            handle: [each.next if isinstance(each, Ring) else None for each in connection.takers]
+            for (kind, handle), connection in self._connections.items()
+            if kind == "stream"
+        }
+
+    def check_positions(self, positions: Mapping[str, Sequence[int | None]], call: str) -> None:
+        """Refuse to go on with streams whose arrays are not connected, naming the user's `call`."""
+        for handle, each in positions.items():
+            connection = self._connections["stream", handle]
+            for taker, position in zip(connection.takers, each, strict=True):
+                length = len(taker) if isinstance(taker, Ring) else 0
+                if position is not None and position >= max(length, 1):
+                    raise StreamConnectionError(
+                        f"{call}: stream '{handle}' was at block {position:,} of an array",
+                        at=here(),
+                        found=f"the array that is connected has {amount(length, 'block')}"
+                        if length
+                        else "no array is connected to it",
+                        fix=f"engine.connect_stream({handle!r}, array) before",
+                    )
+
+    def go_on(self, positions: Mapping[str, Sequence[int | None]]) -> None:
+        """Go on with these blocks of streams."""
+        for handle, each in positions.items():
+            takers = self._connections["stream", handle].takers
+            for taker, position in zip(takers, each, strict=True):
+                if isinstance(taker, Ring) and position is not None:
+                    taker.next = position
 
     def reset(self) -> None:
         """Begin anew: rows are zero, rings begin, nothing is prefetched, no code is loaded."""

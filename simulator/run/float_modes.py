@@ -24,20 +24,24 @@ class Floats:
     """
 
     def __init__(self, modes: Sequence[int], seed: int) -> None:
-        self._modes = tuple(modes)
+        self._modes, self._seed = tuple(modes), seed
         self.words = np.zeros(op.FLOAT_WORDS, np.int64)
-        self.words[op.FLOAT_SEED] = seed
         self.reset()
 
     def reset(self) -> None:
-        """Go back to the mode that programs begin in."""
+        """Go back to the mode and the seed that programs begin with."""
         self.words[op.FLOAT_MODE], self.words[op.FLOAT_EXECUTIONS] = self._modes[0], 0
+        self.words[op.FLOAT_SEED] = self._seed
 
     def continue_from(self, other: Floats) -> None:
         """Go on where another engine is: in its mode, if programs here know it."""
-        if other.mode in self._modes:
+        if self.knows(other.mode):
             self.words[op.FLOAT_MODE] = other.mode
         self.words[op.FLOAT_EXECUTIONS] = other.words[op.FLOAT_EXECUTIONS]
+
+    def knows(self, mode: int) -> bool:
+        """Tell whether programs here may be in a mode."""
+        return mode in self._modes
 
     @property
     def address(self) -> int:

@@ -77,6 +77,11 @@ class SlotCounts:
                 0, self._records[launch].ctypes.data, 0, 1, 0, 1, 0
             )
 
+    @property
+    def words(self) -> dict[tuple[str, int], Int64]:
+        """The totals of each row whose vertices are counted, by program and row, in place."""
+        return {row: totals for row, (_, totals) in self._totals.items()}
+
     def totals(self, program: str, row: int) -> SlotTotals | None:
         """Return what the counted vertices of the step at a row took; None for other rows."""
         found = self._totals.get((program, row))

@@ -101,28 +101,38 @@ def _touched(group: Vertices, rows: FieldRows) -> Touched:
 
 def vertex_numbers(group: Vertices) -> Integers:
     """Return the position of each vertex of a group in its compute set, run by run."""
-    return _columns(group)[0][NUMBER]["number"]
+    return _columns(group, numbers_only=True)[0][NUMBER]["number"]
 
 
 def field_rows(group: Vertices) -> list[FieldRows]:
     """Return the edges of a group, field by field, with those of metadata."""
+    return numbers_and_rows(group)[1]
+
+
+def numbers_and_rows(group: Vertices) -> tuple[Integers, list[FieldRows]]:
+    """Return what `vertex_numbers` and `field_rows` do."""
     parts, tables = _columns(group)
     vertex = parts[NUMBER]["number"]
-    return [
+    return vertex, [
         _of_field(field, vertex, parts[position], tables.get(position))
         for position, field in enumerate(group.cls.fields.values())
         if field.is_edge
     ]
 
 
-def _columns(group: Vertices) -> tuple[dict[int, dict[str, Integers]], dict[int, Integers]]:
+def _columns(
+    group: Vertices, *, numbers_only: bool = False
+) -> tuple[dict[int, dict[str, Integers]], dict[int, Integers]]:
     """Return the numbers of all vertices by field and part, and the tables of list fields."""
     counts = group.rows[:, COUNT]
-    run = np.repeat(np.arange(len(counts)), counts)
-    within = np.arange(len(run)) - np.repeat(np.cumsum(counts) - counts, counts)
+    within = _counted(counts)
+    # Of a single run there is nothing to look up.
+    run = np.repeat(np.arange(len(counts)), counts) if len(counts) != 1 else np.zeros(1, np.int64)
     parts: dict[int, dict[str, Integers]] = {}
     tables: dict[int, Integers] = {}
     for number, (column, at) in enumerate(positions(group.columns)):
+        if numbers_only and column.field != NUMBER:
+            continue
         words = group.rows[run, at]
         if column.kind == "affine":
             words = words + within * group.rows[run, at + 1]
@@ -130,6 +140,8 @@ def _columns(group: Vertices) -> tuple[dict[int, dict[str, Integers]], dict[int,
             words = words + group.tables[number][group.rows[run, at + 1] + within]
         elif column.kind == "table":
             tables[column.field] = group.tables[number]
+        if len(words) != len(within):
+            words = np.full(len(within), words[0])
         parts.setdefault(column.field, {})[column.part] = words
     return parts, tables
 
@@ -137,6 +149,9 @@ def _columns(group: Vertices) -> tuple[dict[int, dict[str, Integers]], dict[int,
 def _of_field(
     field: Field, vertex: Integers, part: dict[str, Integers], table: Integers | None
 ) -> FieldRows:
+    if table is None and "rows" not in part:  # one edge for each vertex
+        length = part["length"] if "length" in part else np.ones(len(vertex), np.int64)
+        return FieldRows(field, vertex, np.zeros(len(vertex), np.int64), part["start"], length)
     rows = part.get("rows", np.ones(len(vertex), np.int64))
     edge = np.repeat(np.arange(len(vertex)), rows)
     row = _counted(rows)

@@ -14,7 +14,7 @@ import pytest
 
 import poplite
 from helpers.depth import deep, thinned
-from poplite import Engine, Graph, Sequence
+from poplite import Engine, Graph, Sequence, Sweep
 from poplite.tools.viz.main import EPILOG, main
 
 SCRIPT = """
@@ -369,11 +369,12 @@ def test_help_shows_commands_that_run(
     monkeypatch.setattr(sys, "path", list(sys.path))
     shown = [shlex.split(line) for line in re.findall(r"^  poplite-viz (.*?)  ", EPILOG, re.M)]
     commands = {"summary", "tiles", "tensor", "program", "graph", "report", "steps"}
-    commands |= {"memory", "tile", "liveness", "diff", "regions", "lint"}
+    commands |= {"memory", "tile", "liveness", "diff", "regions", "lint", "sweep"}
     assert {words[0] for words in shown} == commands
     monkeypatch.setattr("webbrowser.open", lambda url: True)
     for name in ("run.json", "base.json"):
         Engine(Graph(), Sequence()).report().save(tmp_path / name)
+    Sweep(("n",), [{"n": 1, "fullest": 8, "error": ""}]).save(tmp_path / "sweep.json")
     for words in shown:
         assert main(words) == 0
     assert (tmp_path / "a.svg").is_file()

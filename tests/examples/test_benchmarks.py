@@ -104,6 +104,11 @@ VIEWS = [
         ),
         ("views.py", VIEWS),
         pytest.param(
+            "scale.py",
+            ["S1 64 mappings", *["S2 64 IPUs"] * 2, *["S3 64 IPUs"] * 2, "S4 step", "S5 plan"],
+            marks=deep,
+        ),
+        pytest.param(
             "scale_ranks.py",
             ["M1 heat", "M2 bytes", "M3 small remote", "M4 small own", "M5 resident"],
             marks=deep,

@@ -85,6 +85,24 @@ class Scale(pl.Vertex):
             self.x[i] = self.x[i] * 2.0
 
 
+class Added(pl.Vertex):
+    x: pl.InOut[pl.Vector[pl.INT]]
+    y: pl.Input[pl.Vector[pl.INT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.x)):
+            self.x[i] += 901 * self.y[i] if len(self.x) > 1 else self.y[i]
+
+
+class Drift(pl.Vertex):
+    """Rounds at random, where that is switched on."""
+
+    h: pl.InOut[pl.HALF]
+
+    def compute(self) -> None:
+        self.h = self.h + 0.0003
+
+
 def graph_of(tiles: int = 4, **target: Any) -> pl.Graph:
     return pl.Graph(pl.Target(tiles=tiles, **target))
 
@@ -270,6 +288,61 @@ def loaded(engine_of: EngineOf) -> Found:
     return [engine.read("y"), engine.report().to_json()]
 
 
+def states(engine_of: EngineOf) -> Found:
+    """Files of states are the same; who loads one goes on as if there had been no file."""
+    graph, program, tensors = stateful()
+    first, second = (connected(engine_of(graph, program)) for _ in range(2))
+    first.run()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "run.state")  # of rank 0; the others never look there
+        first.save_state(path)
+        second.load_state(path)
+        files = Hosts([path.read_bytes() if path.exists() else b""])
+        first.run()
+        second.run()
+        second.save_state(path)
+        files.append(path.read_bytes() if path.exists() else b"")
+    assert first.report().to_json() == second.report().to_json()
+    found: Found = [each.read(tensor) for tensor in tensors for each in (first, second)]
+    rows = [each.copy_from_remote_buffer("table", 2) for each in (first, second)]
+    return [*found, *rows, second.report().to_json(), files]
+
+
+def stateful() -> tuple[pl.Graph, pl.Program, tuple[pl.Tensor, ...]]:
+    """Return a program whose results depend on all that a state holds."""
+    graph = graph_of()
+    x = graph.add_variable(pl.INT, (8,), "x", mapping="linear", initial_value=range(8))
+    more = graph.add_variable(pl.INT, (8,), "more", mapping="linear")
+    row = graph.add_variable(pl.INT, (1,), "row", mapping=3, initial_value=0)
+    table = graph.add_remote_buffer("table", pl.INT, 8, repeats=3)
+    graph.add_variable(pl.BOOL, (3,), "flags", mapping=1, initial_value=[True, False, True])
+    one = graph.add_constant(pl.INT, (8,), 1, name="one", mapping=2)
+    work = graph.add_compute_set("halve")
+    for k in range(8):
+        graph.add_vertex(work, Halves, tile=(3 * k) % 4, x=x[k])
+    drift, add, count = map(graph.add_compute_set, ("drift", "add", "count"))
+    h = graph.add_variable(pl.HALF, (4,), "h", mapping="linear", initial_value=1.0)
+    for k in range(4):
+        graph.add_vertex(drift, Drift, tile=k, h=h[k])
+        own = slice(2 * k, 2 * k + 2)
+        graph.add_vertex(add, Added, tile=k, x=x[own], y=more[own])
+    graph.add_vertex(count, Added, tile=3, x=row, y=one[:1])
+    body = pl.Sequence(pl.SetStochasticRounding(True), pl.Execute(work), pl.Execute(drift))
+    cycles = pl.cycle_count(graph, body, 2)
+    body.add(pl.Copy(graph.add_host_to_device_fifo("in", pl.INT, 8), more))
+    body.add(pl.Execute(add))
+    body.add(pl.Copy(x, table, row))
+    body.add(pl.Execute(count))
+    body.add(pl.Execute(work))
+    return graph, body, (x, h, cycles)
+
+
+def connected(engine: pl.Engine) -> pl.Engine:
+    """Connect the stream of `stateful`."""
+    engine.connect_stream("in", np.arange(24, dtype=np.int32))
+    return engine
+
+
 def drawn(engine_of: EngineOf, seed: int) -> Found:
     """A program of the fuzzer, whose vertices run on any tile."""
     sys.path.insert(0, str(ROOT / "tests/property/simulator"))
@@ -292,7 +365,7 @@ def drawn(engine_of: EngineOf, seed: int) -> Found:
     return [*found, engine.report().to_json()]
 
 
-CASES = (heat, bfs, moved, varying, returned, hosted, replicas, quarters, loaded)
+CASES = (heat, bfs, moved, varying, returned, hosted, replicas, quarters, loaded, states)
 
 
 # -- comparing -------------------------------------------------------------------------------
@@ -316,9 +389,16 @@ def difference(case: Callable[[EngineOf], Found], *, interpret: bool) -> str:
     def found(engine_of: EngineOf) -> Found:
         return case(engine_of)  # reports have the line of the call
 
+    first: Any = None
+    if device.rank == 0:  # one rank compiles for all
+        try:
+            first = found(simulated)
+        except Exception:  # which the others must know, as they would wait
+            first = traceback.format_exc()
+    first = MPI.COMM_WORLD.bcast(first, 0)
+    if isinstance(first, str):
+        return first
     try:
-        # One rank compiles for all.
-        first = MPI.COMM_WORLD.bcast(found(simulated) if device.rank == 0 else None, 0)
         second = found(ranked)
     except Exception:
         return traceback.format_exc()

@@ -157,13 +157,19 @@ def refused(device: Any, interpret: bool) -> None:
     x, y = (graph.add_variable(pl.INT, (2,), name, mapping="linear") for name in "xy")
     copy = pl.Copy(x, y)
     engine = pl.Engine(graph, copy, device=device)
+    wrong: Any = "x"
     refusals: list[tuple[Callable[[], object], str]] = [
         (lambda: pl.Engine(graph, copy, device=device, checks="strict"), "strict checks"),
         (lambda: engine.tracing(), "no trace"),
         (lambda: engine.add_program(copy, "more"), "takes over no state"),
         (lambda: engine.read(x, root=2), "root=2 of 2 ranks"),
+        (lambda: engine.load_state("no.state"), "cannot read 'no.state'"),
+        (lambda: engine.save_state("no/run.state"), "there is no folder 'no'"),
         (lambda: pl.mpi.Device(cut=[1, 2]), "does not cut tiles for 2 ranks"),
         (lambda: pl.mpi.Device(timeout=-1), "timeout=-1"),
+        (lambda: pl.mpi.Device(timeout=wrong), "timeout='x' is no number of seconds"),
+        (lambda: pl.mpi.Device(cut=[wrong]), "cut=['x'] is no list of tiles"),
+        (lambda: pl.mpi.Device(cut=wrong), "cut='x' is no list of tiles"),
     ]
     for call, text in refusals:
         with pytest.raises(pl.PopliteError, match=re.escape(text)):

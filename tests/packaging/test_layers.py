@@ -30,9 +30,10 @@ ROOMS = {
     " | virtual partition | spreading",
     "simulator": "progress stopping | peers | codegen | pricing | counting | compiled_parts | run"
     " | host | strict | carrying compiled_program interpreted_program | run_control | accounts"
-    " | engine_arguments | device | simulated | default_device | poplar_order poplar_runs | engine",
+    " | states | engine_arguments | device | simulated | default_device"
+    " | poplar_order poplar_runs | engine | sweeps",
     "viz": "draw | memory | steps | tiles liveness one_tile tensor program exchange ops compare"
-    " | regions | dataflow | page | summary overview | saved_summary | forms"
+    " sweep | regions | dataflow | page | summary overview | saved_summary | forms"
     " | notebook pictures memory_pictures",
 }
 """The same within these packages."""

@@ -25,6 +25,7 @@ from poplite.tools.viz.reports import (
     ops,
     report,
     steps,
+    sweep,
     tile,
     trace,
 )
@@ -46,6 +47,7 @@ examples:
   poplite-viz report heat.py:build --open                  what does it take?
   poplite-viz diff base.json run.json --fail-if 'cycles>+5%'  is it slower?
   poplite-viz steps heat.py:build --timeline               who waits?
+  poplite-viz sweep sweep.json --by fullest                which mapping is best?
 
 TARGET is file.py:callable or module:callable; the callable gets what --arg says
 and returns a Graph, (Graph, Program) or (Graph, {name: Program}). A report is
@@ -108,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     subcommands = (
         *(summary, tiles, tensor, regions, program, graph, lint, memory, tile, liveness),
-        *(report, steps, exchange, ops, trace, diff),
+        *(report, steps, exchange, ops, trace, diff, sweep),
     )
     for command in subcommands:
         command.add(commands)

@@ -18,7 +18,7 @@ import reprlib
 import stat
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
@@ -199,12 +199,22 @@ def write_archive(file: BinaryIO, text: str, arrays: ArrayWriter) -> None:
     members: dict[str, list[Any]] = {MANIFEST: [text.encode()]}
     for name, parts in arrays.members().items():
         members[name] = [_header(parts[0].dtype, sum(len(part) for part in parts)), *parts]
+    blocks = {
+        name: [memoryview(block).cast("B") for block in parts if len(block)]
+        for name, parts in members.items()
+    }
+    write_members(
+        file, {name: (sum(block.nbytes for block in own), own) for name, own in blocks.items()}
+    )
+
+
+def write_members(file: BinaryIO, members: Mapping[str, tuple[int, Iterable[Any]]]) -> None:
+    """Write members, each with its bytes and the blocks that they come in, to a seekable file."""
     with zipfile.ZipFile(file, "w") as archive:
-        for name in sorted(members):
-            blocks = [memoryview(block).cast("B") for block in members[name] if len(block)]
+        for name, (size, blocks) in sorted(members.items()):
             info = zipfile.ZipInfo(name, _NO_DATE)
             info.create_system, info.external_attr = 3, 0o644 << 16  # as on Unix everywhere
-            info.file_size = sum(block.nbytes for block in blocks)
+            info.file_size = size
             with archive.open(info, "w") as member:
                 for block in blocks:
                     member.write(block)
@@ -212,31 +222,52 @@ def write_archive(file: BinaryIO, text: str, arrays: ArrayWriter) -> None:
 
 def read_archive(path: str | os.PathLike[str]) -> tuple[Any, ArrayReader]:
     """Return manifest and arrays of an archive; raise OSError or Malformed."""
+    allowed = {f"arrays/{name}.npy" for name in ELEMENT_DTYPES}
+    with opened(path, lambda name: name in allowed, "an executable's") as (manifest, archive):
+        flat = {}
+        for info in archive.infolist():
+            if info.filename != MANIFEST:
+                kind = info.filename.removeprefix("arrays/").removesuffix(".npy")
+                with undamaged():
+                    data = archive.read(info)
+                flat[kind] = _numbers(info.filename, ELEMENT_DTYPES[kind], data)
+    return manifest, ArrayReader(flat)
+
+
+@contextmanager
+def opened(
+    path: str | os.PathLike[str], is_allowed: Callable[[str], bool], whose: str
+) -> Iterator[tuple[Any, zipfile.ZipFile]]:
+    """Open an archive; give its manifest, and the zip of what is allowed beside it.
+
+    Raises OSError or Malformed; `whose` members they are is for the message.
+    """
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):  # a pipe may never end
+        raise Malformed("it is a folder, a device or a pipe, and no file")
+    with undamaged():
+        archive = zipfile.ZipFile(path)
+    with archive:
+        _check_members(archive.infolist(), status.st_size, is_allowed, whose)
+        with undamaged():
+            text = archive.read(MANIFEST)
+        try:
+            manifest = json.loads(text.decode(), object_pairs_hook=_distinct)
+        except Malformed:
+            raise
+        except (ValueError, RecursionError) as error:
+            raise Malformed(f"{MANIFEST} is no JSON: {error}") from error
+        _check_characters(text.decode(), manifest)
+        yield manifest, archive
+
+
+@contextmanager
+def undamaged() -> Iterator[None]:
+    """Say that a file is damaged where a zip cannot be read, or a checksum differs."""
     try:
-        status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode):  # a pipe may never end
-            raise Malformed("it is a folder, a device or a pipe, and no file")
-        with zipfile.ZipFile(path) as archive:
-            infos = archive.infolist()
-            _check_members(infos, status.st_size)
-            content = {info.filename: archive.read(info) for info in infos}
-    except Malformed:
-        raise
+        yield
     except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError, RuntimeError) as error:
         raise Malformed(f"it is no whole zip file: {error}") from error
-    text = content.pop(MANIFEST)
-    try:
-        manifest = json.loads(text.decode(), object_pairs_hook=_distinct)
-    except Malformed:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise Malformed(f"{MANIFEST} is no JSON: {error}") from error
-    _check_characters(text.decode(), manifest)
-    flat = {}
-    for name, data in content.items():
-        kind = name.removeprefix("arrays/").removesuffix(".npy")
-        flat[kind] = _numbers(name, ELEMENT_DTYPES[kind], data)
-    return manifest, ArrayReader(flat)
 
 
 def _check_characters(text: str, value: Any) -> None:
@@ -260,12 +291,16 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _check_members(infos: Sequence[zipfile.ZipInfo], size_bytes: int) -> None:
-    allowed = {MANIFEST, *(f"arrays/{name}.npy" for name in ELEMENT_DTYPES)}
+def _check_members(
+    infos: Sequence[zipfile.ZipInfo],
+    size_bytes: int,
+    is_allowed: Callable[[str], bool],
+    whose: str,
+) -> None:
     names = [info.filename for info in infos]
-    strange = [name for name in names if name not in allowed]
+    strange = [name for name in names if name != MANIFEST and not is_allowed(name)]
     if strange:
-        raise Malformed(f"its member {strange[0]!r:.80} is none of an executable's")
+        raise Malformed(f"its member {strange[0]!r:.80} is none of {whose}")
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise Malformed(f"its member '{twice}' is there {names.count(twice)} times")

@@ -221,6 +221,14 @@ class OnDevice:
         self.check_idle(call)
         return self._kept or self._memory.fetch_all()
 
+    def save_state(self, path: object) -> None:
+        """Refuse to save what the device keeps to itself."""
+        raise _no_state_file("engine.save_state")
+
+    def load_state(self, path: object) -> None:
+        """Refuse to restore what the device keeps to itself."""
+        raise _no_state_file("engine.load_state")
+
     @contextmanager
     def handed_over(self) -> Iterator[None]:
         """End the process, so that the device is free; start it again where that was in vain."""
@@ -286,3 +294,12 @@ def _shared_file(path: Path, size: int) -> npt.NDArray[np.uint8]:
     with path.open("w+b") as file:
         file.truncate(size)
         return np.frombuffer(mmap.mmap(file.fileno(), size), np.uint8)
+
+
+def _no_state_file(call: str) -> ControlProgramError:
+    return ControlProgramError(
+        f"{call}: a device does not tell its random bits, nor how often each step ran",
+        at=here(),
+        fix="engine.read(x) and engine.write(x, values) save and restore tensors; the simulator "
+        "and ranks save all",
+    )

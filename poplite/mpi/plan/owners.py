@@ -60,6 +60,12 @@ class Owners:
         own = (self.rank == rank) | (self.rank == EVERYONE)
         return self.begin[own], self.stops[own]
 
+    def hold(self, rank: Integers, begin: Integers, end: Integers) -> npt.NDArray[np.bool_]:
+        """Tell which runs of bytes lie within what their ranks own, or have their own copy of."""
+        run = np.searchsorted(self.begin, begin, side="right") - 1
+        owner = self.rank[run]
+        return np.asarray((end <= self.stops[run]) & ((owner == rank) | (owner == EVERYONE)))
+
     def of_byte(self, position: int) -> int:
         """Return the owner of one byte."""
         return int(self.rank[np.searchsorted(self.begin, position, side="right") - 1])

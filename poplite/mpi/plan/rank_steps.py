@@ -25,7 +25,7 @@ from poplite.mpi.plan.moved_pieces import Pieces, pieces_of, reach, together
 from poplite.mpi.plan.owners import EVERYONE, Owners
 from poplite.mpi.plan.runs import crossings, joined
 from poplite.mpi.plan.taken_vertices import taken
-from poplite.simulator.run.touched import field_rows, vertex_numbers
+from poplite.simulator.run.touched import numbers_and_rows
 
 Integers = npt.NDArray[np.int64]
 
@@ -81,7 +81,7 @@ class _Touched:
 def _compute_of_rank(
     step: ComputeStep, owners: Owners, vertex_ranks: Integers, rank: int
 ) -> RankStep:
-    touched = _touched(step, vertex_ranks)
+    numbers, touched = _touched(step, vertex_ranks, owners)
     here = owners.end
     is_direct, is_temporary = touched.begin < here, touched.begin >= here
     temporaries = _by_rank(touched, is_temporary, owners.num_ranks)
@@ -99,7 +99,8 @@ def _compute_of_rank(
         step,
         num_vertices=int(np.count_nonzero(vertex_ranks == rank)),
         groups=tuple(
-            taken(group, vertex_ranks[vertex_numbers(group)] == rank) for group in step.groups
+            taken(group, vertex_ranks[own] == rank)
+            for group, own in zip(step.groups, numbers, strict=True)
         ),
         gather=_moves(step.gather, gathered[rank]),
         scatter=_moves(step.scatter, scattered[rank]),
@@ -110,19 +111,30 @@ def _compute_of_rank(
     return RankStep(own, before, after, vertex_ranks)
 
 
-def _touched(step: ComputeStep, vertex_ranks: Integers) -> _Touched:
-    ranks, begins, ends, writes = [], [], [], []
+def _touched(
+    step: ComputeStep, vertex_ranks: Integers, owners: Owners
+) -> tuple[list[Integers], _Touched]:
+    """Return the numbers of each group's vertices, and what they touch.
+
+    What a vertex touches of its own rank is left out, unless it is saved before it is written.
+    """
+    numbers, ranks, begins, ends, writes = [], [], [], [], []
     for group in step.groups:
-        for rows in field_rows(group):
+        own, fields = numbers_and_rows(group)
+        numbers.append(own)
+        for rows in fields:
             size = rows.field.element.size_bytes
-            some = rows.length > 0
-            begin = rows.start[some] * size
-            ranks.append(vertex_ranks[rows.vertex[some]])
-            begins.append(begin)
-            ends.append(begin + rows.length[some] * size)
-            writes.append(np.full(len(begin), rows.field.writes))
+            begin, rank = rows.start * size, vertex_ranks[rows.vertex]
+            end = begin + rows.length * size
+            some = end > begin
+            if not (rows.field.writes and len(step.save.records)):
+                some &= ~owners.hold(rank, begin, end)
+            ranks.append(rank[some])
+            begins.append(begin[some])
+            ends.append(end[some])
+            writes.append(np.full(len(begins[-1]), rows.field.writes))
     none = np.zeros(0, np.int64)
-    return _Touched(
+    return numbers, _Touched(
         np.concatenate([none, *ranks]),
         np.concatenate([none, *begins]),
         np.concatenate([none, *ends]),

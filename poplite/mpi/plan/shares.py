@@ -59,5 +59,5 @@ def _work(executable: Executable, tiles: int) -> npt.NDArray[np.float64]:
         for group in step.groups:
             counts = group.rows[:, COUNT]
             each = np.repeat(group.weights / np.maximum(counts, 1), counts)
-            np.add.at(work, tile_of[vertex_numbers(group)], each)
+            work += np.bincount(tile_of[vertex_numbers(group)], each, minlength=tiles)
     return work

@@ -11,7 +11,17 @@ from helpers.rank_cases import CASES
 from helpers.ranks import differences, needs_mpi
 
 NAMES = [case.__name__ for case in CASES]
-QUICK = ["bfs", "moved:compiled", "varying", "returned", "hosted", "replicas", "quarters", "1"]
+QUICK = [
+    "bfs",
+    "moved:compiled",
+    "varying",
+    "returned",
+    "hosted",
+    "replicas",
+    "quarters",
+    "states",
+    "1",
+]
 FULL = [
     *NAMES,
     *(f"{name}:compiled" for name in NAMES if name != "quarters"),

@@ -1,0 +1,189 @@
+"""The state of an engine on ranks, as one file that rank 0 writes and reads.
+
+    saving     chunk by chunk: all ranks send rank 0 what they own of it, and rank 0 writes it
+    loading    rank 0 checks all of the file; then, chunk by chunk, it reads and all get their own
+
+A chunk never lies in the memory of rank 0, which would else hold all variables of the graph.  The
+file need not be where other ranks can see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.errors import FileLoadError
+from poplite.mpi.other_ranks import OtherRanks
+from poplite.mpi.plan.messages import Messages, returned, to_rank
+from poplite.mpi.plan.moved_pieces import Pieces
+from poplite.mpi.plan.owners import HOST, Owners
+from poplite.mpi.ranks import Ranks
+from poplite.simulator.states.engine_state import EngineState, Taken
+from poplite.simulator.states.state_file import (
+    Bytes,
+    StateFile,
+    chunks_of,
+    path_of,
+    reading,
+    write_state,
+)
+
+T = TypeVar("T")
+
+Planned = Callable[[int, Int64, Int64, Owners], Messages]
+"""Returns the messages that bring runs of bytes to a rank, or from it."""
+
+Which = tuple[int, int, int]
+"""The replica, begin and end of a chunk."""
+
+_SAVE, _LOAD = "engine.save_state", "engine.load_state"
+
+
+class Loaded(Protocol):
+    """The programs, as what restores them sees them."""
+
+    def load(self) -> None:
+        """Restore memory and streams to their state in the beginning."""
+
+    def check_idle(self, call: str) -> None:
+        """Refuse the user's `call` while a program runs."""
+
+
+class StatesOnRanks:
+    """Saves and restores what the programs hold; all ranks make the same calls."""
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        state: EngineState,
+        parts: Sequence[Bytes],
+        ranks: Ranks,
+        peers: OtherRanks,
+        owners: Owners,
+    ) -> None:
+        self._loaded, self._state, self._parts = loaded, state, parts
+        self._ranks, self._peers, self._owners = ranks, peers, owners
+
+    def save(self, path: object) -> None:
+        """Write a file on rank 0."""
+        name = path_of(path, _SAVE)
+        self._loaded.check_idle(_SAVE)
+        self._peers.check_sound(_SAVE)
+        if self._ranks.is_host:
+            self._write(name)
+        else:
+            while (which := self._next()) is not None:
+                self._pass(_SAVE, which, None, to_rank)
+
+    def _write(self, name: str) -> None:
+        """Write the file, and tell the others how that ended."""
+        said: tuple[Which | None, Exception | None]
+
+        def memory(*which: int) -> Bytes:
+            replica, begin, end = which
+            self._ranks.from_host(_SAVE, ((replica, begin, end), None))
+            found = np.zeros(end - begin, np.uint8)
+            for first, last in self._own_within(begin, end):
+                found[first - begin : last - begin] = self._parts[replica][first:last]
+            self._pass(_SAVE, (replica, begin, end), found, to_rank)
+            return found
+
+        try:
+            write_state(name, self._state.manifest(), self._state.members(memory))
+        except Exception as error:
+            said = None, error
+            self._ranks.from_host(_SAVE, said)
+            raise
+        said = None, None
+        self._ranks.from_host(_SAVE, said)
+
+    def _next(self) -> Which | None:
+        """Return the chunk that rank 0 needs next; None where it has written all."""
+        said: tuple[Which | None, Exception | None] = None, None
+        which, error = self._ranks.from_host(_SAVE, said)
+        if error is not None:
+            raise error
+        return which
+
+    def load(self, path: object) -> None:
+        """Read a file on rank 0; where that refuses it, all ranks do."""
+        name = path_of(path, _LOAD)
+        self._loaded.check_idle(_LOAD)
+        with ExitStack() as stack:
+
+            def checked() -> tuple[StateFile, Taken]:
+                file = stack.enter_context(reading(name))
+                return file, self._state.checked(file, name, _LOAD)
+
+            read = self._on_host(checked)
+            taken = self._ranks.from_host(_LOAD, None if read is None else read[1])
+            assert taken is not None, "rank 0 has read it"
+            self._loaded.load()
+            try:
+                self._state.take(taken)
+                self._fill(None if read is None else read[0], taken)
+            except FileLoadError:  # of the disk: no memory of which half is old
+                self._loaded.load()
+                raise
+
+    def _fill(self, file: StateFile | None, taken: Taken) -> None:
+        """Restore memory, and what only rank 0 has, from a file that has been checked."""
+
+        def filled() -> None:
+            if file is not None:
+                self._state.take_host(file, taken)
+
+        self._on_host(filled)
+        for replica in range(len(self._parts)):
+            chunks = iter(()) if file is None else file.chunks(f"memory/{replica}")
+            for begin, end in chunks_of(self._state.size):
+                chunk = self._on_host(lambda: next(chunks))  # noqa: B023  called at once
+                self._spread((replica, begin, end), chunk)
+
+    def _on_host(self, function: Callable[[], T]) -> T | None:
+        """Return what a function returns on rank 0, None elsewhere; all raise its errors."""
+        value: T | None = None
+        error: Exception | None = None
+        if self._ranks.is_host:
+            try:
+                value = function()
+            except Exception as found:  # it is raised below, on all ranks
+                error = found
+        if (error := self._ranks.from_host(_LOAD, error)) is not None:
+            raise error
+        return value
+
+    def _spread(self, which: Which, chunk: Bytes | None) -> None:
+        """Bring a chunk that rank 0 has read to its owners."""
+        replica, begin, end = which
+        if chunk is not None:
+            for first, last in self._own_within(begin, end):
+                self._parts[replica][first:last] = chunk[first - begin : last - begin]
+        self._pass(_LOAD, which, chunk, _from_rank)
+
+    def _own_within(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield what lies between two positions of the runs of bytes of this rank."""
+        begins, ends = self._peers.own
+        some = slice(ends.searchsorted(begin, "right"), begins.searchsorted(end, "left"))
+        for first, last in zip(begins[some].tolist(), ends[some].tolist(), strict=True):
+            yield max(first, begin), min(last, end)
+
+    def _pass(self, call: str, which: Which, chunk: Bytes | None, planned: Planned) -> None:
+        """Send and get the bytes of a chunk: of memory, on rank 0 of the chunk itself."""
+        replica, begin, end = which
+        found = planned(HOST, np.array([begin]), np.array([end]), self._owners)
+        if chunk is None:
+            self._peers.move(found, [self._parts[replica]], call)
+            return
+        pieces = found.pieces
+        moved = Pieces(pieces.start - begin, pieces.to - begin, pieces.size)
+        self._peers.move(Messages(found.sender, found.receiver, moved), [chunk], call)
+
+
+def _from_rank(rank: int, begin: Int64, end: Int64, owners: Owners) -> Messages:
+    """Return the messages that bring runs of bytes from a rank to their owners."""
+    return returned(np.full(len(begin), rank), begin, end, owners)

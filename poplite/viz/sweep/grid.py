@@ -1,0 +1,158 @@
+"""A measure of a sweep by one parameter, or by two: what its pictures show.
+
+    --over split            a bar for each value of split
+    --over split tiles      a square for each pair of values, split across and tiles down
+
+Of points that differ in other parameters, the one with the least is shown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.errors import ControlProgramError, UnknownName, did_you_mean
+from poplite.report.sweep import BYTES, SECONDS, Sweep
+from poplite.text import amount, clipped
+from poplite.viz.draw.csv_text import csv_text
+from poplite.viz.draw.json_text import json_text
+from poplite.viz.draw.units import name_text, size_text
+
+MOST_LISTED = 3
+"""Messages of failed points that are shown, of different texts."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SweepGrid:
+    """A measure of a sweep by one or two parameters.
+
+    Attributes:
+        sweep: all of it.
+        by: the measure.
+        over: the one or two parameters.
+        values: the values of each of these, in the order of the sweep.
+        least: float64[values, ...], the least of all points there; NaN where all failed.
+        best: where the least of all is, a position for each parameter; None where all failed.
+        failures: messages of points that failed, and how many have each, the most frequent first.
+    """
+
+    sweep: Sweep
+    by: str
+    over: tuple[str, ...]
+    values: tuple[tuple[str, ...], ...]
+    least: npt.NDArray[np.float64]
+    best: tuple[int, ...] | None
+    failures: tuple[tuple[str, int], ...]
+
+    @property
+    def heading(self) -> str:
+        """What the picture shows, in a line."""
+        others = [name for name in self.sweep.parameters if name not in self.over]
+        least = f", the least over {', '.join(map(name_text, others))}" if others else ""
+        return f"{self.by} by {' and '.join(map(name_text, self.over))}{least}"
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What is said of it beside the numbers."""
+        sweep = self.sweep
+        facts = [amount(sweep.num_points, "point")]
+        if self.best is not None:
+            at = ", ".join(f"{k} = {name_text(str(v))}" for k, v in sweep.best(self.by).items())
+            facts.append(f"least: {self.text(float(self.least[self.best]))} at {at}")
+        for message, count in self.failures[:MOST_LISTED]:
+            facts.append(f"{count:,} failed: {name_text(message)}")
+        if len(self.failures) > MOST_LISTED:
+            facts.append(f"... {len(self.failures) - MOST_LISTED:,} other messages")
+        return tuple(facts)
+
+    def text(self, value: float) -> str:
+        """Return a number of the measure as text."""
+        if math.isnan(value):
+            return "failed"
+        if self.by in SECONDS:
+            return f"{value:.3g} s"
+        return size_text(int(value)) if self.by in BYTES else f"{int(value):,}"
+
+
+def sweep_grid(sweep: Sweep, by: str = "cycles", over: Sequence[str] = ()) -> SweepGrid:
+    """Return a measure of a sweep by parameters.
+
+    Args:
+        sweep: of any number of parameters.
+        by: the measure.
+        over: one or two parameters; by default the first ones that have several values.
+
+    Raises:
+        UnknownName: for a measure or a parameter that the sweep does not have.
+        ControlProgramError: for three parameters, or one twice.
+    """
+    measured = sweep.measure(by)
+    chosen = tuple(over) or _varying(sweep)
+    for name in chosen:
+        if name not in sweep.parameters:
+            raise UnknownName(
+                f"the sweep has no parameter {clipped(name)}{did_you_mean(name, sweep.parameters)}",
+                found=f"parameters: {', '.join(sweep.parameters)}",
+                fix=f"--over {sweep.parameters[0]}",
+            )
+    if len(set(chosen)) < len(chosen) or len(chosen) > 2:
+        raise ControlProgramError(
+            f"a sweep is drawn over one parameter or two different ones, not {' '.join(chosen)}",
+            found=f"parameters: {', '.join(sweep.parameters)}",
+            fix=f"--over {' '.join(sweep.parameters[:2])}",
+        )
+    places, values = [], []
+    for name in chosen:
+        texts = [str(value) for value in sweep[name].tolist()]
+        known = {text: position for position, text in enumerate(dict.fromkeys(texts))}
+        values.append(tuple(known))
+        places.append([known[text] for text in texts])
+    least = np.full([len(each) for each in values], np.inf)
+    np.fmin.at(least, tuple(map(np.array, places)), measured)
+    least[np.isinf(least)] = np.nan
+    best: tuple[int, ...] | None = None
+    if not np.isnan(least).all():
+        best = tuple(int(k) for k in np.unravel_index(int(np.nanargmin(least)), least.shape))
+    return SweepGrid(sweep, by, chosen, tuple(values), least, best, _failures(sweep))
+
+
+def _varying(sweep: Sweep) -> tuple[str, ...]:
+    several = [name for name in sweep.parameters if len(set(sweep[name].tolist())) > 1]
+    return tuple((several or list(sweep.parameters))[:2])
+
+
+def _failures(sweep: Sweep) -> tuple[tuple[str, int], ...]:
+    """Return the first line of each message, and how many points have it."""
+    counts: dict[str, int] = {}
+    for message in sweep["error"].tolist():
+        if message:
+            line = message.partition("\n")[0]
+            counts[line] = counts.get(line, 0) + 1
+    return tuple(sorted(counts.items(), key=lambda pair: -pair[1]))
+
+
+def sweep_json(grid: SweepGrid) -> str:
+    """Return the data of the picture as JSON."""
+    least = [None if math.isnan(value) else value for value in grid.least.reshape(-1).tolist()]
+    data = {
+        "by": grid.by,
+        "over": grid.over,
+        "values": grid.values,
+        "least": least,
+        "points": grid.sweep.num_points,
+        "failures": grid.failures,
+    }
+    return json_text("sweep grid", data)
+
+
+def sweep_csv(grid: SweepGrid) -> str:
+    """Return all columns of the sweep, a line for each point."""
+    columns = [
+        ["" if isinstance(v, float) and math.isnan(v) else v for v in values.tolist()]
+        for values in grid.sweep.values()
+    ]
+    return csv_text(list(grid.sweep), list(zip(*columns, strict=True)))

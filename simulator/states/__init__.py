@@ -1,0 +1,1 @@
+"""What an engine holds between runs, as a file."""

@@ -1,0 +1,139 @@
+"""The file of an engine's state: a zip of a JSON text and of the bytes of memory.
+
+    accounts          int64: how often each row ran, then what vertices took that were counted
+    manifest.json     which graph it is of, streams, random bits, and what the members are
+    memory/0          all variables of replica 0, one behind the other as in the arena
+    remote/0/0        the rows of the first remote buffer, replica 0
+    written/0         with strict checks: a bit for each byte of memory/0
+
+Members are stored, and each has a checksum.  Nothing tells how many ranks there were: equal states
+are equal bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.errors import ElementTypeError, FileLoadError
+from poplite.executable.file.archive import (
+    MANIFEST,
+    Malformed,
+    loading,
+    manifest_text,
+    opened,
+    undamaged,
+    write_members,
+)
+from poplite.files import replacing
+from poplite.source import here
+from poplite.text import clipped
+
+KIND, FORMAT = "poplite state", 1
+
+CHUNK_BYTES = 1 << 26
+"""Bytes that are read or written at once."""
+
+SAVED_BY = "engine.save_state(path)"
+
+_MEMBER = re.compile(r"accounts|memory/\d+|remote/\d+/\d+|written/\d+")
+
+Bytes = npt.NDArray[np.uint8]
+Members = Mapping[str, tuple[int, Iterable[Any]]]
+"""The size of each member, and the blocks of bytes that it comes in."""
+
+
+def chunks_of(size: int) -> Iterator[tuple[int, int]]:
+    """Yield begin and end of the chunks of some bytes."""
+    for begin in range(0, size, CHUNK_BYTES):
+        yield begin, min(begin + CHUNK_BYTES, size)
+
+
+def path_of(path: Any, call: str) -> str:
+    """Return a path as text, or refuse what is none."""
+    try:
+        return os.fsdecode(path)
+    except TypeError:
+        raise ElementTypeError(
+            f"{call}: {clipped(path)} is no path", at=here(), fix=f"{call}('run.state')"
+        ) from None
+
+
+def write_state(path: str, manifest: Mapping[str, Any], members: Members) -> None:
+    """Write a state; it takes the place of an older one when all of it is on the disk."""
+    try:
+        text = manifest_text({"kind": KIND, "format": FORMAT, **manifest}).encode()
+    except Malformed as error:
+        raise FileLoadError(
+            f"cannot write {path!r}: {error}", at=here(), fix="give it another name in the graph"
+        ) from error
+    with replacing(path, "run.state") as file:
+        write_members(file, {MANIFEST: (len(text), [text]), **members})
+        file.flush()
+        os.fsync(file.fileno())
+    if os.name == "posix":  # so that the new name is on the disk too
+        folder = os.open(os.path.dirname(os.path.realpath(path)), os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StateFile:
+    """A state that is open for reading.
+
+    Attributes:
+        manifest: what it says of itself, which nobody has checked.
+    """
+
+    manifest: Mapping[str, Any]
+    _archive: zipfile.ZipFile
+
+    def check_members(self, sizes: Mapping[str, int]) -> None:
+        """Refuse a file that has other members, or of another size."""
+        found = {info.filename: info.file_size for info in self._archive.infolist()}
+        for name in sorted((found.keys() ^ sizes.keys()) - {MANIFEST}):
+            raise Malformed(f"its member '{name}' is {'' if name in found else 'not '}there")
+        for name, size in sizes.items():
+            if found[name] != size:
+                raise Malformed(f"its member '{name}' is of {found[name]:,} B in place of {size:,}")
+
+    def chunks(self, name: str) -> Iterator[Bytes]:
+        """Yield the bytes of a member; at the end its checksum has been compared."""
+        with undamaged():
+            member = self._archive.open(name)
+        with member:
+            while True:
+                with undamaged():
+                    data = member.read(CHUNK_BYTES)
+                if not data:
+                    return
+                yield np.frombuffer(data, np.uint8)
+
+    def bytes_of(self, name: str) -> Bytes:
+        """Return all bytes of a member."""
+        return np.concatenate([np.zeros(0, np.uint8), *self.chunks(name)])
+
+
+@contextmanager
+def reading(path: str) -> Iterator[StateFile]:
+    """Open a state; what is malformed in a `with` statement is a `FileLoadError`."""
+    with (
+        loading(path, f"{path!r} is no state of an engine", SAVED_BY, SAVED_BY),
+        opened(path, lambda name: bool(_MEMBER.fullmatch(name)), "a state's") as (manifest, zipped),
+    ):
+        if not isinstance(manifest, dict) or manifest.get("kind") != KIND:
+            raise Malformed(f"its manifest does not say that it is a {KIND}")
+        if manifest.get("format") != FORMAT:
+            found = clipped(manifest.get("format"))
+            raise Malformed(f"it has format {found}, and this poplite reads {FORMAT}")
+        yield StateFile(manifest, zipped)

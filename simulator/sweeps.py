@@ -1,0 +1,285 @@
+"""Many mappings or parameters of one program, measured one by one in several processes.
+
+    build(split=1) -> graph, program       here, so that others find compiled code in the cache
+    build(split=2) -> graph, program       worker 1
+    build(split=3) -> graph, program       worker 2
+
+A worker makes the graph itself, as graphs are never sent, and returns a row of numbers.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor
+from importlib import import_module
+from typing import Any, Protocol
+
+import numpy as np
+
+from poplite.errors import ControlProgramError, DeviceRuntimeError, ElementTypeError
+from poplite.graph.graph import Graph
+from poplite.report.report import Report
+from poplite.report.sweep import ERROR, MEASURES, Scalar, Sweep
+from poplite.simulator.engine import Engine
+from poplite.simulator.progress import shown
+from poplite.source import here
+from poplite.text import clipped, of_type
+
+Point = dict[str, Scalar]
+Row = dict[str, Any]
+Grid = Mapping[str, Sequence[Scalar]] | Sequence[Mapping[str, Scalar]]
+
+LAUNCHERS = "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"
+"""Variables in which `mpiexec` tells a process how many ranks there are."""
+
+
+class Client(Protocol):
+    """What runs functions elsewhere: a dask client, or an executor of `concurrent.futures`."""
+
+    def submit(self, function: Callable[..., Row], /, *arguments: Any) -> Any:
+        """Run a function with some arguments; return what has its `result()`."""
+
+
+def sweep(
+    build: Callable[..., object],
+    grid: Grid,
+    *,
+    workers: int | Client = 1,
+    progress: bool = False,
+) -> Sweep:
+    """Build, compile and run a program at each point of a grid, and return what each took.
+
+    The first point runs in this process, which fills the cache of compiled code; the others run in
+    processes of one thread. A point that fails has a row with its message.
+
+    Args:
+        build: takes the parameters of a point by name, and returns a graph and its programs (what
+            follows in the tuple is left alone), or an engine. All programs run once, in order.
+            With several workers it is sent to them: it may be of a script or a notebook.
+        grid: the values of each parameter, for all their combinations, of which the last changes
+            fastest; or a list of points. Values are numbers and texts.
+        workers: how many processes, which takes `pip install 'poplite[sweep]'`; 1 runs all here. A
+            dask client, or another object with `submit`, runs points wherever it does.
+        progress: show on standard error how many points are done.
+
+    Returns:
+        Arrays by name, in the order of the grid; `to_pandas()` makes a data frame of them.
+
+    Raises:
+        ElementTypeError: for a grid, a value, a `build` or `workers` of another kind.
+        ControlProgramError: for a grid without points, parameters that `build` does not take or
+            that are called like a measure, and on several ranks of an MPI job.
+        DeviceRuntimeError: where joblib is missing, or a worker ended without a result.
+
+    >>> import poplite as pl
+    >>> def build(tiles):
+    ...     graph = pl.Graph(pl.Target(tiles=tiles))
+    ...     x, y = (graph.add_variable(pl.INT, (64,), n, mapping="linear") for n in "xy")
+    ...     return graph, pl.Copy(x, y.reverse(0))
+    >>> found = sweep(build, {"tiles": [1, 2, 4, -1]})
+    >>> found["tiles"].tolist(), found["received"].tolist()
+    ([1, 2, 4, -1], [0.0, 256.0, 256.0, nan])
+    >>> found["error"][3][:19]
+    'InvalidMachineModel'
+    """
+    _check_alone()
+    if not callable(build):
+        raise ElementTypeError(
+            f"sweep: build {clipped(build)} is no function",
+            at=here(),
+            found=of_type(build),
+            fix="def build(split): ...; return graph, program",
+        )
+    points = _points(grid)
+    _check_parameters(build, points[0])
+    with shown("sweep", "points", len(points), wanted=progress) as bar:
+        rows: list[Row] = []
+        for row in itertools.chain([measured(build, points[0])], _rest(build, points[1:], workers)):
+            rows.append(row)
+            bar.update(lambda: len(rows))
+    return Sweep(tuple(points[0]), rows)
+
+
+def _check_alone() -> None:
+    """Refuse to start processes from the ranks of a job."""
+    ranks = max(
+        (int(n) for name in LAUNCHERS if (n := os.environ.get(name, "")).isdigit()), default=1
+    )
+    module = sys.modules.get("mpi4py.MPI")
+    if module is not None and module.Is_initialized() and not module.Is_finalized():
+        ranks = max(ranks, module.COMM_WORLD.Get_size())
+    if ranks > 1:
+        raise ControlProgramError(
+            f"sweep: this is one of {ranks:,} ranks of an MPI job, and each would do all of it",
+            at=here(),
+            fix="run the script without mpiexec; a sweep starts processes of its own",
+        )
+
+
+def _points(grid: Any) -> list[Point]:
+    """Return the points of a grid, or refuse what is none."""
+    if isinstance(grid, Mapping):
+        for name, values in grid.items():
+            if isinstance(values, str) or not hasattr(values, "__iter__"):
+                raise ElementTypeError(
+                    f"sweep: parameter {clipped(name)} has {clipped(values)}, which is no list",
+                    at=here(),
+                    found=of_type(values),
+                    fix=f"{{{name!r}: [{clipped(values)}]}}",
+                )
+        combinations = itertools.product(*grid.values())
+        points = [dict(zip(grid, values, strict=True)) for values in combinations]
+    elif isinstance(grid, Sequence) and all(isinstance(point, Mapping) for point in grid):
+        points = [dict(point) for point in grid]
+    else:
+        raise ElementTypeError(
+            f"sweep: grid {clipped(grid)} is no grid",
+            at=here(),
+            found=of_type(grid),
+            fix="{'split': range(1, 41)}, or a list of points [{'split': 1}, ...]",
+        )
+    if not points or not points[0]:
+        raise ControlProgramError(
+            "sweep: the grid has no points", at=here(), fix="sweep(build, {'split': range(1, 41)})"
+        )
+    first = list(points[0])
+    for point in points:
+        if list(point) != first:
+            raise ControlProgramError(
+                f"sweep: point {clipped(point)} has other parameters than the first one",
+                at=here(),
+                found=f"those of the first: {', '.join(map(str, first))}",
+                fix="the same parameters in the same order for all points",
+            )
+    return [{name: _scalar(name, value) for name, value in point.items()} for point in points]
+
+
+def _scalar(name: str, value: Any) -> Scalar:
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, str | int | float):
+        return plain
+    raise ElementTypeError(
+        f"sweep: parameter '{name}' has {clipped(value)}, which is neither number nor text",
+        at=here(),
+        found=of_type(value),
+        fix="name each, and let build look the name up in a dictionary",
+    )
+
+
+def _check_parameters(build: Callable[..., object], point: Point) -> None:
+    for name in point:
+        if name in (*MEASURES, ERROR):
+            raise ControlProgramError(
+                f"sweep: parameter '{name}' is called like what is measured",
+                at=here(),
+                found=f"measured are {', '.join((*MEASURES, ERROR))}",
+                fix=f"{name}_ or another name",
+            )
+    try:
+        inspect.signature(build).bind(**point)
+    except TypeError as error:
+        raise ControlProgramError(
+            f"sweep: build does not take the parameters of the grid: {error}",
+            at=here(),
+            found=f"parameters: {', '.join(point)}",
+            fix=f"def build({', '.join(point)}): ...",
+        ) from error
+    except ValueError:  # a function without a signature: calling it tells
+        pass
+
+
+def _rest(build: Callable[..., object], points: Sequence[Point], workers: Any) -> Iterator[Row]:
+    """Return the rows of further points, in order, as they become known."""
+    if callable(getattr(workers, "submit", None)):
+        waiting = [workers.submit(measured, build, point) for point in points]
+        return _collected(each.result() for each in waiting)
+    if type(workers) is not int or workers < 1:
+        raise ElementTypeError(
+            f"sweep: workers={clipped(workers)} is no number of processes",
+            at=here(),
+            found=of_type(workers),
+            fix="workers=2, or a dask client",
+        )
+    if workers == 1:
+        return (measured(build, point) for point in points)
+    try:
+        joblib = import_module("joblib")
+    except ImportError as error:
+        raise DeviceRuntimeError(
+            f"sweep: {workers:,} workers take joblib, which is not installed",
+            at=here(),
+            fix="pip install 'poplite[sweep]'; workers=1 runs all points in this process",
+        ) from error
+    # One thread for each: as many as processors for all of them would wait for each other.
+    with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+        parallel = joblib.Parallel(n_jobs=workers, return_as="generator")
+        return _collected(parallel(joblib.delayed(measured)(build, point) for point in points))
+
+
+def _collected(rows: Iterator[Row]) -> Iterator[Row]:
+    try:
+        yield from rows
+    except BrokenExecutor as error:
+        raise DeviceRuntimeError(
+            "sweep: a worker ended without a result",
+            at=here(),
+            found=str(error).partition("\n")[0],
+            fix="fewer workers, where memory was short; a build of the script itself, or of a "
+            "module that other processes can import",
+        ) from error
+
+
+def measured(build: Callable[..., object], point: Point) -> Row:
+    """Return the row of a point; with the message of what it raised, where it did."""
+    try:
+        return {**point, **_measures(build, point), ERROR: ""}
+    except Exception as error:  # the row tells
+        return {**point, ERROR: f"{type(error).__name__}: {error}"}
+
+
+def _measures(build: Callable[..., object], point: Point) -> Row:
+    begin = time.perf_counter()
+    made: Any = build(**point)
+    built = time.perf_counter()
+    if isinstance(made, tuple) and len(made) > 1 and isinstance(made[0], Graph):
+        made = Engine(*made[:2])
+    if not isinstance(made, Engine):
+        raise ElementTypeError(
+            f"sweep: build returned {clipped(made)}",
+            found=of_type(made),
+            fix="return graph, program; or an engine",
+        )
+    compiled = time.perf_counter()
+    for program in made.executable.programs:
+        made.run(program)
+    ran = time.perf_counter()
+    seconds = {
+        "build_seconds": built - begin,
+        "compile_seconds": compiled - built,
+        "run_seconds": ran - compiled,
+    }
+    return _modelled(made.report()) | seconds
+
+
+def _modelled(report: Report) -> Row:
+    """Return the cycles and bytes of a report; nothing where they are not modelled."""
+    memory = report.compilation.memory
+    if report.cycles is None or memory is None:
+        return {}
+    phases = [phase for step in report.execution.steps for phase in step.phases]
+    by_kind = {"compute": 0, "copy": 0, "exchange": 0}
+    for phase in phases:
+        by_kind[phase.kind if phase.kind in by_kind else "exchange"] += phase.cycles
+    return {
+        "cycles": report.cycles,
+        **by_kind,
+        "waiting": sum(phase.sync for phase in phases),
+        "received": sum(phase.received.total for phase in phases),
+        "fullest": memory.including_gaps.most,
+        "bytes": memory.including_gaps.total,
+    }

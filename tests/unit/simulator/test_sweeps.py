@@ -1,0 +1,210 @@
+"""Sweeps: a row for each point, whoever computes it, and pictures of them."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from helpers.depth import deep
+from poplite.tools.viz import main
+from poplite.viz.sweep.grid import sweep_grid
+from poplite.viz.sweep.svg import draw_sweep_svg
+
+
+def build(tiles: int, form: str = "copy") -> Any:
+    """Programs of which some do not fit, some run into an error, and one is an engine."""
+    graph = pl.Graph(pl.Target(tiles=tiles))
+    x, y = (graph.add_variable(pl.INT, (64,), name, mapping="linear") for name in "xy")
+    if form == "broken":
+        raise ValueError(f"no {form} for {tiles}\nand more")
+    if form == "unmapped":
+        graph.add_variable(pl.INT, (8,), "z")
+        return graph, pl.Copy(graph.tensor("z"), x[:8])
+    program = pl.Copy(x, y.reverse(0))
+    return (
+        pl.Engine(graph, {"a": program, "b": program}) if form == "engine" else (graph, program, x)
+    )
+
+
+GRID: dict[str, list[Any]] = {"tiles": [1, 2, np.int64(4)], "form": ["copy", "broken", "engine"]}
+
+
+def test_every_point_has_a_row_in_the_order_of_the_grid() -> None:
+    found = pl.sweep(build, GRID)
+    assert found["tiles"].tolist() == [1, 1, 1, 2, 2, 2, 4, 4, 4]
+    assert found["form"].tolist() == ["copy", "broken", "engine"] * 3
+    engine = pl.Engine(*build(4)[:2])
+    engine.run()
+    assert found["cycles"][6] == engine.report().cycles
+    assert found["cycles"][8] == 2 * found["cycles"][6]
+    assert found["received"][[0, 3, 5]].tolist() == [0, 256, 512]
+    assert found["error"][4] == "ValueError: no broken for 2\nand more"
+    assert found.num_failed == 3
+    assert np.isnan(found["run_seconds"][1])
+    assert (found["run_seconds"][[0, 2]] > 0).all()
+    assert found.best("received") == {"tiles": 1, "form": "copy"}
+    assert repr(found) == "<Sweep of 9 points over tiles, form, 3 failed>"
+
+
+def rows(found: pl.Sweep) -> list[object]:
+    """All that does not depend on time."""
+    return [values.tolist() for name, values in found.items() if "seconds" not in name]
+
+
+def test_others_find_the_same() -> None:
+    points: list[dict[str, Any]] = [{"tiles": 1, "form": "copy"}, {"tiles": 3, "form": "unmapped"}]
+    with ThreadPoolExecutor(2) as client:  # as a dask client is one
+        assert str(rows(pl.sweep(build, points, workers=client))) == str(
+            rows(pl.sweep(build, points))
+        )
+
+
+@deep
+def test_processes_find_the_same() -> None:
+    pytest.importorskip("joblib")
+    assert str(rows(pl.sweep(build, GRID, workers=2))) == str(rows(pl.sweep(build, GRID)))
+
+
+def test_progress_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    pl.sweep(build, {"tiles": [1, 2]}, progress=True)
+    assert "poplite: sweep: 2 of 2 points" in capsys.readouterr().err
+
+
+class Killed:
+    """A client whose workers die."""
+
+    def submit(self, *_: object) -> Future[Any]:
+        failed: Future[Any] = Future()
+        failed.set_exception(BrokenProcessPool("it was terminated\nby a signal"))
+        return failed
+
+
+REFUSED: list[tuple[str, tuple[object, ...], dict[str, Any]]] = [
+    ("build 7 is no function", (7, GRID), {}),
+    ("grid 7 is no grid", (build, 7), {}),
+    ("'tiles' has 4, which is no list", (build, {"tiles": 4}), {}),
+    ("the grid has no points", (build, {"tiles": []}), {}),
+    ("the grid has no points", (build, {}), {}),
+    ("which is neither number nor text", (build, {"tiles": [None]}), {}),
+    ("other parameters than the first", (build, [{"tiles": 1}, {"form": "copy"}]), {}),
+    ("does not take the parameters of the grid", (build, {"tile": [1]}), {}),
+    ("'cycles' is called like what is measured", (dict, {"cycles": [1]}), {}),
+    ("workers=0 is no number of processes", (build, GRID), {"workers": 0}),
+    ("a worker ended without a result", (build, GRID), {"workers": Killed()}),
+]
+
+
+@pytest.mark.parametrize(("message", "arguments", "options"), REFUSED)
+def test_what_is_no_sweep_is_refused(
+    message: str, arguments: tuple[Any, ...], options: dict[str, Any]
+) -> None:
+    with pytest.raises(pl.PopliteError, match=message):
+        pl.sweep(*arguments, **options)
+
+
+def test_what_build_returns_is_checked_point_by_point() -> None:
+    found = pl.sweep(lambda tiles: tiles, {"tiles": [3]})
+    assert found["error"][0].startswith("ElementTypeError: sweep: build returned 3")
+    with pytest.raises(pl.ControlProgramError, match="no point has 'cycles'"):
+        found.best()
+    with pytest.raises(pl.UnknownName, match="does not measure 'tile'"):
+        found.best("tile")
+    with pytest.raises(pl.UnknownName, match=r"no column 'cycle' \(did you mean 'cycles'"):
+        found["cycle"]
+
+
+def test_ranks_and_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "joblib", None)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(pl.DeviceRuntimeError, match=r"pip install 'poplite\[sweep\]'"):
+        pl.sweep(build, GRID, workers=2)
+    with pytest.raises(pl.ControlProgramError, match=r"pip install 'poplite\[sweep\]'"):
+        pl.sweep(build, {"tiles": [1]}).to_pandas()
+    monkeypatch.setenv("PMI_SIZE", "3")
+    with pytest.raises(pl.ControlProgramError, match="one of 3 ranks"):
+        pl.sweep(build, GRID)
+
+
+# -- files and pictures ----------------------------------------------------------------------
+
+
+def made(rows: list[dict[str, Any]]) -> pl.Sweep:
+    return pl.Sweep(list(rows[0])[:-2], rows)
+
+
+TWO = made(
+    [
+        {"w": w, "h": h, "cycles": 100.0 * w + len(h), "error": ""}
+        if w + len(h) != 4
+        else {"w": w, "h": h, "cycles": math.nan, "error": "E: full\nthere"}
+        for w in (1, 2, 3)
+        for h in ("a", "bb")
+    ]
+)
+
+
+def test_files_hold_all_of_it(tmp_path: Path) -> None:
+    TWO.save(path := tmp_path / "sweep.json")
+    again = pl.Sweep.load(path)
+    assert {name: str(values.tolist()) for name, values in again.items()} == {
+        name: str(values.tolist()) for name, values in TWO.items()
+    }
+    data = json.loads(path.read_text())
+    for change in (
+        {"poplite": "report"},
+        {"parameters": ["w"]},
+        {"columns": data["columns"] | {"w": [1]}},
+        {"columns": data["columns"] | {"cycles": ["x"] * 6}},
+        {"columns": data["columns"] | {"error": [1] * 6}},
+    ):
+        path.write_text(json.dumps(data | change))
+        with pytest.raises(pl.FileLoadError, match="is no sweep that can be loaded"):
+            pl.Sweep.load(path)
+    path.write_text("[]")
+    with pytest.raises(pl.FileLoadError, match="is no sweep"):
+        pl.Sweep.load(path)
+
+
+def test_pictures_show_the_least_and_what_failed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    TWO.save(path := tmp_path / "sweep.json")
+    assert main(["sweep", str(path)]) == 0
+    assert capsys.readouterr().out == (
+        "cycles by w and h\n6 points\nleast: 101 at w = 1, h = a\n2 failed: E: full\n\n"
+        "  h \\ w    1       2       3\n"
+        "      a  101     201  failed\n"
+        "     bb  102  failed     302\n"
+    )
+    assert main(["sweep", str(path), "--over", "w", "--width", "60"]) == 0
+    assert "1  101  " in capsys.readouterr().out
+    assert main(["sweep", str(path), "-f", "csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[4].startswith("2,bb,,,")
+    assert main(["sweep", str(path), "-f", "json", "--over", "h"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["values"], data["least"]) == ([["a", "bb"]], [101.0, 102.0])
+    for over, message in (("x", "no parameter 'x'"), ("w w", "not w w")):
+        assert main(["sweep", str(path), "--over", *over.split()]) == 1
+        assert message in capsys.readouterr().err
+
+
+def test_squares_and_bars_say_what_they_are() -> None:
+    squares = draw_sweep_svg(sweep_grid(TWO))
+    assert squares.count("<title>") == 6 + 1 + 3  # the least is marked; facts are tips too
+    assert "w 1, h a: 101" in squares
+    assert "w 2, h bb: failed" in squares
+    many = made([{"k": k, "cycles": 900.0 - k, "error": ""} for k in range(800)])
+    bars = draw_sweep_svg(sweep_grid(many))
+    assert "k 0 to 2: 898" in bars
+    assert "k 798 to 799: 101" in bars
+    nothing = made([{"k": 1, "cycles": math.nan, "error": "E"}])
+    assert "k 1: failed" in draw_sweep_svg(sweep_grid(nothing))
