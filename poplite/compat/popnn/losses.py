@@ -75,7 +75,8 @@ def calcLoss(
     [[-0.25, 0.25]]
     """
     what = "calcLoss"
-    tensors, rest = list(arguments), []
+    tensors: list[Any] = list(arguments)
+    rest: list[Any] = []
     while tensors and not isinstance(tensors[-1], Tensor):
         rest.insert(0, tensors.pop())
     if len(tensors) > 3 or not rest or not isinstance(rest[0], LossType) or len(rest) > 2:

@@ -324,8 +324,8 @@ def _cut(
 
 
 def _named(rest: Sequence[Any], what: str) -> tuple[str, Options]:
-    name, options, *_ = (*rest, *("", None)[len(rest) :])
-    return name or what, options
+    name = rest[0] if rest else ""
+    return name or what, rest[1] if len(rest) > 1 else None
 
 
 def _stored(made: Expr, like: Tensor, name: str, prog: Steps) -> Tensor:

@@ -55,7 +55,7 @@ def attention(
     """Run an attention and its gradients, compare them with NumPy, and return all results."""
     batch, queries, keys, elements, heads, depth, width = sizes
     random = np.random.default_rng(seed)
-    shapes = [(batch, queries, elements), (batch, keys, 3), (batch, keys, 2)]
+    shapes: list[tuple[int, ...]] = [(batch, queries, elements), (batch, keys, 3), (batch, keys, 2)]
     shapes += [(elements, heads * depth), (3, heads * depth), (2, heads * width)]
     shapes += [(heads * width, 4), (batch, queries, 4)]
     operands = [(0.7 * random.standard_normal(shape)).astype(dtype) for shape in shapes]
@@ -78,7 +78,7 @@ def attention(
     results = [made.result, *back[:3], *back.weights]
     found = [engine.read(each) for each in results]
     *wide, gradient = (each.astype(float) for each in operands)
-    seen = np.arange(queries)[:, None] + 1 >= np.arange(keys) if is_masked else np.bool_(True)
+    seen = np.arange(queries)[:, None] + 1 >= np.arange(keys) if is_masked else np.ones((), bool)
     exact = [numpy_attention(wide, heads, seen), *slopes(wide, heads, seen, gradient)]
     near = {"float32": 2e-5, "float16": 3e-2}[dtype]
     for one, other in zip(found, exact, strict=True):

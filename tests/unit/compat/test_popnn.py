@@ -233,6 +233,19 @@ PARAMS = popnn.lstm.LstmParams(pl.FLOAT, 2, 4, [3, 5])
 GATE = popnn.lstm.BasicLstmCellUnit.BASIC_LSTM_CELL_CANDIDATE
 
 
+def lstm_of(
+    graph: pl.Graph,
+    params: popnn.lstm.LstmParams,
+    prog: pl.Sequence,
+    x: pl.Tensor | None = None,
+) -> object:
+    """A layer of tensors that other parameters make."""
+    state = popnn.lstm.createInitialState(graph, PARAMS)
+    weights = popnn.lstm.createWeights(graph, PARAMS)
+    own = popnn.lstm.createInput(graph, PARAMS) if x is None else x
+    return popnn.lstm.lstmFwd(graph, params, state, own, weights, None, prog)
+
+
 @pytest.mark.parametrize(
     ("call", "text"),
     [
@@ -265,18 +278,13 @@ GATE = popnn.lstm.BasicLstmCellUnit.BASIC_LSTM_CELL_CANDIDATE
             "layerSizes is [3, 5, 6]",
         ),
         (
-            lambda g, x, p: popnn.lstm.lstmFwd(
-                *(g, popnn.lstm.LstmParams(pl.FLOAT, 2, 4, [3, 5], cellOrder=[GATE] * 4)),
-                *(popnn.lstm.createInitialState(g, PARAMS), popnn.lstm.createInput(g, PARAMS)),
-                *(popnn.lstm.createWeights(g, PARAMS), None, p),
+            lambda g, x, p: lstm_of(
+                g, popnn.lstm.LstmParams(pl.FLOAT, 2, 4, [3, 5], cellOrder=[GATE] * 4), p
             ),
             "cellOrder is",
         ),
         (
-            lambda g, x, p: popnn.lstm.lstmFwd(
-                *(g, PARAMS, popnn.lstm.createInitialState(g, PARAMS), x),
-                *(popnn.lstm.createWeights(g, PARAMS), None, p),
-            ),
+            lambda g, x, p: lstm_of(g, PARAMS, p, x),
             "in 'x' is float32[3, 4, 5], the parameters say FLOAT [4, 2, 3]",
         ),
         (
