@@ -133,6 +133,7 @@ photo = of_script("examples/photo.py")
 digits = of_script("examples/digits.py")
 convnet = of_script("examples/convnet.py")
 multigrid = of_script("examples/multigrid.py")
+attention = of_script("examples/attention.py")
 rows = of_script("benchmarks/rows.py")
 fidelity_rows = of_script("benchmarks/fidelity_rows.py")
 

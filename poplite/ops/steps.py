@@ -1,10 +1,15 @@
-"""Operations that are steps by themselves: filling and copying."""
+"""Operations that are steps by themselves, filling and copying, or made of others."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.record import store
 from poplite.program import Sequence
+from poplite.program.recording import OperationRecord, Steps, Together
 from poplite.types import BOOL
 
 
@@ -86,3 +91,15 @@ def copy(
     array([5, 5, 5], dtype=int32)
     """
     return store(target, source, name, program, "ops.copy")
+
+
+@contextmanager
+def one_operation(graph: Graph, name: str, place: Sequence) -> Iterator[None]:
+    """Record steps as one operation of a name, which begins those of its variables."""
+    if isinstance(place, Together):
+        place.close_levels()  # as its loops run where they stand
+    record, steps = OperationRecord(graph), Steps(graph, name)
+    with steps, graph.scope(name):
+        yield
+    record.close(name)
+    place.add(steps)

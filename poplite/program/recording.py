@@ -223,12 +223,12 @@ class Together(Steps):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._close_levels()
+        self.close_levels()
         super().__exit__(kind, error, trace)
 
     def add(self, program: Program) -> Self:
         """Add a program that is no operation behind the operations before it."""
-        self._close_levels()
+        self.close_levels()
         return super().add(program)
 
     def at(self, level: int) -> tuple[list[ComputeSet], list[Program]]:
@@ -258,7 +258,8 @@ class Together(Steps):
         if name not in self._names:
             self._names.append(name)
 
-    def _close_levels(self) -> None:
+    def close_levels(self) -> None:
+        """Append the steps of the operations so far; those behind share nothing with them."""
         levels, self._levels[:] = [*self._levels], []
         self._uses.clear()
         if self._names:

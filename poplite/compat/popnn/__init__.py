@@ -1,11 +1,33 @@
-"""popnn: non-linearities and pooling.
+"""popnn: non-linearities, losses, pooling; normalisation and recurrent layers as modules.
 
     popnn::nonLinearityInPlace(graph, popnn::NonLinearityType::RELU, x, prog)
     popnn.nonLinearityInPlace(graph, popnn.NonLinearityType.RELU, x, prog)
 
-Source: PopLibs, `popnn/NonLinearity.hpp`, `popnn/LogSoftmax.hpp`, `popnn/Pooling.hpp`.
+The namespaces `bn`, `gn`, `ln`, `in` (here `in_`), `lstm` and `gru` are modules.
+
+Source: PopLibs, `popnn/NonLinearity.hpp`, `popnn/LogSoftmax.hpp`, `popnn/Loss.hpp`,
+`popnn/Pooling.hpp`.
 """
 
+from poplite.compat.popnn import (
+    bn as bn,
+    gn as gn,
+    gru as gru,
+    in_ as in_,
+    ln as ln,
+    lstm as lstm,
+)
+from poplite.compat.popnn.losses import (
+    MASKED_LABEL_CODE as MASKED_LABEL_CODE,
+    LossType as LossType,
+    argMax as argMax,
+    argMin as argMin,
+    calcAccuracy as calcAccuracy,
+    calcLoss as calcLoss,
+    maxAndArgMax as maxAndArgMax,
+    minAndArgMin as minAndArgMin,
+    topK as topK,
+)
 from poplite.compat.popnn.nonlinearities import (
     SOFTMAX_SCALING as SOFTMAX_SCALING,
     NonLinearityType as NonLinearityType,

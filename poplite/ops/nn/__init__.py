@@ -6,8 +6,8 @@
     ops.nn.sgd(weights, hidden.T @ gradient, rate=0.1)
 
 Functions return expressions, which fuse with those around them; `sgd`, `adam`, pooling, recurrent
-layers and `running_statistics` record steps. HALF is computed in FLOAT and rounded once. A gradient
-is that of the sum of the results, each times an element of `gradient`.
+layers, attention and `running_statistics` record steps. HALF is computed in FLOAT and rounded once.
+A gradient is that of the sum of the results, each times an element of `gradient`.
 """
 
 from poplite.ops.nn.activations import (
@@ -19,6 +19,14 @@ from poplite.ops.nn.activations import (
     sigmoid_gradient as sigmoid_gradient,
     swish_gradient as swish_gradient,
     tanh_gradient as tanh_gradient,
+)
+from poplite.ops.nn.attention import (
+    Attention as Attention,
+    AttentionGradient as AttentionGradient,
+    AttentionSaved as AttentionSaved,
+    AttentionWeights as AttentionWeights,
+    multi_head_attention as multi_head_attention,
+    multi_head_attention_gradient as multi_head_attention_gradient,
 )
 from poplite.ops.nn.channels import (
     ChannelNormGradient as ChannelNormGradient,

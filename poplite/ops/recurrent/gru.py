@@ -28,7 +28,6 @@ from poplite.ops.recurrent.sequence import (
     backwards,
     beside,
     forwards,
-    layer,
     of_step,
     sequence,
     store_step,
@@ -36,7 +35,7 @@ from poplite.ops.recurrent.sequence import (
 )
 from poplite.ops.reductions import sum
 from poplite.ops.slices.checks import as_tensor
-from poplite.ops.steps import copy, zero
+from poplite.ops.steps import copy, one_operation, zero
 from poplite.program import Sequence
 from poplite.source import here
 from poplite.text import clipped, of_type
@@ -139,7 +138,7 @@ def gru(
     begin = None if output is None else call.operand_of_type("output", output, (batch, units))
     graph, element, wu = call.graph, call.element, call.matrix
     outputs = sequence(graph, element, (steps, batch, units), name)
-    with layer(graph, name, call.place):
+    with one_operation(graph, name, call.place):
         read = as_tensor(call.x, "x", None)
         like = outputs[0] if steps else sequence(graph, element, (1, batch, units), "like")[0]
         h, saved = beside(like, "output"), None
@@ -211,7 +210,7 @@ def gru_gradient(
         None if by_output is None else call.operand_of_type("by_output", by_output, (batch, units))
     )
     by_x = sequence(graph, element, (steps, batch, inputs), f"{name}/x")
-    with layer(graph, name, call.place):
+    with one_operation(graph, name, call.place):
         read, by_outputs = as_tensor(call.x, "inputs", None), as_tensor(asked, "gradient", None)
         like = sequence(graph, element, (1, batch, units), "like")[0]
         by_h = beside(like, "output")

@@ -31,7 +31,6 @@ from poplite.ops.recurrent.sequence import (
     backwards,
     beside,
     forwards,
-    layer,
     of_step,
     sequence,
     store_step,
@@ -39,7 +38,7 @@ from poplite.ops.recurrent.sequence import (
 )
 from poplite.ops.reductions import sum
 from poplite.ops.slices.checks import as_tensor
-from poplite.ops.steps import copy, zero
+from poplite.ops.steps import copy, one_operation, zero
 from poplite.program import Sequence
 from poplite.source import here
 from poplite.text import clipped, of_type
@@ -154,7 +153,7 @@ def lstm(
     steps, batch, _, units = call.sizes
     graph, element, wu = call.graph, call.element, call.matrix
     outputs = sequence(graph, element, (steps, batch, units), name)
-    with layer(graph, name, call.place):
+    with one_operation(graph, name, call.place):
         read = as_tensor(call.x, "x", None)
         like = outputs[0] if steps else sequence(graph, element, (1, batch, units), "like")[0]
         h, c = beside(like, "output"), beside(like, "cell")
@@ -215,7 +214,7 @@ def lstm_gradient(
     asked = call.operand_of_type("gradient", gradient, forward.outputs.shape)
     end = None if by_state is None else _state(call, "by_state", by_state)
     by_x = sequence(graph, element, (steps, batch, inputs), f"{name}/x")
-    with layer(graph, name, call.place):
+    with one_operation(graph, name, call.place):
         read, by_outputs = as_tensor(call.x, "inputs", None), as_tensor(asked, "gradient", None)
         like = saved.cells[0] if steps else sequence(graph, element, (1, batch, units), "like")[0]
         by_h, by_c = beside(like, "state/output"), beside(like, "state/cell")

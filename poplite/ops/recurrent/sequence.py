@@ -20,19 +20,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.control import repeat
 from poplite.ops.record import map as stored
 from poplite.ops.slices.dynamic import create_sliceable, dynamic_slice, dynamic_update
-from poplite.program import Sequence
-from poplite.program.recording import OperationRecord, Steps
 from poplite.types import FLOAT
-
-
-@contextmanager
-def layer(graph: Graph, name: str, place: Sequence) -> Iterator[None]:
-    """Record steps as one operation of a name, which begins those of its variables."""
-    record, steps = OperationRecord(graph), Steps(graph, name)
-    with steps, graph.scope(name):
-        yield
-    record.close(name)
-    place.add(steps)
 
 
 @contextmanager

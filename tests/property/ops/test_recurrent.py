@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import deep, examples
+from helpers.running import words_of
 from poplite.ops import nn
 
 Array = npt.NDArray[Any]
@@ -138,11 +140,47 @@ def test_layers_and_gradients_are_numpys(
 
 
 @deep
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["lstm", "gru_reset_after"])
 def test_compiled_layers_have_the_same_bits(kind: str) -> None:
     both = [layer(kind, (3, 2, 4, 5), "float32", 9, interpret=each) for each in (True, False)]
     for one, other in zip(*both, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@deep
+def test_bits_are_the_same_on_any_number_of_threads(tmp_path: Path) -> None:
+    script = """
+import zlib
+import numpy as np
+import poplite as pl
+from poplite.ops import nn
+
+graph, program = pl.Graph(pl.Target(tiles=32)), pl.Sequence()
+plan = nn.plan_lstm(graph, batch=16, inputs=32, units=48)
+x, weights = plan.create_input(4, "x"), plan.create_weights("weights")
+for each in (x, *weights):
+    values = np.random.default_rng(0).standard_normal(each.shape)
+    graph.set_initial_value(each, values.astype(np.float32))
+made = nn.lstm(x, weights, program=program)
+back = nn.lstm_gradient(x, weights, made, made.outputs, program=program)
+engine = pl.Engine(graph, program, options={"debug.instrument": False})
+engine.run()
+print(*(zlib.crc32(engine.read(each).tobytes()) for each in (made.outputs, back.x, *back.weights)))
+"""
+    found = [words_of(tmp_path, script, NUMBA_NUM_THREADS=threads) for threads in ("1", "3")]
+    assert found[0] == found[1]
+
+
+def test_layers_stand_beside_operations_that_run_together() -> None:
+    graph = pl.Graph(pl.Target(tiles=2))
+    plan = nn.plan_lstm(graph, batch=1, inputs=1, units=2)
+    x, weights = plan.create_input(1, "x"), plan.create_weights("weights")
+    with graph.steps(), pl.ops.together():
+        pl.ops.map(x + 1, name="one")
+        nn.lstm(x, weights, inference=True)
+        nn.lstm(x, weights, inference=True)
+        pl.ops.map(x + 2, name="two")
+    assert [each.name for each in graph.operations] == ["one", "lstm", "lstm_1", "two"]
 
 
 def test_plans_make_weights_that_are_read_where_they_lie() -> None:

@@ -1,0 +1,19 @@
+"""Normalisation of each channel of each sample; `in` is a keyword of Python.
+
+    popnn::in::instanceNormalise(graph, acts, gamma, beta, mean, invStdDev, prog)
+    popnn.in_.instanceNormalise(graph, acts, gamma, beta, mean, inv_std_dev, prog)
+
+Source: PopLibs, `popnn/InstanceNorm.hpp`.
+"""
+
+from poplite.compat.popnn.norms import Norm
+
+_NORM = Norm("instanceNorm")
+
+createInstanceNormParams = _NORM.params
+instanceNormStatistics = _NORM.of_channels
+instanceNormWhiten = _NORM.whiten
+instanceNormalise = _NORM.normalise
+instanceNormParamGradients = _NORM.param_gradients
+instanceNormGradients = _NORM.gradients
+instanceNormParamUpdate = _NORM.param_update

@@ -1,0 +1,19 @@
+"""Normalisation of each sample.
+
+    popnn::ln::layerNormalise(graph, acts, gamma, beta, mean, invStdDev, prog)
+    popnn.ln.layerNormalise(graph, acts, gamma, beta, mean, inv_std_dev, prog)
+
+Source: PopLibs, `popnn/LayerNorm.hpp`.
+"""
+
+from poplite.compat.popnn.norms import Norm
+
+_NORM = Norm("layerNorm")
+
+createLayerNormParams = _NORM.params
+layerNormStatistics = _NORM.of_samples
+layerNormWhiten = _NORM.whiten
+layerNormalise = _NORM.normalise
+layerNormParamGradients = _NORM.param_gradients
+layerNormGradients = _NORM.gradients
+layerNormParamUpdate = _NORM.param_update

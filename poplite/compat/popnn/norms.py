@@ -1,0 +1,334 @@
+"""Normalisations of popnn: what `bn`, `gn`, `ln` and `in_` have in common.
+
+Statistics are made in FLOAT, the mean first, whatever `stableAlgo` and `partialsType` say; all
+results have the type of the activations. Those of groups are in the order of samples, then groups.
+
+Source: PopLibs, `popnn/BatchNorm.hpp`, `popnn/GroupNorm.hpp`, `popnn/InstanceNorm.hpp`,
+`popnn/LayerNorm.hpp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from poplite import ops
+from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError, did_you_mean
+from poplite.expr.tree import Expr
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.program import Sequence as Steps
+from poplite.source import here
+from poplite.text import clipped
+from poplite.types import FLOAT
+
+Options = Mapping[str, str] | None
+
+_STRIDED = "groupNormStridedChannelGrouping"
+
+
+@dataclass(frozen=True, slots=True)
+class Norm:
+    """The functions of a normalisation; all take the graph first, and names and options last.
+
+    Attributes:
+        name: begins the names of its functions.
+        is_batch: whether statistics are of a channel in the batch, or of groups in a sample.
+    """
+
+    name: str
+    is_batch: bool = False
+
+    def params(self, graph: Graph, acts: Tensor, debug_context: str = "") -> tuple[Tensor, Tensor]:
+        """Make gamma and beta for activations [batch, channels, ...], `createNormParams`."""
+        channels = _channels(f"create{self.name}Params", acts)
+        name = debug_context or self.name
+        gamma, beta = (
+            graph.add_variable(acts.element_type, (channels,), f"{name}/{each}", mapping="linear")
+            for each in ("gamma", "beta")
+        )
+        return gamma, beta
+
+    def of_batch(
+        self, graph: Graph, acts: Tensor, eps: float, prog: Steps, unbiased: bool, *rest: Any
+    ) -> tuple[Tensor, Tensor]:
+        """Record mean and inverse deviation of channels of a batch, `batchNormStatistics`."""
+        return self._statistics(acts, eps, prog, unbiased, 0, rest)
+
+    def of_groups(
+        self,
+        graph: Graph,
+        acts: Tensor,
+        eps: float,
+        prog: Steps,
+        num_groups: int,
+        unbiased: bool,
+        *rest: Any,
+    ) -> tuple[Tensor, Tensor]:
+        """Record mean and inverse deviation of groups of channels, `groupNormStatistics`."""
+        return self._statistics(acts, eps, prog, unbiased, num_groups, rest)
+
+    def of_samples(
+        self, graph: Graph, acts: Tensor, eps: float, prog: Steps, unbiased: bool, *rest: Any
+    ) -> tuple[Tensor, Tensor]:
+        """Record mean and inverse deviation of samples, `layerNormStatistics`."""
+        return self._statistics(acts, eps, prog, unbiased, 1, rest)
+
+    def of_channels(
+        self, graph: Graph, acts: Tensor, eps: float, prog: Steps, unbiased: bool, *rest: Any
+    ) -> tuple[Tensor, Tensor]:
+        """Record mean and inverse deviation of channels of samples, `instanceNormStatistics`."""
+        groups = _channels(f"{self.name}Statistics", acts)
+        return self._statistics(acts, eps, prog, unbiased, groups, rest)
+
+    def whiten(
+        self,
+        graph: Graph,
+        acts: Tensor,
+        mean: Tensor,
+        inv_std_dev: Tensor,
+        prog: Steps,
+        debug_context: str = "",
+        options: Options = None,
+    ) -> Tensor:
+        """Record `(acts - mean) * invStdDev`, `batchNormWhiten` and its kin."""
+        what = f"{self.name}Whiten"
+        check_norm_options(what, options)
+        made = self._parted(what, acts, mean).whitened(mean, inv_std_dev)
+        return _stored(made, acts, debug_context or what, prog)
+
+    def normalise(self, graph: Graph, acts: Tensor, *arguments: Any) -> Any:
+        """Record a normalisation, `batchNormalise` and its kin.
+
+        Args:
+            graph: of the tensors.
+            acts: [batch, channels, ...].
+            *arguments: `gamma, beta, mean, inv_std_dev, prog, debug_context="", options=None`; or
+                `multiplicand, addend, prog, ...` with one number of both for each channel.
+
+        Returns:
+            What is normalised, and what is whitened; of the second form what is normalised.
+        """
+        what = f"{self.name}alise"
+        tensors, prog, rest = _cut(what, arguments, (2, 4))
+        name, options = _named(rest, what)
+        check_norm_options(what, options)
+        if len(tensors) == 2:
+            parted = _Parted(acts, None)
+            scaled = ops.cast(acts, FLOAT) * parted.channel(tensors[0])
+            return _stored(scaled + parted.channel(tensors[1]), acts, name, prog)
+        gamma, beta, mean, inv_std_dev = tensors
+        parted = self._parted(what, acts, mean)
+        white = _stored(parted.whitened(mean, inv_std_dev), acts, f"{name}/whitened", prog)
+        wide = ops.cast(white.reshape(parted.x.shape), FLOAT)
+        made = wide * parted.channel(gamma) + parted.channel(beta)
+        return _stored(made, acts, name, prog), white
+
+    def param_gradients(
+        self, graph: Graph, acts: Tensor, grads_in: Tensor, *arguments: Any
+    ) -> tuple[Tensor, Tensor]:
+        """Record the gradients by gamma and beta, `batchNormParamGradients` and its kin.
+
+        Args:
+            graph: of the tensors.
+            acts: what was normalised, or what whitening made of it.
+            grads_in: the gradient by the result.
+            *arguments: `mean, inv_std_dev, prog, ...` for what was normalised; `prog, partials
+                type, debug_context, options` for what is whitened.
+        """
+        what = f"{self.name}ParamGradients"
+        tensors, prog, rest = _cut(what, arguments, (0, 2))
+        name, options = _named(rest[1:], what)
+        check_norm_options(what, options)
+        parted = self._parted(what, acts, tensors[0]) if tensors else _Parted(acts, None)
+        white = parted.whitened(*tensors) if tensors else ops.cast(acts, FLOAT)
+        g = ops.cast(grads_in.reshape(parted.x.shape), FLOAT)
+        across = [d for d in range(parted.x.rank) if d not in parted.channel_dims]
+        made = [ops.sum(each, across) for each in (g * white, g)]
+        channels = (_channels(what, acts),)
+        by_gamma, by_beta = (
+            ops.map(ops.cast(each, acts.element_type), name=f"{name}/{role}", program=prog)
+            for role, each in zip(("gamma", "beta"), made, strict=True)
+        )
+        return by_gamma.reshape(channels), by_beta.reshape(channels)
+
+    def gradients(self, graph: Graph, acts: Tensor, grads_in: Tensor, *arguments: Any) -> Tensor:
+        """Record the gradient by the activations, `batchNormGradients` and its kin.
+
+        It goes through the statistics: `istd * (g - mean(g) - w * mean(g * w))` for the gradient g
+        times gamma and w whitened.
+
+        Args:
+            graph: of the tensors.
+            acts: what was normalised, or what whitening made of it.
+            grads_in: the gradient by the result.
+            *arguments: `mean, inv_std_dev, gamma, prog, ...` for what was normalised;
+                `inv_std_dev, gamma, prog, partials type, debug_context, options` for what is
+                whitened.
+        """
+        what = f"{self.name}Gradients"
+        tensors, prog, rest = _cut(what, arguments, (2, 3))
+        name, options = _named(rest[1:], what)
+        check_norm_options(what, options)
+        *mean, inv_std_dev, gamma = tensors
+        parted = self._parted(what, acts, inv_std_dev)
+        white = parted.whitened(mean[0], inv_std_dev) if mean else ops.cast(parted.x, FLOAT)
+        g = ops.cast(grads_in.reshape(parted.x.shape), FLOAT) * parted.channel(gamma)
+        along = white * ops.mean(g * white, parted.dims, keepdims=True)
+        centred = g - ops.mean(g, parted.dims, keepdims=True) - along
+        return _stored(parted.statistic(inv_std_dev) * centred, acts, name, prog)
+
+    def param_update(
+        self,
+        graph: Graph,
+        gamma_delta: Tensor,
+        beta_delta: Tensor,
+        scale: float | Tensor,
+        gamma: Tensor,
+        beta: Tensor,
+        prog: Steps,
+        debug_context: str = "",
+        options: Options = None,
+    ) -> None:
+        """Record that gamma and beta get `scale` times their deltas, `batchNormParamUpdate`."""
+        what = f"{self.name}ParamUpdate"
+        check_norm_options(what, options)
+        by: Any = scale.reshape(()) if isinstance(scale, Tensor) else scale
+        roots = [
+            ops.Root(x + by * delta, out=x, name=debug_context or what)
+            for x, delta in ((gamma, gamma_delta), (beta, beta_delta))
+        ]
+        ops.lower(graph, roots, prog)
+
+    def _statistics(
+        self,
+        acts: Tensor,
+        eps: float,
+        prog: Steps,
+        unbiased: bool,
+        groups: int,
+        rest: Sequence[Any],
+    ) -> tuple[Tensor, Tensor]:
+        """Record mean and `1 / sqrt((variance + eps) * n / (n - 1))`, n / (n - 1) if unbiased."""
+        what = f"{self.name}Statistics"
+        name, options = _named(rest[2:], what)  # behind stableAlgo and partialsType
+        check_norm_options(what, options)
+        channels = _channels(what, acts)
+        if not self.is_batch and (groups < 1 or channels % groups):
+            raise InvalidOption(
+                f"popnn.{what}: {clipped(groups)} groups of {channels:,} channels",
+                at=here(),
+                found=f"acts '{acts.name}' has shape {acts.shape}",
+                fix=f"a divisor of {channels:,}",
+            )
+        parted = _Parted(acts, None if self.is_batch else groups)
+        x = ops.cast(parted.x, FLOAT)
+        number = 1
+        for d in parted.dims:
+            number *= parted.x.shape[d]
+        factor = number / (number - 1) if unbiased and number > 1 else 1.0
+        inverse = ops.rsqrt((ops.variance(x, parted.dims) + eps) * factor)
+        mean, inv_std_dev = (
+            ops.map(ops.cast(each, acts.element_type), name=f"{name}/{role}", program=prog)
+            for role, each in (("mean", ops.mean(x, parted.dims)), ("inv_std_dev", inverse))
+        )
+        return mean.flatten(), inv_std_dev.flatten()
+
+    def _parted(self, what: str, acts: Tensor, statistic: Tensor) -> _Parted:
+        """Return activations with the groups that a statistic is of."""
+        channels = _channels(what, acts)
+        if self.is_batch:
+            groups, needed = None, channels
+        else:
+            groups = max(1, statistic.num_elements // max(1, acts.shape[0]))
+            needed = acts.shape[0] * groups
+        if statistic.shape != (needed,) or (groups is not None and channels % groups):
+            raise TensorCreationError(
+                f"popnn.{what}: statistics of shape {statistic.shape} for acts of {acts.shape}",
+                at=here(),
+                found=f"'{statistic.name}' and '{acts.name}'",
+                fix=f"what {self.name}Statistics returned for these acts",
+            )
+        return _Parted(acts, groups)
+
+
+class _Parted:
+    """Activations with groups of channels as a dimension of their own; None for a batch's."""
+
+    def __init__(self, acts: Tensor, groups: int | None) -> None:
+        batch, channels, *field = acts.shape
+        self.x = acts
+        self.channel_dims = [1]
+        self.dims = [0, *range(2, acts.rank)]
+        if groups is not None:
+            self.x = acts.reshape((batch, groups, channels // groups, *field))
+            self.channel_dims = [1, 2]
+            self.dims = [*range(2, self.x.rank)]
+
+    def statistic(self, each: Tensor) -> Expr:
+        """Return a number for each group beside the activations, in FLOAT."""
+        shape = [1 if d in self.dims else size for d, size in enumerate(self.x.shape)]
+        return ops.cast(each.reshape(shape), FLOAT)
+
+    def channel(self, each: Tensor) -> Expr:
+        """Return a number for each channel beside the activations, in FLOAT."""
+        shape = [size if d in self.channel_dims else 1 for d, size in enumerate(self.x.shape)]
+        return ops.cast(each.reshape(shape), FLOAT)
+
+    def whitened(self, mean: Tensor, inv_std_dev: Tensor) -> Expr:
+        """Return `(x - mean) * invStdDev`, in FLOAT."""
+        return (ops.cast(self.x, FLOAT) - self.statistic(mean)) * self.statistic(inv_std_dev)
+
+
+def check_norm_options(what: str, options: Options) -> None:
+    """Refuse options that popnn does not know, and groups that are not of channels side by side."""
+    for name, value in (options or {}).items():
+        if name != _STRIDED:
+            raise InvalidOption(
+                f"popnn.{what}: there is no option {name!r}{did_you_mean(name, [_STRIDED])}",
+                at=here(),
+                found=f"options: {_STRIDED}",
+            )
+        if str(value).lower() != "false":
+            raise InvalidOption(
+                f"popnn.{what}: {_STRIDED} is {clipped(value)}",
+                at=here(),
+                found="the channels of a group follow each other",
+                fix='"false", PopLibs\' default; a view of acts brings others together',
+            )
+
+
+def _channels(what: str, acts: Tensor) -> int:
+    if acts.rank < 2:
+        raise TensorCreationError(
+            f"popnn.{what}: acts '{acts.name}' has shape {acts.shape}",
+            at=here(),
+            fix="[batch, channels, ...]",
+        )
+    return acts.shape[1]
+
+
+def _cut(
+    what: str, arguments: tuple[Any, ...], counts: tuple[int, int]
+) -> tuple[tuple[Tensor, ...], Steps, tuple[Any, ...]]:
+    """Return the tensors before a program, the program, and what follows it."""
+    number = next((n for n, each in enumerate(arguments) if isinstance(each, Steps)), -1)
+    if number not in counts:
+        raise ElementTypeError(
+            f"popnn.{what}: {max(number, 0)} tensors and {'no' if number < 0 else 'a'} program",
+            at=here(),
+            fix=f"{counts[0]} or {counts[1]} tensors behind the others, and then the program",
+        )
+    return arguments[:number], arguments[number], arguments[number + 1 :]
+
+
+def _named(rest: Sequence[Any], what: str) -> tuple[str, Options]:
+    name = rest[0] if rest else ""
+    return name or what, rest[1] if len(rest) > 1 else None
+
+
+def _stored(made: Expr, like: Tensor, name: str, prog: Steps) -> Tensor:
+    """Record a result, which has the shape and the type of the activations."""
+    stored = ops.map(ops.cast(made, like.element_type), name=name, program=prog)
+    return stored.reshape(like.shape)

@@ -1,0 +1,145 @@
+"""What `popnn.lstm` and `popnn.gru` have in common: parameters, weights, options.
+
+Source: PopLibs, `popnn/Lstm.hpp`, `popnn/Gru.hpp`, `popnn/Rnn.hpp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Any, NamedTuple
+
+from poplite.compat.popnn.nonlinearities import NonLinearityType
+from poplite.errors import InvalidOption, TensorCreationError, did_you_mean
+from poplite.expr.tree import ElementClass
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import type_and_shape
+from poplite.ops import nn
+from poplite.source import here
+from poplite.text import clipped
+from poplite.types import ElementTypeLike, element_type
+
+Options = Mapping[str, str] | None
+
+_KNOWN = (
+    "availableMemoryProportion",
+    "inferenceOnly",
+    "partialsType",
+    "preCalcWeights",
+    "recomputationMode",
+    "weightAccumulatorsType",
+)
+
+
+class Weights(NamedTuple):
+    """Weights of a layer, or gradients by them, in the order of gates of its parameters.
+
+    Attributes:
+        inputWeights: [gates, inputs, units].
+        outputWeights: [gates, units, units].
+        biases: [gates, units]; of a GRU that resets after the product [gates, 2, units].
+    """
+
+    inputWeights: Tensor
+    outputWeights: Tensor
+    biases: Tensor
+
+
+class Intermediates:
+    """What a forward pass keeps for the backward pass, which takes it; made empty.
+
+    Attributes:
+        forward: what `ops.nn.lstm` or `ops.nn.gru` returned; None before.
+    """
+
+    forward: Any = None
+
+
+def sizes_of(what: str, params: Any) -> tuple[ElementClass, tuple[int, int, int, int]]:
+    """Return the type, and steps, batch, inputs and units of parameters; refuse others' layers."""
+    layers = list(params.layerSizes)
+    if len(layers) != 2:
+        raise InvalidOption(
+            f"popnn.{what}: layerSizes is {clipped(layers)}",
+            at=here(),
+            found=f"{len(layers)} sizes",
+            fix="[inputs, units]: one layer",
+        )
+    for role, given, needed in (
+        ("activation", params.activation, NonLinearityType.TANH),
+        ("recurrentActivation", params.recurrentActivation, NonLinearityType.SIGMOID),
+    ):
+        if given is not needed:
+            raise InvalidOption(
+                f"popnn.{what}: {role} is {clipped(given)}",
+                at=here(),
+                found="other activations are not there",
+                fix=str(needed),
+            )
+    return element_type(params.dataType), (params.timeSteps, params.batchSize, *layers)
+
+
+def check_recurrent_options(what: str, options: Options) -> None:
+    """Refuse options that popnn does not know; those it knows change no result."""
+    for name in options or ():
+        if name not in _KNOWN:
+            raise InvalidOption(
+                f"popnn.{what}: there is no option {name!r}{did_you_mean(name, list(_KNOWN))}",
+                at=here(),
+                found=f"options: {', '.join(_KNOWN)}",
+            )
+
+
+def check_like_params(
+    what: str, role: str, x: Tensor, element: ElementClass, shape: Sequence[int]
+) -> None:
+    """Refuse a tensor that parameters describe otherwise."""
+    if x.shape != tuple(shape) or x.element_type is not element:
+        raise TensorCreationError(
+            f"popnn.{what}: {role} '{x.name}' is {type_and_shape(x)}, the parameters say "
+            f"{element!r} {list(shape)}",
+            at=here(),
+            fix="the parameters of the tensors",
+        )
+
+
+def permutation(what: str, order: Sequence[Enum], units: type[Enum]) -> list[int]:
+    """Return which gate of `order` is each gate of the default order."""
+    if sorted(each.value for each in order) != [each.value for each in units]:
+        raise InvalidOption(
+            f"popnn.{what}: cellOrder is {clipped(list(order))}",
+            at=here(),
+            fix=f"each of {', '.join(str(each) for each in units)} once",
+        )
+    return [list(order).index(each) for each in units]
+
+
+def in_order(weights: Sequence[Tensor], places: Sequence[int]) -> nn.RecurrentWeights:
+    """Return weights with gates at other places, as views."""
+    if list(places) == sorted(places):
+        return nn.RecurrentWeights(*weights)
+    return nn.RecurrentWeights(*(concat([w[n : n + 1] for n in places]) for w in weights))
+
+
+def inverse(places: Sequence[int]) -> list[int]:
+    """Return the places that undo others."""
+    return [list(places).index(n) for n in range(len(places))]
+
+
+def state_like(graph: Graph, element: ElementTypeLike, shape: Sequence[int], name: str) -> Tensor:
+    """Make a variable for a state."""
+    return graph.add_variable(element, tuple(shape), name, mapping="linear")
+
+
+def sequence_gradient(
+    graph: Graph, is_full: bool, gradient: Tensor, shape: Sequence[int], name: str
+) -> tuple[Tensor, Tensor | None]:
+    """Return the gradient by all outputs, and by the last one where only that was returned."""
+    if is_full:
+        return gradient, None
+    zeros = graph.add_constant(
+        gradient.element_type, tuple(shape), 0, f"{name}/zeros", mapping="linear"
+    )
+    return zeros, gradient

@@ -1,0 +1,413 @@
+"""Attention of several heads, and its gradients.
+
+    q, k, v                     query @ Wq, key @ Wk, value @ Wv, each cut into heads
+    shares                      softmax(q @ k.T / sqrt(depth)), by head
+    result                      (shares @ v, heads side by side) @ Wo
+
+Source: A. Vaswani et al., "Attention Is All You Need" (2017), 3.2.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
+from poplite.expr.build import as_expr, cast
+from poplite.expr.operand import Operand
+from poplite.expr.tree import Expr
+from poplite.graph.connect.ownership import check_own
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.choices import where
+from poplite.ops.matmul.matmul import matmul
+from poplite.ops.nn.softmax import softmax, softmax_gradient
+from poplite.ops.operands import (
+    FLOATS,
+    Given,
+    called,
+    check_closed,
+    check_placed,
+    check_type,
+    count_of,
+    described,
+    operand,
+    own_operand,
+    steps_for,
+    the_tensor,
+)
+from poplite.ops.record import map as stored
+from poplite.ops.slices.checks import as_tensor
+from poplite.ops.steps import one_operation
+from poplite.program import Sequence
+from poplite.source import here
+from poplite.text import clipped, of_type
+from poplite.types import BOOL, FLOAT
+
+
+class AttentionWeights(NamedTuple):
+    """The weights of an attention, or gradients by them.
+
+    Attributes:
+        query: [elements of a query, heads * depth].
+        key: [elements of a key, heads * depth].
+        value: [elements of a value, heads * width].
+        output: [heads * width, elements of a result].
+    """
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    output: Tensor
+
+
+class AttentionSaved(NamedTuple):
+    """What the gradients of an attention are computed of.
+
+    Attributes:
+        query: [batch, queries, heads * depth].
+        key: [batch, keys, heads * depth].
+        value: [batch, keys, heads * width].
+        shares: [batch, heads, queries, keys], which add up to 1 along the keys.
+        mixed: [batch, queries, heads * width].
+    """
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    shares: Tensor
+    mixed: Tensor
+
+
+class Attention(NamedTuple):
+    """What an attention made.
+
+    Attributes:
+        result: [batch, queries, elements of a result].
+        saved: for `multi_head_attention_gradient`.
+    """
+
+    result: Tensor
+    saved: AttentionSaved
+
+
+class AttentionGradient(NamedTuple):
+    """The gradients of an attention; of one to itself, the first three are added.
+
+    Attributes:
+        query: by the queries.
+        key: by the keys.
+        value: by the values.
+        weights: by the weights.
+    """
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    weights: AttentionWeights
+
+
+def multi_head_attention(
+    query: Operand,
+    key: Operand,
+    value: Operand,
+    weights: AttentionWeights,
+    heads: int,
+    *,
+    mask: Operand | None = None,
+    name: str = "attention",
+    program: Sequence | None = None,
+) -> Attention:
+    """Record an attention of several heads: each query takes shares of all values.
+
+    With q, k and v the products of query, key and value with their weights, cut into heads, a head
+    makes `softmax(q @ k.T / sqrt(depth)) @ v`, and all side by side are multiplied by the weights
+    of the output. Products and softmax of HALF are computed in FLOAT and rounded once.
+
+    Args:
+        query: [batch, queries, elements], FLOAT or HALF.
+        key: [batch, keys, elements] of its type, with a key at least.
+        value: [batch, keys, elements] of its type.
+        weights: of its type; there are no biases.
+        heads: how many; columns of the weights are cut into as many equal parts.
+        mask: BOOL, of a shape that is broadcast to [batch, heads, queries, keys]: which keys a
+            query sees. A query that sees none makes NaN.
+        name: of the result and of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Raises:
+        ElementTypeError: for elements that are no floats, and a mask that is not BOOL.
+        TensorCreationError: for operands of other shapes or another type.
+        InvalidOption: for heads that do not divide the columns of weights.
+        ControlProgramError: without `program=` outside of all steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (1, 2, 1), "x", mapping=0, initial_value=[[[2], [4]]])
+    >>> w = [
+    ...     graph.add_variable(pl.FLOAT, (1, 1), name, mapping=0, initial_value=number)
+    ...     for name, number in (("wq", 0), ("wk", 1), ("wv", 1), ("wo", 10))
+    ... ]
+    >>> sees = pl.ops.iota((2, 1)) >= pl.ops.iota((2,))
+    >>> made = multi_head_attention(
+    ...     x, x, x, AttentionWeights(*w), 1, mask=sees, program=program
+    ... )
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(made.result).tolist()
+    [[[20.0], [30.0]]]
+    """
+    what = "ops.nn.multi_head_attention"
+    call = _call(what, query, key, value, weights, heads, name, program)
+    seen = None if mask is None else _mask(call, mask)
+    with one_operation(call.graph, name, call.place):
+        parts = [
+            stored(matmul(as_tensor(x, role, None), w), name=f"{role}_heads")
+            for role, x, w in zip(("query", "key", "value"), call.operands, weights, strict=False)
+        ]
+        q, k, v = (call.by_head(each) for each in parts)
+        scores: Expr = matmul(q, _turned(k), result=FLOAT) * call.scale(q)
+        if seen is not None:
+            scores = where(seen, scores, -math.inf)
+        shares = stored(cast(softmax(scores), query.element_type), name="shares")
+        mixed = _side_by_side(stored(matmul(shares, v), name="mixed"))
+        saved = AttentionSaved(parts[0], parts[1], parts[2], shares, mixed)
+        result = stored(matmul(mixed, weights.output), name="result")
+    return Attention(result, saved)
+
+
+def multi_head_attention_gradient(
+    query: Operand,
+    key: Operand,
+    value: Operand,
+    weights: AttentionWeights,
+    heads: int,
+    forward: Attention,
+    gradient: Operand,
+    *,
+    name: str = "attention_gradient",
+    program: Sequence | None = None,
+) -> AttentionGradient:
+    """Record the gradients of an attention by its operands and its weights.
+
+    Args:
+        query: as in `multi_head_attention`, and so are the next four.
+        key: likewise.
+        value: likewise.
+        weights: likewise.
+        heads: likewise.
+        forward: what `multi_head_attention` returned for these, with any mask.
+        gradient: by the result, of its shape and type.
+        name: of the steps, and it begins the names of the results.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Raises:
+        TensorCreationError: for what is not from `multi_head_attention`.
+        the errors of `multi_head_attention`.
+    """
+    what = "ops.nn.multi_head_attention_gradient"
+    call = _call(what, query, key, value, weights, heads, name, program)
+    saved = _saved(call, forward)
+    asked = call.operand_of_type("gradient", gradient, forward.result.shape)
+    with one_operation(call.graph, name, call.place):
+        operands = [
+            as_tensor(x, role, None)
+            for role, x in zip(("query", "key", "value"), call.operands, strict=True)
+        ]
+        by_result = as_tensor(asked, "gradient", None)
+        q, k, v = (call.by_head(each) for each in saved[:3])
+        by_mixed = stored(matmul(by_result, weights.output.transpose()), name="by_mixed")
+        by_head = call.by_head(by_mixed)
+        by_shares = matmul(by_head, _turned(v), result=FLOAT)
+        by_scores = softmax_gradient(cast(saved.shares, FLOAT), by_shares) * call.scale(q)
+        scores = stored(cast(by_scores, query.element_type), name="by_scores")
+        by_parts = [
+            _side_by_side(stored(made, name=f"by_{role}_heads"))
+            for role, made in (
+                ("query", matmul(scores, k)),
+                ("key", matmul(_turned(scores), q)),
+                ("value", matmul(_turned(saved.shares), by_head)),
+            )
+        ]
+        by_operands = [
+            stored(matmul(part, w.transpose()), name=f"by_{role}")
+            for role, part, w in zip(("query", "key", "value"), by_parts, weights, strict=False)
+        ]
+        pairs = zip((*operands, saved.mixed), (*by_parts, by_result), strict=True)
+        by_weights = [
+            stored(matmul(_rows(x).transpose(), _rows(by)), name=f"by_{role}_weights")
+            for role, (x, by) in zip(weights._fields, pairs, strict=True)
+        ]
+    by_query, by_key, by_value = by_operands
+    return AttentionGradient(by_query, by_key, by_value, AttentionWeights(*by_weights))
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call whose operands are checked.
+
+    Attributes:
+        what: the call, for messages.
+        graph: of all tensors.
+        operands: query, key and value.
+        heads: how many.
+        program: what was given for it.
+        place: where its steps go.
+    """
+
+    what: str
+    graph: Graph
+    operands: tuple[Given, Given, Given]
+    heads: int
+    program: Sequence | None
+    place: Sequence
+
+    def operand_of_type(self, role: str, x: object, shape: tuple[int, ...]) -> Given:
+        """Return an operand of a shape and the type of the query, or raise."""
+        made = own_operand(self.what, self.graph, x, self.program, role)
+        like = self.operands[0]
+        if made.shape != shape or made.element_type is not like.element_type:
+            raise TensorCreationError(
+                f"{self.what}: {role} {called(made)} is {described(made)}",
+                at=here(),
+                found=f"query {called(like)} is {described(like)}",
+                fix=f"{role} of {like.element_type!r} {list(shape)}",
+            )
+        check_placed(made)
+        return made
+
+    def by_head(self, x: Tensor) -> Tensor:
+        """Return a view [batch, heads, length, depth] of [batch, length, heads * depth]."""
+        batch, length, columns = x.shape
+        parted = x.reshape((batch, length, self.heads, columns // self.heads))
+        return parted.dim_shuffle((0, 2, 1, 3))
+
+    def scale(self, q: Tensor) -> float:
+        """Return what scores are multiplied by; without depth all are 0."""
+        return 1 / math.sqrt(max(1, q.shape[3]))
+
+
+def _side_by_side(x: Tensor) -> Tensor:
+    """Return a view [batch, length, heads * depth] of [batch, heads, length, depth]."""
+    batch, heads, length, depth = x.shape
+    return x.dim_shuffle((0, 2, 1, 3)).reshape((batch, length, heads * depth))
+
+
+def _turned(x: Tensor) -> Tensor:
+    """Return matrices with rows and columns exchanged."""
+    return x.dim_shuffle((0, 1, 3, 2))
+
+
+def _rows(x: Tensor) -> Tensor:
+    return x.reshape((x.shape[0] * x.shape[1], x.shape[2]))
+
+
+def _call(
+    what: str,
+    query: Operand,
+    key: Operand,
+    value: Operand,
+    weights: object,
+    heads: int,
+    name: str,
+    program: Sequence | None,
+) -> _Call:
+    """Return a call with its operands checked, but for masks and gradients."""
+    given = tuple(operand(what, each, program) for each in (query, key, value))
+    for role, each in zip(("query", "key", "value"), given, strict=True):
+        check_type(what, each, FLOATS, role)
+        if each.rank != 3:
+            raise TensorCreationError(
+                f"{what}: {role} {called(each)} is {described(each)}",
+                at=here(),
+                fix=f"{role} of shape [batch, length, elements]",
+            )
+    if not isinstance(weights, AttentionWeights):
+        raise TensorCreationError(
+            f"{what}: {clipped(weights)} are no weights",
+            at=here(),
+            found=of_type(weights),
+            fix="ops.nn.AttentionWeights(query, key, value, output)",
+        )
+    tensors = [
+        the_tensor(what, f"weights.{role}", each)
+        for role, each in zip(weights._fields, weights, strict=True)
+    ]
+    for role, each in zip(weights._fields, tensors, strict=True):
+        if each.rank != 2:
+            raise TensorCreationError(
+                f"{what}: weights.{role} {called(each)} is {described(each)}",
+                at=here(),
+                fix="a matrix",
+            )
+    count = count_of(what, "heads", heads, 1)
+    graph = tensors[0].graph.top_level_graph
+    q, k, v = given
+    call = _Call(what, graph, (q, k, v), count, program, steps_for(what, graph, name, program))
+    batch, keys = q.shape[0], k.shape[1]
+    call.operand_of_type("query", q, q.shape)
+    call.operand_of_type("key", k, (batch, keys, k.shape[2]))
+    call.operand_of_type("value", v, (batch, keys, v.shape[2]))
+    if not keys:
+        raise TensorCreationError(
+            f"{what}: there is no key",
+            at=here(),
+            found=f"key {called(k)} is {described(k)}",
+            fix="keys of a length from 1",
+        )
+    depth, width = tensors[0].shape[1], tensors[2].shape[1]
+    shapes = (q.shape[2], depth), (k.shape[2], depth), (v.shape[2], width), (width, None)
+    for role, each, (rows, columns) in zip(weights._fields, tensors, shapes, strict=True):
+        call.operand_of_type(
+            f"weights.{role}", each, (rows, each.shape[1] if columns is None else columns)
+        )
+        if role != "output" and each.shape[1] % count:
+            raise InvalidOption(
+                f"{what}: {count:,} heads of {each.shape[1]:,} columns of weights.{role}",
+                at=here(),
+                found=f"{called(each)} is {described(each)}",
+                fix="as many columns for each head",
+            )
+    return call
+
+
+def _mask(call: _Call, mask: Operand) -> Operand:
+    """Return a mask that fits the scores, or raise."""
+    seen = as_expr(mask, f"{call.what}, mask")
+    check_closed(call.what, seen)
+    for tensor in seen.leaves:
+        check_own(call.graph, tensor, f"{call.what}, mask", here())
+    if seen.element_type is not BOOL:
+        raise ElementTypeError(
+            f"{call.what}: the mask is {seen.element_type!r}",
+            at=here(),
+            found=repr(seen),
+            fix="BOOL, such as a comparison",
+        )
+    query, key, _ = call.operands
+    shape = query.shape[0], call.heads, query.shape[1], key.shape[1]
+    pairs = zip(seen.shape[::-1], shape[::-1], strict=False)
+    if seen.rank > 4 or any(size not in (1, needed) for size, needed in pairs):
+        raise TensorCreationError(
+            f"{call.what}: the mask has shape {seen.shape}",
+            at=here(),
+            found=repr(seen),
+            fix=f"a shape that is broadcast to {shape}: [batch, heads, queries, keys]",
+        )
+    return seen
+
+
+def _saved(call: _Call, forward: object) -> AttentionSaved:
+    """Return what a forward pass saved, or raise."""
+    if not isinstance(forward, Attention):
+        raise TensorCreationError(
+            f"{call.what}: {clipped(forward)} is nothing that ops.nn.multi_head_attention made",
+            at=here(),
+            found=of_type(forward),
+            fix="forward = ops.nn.multi_head_attention(...)",
+        )
+    query, key, _ = call.operands
+    shape = query.shape[0], call.heads, query.shape[1], key.shape[1]
+    call.operand_of_type("forward.saved.shares", forward.saved.shares, shape)
+    return forward.saved
