@@ -186,6 +186,15 @@ from poplite.ops.slices.update import (
     multi_update_max as multi_update_max,
     multi_update_mul as multi_update_mul,
 )
+from poplite.ops.sparse.matmul import (
+    sparse_matmul as sparse_matmul,
+    sparse_matmul_gradient as sparse_matmul_gradient,
+)
+from poplite.ops.sparse.pattern import SparsePattern as SparsePattern
+from poplite.ops.sparse.plan import (
+    SparsePlan as SparsePlan,
+    plan_sparse_matmul as plan_sparse_matmul,
+)
 from poplite.ops.steps import (
     copy as copy,
     fill as fill,

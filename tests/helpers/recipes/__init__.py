@@ -8,6 +8,7 @@ from helpers.recipes import (
     order,
     random_numbers,
     slices,
+    sparse,
     vertices,
 )
 
@@ -19,6 +20,7 @@ RECIPES = (
     | order.RECIPES
     | random_numbers.RECIPES
     | slices.RECIPES
+    | sparse.RECIPES
     | vertices.RECIPES
 )
 """By file and class; the tables are in modules named after the folders."""
