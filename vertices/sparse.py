@@ -59,12 +59,11 @@ class SparseRows(MultiVertex, Generic[T, U]):
         """
         columns = self.columns
         many = columns // 64 * 64
-        for row in range(self.shares[worker], self.shares[worker + 1]):
+        rows = self.shares[worker + 1] if columns > 0 else 0
+        for row in range(self.shares[worker], rows):
             for column in range(0, many, 64):
                 self.wide(row, column)
-            if columns == 0:
-                pass
-            elif columns < 16 or self.starts[row] >= self.starts[row + 1]:
+            if columns < 16 or self.starts[row] >= self.starts[row + 1]:
                 self.short(row, many)
             else:
                 rest = many
