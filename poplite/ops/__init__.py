@@ -10,7 +10,7 @@ and no memory on a device. `map`, `assign`, `lower`, `fill`, `zero`, `copy`, `so
 `repeat_elements` are views. Tensors may have any shape and lie on any tiles.
 """
 
-from poplite.ops import nn as nn, random as random
+from poplite.ops import linalg as linalg, nn as nn, random as random
 from poplite.ops.arithmetic import (
     absolute as absolute,
     add as add,

@@ -73,7 +73,9 @@ class Drawn:
 
     def one(self, which: Callable[[Op], bool] = lambda x: True, *, exact: bool = False) -> Op:
         """An operand; `exact` for one that is the same in float32 and in double."""
-        return self.draw(st.sampled_from([x for x in (self.exact, self.pool)[not exact] if which(x)]))
+        return self.draw(
+            st.sampled_from([x for x in (self.exact, self.pool)[not exact] if which(x)])
+        )
 
     def filled(self, *, exact: bool = False) -> tuple[Op, list[ng.Axis]]:
         """An operand and some of its axes, at least one, that have elements."""
@@ -283,7 +285,9 @@ def _stack(d: Drawn) -> Op:
 def _pad(d: Drawn) -> Op:
     x = d.one()
     widths = st.tuples(st.integers(0, 2), st.integers(0, 2)) | st.integers(0, 1)
-    return ng.pad(x, {axis: d.draw(widths) for axis in d.some(x)}, d.draw(st.sampled_from([0, 0.25])))
+    return ng.pad(
+        x, {axis: d.draw(widths) for axis in d.some(x)}, d.draw(st.sampled_from([0, 0.25]))
+    )
 
 
 def _one_hot(d: Drawn) -> Op:

@@ -4,6 +4,7 @@ from helpers.recipes import (
     benchmarks,
     docs,
     examples,
+    linear,
     multigrid,
     order,
     random_numbers,
@@ -16,6 +17,7 @@ RECIPES = (
     benchmarks.RECIPES
     | docs.RECIPES
     | examples.RECIPES
+    | linear.RECIPES
     | multigrid.RECIPES
     | order.RECIPES
     | random_numbers.RECIPES
