@@ -25,6 +25,7 @@ import ops_network
 import ops_order
 import ops_random
 import ops_slices
+import ops_sparse
 import ops_sums
 import poplite as pl
 from rows import SETTLING, Row, in_turn, run
@@ -68,7 +69,7 @@ def rows(small: bool, samples: int) -> list[Row]:
         made.append(Row(name, min(ours) / min(theirs), "x", "<=", target, ours, theirs))
     others = (
         *(ops_sums, ops_maps, ops_mathematics, ops_random, ops_matmul, ops_network, ops_order),
-        *(ops_slices, ops_building, ops_convolution, ops_multigrid),
+        *(ops_slices, ops_building, ops_convolution, ops_multigrid, ops_sparse),
     )
     return [*made, *(row for each in others for row in each.rows(small, samples))]
 

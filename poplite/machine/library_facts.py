@@ -24,6 +24,8 @@ ESTIMATORS = "poplibs, lib/popops/popopsCycleEstimators.cpp"
 LOOPS = "poplibs, lib/popops/popopsCycleEstimators.hpp"
 _ESTIMATION = "poplibs, lib/popops/PerformanceEstimation.cpp"
 _REDUCTION = "poplibs, lib/popops/reduction/CycleEstimationFunctions.cpp"
+_SPARSE = "sparseDenseElementwiseMultiply; poplibs, lib/popsparse/PerformanceEstimation.hpp"
+_DOTS = "sparseDenseGradWElementwiseMultiply; poplibs, lib/popsparse/PerformanceEstimation.hpp"
 
 ROWS: dict[str, tuple[float, str, Literal["model"], str]] = {
     "binary_float_entry": (29, "slots", "model", f"BinaryOp1D of FLOAT; {ESTIMATORS}"),
@@ -107,6 +109,32 @@ ROWS: dict[str, tuple[float, str, Literal["model"], str]] = {
         f"1 + 6, of a sum of halves stored as FLOAT, StridedReduce; {_REDUCTION}",
     ),
     "reduce_float_lanes": (4, "elements", "model", f"accumulators of FLOAT; {_REDUCTION}"),
+    "sparse_launch": (30, "cycles", "model", f"supervisorOverhead, {_SPARSE}"),
+    "sparse_float_entry": (27, "slots", "model", f"FLOAT, {_SPARSE}"),
+    "sparse_float_row": (12, "slots", "model", f"a row of FLOAT, {_SPARSE}"),
+    "sparse_float_four": (12, "slots", "model", f"columns by four, {_SPARSE}"),
+    "sparse_float_rest": (8, "slots", "model", f"two columns, or one, {_SPARSE}"),
+    "sparse_float_end": (1, "slots", "model", f"end of a row, {_SPARSE}"),
+    "sparse_float_rest_end": (3, "slots", "model", f"end of a rest, {_SPARSE}"),
+    "sparse_float_four_each": (3, "slots", "model", f"4 FLOAT, {_SPARSE}"),
+    "sparse_float_rest_each": (2, "slots", "model", f"2 FLOAT, or one, {_SPARSE}"),
+    "sparse_half_entry": (30, "slots", "model", f"HALF, {_SPARSE}"),
+    "sparse_half_row": (11, "slots", "model", f"a row of HALF, {_SPARSE}"),
+    "sparse_half_eight": (16, "slots", "model", f"columns by eight, {_SPARSE}"),
+    "sparse_half_four": (13, "slots", "model", f"four columns, {_SPARSE}"),
+    "sparse_half_rest": (11, "slots", "model", f"up to three columns, {_SPARSE}"),
+    "sparse_half_eight_each": (3, "slots", "model", f"8 HALF, {_SPARSE}"),
+    "sparse_half_rest_each": (2, "slots", "model", f"4 HALF, or one, {_SPARSE}"),
+    "sparse_dots_launch": (37, "cycles", "model", f"supervisorOverhead, {_DOTS}"),
+    "sparse_dots_float_entry": (32, "slots", "model", f"26 + 6, FLOAT, {_DOTS}"),
+    "sparse_dots_float_row": (7, "slots", "model", f"a row of FLOAT, {_DOTS}"),
+    "sparse_dots_float_value": (9, "slots", "model", f"a value of FLOAT, {_DOTS}"),
+    "sparse_dots_half_entry": (33, "slots", "model", f"26 + 7, HALF, {_DOTS}"),
+    "sparse_dots_half_row": (6, "slots", "model", f"a row of HALF, {_DOTS}"),
+    "sparse_dots_half_value": (11, "slots", "model", f"a value of HALF, {_DOTS}"),
+    "sparse_dots_half_two": (3, "slots", "model", f"two HALF left over, {_DOTS}"),
+    "sparse_dots_half_one": (4, "slots", "model", f"a HALF left over, {_DOTS}"),
+    "sparse_dots_loop": (1, "slots", "model", f"a vector, or a FLOAT left over, {_DOTS}"),
     "reduce_half_lanes": (8, "elements", "model", f"accumulators of HALF; {_REDUCTION}"),
 }
 """Constants of complete vertices; facts of every machine, by name."""

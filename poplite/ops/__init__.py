@@ -10,7 +10,7 @@ and no memory on a device. `map`, `assign`, `lower`, `fill`, `zero`, `copy`, `so
 `repeat_elements` are views. Tensors may have any shape and lie on any tiles.
 """
 
-from poplite.ops import nn as nn, random as random
+from poplite.ops import linalg as linalg, nn as nn, random as random
 from poplite.ops.arithmetic import (
     absolute as absolute,
     add as add,
@@ -185,6 +185,15 @@ from poplite.ops.slices.update import (
     multi_update_add as multi_update_add,
     multi_update_max as multi_update_max,
     multi_update_mul as multi_update_mul,
+)
+from poplite.ops.sparse.matmul import (
+    sparse_matmul as sparse_matmul,
+    sparse_matmul_gradient as sparse_matmul_gradient,
+)
+from poplite.ops.sparse.pattern import SparsePattern as SparsePattern
+from poplite.ops.sparse.plan import (
+    SparsePlan as SparsePlan,
+    plan_sparse_matmul as plan_sparse_matmul,
 )
 from poplite.ops.steps import (
     copy as copy,

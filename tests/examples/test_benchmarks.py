@@ -129,6 +129,7 @@ VIEWS = [
                 *["20 mixed operations, layers"] * 2,
                 *["convolution 3 x 3", "plan of a convolution"],
                 "multigrid 31 x 31",
+                "1 % of 64 x 64",
             ],
             marks=deep,
         ),

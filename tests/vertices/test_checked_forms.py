@@ -54,6 +54,17 @@ COLUMNS: Mapping[str, Any] = {
 PARTIALS: Mapping[str, Any] = {"shapes": lambda n: {"partials": (3, n), "out": n}}
 """Partial results of some outputs."""
 
+NON_ZEROS: Mapping[str, Any] = {
+    "shapes": lambda n: dict(values=9, x=(4, 113), starts=4, places=9, shares=7, out=3 * 113),  # noqa: C408
+    "values": {
+        "starts": [0, 1, 3, 7, 9],
+        "places": [0, 1, 2, 3],
+        "shares": [0, 1, 2, 3],
+        "columns": [1, 7, 15, 16, 33, 48, 63, 64, 65, 113],
+    },
+}
+"""Rows of a sparse matrix, some empty, and what workers have of them."""
+
 CHECKED: Mapping[Key, Mapping[str, Any]] = {
     ("benchmarks/engine_faster.py", "AddProduct"): PRODUCT,
     ("docs/vertices.md", "AddProduct"): PRODUCT,
@@ -65,6 +76,7 @@ CHECKED: Mapping[Key, Mapping[str, Any]] = {
         for how in ("All", "Any", "Greatest", "Least", "Product", "Sum")
     },
     ("vertices/slices.py", "GatherRows"): LOOKUPS,
+    ("vertices/sparse.py", "SparseRows"): NON_ZEROS,
 }
 """The arguments of `check_faster` for each class, by file and name, beside those by default."""
 
@@ -74,7 +86,7 @@ def test_every_faster_form_is_checked(classes: dict[Key, type[pl.Vertex]]) -> No
     assert sorted(with_form) == sorted(CHECKED)
 
 
-OFTEN_RUN = {key for key in CHECKED if key[0] in ("vertices/reduce.py", "vertices/slices.py")}
+OFTEN_RUN = {key for key in CHECKED if key[0][9:-3] in ("reduce", "slices", "sparse")}
 """Classes that many other tests compare with NumPy, and whose form takes long to draw for."""
 
 

@@ -4,10 +4,12 @@ from helpers.recipes import (
     benchmarks,
     docs,
     examples,
+    linear,
     multigrid,
     order,
     random_numbers,
     slices,
+    sparse,
     vertices,
 )
 
@@ -15,10 +17,12 @@ RECIPES = (
     benchmarks.RECIPES
     | docs.RECIPES
     | examples.RECIPES
+    | linear.RECIPES
     | multigrid.RECIPES
     | order.RECIPES
     | random_numbers.RECIPES
     | slices.RECIPES
+    | sparse.RECIPES
     | vertices.RECIPES
 )
 """By file and class; the tables are in modules named after the folders."""

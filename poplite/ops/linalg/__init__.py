@@ -1,0 +1,16 @@
+"""Linear algebra: `poplite.ops.linalg`, recorded steps on matrices of FLOAT or HALF.
+
+    factor = ops.linalg.cholesky(a)
+    x = ops.linalg.triangular_solve(factor, b)
+    q, r = ops.linalg.qr(a)
+
+Matrices are cut into blocks: one worker factors or solves a block, and products of matrices, which
+all tiles share, do what is left. All is computed in FLOAT, and HALF is rounded once, at the end.
+"""
+
+from poplite.ops.linalg.cholesky import cholesky as cholesky
+from poplite.ops.linalg.qr import inverse as inverse, qr as qr
+from poplite.ops.linalg.triangular import (
+    triangular_mask as triangular_mask,
+    triangular_solve as triangular_solve,
+)

@@ -1,0 +1,212 @@
+"""QR by Householder's reflections, and the inverse.
+
+columns 0 to b      one tile finds V and T of the block: a = (I - V T V') R
+columns behind      A -= V (T' (V' A)), three products that all tiles share
+Q                   from the identity, block after block from the last: Q -= V (T (V' Q))
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from poplite.errors import GraphMemoryAllocationError, TensorCreationError
+from poplite.expr.build import cast, iota
+from poplite.expr.operand import Operand
+from poplite.expr.tree import Expr
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.choices import where
+from poplite.ops.comparisons import equal
+from poplite.ops.convolution.call import Call
+from poplite.ops.linalg.work import Work, check_matrices, triangle
+from poplite.ops.operands import called, described
+from poplite.ops.record import map as stored
+from poplite.program import Sequence as Steps
+from poplite.source import here
+from poplite.types import FLOAT, INT
+from poplite.vertices.linear import HouseholderBlock
+
+MEMORY = 0.6
+"""The share of a tile's memory that a block of columns and its V may take."""
+
+
+class _Reflected(NamedTuple):
+    """A block of columns that was reflected.
+
+    Attributes:
+        first: its first row and column.
+        v: [rows, columns], from row `first` on.
+        t: [columns, columns].
+    """
+
+    first: int
+    v: Tensor
+    t: Tensor
+
+
+def qr(
+    a: Operand,
+    *,
+    complete: bool = False,
+    block: int = 16,
+    name: str = "qr",
+    program: Steps | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Record steps that factor a matrix into Q with orthogonal columns and a triangle R.
+
+    Args:
+        a: [m, n] of FLOAT or HALF with m >= n, a tensor or an expression.
+        complete: whether Q is [m, m] and R [m, n], or [m, n] and [n, n]: NumPy's modes "complete"
+            and "reduced".
+        block: columns that are reflected at a time, by one worker; fewer where a tile has no room
+            for them.
+        name: of the steps, and what those of the results begin with.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        New variables Q and R, of the type of a. A number on the diagonal of R has the other sign
+        than what it was made of, as in LAPACK, so that it may be negative.
+
+    Raises:
+        ElementTypeError: for other types.
+        TensorCreationError: for what is no matrix, or has more columns than rows.
+        GraphMemoryAllocationError: for a column that is too long for a tile.
+        SizeOverflowError: for a block below 1.
+        ControlProgramError: without `program=` outside of all steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> a = graph.add_variable(pl.FLOAT, (2, 1), "a", mapping=0, initial_value=[[3], [4]])
+    >>> q, r = qr(a, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(q).round(4).tolist(), engine.read(r).tolist()
+    ([[-0.6], [-0.8]], [[-5.0]])
+    """
+    what = "ops.linalg.qr"
+    call = Call(what, name, program)
+    (given,) = call.operands((a, "a"))
+    if given.rank != 2 or given.shape[0] < given.shape[1]:
+        raise TensorCreationError(
+            f"{what}: {called(given)} is of shape {given.shape}",
+            at=here(),
+            found=described(given),
+            fix="a matrix with as many rows as columns, or more",
+        )
+    m, n = given.shape
+    work = Work(call, block)
+    _width(work, m)
+    width = m if complete else n
+    r = call.zeros(given.element_type, (width, n), f"{name}/r")
+    if not m * width:
+        return call.zeros(given.element_type, (m, width), f"{name}/q"), r
+    q = work.copied(_identity(m, width), "orthogonal")[0]
+    if n:
+        rest = work.copied(given, "rest")[0]
+        blocks = _reflected(work, rest)
+        upper = where(triangle(n, lower=False), rest[:n], 0)
+        upper = cast(upper, given.element_type)
+        stored(upper, out=r[:n], name=f"{name}/upper", program=program)
+        for each in reversed(blocks):
+            _reflect(work, each.v, each.t, q[each.first :])
+    return work.finished(q, given, (m, width), "q"), r
+
+
+def inverse(
+    a: Operand, *, block: int = 16, name: str = "inverse", program: Steps | None = None
+) -> Tensor:
+    """Record steps that invert a matrix: the solution of `R x = Q'`, of its factors.
+
+    Args:
+        a: [n, n] of FLOAT or HALF, a tensor or an expression.
+        block: columns that are reflected, and rows that are solved, at a time.
+        name: of the result and of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        A new variable of the shape and type of a; of a singular matrix infinities and NaN, or
+        very large numbers.
+
+    Raises:
+        the errors of `qr`.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> a = graph.add_variable(pl.FLOAT, (2, 2), "a", mapping=0, initial_value=[[0, 2], [4, 0]])
+    >>> x = inverse(a, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(x).tolist()
+    [[0.0, 0.25], [0.5, 0.0]]
+    """
+    what = "ops.linalg.inverse"
+    call = Call(what, name, program)
+    (given,) = call.operands((a, "a"))
+    check_matrices(what, given, "a")
+    if given.rank != 2:
+        raise TensorCreationError(
+            f"{what}: {called(given)} is of shape {given.shape}",
+            at=here(),
+            found=described(given),
+            fix="one matrix",
+        )
+    n = given.shape[0]
+    work = Work(call, block)
+    _width(work, n)
+    if not n:
+        return call.zeros(given.element_type, given.shape, name)
+    rest = work.copied(given, "rest")
+    solution = work.copied(_identity(n, n), "solution")
+    for each in _reflected(work, rest[0]):
+        _reflect(work, each.v, each.t.transpose(), solution[0][each.first :])
+    work.solve(rest, solution, lower=False, unit=False)
+    return work.finished(solution, given, given.shape)
+
+
+def _identity(rows: int, columns: int) -> Expr:
+    """Return FLOAT[rows, columns] with 1 on the diagonal."""
+    return cast(equal(iota((rows, 1), INT), iota((1, columns), INT)), FLOAT)
+
+
+def _width(work: Work, rows: int) -> int:
+    """Return how many columns are reflected at a time: a tile holds them, and as many of V."""
+    memory = work.graph.target.tile_memory_bytes
+    pair = 2 * max(1, rows) * FLOAT.size_bytes
+    room = int(MEMORY * memory) // pair
+    if not room:
+        raise GraphMemoryAllocationError(
+            f"{work.call.what}: columns of {rows:,} elements are too long for a tile",
+            at=here(),
+            found=f"a column and its reflector take {pair:,} B, a tile has {memory:,} B",
+            fix="fewer rows",
+        )
+    return min(work.block, room)
+
+
+def _reflected(work: Work, rest: Tensor) -> list[_Reflected]:
+    """Make R of a matrix of FLOAT, in its upper triangle, and return the blocks."""
+    m, n = rest.shape
+    graph, width, made = work.graph, _width(work, m), []
+    for first in range(0, n, width):
+        end = min(first + width, n)
+        columns, (tile,) = end - first, work.tiles(1)
+        v, t, sums = (
+            graph.add_variable(FLOAT, shape, f"{work.name}/{name}", mapping=tile)
+            for name, shape in (
+                ("v", (m - first, columns)),
+                ("t", (columns, columns)),
+                ("sums", (columns,)),
+            )
+        )
+        a = rest[first:, first:end]
+        with work.step("block", a, v, t, sums) as step:
+            graph.add_vertex(step, HouseholderBlock, tile=tile, a=a, v=v, t=t, sums=sums)
+        made.append(_Reflected(first, v, t))
+        if end < n:
+            _reflect(work, v, t.transpose(), rest[first:, end:])
+    return made
+
+
+def _reflect(work: Work, v: Tensor, t: Tensor, x: Tensor) -> None:
+    """Record `x -= v @ t @ v.T @ x`, small matrices first."""
+    inner = work.product(v.transpose(), x, "inner")
+    work.subtract(x, v, work.product(t, inner, "turned"))

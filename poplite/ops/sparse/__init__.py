@@ -1,0 +1,1 @@
+"""Products of sparse and dense matrices, whose non-zeros are at fixed places."""
