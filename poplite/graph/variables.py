@@ -208,8 +208,8 @@ def add_number(
 ) -> Variable:
     """Make a scalar constant quickly, for a checked and rounded number connected to a vertex."""
     variable = space.make("", kind, (), True, at, NO_TILE if tile is None else tile)
-    variable.initial_value = np.array(number, kind.dtype)
-    variable.initial_value.flags.writeable = False
+    variable.initial_value = value = np.array(number, kind.dtype)
+    value.setflags(write=False)
     return variable
 
 

@@ -48,6 +48,7 @@ from poplite.types import QuarterMetadata, metadata_edge
 from poplite.vertex.layouts import PLAIN
 from poplite.vertex.stand_in import why_missing
 from poplite.vertex.vertex import RESERVED_NAMES, Field, MultiVertex, Vertex, field_of, has_compute
+from poplite.view import View
 
 
 def vertex_class_of(value: object, at: SourceLocation) -> type[Vertex]:
@@ -242,10 +243,11 @@ def _bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocati
         check_open(vertex, values, at)
     if written > 1 or (written and (rows or vertex.connections)):
         check_overlaps(vertex, vertex.connections | edges, at)
-    beside = _metadata_edges(vertex, edges, at) if quarters else {}
+    if quarters:
+        edges |= _metadata_edges(vertex, edges, at)
     vertex.connections.update(edges)
-    vertex.connections.update(beside)
-    vertex.state.update(state)
+    if state:
+        vertex.state.update(state)
     if waiting:
         vertex.waiting = {**vertex.waiting, **waiting}
     if numbers:
@@ -286,10 +288,11 @@ def _metadata_edges(
 def _connect_numbers(
     vertex: VertexInstance, numbers: Mapping[str, bool | int | float], at: SourceLocation
 ) -> None:
+    graph, fields = vertex.graph, vertex.vertex_class.fields
     for name, number in numbers.items():
-        element = vertex.vertex_class.fields[name].element
-        made = add_number(vertex.graph.space, element, number, vertex.tile, at)
-        vertex.connections[name] = Tensor(vertex.graph, element, made.view)
+        element = fields[name].element
+        made = add_number(graph.space, element, number, vertex.tile, at)
+        vertex.connections[name] = Tensor(graph, element, View((), (), 0, made))
     vertex.numbers = (*vertex.numbers, *numbers)
 
 

@@ -62,7 +62,7 @@ class Names:
 
     def full(self, name: str) -> str:
         """Return a name with the scopes that are open."""
-        return "/".join([*self._scopes, name])
+        return "/".join([*self._scopes, name]) if self._scopes else name
 
     def local(self, name: str) -> str:
         """Return a full name without the scopes that are open.
