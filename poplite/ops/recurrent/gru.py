@@ -19,6 +19,7 @@ from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.control import together
 from poplite.ops.mathematics import sigmoid, tanh
 from poplite.ops.matmul.matmul import matmul
 from poplite.ops.operands import Given
@@ -265,27 +266,34 @@ def _step_back(
 ) -> tuple[Tensor, tuple[Expr, Expr]]:
     """Record the gradient by the gates of a step; return it, and those by x and by h before."""
     units, element = before.shape[1], z.element_type
-    r, u = _activated(z, units)
+    reset, update = _activated(z, units)
     parts = [z[:, n : n + units] for n in range(2 * units, z.shape[1], units)]
-    a = _candidate(r, parts)
+    # Each gate lies on some of the tiles: those that share a compute set use all of them.
+    with together():
+        r, u = (stored(each, name="gate") for each in (reset, update))
+        a = stored(_candidate(reset, parts), name="activated")
     dz = beside(z, "by_gate")
     by_r, by_u, *by_parts = (dz[:, n : n + units] for n in range(0, z.shape[1], units))
     by_sum = wide(by_h) * (1.0 - u) * (1.0 - a * a)
-    assign(by_parts[0], cast(by_sum, element), name="by_candidate")
-    assign(by_u, cast(wide(by_h) * (wide(before) - a) * u * (1.0 - u), element), name="by_update")
     columns = wu[:, 2 * units :]
+    with together():
+        assign(by_parts[0], cast(by_sum, element), name="by_candidate")
+        by_update = wide(by_h) * (wide(before) - a) * u * (1.0 - u)
+        assign(by_u, cast(by_update, element), name="by_update")
+        if len(parts) > 1:
+            assign(by_parts[1], cast(by_sum * r, element), name="by_product")
+            by_reset = by_sum * wide(parts[1]) * r * (1.0 - r)
+            assign(by_r, cast(by_reset, element), name="by_reset")
     if len(parts) > 1:
-        assign(by_parts[1], cast(by_sum * r, element), name="by_product")
-        by_reset = by_sum * wide(parts[1])
         by_input = matmul(by_parts[0], columns[:inputs].transpose(), result=FLOAT)
         by_before = matmul(by_parts[1], columns[inputs:].transpose(), result=FLOAT)
     else:
         both = stored(
             matmul(by_parts[0], columns.transpose(), result=FLOAT), name="through_candidate"
         )
-        by_reset = both[:, inputs:] * wide(before)
+        by_reset = both[:, inputs:] * wide(before) * r * (1.0 - r)
+        assign(by_r, cast(by_reset, element), name="by_reset")
         by_input, by_before = wide(both[:, :inputs]), both[:, inputs:] * r
-    assign(by_r, cast(by_reset * r * (1.0 - r), element), name="by_reset")
     gates = wu[:, : 2 * units]
     through = stored(
         matmul(dz[:, : 2 * units], gates.transpose(), result=FLOAT), name="through_gates"

@@ -17,10 +17,10 @@ from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.fuse.lowering import Root
+from poplite.ops.control import together
 from poplite.ops.mathematics import sigmoid, tanh
 from poplite.ops.matmul.matmul import matmul
-from poplite.ops.record import assign, lower, map as stored
+from poplite.ops.record import assign, map as stored
 from poplite.ops.recurrent.layer import (
     Layer,
     RecurrentWeights,
@@ -259,21 +259,23 @@ def _activated(z: Tensor, units: int) -> tuple[Expr, Expr, Expr, Expr]:
 def _step_back(z: Tensor, before: Tensor, by_h: Expr, by_c: Tensor) -> Tensor:
     """Record the gradient by the gates of a step, which is returned, and the next one by c."""
     units, element = before.shape[1], z.element_type
-    f, i, a, o = _activated(z, units)
-    t = tanh(f * wide(before) + i * a)
-    through = wide(by_c) + by_h * o * (1.0 - t * t)
     dz = beside(z, "by_gate")
+    # Each gate lies on some of the tiles: those that share a compute set use all of them.
+    with together():
+        f, i, a, o = (stored(each, name="gate") for each in _activated(z, units))
+    t = stored(tanh(f * wide(before) + i * a), name="tanh_cell")
+    through = stored(wide(by_c) + by_h * o * (1.0 - t * t), name="through_cell")
     made = (
         through * wide(before) * f * (1.0 - f),
         through * a * i * (1.0 - i),
         through * i * (1.0 - a * a),
         by_h * t * o * (1.0 - o),
     )
-    roots = [
-        Root(cast(each, element), dz[:, n * units : (n + 1) * units], name=f"by_gate_{n}")
-        for n, each in enumerate(made)
-    ]
-    lower(z.graph, [*roots, Root(cast(through * f, element), by_c, name="by_cell")])
+    with together():
+        for n, each in enumerate(made):
+            part = dz[:, n * units : (n + 1) * units]
+            assign(part, cast(each, element), name=f"by_gate_{n}")
+        assign(by_c, cast(through * f, element), name="by_cell")
     return dz
 
 
