@@ -150,7 +150,11 @@ def changed(report: pl.Report) -> list[Line]:
     cycles = cycles_of(report), cycles_of(later)
     steps = zip(report.execution.steps, later.execution.steps, strict=True)
     return [
-        ("cycles", *(f"{each:,}" for each in cycles)),
+        (
+            "cycles",
+            *(f"{each:,}" for each in cycles),
+            f"+{share(cycles[1] - cycles[0], cycles[0])}",
+        ),
         *((one.name, f"{one.cycles:,}", f"{other.cycles:,}") for one, other in steps),
     ]
 
