@@ -111,6 +111,9 @@ def test_it_opens_from_disk_and_every_tab_is_drawn_at_every_width(
             page.keyboard.press(str(number))
             assert page.locator("#view").get_attribute("aria-label") == name
             assert len(view(page)) >= 10
+            tab = page.locator("nav [aria-selected=true]").bounding_box()
+            assert tab is not None
+            assert 0 <= tab["x"] <= width - tab["width"]
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (
                 name,
                 width,

@@ -65,4 +65,4 @@ def test_all_commands_that_take_a_program_are_above(capsys: pytest.CaptureFixtur
         main(["--help"])
     table = capsys.readouterr().out.partition("COMMAND\n")[2].partition("\n\n")[0]
     commands = re.findall(r"^ {4}([a-z]+) ", table, re.M)
-    assert commands == [*(line.split()[0] for line, _ in CASES), "doctor"]
+    assert commands == [*(line.split()[0] for line, _ in CASES), "sweep", "doctor"]

@@ -105,6 +105,10 @@ def test_pictures_are_written(folder: Path) -> None:
     for words in (["steps"], ["steps", "--timeline"], ["exchange"]):
         assert main([*words, "ring.py:build", "-q", "-o", "a.svg"]) == 0
         assert ET.parse(folder / "a.svg").getroot().attrib["aria-label"].startswith(words[0])
+    saved("with.json").save("plain.json")
+    for words in (["ops", "ring.py:build"], ["diff", "plain.json", "plain.json"]):
+        assert main([*words, "-q", "-o", "a.png"]) == 0
+        assert (folder / "a.png").read_bytes().startswith(b"\x89PNG")
     assert main(["ops", "ring.py:build", "-q", "-o", "a.csv"]) == 0
     assert (folder / "a.csv").read_text().startswith("level,scope,")
 

@@ -12,10 +12,12 @@ import io
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from poplite import Engine
+from poplite.report.sweep import Sweep
 from poplite.tools.viz import main
 from poplite.tools.viz.load_target import load_target
 
@@ -38,6 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "exchange": ("exchange run.json", "txt svg json"),
     "ops": ("ops run.json", "txt svg json"),
     "trace": ("trace run.json --tiles 0", "json"),
+    "sweep": ("sweep sweep.json --over split tiles", "txt svg json"),
     "diff": ("diff run.json later.json --fail-if cycles>+500%", "txt svg json"),
 }
 """Words of a command, a comma for a blank within a word, and its forms."""
@@ -62,6 +65,13 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
             with engine.tracing() as trace:
                 engine.run()
             engine.report().save(folder / f"{name}.json", trace)
+    points: list[dict[str, Any]] = [
+        {"split": split, "tiles": tiles, "cycles": 90_000 // split + 40 * tiles, "error": ""}
+        for split in (1, 2, 4)
+        for tiles in (8, 16)
+    ]
+    points[-1] |= {"cycles": None, "error": "OutOfTileMemory: tile 3 needs too much"}
+    Sweep(("split", "tiles"), points).save(folder / "sweep.json")
     return folder
 
 

@@ -20,8 +20,18 @@ class ViewPage:
     def __init__(self, html: str) -> None:
         self.json = _element(html, "data")
         self.shown: dict[str, Any] = json.loads(self.json)
-        self.reports: list[dict[str, Any]] = self.shown["reports"]
+        self.reports: list[dict[str, Any]] = self._worded(self.shown["reports"])
         self._block = gzip.decompress(b64decode(_element(html, "block"), validate=True))
+
+    def _worded(self, value: Any) -> Any:
+        """Return data with its texts: one that is said often is a number among the words."""
+        if isinstance(value, list):
+            return [self._worded(each) for each in value]
+        if isinstance(value, dict) and set(value) == {"w"}:
+            return self.shown["words"][value["w"]]
+        if isinstance(value, dict):
+            return {name: self._worded(each) for name, each in value.items()}
+        return value
 
     def array(self, found: dict[str, int], length: int) -> Numbers:
         """Return the numbers that the data name."""

@@ -43,10 +43,14 @@ def _rows(live: LiveSteps, rows: tuple[LiveRow, ...], style: Style) -> list[str]
     numbers = [f"{row.number:,}" if row.number else "" for row in rows]
     sizes = [size_text(row.bytes) for row in rows]
     wide = (max(map(len, numbers)), max(map(len, sizes)))
-    bar = BAR // 4 if is_narrow else BAR if style.columns >= 80 else BAR // 2
-    room = style.columns - sum(wide) - len(peak) - bar - 10 + 2 * is_narrow
     titles = [live.label(row) for row in rows]
-    name = min(max(map(cells, titles)), room if is_narrow else room * 3 // 5)
+    longest = max(map(cells, titles))
+    largest = max(cells(row.largest) + len(size_text(row.largest_bytes)) + 1 for row in rows)
+    largest, bars = (0, (BAR // 4,)) if is_narrow else (largest, (BAR, BAR // 2))
+    room = style.columns - sum(wide) - len(peak) - 10 + 2 * is_narrow
+    bar = next((n for n in bars if longest + largest + n <= room), bars[-1])
+    room -= bar
+    name = min(longest, max(room * 3 // 5, room - largest))
     lines = []
     for row, number, title, size in zip(rows, numbers, titles, sizes, strict=True):
         what = _largest(row, room - name) if row.largest and not is_narrow else ""

@@ -24,9 +24,15 @@ VARIABLES = ("variable", "constant")
 
 
 def title_of(step: MemoryStep) -> str:
-    """Return what a step is, without its number."""
+    """Return what a step is, without its number and its program.
+
+    >>> from poplite.report.memory import MemoryStep
+    >>> title_of(MemoryStep("a", "step 2 of 5: Execute 'blur', of program 'a'", "", 0, 0, 2))
+    "Execute 'blur'"
+    """
     _, colon, title = step.name.partition(": ")
-    return title if colon and step.name.startswith("step ") else step.name
+    name = title if colon and step.name.startswith("step ") else step.name
+    return name.removesuffix(f", of program '{step.program}'")
 
 
 def number_of(step: MemoryStep) -> str:

@@ -22,6 +22,7 @@ from poplite.viz.draw.html import asset, escaped
 from poplite.viz.draw.units import name_text
 from poplite.viz.page.pack import Arrays
 from poplite.viz.page.report_data import report_data
+from poplite.viz.page.words import shared
 
 if TYPE_CHECKING:
     from poplite.report import Report
@@ -87,7 +88,10 @@ def report_page(
         block = arrays.block()
         if len(block) <= MOST_BLOCK:
             break
-    shown |= {"format": FORMAT, "v": VERSION, "title": title, "table": arrays.table}
+    words: list[str] = []
+    shown["reports"] = shared(shown["reports"], words)
+    shown |= {"format": FORMAT, "v": VERSION, "title": title}
+    shown |= {"table": arrays.table, "words": words}
     text = str(report) if before is None else f"{before.diff(report)}\n\n{report}"
     parts = {
         "TITLE": escaped(title),

@@ -2,7 +2,17 @@
 
 "use strict";
 const DATA = JSON.parse(document.getElementById("data").textContent);
+DATA.reports = DATA.reports.map(withWords);
 let BLOCK = null;
+
+// Data with its texts: one that is said often is a number among the words.
+function withWords(value) {
+  if (value === null || typeof value !== "object") return value;
+  if (Array.isArray(value)) return value.map(withWords);
+  if ("w" in value) return DATA.words[value.w];
+  for (const name in value) value[name] = withWords(value[name]);
+  return value;
+}
 
 async function unpackBlock() {
   const text = atob(document.getElementById("block").textContent.trim());

@@ -63,6 +63,7 @@ function render() {
   view.setAttribute("aria-label", nameOf(state.tab));
   byId("side").replaceChildren(...side(of));
   byId("tabs").replaceChildren(...tabButtons());
+  showTab(byId("tabs").querySelector('[aria-selected="true"]'));
   byId("units").textContent = state.unit;
   verdict(of);
   which();
@@ -86,6 +87,12 @@ function focusAgain(name, caret) {
   if (!found) return;
   found.focus({ preventScroll: true });
   if (caret !== null && found.type === "search") found.setSelectionRange(caret, caret);
+}
+
+// On a narrow screen the tabs scroll sideways: the open one stands in the middle.
+function showTab(tab) {
+  const { parentElement: tabs, offsetLeft, offsetWidth } = tab;
+  tabs.scrollLeft = offsetLeft - tabs.offsetLeft - (tabs.clientWidth - offsetWidth) / 2;
 }
 
 function tabButtons() {

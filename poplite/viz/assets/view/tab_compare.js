@@ -40,7 +40,7 @@ function changes(title, what, rows) {
         : ""
       : other / one >= 10
         ? "×" + rounded(Math.round(other / one))
-        : signed((other / one - 1) * 100) + " %";
+        : `${other < one ? "−" : "+"}${Math.abs((other / one - 1) * 100).toFixed(1)} %`;
   const changed = rows.filter((row) => row[1] !== row[2]);
   const name = (row) => PHASES[row[0]] ?? row[0].replaceAll("_", " ");
   const shown = table(

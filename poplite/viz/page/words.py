@@ -1,0 +1,49 @@
+"""Texts of a page that are said often, each once: lines of source are in every step and variable.
+
+    ["examples/net.py:12", "examples/net.py:12"]    becomes    [{"w": 0}, {"w": 0}]
+
+>>> words: list[str] = []
+>>> shared(["examples/net.py:12", {"at": "examples/net.py:12"}, "x"], words), words
+([{'w': 0}, {'at': {'w': 0}}, 'x'], ['examples/net.py:12'])
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+LEAST = 12
+"""Characters of the shortest text that is kept so."""
+
+
+def shared(value: Any, words: list[str]) -> Any:
+    """Return data with its texts that occur again as numbers; they are added to `words`."""
+    count = Counter(text for text in _texts(value) if len(text) >= LEAST)
+    numbers: dict[str, int] = {}
+
+    def of(each: Any) -> Any:
+        match each:
+            case str() if count[each] > 1:
+                return {"w": numbers.setdefault(each, len(numbers))}
+            case dict():
+                return {name: of(one) for name, one in each.items()}
+            case list() | tuple():
+                return [of(one) for one in each]
+        return each
+
+    found = of(value)
+    words += numbers
+    return found
+
+
+def _texts(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for each in value.values():
+                yield from _texts(each)
+        case list() | tuple():
+            for each in value:
+                yield from _texts(each)
