@@ -296,7 +296,8 @@ def _arguments(
             found=", ".join(map(clipped, arguments)),
             fix='at the end: debug_context="", options=None, cache=None',
         )
-    name, options, _ = (*arguments, *("", None, None)[len(arguments) :])
+    left_out: tuple[Any, ...] = ("", None, None)
+    name, options, _ = arguments + left_out[len(arguments) :]
     _check_options(what, options, ("blockSize", *PRODUCTS))
     size = block if block is not None else (options or {}).get("blockSize", 32)
     return _size(what, "blockSize", size), prog, name or what

@@ -17,6 +17,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from poplite import ops
+from poplite.compat.convolution_training import (
+    addBias as addBias,
+    calculateWeightDeltas as calculateWeightDeltas,
+    convolutionBiasUpdate as convolutionBiasUpdate,
+    convolutionWeightUpdate as convolutionWeightUpdate,
+    convolutionWithOutput as convolutionWithOutput,
+    createBiases as createBiases,
+    createConvOutput as createConvOutput,
+    getGradientParams as getGradientParams,
+    weightsTransposeChansFlipXY as weightsTransposeChansFlipXY,
+)
 from poplite.compat.convolutions import (
     ConvParams as ConvParams,
     InputTransform as InputTransform,
