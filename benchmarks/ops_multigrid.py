@@ -9,7 +9,6 @@ the norm of the residual in the loop that makes it, all V-cycles in one compiled
 from __future__ import annotations
 
 import sys
-from functools import partial
 from typing import Any
 
 import numba
@@ -22,16 +21,15 @@ from rows import SETTLING, Row, check, example, in_turn, run
 
 Floats = npt.NDArray[np.float32]
 
-njit: Any = partial(numba.njit, error_model="numpy")
 multigrid: Any = example("multigrid")
 
 
-@njit(parallel=True)
+@numba.njit(parallel=True)  # type: ignore[untyped-decorator]
 def residual(high: Any, low: Any, b: Any, r: Any) -> Any:
     total = 0.0
     four = np.float32(4)
     for i in numba.prange(1, r.shape[0] - 1):
-        squares = np.float32(0)
+        squares: Any = np.float32(0)
         for j in range(1, r.shape[1] - 1):
             u = high[i, j]
             across = (u - high[i, j - 1]) - (high[i, j + 1] - u)
@@ -45,7 +43,7 @@ def residual(high: Any, low: Any, b: Any, r: Any) -> Any:
     return np.sqrt(total)
 
 
-@njit(parallel=True)
+@numba.njit(parallel=True)  # type: ignore[untyped-decorator]
 def start(b: Any, e: Any) -> None:
     middle, side = np.float32(0.24), np.float32(0.04)
     for i in numba.prange(1, e.shape[0] - 1):
@@ -54,7 +52,7 @@ def start(b: Any, e: Any) -> None:
             e[i, j] = middle * b[i, j] + side * around
 
 
-@njit(parallel=True)
+@numba.njit(parallel=True)  # type: ignore[untyped-decorator]
 def smooth(old: Any, b: Any, new: Any) -> None:
     fifth = np.float32(0.2)
     for i in numba.prange(1, new.shape[0] - 1):
@@ -63,7 +61,7 @@ def smooth(old: Any, b: Any, new: Any) -> None:
             new[i, j] = fifth * (old[i, j] + around + b[i, j])
 
 
-@njit(parallel=True)
+@numba.njit(parallel=True)  # type: ignore[untyped-decorator]
 def defect(e: Any, b: Any, r: Any) -> None:
     four = np.float32(4)
     for i in numba.prange(1, r.shape[0] - 1):
@@ -72,7 +70,7 @@ def defect(e: Any, b: Any, r: Any) -> None:
             r[i, j] = b[i, j] + around - four * e[i, j]
 
 
-@njit(parallel=True)
+@numba.njit(parallel=True)  # type: ignore[untyped-decorator]
 def restrict(r: Any, b: Any) -> None:
     two, quarter = np.float32(2), np.float32(0.25)
     for i in numba.prange(1, b.shape[0] - 1):
@@ -84,7 +82,7 @@ def restrict(r: Any, b: Any) -> None:
             b[i, j] = quarter * (left + right + two * here)
 
 
-@njit(parallel=True)
+@numba.njit(parallel=True)  # type: ignore[untyped-decorator]
 def correct(coarse: Any, e: Any) -> None:
     half = np.float32(0.5)
     for i in numba.prange(1, e.shape[0] - 1):
@@ -97,7 +95,7 @@ def correct(coarse: Any, e: Any) -> None:
                 e[i, 2 * j + 2] += there
 
 
-@njit(parallel=True)
+@numba.njit(parallel=True)  # type: ignore[untyped-decorator]
 def add(e: Any, high: Any, low: Any) -> None:
     for i in numba.prange(1, e.shape[0] - 1):
         for j in range(1, e.shape[1] - 1):
@@ -108,7 +106,7 @@ def add(e: Any, high: Any, low: Any) -> None:
             high[i, j] = new
 
 
-@njit
+@numba.njit  # type: ignore[untyped-decorator]
 def v_cycle(e: Any, other: Any, b: Any) -> None:
     """One V-cycle; levels are lists of arrays."""
     last = len(e) - 1
@@ -123,7 +121,7 @@ def v_cycle(e: Any, other: Any, b: Any) -> None:
         smooth(other[k], b[k], e[k])
 
 
-@njit
+@numba.njit  # type: ignore[untyped-decorator]
 def solve(b: Any, high: Any, low: Any, levels: Any, limit: float) -> int:
     """What a Numba user writes; returns how many cycles it took."""
     e, other, right = levels
@@ -158,8 +156,8 @@ def rows(small: bool, samples: int) -> list[Row]:
     engine.run()
     if int(engine.read(solver.cycles)) != hand():
         sys.exit("multigrid: the numbers of cycles differ")
-    for name, ours, theirs in (("high", solver.high, high), ("low", solver.low, low)):
-        check(f"multigrid, {name}", engine.read(ours), theirs[1:-1, 1:-1].copy())
+    for name, tensor, by_hand in (("high", solver.high, high), ("low", solver.low, low)):
+        check(f"multigrid, {name}", engine.read(tensor), by_hand[1:-1, 1:-1].copy())
     ours, theirs = in_turn(engine.run, hand, samples, warm_up=0.0 if small else SETTLING)
     name = f"multigrid {size} x {size}: poplite / prange"
     return [Row(name, least(ours, theirs), "x", "<=", 2.0, ours, theirs)]

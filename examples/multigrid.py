@@ -44,6 +44,8 @@ from poplite.tools.script import one_line_errors
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from poplite.expr.tree import Expr
+
 Floats = npt.NDArray[np.float32]
 
 SIZE, GRID = 1023, (92, 16)
@@ -304,7 +306,7 @@ class Solver:
             for each in (self.cycles, self.norms, self.high, self.low):
                 ops.zero(each)
 
-            def is_left() -> ops.Expr:
+            def is_left() -> Expr:
                 self.program.add(left)
                 norm = ops.map(ops.norm(r), name="norm")
                 is_now = ops.equal(ops.iota((MOST_CYCLES + 1,), pl.UNSIGNED_INT), self.cycles)

@@ -116,8 +116,8 @@ class ConvParams:
         >>> ConvParams("half", 1, [8, 5], [3, 3], 1, 1, 1).getOutputFieldShape()
         [6, 3]
         """
-        made, after = [], _Sides.of(self, self.outputTransform)
-        for d, each in enumerate(_parameters(self)):
+        made, after = [], sides_of(self, self.outputTransform)
+        for d, each in enumerate(of_dimensions(self)):
             reach = 1 + (each.taps - 1) * each.dilation
             room = 1 + (each.size - 1) * each.between if each.size else 0
             left = room + sum(each.padding) - reach + 1
@@ -171,10 +171,9 @@ def convolution(
         for d in range(3, weights.rank):
             weights = weights.reverse(d)
     _check_shapes(params, in_, weights)
-    how, own = _parameters(params), _Sides.of(params, params.inputTransform)
-    kernel = _Sides.of(params, params.kernelTransform)
+    how, kernel = of_dimensions(params), sides_of(params, params.kernelTransform)
+    in_ = seen_input(params, in_)
     for d, each in enumerate(how):
-        in_ = _cut(in_, 2 + d, own.truncation[d], flip=own.flip[d])
         weights = _cut(weights, 3 + d, kernel.truncation[d], flip=False)
         assert (in_.shape[2 + d], weights.shape[3 + d]) == (each.size, each.taps)
     shape = params.getNumOutputChans(), *weights.shape[2:]
@@ -187,12 +186,20 @@ def convolution(
         input_dilation=[each.between for each in how],
         flip=[each.flip for each in how],
         groups=params.numConvGroups,
-        memory=_memory("convolution", options),
+        memory=check_options("convolution", options),
         name=debug_context or "conv",
         program=prog,
     )
-    after = _Sides.of(params, params.outputTransform).padding
+    after = sides_of(params, params.outputTransform).padding
     return ops.pad(made, [(0, 0), (0, 0), *after]) if any(map(any, after)) else made
+
+
+def seen_input(params: ConvParams, x: Tensor) -> Tensor:
+    """Return what a convolution sees of its input, before padding: a part, perhaps turned."""
+    own = sides_of(params, params.inputTransform)
+    for d, sides in enumerate(own.truncation):
+        x = _cut(x, 2 + d, sides, flip=own.flip[d])
+    return x
 
 
 def createInput(
@@ -242,30 +249,30 @@ class _Sides:
     distance: list[int]
     flip: list[bool]
 
-    @classmethod
-    def of(cls, params: ConvParams, given: InputTransform | OutputTransform) -> _Sides:
-        """Return a transform, complete; lists of another length are refused."""
-        rank = len(params.inputFieldShape)
 
-        def complete(name: str, left_out: Any) -> list[Any]:
-            numbers = list(getattr(given, name, ())) or [left_out] * rank
-            if len(numbers) != rank:
-                raise TensorCreationError(
-                    f"poplin: {type(given).__name__}.{name} is {clipped(numbers)}",
-                    at=here(),
-                    found=f"{len(numbers)} numbers, a field of {rank} dimensions",
-                    fix="one for each dimension, or none",
-                )
-            return numbers
+def sides_of(params: ConvParams, given: InputTransform | OutputTransform) -> _Sides:
+    """Return a transform, complete; lists of another length are refused."""
+    rank = len(params.inputFieldShape)
 
-        def sides(name: str) -> list[tuple[int, int]]:
-            both = complete(f"{name}Lower", 0), complete(f"{name}Upper", 0)
-            return list(zip(*both, strict=True))
+    def complete(name: str, left_out: Any) -> list[Any]:
+        numbers = list(getattr(given, name, ())) or [left_out] * rank
+        if len(numbers) != rank:
+            raise TensorCreationError(
+                f"poplin: {type(given).__name__}.{name} is {clipped(numbers)}",
+                at=here(),
+                found=f"{len(numbers)} numbers, a field of {rank} dimensions",
+                fix="one for each dimension, or none",
+            )
+        return numbers
 
-        apart = "stride" if isinstance(given, OutputTransform) else "dilation"
-        return cls(
-            sides("truncation"), sides("padding"), complete(apart, 1), complete("flip", False)
-        )
+    def sides(name: str) -> list[tuple[int, int]]:
+        both = complete(f"{name}Lower", 0), complete(f"{name}Upper", 0)
+        return list(zip(*both, strict=True))
+
+    apart = "stride" if isinstance(given, OutputTransform) else "dilation"
+    return _Sides(
+        sides("truncation"), sides("padding"), complete(apart, 1), complete("flip", False)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,15 +288,15 @@ class _Parameters:
     flip: bool
 
 
-def _parameters(params: ConvParams) -> list[_Parameters]:
+def of_dimensions(params: ConvParams) -> list[_Parameters]:
     """Return the parameters of `ops.convolution` for each dimension.
 
     Zeros beside the kernel, and outputs that are left out, are less padding of the input.
     """
     own, kernel = (
-        _Sides.of(params, each) for each in (params.inputTransform, params.kernelTransform)
+        sides_of(params, each) for each in (params.inputTransform, params.kernelTransform)
     )
-    out, found = _Sides.of(params, params.outputTransform), []
+    out, found = sides_of(params, params.outputTransform), []
     for d, (size, taps) in enumerate(zip(params.inputFieldShape, params.kernelShape, strict=True)):
         before, behind = own.padding[d][:: -1 if own.flip[d] else 1]
         low, high = kernel.padding[d][:: -1 if kernel.flip[d] else 1]
@@ -316,9 +323,9 @@ def _cut(x: Tensor, dim: int, sides: tuple[int, int], *, flip: bool) -> Tensor:
 def _planned(what: str, graph: Graph, params: ConvParams, options: Options) -> ops.ConvolutionPlan:
     """Return a plan of the convolution of whole operands, of which it may leave parts out."""
     own, kernel = (
-        _Sides.of(params, each) for each in (params.inputTransform, params.kernelTransform)
+        sides_of(params, each) for each in (params.inputTransform, params.kernelTransform)
     )
-    how = _parameters(params)
+    how = of_dimensions(params)
     return ops.plan_convolution(
         graph,
         batch=params.batchSize,
@@ -335,7 +342,7 @@ def _planned(what: str, graph: Graph, params: ConvParams, options: Options) -> o
         input_dilation=own.distance,
         groups=params.numConvGroups,
         type=params.dataType,
-        memory=_memory(what, options),
+        memory=check_options(what, options),
     )
 
 
@@ -378,7 +385,7 @@ def _check_shapes(params: ConvParams, in_: Tensor, weights: Tensor) -> None:
             )
 
 
-def _memory(what: str, options: Options) -> float:
+def check_options(what: str, options: Options) -> float:
     """Return the share of memory that options say; unknown ones are refused."""
     for name in options or ():
         if name not in _KNOWN:

@@ -1,4 +1,4 @@
-"""poplin: products of matrices, and convolutions (`poplite.compat.convolutions`).
+"""poplin: products of matrices; convolutions (`poplite.compat.convolutions`) and factorisations.
 
     poplin::createMatMulInputLHS(graph, HALF, {64, 96}, {96, 32}, "w", options, &cache)
     poplin.createMatMulInputLHS(graph, HALF, (64, 96), (96, 32), "w", options, cache)
@@ -17,6 +17,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from poplite import ops
+from poplite.compat.convolution_training import (
+    addBias as addBias,
+    calculateWeightDeltas as calculateWeightDeltas,
+    convolutionBiasUpdate as convolutionBiasUpdate,
+    convolutionWeightUpdate as convolutionWeightUpdate,
+    convolutionWithOutput as convolutionWithOutput,
+    createBiases as createBiases,
+    createConvOutput as createConvOutput,
+    getGradientParams as getGradientParams,
+    weightsTransposeChansFlipXY as weightsTransposeChansFlipXY,
+)
 from poplite.compat.convolutions import (
     ConvParams as ConvParams,
     InputTransform as InputTransform,
@@ -24,6 +35,19 @@ from poplite.compat.convolutions import (
     convolution as convolution,
     createInput as createInput,
     createWeights as createWeights,
+)
+from poplite.compat.factorisations import (
+    PRODUCTS as _KNOWN,
+    cholesky as cholesky,
+    choleskyInPlace as choleskyInPlace,
+    createCholeskyInput as createCholeskyInput,
+    createTriangularSolveInputLHS as createTriangularSolveInputLHS,
+    createTriangularSolveInputRHS as createTriangularSolveInputRHS,
+    experimental as experimental,
+    linspace as linspace,
+    meshgrid2d as meshgrid2d,
+    triangularMask as triangularMask,
+    triangularSolve as triangularSolve,
 )
 from poplite.errors import (
     ElementTypeError,
@@ -41,17 +65,6 @@ from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
 
 Options = Mapping[str, str] | None
 Shape = Sequence[int]
-
-_KNOWN = (
-    "availableMemoryProportion",
-    "enableFastReduce",
-    "enableMultiStageReduce",
-    "fullyConnectedPass",
-    "inputRHSIsPreArranged",
-    "partialsType",
-    "remapOutputTensor",
-    "use128BitConvUnitLoad",
-)
 
 _TYPES = {"half": HALF, "float": FLOAT}
 

@@ -69,7 +69,7 @@ class SparseLayout:
     def blocks(self) -> Int64:
         """int64[blocks + 1]: the first row of each tile's block of rows."""
         tiles = max(1, min(self.target.tiles // self.parts, self.pattern.shape[0]))
-        return self._shared(np.array([0, self.pattern.shape[0]]), tiles)[0]
+        return self._shared(np.array([0, self.pattern.shape[0]]), tiles).reshape(-1)
 
     @cached_property
     def shares(self) -> Int64:
@@ -79,7 +79,8 @@ class SparseLayout:
     @cached_property
     def busiest(self) -> Int64:
         """The most non-zeros of a worker, by block."""
-        return np.diff(self.pattern.row_starts[self.shares], axis=1).max(1)
+        most: Int64 = np.diff(self.pattern.row_starts[self.shares], axis=1).max(1)
+        return most
 
     @cached_property
     def met(self) -> tuple[Int64, Int64, Int64]:
@@ -146,9 +147,9 @@ class SparseLayout:
         # The row over which a share ends goes to the side that has more of it.
         before = np.maximum(found - 1, 0)
         nearer = np.abs(weight[before] - wanted) < np.abs(weight[found] - wanted)
-        found = np.where(nearer, before, found)
-        found[:, 0], found[:, -1] = ends[:-1], ends[1:]
-        return found
+        shared: Int64 = np.where(nearer, before, found)
+        shared[:, 0], shared[:, -1] = ends[:-1], ends[1:]
+        return shared
 
 
 @lru_cache(maxsize=16)

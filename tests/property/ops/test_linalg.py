@@ -43,7 +43,7 @@ def ran(graph: pl.Graph, step: pl.Program, interpret: bool) -> pl.Engine:
     return engine
 
 
-def near(got: npt.NDArray[Any], expected: Doubles) -> bool:
+def near(got: npt.NDArray[Any], expected: npt.NDArray[Any]) -> bool:
     """Whether numbers are near by the precision of their type."""
     close = 5e-6 if got.dtype == np.float32 else 3e-3
     return got.shape == expected.shape and bool(

@@ -51,7 +51,7 @@ def test_products_and_gradients_are_numpys(
     def variable(name: str, *shape: int) -> tuple[pl.Tensor, npt.NDArray[np.float64]]:
         # Whole numbers, whose sums are exact in float32, and in HALF up to 2048.
         values = rng.integers(-4, 5, shape).astype(dtype)
-        where = "linear" if mapping == "linear" else tiles - 1
+        where: Any = "linear" if mapping == "linear" else tiles - 1
         made = graph.add_variable(dtype, shape, name, mapping=where, initial_value=values)
         return made, values.astype(float)
 

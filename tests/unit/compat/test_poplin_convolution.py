@@ -86,12 +86,23 @@ def test_all_transforms_of_poplibs(
     graph, prog = pl.Graph(pl.Target(tiles=3)), pl.Sequence()
     a, b = poplin.createInput(graph, params, "a"), poplin.createWeights(graph, params, "b")
     made = poplin.convolution(graph, a, b, params, transpose, prog, "conv")
+    # What is linear in x and w: <z, conv(x, w)> = <x, by_x(z)> = <w, by_w(z)>.
+    z = poplin.createConvOutput(graph, params, "z")
+    deltas = rng.integers(-9, 10, z.shape).astype(np.float32)
+    by_x = poplin.convolution(
+        graph, z, b, poplin.getGradientParams(params), not transpose, prog, "by x"
+    )
+    by_w = poplin.calculateWeightDeltas(graph, z, a, params, prog, "by w")
     engine = pl.Engine(graph, prog, interpret=True, options=values_only())
     engine.write(a, x.reshape(a.shape))
     engine.write(b, (w[::-1] if transpose else w).reshape(b.shape))
+    engine.write(z, deltas)
     engine.run()
     assert params.getOutputFieldShape() == [len(exact)]
     assert np.array_equal(engine.read(made)[0, 0], exact)
+    product = (deltas[0, 0] * exact).sum()
+    assert (engine.read(by_x)[0, 0] * x).sum() == product
+    assert (engine.read(by_w)[0, 0, 0] * w).sum() == product
 
 
 def test_groups_and_channels() -> None:
@@ -112,6 +123,37 @@ def test_groups_and_channels() -> None:
         poplin.convolution(graph, other, b, params, False, prog)
     with pytest.raises(pl.TensorCreationError, match=r"InputTransform.dilation is \[2\]"):
         poplin.createInput(graph, poplin.ConvParams(pl.HALF, 2, [4, 3], [2, 1], 3, 5, 2, wrong))
+
+
+def test_a_step_of_training() -> None:
+    params = poplin.ConvParams(pl.FLOAT, 2, [4], [3], 2, 1, 2)
+    graph, prog = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    a, b = poplin.createInput(graph, params), poplin.createWeights(graph, params)
+    out = poplin.createConvOutput(graph, params)
+    biases = poplin.createBiases(graph, out)
+    turned = graph.add_variable(pl.FLOAT, (2, 2, 1, 3), "turned", mapping="linear")
+    poplin.convolutionWithOutput(graph, a, b, out, params, False, prog)
+    poplin.addBias(graph, out, biases, prog)
+    poplin.weightsTransposeChansFlipXY(graph, b, turned, prog)
+    scale = graph.add_constant(pl.FLOAT, (1,), -0.5, mapping=0)
+    poplin.convolutionWeightUpdate(graph, out, b, a, params, scale, prog)
+    poplin.convolutionBiasUpdate(graph, out, biases, 2.0, None, prog)
+    engine = pl.Engine(graph, prog, interpret=True, options=values_only())
+    rng = np.random.default_rng(3)
+    x, w = rng.integers(-3, 4, a.shape), rng.integers(-3, 4, b.shape)
+    for tensor, values in ((a, x), (b, w), (biases, [1, 2])):
+        engine.write(tensor, values)
+    engine.run()
+    seen = np.lib.stride_tricks.sliding_window_view(x.reshape(2, 2, 2, 4), 3, 3)
+    y = np.einsum("bgcpt,goct->bgop", seen, w) + np.array([1, 2])[:, None, None]
+    assert np.array_equal(engine.read(out), y.reshape(out.shape))
+    assert np.array_equal(engine.read(turned), w.swapaxes(1, 2)[..., ::-1])
+    assert np.array_equal(engine.read(b), w - 0.5 * np.einsum("bgop,bgcpt->goct", y, seen))
+    assert np.array_equal(engine.read(biases), [1, 2] + 2 * y.sum((0, 2, 3)))
+    with pytest.raises(pl.InvalidOption, match="no option 'fast'"):
+        poplin.createBiases(graph, out, "", {"fast": "true"})
+    with pytest.raises(pl.TensorCreationError, match="batch, channels"):
+        poplin.createBiases(graph, biases)
 
 
 @pytest.mark.parametrize(

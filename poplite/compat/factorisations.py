@@ -1,0 +1,330 @@
+"""poplin: Cholesky, triangular systems and QR, in the argument order of PopLibs; and grids.
+
+    poplin::triangularSolve(graph, a, b, true, true, false, prog, "x", options, &cache)
+    poplin.triangularSolve(graph, a, b, True, True, False, prog, "x", options, cache)
+
+Where C++ has a second, older form with a block size in front of the program, both are taken. The
+options `blockSize` and `rowsPerIteration` are used; those of products change nothing.
+
+Source: PopLibs, `poplin/Cholesky.hpp`, `poplin/TriangularSolve.hpp`, `poplin/MeshGrid.hpp`,
+`poplin/experimental/QRFactorization.hpp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from poplite import ops
+from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError, did_you_mean
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.program import Program, Sequence as Steps
+from poplite.source import here
+from poplite.text import clipped, of_type
+from poplite.types import ElementTypeLike
+
+Options = Mapping[str, str] | None
+
+PRODUCTS = (
+    *("availableMemoryProportion", "enableFastReduce", "enableMultiStageReduce"),
+    *("fullyConnectedPass", "inputRHSIsPreArranged", "partialsType", "remapOutputTensor"),
+    "use128BitConvUnitLoad",
+)
+"""Options of products of matrices."""
+
+
+def cholesky(graph: Graph, a: Tensor, lower: bool, *arguments: Any) -> Tensor:
+    """Record the Cholesky factorisation, `poplin::cholesky`.
+
+    Args:
+        graph: of the matrices.
+        a: [..., n, n], of which one triangle is looked at.
+        lower: whether the factor is a lower triangle, or an upper one.
+        *arguments: `[blockSize,] prog, debug_context="", options=None, cache=None`.
+
+    Returns:
+        A new tensor of the shape of a. See `ops.linalg.cholesky` for what is not positive definite.
+
+    Raises:
+        the errors of `ops.linalg.cholesky`, and InvalidOption for an unknown option.
+
+    >>> import poplite as pl
+    >>> graph, prog = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> a = graph.add_constant(pl.FLOAT, (2, 2), [[4, 2], [2, 10]], mapping=0)
+    >>> factor = cholesky(graph, a, True, prog, "factor", {"blockSize": "8"})
+    >>> engine = pl.Engine(graph, prog)
+    >>> engine.run()
+    >>> engine.read(factor).tolist()
+    [[2.0, 0.0], [1.0, 3.0]]
+    """
+    block, prog, name = _arguments("cholesky", arguments)
+    return ops.linalg.cholesky(a, lower=lower, block=block, name=name, program=prog)
+
+
+def choleskyInPlace(graph: Graph, a: Tensor, lower: bool, *arguments: Any) -> None:
+    """Record a factorisation that replaces the matrix, `poplin::choleskyInPlace`.
+
+    Raises:
+        the errors of `cholesky`, which has the arguments.
+    """
+    block, prog, name = _arguments("choleskyInPlace", arguments)
+    made = ops.linalg.cholesky(a, lower=lower, block=block, name=name, program=prog)
+    ops.copy(made, a, program=prog)
+
+
+def createCholeskyInput(
+    graph: Graph, type: ElementTypeLike, shape: Sequence[int], lower: bool, *arguments: Any
+) -> Tensor:
+    """Make a variable for a matrix to factor, `poplin::createCholeskyInput`, linear over tiles.
+
+    Args:
+        graph: gets the variable.
+        type: its element type.
+        shape: [..., n, n].
+        lower: as of `cholesky`.
+        *arguments: `[blockSize,] debug_context="", options=None, cache=None`.
+
+    Raises:
+        the errors of `graph.add_variable`, and InvalidOption for an unknown option.
+    """
+    _, _, name = _arguments("createCholeskyInput", arguments, is_recorded=False)
+    return graph.add_variable(type, tuple(shape), name, mapping="linear")
+
+
+def triangularMask(
+    graph: Graph, a: Tensor, lower: bool, unitDiagonal: bool, prog: Steps, debug_context: str = ""
+) -> Tensor:
+    """Record a copy of a triangle, 0 elsewhere, `poplin::triangularMask`.
+
+    Raises:
+        the errors of `ops.linalg.triangular_mask`.
+    """
+    mask = ops.linalg.triangular_mask(a, lower=lower, unit_diagonal=unitDiagonal)
+    return ops.map(mask, name=debug_context or "triangularMask", program=prog)
+
+
+def triangularSolve(
+    graph: Graph,
+    a: Tensor,
+    b: Tensor,
+    leftSide: bool,
+    lower: bool,
+    unitDiagonal: bool,
+    *arguments: Any,
+) -> Tensor:
+    """Record the solution of triangular systems, `poplin::triangularSolve`.
+
+    Args:
+        graph: of the matrices.
+        a: [..., n, n], of which one triangle is looked at.
+        b: [..., n, k], or [..., k, n] where a stands at the right.
+        leftSide: solve `a x = b`, or `x a = b`.
+        lower: which triangle.
+        unitDiagonal: take the diagonal for 1.
+        *arguments: `[blockSize,] prog, debug_context="", options=None, cache=None`.
+
+    Raises:
+        the errors of `ops.linalg.triangular_solve`, and InvalidOption for an unknown option.
+    """
+    block, prog, name = _arguments("triangularSolve", arguments)
+    return ops.linalg.triangular_solve(
+        a,
+        b,
+        left=leftSide,
+        lower=lower,
+        unit_diagonal=unitDiagonal,
+        block=block,
+        name=name,
+        program=prog,
+    )
+
+
+def createTriangularSolveInputLHS(
+    graph: Graph,
+    inputType: ElementTypeLike,
+    outputType: ElementTypeLike,
+    aShape: Sequence[int],
+    bShape: Sequence[int],
+    leftSide: bool,
+    *arguments: Any,
+) -> Tensor:
+    """Make a variable for a triangular matrix, linear over tiles.
+
+    Raises:
+        the errors of `createCholeskyInput`, which has the last arguments.
+    """
+    what = "createTriangularSolveInputLHS"
+    _, _, name = _arguments(what, arguments, is_recorded=False)
+    return graph.add_variable(inputType, tuple(aShape), name, mapping="linear")
+
+
+def createTriangularSolveInputRHS(
+    graph: Graph,
+    inputType: ElementTypeLike,
+    outputType: ElementTypeLike,
+    aShape: Sequence[int],
+    bShape: Sequence[int],
+    leftSide: bool,
+    *arguments: Any,
+) -> Tensor:
+    """Make a variable for a right side, linear over tiles.
+
+    Raises:
+        the errors of `createCholeskyInput`, which has the last arguments.
+    """
+    what = "createTriangularSolveInputRHS"
+    _, _, name = _arguments(what, arguments, is_recorded=False)
+    return graph.add_variable(inputType, tuple(bShape), name, mapping="linear")
+
+
+class experimental:
+    """What PopLibs has in the namespace `poplin::experimental`, but for `LUFactorization`."""
+
+    @staticmethod
+    def createQRFactorizationMatrices(
+        graph: Graph, type: ElementTypeLike, m: int, n: int, debug_context: str = ""
+    ) -> tuple[Tensor, Tensor]:
+        """Make variables for A, [m, n], and Q, [m, m]; linear over tiles.
+
+        Raises:
+            the errors of `graph.add_variable`.
+        """
+        a, q = (
+            graph.add_variable(type, shape, f"{debug_context or 'QR'}/{name}", mapping="linear")
+            for name, shape in (("A", (m, n)), ("Q", (m, m)))
+        )
+        return a, q
+
+    @staticmethod
+    def QRFactorization(
+        graph: Graph,
+        A: Tensor,
+        Q: Tensor,
+        prog: Steps,
+        debug_context: str = "",
+        options: Options = None,
+    ) -> None:
+        """Record QR: A becomes R, and Q, which is the identity before, the orthogonal matrix.
+
+        Raises:
+            TensorCreationError: for a Q of another shape, and as `ops.linalg.qr`.
+            InvalidOption: for an unknown option.
+        """
+        what = "experimental.QRFactorization"
+        _check_options(what, options, ("rowsPerIteration",))
+        if Q.shape != (A.shape[0],) * 2:
+            raise TensorCreationError(
+                f"poplin.{what}: Q of shape {Q.shape} for A of shape {A.shape}",
+                at=here(),
+                fix="as poplin.experimental.createQRFactorizationMatrices makes them",
+            )
+        block = _size(what, "rowsPerIteration", (options or {}).get("rowsPerIteration", 32))
+        q, r = ops.linalg.qr(
+            A, complete=True, block=block, name=debug_context or "QRFactorization", program=prog
+        )
+        ops.copy(q, Q, program=prog)
+        ops.copy(r, A, program=prog)
+
+
+def linspace(
+    graph: Graph,
+    type: ElementTypeLike,
+    left: float,
+    right: float,
+    count: int,
+    debug_prefix: str = "",
+) -> Tensor:
+    """Make a constant of numbers at equal distances, both ends included, `poplin::linspace`.
+
+    Raises:
+        the errors of `graph.add_constant`.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> linspace(graph, pl.FLOAT, 0, 1, 5).shape
+    (5,)
+    """
+    numbers = np.linspace(left, right, count)
+    return graph.add_constant(type, (count,), numbers, debug_prefix or "linspace", mapping="linear")
+
+
+def meshgrid2d(graph: Graph, x: Tensor, y: Tensor) -> list[Tensor]:
+    """Return views of x along columns and of y along rows, [y, x] both: `numpy.meshgrid`.
+
+    Raises:
+        TensorCreationError: for tensors that are no vectors.
+    """
+    for each in (x, y):
+        if each.rank != 1:
+            raise TensorCreationError(
+                f"poplin.meshgrid2d: '{each.name}' is of shape {each.shape}",
+                at=here(),
+                fix="two vectors",
+            )
+    return [
+        x.reshape((1, len(x))).broadcast(len(y), 0),
+        y.reshape((len(y), 1)).broadcast(len(x), 1),
+    ]
+
+
+def _arguments(
+    what: str, arguments: tuple[Any, ...], *, is_recorded: bool = True
+) -> tuple[int, Any, str]:
+    """Return the block size, the program and the debug name of the last arguments."""
+    block: Any = None
+    if arguments and isinstance(arguments[0], int) and not isinstance(arguments[0], bool):
+        block, *arguments_left = arguments
+        arguments = tuple(arguments_left)
+    prog = None
+    if is_recorded:
+        if not arguments or not isinstance(arguments[0], Program):
+            raise ElementTypeError(
+                f"poplin.{what}: no program takes its steps",
+                at=here(),
+                found=", ".join(map(clipped, arguments)) or "no more arguments",
+                fix='[blockSize,] prog, debug_context="", options=None, cache=None',
+            )
+        prog, *rest = arguments
+        arguments = tuple(rest)
+    if len(arguments) > 3:
+        raise ElementTypeError(
+            f"poplin.{what}: too many arguments",
+            at=here(),
+            found=", ".join(map(clipped, arguments)),
+            fix='at the end: debug_context="", options=None, cache=None',
+        )
+    left_out: tuple[Any, ...] = ("", None, None)
+    name, options, _ = arguments + left_out[len(arguments) :]
+    _check_options(what, options, ("blockSize", *PRODUCTS))
+    size = block if block is not None else (options or {}).get("blockSize", 32)
+    return _size(what, "blockSize", size), prog, name or what
+
+
+def _check_options(what: str, options: Options, known: Sequence[str]) -> None:
+    """Refuse options that PopLibs does not know."""
+    for name in options or ():
+        if name not in known:
+            raise InvalidOption(
+                f"poplin.{what}: there is no option {name!r}{did_you_mean(name, list(known))}",
+                at=here(),
+                found=f"options: {', '.join(known)}",
+            )
+
+
+def _size(what: str, name: str, value: object) -> int:
+    """Return the number that an option has as text."""
+    try:
+        number = int(value)  # type: ignore[call-overload]  # checked by this very call
+    except (TypeError, ValueError):
+        number = 0
+    if number < 1:
+        raise InvalidOption(
+            f"poplin.{what}: {name} is {clipped(value)}",
+            at=here(),
+            found=of_type(value),
+            fix=f"a number of rows, such as {name}=32",
+        )
+    return int(number)
