@@ -1,8 +1,9 @@
 """What an SDK and its devices do with drawn data, beside the simulator: a table for its owners.
 
-Each row is a vertex class, with NaN, infinities, zeros of both signs and the smallest numbers among
-its data, or something that programs do. Nobody who wrote this has an IPU: the rows on division,
-square roots and the smallest numbers tell what docs/ipu.md cannot.
+A row of the first program is a vertex class, with NaN, infinities, zeros of both signs and the
+smallest numbers among its data, or something that programs do; one of the second is a part of the
+library. Nobody who wrote this has an IPU: the rows on division, square roots and the smallest
+numbers tell what docs/ipu.md cannot.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ipu.codelets.class_text import declared_fields
 from poplite.ipu.device.device import Device
+from poplite.ipu.selftest_library import LIBRARY, TILES, Inputs
 from poplite.machine.floating_point import FloatingPointBehaviour
 from poplite.machine.target import Target
 from poplite.program import (
@@ -183,75 +185,113 @@ EXTRA = (COPIES, HOST_CALL)
 """Rows that are no vertex class."""
 
 
+Built = tuple[Graph, Program, dict[str, list[Tensor]]]
+"""A graph, its program, and what is compared of each row."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a device made of all rows.
 
     Attributes:
         kind: "model" or "hardware".
-        fault: why nothing ran; empty where it ran.
-        differ: by row, how many elements differ from the simulator's.
+        faults: why a program did not run; none where all ran.
+        differ: by row that ran, how many elements differ from the simulator's, and of how many.
     """
 
     kind: str
-    fault: str
-    differ: Mapping[str, int]
+    faults: tuple[str, ...]
+    differ: Mapping[str, tuple[int, int]]
 
     def cell(self, row: str) -> str:
         """Return what the table says of a row."""
-        if self.fault:
+        if row not in self.differ:
             return "not run"
-        count = self.differ[row]
-        return "equal" if not count else f"{count} of {ELEMENTS} differ"
+        count, of = self.differ[row]
+        return f"{count} of {of} differ" if count else "equal"
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether all ran, and nothing differs."""
+        return not self.faults and not any(count for count, _ in self.differ.values())
 
 
-def selftest(kinds: Sequence[str], device_of: Callable[[str], Device]) -> list[Outcome]:
-    """Run all rows on the devices of these kinds, and compare with the simulator."""
-    expected = _results(None)
+def selftest(
+    kinds: Sequence[str],
+    device_of: Callable[[str], Device],
+    parts: Sequence[Callable[[], Built]] | None = None,
+) -> list[Outcome]:
+    """Run all rows on the devices of these kinds, and compare with the simulator.
+
+    Args:
+        kinds: "model" or "hardware".
+        device_of: returns the device of a kind.
+        parts: what makes the programs; left out, both.
+    """
+    chosen = (own_rows, library_rows) if parts is None else parts
+    expected = [_results(part(), None) for part in chosen]
     outcomes = []
     for kind in kinds:
-        try:
-            found = _results(device_of(kind))
-        except PopliteError as error:
-            outcomes.append(Outcome(kind, str(error), {}))
-        else:
-            differ = {row: _count_different(found[row], expected[row]) for row in expected}
-            outcomes.append(Outcome(kind, "", differ))
+        faults: list[str] = []
+        differ: dict[str, tuple[int, int]] = {}
+        for part, wanted in zip(chosen, expected, strict=True):
+            try:
+                found = _results(part(), device_of(kind))
+            except PopliteError as error:
+                faults.append(str(error))
+            else:
+                differ |= {row: _different(found[row], wanted[row]) for row in wanted}
+        outcomes.append(Outcome(kind, tuple(faults), differ))
     return outcomes
 
 
 def selftest_text(outcomes: Sequence[Outcome]) -> str:
     """Return outcomes as a table, with what went wrong below it.
 
-    >>> print(selftest_text([Outcome("model", "", dict.fromkeys([*ROWS, *EXTRA], 0))]))
+    >>> print(selftest_text([Outcome("model", (), dict.fromkeys(ROWS, (0, 240)))]))
     | row | model |
     | --- | --- |
     | float32 a * b + a | equal |
     ...
     """
     lines = [("row", *(each.kind for each in outcomes)), ("---",) * (1 + len(outcomes))]
-    lines += [(row, *(each.cell(row) for each in outcomes)) for row in (*ROWS, *EXTRA)]
+    lines += [(row, *(each.cell(row) for each in outcomes)) for row in (*ROWS, *EXTRA, *LIBRARY)]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    faults = [f"{each.kind}: {each.fault}" for each in outcomes if each.fault]
+    faults = [f"{each.kind}: {fault}" for each in outcomes for fault in each.faults]
     return "\n\n".join([table, *faults])
 
 
-def _results(device: Device | None) -> dict[str, npt.NDArray[Any]]:
-    """Return the result of each row on a device, or on the simulator."""
-    graph, program, outputs = _program()
+def _results(built: Built, device: Device | None) -> dict[str, list[npt.NDArray[Any]]]:
+    """Return the results of each row on a device, or on the simulator."""
+    graph, program, outputs = built
     if device is None:
-        engine = Engine(graph, program, interpret=True, checks="none")
+        options = {"debug.instrument": False}
+        engine = Engine(graph, program, interpret=True, checks="none", options=options)
     else:
         engine = Engine(graph, program, device=device)
-    engine.connect_host_function("reverse", _reverse)
+    if HOST_CALL in outputs:
+        engine.connect_host_function("reverse", _reverse)
     engine.run()
-    return {row: engine.read(tensor) for row, tensor in outputs.items()}
+    return {row: [engine.read(each) for each in tensors] for row, tensors in outputs.items()}
 
 
-def _program() -> tuple[Graph, Program, dict[str, Tensor]]:
+def library_rows() -> Built:
+    """Return the program of the library's vertices."""
+    graph, outputs = Graph(Target(tiles=TILES)), dict[str, list[Tensor]]()
+    with graph.steps("library") as program:
+        for number, (row, build) in enumerate(LIBRARY.items()):
+            made = build(Inputs(graph, program, number))
+            outputs[row] = [graph.clone(each, name=row) for each in made]
+            for one, kept in zip(made, outputs[row], strict=True):  # some are temporaries
+                program.add(Copy(one, kept))
+    return graph, program, outputs
+
+
+def own_rows() -> Built:
+    """Return the program of the vertex classes here, with copies and a call of the host."""
     graph = Graph(Target(tiles=len(ROWS)))
     work = graph.add_compute_set("rows")
-    outputs: dict[str, Tensor] = {}
+    outputs: dict[str, list[Tensor]] = {}
     for tile, (row, cls) in enumerate(ROWS.items()):
         rng = np.random.default_rng(tile)
         fields = {field.name: field for field in declared_fields(cls)}
@@ -265,14 +305,14 @@ def _program() -> tuple[Graph, Program, dict[str, Tensor]]:
                 initial_value=None if name == "y" else _drawn(field.element.dtype, rng),
             )
         graph.add_vertex(work, cls, tile=tile, **tensors)
-        outputs[row] = tensors["y"]
-    first = next(iter(outputs.values()))
+        outputs[row] = [tensors["y"]]
+    (first,) = next(iter(outputs.values()))
     moved = graph.add_variable(first.element_type, (ELEMENTS,), "moved", mapping="linear")
     turn = InTurn(Copy(first.reverse(0), moved), Copy(moved, first))
-    outputs[COPIES] = moved
     reverse = graph.add_host_function("reverse", [(FLOAT, ELEMENTS)], [(FLOAT, ELEMENTS)])
-    outputs[HOST_CALL] = graph.clone(moved, name="reversed")
-    call = Call(reverse, [moved], [outputs[HOST_CALL]])
+    reversed_ = graph.clone(moved, name="reversed")
+    outputs |= {COPIES: [moved], HOST_CALL: [reversed_]}
+    call = Call(reverse, [moved], [reversed_])
     # What is set so at first anyway: the table shows that a device knows the calls.
     modes = InTurn(
         ModifyFloatingPointBehaviour(clear=_behaviour(esr=True), set=_behaviour()),
@@ -304,10 +344,15 @@ def _drawn(dtype: Any, rng: np.random.Generator) -> npt.NDArray[Any]:
     return chosen
 
 
-def _count_different(got: npt.NDArray[Any], want: npt.NDArray[Any]) -> int:
-    """Return how many elements have other bits; any NaN is as good as another."""
-    bits = f"u{got.dtype.itemsize}"
-    same = got.view(bits) == want.view(bits)
-    if got.dtype.kind == "f":
-        same |= np.isnan(got) & np.isnan(want)
-    return int((~same).sum())
+def _different(
+    got: Sequence[npt.NDArray[Any]], want: Sequence[npt.NDArray[Any]]
+) -> tuple[int, int]:
+    """Return how many elements have other bits, and of how many; any NaN is as good as another."""
+    count = 0
+    for found, wanted in zip(got, want, strict=True):
+        bits = f"u{found.dtype.itemsize}"
+        same = found.view(bits) == wanted.view(bits)
+        if found.dtype.kind == "f":
+            same |= np.isnan(found) & np.isnan(wanted)
+        count += int((~same).sum())
+    return count, sum(each.size for each in want)

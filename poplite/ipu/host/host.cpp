@@ -243,7 +243,7 @@ public:
   }
 
   // A tensor of the tables, with one dimension.
-  poplar::Tensor tensor(Integer number) { return Edges(*this, number).tensor(0, 0); }
+  poplar::Tensor tensor(Integer number) { return Edges(*this, number).tensor(0); }
 
   poplar::Tensor scalar(Integer number) { return tensor(number).reshape({}); }
 
@@ -255,7 +255,8 @@ private:
   // The edges of one field, or a tensor.
   struct Edges {
     Edges(Builder &builder, Integer number)
-        : builder(builder), rows(column("rows", number)), length(column("length", number)) {
+        : builder(builder), type(type_of(builder.tables["edges.type"][number])),
+          rows(column("rows", number)), length(column("length", number)) {
       if (has("start", number)) start = column("start", number);
       if (has("inner", number)) inner = column("inner", number);
       if (has("first", number)) {
@@ -265,28 +266,34 @@ private:
       }
     }
 
-    poplar::Tensor tensor(Integer edge, Integer type) const {
+    poplar::Tensor tensor(Integer edge) const {
       const Integer count = length[edge];
-      if (count == 0) return builder.graph.addVariable(type_of(type), {0}, "empty");
+      if (count == 0) return builder.graph.addVariable(type, {0}, "empty");
       std::vector<poplar::Tensor> parts;
       if (first) {
         for (Integer k = (*first)[edge], end = (*first)[edge + 1]; k < end;) {
           const Integer count = even_singles(k, end);
           const bool is_stretch = count > 1;
           const Integer step = is_stretch ? (*begin)[k + 1] - (*begin)[k] : 1;
-          parts.push_back(builder.piece((*begin)[k], is_stretch ? count : (*size)[k], step));
+          parts.push_back(piece((*begin)[k], is_stretch ? count : (*size)[k], step));
           k += count;
         }
       } else if (!inner) {
-        parts.push_back(builder.piece((*start)[edge], count, 1));
+        parts.push_back(piece((*start)[edge], count, 1));
       } else if (inner->digits.empty()) {
-        parts.push_back(builder.piece((*start)[edge], 1, 1));
+        parts.push_back(piece((*start)[edge], 1, 1));
       } else {
         const auto [extent, stride] = inner->digits.back();
         for (Integer k = 0; k < count; k += extent)
-          parts.push_back(builder.piece((*start)[edge] + (*inner)[k], extent, stride));
+          parts.push_back(piece((*start)[edge] + (*inner)[k], extent, stride));
       }
       return parts.size() == 1 ? parts[0] : poplar::concat(parts);
+    }
+
+    // Elements of one variable, in the type that they are read as.
+    poplar::Tensor piece(Integer address, Integer count, Integer stride) const {
+      const poplar::Tensor found = builder.piece(address, count, stride);
+      return found.elementType() == type ? found : found.reinterpret(type);
     }
 
     // How many pieces from one on are single elements of one variable at even distances.
@@ -302,6 +309,7 @@ private:
     }
 
     Builder &builder;
+    const poplar::Type &type;
     Series rows, length;
     std::optional<Series> start, inner, first, begin, size;
 
@@ -457,7 +465,7 @@ private:
 
   void connect(Integer field, const std::vector<poplar::VertexRef> &vertices) {
     const std::string name = tables.text(tables["field.name"][field]);
-    const Integer kind = tables["field.kind"][field], type = tables["field.type"][field];
+    const Integer kind = tables["field.kind"][field];
     const Edges edges(*this, tables["field.of"][field]);
     Integer edge = 0;
     for (std::size_t k = 0; k < vertices.size(); ++k) {
@@ -465,10 +473,10 @@ private:
       if (kind == LIST_OF_EDGES) {
         std::vector<poplar::Tensor> rows;
         for (Integer row = edges.rows[static_cast<Integer>(k)]; row > 0; --row)
-          rows.push_back(edges.tensor(edge++, type));
+          rows.push_back(edges.tensor(edge++));
         graph.connect(at, rows);
       } else {
-        const poplar::Tensor found = edges.tensor(edge++, type);
+        const poplar::Tensor found = edges.tensor(edge++);
         graph.connect(at, kind == SCALAR_EDGE ? found.reshape({}) : found);
       }
     }

@@ -11,6 +11,7 @@ tiles of its vertices::
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import EdgeTable, FieldEdges
 from poplite.graph.compute_sets.edges import Edges, Runs
 from poplite.graph.graph import Graph
+from poplite.types import ElementType
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +42,11 @@ class CopiedInput:
     edges: Edges
     source: Runs
     tiles: Int64
+
+    @property
+    def element_type(self) -> type[ElementType[Any]]:
+        """The element type that the vertices read."""
+        return self.field.field.element
 
     @property
     def destination(self) -> Edges:

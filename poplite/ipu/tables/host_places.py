@@ -56,7 +56,7 @@ def handle_columns(graph: Graph, texts: Texts, edges: EdgesTable) -> dict[str, l
     ]
     return {
         "handle.name": [texts.number(name) for name, _, _ in rows],
-        "handle.of": [edges.tensor(tensor.view) for _, tensor, _ in rows],
+        "handle.of": [edges.tensor(tensor.view, tensor.element_type) for _, tensor, _ in rows],
         "handle.type": [type_number(tensor.element_type) for _, tensor, _ in rows],
         "handle.writes": [side for _, _, side in rows],
     }

@@ -207,8 +207,11 @@ class ProgramColumns:
     def _execute(self, node: Execute) -> int:
         result = NONE if node.result is None else self._of(node.result)
         number, copied = self._compute_sets[node.compute_set]
-        add = self._edges.add
-        copies = [self._add(Op.COPY, add(each.taken), add(each.destination)) for each in copied]
+        copies = []
+        for each in copied:
+            kind = each.element_type
+            source = self._edges.add(each.taken, kind)
+            copies.append(self._add(Op.COPY, source, self._edges.add(each.destination, kind)))
         execute = self._add(Op.EXECUTE, number, result)
         return self._add(Op.SEQUENCE, numbers=[*copies, execute]) if copies else execute
 
@@ -244,7 +247,7 @@ class ProgramColumns:
         return self._functions[function]
 
     def _of(self, tensor: Tensor) -> int:
-        return self._edges.tensor(tensor.view)
+        return self._edges.tensor(tensor.view, tensor.element_type)
 
     def _add(
         self,

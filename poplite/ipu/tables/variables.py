@@ -99,7 +99,7 @@ class VariableColumns:
         self._dims.append(copied.num_elements)
         self._row(
             name=self._texts.number(copied.name),
-            type=type_number(copied.field.field.element),
+            type=type_number(copied.element_type),
             constant=0,
             base=copied.base,
             count=copied.num_elements,

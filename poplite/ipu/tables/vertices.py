@@ -88,7 +88,7 @@ class VertexColumns:
         for field in declared_fields(family.cls):
             if field.is_edge:
                 kind = FieldKind(field.depth)
-                self._field(field, kind, self._edges.add(edges[field.name]))
+                self._field(field, kind, self._edges.add(edges[field.name], field.element))
             else:
                 self._state(field, family.state[field.name])
         begin, stops, tiles = family.tiles(self._num_tiles).runs()

@@ -115,10 +115,7 @@ class Items:
 
     def _value(self, op: Op, is_read_there: bool) -> Callable[[], Tensor]:
         if isinstance(op, TensorOp):
-            expr = self._expressions.all_of(op)
-            assert isinstance(expr, Leaf)
-            tensor = expr.tensor
-            assert isinstance(tensor, Tensor)
+            tensor = self._tensor_of(op)
             if is_read_there or op.constant:
                 return lambda: tensor
             self._flush([])
@@ -130,7 +127,13 @@ class Items:
 
     def _flush(self, extra: list[Expr]) -> list[Tensor]:
         """Store what is pending, and other expressions, in one decision; return these."""
-        pending, self._pending = self._pending, []
+        pending: list[Op] = []
+        for op in self._pending:
+            if isinstance(op, VertexMap | Place):  # which have a tensor of their own
+                self._expressions.remembered[op] = self._tensor_of(op)
+            else:
+                pending.append(op)
+        self._pending = []
         roots = [self._root(op, _name(op)) for op in pending]
         roots += [Root(expr, name=_part_name(expr), at=expr.location) for expr in extra]
         if not roots:
@@ -166,7 +169,7 @@ class Items:
     def _write(self, assigns: Sequence[Assign]) -> None:
         orders = [self._order(each.target) for each in assigns]
         targets = [
-            as_axes(self._target(each), each.target.axes, order)
+            as_axes(self._tensor_of(each.target), each.target.axes, order)
             for each, order in zip(assigns, orders, strict=True)
         ]
         for number, target in enumerate(targets):
@@ -193,8 +196,9 @@ class Items:
             self._lower(roots, of)
         self._expressions.forget()
 
-    def _target(self, assign: Assign) -> Tensor:
-        expr = self._expressions.all_of(assign.target)
+    def _tensor_of(self, op: Op) -> Tensor:
+        """Return the tensor of an operation that has one: it is nothing but read there."""
+        expr = self._expressions.all_of(op)
         assert isinstance(expr, Leaf)
         assert isinstance(expr.tensor, Tensor)
         return expr.tensor

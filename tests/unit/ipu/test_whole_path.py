@@ -20,8 +20,6 @@ import pytest
 import poplite as pl
 from helpers.depth import deep
 from helpers.host_program import building
-from poplite.ipu.selftest import EXTRA, ROWS
-from poplite.tools.command import main
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
@@ -264,11 +262,20 @@ def test_an_example_passes_its_oracle(
     assert engines[0].report().measured
 
 
-def test_selftest_finds_no_difference(
-    sdk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("POPLAR_SDK_ENABLED", str(sdk))
-    assert main(["ipu", "selftest", "--kind", "hardware"]) == 0
-    said = capsys.readouterr().out
-    assert "POPLAR version 0.0.0 (stand-in)" in said
-    assert said.count("| equal |") == len(ROWS) + len(EXTRA)
+def test_bits_are_moved_and_read_as_another_type(sdk: Path) -> None:
+    graph = pl.Graph(pl.Target(tiles=2))
+    x = graph.add_variable(pl.FLOAT, (6,), "x", mapping="linear", initial_value=np.arange(6) / 2)
+    n = graph.add_variable(pl.INT, (6,), "n", mapping="linear", initial_value=7)
+    m = graph.add_constant(pl.INT, (6,), range(6), "m", mapping=1)
+    joined = pl.concat([m[4:], x.reverse(0).reinterpret(pl.INT)[:4]])
+    graph.create_host_read("bits", x.reinterpret(pl.UNSIGNED_INT)[::2])
+    program = pl.Copy(joined, n)
+    found = []
+    for engine in (
+        pl.Engine(graph, program),
+        pl.Engine(graph, program, device=pl.ipu.Device("model", sdk=sdk)),
+    ):
+        engine.run()
+        found.append((engine.read(n).tolist(), engine.read("bits").tolist()))
+    assert found[0] == found[1]
+    assert found[1][1] == [0, 0x3F800000, 0x40000000]

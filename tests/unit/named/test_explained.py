@@ -66,7 +66,7 @@ def test_operations_are_named_with_their_axes_and_lines() -> None:
     assert "stored: -x (H:3, W:2), 24 B (a result, like x)" in text
     assert "stored: flatten(x) * 2 ((H,W):6), 24 B (a result, like x)" in text
     assert "stored: cast(x, INT) ** 2 (H:3, W:2)" in text
-    assert "copied: nmap(x) (H:3, W:2), 24 B (as it is)" in text
+    assert "copied: " not in text.replace("copied: argmax(x, [W]) (H:3), 8 B (numbers", "")
 
 
 def test_what_is_copied_is_what_the_engine_gathers() -> None:
@@ -81,3 +81,15 @@ def test_what_is_copied_is_what_the_engine_gathers() -> None:
     work(np.ones((5, 3)), np.ones((2, 5)))
     assert "copied: 'given' (A:5, B:3), 60 B: dot at " in work.explain()
     assert work.report().bytes_gathered == 60
+
+
+def test_what_has_a_tensor_of_its_own_is_a_result_there() -> None:
+    x = ng.placeholder([H, W], name="x")
+    placed, turned = ng.place(x, 1), ng.nmap(Turned, x, axes=[W])
+    work = ng.make_transformer(tiles=2).computation([placed, turned, turned + placed], x)
+    values = np.arange(6.0).reshape(3, 2)
+    found = work(values)
+    assert [each.tolist() for each in found[:2]] == [values.tolist(), values[:, ::-1].tolist()]
+    assert found[2].tolist() == (values[:, ::-1] + values).tolist()
+    assert work.report().bytes_copied == 24  # by `place`
+    assert [each.num_elements for each in work.graph.variables] == [6] * 4

@@ -103,6 +103,13 @@ Tensor Tensor::reverse(unsigned dimension) const {
   return taken(*this, dimension, indices);
 }
 
+Tensor Tensor::reinterpret(const Type &type) const {
+  Tensor made(*this);
+  made.view.kind = type.kind;
+  if (made.view.kind->size != view.kind->size) throw type_error("elements of another size");
+  return made;
+}
+
 Tensor Tensor::broadcast(unsigned N, unsigned dimension) const {
   if (dimension >= rank()) throw index_error("no dimension " + std::to_string(dimension));
   std::vector<std::size_t> indices;

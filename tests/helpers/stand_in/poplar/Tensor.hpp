@@ -20,6 +20,7 @@ public:
   Tensor slice(std::size_t begin, std::size_t end, unsigned dimension = 0) const;
   Tensor subSample(unsigned stride, unsigned dimension) const;
   Tensor reverse(unsigned dimension) const;
+  Tensor reinterpret(const Type &type) const;
   Tensor broadcast(unsigned N, unsigned dimension) const;
 
   stand_in::View view; // of the stand-in
