@@ -4,7 +4,7 @@
 
 With Numba, each new machine would wait a second for importing it and compiling a kernel.
 Kernels are simpler than what Numba is for (`poplite.jit.kernels` describes their language):
-numbers are int64 and wrap around, pointers have one of three types, and all functions are inlined.
+numbers are int64 and wrap around, pointers have one of three types, and functions are inlined.
 
     statement    what is emitted
     name = ...   a store to the stack, which LLVM turns into registers; the first sets the type
@@ -12,7 +12,8 @@ numbers are int64 and wrap around, pointers have one of three types, and all fun
     a and b      branches: b is not evaluated where a is false; as a value, whether it is true
     //, %        rounded down, as in Python; the divisor is not 0
     module.NAME  a constant integer of an imported module
-    f(...)       a call of an internal function that is always inlined, or what a `Primitive` emits
+    f(...)       a call of an internal function, inlined unless it is `not_inlined`, or what a
+                 `Primitive` emits
 
 Importing this module imports llvmlite.
 """
@@ -25,7 +26,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from llvmlite import ir
 
@@ -65,6 +66,17 @@ class Primitive:
     def __call__(self, *arguments: Any) -> int:
         """Refuse to be called."""
         raise NotImplementedError("only a compiled kernel calls it")
+
+
+_not_inlined: set[Callable[..., Any]] = set()
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+
+def not_inlined(function: Kernel) -> Kernel:
+    """Let a function that seldom runs be called, so that the loop around it keeps its registers."""
+    _not_inlined.add(function)
+    return function
 
 
 def kernel_object(exported: str, module: str, name: str) -> Made:
@@ -107,7 +119,7 @@ class _Module:
             made = self._made[function] = ir.Function(self.llvm, kind, name)
             if name != self._exported:
                 made.linkage = "internal"
-                made.attributes.add("alwaysinline")
+                made.attributes.add("noinline" if function in _not_inlined else "alwaysinline")
             _Body(self, made, tree, function).emit()
         return self._made[function]
 

@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
 
 from poplite.jit.native_code import hide
-from poplite.jit.numba_context import contexts
+from poplite.jit.numba_context import codegen, contexts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -53,5 +53,4 @@ def emitted_module(
 
 def processor() -> Processor:
     """Return the processor of the code: this machine, unless the environment says otherwise."""
-    found: Processor = contexts()[1].codegen().processor
-    return found
+    return codegen().processor

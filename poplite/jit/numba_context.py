@@ -296,14 +296,25 @@ class Pipeline(compiler.CompilerBase):
 _contexts: tuple[WeakNumberContext, TargetContext] | None = None
 
 
-def contexts() -> tuple[WeakNumberContext, TargetContext]:
-    """Return the typing and the target context, refreshed with what is registered now."""
+def _made_once() -> tuple[WeakNumberContext, TargetContext]:
     global _contexts
     if _contexts is None:
         typing_context = WeakNumberContext()
         _contexts = typing_context, TargetContext(typing_context)
-    _contexts[1].refresh()
     return _contexts
+
+
+def contexts() -> tuple[WeakNumberContext, TargetContext]:
+    """Return the typing and the target context, refreshed with what is registered now."""
+    made = _made_once()
+    made[1].refresh()
+    return made
+
+
+def codegen() -> TextCodegen:
+    """Return what gathers modules, which depends on nothing that is registered."""
+    found: TextCodegen = _made_once()[1].codegen()
+    return found
 
 
 @global_compiler_lock

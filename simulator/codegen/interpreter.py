@@ -20,7 +20,7 @@ from typing import Any
 from llvmlite import ir
 
 from poplite.executable import opcodes as op
-from poplite.jit.kernel_code import WORD, Primitive
+from poplite.jit.kernel_code import WORD, Primitive, not_inlined
 from poplite.jit.kernels import Bytes, Int64s
 from poplite.simulator.codegen.launcher import (
     address,
@@ -65,6 +65,7 @@ def _scalar(arena: Bytes, position: int, size: int) -> int:
     return arena[position] if size == 1 else _number(arena, position)
 
 
+@not_inlined
 def _agree(arena: Bytes, position: int, size: int, same: bool, state: Int64s) -> bool:
     """Tell whether a scalar is the same in all replicas, or true in all of them or none."""
     first = _scalar(arena, position, size)
@@ -75,6 +76,7 @@ def _agree(arena: Bytes, position: int, size: int, same: bool, state: Int64s) ->
     return True
 
 
+@not_inlined
 def _all(arena: Bytes, position: int, first: int, count: int, state: Int64s) -> None:
     """Store in each replica whether some bytes are all true."""
     for replica in range(state[op.STATE_REPLICAS]):
@@ -85,6 +87,7 @@ def _all(arena: Bytes, position: int, first: int, count: int, state: Int64s) -> 
         arena[position + shift] = is_true
 
 
+@not_inlined
 def _row_of_case(ops: Int64s, at: int, value: int) -> int:
     """Return the row that a SWITCH goes on with."""
     first = at // op.OP_WORDS + 1

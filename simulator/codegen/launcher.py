@@ -19,7 +19,7 @@ from typing import Any
 from llvmlite import ir
 
 from poplite.executable import opcodes as op
-from poplite.jit.kernel_code import WORD, Primitive
+from poplite.jit.kernel_code import WORD, Primitive, not_inlined
 from poplite.jit.kernels import Int64s
 
 LONG_NS = 2_000_000
@@ -196,8 +196,9 @@ def _run_measured(launch: int, chunks: int, count: int, shared: bool, state: Int
     return spent
 
 
-def run_launch(launch: int, state: Int64s) -> int:
-    """Run a launch; return what it cost in nanoseconds, or -1 when the deadline cut it."""
+@not_inlined
+def _run_as_needed(launch: int, state: Int64s) -> int:
+    """Run a launch that threads share, or whose cost is not known."""
     chunks, count = word(launch, op.LAUNCH_CHUNKS), word(launch, op.LAUNCH_COUNT)
     shared = False
     shares = word(launch, op.LAUNCH_SHARE_COUNT)
@@ -214,6 +215,18 @@ def run_launch(launch: int, state: Int64s) -> int:
     return word(launch, op.LAUNCH_COST)
 
 
+def run_launch(launch: int, state: Int64s) -> int:
+    """Run a launch; return what it cost in nanoseconds, or -1 when the deadline cut it."""
+    if word(launch, op.LAUNCH_UNMEASURED) != 0 or word(launch, op.LAUNCH_SHARE_COUNT) > 0:
+        return _run_as_needed(launch, state)
+    chunk = word(launch, op.LAUNCH_CHUNKS)
+    for _ in range(word(launch, op.LAUNCH_COUNT)):
+        _run_chunk(chunk)
+        chunk += CHUNK_BYTES
+    return word(launch, op.LAUNCH_COST)
+
+
+@not_inlined
 def forget_cost(launch: int) -> None:
     """Forget what a launch costs, and let its next run be measured."""
     set_word(launch, op.LAUNCH_COST, 0)

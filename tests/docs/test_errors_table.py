@@ -30,6 +30,7 @@ SOURCES = [
     for path in (ROOT / folder).rglob("*.py")
     if path.name != "errors.py"
 ]
+CALLED = {name for text in SOURCES for name in re.findall(r"\b(\w+)\(", text)}
 
 
 def test_every_class_has_one_row_and_every_row_a_class() -> None:
@@ -62,7 +63,7 @@ NAMES = [*CLASSES, *(cls.__name__ for cls in WARNINGS)]
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in ("PopliteError", "PopliteWarning")])
 def test_every_class_is_raised_somewhere(name: str) -> None:
-    assert any(re.search(rf"\b{name}\(", text) for text in SOURCES)
+    assert name in CALLED
 
 
 def test_only_classes_that_need_it_share_a_name_of_poplar() -> None:

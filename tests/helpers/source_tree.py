@@ -56,9 +56,8 @@ class Import(NamedTuple):
         return not self.is_deferred and not self.is_for_types
 
 
-@cache
 def tree_of(module: str) -> ast.Module:
-    """Return the syntax tree of a module, read once for all tests."""
+    """Return the syntax tree of a module; kept, all of them would slow later tests down."""
     return ast.parse(MODULES[module].read_text())
 
 

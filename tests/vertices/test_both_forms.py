@@ -74,7 +74,7 @@ def test_every_vertex_has_a_recipe(classes: dict[Key, type[pl.Vertex]]) -> None:
 
 @pytest.mark.filterwarnings("ignore::poplite.UnwrittenOutputWarning")  # one of docs/vertices.md
 @pytest.mark.parametrize("key", KEYS)
-@examples(10)
+@examples(10, quick=1)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_both_forms_give_the_same_bits(
     classes: dict[Key, type[pl.Vertex]], key: Key, seed: int

@@ -17,7 +17,7 @@ from typing import Any
 from llvmlite import ir
 
 from poplite.executable import opcodes as op
-from poplite.jit.kernel_code import WORD, Primitive
+from poplite.jit.kernel_code import WORD, Primitive, not_inlined
 from poplite.jit.kernels import Int64s
 from poplite.simulator.codegen.launcher import clock, set_word, word
 
@@ -87,6 +87,7 @@ _give_way = Primitive(_emit_give_way)
 _sleep = Primitive(_emit_sleep)
 
 
+@not_inlined
 def exchange(words: int, state: Int64s) -> int:
     """Send and get data; return the nanoseconds that it waited, or -1 while it is not done."""
     if word(words, op.EXCHANGE_COUNT) == 0:

@@ -87,10 +87,8 @@ def test_what_is_regular_takes_no_room() -> None:
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 5)), max_size=5), st.data())
 def test_cut_runs_hold_every_edge(runs: list[tuple[int, int]], data: st.DataObject) -> None:
     elements = [begin + k for begin, size in runs for k in range(size)]
-    lengths, left = [], len(elements)
-    while left:
-        lengths.append(data.draw(st.integers(0, left)))
-        left -= lengths[-1]
+    ends = data.draw(st.lists(st.integers(0, len(elements)), max_size=8).map(sorted))
+    lengths = np.diff([0, *ends, len(elements)]).tolist()
     begin, size = (
         (np.array(column, np.int64) for column in zip(*runs, strict=True))
         if runs
