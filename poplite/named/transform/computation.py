@@ -24,6 +24,8 @@ from poplite.named.transform.explained import (
     copies,
     decisions,
     headline,
+    notes_of,
+    readers,
     tensors,
     views,
 )
@@ -198,12 +200,18 @@ class Computation:
         own = [device.storages[each] for each in listed]
         known = {id(each) for each in device.storages.values()}
         beside = [each for each in work.variables if id(each) not in known]
+        notes = notes_of(graph, work.made)
+        held = {note.result: note.origin for note in notes if isinstance(note.origin, Op)}
+        owners = {each: held[each.name] for each in work.variables if each.name in held}
+        owners |= {part.variable: op for op, tensor in work.stored for part in tensor.var_regions()}
+        owners |= {device.storages[each]: each for each in listed}
+        why = readers(self._roots, device.description, listed)
         lines = [
             headline(self.name, self.params, work.compute_sets, bytes_of(own), bytes_of(beside)),
             *tensors(listed, device.why),
             *views(self._roots, device.description),
-            *copies(self._roots, device.description),
-            *decisions(graph, work.made),
+            *copies(graph, work.compute_sets, owners, why),
+            *decisions(notes),
         ]
         return "\n".join(lines)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
 
 from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
 from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.tensor import Tensor
@@ -56,25 +59,58 @@ def views(roots: list[Op], description: Callable[[Op], TensorDescription]) -> li
     return lines
 
 
-def copies(roots: list[Op], description: Callable[[Op], TensorDescription]) -> list[str]:
-    """Return a line for each operand that is copied, since rows of it are read that are none."""
-    lines = []
+def copies(
+    graph: Graph, sets: Iterable[ComputeSet], owners: Mapping[Variable, Op], why: Mapping[Op, str]
+) -> list[str]:
+    """Return a line for each tensor whose elements do not lie as a step reads or writes them.
+
+    Args:
+        graph: of the steps.
+        sets: the steps.
+        owners: what variables hold.
+        why: what reads rows of which tensor, as `readers` returns it.
+    """
+    tables, lines = EdgeTables(graph.space), []
+    for each in sets:
+        sizes: dict[int, int] = {}
+        for field in (field for family in tables(each).families for field in family.fields):
+            if field.edges.start is None:
+                first, begin, size = field.runs
+                is_apart = np.repeat(np.diff(first) > 1, np.diff(first))
+                held = graph.space.owners(begin[is_apart])
+                total = np.bincount(held, size[is_apart]) * field.field.element.size_bytes
+                for number in np.flatnonzero(total).tolist():
+                    sizes[number] = sizes.get(number, 0) + int(total[number])
+        for number, count in sizes.items():
+            variable = graph.variables[number]
+            op = owners.get(variable)
+            shown = f"'{variable.name}'" if op is None else f"'{op.name or op.called}' {op.axes}"
+            reader = f"step '{each.name}' at {each.location} reads elements that lie apart"
+            reason = reader if op is None else why.get(op, reader)
+            lines.append(f"  copied: {shown}, {count:,} B: {reason}")
+    return lines
+
+
+def readers(
+    roots: list[Op], description: Callable[[Op], TensorDescription], tensors: Iterable[TensorOp]
+) -> dict[Op, str]:
+    """Return which operations read rows of a tensor that are none, and how far elements lie."""
+    owners = {id(description(each)): each for each in tensors}
+    found: dict[Op, str] = {}
     for node in below(roots):
         if not isinstance(node, Dot | VertexMap):
             continue
         for x, root in wishes(node):
-            found = description(x)
-            stride = _stride(found, root)
-            if not found.fixed or stride == 1:
+            seen = description(x)
+            stride = _stride(seen, root)
+            if not seen.fixed or stride == 1:
                 continue
-            name = x.name or found.bases[0].name
             far = "in several pieces" if stride is None else f"{stride} apart"
-            size = (x.axes.size or 0) * x.element_type.size_bytes
-            lines.append(
-                f"  copied: '{name}' {x.axes}, {size:,} B: {node.called} at {node.line} reads rows "
-                f"along '{root.shown}', whose elements lie {far}"
-            )
-    return lines
+            told = f"{node.called} at {node.line} reads rows along '{root.shown}', "
+            for base in seen.bases:
+                if id(base) in owners:
+                    found.setdefault(owners[id(base)], f"{told}whose elements lie {far}")
+    return found
 
 
 def _stride(description: TensorDescription, root: Root) -> int | None:
@@ -82,11 +118,16 @@ def _stride(description: TensorDescription, root: Root) -> int | None:
     return description.strides[axes.roots.index(root)]
 
 
-def decisions(graph: Graph, made: Iterable[Tensor]) -> list[str]:
-    """Return a line for each note on what was stored, reduced, multiplied or computed again."""
+def notes_of(graph: Graph, made: Iterable[Tensor]) -> list[Note]:
+    """Return the notes on what was stored, reduced, multiplied or computed again."""
     notes = NOTES.get(graph, {})
     found = {id(n): n for each in made for n in notes.get((each.name, each.shape), ())}
-    return [f"  {_decision(note)}" for note in found.values()]
+    return [*found.values()]
+
+
+def decisions(notes: Iterable[Note]) -> list[str]:
+    """Return a line for each note."""
+    return [f"  {_decision(note)}" for note in notes]
 
 
 def _decision(note: Note) -> str:

@@ -441,7 +441,7 @@ class Lowering:
     ) -> None:
         size = made.num_elements * made.element_type.size_bytes
         lines = None if body is None else body.body
-        self.notes.append(Note.of(what, expr, why, vertex, size, lines))
+        self.notes.append(Note.of(what, expr, why, vertex, size, lines, made.name))
 
 
 def _planned(layout: Layout) -> str:

@@ -34,6 +34,7 @@ class Note:
         bytes: of the tensor that holds it.
         body: what the vertex computes of each element; None without one.
         origin: what another layer made the part for; None for none.
+        result: the name of the tensor that holds it; empty for none.
     """
 
     what: What
@@ -43,6 +44,7 @@ class Note:
     bytes: int = 0
     body: Body | None = None
     origin: object = None
+    result: str = ""
 
     @classmethod
     def of(
@@ -53,11 +55,12 @@ class Note:
         vertex: str = "",
         size: int = 0,
         body: Body | None = None,
+        result: str = "",
     ) -> Note:
         """Return a note of an expression, with as much of its formula as is shown."""
         name = f"{expr.label} = " if expr.label else ""
         shown = name + formula(expr, SHOWN // 2)
-        return cls(what, shown, why, vertex, size, body, expr.origin)
+        return cls(what, shown, why, vertex, size, body, expr.origin, result)
 
     def __str__(self) -> str:
         shown = f"{self.what}: {clipped_text(self.formula, SHOWN)}"
