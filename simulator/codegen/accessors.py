@@ -208,6 +208,7 @@ def accessors(
     checked: bool,
     priced: bool,
     half_in_hardware: bool,
+    converts_longs: bool,
 ) -> str:
     """Return the text of a module that defines the `declared` accessors of a class."""
     module = ir.Module()
@@ -217,7 +218,13 @@ def accessors(
         builder = ir.IRBuilder(function.append_basic_block())
         builder.ret(function.args[0] if checked else TRUTH(1))
     for name in sorted(each for each in declared if each.startswith(NUMBER)):
-        _define_number(module, name, priced=priced, half_in_hardware=half_in_hardware)
+        _define_number(
+            module,
+            name,
+            priced=priced,
+            half_in_hardware=half_in_hardware,
+            converts_longs=converts_longs,
+        )
     for number, field in enumerate(cls.fields.values()):
         access = access_of(cls, field, mode, priced=priced, half_in_hardware=half_in_hardware)
         of_field = _Accessors(module, field, number, access)
@@ -236,7 +243,9 @@ def accessors(
     return str(module)
 
 
-def _define_number(module: ir.Module, name: str, *, priced: bool, half_in_hardware: bool) -> None:
+def _define_number(
+    module: ir.Module, name: str, *, priced: bool, half_in_hardware: bool, converts_longs: bool
+) -> None:
     """Define a function of floats: poplite's own where it runs, a name where it is priced."""
     of = name.removeprefix(NUMBER).removesuffix(OF_DOUBLE)
     is_double = name.endswith(OF_DOUBLE)
@@ -259,7 +268,8 @@ def _define_number(module: ir.Module, name: str, *, priced: bool, half_in_hardwa
         called = ir.Function(module, kind, of if is_double else f"{of}f")
         builder.ret(builder.call(called, function.args))
         return
-    builder.ret(mathematics.define(builder, of, function.args))
+    made = mathematics.define(builder, of, function.args, converts_longs=converts_longs)
+    builder.ret(made)
 
 
 class _Accessors:

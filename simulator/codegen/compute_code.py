@@ -78,6 +78,7 @@ def linked_compute(
 
     from poplite.jit.llvm_modules import processor
     from poplite.simulator.codegen.accessors import COMPUTE, LANES, SET_LANES, accessors
+    from poplite.simulator.codegen.mathematics import longs_in_hardware
 
     module = llvm.parse_assembly(compute_code(cls, mode))
     declared = {each.name for each in module.functions if each.is_declaration}
@@ -89,6 +90,7 @@ def linked_compute(
         checked=checked,
         priced=priced,
         half_in_hardware=converts_halves(),
+        converts_longs=longs_in_hardware(processor().features),
     )
     module.link_in(llvm.parse_assembly(text))
     if any(each.startswith((LANES, SET_LANES)) for each in declared):

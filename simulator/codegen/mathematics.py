@@ -24,11 +24,25 @@ _INTEGERS = {FLOAT: ir.IntType(32), DOUBLE: ir.IntType(64)}
 _FLOATS = {32: FLOAT, 64: DOUBLE}
 
 
-def define(builder: ir.IRBuilder, name: str, arguments: Sequence[Any]) -> Any:
-    """Emit a function of float32 or double values, and return its result."""
+def longs_in_hardware(features: str) -> bool:
+    """Tell whether a processor with these LLVM features makes doubles of a vector of int64.
+
+    >>> longs_in_hardware("+avx2,+avx512dq"), longs_in_hardware("+avx2,-avx512dq")
+    (True, False)
+    """
+    return "+avx512dq" in features.split(",")
+
+
+def define(
+    builder: ir.IRBuilder, name: str, arguments: Sequence[Any], *, converts_longs: bool
+) -> Any:
+    """Emit a function of float32 or double values, and return its result.
+
+    `converts_longs` is what `longs_in_hardware` tells; it changes no bits.
+    """
     kernels = KERNELS if arguments[0].type == FLOAT else DOUBLES
     values = (_Value(builder, each) for each in arguments)
-    return kernels[name](_Evaluator(builder), *values).emitted
+    return kernels[name](_Evaluator(builder, converts_longs=converts_longs), *values).emitted
 
 
 class _Value:
@@ -127,8 +141,8 @@ def _bits_of(number: float) -> int:
 class _Evaluator:
     """Emits what kernels call; see `poplite.vertex.compute.mathematics.evaluator`."""
 
-    def __init__(self, builder: ir.IRBuilder) -> None:
-        self._builder = builder
+    def __init__(self, builder: ir.IRBuilder, *, converts_longs: bool) -> None:
+        self._builder, self._converts_longs = builder, converts_longs
         self._tables: dict[Sequence[int], Any] = {}
 
     def choose(self, condition: _Value, one: Any, other: Any) -> _Value:
@@ -148,10 +162,12 @@ class _Evaluator:
     def double(self, value: _Value) -> _Value:
         if value.emitted.type == FLOAT:
             return value.made(self._builder.fpext(value.emitted, DOUBLE))
+        if self._converts_longs:
+            return value.made(self._builder.sitofp(value.emitted, DOUBLE))
         return self._double_of_integer(value)
 
     def _double_of_integer(self, value: _Value) -> _Value:
-        """Emit the double of an int64, in operations of which processors have vectors.
+        """Emit the double of an int64, in operations of which all processors have vectors.
 
         Both halves become a double exactly, as the lowest digits of a large one: 2^52 and the lower
         half; 2^84, and 2^32 times the upper half with 2^31 added. Only their sum is rounded.

@@ -81,8 +81,7 @@ def _reduced(on: Evaluator, x: Value, size: Value) -> tuple[Value, Value]:
     product = digits * on.lookup(_UPPER, place) + (digits * lower >> _LOW_BITS)
     quarter = (product + (1 << (_FRACTION_BITS - 1))) >> _FRACTION_BITS
     rest = on.double(product - (quarter << _FRACTION_BITS)) * _SCALE
-    is_small = size < _PI_4
-    return on.choose(is_small, 0, quarter), on.choose(is_small, size, rest)
+    return quarter, on.choose(size < _PI_4, size, rest)  # below, it is quarter 0
 
 
 def _sin_cos(on: Evaluator, r: Value) -> tuple[Value, Value]:
