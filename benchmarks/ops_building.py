@@ -100,7 +100,7 @@ def rows(small: bool, samples: int) -> list[Row]:
     made = []
     for what, widths, limit in (
         ("layers alike", [size] * layers, 2.0),
-        ("layers all different", [size + (-1) ** k * step * k for k in range(layers)], 4.0),
+        ("layers all different", [size + (-1) ** k * step * k for k in range(layers)], 3.5),
     ):
         work = partial(build, size, widths, small=small)
         ours, baseline = in_turn(work, partial(objects, size, widths), min(samples, 3))

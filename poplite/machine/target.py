@@ -146,7 +146,9 @@ class Target:
         1,850,000,000 Hz (measured: tessellate-ipu, notebooks/IPU Peak Flops.ipynb)
         """
         fact = _known(name, self.architecture)
-        own = dict(self.costs).get(name, fact.value)
+        own = fact.value
+        if self.costs:
+            own = dict(self.costs).get(name, own)
         if name in _FROM_FACTS:
             own = self.tiles_per_ipu if name == "tiles" else getattr(self, name)
         return fact if own == fact.value else Fact(own, fact.unit, "assumed", "given to Target")
