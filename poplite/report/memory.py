@@ -33,7 +33,8 @@ class Held:
     """Something that lies in the memory of some tiles.
 
     Attributes:
-        name: the name of the variable, or what the thing is.
+        name: the name of the variable, which is that of one of `Compilation.variables` alone, or
+            what the thing is.
         bytes: its bytes on each tile.
         category: what kind of thing it is.
         steps: when it is needed; None where it is always live.

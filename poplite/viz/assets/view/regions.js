@@ -54,10 +54,10 @@ function cellsOf(held) {
     const middle = (cell, cells, all) => Math.floor(((cell + 0.5) * all) / cells);
     const element = (row, column) =>
       middle(row, down, rows) * columns + middle(column, across, columns);
-    const tiles = Array.from({ length: down * across }, (_, cell) => {
-      const found = element(Math.floor(cell / across), cell % across);
-      return pieces.tiles[pieceAt(pieces, found)];
-    });
+    const tiles = new Int32Array(down * across);
+    for (let row = 0, cell = 0; row < down; row++)
+      for (let column = 0; column < across; column++)
+        tiles[cell++] = pieces.tiles[pieceAt(pieces, element(row, column))];
     return { size, rows, columns, down, across, element, tiles };
   });
 }
@@ -65,15 +65,18 @@ function cellsOf(held) {
 // A colour of six for each tile, other than those of tiles beside it where that can be.
 function tileColors(held) {
   return once(held, "colors", () => {
-    const { down, across, tiles } = cellsOf(held);
-    const beside = new Map(tiles.map((tile) => [tile, new Set()]));
-    tiles.forEach((tile, cell) => {
-      const others = [(cell + 1) % across ? cell + 1 : cell, cell + across];
-      for (const other of others.filter((each) => each < down * across)) {
-        beside.get(tile).add(tiles[other]);
-        beside.get(tiles[other]).add(tile);
-      }
-    });
+    const { across, tiles } = cellsOf(held);
+    const beside = new Map();
+    for (const tile of tiles) if (!beside.has(tile)) beside.set(tile, new Set());
+    const meet = (one, other) => {
+      if (one === other) return;
+      beside.get(one).add(other);
+      beside.get(other).add(one);
+    };
+    for (let cell = 0; cell < tiles.length; cell++) {
+      if ((cell + 1) % across) meet(tiles[cell], tiles[cell + 1]);
+      if (cell + across < tiles.length) meet(tiles[cell], tiles[cell + across]);
+    }
     const found = new Map();
     [...beside.keys()]
       .sort((one, other) => one - other)
@@ -104,7 +107,6 @@ function elementsFigure(held) {
   const colors = tileColors(held);
   const wide = Math.min(28, (WIDTH - 16) / across);
   const tall = clip(Math.floor(240 / down), 1, 20);
-  const isWhole = down === rows && across === columns;
   const paint = (pen) => {
     const chosen = chosenTile();
     for (let row = 0; row < down; row++) {
@@ -115,11 +117,13 @@ function elementsFigure(held) {
         pen.rect(8 + column * wide, 2 + row * tall, (end - column) * wide, tall, fill);
       }
     }
+    const hasNumbers = down === rows && across === columns && tall >= 12;
     tiles.forEach((tile, cell) => {
+      if (tile !== chosen && !hasNumbers) return;
       const [row, column] = [Math.floor(cell / across), cell % across];
       const [x, y] = [8 + column * wide, 2 + row * tall];
-      const number = thousands(element(row, column));
-      if (isWhole && tall >= 12 && wide > 7 * number.length + 2) {
+      const number = hasNumbers ? thousands(element(row, column)) : "";
+      if (number && wide > 7 * number.length + 2) {
         const on = tile < 0 ? "soft" : ON_TILE_COLORS[colors.get(tile)];
         pen.text(number, x + wide / 2, y + tall / 2 + 4, "center", on, 10);
       }
