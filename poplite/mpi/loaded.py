@@ -80,9 +80,10 @@ class OnRank:
         def slot_totals(program: str, row: int) -> SlotTotals | None:
             return made.slot_totals(program, int(plan.rows[program][row]))
 
-        arena = self._simulated.arena
-        state = EngineState(executable, arena, made, self.links, None, plan.rows)
-        self._states = StatesOnRanks(self, state, arena.parts, ranks, self._peers, self._owners)
+        arena, strict = self._simulated.arena, self._simulated.strict
+        self._memories = [arena.parts] if strict is None else [arena.parts, strict.shadow.parts]
+        state = EngineState(executable, arena, made, self.links, strict, plan.rows)
+        self._states = StatesOnRanks(self, state, self._memories, ranks, self._peers, self._owners)
         self._accounts = Accounts(executable, _Counts(made.counts, plan.rows), slot_totals)
         self.run, self.stop, self.check_idle = made.run, made.stop, made.check_idle
 
@@ -156,8 +157,8 @@ class OnRank:
 
     def _move(self, access: HostAccess, found: Messages) -> None:
         """Send and get what a call needs, in the replicas that it concerns."""
-        parts = self._simulated.arena.parts
-        self._peers.move(found, [parts[replica] for replica in access.replicas], access.call)
+        for parts in self._memories:
+            self._peers.move(found, [parts[replica] for replica in access.replicas], access.call)
 
     def _runs_of(self, access: HostAccess, *, with_metadata: bool = True) -> tuple[Int64, Int64]:
         """Return begin and end of the runs of bytes that a tensor lies in."""
@@ -219,7 +220,7 @@ class OnRank:
             self._executable,
             self._accounts,
             runs=own.runs.ended,
-            runs_again=0,
+            runs_again=0 if own.strict is None else own.strict.runs_again,
             interpret=own.form.startswith("interpreted"),
             faster=tuple(map(str, own.runs.forms.values())),
             options=options,

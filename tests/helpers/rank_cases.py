@@ -279,7 +279,7 @@ def loaded(engine_of: EngineOf) -> Found:
     work = graph.add_compute_set("shift")
     for k in range(4):
         graph.add_vertex(work, Shift, tile=k, x=x[:, k], y=y[k, ::2])
-    executable = pl.compile_graph(graph, pl.Execute(work), "fast")
+    executable = engine_of(graph, pl.Execute(work)).executable
     with tempfile.TemporaryDirectory() as folder:
         executable.save(path := Path(folder, "shift.poplite"))
         engine = engine_of(pl.Executable.load(path, [Shift]), interpret=False)
@@ -371,12 +371,12 @@ CASES = (heat, bfs, moved, varying, returned, hosted, replicas, quarters, loaded
 # -- comparing -------------------------------------------------------------------------------
 
 
-def difference(case: Callable[[EngineOf], Found], *, interpret: bool) -> str:
+def difference(case: Callable[[EngineOf], Found], *, interpret: bool, checks: str) -> str:
     """Return how ranks differ from the simulator in a case; empty where they do not."""
     from mpi4py import MPI
 
     device = Poisoned()
-    own: dict[str, Any] = {"checks": "fast", "interpret": interpret}
+    own: dict[str, Any] = {"checks": checks, "interpret": interpret}
 
     def simulated(*arguments: Any, **keywords: Any) -> pl.Engine:
         keywords = own | keywords
@@ -424,11 +424,15 @@ def main(names: Sequence[str]) -> None:
     by_name = {case.__name__: case for case in CASES}
     found = {}
     for name in names:
-        kind, _, form = name.partition(":")
+        kind, *forms = name.split(":")
+        how: Any = {
+            "interpret": "compiled" not in forms,
+            "checks": "strict" if "strict" in forms else "fast",
+        }
         if kind.isdigit():
-            own = difference(partial(drawn, seed=int(kind)), interpret=not form)
+            own = difference(partial(drawn, seed=int(kind)), **how)
         else:
-            own = difference(by_name[kind], interpret=not form)
+            own = difference(by_name[kind], **how)
         each = MPI.COMM_WORLD.allgather(own)
         found[name] = "".join(f"rank {rank}: {text}" for rank, text in enumerate(each) if text)
     if MPI.COMM_WORLD.rank == 0:
