@@ -65,7 +65,7 @@ class OnRank:
         check_same(executable, tuple(firsts), ranks)
         self._owners = owners_of(executable.layout, firsts)
         plan = rank_plan(executable, self._owners, ranks.number, is_poisoned=is_poisoned)
-        self._poison = plan.poison
+        self._poison, self._rows = plan.poison, plan.rows
         own = self._owners.runs_of(ranks.number)
         self._peers = OtherRanks(ranks, plan.exchanges, executable.actions, node, own)
 
@@ -227,13 +227,12 @@ class OnRank:
         )
 
     def tracing(self, limit: int) -> AbstractContextManager[Trace]:
-        """Refuse to record steps."""
-        raise ControlProgramError(
-            "engine.tracing: an engine on several ranks records no trace",
-            at=here(),
-            found=f"this is rank {self._ranks.number} of {self._ranks.count}",
-            fix="trace the program on the simulator: modelled cycles are the same",
-        )
+        """Record the steps that run in a `with` statement: the same on all ranks."""
+        # Few programs are traced.
+        from poplite.simulator.accounts.reporting import traced
+
+        runs = self._simulated.runs
+        return traced(self._executable, self._accounts, runs, limit, self._rows)
 
 
 def _no_state(what: str) -> ControlProgramError:

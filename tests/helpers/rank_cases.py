@@ -292,7 +292,8 @@ def states(engine_of: EngineOf) -> Found:
     """Files of states are the same; who loads one goes on as if there had been no file."""
     graph, program, tensors = stateful()
     first, second = (connected(engine_of(graph, program)) for _ in range(2))
-    first.run()
+    with first.tracing() as trace:
+        first.run()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "run.state")  # of rank 0; the others never look there
         first.save_state(path)
@@ -305,7 +306,8 @@ def states(engine_of: EngineOf) -> Found:
     assert first.report().to_json() == second.report().to_json()
     found: Found = [each.read(tensor) for tensor in tensors for each in (first, second)]
     rows = [each.copy_from_remote_buffer("table", 2) for each in (first, second)]
-    return [*found, *rows, second.report().to_json(), files]
+    assert trace.is_complete
+    return [*found, *rows, str(trace.steps), second.report().to_json(), files]
 
 
 def stateful() -> tuple[pl.Graph, pl.Program, tuple[pl.Tensor, ...]]:

@@ -211,7 +211,6 @@ def refused(device: Any, interpret: bool) -> None:
     engine = pl.Engine(graph, copy, device=device)
     wrong: Any = "x"
     refusals: list[tuple[Callable[[], object], str]] = [
-        (lambda: engine.tracing(), "no trace"),
         (lambda: engine.add_program(copy, "more"), "takes over no state"),
         (lambda: engine.read(x, root=2), "root=2 of 2 ranks"),
         (lambda: engine.load_state("no.state"), "cannot read 'no.state'"),
