@@ -29,7 +29,7 @@ from poplite.simulator.host.handles import HostLinks
 from poplite.simulator.host.tensors import HostTensors
 from poplite.simulator.peers import Peers
 from poplite.simulator.progress import Announcer
-from poplite.simulator.run.arena import Arena, Bytes
+from poplite.simulator.run.arena import Arena, Bytes, Runs as Bounds
 from poplite.simulator.run.faster_forms import faster_forms
 from poplite.simulator.run.float_modes import Floats
 from poplite.simulator.run_control import Runs
@@ -153,11 +153,16 @@ class Simulated:
 
     def continue_from(self, other: Loaded) -> None:
         """Take over what memory and remote buffers of the same graph hold."""
-        size = carry_memory(other.memory("Engine: state"), self.arena)
-        if self.strict is not None:
-            looked = other.strict if isinstance(other, Simulated) else None
-            carry_written(looked, self.strict, size)
+        looked = other.strict if isinstance(other, Simulated) else None
+        self.carry(other.memory("Engine: state"), looked)
         self.links.continue_from(other.links)
+
+    def carry(self, arena: Arena, strict: StrictChecks | None, runs: Bounds | None = None) -> int:
+        """Take over variables, some runs of bytes or all; return how many bytes they take."""
+        size = carry_memory(arena, self.arena, runs)
+        if self.strict is not None:
+            carry_written(strict, self.strict, size, runs)
+        return size
 
     def memory(self, call: str) -> Arena:
         """Return what all variables hold now, for the user's `call`."""

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.errors import ControlProgramError
 from poplite.mpi.other_ranks import OtherRanks
-from poplite.mpi.plan.messages import Messages, returned, to_everyone, to_rank
+from poplite.mpi.plan.messages import Messages, handed_on, returned, to_everyone, to_rank
 from poplite.mpi.plan.moved_pieces import pieces_of
 from poplite.mpi.plan.owners import HOST, owners_of
 from poplite.mpi.plan.rank_plan import POISON, rank_plan
@@ -199,12 +199,40 @@ class OnRank:
         self._states.load(path)
 
     def continue_from(self, other: Loaded) -> None:
-        """Refuse to take over what another engine holds."""
-        raise _no_state("takes over")
+        """Take over what another engine holds, on the same ranks or whole on each of them."""
+        call = "Engine: state"
+        if isinstance(other, OnRank):
+            other._check_state_of(self._ranks, call)
+            before, runs = other._simulated, other._owners.runs_of(self._ranks.number)
+            size = self._simulated.carry(before.arena, before.strict, runs)
+            found = handed_on(other._owners, self._owners, size)
+            for parts in self._memories:
+                self._peers.move(found, parts, call)
+        else:
+            looked = other.strict if isinstance(other, Simulated) else None
+            self._simulated.carry(other.memory(call), looked)
+        self.links.continue_from(other.links)
+
+    def _check_state_of(self, ranks: Ranks, call: str) -> None:
+        """Refuse to hand over memory to other ranks, while it is undefined, or in a run."""
+        self.check_idle(call)
+        self._peers.check_sound(call)
+        if not ranks.are_those_of(self._ranks):
+            raise ControlProgramError(
+                f"{call} is an engine on other ranks",
+                at=here(),
+                found=f"it has {self._ranks.count:,}, and here are {ranks.count:,}",
+                fix="engine.save_state(path) there, and engine.load_state(path) here",
+            )
 
     def memory(self, call: str) -> Arena:
         """Refuse to hand over memory, of which each rank has a part."""
-        raise _no_state("hands over")
+        raise ControlProgramError(
+            f"{call} is an engine on several ranks, each of which has a part of it",
+            at=here(),
+            found=f"this is rank {self._ranks.number} of {self._ranks.count}",
+            fix="engine.save_state(path) there, and engine.load_state(path) here",
+        )
 
     def handed_over(self) -> AbstractContextManager[None]:
         """Do nothing: each engine has its own memory on all ranks."""
@@ -233,15 +261,6 @@ class OnRank:
 
         runs = self._simulated.runs
         return traced(self._executable, self._accounts, runs, limit, self._rows)
-
-
-def _no_state(what: str) -> ControlProgramError:
-    return ControlProgramError(
-        f"Engine: an engine on several ranks {what} no state",
-        at=here(),
-        found="other programs may be cut at other tiles",
-        fix="make one engine of all programs; or engine.write(x, other.read(x))",
-    )
 
 
 class _Counts(Mapping[str, Int64]):

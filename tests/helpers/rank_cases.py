@@ -310,6 +310,24 @@ def states(engine_of: EngineOf) -> Found:
     return [*found, *rows, str(trace.steps), second.report().to_json(), files]
 
 
+def growing(engine_of: EngineOf) -> Found:
+    """Programs that are added, and engines that begin with what others hold, at other cuts."""
+    graph = graph_of()
+    x, y = (graph.add_variable(pl.INT, (8,), name, mapping="linear") for name in "xy")
+    engine = engine_of(graph, pl.Copy(x, y.reverse(0)))
+    engine.write(x, np.arange(8))
+    engine.run()
+    z = graph.add_variable(pl.INT, (4,), "z", mapping=0, initial_value=5)
+    work = graph.add_compute_set("much")
+    for k in range(4):  # of which the first tile has most
+        graph.add_vertex(work, Added, tile=max(0, k - 2), x=z[k : k + 1], y=y[2 * k : 2 * k + 1])
+    engine.add_program(pl.Execute(work), "more")
+    engine.run("more")
+    other = engine_of(graph, pl.Sequence(pl.Execute(work), pl.Copy(y, x)), state=engine)
+    other.run()
+    return [*map(engine.read, (x, y, z)), *map(other.read, (x, y, z)), other.report().to_json()]
+
+
 def stateful() -> tuple[pl.Graph, pl.Program, tuple[pl.Tensor, ...]]:
     """Return a program whose results depend on all that a state holds."""
     graph = graph_of()
@@ -367,7 +385,7 @@ def drawn(engine_of: EngineOf, seed: int) -> Found:
     return [*found, engine.report().to_json()]
 
 
-CASES = (heat, bfs, moved, varying, returned, hosted, replicas, quarters, loaded, states)
+CASES = (heat, bfs, moved, varying, returned, hosted, replicas, quarters, loaded, states, growing)
 
 
 # -- comparing -------------------------------------------------------------------------------

@@ -211,7 +211,7 @@ def refused(device: Any, interpret: bool) -> None:
     engine = pl.Engine(graph, copy, device=device)
     wrong: Any = "x"
     refusals: list[tuple[Callable[[], object], str]] = [
-        (lambda: engine.add_program(copy, "more"), "takes over no state"),
+        (lambda: pl.Engine(graph, copy, state=engine), "is an engine on several ranks"),
         (lambda: engine.read(x, root=2), "root=2 of 2 ranks"),
         (lambda: engine.load_state("no.state"), "cannot read 'no.state'"),
         (lambda: engine.save_state("no/run.state"), "there is no folder 'no'"),

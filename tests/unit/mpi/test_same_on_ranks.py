@@ -20,6 +20,7 @@ QUICK = [
     "replicas",
     "quarters",
     "states",
+    "growing",
     "1",
     "bfs:strict",
     "states:strict",
