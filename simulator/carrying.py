@@ -6,34 +6,49 @@ engines of one graph lie alike as far as both have them, and their bytes are cop
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from poplite.errors import ControlProgramError
 from poplite.executable.layout import ArenaLayout, StoredVariable
-from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.arena import Arena, Runs
 from poplite.simulator.strict.checks import StrictChecks
 from poplite.source import here
 from poplite.text import amount
 
 
-def carry_memory(old: Arena, new: Arena) -> int:
+def carry_memory(old: Arena, new: Arena, runs: Runs | None = None) -> int:
     """Copy the variables that both have, but for constants; return how many bytes they take.
 
-    Random bits go on as well. Raises `ControlProgramError` for variables of another graph.
+    `runs` are begin and end of the bytes that `old` has; None for all of them.  Random bits go on
+    as well.  Raises `ControlProgramError` for variables of another graph.
     """
     size = _common_bytes(old.layout, new.layout)
     for replica, (source, target) in enumerate(zip(old.parts, new.parts, strict=True)):
-        target[:size] = source[:size]
+        for own in _within(runs, size):
+            target[own] = source[own]
         for at, values in new.layout.constants(replica):
             target[at : at + values.nbytes] = values.reshape(-1).view(np.uint8)
     new.floats.continue_from(old.floats)
     return size
 
 
-def carry_written(old: StrictChecks | None, new: StrictChecks, size: int) -> None:
+def carry_written(
+    old: StrictChecks | None, new: StrictChecks, size: int, runs: Runs | None = None
+) -> None:
     """Take over which of the first bytes are written: all, where nobody looked."""
     for replica, part in enumerate(new.shadow.parts):
-        part[:size] = 1 if old is None else old.shadow.parts[replica][:size]
+        for own in _within(runs, size):
+            part[own] = 1 if old is None else old.shadow.parts[replica][own]
+
+
+def _within(runs: Runs | None, size: int) -> Iterable[slice]:
+    """Return the runs among the first bytes."""
+    if runs is None:
+        return (slice(0, size),)
+    pairs = zip(*(each.tolist() for each in runs), strict=True)
+    return [slice(begin, min(end, size)) for begin, end in pairs if begin < size]
 
 
 def _common_bytes(old: ArenaLayout, new: ArenaLayout) -> int:

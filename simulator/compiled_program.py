@@ -51,6 +51,7 @@ class CompiledProgram:
     ) -> None:
         self._steps, self._counts, self._checks = steps, counts, checks
         self._peers, self._is_armed, self._pauses = peers, False, 0
+        self._is_looking = False
         self._ops = code.ops.copy()
         self._bind(code)
         self._bound = self._ops.copy()
@@ -59,7 +60,7 @@ class CompiledProgram:
         self._addresses = steps.arena.addresses
         self._fault: VertexFault | None = None  # of vertices that ran before this program
         if checks is not None:
-            self._rows = rows_to_look_at(code)
+            self._rows = np.array(rows_to_look_at(code), np.int64)
             checks.on_armed.append(self._arm)
             self._arm()
         self._state = np.zeros(op.STATE_WORDS, np.int64)
@@ -176,7 +177,8 @@ class CompiledProgram:
 
     def _has_begun(self) -> bool:
         """Tell whether the next row has begun."""
-        return bool(self._state[op.STATE_CUT] or self._state[op.STATE_REASON] == op.WAITING)
+        is_waiting = self._state[op.STATE_REASON] == op.WAITING
+        return bool(self._state[op.STATE_CUT] or is_waiting or self._is_looking)
 
     def _begun_rows(self) -> int:
         """Return how many rows have begun, in all runs."""
@@ -205,7 +207,9 @@ class CompiledProgram:
         """Let rows run without a question whether the run ends."""
         if self._is_armed:
             self._ops[...] = self._bound
-        self._is_armed = False
+            self._is_armed = False
+            if self._checks is not None:
+                self._arm()
 
     def _may_stop(self) -> None:
         """End the run before the row that is next, or let that row run."""
@@ -213,6 +217,8 @@ class CompiledProgram:
         self._words[op.STATE_ROW] = row = self._words[op.STATE_ROW] - 1
         self._peers.stop_here()
         self._ops[row] = self._bound[row]
+        if self._checks is not None:
+            self._arm()
 
     def _entry(self) -> Callable[[], int]:
         """Return what runs the interpreter until new launches are shared by threads."""
@@ -283,16 +289,27 @@ class CompiledProgram:
     # -- strict checks -----------------------------------------------------------------------
 
     def _arm(self) -> None:
-        """Let Python look at rows before they run."""
-        self._ops[self._rows, :2] = op.CALLBACK, LOOK
+        """Let Python look at rows before they run, but for those where the run may end."""
+        rows = self._rows
+        if self._is_armed:
+            is_stop = (self._ops[rows, 0] == op.CALLBACK) & (self._ops[rows, 1] == STOP)
+            rows = rows[~is_stop]
+        self._ops[rows, :2] = op.CALLBACK, LOOK
 
     def _look(self) -> None:
         assert self._checks is not None
         row, depth = self._words[op.STATE_ROW] - 1, self._words[op.STATE_DEPTH]
         calls = [each - 1 for each in self._returns[:depth].tolist()] if depth else []
+        if self._peers is not None:
+            if not self._goes_on[row] and self._code.ops[row, 0] in op.COUNTED:
+                self._words[op.STATE_ROW] = row
+                self._peers.stop_here()  # before that is known, the row was to be looked at
+            self._arm()  # what was written may not be any more, on another rank
+        self._is_looking = True
         try:
             end = self._checks.look(self._code, row, calls, self)
         finally:
+            self._is_looking = False
             self._steps.interpreted.forget()
         if end == row:
             self._ops[row] = self._bound[row]

@@ -35,7 +35,7 @@ class InterpretedProgram:
         checks: StrictChecks | None = None,
         peers: Peers | None = None,
     ) -> None:
-        self._peers, self._is_exchanging = peers, False
+        self._peers, self._is_begun = peers, False
         self._executable, self._code, self._counts = executable, code, counts
         self._arena, self._steps, self._slots = arena, steps, slots
         self._actions: Sequence[Callable[[], object]] = ()
@@ -55,9 +55,9 @@ class InterpretedProgram:
         Raises `TensorIndexError` or `ApplicationRuntimeError` when a vertex stopped.
         """
         self._actions, self._watch = actions, watch
-        self._acting, self._is_exchanging = None, False
+        self._acting, self._is_begun = None, False
         if self._peers is not None:
-            self._peers.follow(lambda: int(self._counts.sum()) + self._is_exchanging)
+            self._peers.follow(lambda: int(self._counts.sum()) + self._is_begun)
         interpreted_vertices.run_ops(self._code.ops, self._counts, self)
 
     def acting(self) -> int | None:
@@ -96,10 +96,12 @@ class InterpretedProgram:
         """Return the row to go on with, which is this one unless strict checks ran it."""
         if self._checks is None:
             return row
+        self._is_begun = True
         try:
             end = self._checks.look(self._code, row, calls, self)
         finally:
             self._steps.forget()
+        self._is_begun = False
         self._counts[row:end] += 1
         self._note(range(row, end))
         return end
@@ -142,9 +144,9 @@ class InterpretedProgram:
     def exchange(self, number: int) -> None:
         """Do an exchange with other ranks."""
         assert self._peers is not None, "only ranks exchange"
-        self._is_exchanging = True
+        self._is_begun = True
         self._peers.exchange(number)
-        self._is_exchanging = False
+        self._is_begun = False
 
     def all_true(self, position: int, first: int, count: int) -> None:
         """Store at a byte position whether some bytes are all true."""

@@ -33,9 +33,12 @@ class Peers(Protocol):
         """Whether this is the rank of the host, which fills and takes blocks of bytes."""
 
     def connect(
-        self, parts: Sequence[npt.NDArray[np.uint8]], slots: Mapping[int, Sequence[int]]
+        self,
+        parts: Sequence[npt.NDArray[np.uint8]],
+        shadows: Sequence[npt.NDArray[np.uint8]],
+        slots: Mapping[int, Sequence[int]],
     ) -> None:
-        """Make exchanges of memory, by replica.
+        """Make exchanges of memory, and of its shadow with strict checks, by replica.
 
         `slots` are addresses of tables, by step and replica, of what each vertex of it took.
         """
@@ -66,6 +69,12 @@ class Peers(Protocol):
         self, calls: Sequence[Callable[[], object]], running: Running
     ) -> Sequence[Callable[[], object]]:
         """Return the actions of a run, by number, as all ranks do them."""
+
+    def agreed(self, error: Exception | None, count: int) -> tuple[Exception | None, int]:
+        """Return what a step raises on all ranks, its own error or another's.
+
+        Also the greatest count of all ranks.
+        """
 
     def from_host(self, call: str, value: T) -> T:
         """Return the host's value of something that all ranks call."""

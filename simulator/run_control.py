@@ -85,7 +85,7 @@ class Runs:
 
             slots = InterpretedSlots(executable, arena, interpreted)
             slot_counts = slots.slot_counts
-            self._connect(arena, slot_counts)
+            self._connect(arena, checks, slot_counts)
             self.programs = {
                 name: InterpretedProgram(
                     executable, code, self.counts[name], arena, interpreted, slots, checks, peers
@@ -95,18 +95,19 @@ class Runs:
         else:
             steps = CompiledSteps(executable, arena, self.computes, interpreted, forms, progress)
             self._steps, self.forms, slot_counts = steps, steps.forms, steps.slot_counts
-            self._connect(arena, slot_counts)
+            self._connect(arena, checks, slot_counts)
             self.programs = {
                 name: CompiledProgram(steps, code, self.counts[name], checks, peers)
                 for name, code in self._codes.items()
             }
         self.slot_totals, self.slot_words = slot_counts.totals, slot_counts.words
 
-    def _connect(self, arena: Arena, slot_counts: SlotCounts) -> None:
+    def _connect(self, arena: Arena, checks: StrictChecks | None, slot_counts: SlotCounts) -> None:
         """Let other ranks reach memory, and the tables of what vertices took."""
         if self._peers is not None:
             tables = {step: list(each.slots.values()) for step, each in slot_counts.steps.items()}
-            self._peers.connect(arena.parts, tables)
+            shadows = () if checks is None else checks.shadow.parts
+            self._peers.connect(arena.parts, shadows, tables)
 
     def run(self, program: object, *, progress: bool = False) -> None:
         """Run a program, by name or position, as `Engine.run`."""

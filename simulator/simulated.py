@@ -29,7 +29,7 @@ from poplite.simulator.host.handles import HostLinks
 from poplite.simulator.host.tensors import HostTensors
 from poplite.simulator.peers import Peers
 from poplite.simulator.progress import Announcer
-from poplite.simulator.run.arena import Arena, Bytes
+from poplite.simulator.run.arena import Arena, Bytes, Runs as Bounds
 from poplite.simulator.run.faster_forms import faster_forms
 from poplite.simulator.run.float_modes import Floats
 from poplite.simulator.run_control import Runs
@@ -52,6 +52,7 @@ class Simulated:
         tensors: those that the host reads and writes.
         runs: the programs.
         accounts: what they took.
+        strict: what is written of memory; None without strict checks.
     """
 
     def __init__(
@@ -75,17 +76,17 @@ class Simulated:
             is_strict=is_strict,
             peers=peers,
         )
-        self._strict: StrictChecks | None = None
+        self.strict: StrictChecks | None = None
         if is_strict:
-            self._strict = StrictChecks(
-                executable, self.arena, interpret=setup.interpret, forms=forms
+            self.strict = StrictChecks(
+                executable, self.arena, interpret=setup.interpret, forms=forms, peers=peers
             )
         with Announcer(setup.progress):
             self.runs = Runs(
                 executable,
                 self.arena,
                 self._host,
-                self._strict,
+                self.strict,
                 interpret=setup.interpret,
                 forms=forms,
                 progress=setup.progress,
@@ -95,7 +96,7 @@ class Simulated:
             self._host.cycles = self.accounts.cycles
             if any(isinstance(action, Stamp) for action in executable.actions):
                 self.accounts.cycles()  # vertices are priced now, not in the middle of a run
-        self._state = EngineState(executable, self.arena, self.runs, self.links, self._strict)
+        self._state = EngineState(executable, self.arena, self.runs, self.links, self.strict)
         self.run = self.runs.run
         self.stop = self.runs.stop
         self.check_idle = self.runs.check_idle
@@ -130,15 +131,15 @@ class Simulated:
         self.arena.load()
         self.runs.load()
         self.links.reset()
-        if self._strict is not None:
-            self._strict.load()
+        if self.strict is not None:
+            self.strict.load()
 
     def write(self, tensor: object, array: Any, replica: int | None) -> None:
         """Write host values to a tensor."""
         access = self.tensors.to_write(tensor, replica)
         self.tensors.write(access, array)
-        if self._strict is not None:
-            self._strict.write(access)
+        if self.strict is not None:
+            self.strict.write(access)
 
     def read(
         self, tensor: object, replica: int | None, root: int | None = None
@@ -146,17 +147,22 @@ class Simulated:
         """Return a copy of a tensor's values."""
         check_root(root, 1)
         access = self.tensors.to_read(tensor, replica)
-        if self._strict is not None:
-            self._strict.read(access)
+        if self.strict is not None:
+            self.strict.read(access)
         return self.tensors.read(access)
 
     def continue_from(self, other: Loaded) -> None:
         """Take over what memory and remote buffers of the same graph hold."""
-        size = carry_memory(other.memory("Engine: state"), self.arena)
-        if self._strict is not None:
-            looked = other._strict if isinstance(other, Simulated) else None
-            carry_written(looked, self._strict, size)
+        looked = other.strict if isinstance(other, Simulated) else None
+        self.carry(other.memory("Engine: state"), looked)
         self.links.continue_from(other.links)
+
+    def carry(self, arena: Arena, strict: StrictChecks | None, runs: Bounds | None = None) -> int:
+        """Take over variables, some runs of bytes or all; return how many bytes they take."""
+        size = carry_memory(arena, self.arena, runs)
+        if self.strict is not None:
+            carry_written(strict, self.strict, size, runs)
+        return size
 
     def memory(self, call: str) -> Arena:
         """Return what all variables hold now, for the user's `call`."""
@@ -173,7 +179,11 @@ class Simulated:
         def memory(replica: int, begin: int, end: int) -> Bytes:
             return self.arena.parts[replica][begin:end]
 
-        write_state(name, self._state.manifest(), self._state.members(memory))
+        def shadow(replica: int, begin: int, end: int) -> Bytes:
+            assert self.strict is not None, "others have none"
+            return self.strict.shadow.parts[replica][begin:end]
+
+        write_state(name, self._state.manifest(), self._state.members(memory, shadow))
 
     def load_state(self, path: object) -> None:
         """Go on with what a file holds."""
@@ -203,7 +213,7 @@ class Simulated:
             self._executable,
             self.accounts,
             runs=self.runs.ended,
-            runs_again=0 if self._strict is None else self._strict.runs_again,
+            runs_again=0 if self.strict is None else self.strict.runs_again,
             interpret=self._interpret is True,
             faster=tuple(map(str, self.runs.forms.values())),
             options=options,

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.errors import ControlProgramError
 from poplite.mpi.other_ranks import OtherRanks
-from poplite.mpi.plan.messages import Messages, returned, to_everyone, to_rank
+from poplite.mpi.plan.messages import Messages, handed_on, returned, to_everyone, to_rank
 from poplite.mpi.plan.moved_pieces import pieces_of
 from poplite.mpi.plan.owners import HOST, owners_of
 from poplite.mpi.plan.rank_plan import POISON, rank_plan
@@ -65,7 +65,7 @@ class OnRank:
         check_same(executable, tuple(firsts), ranks)
         self._owners = owners_of(executable.layout, firsts)
         plan = rank_plan(executable, self._owners, ranks.number, is_poisoned=is_poisoned)
-        self._poison = plan.poison
+        self._poison, self._rows = plan.poison, plan.rows
         own = self._owners.runs_of(ranks.number)
         self._peers = OtherRanks(ranks, plan.exchanges, executable.actions, node, own)
 
@@ -80,9 +80,10 @@ class OnRank:
         def slot_totals(program: str, row: int) -> SlotTotals | None:
             return made.slot_totals(program, int(plan.rows[program][row]))
 
-        arena = self._simulated.arena
-        state = EngineState(executable, arena, made, self.links, None, plan.rows)
-        self._states = StatesOnRanks(self, state, arena.parts, ranks, self._peers, self._owners)
+        arena, strict = self._simulated.arena, self._simulated.strict
+        self._memories = [arena.parts] if strict is None else [arena.parts, strict.shadow.parts]
+        state = EngineState(executable, arena, made, self.links, strict, plan.rows)
+        self._states = StatesOnRanks(self, state, self._memories, ranks, self._peers, self._owners)
         self._accounts = Accounts(executable, _Counts(made.counts, plan.rows), slot_totals)
         self.run, self.stop, self.check_idle = made.run, made.stop, made.check_idle
 
@@ -156,8 +157,8 @@ class OnRank:
 
     def _move(self, access: HostAccess, found: Messages) -> None:
         """Send and get what a call needs, in the replicas that it concerns."""
-        parts = self._simulated.arena.parts
-        self._peers.move(found, [parts[replica] for replica in access.replicas], access.call)
+        for parts in self._memories:
+            self._peers.move(found, [parts[replica] for replica in access.replicas], access.call)
 
     def _runs_of(self, access: HostAccess, *, with_metadata: bool = True) -> tuple[Int64, Int64]:
         """Return begin and end of the runs of bytes that a tensor lies in."""
@@ -198,12 +199,40 @@ class OnRank:
         self._states.load(path)
 
     def continue_from(self, other: Loaded) -> None:
-        """Refuse to take over what another engine holds."""
-        raise _no_state("takes over")
+        """Take over what another engine holds, on the same ranks or whole on each of them."""
+        call = "Engine: state"
+        if isinstance(other, OnRank):
+            other._check_state_of(self._ranks, call)
+            before, runs = other._simulated, other._owners.runs_of(self._ranks.number)
+            size = self._simulated.carry(before.arena, before.strict, runs)
+            found = handed_on(other._owners, self._owners, size)
+            for parts in self._memories:
+                self._peers.move(found, parts, call)
+        else:
+            looked = other.strict if isinstance(other, Simulated) else None
+            self._simulated.carry(other.memory(call), looked)
+        self.links.continue_from(other.links)
+
+    def _check_state_of(self, ranks: Ranks, call: str) -> None:
+        """Refuse to hand over memory to other ranks, while it is undefined, or in a run."""
+        self.check_idle(call)
+        self._peers.check_sound(call)
+        if not ranks.are_those_of(self._ranks):
+            raise ControlProgramError(
+                f"{call} is an engine on other ranks",
+                at=here(),
+                found=f"it has {self._ranks.count:,}, and here are {ranks.count:,}",
+                fix="engine.save_state(path) there, and engine.load_state(path) here",
+            )
 
     def memory(self, call: str) -> Arena:
         """Refuse to hand over memory, of which each rank has a part."""
-        raise _no_state("hands over")
+        raise ControlProgramError(
+            f"{call} is an engine on several ranks, each of which has a part of it",
+            at=here(),
+            found=f"this is rank {self._ranks.number} of {self._ranks.count}",
+            fix="engine.save_state(path) there, and engine.load_state(path) here",
+        )
 
     def handed_over(self) -> AbstractContextManager[None]:
         """Do nothing: each engine has its own memory on all ranks."""
@@ -219,29 +248,19 @@ class OnRank:
             self._executable,
             self._accounts,
             runs=own.runs.ended,
-            runs_again=0,
+            runs_again=0 if own.strict is None else own.strict.runs_again,
             interpret=own.form.startswith("interpreted"),
             faster=tuple(map(str, own.runs.forms.values())),
             options=options,
         )
 
     def tracing(self, limit: int) -> AbstractContextManager[Trace]:
-        """Refuse to record steps."""
-        raise ControlProgramError(
-            "engine.tracing: an engine on several ranks records no trace",
-            at=here(),
-            found=f"this is rank {self._ranks.number} of {self._ranks.count}",
-            fix="trace the program on the simulator: modelled cycles are the same",
-        )
+        """Record the steps that run in a `with` statement: the same on all ranks."""
+        # Few programs are traced.
+        from poplite.simulator.accounts.reporting import traced
 
-
-def _no_state(what: str) -> ControlProgramError:
-    return ControlProgramError(
-        f"Engine: an engine on several ranks {what} no state",
-        at=here(),
-        found="other programs may be cut at other tiles",
-        fix="make one engine of all programs; or engine.write(x, other.read(x))",
-    )
+        runs = self._simulated.runs
+        return traced(self._executable, self._accounts, runs, limit, self._rows)
 
 
 class _Counts(Mapping[str, Int64]):

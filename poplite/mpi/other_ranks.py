@@ -94,15 +94,20 @@ class OtherRanks:
 
     # -- exchanges ---------------------------------------------------------------------------
 
-    def connect(self, parts: Sequence[Bytes], slots: Mapping[int, Sequence[int]]) -> None:
+    def connect(
+        self,
+        parts: Sequence[Bytes],
+        shadows: Sequence[Bytes],
+        slots: Mapping[int, Sequence[int]],
+    ) -> None:
         """Make the requests of all exchanges."""
-        self._parts, self._slots = parts, slots
+        self._parts, self._shadows, self._slots = parts, shadows, slots
         for exchange in self._exchanges:
             self._kept.append(KeptExchange(self._spins))
             self._kept[-1].take(self._made(exchange))
 
     def _made(self, exchange: Exchange) -> list[tuple[int, Prequest]]:
-        memory = self._parts
+        memory = self._shadows if exchange.is_shadow else self._parts
         if exchange.table is not None:
             size = int((exchange.messages.pieces.to + exchange.messages.pieces.size).max())
             memory = [_bytes_at(at, size) for at in self._slots.get(exchange.table, ())]
@@ -210,7 +215,7 @@ class OtherRanks:
     def _hosted(self, call: Callable[[], object]) -> None:
         """Let the host do an action, and tell the others how it ended."""
         if not self.is_host:
-            word = self._next_word()
+            word = self._next_word(0)
             if word.value:
                 self._is_agreed = True
                 raise RanksDiffer(stopped_by(0, word.value, self._call))
@@ -223,16 +228,32 @@ class OtherRanks:
             raise
         self._ranks.tell(Word(self._call, is_last=False))
 
-    def _next_word(self) -> Word:
-        """Return what the host says of an action."""
+    def agreed(self, error: Exception | None, count: int) -> tuple[Exception | None, int]:
+        """Return what a step raises on all ranks, once all have said how it ended for them.
+
+        Also the greatest count of all ranks.
+        """
+        ranks, own = self._ranks, "" if error is None else text_of(error)
+        ranks.tell(Word(self._call, (own, count), is_last=False))
+        for rank in range(ranks.count):
+            if rank != ranks.number:
+                text, theirs = self._next_word(rank).value
+                count = max(count, theirs)
+                if text and error is None:
+                    error = RanksDiffer(stopped_by(rank, text, self._call))
+        self._is_agreed |= error is not None
+        return error, count
+
+    def _next_word(self, rank: int) -> Word:
+        """Return what a rank says in the middle of a run."""
 
         def is_said() -> bool:
             self.check_peers()
             self.look()
-            return self._ranks.has_said(0)
+            return self._ranks.has_said(rank)
 
-        self._ranks.wait(is_said, self._call, lambda: "rank 0")
-        return self._ranks.next_word(0, self._call)
+        self._ranks.wait(is_said, self._call, lambda: f"rank {rank}")
+        return self._ranks.next_word(rank, self._call)
 
     def _by_all(self, call: Callable[[], object]) -> None:
         """Do an action that all ranks do alike."""

@@ -77,6 +77,12 @@ class Ranks:
         """Take a new communicator for data: what is under way on the old one never arrives."""
         self.data, self.generation = self._new_data(), self.generation + 1
 
+    def are_those_of(self, other: Ranks) -> bool:
+        """Tell whether the ranks of another device are the same processes in the same order."""
+        from mpi4py import MPI
+
+        return MPI.Comm.Compare(self._comm, other._comm) in (MPI.IDENT, MPI.CONGRUENT)
+
     @property
     def is_host(self) -> bool:
         """Whether this is the rank of the host."""

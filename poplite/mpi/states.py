@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -37,8 +38,8 @@ T = TypeVar("T")
 Planned = Callable[[int, Int64, Int64, Owners], Messages]
 """Returns the messages that bring runs of bytes to a rank, or from it."""
 
-Which = tuple[int, int, int]
-"""The replica, begin and end of a chunk."""
+Which = tuple[int, int, int, int]
+"""A chunk: 0 of memory and 1 of its shadow, the replica, begin and end."""
 
 _SAVE, _LOAD = "engine.save_state", "engine.load_state"
 
@@ -60,12 +61,12 @@ class StatesOnRanks:
         self,
         loaded: Loaded,
         state: EngineState,
-        parts: Sequence[Bytes],
+        memories: Sequence[Sequence[Bytes]],
         ranks: Ranks,
         peers: OtherRanks,
         owners: Owners,
     ) -> None:
-        self._loaded, self._state, self._parts = loaded, state, parts
+        self._loaded, self._state, self._memories = loaded, state, memories
         self._ranks, self._peers, self._owners = ranks, peers, owners
 
     def save(self, path: object) -> None:
@@ -83,17 +84,19 @@ class StatesOnRanks:
         """Write the file, and tell the others how that ended."""
         said: tuple[Which | None, Exception | None]
 
-        def memory(*which: int) -> Bytes:
-            replica, begin, end = which
-            self._ranks.from_host(_SAVE, ((replica, begin, end), None))
-            found = np.zeros(end - begin, np.uint8)
+        def collected(kind: int, replica: int, begin: int, end: int) -> Bytes:
+            which = kind, replica, begin, end
+            self._ranks.from_host(_SAVE, (which, None))
+            found, memory = np.zeros(end - begin, np.uint8), self._memories[kind][replica]
             for first, last in self._own_within(begin, end):
-                found[first - begin : last - begin] = self._parts[replica][first:last]
-            self._pass(_SAVE, (replica, begin, end), found, to_rank)
+                found[first - begin : last - begin] = memory[first:last]
+            self._pass(_SAVE, which, found, to_rank)
             return found
 
+        members = self._state.members(partial(collected, 0), partial(collected, 1))
+
         try:
-            write_state(name, self._state.manifest(), self._state.members(memory))
+            write_state(name, self._state.manifest(), members)
         except Exception as error:
             said = None, error
             self._ranks.from_host(_SAVE, said)
@@ -138,11 +141,12 @@ class StatesOnRanks:
                 self._state.take_host(file, taken)
 
         self._on_host(filled)
-        for replica in range(len(self._parts)):
-            chunks = iter(()) if file is None else file.chunks(f"memory/{replica}")
-            for begin, end in chunks_of(self._state.size):
-                chunk = self._on_host(lambda: next(chunks))  # noqa: B023  called at once
-                self._spread((replica, begin, end), chunk)
+        for kind, parts in enumerate(self._memories):
+            for replica in range(len(parts)):
+                chunks = iter(()) if file is None else self._state.chunks(file, kind, replica)
+                for begin, end in chunks_of(self._state.size):
+                    chunk = self._on_host(partial(next, chunks))
+                    self._spread((kind, replica, begin, end), chunk)
 
     def _on_host(self, function: Callable[[], T]) -> T | None:
         """Return what a function returns on rank 0, None elsewhere; all raise its errors."""
@@ -159,10 +163,10 @@ class StatesOnRanks:
 
     def _spread(self, which: Which, chunk: Bytes | None) -> None:
         """Bring a chunk that rank 0 has read to its owners."""
-        replica, begin, end = which
+        kind, replica, begin, end = which
         if chunk is not None:
             for first, last in self._own_within(begin, end):
-                self._parts[replica][first:last] = chunk[first - begin : last - begin]
+                self._memories[kind][replica][first:last] = chunk[first - begin : last - begin]
         self._pass(_LOAD, which, chunk, _from_rank)
 
     def _own_within(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
@@ -174,10 +178,10 @@ class StatesOnRanks:
 
     def _pass(self, call: str, which: Which, chunk: Bytes | None, planned: Planned) -> None:
         """Send and get the bytes of a chunk: of memory, on rank 0 of the chunk itself."""
-        replica, begin, end = which
+        kind, replica, begin, end = which
         found = planned(HOST, np.array([begin]), np.array([end]), self._owners)
         if chunk is None:
-            self._peers.move(found, [self._parts[replica]], call)
+            self._peers.move(found, [self._memories[kind][replica]], call)
             return
         pieces = found.pieces
         moved = Pieces(pieces.start - begin, pieces.to - begin, pieces.size)

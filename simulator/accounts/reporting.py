@@ -6,12 +6,13 @@ so that a report of a thousand steps on a thousand tiles takes milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
 from poplite.cost.memory.plan import MemoryPlan
 from poplite.cost.spread import Spread
@@ -84,8 +85,17 @@ def report_of(
 
 
 @contextmanager
-def traced(executable: Executable, accounts: Accounts, runs: Runs, limit: int) -> Iterator[Trace]:
-    """Record the first `limit` steps that run in a `with` statement, as `Engine.tracing`."""
+def traced(
+    executable: Executable,
+    accounts: Accounts,
+    runs: Runs,
+    limit: int,
+    rows: Mapping[str, Int64] | None = None,
+) -> Iterator[Trace]:
+    """Record the first `limit` steps that run in a `with` statement, as `Engine.tracing`.
+
+    `rows` says for each program where its rows stand in that of a rank, which has more.
+    """
     if not accounts.are_kept:
         raise ProfilingDisabled(
             "engine.tracing: cycles are not modelled",
@@ -109,9 +119,22 @@ def traced(executable: Executable, accounts: Accounts, runs: Runs, limit: int) -
             yield trace
     finally:
         later = accounts.totals()
-        ran = steps_between(earlier, later, list(recording.rows()), executable)
+        recorded = recording.rows() if rows is None else _without_others(recording.rows(), rows)
+        ran = steps_between(earlier, later, list(recorded), executable)
         trace.steps = ran[:limit]
         trace.is_complete = not recording.is_full and len(ran) <= limit
+
+
+def _without_others(
+    ran: Iterable[tuple[str, int]], rows: Mapping[str, Int64]
+) -> Iterator[tuple[str, int]]:
+    """Yield the rows of programs among those of a rank's that ran."""
+    known = {
+        (name, place): row for name, own in rows.items() for row, place in enumerate(own.tolist())
+    }
+    for name, place in ran:
+        if (row := known.get((name, place))) is not None:
+            yield name, row
 
 
 def compilation_of(executable: Executable) -> Compilation:

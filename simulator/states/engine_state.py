@@ -141,8 +141,11 @@ class EngineState:
             "loaded": sorted(self._links.loaded),
         }
 
-    def members(self, memory: Memory) -> Members:
-        """Return the members of a file; `memory` returns bytes of variables."""
+    def members(self, memory: Memory, shadow: Memory) -> Members:
+        """Return the members of a file.
+
+        `memory` returns bytes of variables, `shadow` with strict checks which of them are written.
+        """
         sizes, accounts = self._sizes(), self._accounts()
         found: dict[str, tuple[int, Any]] = {"accounts": (accounts.nbytes, [accounts.data])}
         for number, rows in enumerate(self._links.remote.values()):
@@ -153,8 +156,9 @@ class EngineState:
             chunks = (memory(replica, *ends).data for ends in chunks_of(self.size))
             found[name] = sizes[name], chunks
             if self._strict is not None:
-                written = np.packbits(self._strict.shadow.parts[replica][: self.size])
-                found[f"written/{replica}"] = len(written), [written.data] * (len(written) > 0)
+                name = f"written/{replica}"
+                bits = (np.packbits(shadow(replica, *ends)).data for ends in chunks_of(self.size))
+                found[name] = sizes[name], bits
         return found
 
     def _sizes(self) -> dict[str, int]:
@@ -280,14 +284,24 @@ class EngineState:
 
     def take_memory(self, file: StateFile) -> None:
         """Restore all variables, and which of their bytes are written."""
-        for replica, part in enumerate(self._arena.parts):
-            at = 0
-            for chunk in file.chunks(f"memory/{replica}"):
-                part[at : at + len(chunk)] = chunk
-                at += len(chunk)
-            if self._strict is not None:
-                bits = np.unpackbits(file.bytes_of(f"written/{replica}"), count=self.size)
-                self._strict.shadow.parts[replica][: self.size] = bits
+        memories = [self._arena.parts]
+        if self._strict is not None:
+            memories.append(self._strict.shadow.parts)
+        for kind, parts in enumerate(memories):
+            for replica, part in enumerate(parts):
+                at = 0
+                for chunk in self.chunks(file, kind, replica):
+                    part[at : at + len(chunk)] = chunk
+                    at += len(chunk)
+
+    def chunks(self, file: StateFile, kind: int, replica: int) -> Iterator[Bytes]:
+        """Yield the bytes of a replica's variables, or of kind 1 those of their shadow."""
+        if not kind:
+            yield from file.chunks(f"memory/{replica}")
+            return
+        bits = file.bytes_of(f"written/{replica}")
+        for begin, end in chunks_of(self.size):
+            yield np.unpackbits(bits[begin // 8 : -(-end // 8)], count=end - begin)
 
 
 def _count(value: Any, what: str) -> int:

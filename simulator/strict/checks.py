@@ -8,6 +8,9 @@ unwritten, because unwritten ones are copied over them, all steps are armed agai
 looked at `MOST_LOOKS` times is trusted: what it writes counts as written.
 
 A scalar that decides what runs is looked at in the same way, before it decides.
+
+On several ranks all steps remain armed, as elements may become unwritten elsewhere, and all ranks
+agree on how each compute set ended before the next step begins.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep, vertex_classes
 from poplite.jit.kernels.written import INCOMPLETE, LOSSY
 from poplite.simulator.host.tensors import HostAccess
+from poplite.simulator.peers import Peers
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faster_forms import Forms
 from poplite.simulator.strict.host import look_at_action, uninitialized
@@ -55,9 +59,16 @@ class StrictChecks:
     """
 
     def __init__(
-        self, executable: Executable, arena: Arena, *, interpret: Interpret, forms: Forms
+        self,
+        executable: Executable,
+        arena: Arena,
+        *,
+        interpret: Interpret,
+        forms: Forms,
+        peers: Peers | None = None,
     ) -> None:
         self._executable, self._arena, self._forms = executable, arena, forms
+        self._peers = peers
         classes = vertex_classes(executable.steps) if interpret else ()
         self._shown = frozenset(cls for cls in classes if check(cls).shows)
         self.shadow = Shadow(executable.layout, KernelForms(interpret=interpret is True))
@@ -95,9 +106,15 @@ class StrictChecks:
             self.shadow.write_scalar(scalar)
         elif kind == op.CALLBACK:
             return row + self._undefined(code, row, calls, number)
+        elif kind == op.ALL:
+            self.shadow.write_scalar(number)
         elif kind in DECIDING:
             if not self.shadow.holds(scalar, 4 if kind == op.SWITCH else size):
-                raise Place(self._executable, code, row, tuple(calls)).undecided(scalar)
+                error = Place(self._executable, code, row, tuple(calls)).undecided(scalar)
+                # All ranks have the same scalar, and say so.
+                if self._peers is not None:
+                    self._peers.agreed(error, 0)
+                raise error
         elif kind == op.LAUNCH and scalar != op.SUM_SLOTS and self._armed[number]:
             if number not in self._places or not self._places[number].is_at(code, row, calls):
                 self._places[number] = Place(self._executable, code, row, tuple(calls))
@@ -129,10 +146,11 @@ class StrictChecks:
             self.arm()
             return True
         place = Place(self._executable, code, row, tuple(calls))
+        is_host = self._peers is None or self._peers.is_host
         found = look_at_action(self.shadow, action, str(place))
         if number not in self._warned:
             self._warned |= {number} if found else set()
-            for warning in found:
+            for warning in found if is_host else ():  # which has what it is about
                 warn(warning)
         return False
 
@@ -146,15 +164,15 @@ class StrictChecks:
     def _copied(self, number: int, step: CopyStep, runner: Runner) -> bool:
         if self._looks[number] == MOST_LOOKS:
             self.shadow.moving(step.moves, step.replica_map, known=1)()
-            self._armed[number] = False
+            self._armed[number] = self._peers is not None
             return False
         if number not in self._moving:
             self._moving[number] = self.shadow.moving(step.moves, step.replica_map)
         flags = self._moving[number]()
-        self._armed[number] = bool(flags & INCOMPLETE)
+        self._armed[number] = bool(flags & INCOMPLETE) or self._peers is not None
         if not self._armed[number]:
             return False
-        self._looks[number] += 1
+        self._looks[number] += bool(flags & INCOMPLETE)
         if flags & LOSSY:
             self.arm()
         runner.run_launches(self._places[number].launches(op.GATHER))
@@ -167,19 +185,20 @@ class StrictChecks:
         is_trusted = self._looks[number] == MOST_LOOKS
         if is_trusted:
             replay.trust()
-        if is_trusted or (
+        is_known = is_trusted or (
             replay.is_complete and not replay.has_workers and not (is_first and replay.looks_first)
-        ):
+        )
+        if is_known and self._peers is None:
             self._disarm(number, replay)
             return False
         try:
             replay.run(is_first=is_first)
         finally:
-            self.runs_again += replay.runs_again
+            self.runs_again += replay.runs_on_ranks
             if replay.is_lossy:
                 self.arm()
-        self._looks[number] += 1
-        if replay.is_complete and not replay.has_workers:
+        self._looks[number] += not is_known
+        if replay.is_complete and not replay.has_workers and self._peers is None:
             self._disarm(number, replay)
         for warning in replay.warnings:
             warn(warning)
@@ -189,7 +208,9 @@ class StrictChecks:
         if number not in self._replays:
             # Vertices that print run only once, as a second run would be seen.
             shows = any(group.cls in self._shown for group in step.groups)
-            replay = Replay(step, self._arena, self.shadow, self._forms, runs_once=shows)
+            replay = Replay(
+                step, self._arena, self.shadow, self._forms, runs_once=shows, peers=self._peers
+            )
             self._replays[number] = replay
             self._kept += replay.size
         return self._replays[number]
@@ -207,7 +228,7 @@ def rows_to_look_at(code: Code) -> list[int]:
     while row < len(ops):
         kind = int(ops[row, 0])
         is_sum = kind == op.LAUNCH and ops[row, 2] == op.SUM_SLOTS
-        if kind in (op.LAUNCH, *DECIDING, op.COLLECT, op.CALLBACK) and not is_sum:
+        if kind in (op.LAUNCH, *DECIDING, op.COLLECT, op.ALL, op.CALLBACK) and not is_sum:
             found.append(row)
         row = code.end_of_launches(row) if kind == op.LAUNCH else row + 1
     return found

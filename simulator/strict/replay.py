@@ -30,6 +30,7 @@ from poplite.executable import opcodes as op
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep
 from poplite.jit.kernels.written import DEPENDENT, INCOMPLETE, LOSSY
+from poplite.simulator.peers import Peers
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faster_forms import Forms, differing
 from poplite.simulator.run.touched import Touched, touched
@@ -70,9 +71,16 @@ class Replay:
     """
 
     def __init__(
-        self, step: ComputeStep, arena: Arena, shadow: Shadow, forms: Forms, *, runs_once: bool
+        self,
+        step: ComputeStep,
+        arena: Arena,
+        shadow: Shadow,
+        forms: Forms,
+        *,
+        runs_once: bool,
+        peers: Peers | None = None,
     ) -> None:
-        self._looks = not runs_once
+        self._looks, self._peers = not runs_once, peers
         self._fields = touched(step)
         self._table = ElementTable(self._fields, arena, shadow)
         self._gather, self._scatter = shadow.moving(step.gather), shadow.moving(step.scatter)
@@ -92,18 +100,24 @@ class Replay:
     def begin(self, place: Place, runner: Runner) -> None:
         """Look at what is written before an execution at `place`."""
         self._place, self._runner, self._number = place, runner, place.step
-        self.runs_again = 0
+        self.runs_again = self._runs_on_ranks = 0
         self.is_lossy = False
         self.warnings: list[PopliteWarning] = []
         self._gather()
         self._runs = self._table.find_holes()
         self.is_complete = not self._runs
 
+    @property
+    def runs_on_ranks(self) -> int:
+        """How often vertices ran again, on the rank where they did so most."""
+        return max(self.runs_again, self._runs_on_ranks)
+
     def trust(self) -> None:
         """Let everything that it writes count as written."""
         self._table.expect_written()
         self._table.mark()
         self._scatter()
+        self._runs = 0
 
     def run(self, *, is_first: bool) -> None:
         """Run it, for the first time or again; raise faults, with memory then as before."""
@@ -114,17 +128,7 @@ class Replay:
         self._set_returned(self._all_true)
         table.expect_written()
         try:
-            self._launch(op.SAVE, op.COUNT, self._vertices)
-            table.take_result()
-            if self._returns:
-                self._returned = self._runner.returned(self._number)
-            if self._looks and self._runs:
-                self._look_at_holes()
-            if self._looks and is_first:
-                self._look_at_outputs()
-                self._look_at_forms()
-            if self.has_workers:
-                self._look_at_workers()
+            self._in_agreement(is_first=is_first)
         except BaseException:
             table.put_old()
             raise
@@ -133,6 +137,34 @@ class Replay:
         except BaseException:  # KeyboardInterrupt too: the execution that began is completed
             self._finish()
             raise
+
+    def _in_agreement(self, *, is_first: bool) -> None:
+        """Run the vertices and look at them; a fault on one rank is one on all."""
+        if self._peers is None:
+            self._run_and_look(is_first=is_first)
+            return
+        error: Exception | None = None
+        try:
+            self._run_and_look(is_first=is_first)
+        except Exception as found:  # it is raised when all ranks know
+            error = found
+        error, self._runs_on_ranks = self._peers.agreed(error, self.runs_again)
+        if error is not None:
+            raise error
+
+    def _run_and_look(self, *, is_first: bool) -> None:
+        """Run the vertices, and again where something is to be found out; raise faults."""
+        self._launch(op.SAVE, op.COUNT, self._vertices)
+        self._table.take_result()
+        if self._returns:
+            self._returned = self._runner.returned(self._number)
+        if self._looks and self._runs:
+            self._look_at_holes()
+        if self._looks and is_first:
+            self._look_at_outputs()
+            self._look_at_forms()
+        if self.has_workers:
+            self._look_at_workers()
 
     def _finish(self) -> None:
         """Note what is written, and restore memory to its state after the first run."""

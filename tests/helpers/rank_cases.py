@@ -279,7 +279,7 @@ def loaded(engine_of: EngineOf) -> Found:
     work = graph.add_compute_set("shift")
     for k in range(4):
         graph.add_vertex(work, Shift, tile=k, x=x[:, k], y=y[k, ::2])
-    executable = pl.compile_graph(graph, pl.Execute(work), "fast")
+    executable = engine_of(graph, pl.Execute(work)).executable
     with tempfile.TemporaryDirectory() as folder:
         executable.save(path := Path(folder, "shift.poplite"))
         engine = engine_of(pl.Executable.load(path, [Shift]), interpret=False)
@@ -292,7 +292,8 @@ def states(engine_of: EngineOf) -> Found:
     """Files of states are the same; who loads one goes on as if there had been no file."""
     graph, program, tensors = stateful()
     first, second = (connected(engine_of(graph, program)) for _ in range(2))
-    first.run()
+    with first.tracing() as trace:
+        first.run()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "run.state")  # of rank 0; the others never look there
         first.save_state(path)
@@ -305,7 +306,26 @@ def states(engine_of: EngineOf) -> Found:
     assert first.report().to_json() == second.report().to_json()
     found: Found = [each.read(tensor) for tensor in tensors for each in (first, second)]
     rows = [each.copy_from_remote_buffer("table", 2) for each in (first, second)]
-    return [*found, *rows, second.report().to_json(), files]
+    assert trace.is_complete
+    return [*found, *rows, str(trace.steps), second.report().to_json(), files]
+
+
+def growing(engine_of: EngineOf) -> Found:
+    """Programs that are added, and engines that begin with what others hold, at other cuts."""
+    graph = graph_of()
+    x, y = (graph.add_variable(pl.INT, (8,), name, mapping="linear") for name in "xy")
+    engine = engine_of(graph, pl.Copy(x, y.reverse(0)))
+    engine.write(x, np.arange(8))
+    engine.run()
+    z = graph.add_variable(pl.INT, (4,), "z", mapping=0, initial_value=5)
+    work = graph.add_compute_set("much")
+    for k in range(4):  # of which the first tile has most
+        graph.add_vertex(work, Added, tile=max(0, k - 2), x=z[k : k + 1], y=y[2 * k : 2 * k + 1])
+    engine.add_program(pl.Execute(work), "more")
+    engine.run("more")
+    other = engine_of(graph, pl.Sequence(pl.Execute(work), pl.Copy(y, x)), state=engine)
+    other.run()
+    return [*map(engine.read, (x, y, z)), *map(other.read, (x, y, z)), other.report().to_json()]
 
 
 def stateful() -> tuple[pl.Graph, pl.Program, tuple[pl.Tensor, ...]]:
@@ -365,18 +385,18 @@ def drawn(engine_of: EngineOf, seed: int) -> Found:
     return [*found, engine.report().to_json()]
 
 
-CASES = (heat, bfs, moved, varying, returned, hosted, replicas, quarters, loaded, states)
+CASES = (heat, bfs, moved, varying, returned, hosted, replicas, quarters, loaded, states, growing)
 
 
 # -- comparing -------------------------------------------------------------------------------
 
 
-def difference(case: Callable[[EngineOf], Found], *, interpret: bool) -> str:
+def difference(case: Callable[[EngineOf], Found], *, interpret: bool, checks: str) -> str:
     """Return how ranks differ from the simulator in a case; empty where they do not."""
     from mpi4py import MPI
 
     device = Poisoned()
-    own: dict[str, Any] = {"checks": "fast", "interpret": interpret}
+    own: dict[str, Any] = {"checks": checks, "interpret": interpret}
 
     def simulated(*arguments: Any, **keywords: Any) -> pl.Engine:
         keywords = own | keywords
@@ -424,11 +444,15 @@ def main(names: Sequence[str]) -> None:
     by_name = {case.__name__: case for case in CASES}
     found = {}
     for name in names:
-        kind, _, form = name.partition(":")
+        kind, *forms = name.split(":")
+        how: Any = {
+            "interpret": "compiled" not in forms,
+            "checks": "strict" if "strict" in forms else "fast",
+        }
         if kind.isdigit():
-            own = difference(partial(drawn, seed=int(kind)), interpret=not form)
+            own = difference(partial(drawn, seed=int(kind)), **how)
         else:
-            own = difference(by_name[kind], interpret=not form)
+            own = difference(by_name[kind], **how)
         each = MPI.COMM_WORLD.allgather(own)
         found[name] = "".join(f"rank {rank}: {text}" for rank, text in enumerate(each) if text)
     if MPI.COMM_WORLD.rank == 0:

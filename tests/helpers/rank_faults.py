@@ -16,6 +16,9 @@ import pytest
 
 import poplite as pl
 
+CHECKS: list[Any] = ["fast"]
+"""What engines of the case look at."""
+
 
 class Step(pl.Vertex):
     x: pl.Input[pl.INT]
@@ -44,7 +47,7 @@ def ring(device: Any, *, interpret: bool, extra: Callable[[pl.Graph], pl.Program
     body = pl.Sequence(pl.Execute(there), pl.Copy(y, x), extra(graph))
     engine = pl.Engine(
         graph, {"ever": pl.Loop(body), "few": pl.Repeat(10, body)}, device=device,
-        interpret=interpret, checks="fast",
+        interpret=interpret, checks=CHECKS[0],
     )  # fmt: skip
     return engine, x, y
 
@@ -138,6 +141,55 @@ def faulted(device: Any, interpret: bool) -> None:
         assert engine.read(x).tolist() == [0, 0]
 
 
+def undone(device: Any, interpret: bool) -> None:
+    """With strict checks a fault on one rank undoes its step on all, and engines go on."""
+    graph = pl.Graph(pl.Target(tiles=2))
+    z = graph.add_variable(pl.INT, (5,), "z", mapping=1, initial_value=range(5))
+    at, n, old = (graph.add_variable(pl.INT, (1,), k, mapping=0, initial_value=0) for k in "ano")
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, Pick, tile=1, at=at[0], x=z)
+    graph.add_vertex(work, Step, tile=0, x=old[0], y=n[0])
+    program = pl.Repeat(9, pl.Sequence(pl.Execute(work), pl.Copy(n, at), pl.Copy(n, old)))
+    engine = pl.Engine(graph, program, device=device, interpret=interpret, checks="strict")
+    own = pl.TensorIndexError if device.rank == 1 else pl.DeviceRuntimeError
+    for _ in range(2):
+        with pytest.raises(own, match="index 5 of 5 elements"):
+            engine.run()
+        assert [engine.read(k).tolist() for k in (at, n, old)] == [[5], [5], [5]]
+        for k in (at, n, old):
+            engine.write(k, [0])
+
+
+def unwritten(device: Any, interpret: bool) -> None:
+    """What nothing has written is known on the rank that reads it, also when it was written."""
+    graph = pl.Graph(pl.Target(tiles=2))
+    x, y, empty = (graph.add_variable(pl.INT, (2,), k, mapping="linear") for k in "xye")
+    ways = graph.add_variable(pl.BOOL, (), "way", mapping=0)
+    work = graph.add_compute_set("work")
+    for tile in range(2):
+        graph.add_vertex(work, Step, tile=tile, x=x[0], y=y[tile])
+    programs = {
+        "run": pl.Execute(work),
+        "forget": pl.Copy(empty, x),
+        "decide": pl.If(ways, pl.Copy(empty, x), pl.Sequence()),
+    }
+    engine = pl.Engine(graph, programs, device=device, interpret=interpret, checks="strict")
+    for value in (3, 4):
+        with pytest.raises((pl.UninitializedReadError, pl.DeviceRuntimeError), match="'x'|Uninit"):
+            engine.run("run")
+        engine.write(x, [value, value])
+        engine.run("run")
+        engine.run("run")
+        assert engine.read(y).tolist() == [value + 1, value + 1]
+        engine.run("forget")
+    with pytest.raises(pl.UninitializedReadError, match="'way'"):
+        engine.run("decide")
+    engine.write(ways, True)
+    engine.run("decide")
+    with pytest.warns(pl.UninitializedWarning, match="nothing has written 2 of 2 elements"):
+        engine.read(x)
+
+
 def different(device: Any, interpret: bool) -> None:
     """Other graphs on other ranks, and other calls."""
     graph = pl.Graph(pl.Target(tiles=2))
@@ -159,9 +211,7 @@ def refused(device: Any, interpret: bool) -> None:
     engine = pl.Engine(graph, copy, device=device)
     wrong: Any = "x"
     refusals: list[tuple[Callable[[], object], str]] = [
-        (lambda: pl.Engine(graph, copy, device=device, checks="strict"), "strict checks"),
-        (lambda: engine.tracing(), "no trace"),
-        (lambda: engine.add_program(copy, "more"), "takes over no state"),
+        (lambda: pl.Engine(graph, copy, state=engine), "is an engine on several ranks"),
         (lambda: engine.read(x, root=2), "root=2 of 2 ranks"),
         (lambda: engine.load_state("no.state"), "cannot read 'no.state'"),
         (lambda: engine.save_state("no/run.state"), "there is no folder 'no'"),
@@ -204,8 +254,9 @@ def hanging(device: Any, interpret: bool) -> None:
 def main(names: list[str]) -> None:
     device = pl.mpi.Device(timeout=2 if "hanging" in names[0] else 60)
     for name in names:
-        kind, _, form = name.partition(":")
-        globals()[kind](device, not form)
+        kind, *forms = name.split(":")
+        CHECKS[0] = "strict" if "strict" in forms else "fast"
+        globals()[kind](device, "compiled" not in forms)
         print(f"{name} on rank {device.rank}", flush=True)
 
 

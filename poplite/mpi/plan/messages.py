@@ -93,3 +93,11 @@ def to_everyone(begin: Integers, end: Integers, owners: Owners) -> Messages:
 def to_rank(rank: int, begin: Integers, end: Integers, owners: Owners) -> Messages:
     """Return the messages that bring runs of bytes to one rank."""
     return brought(np.full(len(begin), rank), begin, end, owners)
+
+
+def handed_on(before: Owners, after: Owners, size: int) -> Messages:
+    """Return the messages that bring the first bytes from their owners to others."""
+    ends = np.minimum(before.stops, size)
+    found = crossings(before.begin, ends, after.begin, after.stops)
+    pieces = Pieces(found.begin, found.begin, found.end - found.begin)
+    return messages(before.rank[found.piece], after.rank[found.run], pieces)

@@ -32,6 +32,9 @@ from poplite.mpi.plan.rank_code import with_rows
 from poplite.mpi.plan.rank_steps import RankStep, rank_steps
 
 Integers = npt.NDArray[np.int64]
+_SHADOW = object()
+"""Behind the key of an exchange: that of the shadow."""
+
 _Ops = defaultdict[int, list[tuple[int, int, int, int]]]
 
 POISON = 0xFF
@@ -51,10 +54,12 @@ class Exchange:
     Attributes:
         messages: the pieces of memory; of a table, where that is given.
         table: the compute step in whose table of slots they lie; None for the arena.
+        is_shadow: whether they lie in the shadow of the arena, which strict checks keep.
     """
 
     messages: Messages
     table: int | None = None
+    is_shadow: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,6 +139,7 @@ class _Planner:
         is_poisoned: bool,
     ) -> None:
         self._is_poisoned = is_poisoned
+        self._has_shadow = executable.checks == "strict"
         self._executable, self._owners, self._rank = executable, owners, rank
         self._steps = steps
         self.exchanges: list[Exchange] = []
@@ -178,8 +184,12 @@ class _Planner:
             self.exchanges += [exchange] if len(exchange.messages) else []
         if (number := self._known[key]) is not None:
             rows.append((op.EXCHANGE, number, 0, 0))
+            if key[-1] is not _SHADOW and self._has_shadow and key[0] != "slots":
+                self._add(rows, (*key, _SHADOW))
 
     def _exchange(self, kind: object, *which: Any) -> Exchange:
+        if which[-1] is _SHADOW:  # of the same bytes
+            return replace(self._exchange(kind, *which[:-1]), is_shadow=True)
         match kind, *which:
             case "before", number:
                 return Exchange(self._steps[number].before)

@@ -8,11 +8,14 @@ from helpers.depth import deep, thinned
 from helpers.ranks import ended, needs_mpi, on_ranks
 
 TOGETHER = ["refused", "different", "stopped_by_callback", "faulted", "interrupted"]
-COMPILED = [f"{name}:compiled" for name in TOGETHER]
+STRICT = ["undone", "unwritten", "stopped_by_callback:strict", "interrupted:strict"]
+COMPILED = [f"{name}:compiled" for name in (*TOGETHER, *STRICT)]
 
 
 @needs_mpi
-@pytest.mark.parametrize("names", thinned([TOGETHER, COMPILED], keep=[TOGETHER]))
+@pytest.mark.parametrize(
+    "names", thinned([[*TOGETHER, *STRICT], COMPILED], keep=[[*TOGETHER, *STRICT]])
+)
 def test_runs_end_alike_and_engines_go_on(names: list[str]) -> None:
     done = ended(on_ranks(2, "-m", "helpers.rank_faults", *names))
     assert done.returncode == 0, done.stdout + done.stderr

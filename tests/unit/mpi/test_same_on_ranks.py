@@ -20,11 +20,17 @@ QUICK = [
     "replicas",
     "quarters",
     "states",
+    "growing",
     "1",
+    "bfs:strict",
+    "states:strict",
 ]
 FULL = [
     *NAMES,
     *(f"{name}:compiled" for name in NAMES if name != "quarters"),
+    *(f"{name}:strict" for name in NAMES),
+    *(f"{name}:strict:compiled" for name in NAMES if name != "quarters"),
+    *(f"{seed}:strict" for seed in range(30, 40)),
     *map(str, range(2, 20)),
     *(f"{seed}:compiled" for seed in range(20, 30)),
 ]
