@@ -151,6 +151,24 @@ def test_qr_is_numpys(
     assert near(engine.read(inverse), np.linalg.inv(regular))
 
 
+@examples(20, quick=3)
+@given(**CASES, other=st.integers(0, 7))
+def test_lu_makes_the_matrix_again(
+    n: int, block: int, dtype: Any, tiles: int, interpret: bool, seed: int, other: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    graph = pl.Graph(pl.Target(tiles=tiles))
+    a, numbers = variable(graph, "a", rng.random((n, other)) + 4 * np.eye(n, other), dtype)
+    with graph.steps() as step:
+        lower, upper = linalg.lu(a, block=block)
+    engine = ran(graph, step, interpret)
+    left, right = engine.read(lower), engine.read(upper)
+    assert left.shape == (n, n)
+    assert np.array_equal(left, np.tril(left, -1) + np.eye(n))
+    assert np.array_equal(right, np.triu(right))
+    assert near(left @ right, numbers)
+
+
 def test_what_is_not_positive_definite_is_nan_from_there_on() -> None:
     graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
     numbers = np.diag([4.0, 9.0, -1.0, 16.0])
@@ -192,6 +210,7 @@ def test_zero_columns_and_a_zero_on_the_diagonal() -> None:
         ),
         (lambda a, b: linalg.triangular_mask(b), pl.TensorCreationError, "square"),
         (lambda a, b: linalg.qr(b), pl.TensorCreationError, "as many rows as columns"),
+        (lambda a, b: linalg.lu(a[0]), pl.TensorCreationError, "one matrix"),
         (lambda a, b: linalg.inverse(a.expand([0])), pl.TensorCreationError, "one matrix"),
         (lambda a, b: linalg.qr(b.broadcast(50_000, 0)), pl.GraphMemoryAllocationError, "too long"),
     ],
