@@ -32,6 +32,21 @@ class CholeskyBlock(Vertex):
                     self.a[i][j] = math.sqrt(rest) if rest > 0.0 else math.nan
 
 
+class LuBlock(Vertex):
+    """Replaces a square by L and U with L U = a: L has 1 on its diagonal, which is not kept."""
+
+    a: InOut[Vector[Vector[FLOAT]]]
+
+    def compute(self) -> None:
+        """Make row after row, without exchanging any."""
+        for i in range(len(self.a)):
+            for k in range(i):
+                factor = self.a[i][k] / self.a[k][k]
+                self.a[i][k] = factor
+                for j in range(k + 1, len(self.a[i])):
+                    self.a[i][j] -= factor * self.a[k][j]
+
+
 class SolveBlock(Vertex):
     """Replaces columns x by the solution y of `a y = x`, where a is triangular.
 

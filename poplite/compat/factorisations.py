@@ -7,7 +7,7 @@ Where C++ has a second, older form with a block size in front of the program, bo
 options `blockSize` and `rowsPerIteration` are used; those of products change nothing.
 
 Source: PopLibs, `poplin/Cholesky.hpp`, `poplin/TriangularSolve.hpp`, `poplin/MeshGrid.hpp`,
-`poplin/experimental/QRFactorization.hpp`.
+`poplin/experimental/QRFactorization.hpp`, `poplin/experimental/LuFactorization.hpp`.
 """
 
 from __future__ import annotations
@@ -181,7 +181,18 @@ def createTriangularSolveInputRHS(
 
 
 class experimental:
-    """What PopLibs has in the namespace `poplin::experimental`, but for `LUFactorization`."""
+    """What PopLibs has in the namespace `poplin::experimental`."""
+
+    @staticmethod
+    def LUFactorization(
+        graph: Graph, input: Tensor, prog: Steps, debug_context: str = ""
+    ) -> tuple[Tensor, Tensor]:
+        """Record LU without exchanging rows: L, [m, m], and U, [m, n], of FLOAT.
+
+        Raises:
+            the errors of `ops.linalg.lu`.
+        """
+        return ops.linalg.lu(input, name=debug_context or "LUFactorization", program=prog)
 
     @staticmethod
     def createQRFactorizationMatrices(

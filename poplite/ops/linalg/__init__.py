@@ -9,6 +9,7 @@ all tiles share, do what is left. All is computed in FLOAT, and HALF is rounded 
 """
 
 from poplite.ops.linalg.cholesky import cholesky as cholesky
+from poplite.ops.linalg.lu import lu as lu
 from poplite.ops.linalg.qr import inverse as inverse, qr as qr
 from poplite.ops.linalg.triangular import (
     triangular_mask as triangular_mask,

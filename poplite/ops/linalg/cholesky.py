@@ -62,5 +62,5 @@ def cholesky(
         return call.zeros(given.element_type, given.shape, name)
     made = work.copied(given, "rest")
     work.factor(made if lower else made.dim_shuffle((0, 2, 1)))
-    kept = where(triangle(given.shape[-1], lower), made, 0)
+    kept = where(triangle(given.shape[-1], given.shape[-1], lower), made, 0)
     return work.finished(kept, given, given.shape)

@@ -10,19 +10,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from poplite.errors import GraphMemoryAllocationError, TensorCreationError
-from poplite.expr.build import cast, iota
+from poplite.expr.build import cast
 from poplite.expr.operand import Operand
-from poplite.expr.tree import Expr
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.choices import where
-from poplite.ops.comparisons import equal
 from poplite.ops.convolution.call import Call
-from poplite.ops.linalg.work import Work, check_matrices, triangle
+from poplite.ops.linalg.work import Work, check_matrices, check_one_matrix, identity, triangle
 from poplite.ops.operands import called, described
 from poplite.ops.record import map as stored
 from poplite.program import Sequence as Steps
 from poplite.source import here
-from poplite.types import FLOAT, INT
+from poplite.types import FLOAT
 from poplite.vertices.linear import HouseholderBlock
 
 MEMORY = 0.6
@@ -99,11 +97,11 @@ def qr(
     r = call.zeros(given.element_type, (width, n), f"{name}/r")
     if not m * width:
         return call.zeros(given.element_type, (m, width), f"{name}/q"), r
-    q = work.copied(_identity(m, width), "orthogonal")[0]
+    q = work.copied(identity(m, width), "orthogonal")[0]
     if n:
         rest = work.copied(given, "rest")[0]
         blocks = _reflected(work, rest)
-        upper = where(triangle(n, lower=False), rest[:n], 0)
+        upper = where(triangle(n, n, lower=False), rest[:n], 0)
         upper = cast(upper, given.element_type)
         stored(upper, out=r[:n], name=f"{name}/upper", program=program)
         for each in reversed(blocks):
@@ -142,29 +140,18 @@ def inverse(
     call = Call(what, name, program)
     (given,) = call.operands((a, "a"))
     check_matrices(what, given, "a")
-    if given.rank != 2:
-        raise TensorCreationError(
-            f"{what}: {called(given)} is of shape {given.shape}",
-            at=here(),
-            found=described(given),
-            fix="one matrix",
-        )
+    check_one_matrix(what, given)
     n = given.shape[0]
     work = Work(call, block)
     _width(work, n)
     if not n:
         return call.zeros(given.element_type, given.shape, name)
     rest = work.copied(given, "rest")
-    solution = work.copied(_identity(n, n), "solution")
+    solution = work.copied(identity(n, n), "solution")
     for each in _reflected(work, rest[0]):
         _reflect(work, each.v, each.t.transpose(), solution[0][each.first :])
     work.solve(rest, solution, lower=False, unit=False)
     return work.finished(solution, given, given.shape)
-
-
-def _identity(rows: int, columns: int) -> Expr:
-    """Return FLOAT[rows, columns] with 1 on the diagonal."""
-    return cast(equal(iota((rows, 1), INT), iota((1, columns), INT)), FLOAT)
 
 
 def _width(work: Work, rows: int) -> int:

@@ -121,7 +121,7 @@ def triangular_mask(a: Operand, *, lower: bool = True, unit_diagonal: bool = Fal
     check_type(what, given, FLOATS, "a")
     check_matrices(what, given, "a")
     n = given.shape[-1]
-    kept = where(triangle(n, lower), given, 0)
+    kept = where(triangle(n, n, lower), given, 0)
     if not unit_diagonal:
         return kept
     return where(equal(iota((n, 1), INT), iota((1, n), INT)), 1, kept)

@@ -19,7 +19,7 @@ from poplite.expr.tree import Expr
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.partition import cut
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.comparisons import less_equal
+from poplite.ops.comparisons import equal, less_equal
 from poplite.ops.convolution.call import Call
 from poplite.ops.matmul.matmul import matmul
 from poplite.ops.operands import Given, called, count_of, described
@@ -46,10 +46,26 @@ def check_matrices(what: str, x: Given, role: str, *, square: bool = True) -> No
         )
 
 
-def triangle(n: int, lower: bool) -> Expr:
-    """Return BOOL[n, n]: whether an element is in a triangle of a matrix, or on the diagonal."""
-    rows, columns = iota((n, 1), INT), iota((1, n), INT)
-    return less_equal(columns, rows) if lower else less_equal(rows, columns)
+def check_one_matrix(what: str, x: Given) -> None:
+    """Refuse several matrices, and what is none."""
+    if x.rank != 2:
+        raise TensorCreationError(
+            f"{what}: {called(x)} is of shape {x.shape}",
+            at=here(),
+            found=described(x),
+            fix="one matrix",
+        )
+
+
+def triangle(rows: int, columns: int, lower: bool) -> Expr:
+    """Return BOOL[rows, columns]: whether an element is in a triangle, or on the diagonal."""
+    row, column = iota((rows, 1), INT), iota((1, columns), INT)
+    return less_equal(column, row) if lower else less_equal(row, column)
+
+
+def identity(rows: int, columns: int) -> Expr:
+    """Return FLOAT[rows, columns] with 1 on the diagonal."""
+    return cast(equal(iota((rows, 1), INT), iota((1, columns), INT)), FLOAT)
 
 
 class Work:

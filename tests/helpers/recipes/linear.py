@@ -38,6 +38,17 @@ def cholesky(rng: np.random.Generator) -> tuple[Values, Expected]:
     return {"a": a}, {"a": made}
 
 
+def lu(rng: np.random.Generator) -> tuple[Values, Expected]:
+    n = int(rng.integers(1, 9))
+    a = matrix(rng, n, n)
+    made = a.copy()
+    for i in range(n):
+        for k in range(i):
+            made[i, k] = made[i, k] / made[k, k]
+            made[i, k + 1 :] = made[i, k + 1 :] - made[i, k] * made[k, k + 1 :]
+    return {"a": a}, {"a": made}
+
+
 def solve(rng: np.random.Generator) -> tuple[Values, Expected]:
     n, columns = (int(v) for v in rng.integers(1, 9, 2))
     lower, unit = (bool(v) for v in rng.integers(0, 2, 2))
@@ -91,5 +102,6 @@ def householder(rng: np.random.Generator) -> tuple[Values, Expected]:
 RECIPES: dict[Key, Recipe] = {
     (FILE, "CholeskyBlock"): cholesky,
     (FILE, "HouseholderBlock"): householder,
+    (FILE, "LuBlock"): lu,
     (FILE, "SolveBlock"): solve,
 }

@@ -51,7 +51,7 @@ def near(got: npt.NDArray[Any], expected: npt.NDArray[Any]) -> bool:
     )
 
 
-@examples(50, quick=4)
+@examples(20, quick=3)
 @given(**CASES, groups=st.sampled_from([(), (), (1,), (2, 2), (0,)]), lower=st.booleans())
 def test_cholesky_is_numpys(
     n: int,
@@ -79,7 +79,7 @@ def test_cholesky_is_numpys(
     assert near(engine.read(factor), expected if lower else expected.swapaxes(-1, -2))
 
 
-@examples(50, quick=5)
+@examples(30, quick=4)
 @given(
     **CASES,
     groups=st.sampled_from([(), (), (3,), (0,)]),
@@ -121,7 +121,7 @@ def test_triangular_solutions_are_numpys(
     assert near(engine.read(x), expected)
 
 
-@examples(50, quick=4)
+@examples(20, quick=3)
 @given(**CASES, more=st.integers(0, 4), complete=st.booleans())
 def test_qr_is_numpys(
     n: int,
@@ -149,6 +149,24 @@ def test_qr_is_numpys(
     whole = got[0].astype(float)
     assert near(whole.T @ whole + np.zeros(1, dtype), np.eye(whole.shape[1]))
     assert near(engine.read(inverse), np.linalg.inv(regular))
+
+
+@examples(20, quick=3)
+@given(**CASES, other=st.integers(0, 7))
+def test_lu_makes_the_matrix_again(
+    n: int, block: int, dtype: Any, tiles: int, interpret: bool, seed: int, other: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    graph = pl.Graph(pl.Target(tiles=tiles))
+    a, numbers = variable(graph, "a", rng.random((n, other)) + 4 * np.eye(n, other), dtype)
+    with graph.steps() as step:
+        lower, upper = linalg.lu(a, block=block)
+    engine = ran(graph, step, interpret)
+    left, right = engine.read(lower), engine.read(upper)
+    assert left.shape == (n, n)
+    assert np.array_equal(left, np.tril(left, -1) + np.eye(n))
+    assert np.array_equal(right, np.triu(right))
+    assert near(left @ right, numbers)
 
 
 def test_what_is_not_positive_definite_is_nan_from_there_on() -> None:
@@ -192,6 +210,7 @@ def test_zero_columns_and_a_zero_on_the_diagonal() -> None:
         ),
         (lambda a, b: linalg.triangular_mask(b), pl.TensorCreationError, "square"),
         (lambda a, b: linalg.qr(b), pl.TensorCreationError, "as many rows as columns"),
+        (lambda a, b: linalg.lu(a[0]), pl.TensorCreationError, "one matrix"),
         (lambda a, b: linalg.inverse(a.expand([0])), pl.TensorCreationError, "one matrix"),
         (lambda a, b: linalg.qr(b.broadcast(50_000, 0)), pl.GraphMemoryAllocationError, "too long"),
     ],
@@ -210,11 +229,11 @@ def test_bits_do_not_depend_on_threads(tmp_path: Path) -> None:
     script = """
 import numpy as np, zlib, poplite as pl
 rng = np.random.default_rng(0)
-x = rng.standard_normal((96, 96)).astype(np.float32)
+x = rng.standard_normal((40, 40)).astype(np.float32)
 graph, program = pl.Graph(pl.Target(tiles=64)), pl.Sequence()
 a = graph.add_variable(pl.FLOAT, x.shape, "a", mapping="linear", initial_value=x)
 b = graph.add_variable(pl.FLOAT, x.shape, "b", mapping="linear",
-                       initial_value=x @ x.T + 96 * np.eye(96))
+                       initial_value=x @ x.T + 40 * np.eye(40))
 made = [*pl.ops.linalg.qr(a, program=program), pl.ops.linalg.cholesky(b, program=program)]
 engine = pl.Engine(graph, program, checks="fast")
 engine.run()

@@ -25,7 +25,7 @@ def drawn_pattern(rng: np.random.Generator, m: int, k: int, density: float) -> A
     return ops.SparsePattern((m, k), starts, np.nonzero(is_there)[1]), is_there
 
 
-@examples(60, quick=8)
+@examples(30, quick=6)
 @given(
     sizes=st.tuples(*[st.integers(0, 12)] * 2, st.sampled_from([None, 0, 1, 3, 20, 70])),
     density=st.sampled_from([0.0, 0.1, 0.5, 1.0]),

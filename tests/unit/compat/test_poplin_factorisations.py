@@ -32,6 +32,7 @@ def test_functions_have_poplibs_arguments() -> None:
     x = poplin.triangularSolve(graph, lhs, rhs, False, True, False, prog, "x", {}, cache)
     poplin.choleskyInPlace(graph, a, False, prog, "", {"blockSize": "2"})
     poplin.experimental.QRFactorization(graph, tall, q, prog, "qr", {"rowsPerIteration": "2"})
+    low, upright = poplin.experimental.LUFactorization(graph, lhs, prog, "lu")
     engine = pl.Engine(graph, prog, **interpreted())
     right, high = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(4, 3) ** 2
     for tensor, values in ((a, NUMBERS), (lhs, NUMBERS), (rhs, right), (tall, high)):
@@ -43,6 +44,7 @@ def test_functions_have_poplibs_arguments() -> None:
     assert np.allclose(engine.read(a), expected.T, atol=1e-6)
     assert engine.read(upper).tolist() == [[1, 2, 0], [0, 1, 3], [0, 0, 1]]
     assert np.allclose(engine.read(x) @ np.tril(NUMBERS), right, atol=1e-5)
+    assert np.allclose(engine.read(low) @ engine.read(upright), NUMBERS, atol=1e-5)
     made = np.linalg.qr(high, mode="complete")
     assert np.allclose(engine.read(tall), made.R, atol=2e-4)
     assert np.allclose(engine.read(q)[:, :3], made.Q[:, :3], atol=1e-4)
