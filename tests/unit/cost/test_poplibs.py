@@ -46,7 +46,7 @@ def test_every_number_has_a_source() -> None:
         fact = FACTS["gc200"][name]
         assert (fact.value, fact.unit, fact.evidence, fact.source) == row
         assert fact.evidence in get_args(Evidence)
-        assert "; poplibs, lib/popops/" in fact.source
+        assert "; poplibs, lib/pop" in fact.source
 
 
 @pytest.mark.parametrize("loops", [UNARY, UNARY_IN_PLACE, BINARY, BROADCAST])
