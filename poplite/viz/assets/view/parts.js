@@ -125,20 +125,23 @@ const counted = (name, number, words = thousands, more = {}) => ({
 });
 const sortable = (name, number, words, more) =>
   counted(name, number, words, { sort: number, ...more });
+// Columns that a narrow page leaves out, and those that one of middle width does too.
 const NARROW = { narrow: false };
-const lineColumn = (at) => ({ name: "line", text: (row) => lineOf(at(row)), ...NARROW });
+const BROAD = { narrow: false, broad: true };
+const lineColumn = (at) => ({ name: "line", text: (row) => lineOf(at(row)), ...BROAD });
 const heldColumns = (held) => [
   {
     name: "what",
     label: true,
     text: (row) => [swatch("memory-" + groupOf(held(row).kind)), held(row).name],
   },
-  { name: "kind", text: (row) => kindOf(held(row)), words: true, ...NARROW },
+  { name: "kind", text: (row) => kindOf(held(row)), words: true, ...BROAD },
 ];
 
 // A table.  Columns are {name, text, number, sort, narrow}; `text` makes the content of a cell of a
 // row, `sort` its number, by which the table is sorted where its head is clicked.  Columns that are
-// not `narrow` are left out on narrow screens; `words` are not broken.
+// not `narrow` are left out on narrow screens, `broad` ones already on those of middle width; `words`
+// are not broken.
 function table(columns, rows, { pick, isOn, isPale, sorted = "", most: limit = 400 } = {}) {
   const by = columns.find((column) => column.sort && column.name === (state.sort || sorted));
   const ordered = by ? descending(rows, by.sort) : rows;
@@ -146,6 +149,7 @@ function table(columns, rows, { pick, isOn, isPale, sorted = "", most: limit = 4
     [
       column.number && "number",
       column.narrow === false && "wide",
+      column.broad && "broad",
       column.label && "label",
       column.words && "words",
     ]
