@@ -140,8 +140,8 @@ const heldColumns = (held) => [
 
 // A table.  Columns are {name, text, number, sort, narrow}; `text` makes the content of a cell of a
 // row, `sort` its number, by which the table is sorted where its head is clicked.  Columns that are
-// not `narrow` are left out on narrow screens, `broad` ones already on those of middle width; `words`
-// are not broken.
+// not `narrow` are left out on narrow screens, `broad` ones on those of middle width as well;
+// `words` are not broken.
 function table(columns, rows, { pick, isOn, isPale, sorted = "", most: limit = 400 } = {}) {
   const by = columns.find((column) => column.sort && column.name === (state.sort || sorted));
   const ordered = by ? descending(rows, by.sort) : rows;
