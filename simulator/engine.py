@@ -646,7 +646,7 @@ class Engine:
     printProfileSummary = poplar_runs.printProfileSummary
     enableExecutionProfiling = poplar_runs.enableExecutionProfiling
     setPrintStream = poplar_runs.setPrintStream
-    setPrintTensorStream = poplar_runs.setPrintStream
+    setPrintTensorStream = poplar_runs.setPrintTensorStream
     disableExecutionProfiling = poplar_runs.disableExecutionProfiling
     resetExecutionProfile = poplar_runs.resetExecutionProfile
     resetExecutionProfiling = poplar_runs.resetExecutionProfile

@@ -368,12 +368,17 @@ def _filled(values: Array, array: Array | None, call: str) -> Array:
             found=of_type(array),
             fix=f"{call}(handle, np.empty({values.shape}, np.{values.dtype}))",
         )
-    if array.size != values.size or array.dtype != values.dtype or not array.flags.writeable:
+    if array.size != values.size or array.dtype != values.dtype:
         raise TensorCreationError(
             f"{call}: an array of {amount(array.size, 'element')} of {array.dtype}, but "
             f"{values.size:,} of {values.dtype} are read",
             at=here(),
-            found="it can be written" if array.flags.writeable else "it is read-only",
+            fix=f"np.empty({values.shape}, np.{values.dtype})",
+        )
+    if not array.flags.writeable:
+        raise TensorCreationError(
+            f"{call}: the array is read-only, so nothing can be read into it",
+            at=here(),
             fix=f"np.empty({values.shape}, np.{values.dtype})",
         )
     array[...] = values.reshape(array.shape)

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from poplite.errors import ElementTypeError, ProfilingDisabled
 from poplite.files import check_stream
-from poplite.machine.option_flags import OptionFlags, checked_options, checked_runtime_options
+from poplite.machine.option_flags import (
+    OptionFlags,
+    check_value,
+    checked_options,
+    checked_runtime_options,
+)
 from poplite.simulator.engine_arguments import check_loadable
 from poplite.source import here
 from poplite.text import clipped, of_type
@@ -134,7 +139,7 @@ def printProfileSummary(
         options: Poplar's, by name; none has an effect.
 
     Raises:
-        InvalidOption: for an option that Poplar does not have.
+        InvalidOption: for an option that Poplar does not have, and values but true and false.
         ElementTypeError: for anything but a file of text.
 
     >>> import io
@@ -144,6 +149,8 @@ def printProfileSummary(
     'Summary:'
     """
     checked_options(options, "printProfileSummary", _SUMMARY_OPTIONS)
+    for name, value in (options or {}).items():
+        check_value(f"printProfileSummary: option {name!r}", value, ("true", "false"))
     if stream is not None:
         check_stream(stream, "engine.printProfileSummary")
     print(engine.report(), file=sys.stdout if stream is None else stream)
@@ -259,4 +266,23 @@ def setPrintStream(engine: Engine, stream: TextIO | None) -> None:
     """
     if stream is not None:
         check_stream(stream, "engine.setPrintStream")
+    engine.print_stream = stream
+
+
+def setPrintTensorStream(engine: Engine, stream: TextIO | None) -> None:
+    """C++ spelling of setting `print_stream`, as `setPrintStream`.
+
+    Args:
+        engine: whose programs print.
+        stream: where PrintTensor writes; None is standard error.
+
+    Raises:
+        ElementTypeError: for anything but a file of text.
+
+    >>> import sys
+    >>> import poplite as pl
+    >>> pl.Engine(pl.Graph(), pl.Program()).setPrintTensorStream(sys.stdout)
+    """
+    if stream is not None:
+        check_stream(stream, "engine.setPrintTensorStream")
     engine.print_stream = stream

@@ -34,8 +34,8 @@ SHOWN = 100
 
 
 class _Bounds(NamedTuple):
-    begin: int
-    end: int
+    begin: int = 0
+    end: int = 0
 
 
 class Interval(_Bounds):

@@ -22,6 +22,7 @@ from poplite.executable.operation import Operation
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.files import check_stream, passing_file
+from poplite.graph.storage.empty_handles import refuse_empty
 from poplite.machine.target import Target
 from poplite.text import amount
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 Checks = Literal["strict", "fast", "none"]
 
 
+@refuse_empty("pl.compileGraph(graph, program), or pl.Executable.load(path)")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Executable:
     """A compiled graph.

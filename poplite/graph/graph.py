@@ -1492,7 +1492,7 @@ class Graph(Displayed):
     getSortedContiguousRegions = sorted_contiguous_regions
     reorderToSimplify = reorder_to_simplify
     getSimplifyingRearranger = simplifying_rearranger
-    findUnbroadcastTensor = find_unbroadcast_tensor
+    findUnbroadcastTensor = poplar_order.findUnbroadcastTensor
     addComputeSet = add_compute_set
     addFunction = add_function
     addVertex = poplar_order.addVertex

@@ -117,7 +117,7 @@ def pairs(connections: Any) -> Iterable[tuple[str, Any]]:
         found = [(name, value) for name, value in pairs]
     except (TypeError, ValueError):
         raise ElementTypeError(
-            f"addVertex: connections {clipped(connections, 60)} are no dictionary",
+            f"addVertex: connections {clipped(connections, 60)} are no dictionary or pairs",
             at=here(),
             fix='graph.addVertex(compute_set, Vertex, {"x": x, "y": y})',
         ) from None

@@ -11,9 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from poplite.errors import Absent, ElementTypeError, GraphConnectionError, checked_truth
+from poplite.errors import (
+    Absent,
+    AbsentMember,
+    ElementTypeError,
+    GraphConnectionError,
+    checked_truth,
+)
+from poplite.graph.compute_sets.compute_set import FieldRef
 from poplite.graph.connect.connect import classes_named
 from poplite.graph.poplar_arguments import (
     called_in_order,
@@ -33,7 +40,7 @@ from poplite.vertex.vertex import Vertex
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
+    from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
     from poplite.graph.graph import Graph
     from poplite.graph.mapping.tile_mapping import TileMapping
     from poplite.graph.storage.variable import ShapeLike
@@ -148,6 +155,7 @@ def setInitialValueHalf(graph: Graph, target: Tensor | FieldRef, bits: npt.Array
         bits: numbers from 0 to 65535; one for all elements, or one each.
 
     Raises:
+        ElementTypeError: for a target of another element type.
         TensorCreationError: for anything but such numbers.
         PopliteError: as `set_initial_value`.
 
@@ -157,6 +165,16 @@ def setInitialValueHalf(graph: Graph, target: Tensor | FieldRef, bits: npt.Array
     >>> graph.variables[0].initial_value
     array([1., 1.], dtype=float16)
     """
+    given: Any = target  # set_initial_value says what is neither a tensor nor a field
+    kind = (
+        given.field.element if isinstance(given, FieldRef) else getattr(given, "element_type", HALF)
+    )
+    if kind is not HALF:
+        raise ElementTypeError(
+            f"setInitialValueHalf: {clipped(given, 60)} is {kind.__name__}, the bits are of HALF",
+            at=here(),
+            fix="graph.setInitialValue(x, values)",
+        )
     graph.set_initial_value(target, halves(bits, "setInitialValueHalf"))
 
 
@@ -181,6 +199,51 @@ def cloneN(graph: Graph, *arguments: Any, **keywords: Any) -> Tensor:
     keywords |= dict(zip(("method", "duplication"), rest[3:5], strict=False))
     call = "cloneN([type,] [metadata,] tensor, n, [name], [method], [duplication])"
     return called_in_order(graph.clone_n, call, *rest[:3], *rest[5:], **keywords)
+
+
+class NoTensor:
+    """What stands for a tensor where there is none: Poplar's tensor that is not valid."""
+
+    def valid(self) -> bool:
+        """Return false."""
+        return False
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AbsentMember(
+            f"there is no tensor, so it has no {clipped(name)}",
+            at=here(),
+            found="findUnbroadcastTensor found nothing that is broadcast",
+            fix="if found.valid(): ...",
+        )
+
+    def __repr__(self) -> str:
+        return "<no Tensor>"
+
+
+def findUnbroadcastTensor(graph: Graph, tensor: Tensor) -> Tensor | NoTensor:
+    """C++ spelling of `find_unbroadcast_tensor`, which is None where nothing is broadcast.
+
+    Args:
+        graph: the graph of the tensor.
+        tensor: any view.
+
+    Returns:
+        As there; where nothing is broadcast, what answers `valid()` with false.
+
+    Raises:
+        GraphConnectionError: for a tensor of another graph.
+
+    >>> from poplite.graph import Graph
+    >>> graph = Graph()
+    >>> x = graph.add_variable("int32", (2, 3), "x")
+    >>> [graph.findUnbroadcastTensor(t).valid() for t in (x.broadcast(4, 0), x)]
+    [True, False]
+    """
+    found = graph.find_unbroadcast_tensor(tensor)
+    return NoTensor() if found is None else found
 
 
 def getTileMapping(

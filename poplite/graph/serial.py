@@ -87,11 +87,13 @@ def serialize_tensors(
         check_own(graph, tensor, "serialize_tensors", at)
         regions = tensor.var_regions()
         names = [variable.name for variable in regions.variables]
+        kinds = [variable.element_type.__name__ for variable in regions.variables]
         rows.append(
             {
                 "type": tensor.element_type.__name__,
                 "shape": list(tensor.shape),
                 "variables": names,
+                "variable_types": kinds,
                 "regions": np.stack([regions.number, regions.begin, regions.end], 1).tolist(),
             }
         )
@@ -141,6 +143,15 @@ def _tensor(graph: Graph, row: dict[str, Any], at: SourceLocation) -> Tensor:
     if not row["regions"]:
         return Tensor(graph, element_type, empty((0,))).reshape(row["shape"])
     owners = [variable_named(graph.space, name, call=call, at=at) for name in row["variables"]]
+    for owner, kind in zip(owners, row["variable_types"], strict=True):
+        if owner.element_type is not _TYPES[kind]:
+            raise FileLoadError(
+                f"deserialize_tensors: variable {owner.name!r} is {owner.element_type.__name__} in "
+                f"this graph, but {kind} in the file",
+                at=at,
+                found=f"a view of it as {element_type.__name__}",
+                fix="read the file with the graph that it was made of, or one alike",
+            )
     wholes = [of_variable(graph, owner).flatten() for owner in owners]
     number, begin, end = np.array(row["regions"], np.int64).T
     size = np.array([whole.num_elements for whole in wholes], np.int64)

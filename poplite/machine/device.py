@@ -19,9 +19,9 @@ from enum import Enum
 from numbers import Real
 from typing import Any
 
-from poplite.errors import Absent, InvalidMachineModel, UnknownName
+from poplite.errors import Absent, InvalidMachineModel, UnknownName, checked_truth
 from poplite.machine.option_flags import checked_options
-from poplite.machine.poplar_queries import TargetType
+from poplite.machine.poplar_queries import TargetType, check_system
 from poplite.machine.target import Target
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, of_type
@@ -46,7 +46,7 @@ class Device:
     <Device 3, 64 tiles, 6 workers, 638,976 B a tile, 1.330 GHz>
     """
 
-    def __init__(self, target: Target, id: int = 0) -> None:
+    def __init__(self, target: Target | None = None, id: int = 0) -> None:
         if not isinstance(target, Target):
             raise InvalidMachineModel(
                 f"Device: {clipped(target)} is no target",
@@ -113,8 +113,15 @@ class Device:
         >>> Device(Target(tiles=64)).createVirtualDevice(16).getTarget().tiles
         16
         """
-        target = self._target.createVirtualTarget(self._target.ipus, tiles_per_ipu)
-        return Device(target, self._id)
+        tiles = integer_or_none(tiles_per_ipu)
+        if tiles is None or not 0 < tiles <= self._target.tiles_per_ipu:
+            raise InvalidMachineModel(
+                f"createVirtualDevice: {clipped(tiles_per_ipu)} tiles on each IPU, but the machine "
+                f"has {self._target.tiles_per_ipu:,}",
+                at=here(),
+                fix=f"device.createVirtualDevice({self._target.tiles_per_ipu})",
+            )
+        return Device(self._target.createVirtualTarget(self._target.ipus, tiles), self._id)
 
     @staticmethod
     def createCPUDevice(num_ipus: int = 1) -> Device:
@@ -370,6 +377,7 @@ class IPUModel:
                 found=of_type(version),
                 fix='IPUModel("ipu2")',
             )
+        check_system(version, "IPUModel: version", 'IPUModel("ipu2")')
         machine = Target.createIPUTarget(1, version)
         self.IPUVersion = self._version = version
         self.numIPUs, self.tilesPerIPU = 1, machine.tiles
@@ -419,11 +427,13 @@ class IPUModel:
             InvalidMachineModel: for numbers that no machine or device has, and a version that was
                 changed.
             InvalidOption: for options that are no dictionary.
+            ElementTypeError: for an `accurate_half` that is no truth value.
 
         >>> IPUModel("ipu1").createDevice({}, True, 3).getId()
         3
         """
         checked_options(options, "createDevice")
+        checked_truth(accurate_half, "createDevice: accurate_half")
         if self.IPUVersion != self._version:
             raise InvalidMachineModel(
                 f"IPUModel: version {clipped(self.IPUVersion)}, but it was made as "

@@ -122,17 +122,20 @@ def _dictionary(options: Any, what: str) -> dict[str, object]:
         ) from None
 
 
-RUNTIME_OPTIONS = (
-    "target.syncMethod",
-    "target.syncPollPeriodUs",
-    "target.exceptionPollPeriodUs",
-    "target.hostSyncTimeout",
-    "streamCallbacks.multiThreadMode",
-    "streamCallbacks.numaAware",
-    "streamCallbacks.numWorkerThreads",
-)
-"""Options of a run in Poplar: no device is waited for here, and callbacks run in the thread that
-calls engine.run, so none has an effect."""
+_NUMBER, _TRUTH = "a number from 0", ("true", "false")
+
+RUNTIME_OPTIONS: Mapping[str, str | tuple[str, ...]] = {
+    "target.syncMethod": ("polling", "hybrid", "default"),
+    "target.syncPollPeriodUs": _NUMBER,
+    "target.exceptionPollPeriodUs": _NUMBER,
+    "target.hostSyncTimeout": _NUMBER,
+    "streamCallbacks.multiThreadMode": ("singleThread", "collaborative", "dedicated"),
+    "streamCallbacks.numaAware": _TRUTH,
+    "streamCallbacks.numWorkerThreads": "a number from 0, or auto",
+}
+"""Options of a run in Poplar with their values: no device is waited for here, and callbacks run in
+the thread that calls engine.run, so none has an effect. Source: Poplar API reference,
+"RuntimeOptions"."""
 
 
 class RuntimeOptions(OptionFlags):
@@ -142,7 +145,7 @@ class RuntimeOptions(OptionFlags):
         options: by name.
 
     Raises:
-        InvalidOption: for a name that Poplar does not have either.
+        InvalidOption: for a name or a value that Poplar does not have either.
 
     >>> RuntimeOptions({"target.hostSyncTimeout": "60"})
     RuntimeOptions({'target.hostSyncTimeout': '60'})
@@ -160,6 +163,7 @@ class RuntimeOptions(OptionFlags):
                 found=f"there are {', '.join(RUNTIME_OPTIONS)}",
                 fix="options of compiling are Engine(..., options=...)",
             )
+        check_value(f"option {name!r} of a run", value, RUNTIME_OPTIONS[name])
         super().__setitem__(name, value)
 
     def update(self, *given: Any, **named: object) -> None:
@@ -176,6 +180,23 @@ class RuntimeOptions(OptionFlags):
     def __ior__(self, given: Any) -> Self:  # type: ignore[override, misc]  # `|` gives a dict
         self.update(given)
         return self
+
+
+def check_value(what: str, value: object, allowed: str | tuple[str, ...]) -> None:
+    """Refuse a value that is none of the words, or no number where one is asked for."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(allowed, tuple):
+        is_right = text in allowed
+    else:
+        plain = text.replace(".", "", 1)
+        is_right = plain.isascii() and plain.isdecimal() or (text == "auto" and "auto" in allowed)
+    if not is_right:
+        wanted = allowed if isinstance(allowed, str) else "one of " + ", ".join(allowed)
+        raise InvalidOption(
+            f"{what} is {clipped(value)}, not {wanted}",
+            at=here(),
+            found=of_type(value),
+        )
 
 
 def checked_options(options: object, call: str, known: Collection[str] | None = None) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from poplite.errors import ElementTypeError, InvalidMachineModel
+from poplite.errors import ElementTypeError, InvalidMachineModel, checked_truth
 from poplite.machine.facts import ARCHITECTURES, POPLAR_ARCHITECTURES
 from poplite.machine.option_flags import checked_options
 from poplite.source import here
@@ -79,12 +79,14 @@ def createCPUTarget(accurate_half: bool = False, num_ipus: int = 1) -> Target:
 
     Raises:
         InvalidMachineModel: for a number of IPUs that cannot be.
+        ElementTypeError: for an `accurate_half` that is no truth value.
 
     >>> createCPUTarget(True, 2).getTargetType()
     <TargetType.CPU: 'cpu'>
     """
     from poplite.machine.target import Target  # it has this function
 
+    checked_truth(accurate_half, "createCPUTarget: accurate_half")
     return Target(num_ipus, 1, CPU_MEMORY_BYTES, ipus=num_ipus)
 
 
@@ -126,15 +128,20 @@ def createIPUTarget(
     ipus = _whole(num_ipus, "createIPUTarget: number of IPUs")
     per_ipu = None if tiles_per_ipu is None else _whole(tiles_per_ipu, "createIPUTarget: tiles")
     tiles = None if per_ipu is None else ipus * per_ipu
+    check_system(system, "createIPUTarget: system", 'createIPUTarget(1, "ipu2")')
+    return Target(tiles, ipus=ipus, architecture=system)  # type: ignore[arg-type]  # checked above
+
+
+def check_system(system: object, what: str, fix: str) -> None:
+    """Refuse what is no name of an architecture."""
     known = (*POPLAR_ARCHITECTURES, *ARCHITECTURES)
     if not isinstance(system, str) or system not in known:
         raise InvalidMachineModel(
-            f"createIPUTarget: system {clipped(system)} is not known",
+            f"{what} {clipped(system)} is not known",
             at=here(),
             found=f"known: {', '.join(known)}",
-            fix='createIPUTarget(1, "ipu2")',
+            fix=fix,
         )
-    return Target(tiles, ipus=ipus, architecture=system)  # type: ignore[arg-type]  # checked above
 
 
 def createVirtualTarget(target: Target, num_ipus: int, tiles_per_ipu: int) -> Target:

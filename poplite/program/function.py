@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 from poplite.errors import ControlProgramError
 from poplite.graph.host.remote import HostFunction
 from poplite.graph.storage.copies import refuse_copies
+from poplite.graph.storage.empty_handles import refuse_empty
 from poplite.program.base import Program, check_name, checked, child, set_once
 from poplite.program.walk import children_first
 from poplite.source import SourceLocation, here
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from poplite.program.host import HostCall
 
 
+@refuse_empty("graph.add_function(program)")
 @refuse_copies("graph.add_function(function.program) makes another function")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Function:
@@ -57,6 +59,7 @@ class Function:
         return self.graph.space.names.number("function", self.name)
 
 
+@refuse_empty("graph.add_function_buffer(function)")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FunctionBuffer:
     """The code of a function, kept on the host until a Copy loads it.

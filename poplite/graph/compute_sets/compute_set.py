@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 from poplite.display import Displayed
 from poplite.errors import Absent, TensorIndexError
 from poplite.graph.storage.copies import refuse_copies
+from poplite.graph.storage.empty_handles import refuse_empty
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, fitted, number_text
 from poplite.vertex.vertex import Field, MultiVertex, Vertex, field_of
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from poplite.graph.tensor.tensor import Tensor
 
 
+@refuse_empty("graph.add_compute_set(name)")
 @refuse_copies("graph.add_compute_set, and its vertices once more")
 class ComputeSet(Displayed):
     """Vertices that run in parallel.
@@ -277,6 +279,7 @@ class VertexInstance:
     getId = Absent("vertices are numbered within their compute set", "vertex.index")
 
 
+@refuse_empty("vertex['x']")
 @dataclass(frozen=True, slots=True)
 class FieldRef:
     """A field of one vertex, or one row of a list of edges: `vertex["x"]`, `vertex["x"][2]`.

@@ -26,6 +26,7 @@ from poplite.arrays.intervals import Int64
 from poplite.called import CalledInt, CalledText
 from poplite.errors import Absent, ElementTypeError, SizeOverflowError, TensorIndexError
 from poplite.graph.compute_sets.field_sizes import size_of
+from poplite.graph.storage.empty_handles import refuse_empty
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, integer_or_none
@@ -50,6 +51,7 @@ MOST = 1 << 40
 vertices fit 64 bits."""
 
 
+@refuse_empty("VertexPerfEstimate(cycles, flops)")
 @dataclass(frozen=True, slots=True)
 class VertexPerfEstimate:
     """The cost of running a vertex once.

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from poplite.called import CalledText
 from poplite.errors import ElementTypeError
 from poplite.graph.host.transfer_checks import TypeLike, check_size, positive
+from poplite.graph.storage.empty_handles import refuse_empty
 from poplite.text import clipped, fitted
 from poplite.types import ElementType, element_type
 
@@ -54,6 +55,7 @@ class ReplicatedStreamMode(Enum):
     BROADCAST = "broadcast"
 
 
+@refuse_empty("graph.add_host_to_device_fifo('in', FLOAT, 4)")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DataStream:
     """A stream; made by `graph.add_host_to_device_fifo` or `graph.add_device_to_host_fifo`.

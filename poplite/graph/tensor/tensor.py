@@ -36,6 +36,7 @@ from poplite.called import CalledInt, CalledShape
 from poplite.display import Displayed
 from poplite.expr.operand import Operand
 from poplite.files import check_stream
+from poplite.graph.storage.empty_handles import NONE, no_empty
 from poplite.graph.tensor import indexing, shaping, text
 from poplite.graph.tensor.explain import Explanation, explain
 from poplite.graph.tensor.metadata import check_alike, initial_metadata, metadata_of
@@ -106,7 +107,11 @@ class Tensor(Displayed, Operand):
     _hash: int
     _origin: Origin
 
-    def __init__(self, graph: Graph, element_type: type[ElementType[Any]], view: View) -> None:
+    def __init__(
+        self, graph: Graph = NONE, element_type: type[ElementType[Any]] = NONE, view: View = NONE
+    ) -> None:
+        if graph is NONE:
+            raise no_empty("Tensor", "graph.add_variable(FLOAT, (4,), 'x')")
         self.graph = graph
         self.element_type = element_type
         self.view = view

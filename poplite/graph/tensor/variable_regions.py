@@ -15,6 +15,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import TensorIndexError
+from poplite.graph.storage.empty_handles import NONE
 from poplite.source import here
 from poplite.text import amount, clipped, fitted, integer_or_none
 from poplite.view import Interval, View, chunks, runs, storages
@@ -53,7 +54,7 @@ class VariableInterval(_Elements):
     __slots__ = ()
 
     def __new__(
-        cls, variable: Variable, begin: int | Interval, end: int | None = None
+        cls, variable: Variable = NONE, begin: int | Interval = NONE, end: int | None = None
     ) -> VariableInterval:
         """Return the elements of a variable."""
         first, last = (begin, end) if end is not None or not isinstance(begin, Interval) else begin

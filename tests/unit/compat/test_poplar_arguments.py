@@ -136,3 +136,58 @@ def test_names_of_poplar_that_stand_within_others() -> None:
     assert out.getvalue() == "x: [1.0e+00 2.0e+01 3.0e+02]\n"
     assert pl.QuarterMetadata(pl.QuarterMetadata.Format.F152).format is pl.QuarterFormat.F152
     assert pl.program.Copy is pl.Copy
+
+
+HANDLES = [
+    *("Tensor", "ComputeSet", "Function", "FunctionBuffer", "DataStream", "RemoteBuffer"),
+    *("HostFunction", "FieldRef", "Executable", "VertexPerfEstimate"),
+]
+
+
+@pytest.mark.parametrize("name", HANDLES)
+def test_there_are_no_handles_of_nothing(name: str) -> None:
+    with pytest.raises(pl.AbsentMember, match=f"no empty {name}") as caught:
+        getattr(pl, name)()
+    assert caught.value.fix
+    if name != "Tensor":
+        with pytest.raises(pl.ElementTypeError, match=f"{name}: these arguments make none"):
+            getattr(pl, name)(nonsense=1)
+
+
+def test_what_is_not_broadcast_answers_valid_with_false() -> None:
+    graph = pl.Graph()
+    nothing = graph.findUnbroadcastTensor(graph.add_variable(pl.INT, (2, 3)))
+    assert (nothing.valid(), bool(nothing)) == (False, False)
+    with pytest.raises(pl.AbsentMember, match="so it has no 'flatten'"):
+        nothing.flatten()
+
+
+def test_bits_of_half_are_only_set_of_half() -> None:
+    graph = pl.Graph()
+    for kind in (pl.FLOAT, pl.INT, pl.UNSIGNED_SHORT):
+        with pytest.raises(pl.ElementTypeError, match=f"is {kind.__name__}, the bits are of HALF"):
+            graph.setInitialValueHalf(graph.add_variable(kind, (2,)), [1, 2])
+
+
+def test_tensors_are_not_read_into_variables_of_another_type() -> None:
+    one, other, file = pl.Graph(), pl.Graph(), io.StringIO()
+    one.serialize_tensors(file, [one.add_variable(pl.INT, (6,), "x")])
+    other.add_variable(pl.FLOAT, (6,), "x")
+    with pytest.raises(pl.FileLoadError, match="'x' is FLOAT in this graph, but INT in the file"):
+        other.deserialize_tensors(io.StringIO(file.getvalue()))
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "right"),
+    [
+        ("target.syncMethod", "zzz", "hybrid"),
+        ("target.syncPollPeriodUs", "zzz", 250),
+        ("target.hostSyncTimeout", "-1", "300.00"),
+        ("streamCallbacks.numaAware", "maybe", True),
+        ("streamCallbacks.numWorkerThreads", "many", "auto"),
+    ],
+)
+def test_values_of_options_of_a_run_are_checked(name: str, wrong: object, right: object) -> None:
+    assert pl.RuntimeOptions({name: right})[name] == right
+    with pytest.raises(pl.InvalidOption, match=f"{name}' of a run is '{wrong}', not"):
+        pl.RuntimeOptions({name: wrong})

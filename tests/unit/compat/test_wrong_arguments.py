@@ -82,8 +82,10 @@ def fault_of(call: str, names: dict[str, Any]) -> str:
         return "" if parts else f"{call}: {error}"
     except Exception as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
-        # The user's own line raised it: Python refuses calls that do not fit a signature there.
-        if frame.filename in ("<string>", poplar_world.__file__):
+        # Python refuses calls that fit no signature in the caller's own line, and members of
+        # what rows work on that was exchanged for something else.
+        is_refused = isinstance(error, TypeError | AttributeError)
+        if is_refused and frame.filename in ("<string>", poplar_world.__file__):
             return ""
         return f"{call}: {type(error).__name__}: {error} [{frame.filename}:{frame.lineno}]"
     return ""
