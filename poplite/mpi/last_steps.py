@@ -32,7 +32,7 @@ class LastStep:
             self.note("before its first run")
 
     @property
-    def is_wanted(self) -> bool:
+    def is_read(self) -> bool:
         """Whether anybody reads it."""
         return self._file >= 0
 

@@ -179,7 +179,7 @@ class OtherRanks:
 
     def look(self) -> None:
         """Look whether a rank wants to stop the run."""
-        if self._last_step.is_wanted:
+        if self._last_step.is_read:
             self._last_step.note(f"{self._call} at {self._step()}")
         self._stops.look()
 
