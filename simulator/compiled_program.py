@@ -117,7 +117,7 @@ class CompiledProgram:
         state = self._state
         state[: op.STATE_DEADLINE] = 0
         if self._peers is not None:
-            self._peers.follow(self._begun_rows)
+            self._peers.follow(self._begun_rows, self._step)
             self._disarm()
         begin = time.perf_counter_ns()
         try:
@@ -183,6 +183,11 @@ class CompiledProgram:
     def _begun_rows(self) -> int:
         """Return how many rows have begun, in all runs."""
         return int(self._counts.sum()) + self._has_begun()
+
+    def _step(self) -> str:
+        """Return which step is running, for messages."""
+        code = self._called()
+        return code.step_text(int(code.step_numbers[self._state[op.STATE_ROW]]), "")
 
     def _look_after_peers(self, reason: int) -> None:
         """Make sure that other ranks are there, and see whether one of them wants to stop."""

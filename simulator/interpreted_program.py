@@ -41,6 +41,7 @@ class InterpretedProgram:
         self._actions: Sequence[Callable[[], object]] = ()
         self._at = 0, list[int]()
         self._acting: int | None = None
+        self._row = 0
         self._checks = checks
         self._goes_on = code.goes_on
         self._recording: Recording | None = None
@@ -57,8 +58,12 @@ class InterpretedProgram:
         self._actions, self._watch = actions, watch
         self._acting, self._is_begun = None, False
         if self._peers is not None:
-            self._peers.follow(lambda: int(self._counts.sum()) + self._is_begun)
+            self._peers.follow(lambda: int(self._counts.sum()) + self._is_begun, self._step)
         interpreted_vertices.run_ops(self._code.ops, self._counts, self)
+
+    def _step(self) -> str:
+        """Return which step is running, for messages."""
+        return self._code.step_text(int(self._code.first_numbers[self._row]), "")
 
     def acting(self) -> int | None:
         """Return the number of the action that Python is running; None when it runs none."""
@@ -108,6 +113,7 @@ class InterpretedProgram:
 
     def watch(self, row: int) -> None:
         """Note that a row is to run; what it raises ends the run between two steps."""
+        self._row = row
         if not self._goes_on[row]:
             self._watch()
             if self._peers is not None:

@@ -49,8 +49,11 @@ class Peers(Protocol):
     def exchange(self, exchange: int) -> None:
         """Do an exchange."""
 
-    def follow(self, ticks: Callable[[], int]) -> None:
-        """Note what tells how many rows a run has begun, of all runs of its program."""
+    def follow(self, ticks: Callable[[], int], step: Callable[[], str]) -> None:
+        """Note what tells how many rows a run has begun, of all runs of its program.
+
+        `step` tells which step it is at, in words.
+        """
 
     def look(self) -> None:
         """Look whether a rank wants to stop the run, wherever Python is entered."""

@@ -25,6 +25,7 @@ from poplite.errors import ControlProgramError, DeviceRuntimeError
 from poplite.executable import opcodes as op
 from poplite.executable.actions import Action, Print
 from poplite.executable.transfers import HostFunctionCall, RowTransfer, Transfer
+from poplite.mpi.last_steps import last_step
 from poplite.mpi.plan.messages import Messages
 from poplite.mpi.plan.rank_plan import Exchange
 from poplite.mpi.ranks import Ranks, Word, stopped_by, text_of
@@ -77,6 +78,8 @@ class OtherRanks:
         self._call = ""
         self._is_agreed = False
         self._stops = Stops(ranks)
+        self._last_step = last_step(ranks.number)
+        self._step: Callable[[], str] = str
         self._waits_for, self._since = (-1, -1), 0.0
         self.broken = ""
 
@@ -170,12 +173,14 @@ class OtherRanks:
             self._waits_for, self._since = which, now
         self._ranks.check_patience(now - self._since, self._call, lambda: _missing(kept))
 
-    def follow(self, ticks: Callable[[], int]) -> None:
-        """Note what tells how many rows a run has begun."""
-        self._stops.ticks = ticks
+    def follow(self, ticks: Callable[[], int], step: Callable[[], str]) -> None:
+        """Note what tells how many rows a run has begun, and which step it is at."""
+        self._stops.ticks, self._step = ticks, step
 
     def look(self) -> None:
         """Look whether a rank wants to stop the run."""
+        if self._last_step.is_read:
+            self._last_step.note(f"{self._call} at {self._step()}")
         self._stops.look()
 
     @property

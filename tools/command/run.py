@@ -10,14 +10,20 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import io
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
+from poplite.mpi.last_steps import FOLDER, lost
 from poplite.tools.viz.flags import Commands, add_target, set_run
+
+LAST_BYTES = 4096
+"""What `mpiexec` says in the end is not longer."""
 
 
 def add(commands: Commands) -> None:
@@ -77,7 +83,18 @@ def _start(arguments: argparse.Namespace) -> int:
     given = [f"--arg={name}={value}" for name, value in arguments.given]
     command = [sys.executable, "-m", "poplite.tools.command", "run", "--on-ranks"]
     command = [program, "-n", str(arguments.ranks), *command, arguments.target, *given]
-    return subprocess.call(command, env=_environment(program))
+    with tempfile.TemporaryDirectory(prefix="poplite.") as folder:
+        variables = {**_environment(program), FOLDER: folder}
+        end = b""
+        with subprocess.Popen(command, env=variables, stdout=subprocess.PIPE) as process:
+            assert isinstance(process.stdout, io.BufferedReader), "as a pipe is"
+            while said := process.stdout.read1():
+                sys.stdout.buffer.write(said)
+                sys.stdout.buffer.flush()
+                end = (end + said)[-LAST_BYTES:]
+        if message := lost(end.decode(errors="replace"), Path(folder)):
+            print(f"poplite: {message}", file=sys.stderr)
+    return process.returncode
 
 
 def mpiexec() -> str | None:
@@ -86,7 +103,10 @@ def mpiexec() -> str | None:
     found = importlib.util.find_spec("mpi4py")
     if found is not None and found.origin is not None:
         places.append(Path(found.origin).parents[4] / "bin")
-    beside = [str(place / "mpiexec") for place in places if (place / "mpiexec").exists()]
+    # Of a link, where it leads to: there is what `mpiexec` starts.
+    beside = [
+        os.path.realpath(place / "mpiexec") for place in places if (place / "mpiexec").exists()
+    ]
     return beside[0] if beside else shutil.which("mpiexec")
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from helpers.depth import deep
 from helpers.ranks import ended, needs_mpi, on_ranks
-from helpers.running import ROOT, python
+from helpers.running import LIMIT, ROOT, python
 from poplite.tools.command import main
 
 
@@ -33,6 +36,49 @@ def test_the_example_runs_on_ranks() -> None:
     done = ended(on_ranks(2, "examples/heat.py", "--mpi"))
     assert done.returncode == 0, done.stderr
     assert len(re.findall("^sum 1115.33", done.stdout, re.MULTILINE)) == 1
+
+
+KILLED = """
+import os, pathlib, signal, threading, time
+import poplite as pl
+
+def die():
+    own = pathlib.Path(os.environ["POPLITE_LAST_STEPS"], "1")
+    while not (own.exists() and "engine.run" in own.read_text()):
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+class Step(pl.Vertex):
+    x: pl.Input[pl.INT]
+    y: pl.Output[pl.INT]
+
+    def compute(self) -> None:
+        self.y = self.x + 1
+
+def build():
+    graph = pl.Graph(pl.Target(tiles=2))
+    x, y = (graph.add_variable(pl.INT, (2,), n, mapping="linear", initial_value=0) for n in "xy")
+    work = graph.add_compute_set("work")
+    for tile in range(2):
+        graph.add_vertex(work, Step, tile=tile, x=x[1 - tile], y=y[tile])
+    if os.environ.get("PMI_RANK") == "1":
+        threading.Thread(target=die, daemon=True).start()
+    return graph, pl.Loop(pl.Sequence(pl.Execute(work), pl.Copy(y, x)))
+"""
+
+
+@deep
+@needs_mpi
+def test_a_rank_that_is_killed_is_named_with_its_step(tmp_path: Path) -> None:
+    (tmp_path / "killed.py").write_text(KILLED)
+    target = f"{tmp_path / 'killed.py'}:build"
+    words = [sys.executable, "-m", "poplite.tools.command", "run", "-n", "2", target]
+    done = subprocess.run(
+        words, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT, check=False
+    )
+    assert done.returncode == 9
+    said = r"poplite: rank 1 was lost, last seen in engine.run\('0'\) at step [12] of 2"
+    assert re.search(said, done.stderr), done.stderr
 
 
 def test_no_number_of_ranks(capsys: pytest.CaptureFixture[str]) -> None:
