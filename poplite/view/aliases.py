@@ -55,7 +55,9 @@ def contains_aliases(view: View) -> bool:
     >>> contains_aliases(row), contains_aliases(row.broadcast(2, 0))
     (False, True)
     """
-    space = view.space
+    space, shape = view.space, view.shape
+    if len(shape) == 1 and isinstance(space, Storage) and isinstance(view.dims[0], int):
+        return view.dims[0] == 0 and shape[0] > 1  # the common case
     if repeats(view.flat_digits()):
         return True
     if isinstance(space, Storage) or _alias_free(space):

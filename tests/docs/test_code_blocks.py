@@ -28,7 +28,7 @@ PHOTO = (
     ".venv/bin/python examples/photo.py"
 )
 TESTS = (
-    "python3 -m venv .venv && .venv/bin/pip install -e '.[test]' && "
+    "python3 -m venv .venv && .venv/bin/pip install --no-compile -e '.[test]' && "
     ".venv/bin/python -m pytest -n auto"
 )
 

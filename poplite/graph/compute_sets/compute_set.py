@@ -88,8 +88,9 @@ class VertexList(Sequence["VertexInstance"]):
 
     def append(self, vertex: VertexInstance) -> None:
         """Add a single vertex."""
-        if self.parts and isinstance(self.parts[-1], list):
-            self.parts[-1].append(vertex)
+        last = self.parts[-1] if self.parts else None
+        if type(last) is list:
+            last.append(vertex)
             self._ends[-1] += 1
         else:
             self.parts.append([vertex])
