@@ -80,7 +80,7 @@ STRICT = {"interpret": True, "checks": "strict"}
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-@examples(60, quick=2)
+@examples(30, quick=2)
 @given(data=st.data())
 def test_interpreted(data: st.DataObject, part: int) -> None:
     check(data, [*STEPS][part::PARTS], [STRICT, {"interpret": True, "fuse": "none"}])
