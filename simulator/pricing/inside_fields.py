@@ -25,7 +25,9 @@ OUTSIDE = -2
 RECORD = "outside.record"
 """The parameter that points to three i64: the position of the field, the index, the length."""
 
-_STEP = re.compile(r"= getelementptr (?:[a-z]+ )*?(\w+), ptr %(\"[^\"]+\"|[^\s,]+), i64 ([^\s,]+)")
+_STEP = re.compile(
+    r"= getelementptr (?:[a-z]+ )*?(\w+), ptr %(\"[^\"]+\"|[^\s,]+), i64 (-?\d+|%[^\s,]+)"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,13 @@ def sum_in_place(rng: np.random.Generator) -> tuple[Values, Expected]:
     return {"x": x, "y": y}, {"y": x + y}
 
 
+def blend(rng: np.random.Generator) -> tuple[Values, Expected]:
+    ring = floats(rng, int(rng.integers(3, 20)))
+    new = np.float32(0.5) * ring[1:-1] + np.float32(0.25) * (ring[:-2] + ring[2:])
+    values = {"left": ring[0], "old": ring[1:-1], "right": ring[-1], "new": floats(rng, len(new))}
+    return values, {"new": new}
+
+
 def copy_of_x(rng: np.random.Generator) -> tuple[Values, Expected]:
     x = floats(rng, int(rng.integers(1, 20)))
     return {"x": x, "y": floats(rng, len(x))}, {"y": x}
@@ -294,6 +301,7 @@ RECIPES: dict[Key, Recipe] = {
     ("benchmarks/fidelity_vertices.py", "Rotate"): rotate,
     ("benchmarks/fidelity_vertices.py", "ScaleAdd"): scale_add,
     ("benchmarks/fidelity_vertices.py", "Triad"): triad,
+    ("benchmarks/scale.py", "Blend"): blend,
     ("benchmarks/scale_ranks.py", "Add"): sum_in_place,
     ("benchmarks/scale_ranks.py", "Diffuse"): diffuse,
 }
