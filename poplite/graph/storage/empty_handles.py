@@ -42,7 +42,7 @@ def refuse_empty(instead: str) -> Callable[[type[Made]], type[Made]]:
                 message = f"{cls.__name__}: these arguments make none"
                 raise ElementTypeError(message, at=here(), found=found, fix=instead) from None
 
-        cls.__init__ = checked  # type: ignore[method-assign]
+        cls.__init__ = checked  # type: ignore[method-assign, assignment]
         return cls
 
     return decorated
