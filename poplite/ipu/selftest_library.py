@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite import ops
+from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops import nn, random
+from poplite.ops import linalg, nn, random
 from poplite.ops.loop import counted_loop
 from poplite.program import Copy, Execute, Sequence
 from poplite.types import FLOAT, HALF, UNSIGNED_INT, element_type
@@ -85,6 +86,30 @@ def _products(x: Inputs) -> list[Tensor]:
         ops.map(ops.matmul(x.usual(20, 64), x.usual(64, 24))),
         ops.map(ops.matmul(half(20, 64), half(64, 24))),
         ops.map(ops.matmul(half(20, 64), half(64, 24), partials=HALF)),
+    ]
+
+
+def _factors(x: Inputs) -> list[Tensor]:
+    rows = x.usual(12, 12)
+    positive = ops.map(ops.matmul(rows, rows.T) + 12 * ops.cast(ops.equal(*_grid(12)), FLOAT))
+    lower = linalg.cholesky(positive, block=4)
+    solved = linalg.triangular_solve(lower, x.usual(12, 5), block=4)
+    return [lower, solved, *linalg.lu(positive, block=4), *linalg.qr(x.usual(12, 6), block=4)]
+
+
+def _grid(size: int) -> tuple[Expr, Expr]:
+    """The number of each row, and of each column."""
+    return ops.iota((size, 1)), ops.iota((1, size))
+
+
+def _sparse(x: Inputs) -> list[Tensor]:
+    starts, columns = [0, 2, 2, 5, 6], [1, 3, 0, 2, 4, 5]
+    pattern = ops.SparsePattern((4, 6), starts, columns)
+    values, dense, gradient = x.usual(6), x.usual(6, 8), x.usual(4, 8)
+    return [
+        ops.sparse_matmul(pattern, values, dense),
+        ops.sparse_matmul(pattern, values, gradient, transpose=True),
+        ops.sparse_matmul_gradient(pattern, gradient, dense),
     ]
 
 
@@ -160,6 +185,8 @@ LIBRARY: Mapping[str, Build] = {
     "all, any": _logical,
     "matmul, FLOAT and HALF": _products,
     "convolution": lambda x: [ops.map(ops.convolution(x.usual(1, 4, 8, 8), x.usual(8, 4, 3, 3)))],
+    "factors and solutions of matrices": _factors,
+    "sparse matmul": _sparse,
     "pooling": _pooled,
     "random numbers": _drawn,
     "sort, top_k, take, unique": _ordered,

@@ -30,6 +30,7 @@ RUNS = {
     "digits": ["--epochs=1"],
     "convnet": ["--epochs=1"],
     "multigrid": ["--size=7"],
+    "attention": [],
     "named_digits": ["--epochs=1"],
     "named_attention": [],
     "named_l2": ["--length=5000", "--tiles=8"],
