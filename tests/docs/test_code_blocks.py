@@ -70,6 +70,7 @@ SHELL_COMMANDS = {
     ".venv/bin/python benchmarks/startup.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/pictures.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/ops.py": "tests/examples/test_benchmarks.py",
+    ".venv/bin/python benchmarks/scale.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/scale_ranks.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python -m poplite.testing.mathematics --function sin tanh --step 1009": (
         "tests/unit/vertex/test_mathematics.py"
