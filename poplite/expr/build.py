@@ -243,10 +243,11 @@ def _power(base: Expr, exponent: bool | int | float) -> Expr | None:
         return None
     if not is_float and isinstance(exponent, float):
         return None  # which no integer takes beside it
-    if is_float and exponent in (0.5, -0.5, -1):
-        return apply({0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}[float(exponent)], base)
+    if is_float and exponent in (0.5, -1):  # not -0.5: 1 / sqrt(-0.0) has the other sign
+        return apply({0.5: "sqrt", -1: "reciprocal"}[float(exponent)], base)
     whole = int(exponent) if float(exponent).is_integer() else 0
-    return _product(base, whole) if 1 <= whole <= 64 else None
+    # Of floats, each product rounds: two are within 1.5 ulp, as the kernel of powers is.
+    return _product(base, whole) if 1 <= whole <= (3 if is_float else 64) else None
 
 
 def _product(base: Expr, exponent: int) -> Expr:

@@ -123,8 +123,9 @@ def remainder_trunc(a: Operand | float, b: Operand | float) -> Expr:
 def power(a: Operand | float, b: Operand | float) -> Expr:
     """Return `a ** b`.
 
-    A power by 2 to 64 is products; of integers, a negative power is 0, and refused where it is a
-    number.
+    A power by 2 or 3 is products, and of integers one up to 64; by 0.5 it is `sqrt`, by -1
+    `reciprocal`, and by other numbers the kernel of powers, within 1.5 ulp. Of integers, a negative
+    power is 0, and refused where it is a number.
 
     PopLibs: `Power`.
 

@@ -99,7 +99,8 @@ BINARY: Mapping[str, Meaning] = {
     "MINIMUM": _smaller,
     "MULTIPLY": lambda a, b: a * b,
     "NOT_EQUAL": ops.not_equal,
-    "POWER": lambda a, b: a**b,
+    # PopLibs makes a root of it, lib/popops/ExprOpUtil: -0.0 gives -inf.
+    "POWER": lambda a, b: ops.rsqrt(a) if isinstance(b, float) and b == -0.5 else a**b,
     "REMAINDER": ops.remainder_trunc,
     "SHIFT_LEFT": lambda a, b: a << b,
     "SHIFT_RIGHT": ops.shift_right_logical,

@@ -53,11 +53,14 @@ def _rounded(f: Operand, tolerance: float) -> Operand:
 def _tolerance(what: str, options: Options) -> float:
     given = (options or {}).get(TOLERANCE, "1e-6")
     try:
-        return float(given)
+        tolerance = float(given)
+        if tolerance >= 0:  # which NaN is not
+            return tolerance
+        raise ValueError
     except (TypeError, ValueError):
         raise InvalidOption(
             f"popops.{what}: option {TOLERANCE!r} is {clipped(given)}",
             at=here(),
-            found="no number",
+            found="no number from 0",
             fix=f'{{{TOLERANCE!r}: "1e-6"}}',
         ) from None

@@ -367,6 +367,13 @@ def test_mappings_and_broadcasts(bench: Bench) -> None:
             "is 'small'",
         ),
         (
+            lambda b, x: popops.mul(
+                b.graph, x, x, b.prog, "", {"scalarMultiplyFloatToHalfTolerance": "nan"}
+            ),
+            pl.InvalidOption,
+            "is 'nan'",
+        ),
+        (
             lambda b, x: popops.map(b.graph, pe._1 + pe._3, [x], b.prog),
             pl.ElementTypeError,
             "_3 of 1 tensors",

@@ -11,6 +11,8 @@ import pytest
 import poplite as pl
 from helpers.depth import interpreted, thinned, values_only
 from poplite import ops
+from poplite.compat import popops
+from poplite.compat.popops import expr as pe
 
 
 @pytest.fixture
@@ -31,6 +33,33 @@ def test_parts_that_share_parts_are_gone_through_once(graph: pl.Graph, x: pl.Ten
     assert doubled.leaves == (x,)
     with graph.steps():
         assert ops.map(doubled).shape == x.shape
+
+
+def test_powers_of_floats_are_as_near_as_the_kernel_of_powers(graph: pl.Graph) -> None:
+    values = np.linspace(0.7, 1.6, 2001, dtype=np.float32)
+    x = graph.add_variable(pl.FLOAT, values.shape, "x", mapping="linear", initial_value=values)
+    exponents = (2, 3, 4, 5, 7, 31, 64, -2, -0.5)
+    with graph.steps() as program:
+        found = [ops.map(x**exponent) for exponent in exponents]
+    engine = pl.Engine(graph, program)
+    engine.run()
+    for exponent, tensor in zip(exponents, found, strict=True):
+        exact = values.astype(np.longdouble) ** exponent
+        ulps = np.abs(engine.read(tensor) - exact) / np.spacing(exact.astype(np.float32))
+        assert ulps.max() <= 1.5, exponent
+
+
+def test_a_power_by_minus_a_half_is_that_of_numpy(graph: pl.Graph) -> None:
+    values = np.array([-0.0, -np.inf, 0.0, np.inf, 4.0], np.float32)
+    x = graph.add_variable(pl.FLOAT, (5,), "x", mapping=0, initial_value=values)
+    popops_power = graph.add_variable(pl.FLOAT, (5,), "p", mapping=0, initial_value=values)
+    with graph.steps() as program:
+        found = ops.map(x**-0.5)
+    from_popops = popops.map(graph, pe.Pow(pe._1, pe.Const(-0.5)), [popops_power], program)
+    engine = pl.Engine(graph, program)
+    engine.run()
+    np.testing.assert_array_equal(engine.read(found), [np.inf, 0, np.inf, 0, 0.5])
+    np.testing.assert_array_equal(engine.read(from_popops), [-np.inf, np.nan, np.inf, 0, 0.5])
 
 
 def test_a_first_power_is_its_base(graph: pl.Graph, x: pl.Tensor) -> None:
