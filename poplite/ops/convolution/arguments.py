@@ -151,6 +151,25 @@ def request_of(
     return request
 
 
+def checked_expansion(what: str, expand: object, request: Request) -> int | None:
+    """Return of how many of the last dimensions taps count as channels, or refuse it."""
+    if expand is None:
+        return None
+    number, rank = integer_or_none(expand), len(request.dimensions)
+    between = max(each.dilation for each in request.dimensions)
+    fits = number is not None and 0 <= number <= rank
+    if fits and (between == 1 or not number):
+        return number
+    raise InvalidOption(
+        f"{what}: expand={clipped(expand)} of {rank} dimensions",
+        at=here(),
+        found=f"input_dilation is {between:,}: zeros between elements are left out phase by phase"
+        if fits
+        else "it says of how many of the last dimensions the taps count as channels",
+        fix="expand=0" if fits else "expand=1, or None for what is cheapest",
+    )
+
+
 def check_rank(what: str, shape: Sequence[int]) -> int:
     """Return the rank of the field of an input or of weights, or refuse it."""
     rank = len(shape) - 2

@@ -20,7 +20,6 @@ from dataclasses import replace
 
 from poplite.errors import TensorCreationError
 from poplite.expr.operand import Operand
-from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.convolution.arguments import (
     Flag,
@@ -37,7 +36,7 @@ from poplite.ops.convolution.call import (
     check_number,
     check_same_rank,
 )
-from poplite.ops.convolution.dimension import Dimension
+from poplite.ops.convolution.expansion import by_taps, expanded_weights
 from poplite.ops.convolution.phases import Part, joined, parts
 from poplite.ops.convolution.plan import ConvolutionPlan, planned
 from poplite.ops.convolution.request import Request
@@ -75,7 +74,9 @@ def convolution(
 
     An output is the sum of a kernel's weights, each times what it lies on: channels of the input
     by `weights`, in the order of taps, then channels, in float32, for each slice of channels that
-    the plan makes; and then of these sums, in their order. HALF is rounded once, at the end.
+    the plan makes; and then of these sums, in their order. HALF is rounded once, at the end. Where
+    a plan counts taps as channels (`expand` of `ops.plan_convolution`), slices are of taps of the
+    last dimensions and channels, in the order of the other taps, then of these, then of channels.
 
     Args:
         x: [batch, channels, size ...] of HALF or FLOAT, one to three sizes. An expression is
@@ -301,7 +302,8 @@ def _part(call: Call, part: Part, x: Tensor, weights: Tensor) -> Tensor:
         return call.zeros(part.whole.element_type, part.shape, call.name)
     (layout,) = planned(call.graph.target, request)
     work = recorder(call.graph, call.steps)
-    made = Convolution(call.graph, work, layout, x, weights, call.name).record()
+    by = expanded_weights(weights, layout.request)
+    made = Convolution(call.graph, work, layout, x, by, call.name).record()
     work.uses(call.name, [x, weights], [made])
     work.finish(call.steps, call.name)
     return made
@@ -334,20 +336,11 @@ def _by_taps(x: Tensor, request: Request, name: str) -> Tensor:
         request.element_type, (1,) * (3 + rank), 0, f"{name}/zeros", mapping=0
     )
     for d, each in enumerate(request.dimensions):
-        read = _taps(signal(read, 3 + d, each, zeros), 3 + d, each)
+        read = by_taps(signal(read, 3 + d, each, zeros), 3 + d, each)
     # Channels come last: as they stand together in memory, rows are of few pieces.
     read = read.dim_shuffle((0, 1, *range(3, 3 + 2 * rank), 2))
     places = request.batch * math.prod(request.field)
     return read.reshape((request.groups, places, request.taps * request.inputs))
-
-
-def _taps(x: Tensor, dim: int, each: Dimension) -> Tensor:
-    """Return what the outputs read along a dimension, and for each tap behind the last one."""
-    parts = []
-    for tap in each.taps:
-        end = tap + (each.count - 1) * each.stride + 1
-        parts.append(x.slice(tap, end, dim).sub_sample(each.stride, dim).expand([x.rank]))
-    return concat(parts, x.rank)
 
 
 def _count(groups: object) -> int:
@@ -375,7 +368,7 @@ def _check_plan(call: Call, plan: object, request: Request) -> None:
             fix="ops.plan_convolution(graph, batch=8, field=(28, 28), ...)",
         )
     own = plan.request
-    if replace(request, memory=own.memory) != own:
+    if replace(request, memory=own.memory, expand=own.expand) != own:
         raise TensorCreationError(
             f"{call.what}: the plan is for another convolution",
             at=here(),

@@ -13,6 +13,7 @@ from poplite.ops.convolution.layout import Layout
 from poplite.ops.convolution.reading import input_of
 from poplite.ops.convolution.steps import Convolution, weights_of
 from poplite.ops.matmul.exact import cycles_of
+from poplite.program.copy import TensorCopy
 from poplite.program.recording import Recorder
 
 
@@ -20,6 +21,8 @@ from poplite.program.recording import Recorder
 def exact_cycles(target: Target, layout: Layout) -> int:
     """Return the cycles of a layout."""
     graph = Graph(target)
-    x, weights = input_of(graph, layout, "input"), weights_of(graph, layout, "weights")
-    Convolution(graph, Recorder(graph), layout, x, weights, "convolution").record()
-    return cycles_of(graph)
+    x = input_of(graph, layout.unexpanded, "input")
+    weights = weights_of(graph, layout, "weights")
+    recorder = Recorder(graph)
+    Convolution(graph, recorder, layout, x, weights, "convolution").record()
+    return cycles_of(graph, [each for each in recorder.steps if isinstance(each, TensorCopy)])

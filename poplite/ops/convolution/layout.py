@@ -133,6 +133,12 @@ class Layout:
         """Whether tiles write partials, which are added up or rounded afterwards."""
         return self.depth > 1 or self.request.is_rounded
 
+    @property
+    def unexpanded(self) -> Layout:
+        """Where an input lies of which no taps count as channels yet; itself where none do."""
+        source = self.request.source
+        return self if source is None else replace(self, request=source, inputs=source.inputs)
+
     def number(self, blocks: tuple[Int64, ...]) -> Int64:
         """Return the numbers of vertices, by the blocks of each dimension that they are for."""
         number: Int64 = np.ravel_multi_index(blocks, self.cuts)

@@ -41,7 +41,11 @@ class Part:
         dimensions = tuple(each.dimension for each in self.phases if each.dimension)
         if len(dimensions) < len(self.phases):
             return None
-        return replace(self.whole, dimensions=dimensions)
+        # Weights of all phases lie together, so none has taps as channels.
+        dilated = any(each.dilation > 1 for each in self.whole.dimensions)
+        return replace(
+            self.whole, dimensions=dimensions, expand=0 if dilated else self.whole.expand
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:

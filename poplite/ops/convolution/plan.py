@@ -7,6 +7,7 @@ part of the graph: which vertex convolves what, and where. So an executable need
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from poplite.errors import TensorCreationError
@@ -19,11 +20,13 @@ from poplite.ops.convolution.arguments import (
     Padding,
     check_channels,
     check_rank,
+    checked_expansion,
     float_type,
     request_of,
     spacings,
 )
 from poplite.ops.convolution.exact import exact_cycles
+from poplite.ops.convolution.expansion import collapsed_weights
 from poplite.ops.convolution.layout import Layout
 from poplite.ops.convolution.phases import parts
 from poplite.ops.convolution.reading import input_of
@@ -57,7 +60,7 @@ class ConvolutionPlan:
     @property
     def runners_up(self) -> tuple[Layout, ...]:
         """The layouts that came next, the best first; those of the first phase."""
-        return ranked(self.graph.target, self.layout.request)[1:]
+        return ranked(self.graph.target, self.layout.request.read)[1:]
 
     @property
     def layout(self) -> Layout:
@@ -97,7 +100,7 @@ class ConvolutionPlan:
         >>> plan_convolution(graph, **how).create_input("x")
         <Tensor 'x' float32[2, 3, 8, 8] on 4 tiles (0-3), 1,536 B>
         """
-        return input_of(self.graph, self.layout, name)
+        return input_of(self.graph, self.layout.unexpanded, name)
 
     def create_weights(self, name: str = "weights") -> Tensor:
         """Make a variable for the weights where the plan wants them, as `create_input`.
@@ -111,10 +114,10 @@ class ConvolutionPlan:
         Raises:
             TensorCreationError: for a name that is none.
         """
-        request = self.request
-        kernel = tuple(len(each.taps) for each in request.dimensions)
-        made = weights_of(self.graph, self.layout, name, request.taps)
-        return made.reshape((request.groups * request.outputs, request.inputs, *kernel))
+        request, own = self.request, self.layout.request
+        made = weights_of(self.graph, self.layout, name, request.taps // own.as_channels)
+        made = collapsed_weights(made, own)
+        return made.reshape((request.groups * request.outputs, request.inputs, *request.kernel))
 
     def __repr__(self) -> str:
         return f"<ConvolutionPlan {self.request}, {amount(self.tiles, 'tile')}>"
@@ -141,7 +144,17 @@ class ConvolutionPlan:
         each = f", {layout.turns:,} blocks each" if layout.turns > 1 else ""
         passes = f" in {layout.passes:,} passes" if layout.passes > 1 else ""
         cycles = exact_cycles(self.graph.target, layout)
+        own, source = layout.request, layout.request.source
+        expanded = (
+            [
+                f"  expanded kernel {_by(source.kernel)} to {_by(own.kernel)}, channels "
+                f"{source.inputs:,} to {own.inputs:,}"
+            ]
+            if source
+            else []
+        )
         return [
+            *expanded,
             f"  cuts     {_cuts(layout)}, {amount(layout.tiles, 'tile')}{each}{passes}",
             f"  block    {_block(layout)}",
             f"  cycles   {cycles:,}; by formulas {' + '.join(terms)}",
@@ -160,6 +173,8 @@ def _by(numbers: Sequence[int]) -> str:
 def _cuts(layout: Layout) -> str:
     groups, batch, *field, inputs, outputs = layout.cuts
     several = f"{groups:,} groups, " if groups > 1 else ""
+    if layout.request.source:
+        several = f"expand {layout.request.expand}, {several}"
     return f"{several}batch {batch:,}, field {_by(field)}, channels {inputs:,} to {outputs:,}"
 
 
@@ -189,6 +204,7 @@ def plan_convolution(
     flip: Flag = False,
     type: ElementTypeLike = FLOAT,  # noqa: A002
     memory: float = 0.6,
+    expand: int | None = None,
 ) -> ConvolutionPlan:
     """Return the cheapest way to make a convolution on the tiles of a graph.
 
@@ -208,6 +224,10 @@ def plan_convolution(
         type: of input, weights and output, HALF or FLOAT.
         memory: the share of a tile's memory that blocks and partials may take. Where that is too
             little for all blocks of a tile, it makes them one after the other.
+        expand: of how many of the last dimensions the taps of the kernel count as channels of the
+            input, which is copied first: the AMP unit takes 16 channels of HALF at a time, or 8 of
+            FLOAT. Left out, what is cheapest; 0 where channels are as many, or `input_dilation`
+            puts zeros between elements.
 
     Returns:
         The plan, for equal arguments the same.
@@ -249,6 +269,7 @@ def plan_convolution(
     how = spacings(what, rank, stride, padding, dilation, input_dilation, flip)
     channels = count, numbers[1] // count, numbers[2] // count
     request = request_of(what, numbers[0], channels, sizes, taps, how, element, memory)
+    request = replace(request, expand=checked_expansion(what, expand, request))
     return ConvolutionPlan(graph, request)
 
 

@@ -16,6 +16,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.convolution.expansion import expanded_dimensions, expanded_input
 from poplite.ops.convolution.layout import Kind, Layout
 from poplite.ops.convolution.views import by_channels, input_blocks, signal
 from poplite.program import Copy
@@ -33,7 +34,7 @@ def input_of(graph: Graph, layout: Layout, name: str) -> Tensor:
 
     Its channels stand together, those of a block on one of the tiles that make outputs of it.
     """
-    request, wide = layout.request, layout.cuts[-1]
+    request = layout.request
     fields = tuple(each.size for each in request.dimensions)
     shape = request.batch, *fields, request.groups * request.inputs
     if request.is_empty:
@@ -46,13 +47,30 @@ def input_of(graph: Graph, layout: Layout, name: str) -> Tensor:
     batch = np.arange(request.batch) // layout.batch
     deep = np.arange(layout.cuts[-2])
     axes = np.ix_(batch, *blocks, np.arange(request.groups), deep)
-    place = np.arange(math.prod(fields)).reshape((*fields, 1, 1)) % wide
-    tile = tiles_of(layout, axes[-2], *axes[:-2], axes[-1], place)
+    user = _users(layout)[..., None, None]
+    tile = tiles_of(layout, axes[-2], *axes[:-2], axes[-1], user)
     edges = np.minimum(np.arange(layout.cuts[-2] + 1) * layout.inputs, request.inputs)
     length = np.broadcast_to(np.diff(edges), tile.shape)
     mapping = TileMapping(graph.target.tiles, tile.ravel(), length.ravel())
     made = graph.add_variable(request.element_type, shape, name, mapping=mapping)
     return made.dim_roll(made.rank - 1, 1)
+
+
+def _users(layout: Layout) -> Int64:
+    """Return which of the tiles that use a place has it, int64[field ...].
+
+    Each has whole rows of a block, or neighbours of a row where it has fewer rows than users.
+    """
+    wide = layout.cuts[-1]
+    *rows, columns = (
+        max(1, min(part * each.stride, each.size))
+        for part, each in zip(layout.field, layout.request.dimensions, strict=True)
+    )
+    parts = -(-wide // math.prod(rows))
+    *field, size = (each.size for each in layout.request.dimensions)
+    row = np.arange(math.prod(field)).reshape((*field, 1))
+    users: Int64 = (row * parts + np.arange(size) * parts // columns) % wide
+    return users
 
 
 def arranged(graph: Graph, recorder: Recorder, layout: Layout, x: Tensor, name: str) -> Tensor:
@@ -61,6 +79,16 @@ def arranged(graph: Graph, recorder: Recorder, layout: Layout, x: Tensor, name: 
         return x
     made = input_of(graph, layout, name)
     recorder.add(Copy(x, made))
+    return made
+
+
+def with_taps(graph: Graph, recorder: Recorder, layout: Layout, x: Tensor, name: str) -> Tensor:
+    """Record a copy of an input with taps among its channels, where a layout wants it."""
+    around = None
+    if any(each.reads_zeros for _, each in expanded_dimensions(layout.request)):
+        around = _around(graph, layout.unexpanded, 0, f"{name}/zeros")
+    made = input_of(graph, layout, name)
+    recorder.add(Copy(expanded_input(x, layout.request, around), made))
     return made
 
 

@@ -22,6 +22,10 @@ class Request:
         dimensions: of the field.
         element_type: of the input, the weights and the output.
         memory: share of a tile's memory that blocks and partials may take.
+        expand: of how many of the last dimensions the taps count as channels of the input; None
+            where the plan says so.
+        source: the convolution before they did (`poplite.ops.convolution.expansion`); None where
+            none do.
     """
 
     groups: int
@@ -31,6 +35,18 @@ class Request:
     dimensions: tuple[Dimension, ...]
     element_type: type[ElementType[Any]]
     memory: float
+    expand: int | None = None
+    source: Request | None = None
+
+    @property
+    def read(self) -> Request:
+        """The same with all taps as taps: it says what lies where in an input."""
+        return self.source or self
+
+    @property
+    def as_channels(self) -> int:
+        """Taps that count as channels, for each of the others."""
+        return self.read.taps // self.taps
 
     @property
     def taps(self) -> int:
@@ -66,6 +82,7 @@ class Request:
             inputs=self.outputs,
             outputs=self.inputs,
             dimensions=tuple(each.inverse for each in self.dimensions),
+            expand=None,
         )
 
     @property

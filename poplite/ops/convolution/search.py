@@ -3,8 +3,9 @@
 What a way costs: bytes at the rate of the exchange, and what goes before them; the AMP unit as in
 `poplite.vertices.convolution`; the vertices that add up. Inputs count as lying where the plan wants
 them: of what a block reads, its tile has the part that no block before it reads, shared with the
-tiles that make other outputs of it. The parts of a dimension that are tried are those of matrix
-products (`poplite.ops.matmul.search`); of long lists, some.
+tiles that make other outputs of it. An input of which taps count as channels is exchanged and
+copied before. The parts of a dimension that are tried are those of matrix products
+(`poplite.ops.matmul.search`); of long lists, some.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.errors import GraphMemoryAllocationError
 from poplite.machine.target import Target
+from poplite.ops.convolution.expansion import expansions, side_by_side
 from poplite.ops.convolution.layout import Layout
 from poplite.ops.convolution.request import Request
 from poplite.ops.matmul.search import parts_of
@@ -44,13 +46,20 @@ def cheapest_ways(target: Target, request: Request) -> list[Layout]:
     Of equal ones the one with the fewest vertices of a tile, then the least memory. Raises
     GraphMemoryAllocationError where none fits.
     """
-    search = _Search(target, request)
-    over, cycles, turns, total = search.rank
-    order = np.lexsort((total, turns, cycles, over))[:KEPT]
-    best = int(order[0])
-    if over[best]:
-        raise _too_large(target, request, search.layout(best))
-    return [search.layout(int(way)) for way in order if not over[way]]
+    searches = [_Search(target, each) for each in expansions(target, request)]
+    columns = zip(*(search.rank for search in searches), strict=True)
+    over, cycles, turns, total = (np.concatenate(column) for column in columns)
+    first = np.cumsum([0, *(search.rank[0].size for search in searches)])
+
+    def layout(way: int) -> Layout:
+        """Return a way of one of the searches."""
+        number = int(np.searchsorted(first, way, side="right")) - 1
+        return searches[number].layout(way - int(first[number]))
+
+    order = np.lexsort((total, turns, cycles, over))[:KEPT].tolist()
+    if over[order[0]]:
+        raise _too_large(target, request, layout(order[0]))
+    return [layout(way) for way in order if not over[way]]
 
 
 class _Search:
@@ -85,14 +94,15 @@ class _Search:
         held = [reach, weights, self.turns * made, self.turns * arriving]
         # Tiles that take part in passes.
         limit = int(request.memory * target.tile_memory_bytes)
-        room = np.maximum(limit - held[2] - held[3], 0) // (held[0] + held[1])
+        expanded = self._expanded(math.prod(cuts))
+        room = np.maximum(limit - expanded - held[2] - held[3], 0) // (held[0] + held[1])
         self.at_once = np.clip(room, 1, self.turns)
-        self.held = [self.at_once * held[0], self.at_once * held[1], *held[2:]]
+        self.held = [self.at_once * held[0] + expanded, self.at_once * held[1], *held[2:]]
         users = math.prod(cuts[:-2])
         pair = np.where(wide % int(target.cost("pair_tiles")) == 0, target.cost("pair_tiles"), 1)
         received = (reach - own / wide) / pair + weights * (1 - 1 / users)
         self.cycles = (
-            self._exchange(received, reach),
+            self._exchange(received, reach) + self._expansion(expanded),
             self.turns
             * convolution_cycles(
                 outputs,
@@ -110,6 +120,25 @@ class _Search:
         total: Any = sum(self.held)
         cycles = self.cycles[0] + self.cycles[1] + self.cycles[2]
         self.rank = np.where(total > limit, total, 0), cycles, self.turns, total
+
+    def _expanded(self, blocks: Any) -> Any:
+        """Return the bytes of a tile of an input with taps as channels, which comes to it first."""
+        request = self.request
+        if request.source is None:
+            return np.zeros_like(blocks)
+        places = request.batch * math.prod(each.size for each in request.dimensions)
+        size = request.groups * places * request.inputs * request.element_type.size_bytes
+        return -(-size // -(-request.groups * blocks // self.turns))
+
+    def _expansion(self, held: Any) -> Any:
+        """Return the cycles in which such an input comes to be: all is exchanged and copied."""
+        request, cost = self.request, self.target.cost
+        if request.source is None:
+            return np.zeros_like(held)
+        together = side_by_side(request) * request.element_type.size_bytes
+        copied = held / cost("memcpy_bytes_per_cycle") + held / together * cost("copy_piece_cycles")
+        copied = np.ceil(copied + cost("worker_call")).astype(np.int64)
+        return self._moved(held, 1) + copied
 
     def _exchange(self, received: Any, gathered: Any) -> Any:
         """Return the cycles in which tiles get their operands, and put them in order."""

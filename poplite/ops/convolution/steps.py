@@ -1,7 +1,8 @@
 """The compute sets of a convolution, shared among tiles as a layout says.
 
     copies      an operand whose channels do not stand together is copied to where a plan would
-                make it: else what vertices read were single elements
+                make it: else what vertices read were single elements; an input of which taps
+                count as channels is copied with these
     products    every vertex gets what its block reads, and its weights; in passes, where the
                 memory of tiles is too small for all that they convolve
     sums        the tiles that made partials of a block add up a part of it each; only where input
@@ -35,6 +36,7 @@ from poplite.ops.convolution.reading import (
     signal_of,
     tiles_of,
     windows_of,
+    with_taps,
 )
 from poplite.ops.convolution.views import (
     output_of_blocks,
@@ -104,7 +106,7 @@ class Convolution:
         recorder: what takes the steps.
         layout: how tiles share it.
         x: the input, [batch, groups * inputs, field ...].
-        weights: [groups, outputs, inputs, taps].
+        weights: [groups, outputs, inputs, taps], of the request of the layout.
         name: of the steps and of the result.
     """
 
@@ -132,7 +134,11 @@ class Convolution:
     def _arrange(self) -> None:
         """Copy operands whose channels lie apart."""
         layout, name = self.layout, f"{self.name}/weights"
-        self.x = arranged(self.graph, self.recorder, layout, self.x, f"{self.name}/input")
+        self.x = arranged(
+            self.graph, self.recorder, layout.unexpanded, self.x, f"{self.name}/input"
+        )
+        if layout.request.source:
+            self.x = with_taps(self.graph, self.recorder, layout, self.x, f"{self.name}/expanded")
         if is_scattered(self.weights.dim_roll(1, 3), layout.outputs):
             made = weights_of(self.graph, layout, name)
             self.recorder.add(Copy(self.weights, made))

@@ -5,6 +5,7 @@ Nothing is run or compiled. Passes cost as much as the first; only the last ones
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from poplite.cost.model import step_costs
@@ -14,6 +15,7 @@ from poplite.graph.graph import Graph
 from poplite.machine.target import Target
 from poplite.ops.matmul.layout import Layout
 from poplite.ops.matmul.steps import Multiplication, left_of, product_of, right_of
+from poplite.program.copy import TensorCopy
 from poplite.program.recording import Recorder
 
 
@@ -31,9 +33,9 @@ def priced(target: Target, layout: Layout) -> Layout:
     return replace(layout, exact=layout.num_passes * cycles_of(graph))
 
 
-def cycles_of(graph: Graph) -> int:
-    """Return the cycles of all compute sets of a graph, each of them once."""
-    costs = step_costs(graph, graph.compute_sets, edge_table, ())
+def cycles_of(graph: Graph, copies: Sequence[TensorCopy] = ()) -> int:
+    """Return the cycles of all compute sets of a graph, and of copies, each of them once."""
+    costs = step_costs(graph, graph.compute_sets, edge_table, copies)
     cycles = 0
     for cost in costs:
         slots = [each.slots for each in cost.vertices if each.slots is not None]

@@ -109,6 +109,7 @@ def close(found: npt.NDArray[Any], expected: Doubles, most: Doubles) -> None:
     dtype=st.sampled_from([np.float32, np.float16]),
     tiles=st.sampled_from([1, 4, 30]),
     planned=st.booleans(),
+    expand=st.sampled_from([None, 1, 2, 3]),
     interpret=st.sampled_from([*forms()[:1] * 2, *forms()]),
     seed=st.integers(0, 2**32 - 1),
 )
@@ -117,6 +118,7 @@ def test_convolutions_and_gradients_are_numpys(
     dtype: type[np.floating[Any]],
     tiles: int,
     planned: bool,
+    expand: int | None,
     interpret: bool,
     seed: int,
 ) -> None:
@@ -124,6 +126,8 @@ def test_convolutions_and_gradients_are_numpys(
     rng = np.random.default_rng(seed)
     if interpret:  # which takes long
         shape = (min(shape[0], 2), *shape[1:])
+    if expand:
+        expand = min(expand, len(shape) - 2) if max(how["input_dilation"]) == 1 else None
     graph = pl.Graph(pl.Target(tiles=tiles))
     plan = ops.plan_convolution(
         graph,
@@ -133,6 +137,7 @@ def test_convolutions_and_gradients_are_numpys(
         outputs=kernel[0],
         kernel=kernel[2:],
         type=dtype,
+        expand=expand,
         **how,
     )
     if planned:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import values_only
+from helpers.depth import forms, values_only
 from poplite import ops
 from poplite.ops import nn
 from poplite.ops.convolution.phases import parts
@@ -51,6 +52,9 @@ REFUSED: list[tuple[Callable[[Any, Any, Any], Any], str]] = [
     (lambda x, w, g: small(g, kernel=(0, 1)), "the kernel has no taps"),
     (lambda x, w, g: small(g, type=pl.INT), "plan_convolution of INT"),
     (lambda x, w, g: small(g, inputs=10**6, memory=0.001), "does not fit"),
+    (lambda x, w, g: small(g, expand=3), "expand=3 of 2 dimensions"),
+    (lambda x, w, g: small(g, expand=hidden("all")), "expand='all'"),
+    (lambda x, w, g: small(g, expand=1, input_dilation=2), "input_dilation is 2: zeros between"),
     (lambda x, w, g: nn.max_pool(x, 0), "window is 0"),
     (lambda x, w, g: nn.max_pool(x, 7), "the kernel has 7 places"),
     (lambda x, w, g: nn.sum_pool(x, (2, 2, 2)), "window is (2, 2, 2)"),
@@ -123,29 +127,84 @@ def test_a_tile_convolves_its_blocks_in_passes_where_memory_is_short() -> None:
     assert found[0] == found[1]
 
 
-def test_sums_are_made_in_the_documented_order() -> None:
+@pytest.mark.parametrize("expand", [0, 1])
+def test_sums_are_made_in_the_documented_order(expand: int) -> None:
     rng = np.random.default_rng(5)
     x, w = (rng.standard_normal(n).astype(np.float32) for n in ((1, 20, 9), (3, 20, 2)))
     graph = pl.Graph(pl.Target(tiles=4))
-    plan = ops.plan_convolution(graph, batch=1, field=(9,), inputs=20, outputs=3, kernel=(2,))
-    a, b = plan.create_input(), plan.create_weights()
-    with graph.steps() as step:
-        y = ops.convolution(a, b, plan)
-    engine = pl.Engine(graph, step, interpret=True, options=values_only())
-    engine.write(a, x)
-    engine.write(b, w)
-    engine.run()
-    slices = []
-    for begin in range(0, 20, plan.layout.inputs):
+    how: dict[str, Any] = {"batch": 1, "field": (9,), "inputs": 20, "outputs": 3, "kernel": (2,)}
+    plan = ops.plan_convolution(graph, **how, expand=expand)
+    found = convolved(graph, plan, x, w, {}, interpret=True)[0]
+    every = [(tap, i) for tap in range(2) for i in range(20)]
+    if expand:  # a slice is of taps and channels
+        slices = [every[n : n + plan.layout.inputs] for n in range(0, 40, plan.layout.inputs)]
+    else:
+        cuts = range(0, 20, plan.layout.inputs)
+        slices = [[(t, i) for t, i in every if n <= i < n + plan.layout.inputs] for n in cuts]
+    total = np.zeros((3, 8), np.float32)
+    for number, several in enumerate(slices):
         part = np.zeros((3, 8), np.float32)
-        for tap in range(2):
-            for i in range(begin, min(20, begin + plan.layout.inputs)):
-                part += w[:, i, tap, None] * x[0, i, tap : tap + 8]
-        slices.append(part)
-    total = slices[0]
-    for part in slices[1:]:
-        total = total + part
-    assert engine.read(y)[0].tobytes() == total.tobytes()
+        for tap, i in several:
+            part += w[:, i, tap, None] * x[0, i, tap : tap + 8]
+        total = total + part if number else part
+    assert found[0].tobytes() == total.tobytes()
+
+
+def convolved(
+    graph: pl.Graph, plan: ops.ConvolutionPlan, x: Any, w: Any, how: Any, *, interpret: bool
+) -> list[Any]:
+    """What a plan makes of operands where it wants them, and of others that lie linearly."""
+    own = plan.create_input("x"), plan.create_weights("w")
+    others = [
+        graph.add_variable(x.dtype, each.shape, f"{name}/linear", mapping="linear")
+        for each, name in ((x, "x"), (w, "w"))
+    ]
+    with graph.steps() as step:
+        made = [ops.convolution(a, b, plan, **how) for a, b in (own, others)]
+    engine = pl.Engine(graph, step, interpret=interpret, options=values_only())
+    for a, b in (own, others):
+        engine.write(a, x)
+        engine.write(b, w)
+    engine.run()
+    return [engine.read(each) for each in made]
+
+
+def test_taps_as_channels_change_no_bit() -> None:
+    rng = np.random.default_rng(8)
+    how: dict[str, Any] = {
+        "stride": (1, 2),
+        "padding": ((2, 0), (1, -1)),
+        "dilation": (2, 1),
+        "groups": 2,
+        "flip": (True, False),
+    }
+    x = rng.standard_normal((2, 6, 5, 8)).astype(np.float16)
+    w = rng.standard_normal((4, 3, 2, 3)).astype(np.float16)
+    padded = np.pad(x, ((0, 0), (0, 0), (2, 0), (1, 0)))[..., :-1].astype(np.float32)
+    expected = np.zeros((2, 2, 2, 5, 3), np.float32)
+    for (row, column), i in product(product((2, 0), range(3)), range(3)):
+        seen = padded[:, i::3, row : row + 5, column : column + 5 : 2, None]
+        weights = w[:, i, 1 - row // 2, column].astype(np.float32).reshape((2, 2))
+        expected += weights[:, :, None, None] * np.moveaxis(seen, -1, 2)
+    for expand, interpret in product((0, 1, 2), forms()):
+        graph = pl.Graph(pl.Target(tiles=3))
+        plan = small(
+            graph, batch=2, field=(5, 8), inputs=6, outputs=4, type=pl.HALF, expand=expand, **how
+        )
+        assert plan.layout.inputs == (3, 9, 18)[expand]
+        for found in convolved(graph, plan, x, w, how, interpret=interpret):
+            assert found.tobytes() == expected.astype(np.float16).reshape(found.shape).tobytes()
+
+
+def test_a_plan_takes_taps_as_channels_where_these_are_few() -> None:
+    graph = pl.Graph(pl.Target(tiles=64))
+    how: dict[str, Any] = {"batch": 4, "field": (28, 28), "outputs": 32, "kernel": (3, 3)}
+    few, many = (ops.plan_convolution(graph, **how, inputs=n, type=pl.HALF) for n in (4, 16))
+    assert "\n  expanded kernel 3 x 3 to 3 x 1, channels 4 to 12\n  cuts     expand 1, " in str(few)
+    assert few.cycles == pytest.approx(sum(few.layout.cycles), rel=0.2)
+    plain = ops.plan_convolution(graph, **how, inputs=4, type=pl.HALF, expand=0)
+    assert few.cycles < plain.cycles
+    assert "expand" not in str(many) + str(plain)
 
 
 def test_a_gradient_of_strides_multiplies_elements_alone() -> None:
