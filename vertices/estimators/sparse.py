@@ -20,6 +20,10 @@ Element = type[ElementType[Any]]
 Count = int | Int64
 
 
+FOUR, EIGHT = 4, 8
+"""Columns that a step of the inner loops takes, of FLOAT and of HALF."""
+
+
 def sparse_rows(
     element: Element, rows: Count, values: Count, columns: int, target: Target
 ) -> Int64:
@@ -37,7 +41,7 @@ def sparse_rows(
     """
     cost = target.cost
     if element is FLOAT:
-        fours, pairs, rest = columns // 4, columns // 2 % 2, columns % 2
+        fours, pairs, rest = columns // FOUR, columns // 2 % 2, columns % 2
         each = cost("sparse_float_row") + (cost("sparse_float_four") if fours else 0)
         each += (pairs + rest) * cost("sparse_float_rest")
         each += cost("sparse_float_rest_end" if pairs + rest else "sparse_float_end")
@@ -45,7 +49,7 @@ def sparse_rows(
         value += (pairs + rest) * cost("sparse_float_rest_each")
         entry = cost("sparse_float_entry")
     else:
-        eights, four, rest = columns // 8, columns // 4 % 2, columns % 4
+        eights, four, rest = columns // EIGHT, columns // FOUR % 2, columns % FOUR
         each = cost("sparse_half_row") + (cost("sparse_half_eight") if eights else 0)
         each += four * cost("sparse_half_four") + (cost("sparse_half_rest") if rest else 0)
         value = eights * cost("sparse_half_eight_each")
@@ -76,7 +80,7 @@ def sparse_dots(
     if element is FLOAT:
         value += (columns // 2 + columns % 2) * cost("sparse_dots_loop")
     else:
-        value += columns // 4 * cost("sparse_dots_loop")
+        value += columns // FOUR * cost("sparse_dots_loop")
         value += columns // 2 % 2 * cost("sparse_dots_half_two")
         value += columns % 2 * cost("sparse_dots_half_one")
     each = cost(f"sparse_dots_{kind}_row")
