@@ -13,6 +13,7 @@ a number, which takes the type of the other; in place it is not the first.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import Parameter, Signature
 from typing import Any
 
 from poplite import ops
@@ -138,18 +139,19 @@ def _forms(name: str, meaning: Meaning, count: int) -> Forms:
     operands = ", ".join("abc"[:count])
     end = "prog, debug_context, options)"
 
-    def new(graph: Graph, *arguments: Any) -> Tensor:
-        given = completed(f"{name}(graph, {operands}, {end}", arguments, count + 3)
+    def new(graph: Graph, *arguments: Any, **named: Any) -> Tensor:
+        given = completed(f"{name}(graph, {operands}, {end}", arguments, count + 3, named)
         prog, debug_context, options = given[count:]
         made = expression(given[:count], options, _NEW)
         return ops.map(made, name=debug_context or name, program=prog)
 
-    def in_place(graph: Graph, *arguments: Any) -> None:
-        given = completed(f"{name}InPlace(graph, {operands}, {end}", arguments, count + 3)
+    def in_place(graph: Graph, *arguments: Any, **named: Any) -> None:
+        given = completed(f"{name}InPlace(graph, {operands}, {end}", arguments, count + 3, named)
         into(graph, given[:count], given[0], given[count:], _IN_PLACE)
 
-    def with_output(graph: Graph, *arguments: Any) -> None:
-        given = completed(f"{name}WithOutput(graph, {operands}, out, {end}", arguments, count + 4)
+    def with_output(graph: Graph, *arguments: Any, **named: Any) -> None:
+        form = f"{name}WithOutput(graph, {operands}, out, {end}"
+        given = completed(form, arguments, count + 4, named)
         into(graph, given[:count], given[count], given[count + 1 :], _WITH_OUTPUT)
 
     def into(graph: Graph, values: Any, out: Tensor, rest: tuple[Any, ...], form: str) -> None:
@@ -165,6 +167,16 @@ def _forms(name: str, meaning: Meaning, count: int) -> Forms:
     new.__name__, in_place.__name__ = name, f"{name}{_IN_PLACE}"
     with_output.__name__ = f"{name}{_WITH_OUTPUT}"
     for form in (new, in_place, with_output):
+        names = [*operands.split(", "), *(["out"] if form is with_output else []), "prog"]
+        parameters = [
+            Parameter(each, Parameter.POSITIONAL_OR_KEYWORD) for each in ["graph", *names]
+        ]
+        parameters += [
+            Parameter(each, Parameter.POSITIONAL_OR_KEYWORD, default=default)
+            for each, default in (("debug_context", ""), ("options", None))
+        ]
+        form.__signature__ = Signature(parameters)  # type: ignore[union-attr]
+        form.__qualname__ = form.__name__
         form.__doc__ = f"Record `popops::{form.__name__}`, see the module."
     return new, in_place, with_output
 

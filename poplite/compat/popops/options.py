@@ -6,6 +6,7 @@ Known options are taken, and change nothing here.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from poplite.errors import ElementTypeError, InvalidOption, did_you_mean
@@ -13,21 +14,36 @@ from poplite.source import here
 
 Options = Mapping[str, str] | None
 
+EMPTY: Mapping[str, Any] = MappingProxyType({})
 
-def completed(form: str, arguments: tuple[Any, ...], size: int) -> tuple[Any, ...]:
+
+def completed(
+    form: str, arguments: tuple[Any, ...], size: int, keywords: Mapping[str, Any] = EMPTY
+) -> tuple[Any, ...]:
     """Return arguments of which the debug name and the options, the last two, may be left out.
 
     >>> completed("f(graph, a, prog, debug_context, options)", ("a", "prog"), 4)
     ('a', 'prog', '', None)
+    >>> completed("f(graph, a, prog, debug_context, options)", ("a", "prog"), 4, {"options": {}})
+    ('a', 'prog', '', {})
     """
-    missing = size - len(arguments)
-    if not 0 <= missing <= 2:
+    names = form.partition("(")[2].rstrip(")").split(", ")[-size:]
+    given = dict(zip(names, arguments, strict=False))
+    unfit = sorted(name for name in keywords if name not in names or name in given)
+    given = {"debug_context": "", "options": None} | given | dict(keywords)
+    if len(arguments) > size or unfit or len(given) < size:
+        missing = [name for name in names if name not in given]
         raise ElementTypeError(
             f"popops.{form.partition('(')[0]}: {len(arguments) + 1} arguments",
             at=here(),
+            found="; ".join(
+                f"{what}: {', '.join(found)}"
+                for what, found in (("missing", missing), ("not to be named", unfit))
+                if found
+            ),
             fix=f"popops.{form}",
         )
-    return (*arguments, *("", None)[2 - missing :])
+    return tuple(given[name] for name in names)
 
 
 def check_options(what: str, options: Options, known: Collection[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from collections.abc import Callable
@@ -442,3 +443,23 @@ def test_the_documentation_lists_what_there_is() -> None:
     }
     assert public <= listed, sorted(public - listed)
     assert listed <= public
+
+
+def test_arguments_may_be_named_and_signatures_are_seen() -> None:
+    names = ["graph", "a", "b", "prog", "debug_context", "options"]
+    assert list(inspect.signature(popops.mul).parameters) == names
+    assert "out" in inspect.signature(popops.absWithOutput).parameters
+    graph, prog = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    x = graph.add_variable(pl.INT, (3,), "x", mapping=0, initial_value=[1, 2, 3])
+    made = popops.mul(graph, x, prog=prog, b=x, options={})
+    engine = pl.Engine(graph, prog)
+    engine.run()
+    assert engine.read(made).tolist() == [1, 4, 9]
+    for wrong, message in (
+        ({"b": x, "nonsense": 1, "prog": prog}, "not to be named: nonsense"),
+        ({"a": x, "b": x, "prog": prog}, "not to be named: a"),
+        ({"b": x}, "missing: prog"),
+    ):
+        with pytest.raises(pl.ElementTypeError) as caught:
+            popops.mul(graph, x, **wrong)
+        assert message in caught.value.found
