@@ -87,7 +87,7 @@ def _sent(
 
 
 def _name(executable: Executable, code: Code, row: int) -> str:
-    kind, number = code.ops[row, :2].tolist()
+    kind, number = map(int, code.ops[row, :2])
     if kind == op.LAUNCH:
         return executable.steps[number].name
     if kind == op.CALLBACK:
