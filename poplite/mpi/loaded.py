@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
@@ -65,7 +66,7 @@ class OnRank:
         check_same(executable, tuple(firsts), ranks)
         self._owners = owners_of(executable.layout, firsts)
         plan = rank_plan(executable, self._owners, ranks.number, is_poisoned=is_poisoned)
-        self._poison, self._rows = plan.poison, plan.rows
+        self._poison, self._rows, self._plan = plan.poison, plan.rows, plan
         own = self._owners.runs_of(ranks.number)
         self._peers = OtherRanks(ranks, plan.exchanges, executable.actions, node, own)
 
@@ -84,7 +85,8 @@ class OnRank:
         self._memories = [arena.parts] if strict is None else [arena.parts, strict.shadow.parts]
         state = EngineState(executable, arena, made, self.links, strict, plan.rows)
         self._states = StatesOnRanks(self, state, self._memories, ranks, self._peers, self._owners)
-        self._accounts = Accounts(executable, _Counts(made.counts, plan.rows), slot_totals)
+        self._counts = _Counts(made.counts, plan.rows)
+        self._accounts = Accounts(executable, self._counts, slot_totals)
         self.run, self.stop, self.check_idle = made.run, made.stop, made.check_idle
 
     @property
@@ -241,10 +243,11 @@ class OnRank:
     def report(self, options: tuple[tuple[str, str], ...]) -> Report:
         """Return what was compiled and what ran, on all ranks together."""
         # Engines start sooner without what only reports need.
+        from poplite.mpi.traffic import between_ranks
         from poplite.simulator.accounts.reporting import report_of
 
         own = self._simulated
-        return report_of(
+        report = report_of(
             self._executable,
             self._accounts,
             runs=own.runs.ended,
@@ -253,6 +256,9 @@ class OnRank:
             faster=tuple(map(str, own.runs.forms.values())),
             options=options,
         )
+        plan, is_sent = self._plan, self._peers.is_sent
+        sent = between_ranks(self._executable, plan.exchanges, plan.places, self._counts, is_sent)
+        return replace(report, between_ranks=sent)
 
     def tracing(self, limit: int) -> AbstractContextManager[Trace]:
         """Record the steps that run in a `with` statement: the same on all ranks."""

@@ -95,6 +95,11 @@ class OtherRanks:
         sent = (each.messages for each in self._exchanges)
         return sum(int(each.pieces.size[each.sender == number].sum()) for each in sent)
 
+    def is_sent(self, exchange: int) -> bool:
+        """Tell whether an exchange is done: tables of vertices that are not counted stay."""
+        table = self._exchanges[exchange].table
+        return table is None or bool(self._slots.get(table))
+
     # -- exchanges ---------------------------------------------------------------------------
 
     def connect(

@@ -201,8 +201,13 @@ def report_since(later: Report, earlier: Report) -> Report:
     )
     known = {each.program: each for each in earlier.measured}
     measured = [_measured_since(each, known.get(each.program)) for each in later.measured]
+    sent_before = {(each.program_name, each.row): each for each in earlier.between_ranks}
+    sent = [s.since(sent_before.get((s.program_name, s.row))) for s in later.between_ranks]
     return replace(
-        later, execution=execution, measured=tuple(each for each in measured if each.runs)
+        later,
+        execution=execution,
+        measured=tuple(each for each in measured if each.runs),
+        between_ranks=tuple(each for each in sent if each.executions),
     )
 
 

@@ -1,8 +1,8 @@
-"""What programs took on a device, beside what the model says."""
+"""What runs elsewhere tell: of a device, beside what the model says, and of ranks."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from poplite.text import amount
 
@@ -37,3 +37,39 @@ class Measured:
             "" if self.modelled is None else f"; the model says {amount(self.modelled, 'cycle')}"
         )
         return f"'{self.program}': {runs}, {cycles}{1e3 * self.seconds:.3g} ms{model}"
+
+
+@dataclass(frozen=True, slots=True)
+class BetweenRanks:
+    """What one place of a program sent between the ranks of `pl.mpi.Device`, over all executions.
+
+    A message goes from one rank to another one. What ranks say to each other about calls and the
+    ends of steps is not counted.
+
+    Attributes:
+        name: what `ExecutionStep.name` is, what the host does, or "a scalar that decides".
+        program_name: the name of the program that it is a place in.
+        row: which row of that program's code it is; that of the `ExecutionStep`, if there is one.
+        number: of the step in its program, from 1; of a scalar that of the step before it.
+        at: the user's line; empty where it is not known.
+        executions: how often it ran.
+        messages: total of messages, of all ranks.
+        bytes: total of bytes in them.
+    """
+
+    name: str
+    program_name: str
+    row: int
+    number: int
+    at: str
+    executions: int
+    messages: int
+    bytes: int
+
+    def since(self, earlier: BetweenRanks | None) -> BetweenRanks:
+        """Return what was sent since an earlier report."""
+        if earlier is None:
+            return self
+        counts = ("executions", "messages", "bytes")
+        between = {name: getattr(self, name) - getattr(earlier, name) for name in counts}
+        return replace(self, **between)

@@ -12,7 +12,7 @@ from poplite.errors import FileLoadError
 from poplite.files import replacing
 from poplite.report.compilation import Compilation
 from poplite.report.execution import Execution
-from poplite.report.measured import Measured
+from poplite.report.measured import BetweenRanks, Measured
 from poplite.source import here
 from poplite.text import amount
 
@@ -58,6 +58,7 @@ class Report(Displayed):
         order: what ran in which order, where that was recorded: positions in `Execution.steps`,
             and how often each ran in a row.
         measured: what runs on a device took, by program; steps and cycles are the model's.
+        between_ranks: what ranks sent each other, by place; nothing where there are none.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -76,6 +77,7 @@ class Report(Displayed):
     instrumentation: Instrumentation
     order: tuple[tuple[int, int], ...] = ()
     measured: tuple[Measured, ...] = ()
+    between_ranks: tuple[BetweenRanks, ...] = ()
 
     @property
     def insights(self) -> Insights:

@@ -5,6 +5,7 @@
     Graph:               counts
     Memory Usage:        totals, by category, how many tiles hold how much
     Execution:           cycles, and how tiles spent them on average
+    Sent between ranks:  bytes and messages, where there are ranks
     Cycles by vertex type, Operations, Largest steps, Insights
 
 Numbers that are not modelled are replaced by a sentence that says so.  Where nothing ran, cycles
@@ -26,6 +27,7 @@ from poplite.text import amount, shortened
 
 if TYPE_CHECKING:
     from poplite.report.compilation import Compilation
+    from poplite.report.measured import BetweenRanks
     from poplite.report.report import Report
 
 MOST_TYPES = 20
@@ -69,6 +71,8 @@ def report_text(report: Report) -> str:
     ]
     if report.measured:
         parts.append(("Measured on a device", list(map(str, report.measured))))
+    if report.between_ranks:
+        parts.append(("Sent between ranks", _between_ranks(report.between_ranks)))
     if report.shown.steps:
         parts += [
             ("Cycles by vertex type", _types(report.shown)),
@@ -368,6 +372,23 @@ def _steps(execution: Execution) -> list[str]:
         for step in steps[:MOST_STEPS]
     ]
     return _table(rows) + _more(len(steps) - MOST_STEPS)
+
+
+def _between_ranks(sent: Sequence[BetweenRanks]) -> list[str]:
+    """Return what ranks sent each other, the places that sent most first."""
+    rows = [("bytes", "messages", "times", "step")]
+    rows += [
+        (
+            f"{each.bytes:,}",
+            f"{each.messages:,}",
+            f"{each.executions:,}",
+            shortened(each.name, NAME) + where(each.at),
+        )
+        for each in sorted(sent, key=lambda each: -each.bytes)[:MOST_STEPS]
+    ]
+    total, messages = sum(each.bytes for each in sent), sum(each.messages for each in sent)
+    whole = f"{total:,} B in {amount(messages, 'message')}"
+    return [whole, *_table(rows), *_more(len(sent) - MOST_STEPS)]
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -107,6 +108,17 @@ def graph_of(tiles: int = 4, **target: Any) -> pl.Graph:
     return pl.Graph(pl.Target(tiles=tiles, **target))
 
 
+SENT: list[object] = []
+"""What reports told of what ranks sent, since a case began: the same on all ranks."""
+
+
+def told(engine: pl.Engine) -> str:
+    """Return the report of an engine, but for what only ranks have."""
+    report = engine.report()
+    SENT.append(report.between_ranks)
+    return replace(report, between_ranks=()).to_json()
+
+
 # -- cases -----------------------------------------------------------------------------------
 
 
@@ -121,7 +133,7 @@ def heat(engine_of: EngineOf) -> Found:
     graph, program, result = example("heat").build(3)
     engine = engine_of(graph, program)
     engine.run()
-    return [engine.read(result), engine.report().to_json()]
+    return [engine.read(result), told(engine)]
 
 
 def bfs(engine_of: EngineOf) -> Found:
@@ -129,7 +141,7 @@ def bfs(engine_of: EngineOf) -> Found:
     graph, program, distance, level = example("bfs").build()
     engine = engine_of(graph, program)
     engine.run()
-    return [engine.read(distance), engine.read(level), engine.report().to_json()]
+    return [engine.read(distance), engine.read(level), told(engine)]
 
 
 def moved(engine_of: EngineOf) -> Found:
@@ -160,7 +172,7 @@ def moved(engine_of: EngineOf) -> Found:
     )
     engine = engine_of(graph, pl.Repeat(3, body))
     engine.run()
-    return [*map(engine.read, (x, y, z)), engine.read(y[1:3].T), engine.report().to_json()]
+    return [*map(engine.read, (x, y, z)), engine.read(y[1:3].T), told(engine)]
 
 
 def varying(engine_of: EngineOf) -> Found:
@@ -178,7 +190,7 @@ def varying(engine_of: EngineOf) -> Found:
     body.add(pl.Copy(kept, x))
     engine = engine_of(graph, pl.Repeat(2, body))
     engine.run()
-    return [engine.read(x), engine.read(cycles), engine.report().to_json()]
+    return [engine.read(x), engine.read(cycles), told(engine)]
 
 
 def returned(engine_of: EngineOf) -> Found:
@@ -191,7 +203,7 @@ def returned(engine_of: EngineOf) -> Found:
         graph.add_vertex(work, Stay, tile=k, x=x[k], limit=6 + k)
     engine = engine_of(graph, pl.RepeatWhileTrue(pl.Execute(work, flag), flag, pl.Sequence()))
     engine.run()
-    return [engine.read(x), engine.read(flag), engine.report().to_json()]
+    return [engine.read(x), engine.read(flag), told(engine)]
 
 
 def hosted(engine_of: EngineOf) -> Found:
@@ -250,7 +262,7 @@ def replicas(engine_of: EngineOf) -> Found:
     )
     engine = engine_of(graph, pl.Repeat(3, body))
     engine.run()
-    return [engine.read(x), engine.read(y), engine.read(z), engine.report().to_json()]
+    return [engine.read(x), engine.read(y), engine.read(z), told(engine)]
 
 
 def quarters(engine_of: EngineOf) -> Found:
@@ -267,7 +279,7 @@ def quarters(engine_of: EngineOf) -> Found:
     engine.run()
     found: Found = [engine.read(x)]
     engine.write(x, np.arange(8) + 0.5)
-    return [*found, engine.read(x), engine.report().to_json()]
+    return [*found, engine.read(x), told(engine)]
 
 
 def loaded(engine_of: EngineOf) -> Found:
@@ -285,7 +297,7 @@ def loaded(engine_of: EngineOf) -> Found:
         engine = engine_of(pl.Executable.load(path, [Shift]), interpret=False)
     engine.write("x", np.arange(32).reshape(4, 8))
     engine.run()
-    return [engine.read("y"), engine.report().to_json()]
+    return [engine.read("y"), told(engine)]
 
 
 def states(engine_of: EngineOf) -> Found:
@@ -307,7 +319,7 @@ def states(engine_of: EngineOf) -> Found:
     found: Found = [each.read(tensor) for tensor in tensors for each in (first, second)]
     rows = [each.copy_from_remote_buffer("table", 2) for each in (first, second)]
     assert trace.is_complete
-    return [*found, *rows, str(trace.steps), second.report().to_json(), files]
+    return [*found, *rows, str(trace.steps), told(second), files]
 
 
 def growing(engine_of: EngineOf) -> Found:
@@ -325,7 +337,7 @@ def growing(engine_of: EngineOf) -> Found:
     engine.run("more")
     other = engine_of(graph, pl.Sequence(pl.Execute(work), pl.Copy(y, x)), state=engine)
     other.run()
-    return [*map(engine.read, (x, y, z)), *map(other.read, (x, y, z)), other.report().to_json()]
+    return [*map(engine.read, (x, y, z)), *map(other.read, (x, y, z)), told(other)]
 
 
 def stateful() -> tuple[pl.Graph, pl.Program, tuple[pl.Tensor, ...]]:
@@ -382,7 +394,7 @@ def drawn(engine_of: EngineOf, seed: int) -> Found:
         except pl.ApplicationRuntimeError as error:
             found.append(str(error))
         found.append(engine.read(made.numbers))
-    return [*found, engine.report().to_json()]
+    return [*found, told(engine)]
 
 
 CASES = (heat, bfs, moved, varying, returned, hosted, replicas, quarters, loaded, states, growing)
@@ -418,10 +430,13 @@ def difference(case: Callable[[EngineOf], Found], *, interpret: bool, checks: st
     first = MPI.COMM_WORLD.bcast(first, 0)
     if isinstance(first, str):
         return first
+    SENT.clear()
     try:
         second = found(ranked)
     except Exception:
-        return traceback.format_exc()
+        second = [traceback.format_exc()] * len(first)
+    if len({str(each) for each in MPI.COMM_WORLD.allgather(SENT)}) > 1:
+        return f"reports say that this was sent: {SENT}"
     return "".join(
         f"value {k}: {one!r} on the simulator, {other!r}\n"
         for k, (one, other) in enumerate(zip(first, second, strict=True))

@@ -90,6 +90,24 @@ def to_everyone(begin: Integers, end: Integers, owners: Owners) -> Messages:
     return brought(ranks, np.tile(begin, count), np.tile(end, count), owners)
 
 
+def in_tree(begin: int, end: int, owners: Owners) -> list[Messages]:
+    """Return what brings a run of bytes of one owner to all ranks, each time to twice as many.
+
+    owner 3 of 6 ranks    3 -> 4     3 -> 5, 4 -> 0     3 -> 1, 4 -> 2
+    """
+    owner, count = owners.of_byte(begin), owners.num_ranks
+    if owner == EVERYONE:
+        return []
+    found, known = [], 1
+    while known < count:
+        behind = np.arange(min(known, count - known))  # the owner
+        ranks = (owner + behind) % count, (owner + behind + known) % count
+        place, size = np.full(len(behind), begin), np.full(len(behind), end - begin)
+        found.append(messages(*ranks, Pieces(place, place, size)))
+        known *= 2
+    return found
+
+
 def to_rank(rank: int, begin: Integers, end: Integers, owners: Owners) -> Messages:
     """Return the messages that bring runs of bytes to one rank."""
     return brought(np.full(len(begin), rank), begin, end, owners)

@@ -47,10 +47,12 @@ class RankCode:
     Attributes:
         code: the program.
         row: int64[rows], where each row of the program without them stands now.
+        of: int64[rows of the program], the row without them that each one stands at.
     """
 
     code: Code
     row: Integers
+    of: Integers
 
 
 def with_rows(
@@ -80,4 +82,4 @@ def with_rows(
         step_rows=place[code.step_rows],
         locations=tuple(code.locations[row] for row in of) if code.locations else (),
     )
-    return RankCode(with_exchanges, place)
+    return RankCode(with_exchanges, place, np.array(of, np.int64))

@@ -25,7 +25,7 @@ from poplite.executable.moves import Moves
 from poplite.executable.opcodes import Code
 from poplite.executable.step import CopyStep
 from poplite.executable.transfers import RowTransfer, Transfer
-from poplite.mpi.plan.messages import Messages, messages, to_everyone, to_rank
+from poplite.mpi.plan.messages import Messages, in_tree, messages, to_everyone, to_rank
 from poplite.mpi.plan.moved_pieces import Pieces, pieces_of
 from poplite.mpi.plan.owners import EVERYONE, HOST, Owners
 from poplite.mpi.plan.rank_code import with_rows
@@ -39,6 +39,9 @@ _Ops = defaultdict[int, list[tuple[int, int, int, int]]]
 
 POISON = 0xFF
 """Every byte of what tests overwrite: NaN, -1, or a BOOL that is neither true nor false."""
+
+FEW_RANKS = 8
+"""Most ranks to which the owner of a scalar sends it itself; more of them hand it on in a tree."""
 
 POISON_BYTES = 4096
 """Bytes that are overwritten by one piece of a copy."""
@@ -71,12 +74,14 @@ class RankPlan:
         exchanges: by the number in EXCHANGE ops; the same on all ranks.
         poison: the bytes of the arena that are to be `POISON`; empty where nothing is poisoned.
         rows: for each program, where each row of the original stands now: int64[rows].
-        owners: who owns what.
+        places: for each program, the row of the original at which each EXCHANGE stands, and the
+            number of the exchange.
     """
 
     executable: Executable
     exchanges: tuple[Exchange, ...]
     rows: Mapping[str, Integers]
+    places: Mapping[str, tuple[tuple[int, int], ...]]
     poison: slice
 
 
@@ -90,10 +95,13 @@ def rank_plan(
     """
     steps = rank_steps(executable, owners, rank)
     planner = _Planner(executable, owners, rank, steps, is_poisoned=is_poisoned)
-    programs, rows = {}, {}
+    programs, rows, places = {}, {}, {}
     for name, code in executable.programs.items():
         made = with_rows(code, *planner.rows(code))
         programs[name], rows[name] = made.code, made.row
+        found = np.flatnonzero(made.code.ops[:, 0] == op.EXCHANGE)
+        numbers = made.code.ops[found, 1].tolist()
+        places[name] = tuple(zip(made.of[found].tolist(), numbers, strict=True))
     layout = replace(executable.layout)
     end = planner.first_flag + owners.num_ranks + 1
     poison = slice(end, end + POISON_BYTES * is_poisoned)
@@ -102,7 +110,7 @@ def rank_plan(
     if is_poisoned:
         own_steps.append(CopyStep("poison", _poisoning(owners, rank, poison)))
     own = replace(executable, steps=tuple(own_steps), programs=programs, layout=layout)
-    return RankPlan(own, tuple(planner.exchanges), rows, poison)
+    return RankPlan(own, tuple(planner.exchanges), rows, places, poison)
 
 
 def _poisoning(owners: Owners, rank: int, poison: slice) -> Moves:
@@ -155,7 +163,7 @@ class _Planner:
             if kind == op.LAUNCH:
                 self._launch(code, row, before, after)
             elif kind in (op.JUMP_IF_ZERO, op.JUMP_IF_NONZERO, op.AGREE, op.SAME, op.SWITCH):
-                self._add(before[row], ("scalar", b, 4 if kind == op.SWITCH else c))
+                self._decide(before[row], b, 4 if kind == op.SWITCH else c)
             elif kind == op.CALLBACK:
                 self._add(before[row], ("action", a))
             elif kind == op.COLLECT and len(ranks := self._ranks_of(a)):
@@ -175,6 +183,14 @@ class _Planner:
             self._add(before[row], ("before", number))
         if not _goes_on(code, row + 1):
             self._add(after[row], ("after", number))
+
+    def _decide(self, rows: list[tuple[int, int, int, int]], begin: int, size: int) -> None:
+        """Add what brings a scalar to all ranks before it decides."""
+        if self._owners.num_ranks <= FEW_RANKS:
+            self._add(rows, ("scalar", begin, begin + size))
+            return
+        for number in range(len(in_tree(begin, begin + size, self._owners))):
+            self._add(rows, ("tree", begin, begin + size, number))
 
     def _add(self, rows: list[tuple[int, int, int, int]], key: tuple[object, ...]) -> None:
         """Add an EXCHANGE to rows, if anything is sent; equal ones have one number."""
@@ -199,9 +215,10 @@ class _Planner:
                 return Exchange(self._slots(number), number)
             case "flags", number, scalar:
                 return Exchange(self._flags(number, scalar))
-            case "scalar", position, size:
-                runs = np.array([position]), np.array([position + size])
-                return Exchange(to_everyone(*runs, self._owners))
+            case "scalar", begin, end:
+                return Exchange(to_everyone(np.array([begin]), np.array([end]), self._owners))
+            case "tree", begin, end, number:
+                return Exchange(in_tree(begin, end, self._owners)[number])
         return Exchange(self._action(self._executable.actions[which[0]]))
 
     def _ranks_of(self, number: int) -> Integers:

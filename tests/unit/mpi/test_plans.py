@@ -12,6 +12,7 @@ from poplite.executable.step import ComputeStep
 from poplite.mpi.plan.owners import EVERYONE, owners_of
 from poplite.mpi.plan.rank_plan import RankPlan, rank_plan
 from poplite.mpi.plan.shares import equal_cut
+from poplite.mpi.traffic import between_ranks
 from poplite.simulator.run.touched import vertex_numbers
 
 ROWS, COLUMNS, TILES = 16, 10, 8
@@ -71,6 +72,25 @@ def test_ranks_send_the_rows_at_their_common_edge_and_no_byte_more() -> None:
     assert sent(first) == sent(second) == [(0, 1, row), (1, 0, row)]
 
 
+def test_reports_tell_what_each_place_sent() -> None:
+    executable, row = plate("decided"), 4 * COLUMNS
+    code = executable.programs["0"]
+    counts = np.arange(100, 100 + len(code.ops))
+    first, second = (
+        between_ranks(executable, plan.exchanges, plan.places, {"0": counts}, lambda number: True)
+        for plan in plans(executable, [4])
+    )
+    assert first == second
+    flag, blur, *copies = first
+    assert code.ops[flag.row, 0] == op.JUMP_IF_ZERO
+    assert (flag.name, flag.messages) == ("a scalar that decides", counts[flag.row])
+    assert flag.bytes == flag.messages  # a BOOL
+    assert (blur.name, blur.row) == ("blur", code.step_rows[0])
+    assert (blur.executions, blur.messages) == (counts[blur.row], 2 * counts[blur.row])
+    assert blur.bytes == 2 * row * blur.executions
+    assert copies == []  # x lies as y does
+
+
 def test_every_vertex_runs_on_the_rank_of_its_tile() -> None:
     executable = plate()
     cut, found = [2, 5], []
@@ -118,6 +138,24 @@ def test_every_byte_of_a_variable_has_one_owner() -> None:
         ranks = {owners.of_byte(position) for position in (at, last)}
         expected = {"x": {0, 2}, "y": {0, 2}, "flag": {2}, "c": {EVERYONE}}
         assert ranks == expected[variable.name]
+
+
+@pytest.mark.parametrize("ranks", [9, 16])
+def test_many_ranks_hand_on_what_decides(ranks: int) -> None:
+    executable = plate("decided")
+    plan = plans(executable, [min(rank, 5) for rank in range(1, ranks)])[0]
+    code = executable.programs["0"]
+    (decides,) = np.flatnonzero(code.ops[:, 0] == op.JUMP_IF_ZERO)
+    known = {ranks - 1}  # the last of those at tile 5
+    rounds = [number for row, number in plan.places["0"] if row == decides]
+    assert len(rounds) == 4
+    for number in rounds:
+        found = plan.exchanges[number].messages
+        assert set(found.sender.tolist()) <= known  # from ranks that have it by then
+        assert known.isdisjoint(found.receiver.tolist())
+        assert len(set(found.sender.tolist())) == len(found)  # each to one
+        known |= set(found.receiver.tolist())
+    assert known == set(range(ranks))
 
 
 @pytest.mark.parametrize("cut", [[4], [2, 5], [0, 8]])

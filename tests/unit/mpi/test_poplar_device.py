@@ -25,6 +25,12 @@ assert device.attach()
 engine.prepare(device, pl.RuntimeOptions())
 engine.deploy()
 engine.loadAndRun(device, 0)
+report = engine.report()
+(sent,) = report.between_ranks
+assert (sent.name, sent.executions, sent.messages, sent.bytes) == ("x to y", 1, 2, 16), sent
+assert "16 B in 2 messages" in str(report) and pl.Report.from_json(report.to_json()) == report
+engine.resetExecutionProfile()
+assert engine.report().between_ranks == ()
 sys.stdout.write(str(engine.read(y).tolist()).replace(" ", "") + "\\n")  # one piece a rank
 sys.stdout.flush()
 try:

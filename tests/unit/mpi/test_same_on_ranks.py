@@ -35,6 +35,9 @@ FULL = [
     *(f"{seed}:compiled" for seed in range(20, 30)),
 ]
 
+NINE = ("returned", "bfs", "30:strict")
+"""Programs that data decide, on so many ranks that these hand on what decides."""
+
 
 @cache
 def found(count: int, cases: tuple[str, ...]) -> dict[str, str]:
@@ -47,6 +50,13 @@ def found(count: int, cases: tuple[str, ...]) -> dict[str, str]:
 @pytest.mark.parametrize("name", QUICK)
 def test_ranks_do_what_the_simulator_does(count: int, name: str) -> None:
     assert found(count, tuple(QUICK))[name] == ""
+
+
+@deep
+@needs_mpi
+@pytest.mark.parametrize("name", NINE)
+def test_nine_ranks_do_what_the_simulator_does(name: str) -> None:
+    assert found(9, NINE)[name] == ""
 
 
 @deep
