@@ -8,7 +8,7 @@ A node is pure: what it comes to is decided where a computation reads it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
@@ -360,6 +360,11 @@ def as_op(value: Any, what: str) -> Op:
         found=of_type(value),
         fix="a tensor of ng.placeholder, ng.variable or ng.constant, or a number",
     )
+
+
+def told(operands: Iterable[Op]) -> str:
+    """Return operands as messages name them, a line for each, and none twice."""
+    return "\n".join(dict.fromkeys(each.text for each in operands))
 
 
 def below(roots: list[Op] | tuple[Op, ...]) -> list[Op]:

@@ -21,7 +21,7 @@ from poplite.named.ops.elementwise import (
     square,
 )
 from poplite.named.ops.op import Op, as_op, written_as
-from poplite.named.ops.shaping import axes_with_order
+from poplite.named.ops.shaping import axes_with_order, in_order
 from poplite.source import here
 from poplite.types import BOOL, FLOAT, INT
 
@@ -309,7 +309,7 @@ def dot(x: Any, y: Any, axes: AxesLike = DEFAULT, out_axes: AxesLike = None) -> 
         left = _without(one.axes, summed.root_set)
         right = _without(other.axes, one.axes.root_set)
         made = Dot(one, other, summed, some(left + right))
-    return made if out_axes is None else axes_with_order(made, out_axes)
+    return made if out_axes is None else in_order(made, out_axes, "dot: out_axes")
 
 
 def _multiplied(x: Op, y: Op) -> Op:

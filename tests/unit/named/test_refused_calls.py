@@ -13,6 +13,7 @@ import poplite as pl
 import poplite.named as ng
 from poplite.errors import (
     AxisError,
+    AxisLengthError,
     DuplicateAxisError,
     ElementTypeError,
     MissingAxisError,
@@ -55,6 +56,11 @@ REFUSED: list[tuple[Call, type[Exception], str, str]] = [
     (lambda: 2 * ng.repeat(2, v), AxisError, "<repeat 2 times> changes tensors", "ng.sequential"),
     (lambda: computation(np.ones(3)), AxisError, "computation: an array of shape", "ng.constant"),
     (lambda: computation(each for each in [x]), ElementTypeError, "computation: <generator", ""),
+    (lambda: ng.dot(x, v, out_axes=[H]), MissingAxisError, "dot: out_axes: no axis 'H'", "(W:4)"),
+    (lambda: ng.dot(x, v, out_axes=[]), MissingAxisError, "dot: out_axes: axis 'W' is not", "all"),
+    (lambda: ng.map_roles(x, ng.AxesMap({H: N})), AxisLengthError, "map_roles: axis 'H' has", ""),
+    (lambda: ng.cast_role(x, [N]), AxisError, "cast_role: 1 axis (N:5) for 2", "one for each"),
+    (lambda: x.axes[5], TensorIndexError, "there is no axis 5 among (H:3, W:4)", "from -2 to 1"),
     (lambda: computation(x, x, x), AxisError, "computation 'computation0': parameter 'x'", "once"),
     (lambda: computation(v, map={"N": 2}), AxisError, "make_transformer: map has 'N'", "{N: "),
     (lambda: computation(v, map={H: "all"}), AxisError, "make_transformer: map: axis 'H' in", ""),
@@ -82,6 +88,12 @@ def test_a_call_is_refused_and_the_way_is_shown(
     assert type(caught.value) is kind
     assert caught.value.what.startswith(what)
     assert fix in caught.value.fix
+
+
+def test_an_operand_is_named_once() -> None:
+    with pytest.raises(ElementTypeError) as caught:
+        ng.logical_and(x, x)
+    assert caught.value.found == x.text
 
 
 @pytest.mark.parametrize(
