@@ -211,7 +211,10 @@ def squared_L2(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = Non
 
 
 def L2_norm(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
-    """Return the root of the sum of squares along axes. See `sum`."""
+    """Return the root of the sum of squares along axes. See `sum`.
+
+    The derivative by x is 0 where the norm is.
+    """
     operand = of_floats(x, "L2_norm")
     reduced, out = reduced_axes(operand, reduction_axes, out_axes, "L2_norm")
     squares = square(operand)

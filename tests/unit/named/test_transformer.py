@@ -20,6 +20,8 @@ from poplite.errors import (
     ImplicitOuterProductError,
     InvalidOption,
     InvalidTileMapping,
+    MissingAxisError,
+    ReadOnlyError,
     UnsetLengthError,
 )
 from poplite.simulator import progress
@@ -434,3 +436,21 @@ def test_a_value_of_one_axis_may_say_it() -> None:
     assert work(([1, 2, 3], A)).tolist() == [1, 2, 3]
     with pytest.raises(AxisError, match="x: a value with axes"):
         work(([1, 2, 3], A.fresh("B")))
+
+
+def test_a_constant_is_the_first_value_of_state_by_its_axes() -> None:
+    row = ng.constant([1.0, 2.0], [W], name="row")
+    x = ng.variable([H, W], row, name="x")
+    y = ng.variable([W], ng.constant(4), name="y")
+    turned = ng.persistent_tensor([W, H], ng.constant([[1, 2], [3, 4], [5, 6]], [H, W]))
+    found = ng.make_transformer(tiles=2).computation([x, y, turned])()
+    assert [each.tolist() for each in found] == [[[1, 2]] * 3, [4, 4], [[1, 3, 5], [2, 4, 6]]]
+    with pytest.raises(ReadOnlyError, match="the initial value of 'z': 'add' has no value") as said:
+        ng.variable([W], row + 1, name="z")
+    assert "ng.assign(z, x)" in said.value.fix
+    with pytest.raises(MissingAxisError, match="the initial value of 'z': .* no axis 'W' among"):
+        ng.variable([H], row, name="z")
+    with pytest.raises(AxisLengthError, match="the initial value of 'z': axis 'W' has length 5"):
+        ng.variable([W.resized(5)], row, name="z")
+    with pytest.raises(ElementTypeError):
+        ng.variable([W], row, pl.INT)
