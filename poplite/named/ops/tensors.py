@@ -25,6 +25,7 @@ from poplite.named.axes.axis import Axis
 from poplite.named.description.description import TensorDescription
 from poplite.named.description.layout import Layout, layout_of
 from poplite.named.ops.element_types import stored_type, type_for
+from poplite.named.ops.hints import check_hint
 from poplite.named.ops.op import Op
 from poplite.source import here
 from poplite.text import clipped, of_type
@@ -72,6 +73,7 @@ class TensorOp(Op):
         self.number = next(_numbers)
         self.kind, self.value, self.place = kind, value, place
         self.name = name or f"{kind.partition(' ')[0]}{self.number}"
+        check_hint(f"map of '{self.name}'", axes, place)
         order = layout_of(layout, axes, self.name)
         self.storage = TensorDescription(axes, dtype, order, self.name, kind == "constant")
         self.storage.line = self.line

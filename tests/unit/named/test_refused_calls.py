@@ -16,6 +16,8 @@ from poplite.errors import (
     AxisLengthError,
     DuplicateAxisError,
     ElementTypeError,
+    InvalidOption,
+    InvalidTileMapping,
     MissingAxisError,
     SizeOverflowError,
     TensorIndexError,
@@ -29,6 +31,10 @@ i = ng.variable([H], 1, pl.INT, name="i")
 
 def computation(results: Any, *params: Any, **options: Any) -> ng.Computation:
     return ng.make_transformer(tiles=4, **options).computation(results, *params)
+
+
+def mapped(hint: Any) -> ng.Op:
+    return ng.variable([H], map=hint, name="u")
 
 
 Call = Callable[[], Any]
@@ -65,16 +71,25 @@ REFUSED: list[tuple[Call, type[Exception], str, str]] = [
     (lambda: computation(v, map={"N": 2}), AxisError, "make_transformer: map has 'N'", "{N: "),
     (lambda: computation(v, map={H: "all"}), AxisError, "make_transformer: map: axis 'H' in", ""),
     (
-        lambda: computation(ng.variable([H], map={W: "tiles"}, name="u")).program,
-        MissingAxisError,
-        "map of 'u': no axis 'W' among (H:3)",
-        "the axes are (H:3)",
-    ),
+        lambda: ng.make_transformer(checks="zz"),
+        InvalidOption,
+        "make_transformer: checks='zz'",
+        "fa",
+    ),  # type: ignore[arg-type]
+    (lambda: mapped({W: "tiles"}), MissingAxisError, "map of 'u': no axis 'W' among", "(H:3)"),
+    (lambda: mapped({W: 2}), MissingAxisError, "map of 'u': no axis 'W' among (H:3)", "(H:3)"),
+    (lambda: mapped({H: -1}), AxisError, "map of 'u': axis 'H' in -1 blocks", "{H: 4}"),
+    (lambda: mapped({H: "tile"}), AxisError, "map of 'u': axis 'H' in 'tile' blocks", "tiles"),
+    (lambda: mapped("tiles"), AxisError, "map of 'u' (H:3): 'tiles'", '{H: "tiles"}'),
+    (lambda: mapped(1.5), AxisError, "map of 'u' (H:3): 1.5", "a tile"),
+    (lambda: mapped(-1), InvalidTileMapping, "map of 'u': tile -1", "from 0"),
+    (lambda: mapped(v + 1), AxisError, "map of 'u' (H:3): <add (H:3) FLOAT>", "a named tensor"),
+    (lambda: ng.place(x, {N: 2}), MissingAxisError, "place of 'x': no axis 'N' among (H:3,", ""),
     (
-        lambda: computation(ng.variable([H], map={W: 2}, name="u")).program,
+        lambda: computation(ng.variable([W], map=mapped({H: 2}))).program,
         MissingAxisError,
-        "map of 'u': no axis 'W' among (H:3)",
-        "the axes are (H:3)",
+        "map",
+        "",
     ),
 ]
 
