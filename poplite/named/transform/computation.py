@@ -22,6 +22,7 @@ from poplite.named.ops.tensors import TensorOp, fitting
 from poplite.named.transform.explained import (
     bytes_of,
     copies,
+    copy_lines,
     decisions,
     headline,
     notes_of,
@@ -205,12 +206,13 @@ class Computation:
         owners = {each: held[each.name] for each in work.variables if each.name in held}
         owners |= {part.variable: op for op, tensor in work.stored for part in tensor.var_regions()}
         owners |= {device.storages[each]: each for each in listed}
+        copied = copies(graph, work.compute_sets, owners)
         why = readers(self._roots, device.description, listed)
         lines = [
             headline(self.name, self.params, work.compute_sets, bytes_of(own), bytes_of(beside)),
-            *tensors(listed, device.why),
-            *views(self._roots, device.description),
-            *copies(graph, work.compute_sets, owners, why),
+            *tensors(listed, device.storages, device.why),
+            *views(self._roots, device.description, copied),
+            *copy_lines(copied, why),
             *decisions(notes),
         ]
         return "\n".join(lines)
