@@ -90,8 +90,9 @@ def _is_done(part: Op, value: Any) -> bool:
         return False
     if part is value:
         return True
-    are_slices = isinstance(part, Slice) and isinstance(value, Slice)
-    return are_slices and part.args == value.args and part.parts == value.parts
+    if not isinstance(part, Slice) or not isinstance(value, Slice):
+        return False
+    return part.args == value.args and part.parts == value.parts
 
 
 def _has_axis(key: Any) -> bool:

@@ -16,7 +16,7 @@ from poplite.named.ops.elementwise import Elementwise, StopGradient, apply, cast
 from poplite.named.ops.joining import Concat, concat
 from poplite.named.ops.keeping import Gradient, Keep, Place
 from poplite.named.ops.losses import Softmax
-from poplite.named.ops.op import Op, as_op, below, told
+from poplite.named.ops.op import Op, as_op, below, texts_of
 from poplite.named.ops.reducing import Dot, Extreme, Reduce, dot
 from poplite.named.ops.shaping import (
     Broadcast,
@@ -104,7 +104,7 @@ def nmap(function: Any, *xs: Any, axes: AxesLike, out_axes: AxesLike = None) -> 
         has = has | each.axes
     for axis in seen:
         if axis not in has:
-            raise missing("nmap: a listed axis", axis, has, told(args))
+            raise missing("nmap: a listed axis", axis, has, texts_of(args))
     if isinstance(function, type) and issubclass(function, Vertex):
         return _of_vertices(function, args, others, seen, out_axes)
     if not callable(function):
@@ -210,7 +210,7 @@ def _of_vertices(
             f"nmap: {vertex.__name__} has {amount(len(inputs), 'input')} and "
             f"{amount(len(outputs), 'output')} for {amount(len(args), 'tensor')}",
             at=here(),
-            found=", ".join(each.name for each in fields) + "\n" + told(args),
+            found=", ".join(each.name for each in fields) + "\n" + texts_of(args),
             fix="an Input field for each tensor, and one Output field",
         )
     for field, x in zip(inputs, args, strict=True):

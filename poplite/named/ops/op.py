@@ -362,7 +362,7 @@ def as_op(value: Any, what: str) -> Op:
     )
 
 
-def told(operands: Iterable[Op]) -> str:
+def texts_of(operands: Iterable[Op]) -> str:
     """Return operands as messages name them, a line for each, and none twice."""
     return "\n".join(dict.fromkeys(each.text for each in operands))
 

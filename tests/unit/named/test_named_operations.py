@@ -210,7 +210,7 @@ def test_the_derivative_of_a_norm_that_is_0_is_0(norm: Any) -> None:
     """One of its subgradients; what is no number stays that."""
     x = ng.variable([H, B], [[0, 0], [3, 4], [np.nan, 0]], name="x")
     gradient = ng.deriv(ng.sum(norm(x), ...), x)
-    expected = [[0, 0], [0.6, 0.8], [np.nan, np.nan]]
+    expected: Any = [[0, 0], [0.6, 0.8], [np.nan, np.nan]]
     np.testing.assert_allclose(evaluate([gradient], {})[0], expected)
     found = ng.make_transformer(tiles=2).computation(gradient)()
     np.testing.assert_allclose(found, expected, 1e-6)

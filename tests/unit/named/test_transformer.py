@@ -79,7 +79,7 @@ def test_parameters_are_given_by_position_or_by_tensor() -> None:
 )
 def test_what_is_wrong_with_a_feed_dict_is_named(given: Any, keys: Any, said: str) -> None:
     x, y, z = (ng.placeholder([H], name=name) for name in "xyz")
-    by_key = {"x": x, "y": y, "z": z, "Y": "y"}
+    by_key: dict[str, Any] = {"x": x, "y": y, "z": z, "Y": "y"}
     work = ng.make_transformer(tiles=2).computation(y - x, x, y)
     with pytest.raises(AxisError) as caught:
         work(*given, feed_dict={by_key[key]: 1 for key in keys})
