@@ -226,6 +226,24 @@ def _divide(op: Elementwise, d: Op) -> Adjoints:
     return [(x, d / y), (y, -d * op / y)]
 
 
+def _root(x: Op, y: Op, slope: Op) -> Op:
+    """Return the adjoint of the operand of a root: 0 at the root of a sum of squares that is 0.
+
+    There 0 is among the subgradients, as the derivative of `absolute` is 0 at 0, and the rule of
+    the chain would multiply an infinite slope by 0.
+    """
+    x = x.args[0] if isinstance(x, Reduce) and x.how == "add" else x
+    if isinstance(x, Dot):
+        is_square = x.args[0] is x.args[1]
+    elif isinstance(x, Elementwise) and x.operation == "power":
+        is_square = isinstance(x.args[1], NumberOp) and x.args[1].value == 2
+    else:
+        is_product = isinstance(x, Elementwise) and x.operation == "multiply"
+        is_square = is_product and x.args[0] is x.args[1]
+        is_square |= isinstance(x, Elementwise) and x.operation == "square"
+    return _select(apply("equal", y, 0.0), 0.0, slope) if is_square else slope
+
+
 _RULES: dict[str, Callable[[Elementwise, Op], Adjoints]] = {
     "add": lambda op, d: [(op.args[0], d), (op.args[1], d)],
     "subtract": lambda op, d: [(op.args[0], d), (op.args[1], -d)],
@@ -245,7 +263,7 @@ _RULES: dict[str, Callable[[Elementwise, Op], Adjoints]] = {
     "negative": _one(lambda x, y, d: -d),
     "absolute": _one(lambda x, y, d: d * apply("sign", x)),
     "square": _one(lambda x, y, d: d * 2.0 * x),
-    "sqrt": _one(lambda x, y, d: d * 0.5 / y),
+    "sqrt": _one(lambda x, y, d: _root(x, y, d * 0.5 / y)),
     "reciprocal": _one(lambda x, y, d: -d * y * y),
     "exp": _one(lambda x, y, d: d * y),
     "log": _one(lambda x, y, d: d / x),

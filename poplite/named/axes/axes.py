@@ -20,6 +20,7 @@ from poplite.errors import (
     AxisLengthError,
     DuplicateAxisError,
     MissingAxisError,
+    TensorIndexError,
     did_you_mean,
 )
 from poplite.named.axes.axis import Axis, Root, check_kind, make_axis
@@ -103,6 +104,13 @@ class Axes:
         except TypeError:
             check_kind(key, int, "an index of axes", "axes[0], axes.find('H') or axes.index(H)")
             raise
+        except IndexError:
+            raise TensorIndexError(
+                f"there is no axis {key} among {self}",
+                at=here(),
+                found=amount(len(self), "axis", "axes"),
+                fix=f"from {-len(self)} to {len(self) - 1}" if self.items else "axes that has some",
+            ) from None
 
     def __contains__(self, axis: object) -> bool:
         return isinstance(axis, Axis) and axis.root in self.root_set
@@ -375,8 +383,8 @@ def _part_of(axis: Axis) -> str:
     return f"; its {axis.name} is {axis.text} of {origin!r}" if is_part else ""
 
 
-def missing(what: str, axis: object, axes: Axes) -> AxisError:
-    """Return the error for something that is not among axes."""
+def missing(what: str, axis: object, axes: Axes, of: str = "") -> AxisError:
+    """Return the error for something that is not among axes; `of` tells whose they are."""
     known = f"the axes are {axes}" if axes.items else "there are no axes"
     if not isinstance(axis, Axis):
         fix = known
@@ -396,7 +404,7 @@ def missing(what: str, axis: object, axes: Axes) -> AxisError:
     return MissingAxisError(
         f"{what}: no axis '{axis.name}' among {axes}{did_you_mean(axis.name, axes.names)}",
         at=here(),
-        found=f"'{axis.name}' was made at {axis.line}",
+        found="\n".join(filter(None, [of, f"'{axis.name}' was made at {axis.line}"])),
         fix=known,
     )
 

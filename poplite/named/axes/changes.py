@@ -51,16 +51,16 @@ def broader(axes: Axes, like: AxesLike, of: Named) -> Axes:
     return listed
 
 
-def ordered(axes: Axes, like: AxesLike, of: Named) -> Axes:
+def ordered(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
     """Return a tensor's axes in the order that a user listed; `...` stands for the others."""
     if like.__class__ is Axes and like.root_set == axes.root_set:
         own = dict(zip(axes.roots, axes.items, strict=True))
         return alike([own[root] for root in like.roots], like)
-    listed = chosen(like, axes, "axes_with_order")
+    listed = chosen(like, axes, what)
     left = axes - listed
     if left.items:
         raise MissingAxisError(
-            f"axes_with_order: axis '{left[0].name}' is not listed",
+            f"{what}: axis '{left[0].name}' is not listed",
             at=here(),
             found=of.text,
             fix="all axes, or '...' for the others",
@@ -68,12 +68,12 @@ def ordered(axes: Axes, like: AxesLike, of: Named) -> Axes:
     return listed
 
 
-def relabelled(axes: Axes, like: AxesLike, of: Named) -> Axes:
+def relabelled(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
     """Return axes that a user listed in place of a tensor's, one for one, of equal lengths."""
     listed = axes_of(like)
     if len(listed) != len(axes):
         raise AxisError(
-            f"cast_axes: {len(listed)} axes {listed} for {len(axes)}",
+            f"{what}: {amount(len(listed), 'axis', 'axes')} {listed} for {len(axes)}",
             at=here(),
             found=of.text,
             fix="one for each, in their order",
@@ -82,7 +82,7 @@ def relabelled(axes: Axes, like: AxesLike, of: Named) -> Axes:
         one, other = own.length, new.length
         if one != other and one is not None and other is not None:
             raise AxisLengthError(
-                f"cast_axes: axis '{own.name}' has length {one}, '{new.name}' {other}",
+                f"{what}: axis '{own.name}' has length {one}, '{new.name}' {other}",
                 at=here(),
                 found=of.text,
                 fix="axes of equal lengths; ng.axes_with_order changes the order",

@@ -33,12 +33,12 @@ def pair_of(pair: Sequence[int], own: Axis) -> Sequence[int]:
 
 
 def index_of(index: Sequence[int], axes: Axes, of: Named) -> tuple[int, ...]:
-    """Return the numbers of an element, each below the length of its axis."""
+    """Return the numbers of an element, each counted from the begin of its axis."""
     check_kind(index, (list, tuple), "at: an index", "description.at((0, 1))")
     numbers = [integer_or_none(each) for each in index]
     lengths = [axis.known_length("at") for axis in axes]
     is_inside = len(numbers) == len(lengths) and all(
-        each is not None and 0 <= each < length
+        each is not None and -length <= each < length
         for each, length in zip(numbers, lengths, strict=True)
     )
     if not is_inside:
@@ -46,6 +46,6 @@ def index_of(index: Sequence[int], axes: Axes, of: Named) -> tuple[int, ...]:
             f"at: there is no index {clipped(tuple(index))}",
             at=here(),
             found=of.text,
-            fix=f"one for each axis, below {tuple(lengths)}",
+            fix=f"one for each axis, below {tuple(lengths)}; -1 is the last",
         )
-    return tuple(each or 0 for each in numbers)
+    return tuple((each or 0) % length for each, length in zip(numbers, lengths, strict=True))

@@ -228,7 +228,7 @@ class TensorDescription:
         """Return where an element is stored.
 
         Args:
-            index: one for each axis.
+            index: one for each axis; a negative one counts from the end.
 
         Raises:
             TensorIndexError: for an index that an axis has not, and for another number of them.
@@ -257,7 +257,7 @@ class TensorDescription:
         Raises:
             MissingAxisError: for an axis that it has not, and one that is not listed.
         """
-        return self.seen(changes.ordered(self.axes, axes, self), _REORDER)
+        return self.seen(changes.ordered(self.axes, axes, self, "reorder"), _REORDER)
 
     def broadcast(self, axes: AxesLike) -> TensorDescription:
         """Return it by more axes, along which it is repeated.
@@ -278,7 +278,7 @@ class TensorDescription:
             AxisLengthError: for a length that differs.
             AxisError: for another number of axes.
         """
-        return self.seen(changes.relabelled(self.axes, axes, self), _CAST)
+        return self.seen(changes.relabelled(self.axes, axes, self, "cast"), _CAST)
 
     def slice(self, parts: Mapping[Axis, Any]) -> TensorDescription:
         """Return some indices of it.
@@ -365,7 +365,7 @@ class TensorDescription:
             check_kind(each, TensorDescription, "concat: what stands behind", fix)
             other = changes.one_of(chosen([axis], each.axes, "concat"), "concat")
             total += other.known_length("concat")
-            order = changes.ordered(each.axes, self.axes, each)
+            order = changes.ordered(each.axes, self.axes, each, "concat")
             check_lengths("concat", self.axes - own, order - own, partial(_texts, self, each))
             if each.dtype is not self.dtype:
                 raise AxisError(

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from poplite.named.description.description import TensorDescription
 
 
+NO_COPY = "; no copy"
+"""What a view costs by itself."""
+
+
 def explained(description: TensorDescription, pieces: int) -> str:
     """Return axes, layout and steps, and where elements lie; `pieces` is 0 where strides do."""
     name = description.name or ("view" if description.is_view else "tensor")
@@ -26,8 +30,8 @@ def explained(description: TensorDescription, pieces: int) -> str:
         taken.insert(0, node.step.what)
         node = node.sources[0]
     if description.is_view:
-        names = ", ".join(f"'{each.name}' {each.axes}" for each in description.bases)
-        lines.append(f"  view of {names}: {', '.join(taken)}; no copy")
+        names = ", ".join(f"{_quoted(each.name)}{each.axes}" for each in description.bases)
+        lines.append(f"  view of {names}: {', '.join(taken)}{NO_COPY}")
     for base in description.bases:
         room = "layout free" if base.layout is None else repr(base.layout)
         lines.append(f"  {base.name or 'storage'}: {room}")
@@ -37,6 +41,10 @@ def explained(description: TensorDescription, pieces: int) -> str:
         told = ", ".join("several" if s is None else str(s) for s in description.strides)
         lines.append(f"  strides {told}; offset {description.offset}")
     return "\n".join(lines)
+
+
+def _quoted(name: str) -> str:
+    return f"'{name}' " if name else ""
 
 
 def needs_copy(

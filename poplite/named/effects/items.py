@@ -10,8 +10,8 @@ Source: `Sequential` and `Parallel` of nGraph's `op_graph`; the rules are in doc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -127,6 +127,20 @@ class Repeat(Effect):
         return f"<repeat {self.count} times>"
 
 
+OPEN: list[list[Item]] = []
+"""The items of the open blocks of `ng.steps()`, those of the innermost last."""
+
+E = TypeVar("E", bound=Effect)
+
+
+def recorded(effect: E, parts: Iterable[Any] = ()) -> E:
+    """Return an effect, an item of the innermost open block in place of the parts that it has."""
+    if OPEN:
+        taken = {id(each) for each in parts}
+        OPEN[-1][:] = [*(each for each in OPEN[-1] if id(each) not in taken), effect]
+    return effect
+
+
 def assign(target: Op, value: Any) -> Assign:
     """Return the effect that writes a value to a tensor.
 
@@ -175,7 +189,7 @@ def assign(target: Op, value: Any) -> Assign:
             found=f"{target.text}\n{found.text}",
             fix=f"ng.cast({found.name or 'x'}, pl.{target.dtype!r})",
         )
-    return Assign(target, found)
+    return recorded(Assign(target, found))
 
 
 def base_of(target: Op) -> TensorOp | None:
@@ -195,7 +209,8 @@ def sequential(items: Sequence[Any]) -> Sequential:
         items: tensors and effects. A tensor is computed at its place, and keeps that value where it
             stands again.
     """
-    return Sequential(tuple(item_of(each, "sequential") for each in _list(items, "sequential")))
+    found = tuple(item_of(each, "sequential") for each in _list(items, "sequential"))
+    return recorded(Sequential(found), found)
 
 
 def parallel(items: Sequence[Any]) -> Parallel:
@@ -220,7 +235,7 @@ def parallel(items: Sequence[Any]) -> Parallel:
                 found=of_type(each),
                 fix="ng.parallel([ng.assign(w, x), ...]); ng.sequential takes all items",
             )
-    return Parallel(tuple(found))
+    return recorded(Parallel(tuple(found)), items)
 
 
 def repeat(n: int, item: Any) -> Repeat:
@@ -236,7 +251,8 @@ def repeat(n: int, item: Any) -> Repeat:
             f"repeat: {clipped(n)} times", at=here(), found=of_type(n), fix="a whole number from 0"
         )
     many = isinstance(item, list | tuple)
-    return Repeat(count, sequential(item) if many else item_of(item, "repeat"))
+    done = sequential(item) if many else item_of(item, "repeat")
+    return recorded(Repeat(count, done), [done])
 
 
 def item_of(value: Any, what: str) -> Item:

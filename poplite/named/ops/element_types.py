@@ -19,7 +19,7 @@ from poplite.expr.operations import OPERATIONS, kind_of
 from poplite.expr.tree import ElementClass
 from poplite.graph.storage.host_values import held_number
 from poplite.named.axes.axes import Axes
-from poplite.named.ops.op import Op, as_op, makes
+from poplite.named.ops.op import Op, as_op, makes, texts_of
 from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.types import BOOL, FLOAT, INT, ElementTypeLike, element_type
@@ -112,7 +112,7 @@ def type_of(operation: str, args: Sequence[Op], what: str) -> ElementClass | Non
         raise ElementTypeError(
             f"{what}: not of {found!r}",
             at=here(),
-            found="\n".join(each.text for each in counted),
+            found=texts_of(typed),
             fix=_other_than(operation, found),
         )
     for each in counted:

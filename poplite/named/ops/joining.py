@@ -10,7 +10,7 @@ from poplite.named.axes.axes import Axes, check_lengths, chosen, missing, some
 from poplite.named.axes.axis import Axis
 from poplite.named.ops.element_types import NumberOp, check_number, mixed
 from poplite.named.ops.elementwise import Positions, apply, cast
-from poplite.named.ops.op import Op, as_op
+from poplite.named.ops.op import Op, as_op, texts_of
 from poplite.named.ops.shaping import axes_with_order, broadcast, check_axis_is_new
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, of_type
@@ -132,7 +132,7 @@ def stack(xs: Sequence[Any], axis: Axis, pos: int = 0) -> Op:
         raise AxisLengthError(
             f"stack: {amount(len(args), 'tensor')} along axis '{axis.name}' of {axis.length}",
             at=here(),
-            found="\n".join(each.text for each in args[:5]),
+            found=texts_of(args[:5]),
             fix=f"an axis of length {len(args)}",
         )
     one = axis.resized(1)

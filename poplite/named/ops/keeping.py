@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from poplite.named.ops.hints import check_hint
 from poplite.named.ops.op import Op, as_op
 
 if TYPE_CHECKING:
@@ -59,5 +60,11 @@ def place(x: Any, map: Any) -> Op:  # noqa: A002  (the word of `ng.variable`)
     Args:
         x: a tensor.
         map: as for `ng.variable`.
+
+    Raises:
+        AxisError: for what is no hint, and an axis that x has not.
+        InvalidTileMapping: for a tile below 0.
     """
-    return Place(as_op(x, "place"), map)
+    operand = as_op(x, "place")
+    check_hint(f"place of '{operand.name or operand.called}'", operand.axes, map)
+    return Place(operand, map)

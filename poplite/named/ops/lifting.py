@@ -16,7 +16,7 @@ from poplite.named.ops.elementwise import Elementwise, StopGradient, apply, cast
 from poplite.named.ops.joining import Concat, concat
 from poplite.named.ops.keeping import Gradient, Keep, Place
 from poplite.named.ops.losses import Softmax
-from poplite.named.ops.op import Op, as_op, below
+from poplite.named.ops.op import Op, as_op, below, texts_of
 from poplite.named.ops.reducing import Dot, Extreme, Reduce, dot
 from poplite.named.ops.shaping import (
     Broadcast,
@@ -99,11 +99,12 @@ def nmap(function: Any, *xs: Any, axes: AxesLike, out_axes: AxesLike = None) -> 
     for each in args:
         check_lengths("nmap", others, each.axes)
         others = others | (each.axes - seen)
+    has = some([])
+    for each in args:
+        has = has | each.axes
     for axis in seen:
-        if all(axis not in each.axes for each in args):
-            raise missing(
-                "nmap: a listed axis", axis, Axes([a for x in args for a in x.axes - others])
-            )
+        if axis not in has:
+            raise missing("nmap: a listed axis", axis, has, texts_of(args))
     if isinstance(function, type) and issubclass(function, Vertex):
         return _of_vertices(function, args, others, seen, out_axes)
     if not callable(function):
@@ -209,7 +210,7 @@ def _of_vertices(
             f"nmap: {vertex.__name__} has {amount(len(inputs), 'input')} and "
             f"{amount(len(outputs), 'output')} for {amount(len(args), 'tensor')}",
             at=here(),
-            found="\n".join([", ".join(each.name for each in fields), *[x.text for x in args]]),
+            found=", ".join(each.name for each in fields) + "\n" + texts_of(args),
             fix="an Input field for each tensor, and one Output field",
         )
     for field, x in zip(inputs, args, strict=True):

@@ -8,7 +8,7 @@ A node is pure: what it comes to is decided where a computation reads it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
@@ -58,6 +58,20 @@ def _operators(name: str) -> tuple[Operator, Operator]:
         return made
 
     return operator, reflected
+
+
+def _in_place(name: str) -> Callable[[Op, Any], Any]:
+    """Return the method of an operator in place: an assignment where `ng.steps()` records it.
+
+    It returns the tensor itself or an expression, which no type but Any lets `w -= 1` keep.
+    """
+
+    def operator(self: Op, other: Any) -> Any:
+        if MAKERS["assign in place"](name, self, other):
+            return self
+        return getattr(self, name)(other)
+
+    return operator
 
 
 def written_as(name: str, made: AnyOp) -> AnyOp:
@@ -202,6 +216,10 @@ class Op:
     __pow__, __rpow__ = _operators("power")
     __lt__, __gt__ = _operators("less")[0], _operators("greater")[0]
     __le__, __ge__ = _operators("less_equal")[0], _operators("greater_equal")[0]
+    __iadd__, __isub__ = _in_place("__add__"), _in_place("__sub__")
+    __imul__, __itruediv__ = _in_place("__mul__"), _in_place("__truediv__")
+    __ifloordiv__, __imod__ = _in_place("__floordiv__"), _in_place("__mod__")
+    __ipow__ = _in_place("__pow__")
 
     def __neg__(self) -> Op:
         return _apply("negative", self)
@@ -342,6 +360,11 @@ def as_op(value: Any, what: str) -> Op:
         found=of_type(value),
         fix="a tensor of ng.placeholder, ng.variable or ng.constant, or a number",
     )
+
+
+def texts_of(operands: Iterable[Op]) -> str:
+    """Return operands as messages name them, a line for each, and none twice."""
+    return "\n".join(dict.fromkeys(each.text for each in operands))
 
 
 def below(roots: list[Op] | tuple[Op, ...]) -> list[Op]:

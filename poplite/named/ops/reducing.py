@@ -21,7 +21,7 @@ from poplite.named.ops.elementwise import (
     square,
 )
 from poplite.named.ops.op import Op, as_op, written_as
-from poplite.named.ops.shaping import axes_with_order
+from poplite.named.ops.shaping import axes_with_order, in_order
 from poplite.source import here
 from poplite.types import BOOL, FLOAT, INT
 
@@ -211,7 +211,10 @@ def squared_L2(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = Non
 
 
 def L2_norm(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
-    """Return the root of the sum of squares along axes. See `sum`."""
+    """Return the root of the sum of squares along axes. See `sum`.
+
+    The derivative by x is 0 where the norm is.
+    """
     operand = of_floats(x, "L2_norm")
     reduced, out = reduced_axes(operand, reduction_axes, out_axes, "L2_norm")
     squares = square(operand)
@@ -309,7 +312,7 @@ def dot(x: Any, y: Any, axes: AxesLike = DEFAULT, out_axes: AxesLike = None) -> 
         left = _without(one.axes, summed.root_set)
         right = _without(other.axes, one.axes.root_set)
         made = Dot(one, other, summed, some(left + right))
-    return made if out_axes is None else axes_with_order(made, out_axes)
+    return made if out_axes is None else in_order(made, out_axes, "dot: out_axes")
 
 
 def _multiplied(x: Op, y: Op) -> Op:

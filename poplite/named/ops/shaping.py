@@ -66,8 +66,12 @@ def axes_with_order(x: Any, axes: AxesLike) -> Op:
     Raises:
         MissingAxisError: for an axis that x has not, and one that is not listed.
     """
-    operand = as_op(x, "axes_with_order")
-    listed = changes.ordered(operand.axes, axes, operand)
+    return in_order(as_op(x, "axes_with_order"), axes, "axes_with_order")
+
+
+def in_order(operand: Op, axes: AxesLike, what: str) -> Op:
+    """Return an operand with its axes in an order that a user listed for `what`."""
+    listed = changes.ordered(operand.axes, axes, operand, what)
     return operand if operand.axes == listed else Broadcast(listed, operand.dtype, (operand,))
 
 
@@ -106,8 +110,12 @@ def cast_axes(x: Any, axes: AxesLike) -> Op:
     >>> cast_axes(ng.placeholder([C]), [D])
     <cast_axes (D:3) FLOAT>
     """
-    operand = as_op(x, "cast_axes")
-    listed = changes.relabelled(operand.axes, axes, operand)
+    return _relabelled(as_op(x, "cast_axes"), axes, "cast_axes")
+
+
+def _relabelled(operand: Op, axes: AxesLike, what: str) -> Op:
+    """Return an operand by other axes, that a user gave for `what`."""
+    listed = changes.relabelled(operand.axes, axes, operand, what)
     return operand if operand.axes == listed else Relabelled(listed, operand.dtype, (operand,))
 
 
@@ -121,17 +129,17 @@ def map_roles(x: Any, axes_map: AxesMap) -> Op:
             found=operand.text,
             fix="ng.map_roles(x, ng.AxesMap({H: G}))",
         )
-    return cast_axes(operand, axes_map.map_axes(operand.axes))
+    return _relabelled(operand, axes_map.map_axes(operand.axes), "map_roles")
 
 
 def cast_role(x: Any, axes: AxesLike) -> Op:
     """Return x by other axes, in place of its own, with the lengths that x has."""
     operand, listed = as_op(x, "cast_role"), axes_of(axes)
     if len(listed) != operand.rank:
-        return cast_axes(operand, listed)  # which refuses
+        return _relabelled(operand, listed, "cast_role")  # which refuses
     lengths = zip(listed, operand.axes, strict=True)
     made = [new if new.length == own.length else _as_long(new, own) for new, own in lengths]
-    return cast_axes(operand, made)
+    return _relabelled(operand, made, "cast_role")
 
 
 def _as_long(new: Axis, own: Axis) -> Axis:

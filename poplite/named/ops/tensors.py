@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.errors import AxisError, AxisLengthError, ElementTypeError
+from poplite.errors import AxisError, AxisLengthError, ElementTypeError, ReadOnlyError
 from poplite.expr.tree import ElementClass
 from poplite.graph.storage.host_values import elements, held_number
-from poplite.named.axes.axes import Axes, AxesLike, axes_of
+from poplite.named.axes.axes import Axes, AxesLike, axes_of, check_lengths, missing
 from poplite.named.axes.axis import Axis
 from poplite.named.description.description import TensorDescription
 from poplite.named.description.layout import Layout, layout_of
 from poplite.named.ops.element_types import stored_type, type_for
+from poplite.named.ops.hints import check_hint
 from poplite.named.ops.op import Op
 from poplite.source import here
 from poplite.text import clipped, of_type
@@ -33,7 +34,8 @@ from poplite.types import BOOL, FLOAT, ElementTypeLike
 _numbers = itertools.count()
 
 Value = Any
-"""A number, an array of the shape of the axes, or a function of the axes that returns one."""
+"""A number, an array of the shape of the axes, a function of the axes that returns one, or a
+constant on some of them."""
 
 
 class TensorOp(Op):
@@ -71,6 +73,7 @@ class TensorOp(Op):
         self.number = next(_numbers)
         self.kind, self.value, self.place = kind, value, place
         self.name = name or f"{kind.partition(' ')[0]}{self.number}"
+        check_hint(f"map of '{self.name}'", axes, place)
         order = layout_of(layout, axes, self.name)
         self.storage = TensorDescription(axes, dtype, order, self.name, kind == "constant")
         self.storage.line = self.line
@@ -104,9 +107,20 @@ class TensorOp(Op):
         """Return its first value as an array of its axes; None for none."""
         if self.value is None:
             return None
-        value = self.value(self.axes) if callable(self.value) else self.value
         shape = tuple(axis.known_length(f"the value of {self.name}") for axis in self.axes)
+        if isinstance(self.value, TensorOp):
+            return fitting(self._spread(self.value), shape, self)
+        value = self.value(self.axes) if callable(self.value) else self.value
         return fitting(value, shape, self)
+
+    def _spread(self, given: TensorOp) -> npt.NDArray[Any]:
+        """Return the value of a constant by the axes of this tensor."""
+        array = given.first_value()
+        assert array is not None
+        own = [axis for axis in self.axes if axis in given.axes]
+        ordered = array.transpose([given.axes.index(axis) for axis in own])
+        sizes = [(axis.length or 0) if axis in own else 1 for axis in self.axes]
+        return np.broadcast_to(ordered.reshape(sizes), [axis.length or 0 for axis in self.axes])
 
 
 def constant(
@@ -185,8 +199,9 @@ def variable(
 
     Args:
         axes: of the tensor; none for a single number.
-        initial_value: a number, an array of the shape of the axes, or a function of the axes that
-            returns one. Left out, zeros.
+        initial_value: a number, an array of the shape of the axes, a function of the axes that
+            returns one, or an `ng.constant`, which is repeated along the axes that it has not.
+            Left out, zeros.
         dtype: element type.
         name: for messages; left out, an automatic one.
         map: where it lies: a tile, a `pl.TileMapping`, another named tensor, or what is done with
@@ -237,10 +252,29 @@ def _state(
 ) -> TensorOp:
     listed, found = axes_of(axes), stored_type(dtype, kind)
     made = TensorOp(kind, listed, found, False if value is None else value, name, place, layout)
+    if isinstance(value, Op):
+        _check_constant(made, value)
     is_number = value is None or held_number(found, value) is not None  # which fits any axes
     if not is_number and not callable(value) and None not in listed.lengths:
         made.first_value()  # refuses what does not fit
     return made
+
+
+def _check_constant(state: TensorOp, value: Op) -> None:
+    """Raise for a tensor as the initial value of state that is no constant on axes of it."""
+    what = f"the initial value of '{state.name}'"
+    if not isinstance(value, TensorOp) or not value.constant:
+        raise ReadOnlyError(
+            f"{what}: '{value.name or value.called}' has no value before a computation",
+            at=here(),
+            found=value.text,
+            fix=f"a number, an array, or an ng.constant; ng.assign({state.name}, x) writes the "
+            "value of a tensor",
+        )
+    for axis in value.axes:
+        if axis not in state.axes:
+            raise missing(f"{what}: axes of the tensor", axis, state.axes, value.text)
+    check_lengths(what, state.axes, value.axes, lambda: (state.text, value.text))
 
 
 def fitting(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.NDArray[Any]:

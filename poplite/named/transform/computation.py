@@ -22,6 +22,7 @@ from poplite.named.ops.tensors import TensorOp, fitting
 from poplite.named.transform.explained import (
     bytes_of,
     copies,
+    copy_lines,
     decisions,
     headline,
     notes_of,
@@ -34,7 +35,7 @@ from poplite.program import Sequence
 from poplite.report.report import Report
 from poplite.simulator.engine import Engine
 from poplite.source import SourceLocation, here
-from poplite.text import amount
+from poplite.text import amount, clipped
 
 if TYPE_CHECKING:
     from poplite.named.transform.transformer import Transformer
@@ -205,12 +206,13 @@ class Computation:
         owners = {each: held[each.name] for each in work.variables if each.name in held}
         owners |= {part.variable: op for op, tensor in work.stored for part in tensor.var_regions()}
         owners |= {device.storages[each]: each for each in listed}
+        copied = copies(graph, work.compute_sets, owners)
         why = readers(self._roots, device.description, listed)
         lines = [
             headline(self.name, self.params, work.compute_sets, bytes_of(own), bytes_of(beside)),
-            *tensors(listed, device.why),
-            *views(self._roots, device.description),
-            *copies(graph, work.compute_sets, owners, why),
+            *tensors(listed, device.storages, device.why),
+            *views(self._roots, device.description, copied),
+            *copy_lines(copied, why),
             *decisions(notes),
         ]
         return "\n".join(lines)
@@ -242,23 +244,41 @@ class Computation:
     def _given(
         self, values: tuple[Any, ...], feed_dict: Mapping[TensorOp, Any] | None
     ) -> tuple[Any, ...]:
-        if feed_dict is not None:
-            check_kind(feed_dict, Mapping, f"{self.name}: feed_dict", "a value for each parameter")
-        if feed_dict is not None and not values:
-            values = tuple(feed_dict[each] for each in self.params if each in feed_dict)
-            if len(feed_dict) == len(values) == len(self.params):
-                return values
-        elif feed_dict is None and len(values) == len(self.params):
-            return values
         names = ", ".join(each.name for each in self.params)
-        raise AxisError(
-            f"'{self.name}' takes {amount(len(self.params), 'value')}, {len(values)} are given"
-            if feed_dict is None
-            else f"'{self.name}': feed_dict has to have the parameters, and nothing else",
-            at=here(),
-            found="\n".join(each.text for each in self.params) or "it has no parameters",
-            fix=f"{self.name}({names})",
-        )
+        fix = f"{self.name}({names})"
+        if feed_dict is None:
+            what = f"takes {amount(len(self.params), 'value')}, {len(values)} are given"
+            wrong = "" if len(values) == len(self.params) else f"'{self.name}' {what}"
+        else:
+            check_kind(feed_dict, Mapping, f"{self.name}: feed_dict", "a value for each parameter")
+            wrong = self._wrong_in(feed_dict, len(values))
+            if not values:
+                pairs = ", ".join(f"{each.name}: ..." for each in self.params)
+                fix += f", or feed_dict={{{pairs}}} by the tensors themselves"
+        if wrong:
+            raise AxisError(
+                wrong,
+                at=here(),
+                found="\n".join(each.text for each in self.params) or "it has no parameters",
+                fix=fix,
+            )
+        return values if feed_dict is None else tuple(feed_dict[each] for each in self.params)
+
+    def _wrong_in(self, feed_dict: Mapping[TensorOp, Any], beside: int) -> str:
+        """Return what is wrong with a dictionary of values; empty for nothing."""
+        if beside:
+            count = amount(beside, "value")
+            return f"'{self.name}': {count} by position beside feed_dict, which stands alone"
+        others = [each for each in feed_dict if each not in self.params]
+        told = [
+            f"{word} {', '.join(shown)}"
+            for word, shown in (
+                ("lacks", [f"'{each.name}'" for each in self.params if each not in feed_dict]),
+                ("has no use for", [_key(each) for each in others]),
+            )
+            if shown
+        ]
+        return f"'{self.name}': feed_dict {' and '.join(told)}" if told else ""
 
     def _array(self, param: TensorOp, value: Any) -> npt.NDArray[Any]:
         shape = self._transformer.tensor(param).shape
@@ -290,3 +310,10 @@ class Computation:
     def __repr__(self) -> str:
         params = ", ".join(each.name for each in self.params)
         return f"<Computation '{self.name}' ({params})>"
+
+
+def _key(key: object) -> str:
+    """Return a key of a dictionary that is no parameter, as messages name it."""
+    if isinstance(key, Op):
+        return f"'{key.name or key.called}'"
+    return f"the text {clipped(key)}" if isinstance(key, str) else clipped(key)

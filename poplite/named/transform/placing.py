@@ -12,9 +12,10 @@ import numpy as np
 from poplite.errors import AxisError, InvalidTileMapping
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.named.axes.axes import Axes, missing, some
+from poplite.named.axes.axes import Axes, some
 from poplite.named.axes.axis import Axis
 from poplite.named.description.layout import Layout, row_major
+from poplite.named.ops.hints import blocks_of, check_by_axes
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, of_type
 
@@ -59,7 +60,7 @@ def placed(
         inner: the axis that is the innermost where there is a choice; None for the listed order.
 
     Raises:
-        AxisError: for an axis that the tensor has not, and what is no hint.
+        MissingAxisError: for an axis of another tensor's hint that this one has not.
         InvalidTileMapping: for tiles that are not there.
     """
     tiles = graph.target.tiles
@@ -72,16 +73,9 @@ def placed(
     if isinstance(hint, TileMapping):
         return Placed(layout or row_major(axes), hint, "as given")
     tile = integer_or_none(hint)
-    if tile is not None and not isinstance(hint, bool):
+    if tile is not None:
         return Placed(layout or _layout(axes, [], inner), tile, f"on tile {tile}")
-    if isinstance(hint, Mapping):
-        return _by_axes(tiles, name, axes, hint, layout, inner)
-    raise AxisError(
-        f"map of '{name}' {axes}: {clipped(hint)}",
-        at=here(),
-        found=of_type(hint),
-        fix='a tile, a pl.TileMapping, {H: "tiles"}, or {H: 4, W: 8}',
-    )
+    return _by_axes(tiles, name, axes, hint, layout, inner)
 
 
 def check_hints(hints: Mapping[Any, Any]) -> None:
@@ -94,20 +88,7 @@ def check_hints(hints: Mapping[Any, Any]) -> None:
                 found=of_type(axis),
                 fix='the axis itself: map={N: "tiles"}',
             )
-        _blocks_of("make_transformer: map", axis, count, 1)
-
-
-def _blocks_of(what: str, axis: Axis, count: Any, tiles: int) -> int | None:
-    """Return into how many blocks a hint cuts an axis; None for one that is not cut."""
-    number = tiles if count == "tiles" else integer_or_none(count)
-    if count is not None and (number is None or number < 1 or isinstance(count, bool)):
-        raise AxisError(
-            f"{what}: axis '{axis.name}' in {clipped(count)} blocks",
-            at=here(),
-            found=of_type(count),
-            fix=f'{{{axis.name}: "tiles"}}, {{{axis.name}: 4}}, or None for one block',
-        )
-    return number
+        blocks_of("make_transformer: map", axis, count, 1)
 
 
 def _layout(axes: Axes, cut: list[Axis], inner: Axis | None) -> Layout:
@@ -156,17 +137,12 @@ def _by_axes(
 
 def _cuts(tiles: int, what: str, axes: Axes, hint: Mapping[Axis, Any]) -> list[tuple[Axis, int]]:
     """Return into how many blocks a hint cuts which axes."""
+    check_by_axes(what, axes, hint)  # those of another tensor, where that is the hint
     cuts: list[tuple[Axis, int]] = []
     for axis, count in hint.items():
-        if not isinstance(axis, Axis):
-            raise missing(what, axis, axes)
-        number = _blocks_of(what, axis, count, tiles)
-        if number is None:
-            continue
-        # Of a grid a tensor may lack an axis, and lies at its begin.
-        if axis not in axes and (count == "tiles" or not any(each in axes for each in hint)):
-            raise missing(what, axis, axes)
-        cuts.append((axis, number))
+        number = blocks_of(what, axis, count, tiles)
+        if number is not None:
+            cuts.append((axis, number))
     grid = math.prod(number for _, number in cuts)
     if grid > tiles:
         text = " x ".join(str(number) for _, number in cuts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -251,7 +251,7 @@ class Transformer:
         self, op: Op, description: TensorDescription, hint: Any, inner: Axis | None
     ) -> Placed:
         layout = description.layout
-        if isinstance(hint, TensorOp):
+        while isinstance(hint, TensorOp):
             self.tensor(hint)
             like = self._places[hint]
             if hint.axes == op.axes and layout in (None, like.layout):
@@ -334,6 +334,13 @@ def make_transformer(
             at=here(),
             found=of_type(fuse),
             fix='fuse="cost" or fuse="none"',
+        )
+    if not isinstance(checks, str) or checks not in get_args(Checks):
+        raise InvalidOption(
+            f"make_transformer: checks={clipped(checks)}",
+            at=here(),
+            found=of_type(checks),
+            fix='checks="strict", "fast" or "none"',
         )
     found = target or (Target() if tiles is None else Target(tiles=tiles))
     return Transformer(found, {} if map is None else map, strict, fuse, checks)

@@ -114,6 +114,54 @@ def test_steps_record_what_is_assigned_in_python() -> None:
     assert "with ng.steps()" in caught.value.fix
 
 
+def test_steps_record_operators_in_place() -> None:
+    x = ng.variable([H, W], [[1, 2], [3, 4], [5, 6]], name="x")
+    same = x
+    with ng.steps() as update:
+        x -= 1.0
+        x[W, 0] *= 10
+        x[...] /= 2
+        turned = ng.axes_with_order(x, [W, H])
+        turned += ng.constant([0.0, 1.0, 2.0], [H])
+        total = x + 0
+        total += 5  # what keeps no values is an expression, as in Python
+    assert x is same
+    assert len(update.items) == 4
+    assert run(update, x, total) == [
+        *(None, [[0, 0.5], [11, 2.5], [22, 4.5]], [[5, 5.5], [16, 7.5], [27, 9.5]])
+    ]
+    y = state(1, "y")
+    with ng.steps() as update:
+        first = x[H, 0]
+        first += 1
+        x[H, 1] = first  # another part than the one that was changed
+        y += 1
+    assert len(update.items) == 3
+    x += 1
+    assert x.called == "add"
+
+
+def test_steps_record_every_effect_that_is_made_in_them() -> None:
+    x, y = state(1, "x"), state(10, "y")
+    with ng.steps() as update:
+        ng.assign(x, 5)
+        ng.parallel([ng.assign(x, y), ng.assign(y, x)])
+        with ng.steps() as inner:
+            x += 1
+            y += 2
+        ng.repeat(2, inner)
+        ng.repeat(3, [ng.assign(y, y + 100)])
+        with ng.steps():
+            x *= 2
+    assert [type(each).__name__ for each in update.items] == [
+        *("Assign", "Parallel", "Repeat", "Repeat", "Sequential")
+    ]
+    assert run(update, x, y) == [None, 24, 309]
+    with pytest.raises(AxisError, match="steps: nothing was recorded") as caught, ng.steps():
+        _ = x + 1
+    assert "x -= value" in caught.value.fix
+
+
 def test_values_are_reordered_and_broadcast_to_the_target() -> None:
     x = ng.variable([H, W], 0, name="x")
     y = ng.constant([1.0, 2.0], [W])

@@ -107,6 +107,29 @@ def test_what_is_copied_has_its_reader_and_the_reason() -> None:
     assert line.endswith("reads rows along 'A', whose elements lie 3 apart")
 
 
+def test_each_reader_is_told_of_what_it_gathers_and_no_view_of_that_is_free() -> None:
+    x = ng.variable([A, C], 1, name="x", layout=ng.column_major([A, C], {A: 6, C: 4}))
+    even, free = x[A, ::2] + 0, ng.axes_with_order(x, [C, A])[C, 0]
+    roots = [even, ng.flatten(x) * 2, free]
+    work = ng.make_transformer(tiles=1).computation(roots)
+    work()
+    told = work.explain()
+    first, line = told.splitlines()[:2]
+    assert ", 96 B of tensors, " in first
+    assert "variable, 96 B, 40 B without the room" in line
+    found = re.findall(rf"  copied: 'x' \(A:5, C:2\), (\d+) B: (.*) at \S*{FILE}:.* reads", told)
+    assert sorted(found) == [("24", "x[A, ::2] + 0"), ("40", "flatten(x) * 2")]
+    assert work.report().bytes_gathered == 64
+    assert "slice; gathered, as told below" in told
+    assert "flatten; gathered, as told below" in told
+    assert "slice; no copy\n    strides 1; offset 0" in told
+
+
+def test_a_description_without_a_name_has_no_quotes() -> None:
+    view = ng.TensorDescription([A, B], layout=ng.row_major([A, B])).transpose()
+    assert "  view of (A:5, B:3): transpose; no copy" in view.explain()
+
+
 def test_what_has_a_tensor_of_its_own_is_a_result_there() -> None:
     x = ng.placeholder([H, W], name="x")
     placed, turned = ng.place(x, 1), ng.nmap(Turned, x, axes=[W])

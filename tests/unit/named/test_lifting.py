@@ -128,8 +128,10 @@ def test_rows_stay_on_their_tiles() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(MissingAxisError, match="nmap: a listed axis: no axis 'K'"):
+    with pytest.raises(MissingAxisError, match=r"no axis 'K' among \(W:3, N:4\)") as missed:
         ng.nmap(lambda a: a, X, axes=[K])
+    assert missed.value.what.startswith("nmap: a listed axis: ")
+    assert missed.value.found.startswith("'x' (W:3, N:4), placeholder made at")
     with pytest.raises(AxisError, match="nmap: the function returned 3"):
         ng.nmap(lambda a: 3, X, axes=[W])
     with pytest.raises(AxisError, match="result has axis 'N', which it does not see") as caught:

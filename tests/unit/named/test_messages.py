@@ -24,7 +24,7 @@ stored = ng.TensorDescription([H, W], layout=ng.row_major([H, W]), name="d")
 anything: Any = object()
 
 REFUSED: list[tuple[Callable[[], Any], str]] = [
-    (lambda: ng.cast_axes(x, [H]), "cast_axes: 1 axes (H:3) for 2"),
+    (lambda: ng.cast_axes(x, [H]), "cast_axes: 1 axis (H:3) for 2"),
     (lambda: ng.slice_along_axis(x, [H, W], 0), "slice_along_axis: 2 axes where one is asked"),  # type: ignore[arg-type]
     (lambda: ng.deriv(x, x), "deriv: y has axes (H:3, W:4), and no error says"),
     (lambda: ng.deriv(v, v, x), "deriv: the error has axes (H:3, W:4), y (H:3)"),

@@ -197,6 +197,25 @@ def test_derivatives_are_those_of_central_differences(name: str) -> None:
         )
 
 
+@pytest.mark.parametrize(
+    "norm",
+    [
+        lambda x: ng.L2_norm(x, [B]),
+        lambda x: ng.sqrt(ng.dot(x, x, axes=[B])),
+        lambda x: ng.sqrt(ng.sum(x**2, [B])),
+    ],
+    ids=["L2_norm", "dot", "power"],
+)
+def test_the_derivative_of_a_norm_that_is_0_is_0(norm: Any) -> None:
+    """One of its subgradients; what is no number stays that."""
+    x = ng.variable([H, B], [[0, 0], [3, 4], [np.nan, 0]], name="x")
+    gradient = ng.deriv(ng.sum(norm(x), ...), x)
+    expected: Any = [[0, 0], [0.6, 0.8], [np.nan, np.nan]]
+    np.testing.assert_allclose(evaluate([gradient], {})[0], expected)
+    found = ng.make_transformer(tiles=2).computation(gradient)()
+    np.testing.assert_allclose(found, expected, 1e-6)
+
+
 def shares(x: Array, dims: tuple[int, ...]) -> Array:
     """The softmax of an array."""
     powers = np.exp(x)

@@ -36,7 +36,7 @@ def test_roles_are_cast_by_position_with_the_lengths_that_are_there() -> None:
     assert made.axes.lengths == (3, 4)
     assert (short.length, wide.length) == (2, 9)
     assert ng.cast_role(X, [G, W]).axes[0] is G
-    with pytest.raises(AxisError, match="cast_axes: 1 axes"):
+    with pytest.raises(AxisError, match="cast_role: 1 axis"):
         ng.cast_role(X, [short])
 
 

@@ -134,6 +134,7 @@ def test_a_slice_that_is_reversed_keeps_its_sign() -> None:
     x = ng.TensorDescription([H, W], layout=ng.row_major([H, W]))
     back = x.slice({H: slice(None, None, -1)})
     assert (back.offset, back.strides, back.at((1, 0)).offset) == (8, (-4, 1), 4)
+    assert back.at((-2, -4)).offset == back.at((1, 0)).offset
     assert back.slice({H: slice(None, None, -1)}).offset == 0
 
 

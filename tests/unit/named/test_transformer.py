@@ -20,6 +20,8 @@ from poplite.errors import (
     ImplicitOuterProductError,
     InvalidOption,
     InvalidTileMapping,
+    MissingAxisError,
+    ReadOnlyError,
     UnsetLengthError,
 )
 from poplite.simulator import progress
@@ -59,12 +61,30 @@ def test_parameters_are_given_by_position_or_by_tensor() -> None:
     assert work(feed_dict={y: values, x: [1, 2, 3]}).tolist() == expected
     assert work([1, 2, 3], (values.T, [W, H])).tolist() == expected
     assert work(0, 4).tolist() == [[4, 4]] * 3
-    for given, options in (((1,), {}), ((1, 2, 3), {}), ((), {"feed_dict": {x: 1}})):
-        with pytest.raises(AxisError, match="'computation0'") as caught:
-            work(*given, **options)
+    for given in ((1,), (1, 2, 3)):
+        with pytest.raises(AxisError, match=f"takes 2 values, {len(given)} are given") as caught:
+            work(*given)
         assert caught.value.fix == "computation0(x, y)"
-    with pytest.raises(AxisError):
-        work(1, 2, feed_dict={x: 1, y: 2})
+
+
+@pytest.mark.parametrize(
+    ("given", "keys", "said"),
+    [
+        ((), "x", "feed_dict lacks 'y'"),
+        ((), "", "feed_dict lacks 'x', 'y'"),
+        ((), "xyz", "feed_dict has no use for 'z'"),
+        ((), ["x", "Y"], "feed_dict lacks 'y' and has no use for the text 'y'"),
+        ((1, 2), "xy", "2 values by position beside feed_dict, which stands alone"),
+    ],
+)
+def test_what_is_wrong_with_a_feed_dict_is_named(given: Any, keys: Any, said: str) -> None:
+    x, y, z = (ng.placeholder([H], name=name) for name in "xyz")
+    by_key: dict[str, Any] = {"x": x, "y": y, "z": z, "Y": "y"}
+    work = ng.make_transformer(tiles=2).computation(y - x, x, y)
+    with pytest.raises(AxisError) as caught:
+        work(*given, feed_dict={by_key[key]: 1 for key in keys})
+    assert caught.value.what == f"'computation0': {said}"
+    assert caught.value.fix.startswith("computation0(x, y)")
 
 
 def test_all_stands_for_the_placeholders_in_order_of_creation() -> None:
@@ -416,3 +436,21 @@ def test_a_value_of_one_axis_may_say_it() -> None:
     assert work(([1, 2, 3], A)).tolist() == [1, 2, 3]
     with pytest.raises(AxisError, match="x: a value with axes"):
         work(([1, 2, 3], A.fresh("B")))
+
+
+def test_a_constant_is_the_first_value_of_state_by_its_axes() -> None:
+    row = ng.constant([1.0, 2.0], [W], name="row")
+    x = ng.variable([H, W], row, name="x")
+    y = ng.variable([W], ng.constant(4), name="y")
+    turned = ng.persistent_tensor([W, H], ng.constant([[1, 2], [3, 4], [5, 6]], [H, W]))
+    found = ng.make_transformer(tiles=2).computation([x, y, turned])()
+    assert [each.tolist() for each in found] == [[[1, 2]] * 3, [4, 4], [[1, 3, 5], [2, 4, 6]]]
+    with pytest.raises(ReadOnlyError, match="the initial value of 'z': 'add' has no value") as said:
+        ng.variable([W], row + 1, name="z")
+    assert "ng.assign(z, x)" in said.value.fix
+    with pytest.raises(MissingAxisError, match="the initial value of 'z': .* no axis 'W' among"):
+        ng.variable([H], row, name="z")
+    with pytest.raises(AxisLengthError, match="the initial value of 'z': axis 'W' has length 5"):
+        ng.variable([W.resized(5)], row, name="z")
+    with pytest.raises(ElementTypeError):
+        ng.variable([W], row, pl.INT)
