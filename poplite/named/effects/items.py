@@ -137,7 +137,9 @@ def recorded(effect: E, parts: Iterable[Any] = ()) -> E:
     """Return an effect, an item of the innermost open block in place of the parts that it has."""
     if OPEN:
         taken = {id(each) for each in parts}
-        OPEN[-1][:] = [*(each for each in OPEN[-1] if id(each) not in taken), effect]
+        for block in OPEN:
+            block[:] = [each for each in block if id(each) not in taken]
+        OPEN[-1].append(effect)
     return effect
 
 

@@ -157,6 +157,12 @@ def test_steps_record_every_effect_that_is_made_in_them() -> None:
         *("Assign", "Parallel", "Repeat", "Repeat", "Sequential")
     ]
     assert run(update, x, y) == [None, 24, 309]
+    x = state(1, "x")
+    with ng.steps() as update:
+        change = ng.assign(x, x * 2)
+        with ng.steps():
+            ng.repeat(3, change)  # part of the inner block, and of the outer one no more
+    assert run(update, x) == [None, 8]
     with pytest.raises(AxisError, match="steps: nothing was recorded") as caught, ng.steps():
         _ = x + 1
     assert "x -= value" in caught.value.fix
