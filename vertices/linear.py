@@ -10,6 +10,12 @@ import math
 from poplite.types import BOOL, FLOAT
 from poplite.vertex.vertex import InOut, Input, State, Vector, Vertex
 
+SMALL, LARGE = 2.0**-40, 2.0**40
+"""Between them squares of FLOAT, and sums of many, neither vanish nor overflow."""
+
+UP, DOWN = 2.0**86, 2.0**-86
+"""Factors that bring what is below and above there; powers of two, which round nothing."""
+
 
 class CholeskyBlock(Vertex):
     """Replaces the lower triangle of `a` by L with L L' = a; what is above it is not looked at.
@@ -113,10 +119,16 @@ class HouseholderBlock(Vertex):
     def reflect(self, j: int) -> float:
         """Make column j of R and of V, and return tau."""
         rows = len(self.a)
+        largest = 0.0
+        for i in range(j, rows):
+            largest = max(largest, abs(self.a[i][j]))
+        # As LAPACK's `larfg` and `nrm2`: squares of 1e-25 are 0, those of 1e25 infinite.
+        factor = UP if largest < SMALL else (DOWN if largest > LARGE else 1.0)
         squares = 0.0
         for i in range(j + 1, rows):
+            self.a[i][j] *= factor
             squares += self.a[i][j] * self.a[i][j]
-        first = self.a[j][j]
+        first = self.a[j][j] * factor
         length = math.sqrt(first * first + squares)
         reflected = -length if first >= 0.0 else length
         if squares == 0.0:
@@ -128,5 +140,5 @@ class HouseholderBlock(Vertex):
         self.v[j][j] = 1.0
         for i in range(j + 1, rows):
             self.a[i][j] = 0.0
-        self.a[j][j] = reflected
+        self.a[j][j] = reflected / factor
         return tau

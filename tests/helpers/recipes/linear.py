@@ -66,11 +66,14 @@ def householder(rng: np.random.Generator) -> tuple[Values, Expected]:
     n = int(rng.integers(1, 6))
     m = n + int(rng.integers(0, 6))
     a, zero, one = matrix(rng, m, n), np.float32(0), np.float32(1)
-    a[:, rng.integers(0, n)] *= np.float32(rng.integers(0, 2))  # a column of zeros has tau 0
+    # A column of zeros has tau 0; squares of the others would vanish, or overflow.
+    a[:, rng.integers(0, n)] *= np.float32(rng.choice([0, 1, 1e-30, 1e30]))
     r, v, t = a.copy(), np.zeros((m, n), np.float32), np.zeros((n, n), np.float32)
     sums: Any = np.zeros(n, np.float32)
     for j in range(n):
-        squares = zero
+        largest, squares = abs(r[j:, j]).max(), zero
+        factor = np.float32(2.0 ** (86 * (int(largest < 2.0**-40) - int(largest > 2.0**40))))
+        r[j:, j] *= factor
         for i in range(j + 1, m):
             squares = squares + r[i, j] * r[i, j]
         length = np.sqrt(r[j, j] * r[j, j] + squares)
@@ -82,7 +85,7 @@ def householder(rng: np.random.Generator) -> tuple[Values, Expected]:
             tau, scale = (reflected - first) / reflected, one / (first - reflected)
         v[j + 1 :, j], v[j, j] = r[j + 1 :, j] * scale, 1
         r[j:, j] = 0
-        r[j, j] = reflected
+        r[j, j] = reflected / factor
         sums = np.zeros(n, np.float32)
         for i in range(j, m):
             sums[:j] += v[i, :j] * v[i, j]

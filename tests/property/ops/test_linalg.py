@@ -194,6 +194,34 @@ def test_zero_columns_and_a_zero_on_the_diagonal() -> None:
     assert not np.isfinite(engine.read(x)[1]).all()
 
 
+@pytest.mark.parametrize("scale", [1e-40, 1e-25, 1e-20, 1e20, 1e25])
+def test_tiny_and_huge_numbers_are_factored_as_others(scale: float) -> None:
+    # Squares of these vanish in FLOAT, or are infinite.
+    graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    numbers = np.array([[3, 1, 2], [4, 1e-3, 5], [0, 2, 7.0]])
+    a, given_ = variable(graph, "a", numbers * scale, np.float32)
+    q, r = linalg.qr(a, block=2, program=program)
+    made = [q, r, *([linalg.inverse(a, block=2, program=program)] if scale > 1e-38 else [])]
+    engine = ran(graph, program, interpret=True)
+    got = [engine.read(each).astype(float) for each in made]
+    assert np.allclose(got[0].T @ got[0], np.eye(3), atol=1e-6)
+    # The least FLOAT is 1e-45, so that 1e-40 has four digits.
+    assert np.allclose(got[0] @ got[1], given_, rtol=0, atol=scale * (2e-6 if got[2:] else 1e-3))
+    for inverse in got[2:]:
+        assert np.allclose(inverse @ given_, np.eye(3), atol=1e-5)
+
+
+def test_columns_of_very_different_sizes_are_orthogonal() -> None:
+    graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    numbers = np.array([[1e-24, 1e-24], [2e-24, 1]])
+    a, _ = variable(graph, "a", numbers, np.float32)
+    made = linalg.qr(a, program=program)
+    engine = ran(graph, program, interpret=True)
+    expected = np.linalg.qr(numbers)
+    for got, right in zip(map(engine.read, made), expected, strict=True):
+        assert np.allclose(got, right, rtol=1e-6, atol=0)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
