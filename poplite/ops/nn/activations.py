@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import math
 
-from poplite.errors import TensorCreationError
 from poplite.expr.build import cast
-from poplite.expr.formula import formula
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr
 from poplite.ops.arithmetic import absolute, clamp
 from poplite.ops.choices import where
 from poplite.ops.mathematics import erfc, exp, sigmoid
+from poplite.ops.nn.by_result import by_result
 from poplite.ops.reductions import float_operand
-from poplite.source import here
 from poplite.types import FLOAT
 
 _FAR = 16.0
@@ -61,7 +59,7 @@ def hard_sigmoid_gradient(x: Operand, gradient: Operand) -> Expr:
 
     Raises:
         ElementTypeError: for elements that are no floats.
-        TensorCreationError: for a gradient of another shape.
+        TensorCreationError: for a gradient of another shape or type.
 
     >>> import poplite as pl
     >>> x, g = (pl.Graph().add_variable(pl.FLOAT, (4,), name) for name in "xg")
@@ -203,12 +201,6 @@ def gelu_erf_gradient(x: Operand, gradient: Operand) -> Expr:
 def _both(what: str, x: Operand, gradient: Operand) -> tuple[Expr, Expr, ElementClass]:
     """Return an operand and the gradient of the result in FLOAT, and the type of the operand."""
     what = f"ops.nn.{what}"
-    operand, result = float_operand(x, what), float_operand(gradient, what)
-    if operand.shape != result.shape:
-        raise TensorCreationError(
-            f"{what}: a gradient of shape {result.shape} beside {operand.shape}",
-            at=here(),
-            found=f"{formula(result)} beside {formula(operand)}",
-            fix=f"a gradient of shape {operand.shape}",
-        )
+    operand = float_operand(x, what)
+    result = by_result(what, gradient, operand)
     return cast(operand, FLOAT), cast(result, FLOAT), operand.element_type

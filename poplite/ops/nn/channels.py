@@ -26,6 +26,7 @@ from poplite.expr.viewed import viewed
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.lowering import Root
 from poplite.ops.mathematics import rsqrt
+from poplite.ops.nn.by_result import by_result
 from poplite.ops.operands import the_tensor
 from poplite.ops.record import lower
 from poplite.ops.reductions import float_operand, mean, sum, variance
@@ -101,6 +102,7 @@ def batch_norm_gradient(
         epsilon: as in `batch_norm`.
 
     Raises:
+        TensorCreationError: for a gradient of another shape or type.
         the errors of `batch_norm`.
     """
     return _of_batch("ops.nn.batch_norm_gradient", x).gradients(gradient, gain, epsilon)
@@ -321,14 +323,7 @@ class _Norm:
 
     def gradients(self, gradient: Operand, gain: Scale, epsilon: float) -> ChannelNormGradient:
         """Return the gradients."""
-        result = float_operand(gradient, self.what)
-        if result.shape != self.given.shape:
-            raise TensorCreationError(
-                f"{self.what}: a gradient of shape {result.shape}, x of {self.given.shape}",
-                at=here(),
-                found=formula(result),
-                fix="the gradient of the result",
-            )
+        result = by_result(self.what, gradient, self.given)
         wide = cast(_reshaped(result, self.x.shape), FLOAT)
         whitened, inverse = self.whitened(epsilon)
         inner = wide * self.wide(gain)

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from poplite.expr.build import cast
+from poplite.errors import TensorCreationError
+from poplite.expr.build import as_expr, cast
+from poplite.expr.formula import formula
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.ops.mathematics import rsqrt
+from poplite.ops.nn.by_result import by_result
 from poplite.ops.reductions import float_operand, mean, sum, variance
+from poplite.source import here
 from poplite.types import FLOAT
 
 
@@ -30,6 +34,7 @@ def layer_norm(
 
     Raises:
         ElementTypeError: for elements that are no floats.
+        TensorCreationError: for a gain and a bias of another shape.
         TensorIndexError: for an x of one element without dimensions.
 
     >>> import poplite as pl
@@ -41,9 +46,11 @@ def layer_norm(
     >>> engine.read(y)
     array([[-2.,  2.]], dtype=float32)
     """
-    operand = float_operand(x, "ops.nn.layer_norm")
+    what = "ops.nn.layer_norm"
+    operand = float_operand(x, what)
+    by, plus = (_wide(what, role, each, operand) for role, each in (("gain", gain), ("bias", bias)))
     whitened, _ = _whitened(operand, epsilon)
-    return cast(whitened * _wide(gain) + _wide(bias), operand.element_type)
+    return cast(whitened * by + plus, operand.element_type)
 
 
 class LayerNormGradient(NamedTuple):
@@ -72,6 +79,7 @@ def layer_norm_gradient(
         epsilon: as in `layer_norm`.
 
     Raises:
+        TensorCreationError: for a gradient of another shape or type.
         the errors of `layer_norm`.
 
     >>> import poplite as pl
@@ -80,10 +88,11 @@ def layer_norm_gradient(
     >>> layer_norm_gradient(x, g).bias
     <Expr sum(g, 0) float32[16]>
     """
-    operand = float_operand(x, "ops.nn.layer_norm_gradient")
-    result = cast(float_operand(gradient, "ops.nn.layer_norm_gradient"), FLOAT)
+    what = "ops.nn.layer_norm_gradient"
+    operand = float_operand(x, what)
+    result = cast(by_result(what, gradient, operand), FLOAT)
     whitened, inverse = _whitened(operand, epsilon)
-    inner = result * _wide(gain)
+    inner = result * _wide(what, "gain", gain, operand)
     along = whitened * mean(inner * whitened, -1, keepdims=True)
     by_x = inverse * (inner - mean(inner, -1, keepdims=True) - along)
     rows = [*range(len(operand.shape) - 1)]
@@ -98,5 +107,16 @@ def _whitened(operand: Expr, epsilon: float) -> tuple[Expr, Expr]:
     return (wide - mean(wide, -1, keepdims=True)) * inverse, inverse
 
 
-def _wide(value: Operand | float) -> Operand | float:
-    return cast(value, FLOAT) if isinstance(value, Operand) else value
+def _wide(what: str, role: str, value: Operand | float, x: Expr) -> Expr | float:
+    """Return a number for each element of a row, or one for all, in FLOAT."""
+    if not isinstance(value, Operand):
+        return value
+    own = as_expr(value, what)
+    if own.shape not in ((), x.shape[-1:]):
+        raise TensorCreationError(
+            f"{what}: a {role} of shape {own.shape} for x of {x.shape}",
+            at=here(),
+            found=f"{formula(own)} beside {formula(x)}",
+            fix=f"a number for each element of a row, of shape {x.shape[-1:]}",
+        )
+    return cast(own, FLOAT)

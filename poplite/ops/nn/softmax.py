@@ -9,6 +9,7 @@ from poplite.expr.build import cast
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.ops.mathematics import exp, log
+from poplite.ops.nn.by_result import by_result
 from poplite.ops.reductions import float_operand, max, sum
 from poplite.types import FLOAT
 
@@ -46,6 +47,7 @@ def softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> Expr:
 
     Raises:
         ElementTypeError: for elements that are no floats.
+        TensorCreationError: for a gradient of another shape or type.
         TensorIndexError: for a dimension that does not exist.
 
     >>> import poplite as pl
@@ -53,8 +55,9 @@ def softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> Expr:
     >>> softmax_gradient(y, g)
     <Expr y * (g - sum(y * g, 1)) float32[4, 10]>
     """
-    operand = float_operand(result, "ops.nn.softmax_gradient")
-    y, g = cast(operand, FLOAT), cast(gradient, FLOAT)
+    what = "ops.nn.softmax_gradient"
+    operand = float_operand(result, what)
+    y, g = (cast(each, FLOAT) for each in (operand, by_result(what, gradient, operand)))
     return cast(y * (g - sum(y * g, dim, keepdims=True)), operand.element_type)
 
 
@@ -94,8 +97,9 @@ def log_softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> E
     >>> log_softmax_gradient(y, g)
     <Expr g - exp(y) * sum(g, 1) float32[4, 10]>
     """
-    operand = float_operand(result, "ops.nn.log_softmax_gradient")
-    y, g = cast(operand, FLOAT), cast(gradient, FLOAT)
+    what = "ops.nn.log_softmax_gradient"
+    operand = float_operand(result, what)
+    y, g = (cast(each, FLOAT) for each in (operand, by_result(what, gradient, operand)))
     return cast(g - exp(y) * sum(g, dim, keepdims=True), operand.element_type)
 
 

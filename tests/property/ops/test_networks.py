@@ -273,6 +273,18 @@ def hidden(value: object) -> Any:
     [
         (lambda x, i: nn.softmax(i), "ops.nn.softmax: its operand is INT"),
         (lambda x, i: nn.softmax(x, 2), "2"),
+        (lambda x, i: nn.softmax_gradient(x, x[0]), "FLOAT [3] beside FLOAT [4, 3]"),
+        (lambda x, i: nn.softmax_gradient(x[0], x), "FLOAT [4, 3] beside FLOAT [3]"),
+        (lambda x, i: nn.softmax_gradient(x, i), "ops.nn.softmax_gradient: its operand is INT"),
+        (lambda x, i: nn.log_softmax_gradient(x, x[:, :1]), "FLOAT [4, 1] beside FLOAT [4, 3]"),
+        (
+            lambda x, i: nn.log_softmax_gradient(x, pl.ops.cast(x, pl.HALF)),
+            "HALF [4, 3] beside FLOAT [4, 3]",
+        ),
+        (lambda x, i: nn.layer_norm_gradient(x, x[0]), "FLOAT [3] beside FLOAT [4, 3]"),
+        (lambda x, i: nn.layer_norm(x, x[:, :1]), "a gain of shape (4, 1) for x of (4, 3)"),
+        (lambda x, i: nn.layer_norm(x, 1.0, x.expand([0])), "a bias of shape (1, 4, 3)"),
+        (lambda x, i: nn.layer_norm_gradient(x, x, x), "a gain of shape (4, 3) for x of (4, 3)"),
         (lambda x, i: nn.cross_entropy(x, i), r"labels of shape (4, 3) for logits of shape (4, 3)"),
         (lambda x, i: nn.cross_entropy(x, x[0]), "labels 'x' are FLOAT"),
         (lambda x, i: nn.cross_entropy(x, hidden(i[0] + 1)), "store it first"),
