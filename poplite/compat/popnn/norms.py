@@ -18,6 +18,7 @@ from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError,
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import type_and_shape
 from poplite.program import Sequence as Steps
 from poplite.source import here
 from poplite.text import clipped
@@ -143,7 +144,7 @@ class Norm:
         check_norm_options(what, options)
         parted = self._parted(what, acts, tensors[0]) if tensors else _Parted(acts, None)
         white = parted.whitened(*tensors) if tensors else ops.cast(acts, FLOAT)
-        g = ops.cast(grads_in.reshape(parted.x.shape), FLOAT)
+        g = parted.gradient(what, grads_in)
         across = [d for d in range(parted.x.rank) if d not in parted.channel_dims]
         made = [ops.sum(each, across) for each in (g * white, g)]
         channels = (_channels(what, acts),)
@@ -174,7 +175,7 @@ class Norm:
         *mean, inv_std_dev, gamma = tensors
         parted = self._parted(what, acts, inv_std_dev)
         white = parted.whitened(mean[0], inv_std_dev) if mean else ops.cast(parted.x, FLOAT)
-        g = ops.cast(grads_in.reshape(parted.x.shape), FLOAT) * parted.channel(gamma)
+        g = parted.gradient(what, grads_in) * parted.channel(gamma)
         along = white * ops.mean(g * white, parted.dims, keepdims=True)
         centred = g - ops.mean(g, parted.dims, keepdims=True) - along
         return _stored(parted.statistic(inv_std_dev) * centred, acts, name, prog)
@@ -258,7 +259,7 @@ class _Parted:
 
     def __init__(self, acts: Tensor, groups: int | None) -> None:
         batch, channels, *field = acts.shape
-        self.x = acts
+        self.x = self.acts = acts
         self.channel_dims = [1]
         self.dims = [0, *range(2, acts.rank)]
         if groups is not None:
@@ -275,6 +276,18 @@ class _Parted:
         """Return a number for each channel beside the activations, in FLOAT."""
         shape = [size if d in self.channel_dims else 1 for d, size in enumerate(self.x.shape)]
         return ops.cast(each.reshape(shape), FLOAT)
+
+    def gradient(self, what: str, each: Tensor) -> Expr:
+        """Return a gradient by the result, in FLOAT; refuse that of something else."""
+        if each.shape != self.acts.shape or each.element_type is not self.acts.element_type:
+            raise TensorCreationError(
+                f"popnn.{what}: gradsIn is {type_and_shape(each)}, acts "
+                f"{type_and_shape(self.acts)}",
+                at=here(),
+                found=f"'{each.name}' and '{self.acts.name}'",
+                fix="the gradient of the result, which has the shape and the type of acts",
+            )
+        return ops.cast(each.reshape(self.x.shape), FLOAT)
 
     def whitened(self, mean: Tensor, inv_std_dev: Tensor) -> Expr:
         """Return `(x - mean) * invStdDev`, in FLOAT."""

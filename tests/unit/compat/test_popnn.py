@@ -263,6 +263,24 @@ def lstm_of(
         (lambda g, x, p: popnn.bn.batchNormWhiten(g, x, x[0, 0], x[0, 0], p), "of shape (5,)"),
         (lambda g, x, p: popnn.bn.batchNormalise(g, x, x, x, x, p), "3 tensors and a program"),
         (
+            lambda g, x, p: popnn.bn.batchNormParamGradients(
+                *(g, x, x.dim_shuffle((1, 0, 2)), x[0, :, 0], x[0, :, 0], p)
+            ),
+            "gradsIn is float32[4, 3, 5], acts float32[3, 4, 5]",
+        ),
+        (
+            lambda g, x, p: popnn.bn.batchNormGradients(
+                *(g, x, x.dim_shuffle((1, 0, 2)), *[x[0, :, 0]] * 3, p)
+            ),
+            "gradsIn is float32[4, 3, 5], acts float32[3, 4, 5]",
+        ),
+        (
+            lambda g, x, p: popnn.nonLinearityInputGradient(
+                g, popnn.NonLinearityType.SOFTMAX, x, x[0], p
+            ),
+            "a gradient of FLOAT [4, 5] beside FLOAT [3, 4, 5]",
+        ),
+        (
             lambda g, x, p: popnn.gn.groupNormStatistics(
                 *(g, x, 1e-3, p, 2, False, False, pl.FLOAT, ""),
                 {"groupNormStridedChannelGrouping": "true"},
