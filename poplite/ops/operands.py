@@ -34,7 +34,7 @@ from poplite.graph.tensor.text import type_and_shape, why_not_writeable
 from poplite.program import Sequence as Steps
 from poplite.program.recording import innermost, target
 from poplite.source import here
-from poplite.text import clipped, clipped_text, of_type
+from poplite.text import clipped, clipped_text, integer_or_none, of_type
 from poplite.types import (
     FLOAT,
     HALF,
@@ -231,10 +231,9 @@ def dimension(what: str, x: Given, dim: object) -> int:
 
 def count_of(what: str, name: str, value: object, least: int = 0, end: int | None = None) -> int:
     """Return a whole number of at least `least`, and less than `end`."""
-    try:
-        number = whole_number(value)  # type: ignore[arg-type]  # checked by this very call
-    except TypeError:
-        raise beside(what, name, value, f"a whole number, such as {name}=1") from None
+    number = integer_or_none(value)
+    if number is None:
+        raise beside(what, name, value, f"a whole number, such as {name}=1")
     if number < least or (end is not None and number >= end):
         fix = f"at least {least}" if end is None else f"from {least} to {end - 1}"
         raise SizeOverflowError(f"{what}: {name} is {clipped(number)}", at=here(), fix=fix)

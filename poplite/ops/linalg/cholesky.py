@@ -5,6 +5,7 @@ Source of the way: PopLibs, `poplin/Cholesky.hpp`: in halves, down to blocks.
 
 from __future__ import annotations
 
+from poplite.errors import checked_truth
 from poplite.expr.operand import Operand
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.choices import where
@@ -38,7 +39,7 @@ def cholesky(
         program, unless `SetFloatingPointBehaviour` traps invalid operations.
 
     Raises:
-        ElementTypeError: for other types.
+        ElementTypeError: for other types, and a `lower` that is not true or false.
         TensorCreationError: for what is no square matrix.
         SizeOverflowError: for a block below 1.
         ControlProgramError: without `program=` outside of all steps.
@@ -56,6 +57,7 @@ def cholesky(
     what = "ops.linalg.cholesky"
     call = Call(what, name, program)
     (given,) = call.operands((a, "a"))
+    lower = checked_truth(lower, f"{what}: lower")
     check_matrices(what, given, "a")
     work = Work(call, block)
     if not given.num_elements:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from poplite.errors import GraphMemoryAllocationError, TensorCreationError
+from poplite.errors import GraphMemoryAllocationError, TensorCreationError, checked_truth
 from poplite.expr.build import cast
 from poplite.expr.operand import Operand
 from poplite.graph.tensor.tensor import Tensor
@@ -65,7 +65,7 @@ def qr(
         than what it was made of, as in LAPACK, so that it may be negative.
 
     Raises:
-        ElementTypeError: for other types.
+        ElementTypeError: for other types, and a `complete` that is not true or false.
         TensorCreationError: for what is no matrix, or has more columns than rows.
         GraphMemoryAllocationError: for a column that is too long for a tile.
         SizeOverflowError: for a block below 1.
@@ -91,9 +91,9 @@ def qr(
             fix="a matrix with as many rows as columns, or more",
         )
     m, n = given.shape
+    width = m if checked_truth(complete, f"{what}: complete") else n
     work = Work(call, block)
     _width(work, m)
-    width = m if complete else n
     r = call.zeros(given.element_type, (width, n), f"{name}/r")
     if not m * width:
         return call.zeros(given.element_type, (m, width), f"{name}/q"), r

@@ -5,7 +5,7 @@ Source of the meaning: PopLibs, `poplin/TriangularSolve.hpp`.
 
 from __future__ import annotations
 
-from poplite.errors import TensorCreationError
+from poplite.errors import TensorCreationError, checked_truth
 from poplite.expr.build import iota
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
@@ -48,7 +48,7 @@ def triangular_solve(
         infinities and NaN.
 
     Raises:
-        ElementTypeError: for other types.
+        ElementTypeError: for other types, and for what is not true or false.
         TensorCreationError: for shapes that do not fit.
         SizeOverflowError: for a block below 1.
         ControlProgramError: without `program=` outside of all steps.
@@ -69,6 +69,10 @@ def triangular_solve(
     what = "ops.linalg.triangular_solve"
     call = Call(what, name, program)
     given, right = call.operands((a, "a"), (b, "b"))
+    left, lower, unit_diagonal = (
+        checked_truth(each, f"{what}: {role}")
+        for role, each in (("left", left), ("lower", lower), ("unit_diagonal", unit_diagonal))
+    )
     check_matrices(what, given, "a")
     check_matrices(what, right, "b", square=False)
     n, own = given.shape[-1], right.shape[-2 if left else -1]
@@ -104,7 +108,7 @@ def triangular_mask(a: Operand, *, lower: bool = True, unit_diagonal: bool = Fal
         An expression of the shape and type of a, 0 in the other triangle.
 
     Raises:
-        ElementTypeError: for other types.
+        ElementTypeError: for other types, and for what is not true or false.
         TensorCreationError: for what is no square matrix.
 
     >>> import poplite as pl
@@ -121,7 +125,7 @@ def triangular_mask(a: Operand, *, lower: bool = True, unit_diagonal: bool = Fal
     check_type(what, given, FLOATS, "a")
     check_matrices(what, given, "a")
     n = given.shape[-1]
-    kept = where(triangle(n, n, lower), given, 0)
-    if not unit_diagonal:
+    kept = where(triangle(n, n, checked_truth(lower, f"{what}: lower")), given, 0)
+    if not checked_truth(unit_diagonal, f"{what}: unit_diagonal"):
         return kept
     return where(equal(iota((n, 1), INT), iota((1, n), INT)), 1, kept)

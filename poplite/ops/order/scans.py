@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from poplite.errors import checked_truth
 from poplite.expr.operand import Operand
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.operands import NUMBERS
@@ -110,6 +111,7 @@ def _running(
 ) -> Tensor:
     total_of, running_of = vertices
     rows = Rows(what, x, dim, NUMBERS, name, program)
+    excludes = checked_truth(exclusive, f"{what}: exclusive")
     rows.begin()
     length = part_length(rows.size)
     parts = -(-rows.size // length)
@@ -151,7 +153,7 @@ def _running(
             x=ranges(rows.rows, row * rows.size + begin, size),
             before=ranges(before, np.cumsum(is_later) - is_later, is_later),
             out=ranges(out, np.cumsum(size) - size, size),
-            excludes=bool(exclusive),
+            excludes=excludes,
         )
     result = rows.back(out.reshape((rows.count, rows.size)))
     rows.finish([rows.x], [result])

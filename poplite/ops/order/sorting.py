@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from poplite.errors import TensorCreationError
+from poplite.errors import TensorCreationError, checked_truth
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.graph.tensor.tensor import Tensor
@@ -159,6 +159,7 @@ def sort_key_value(
             at=here(),
             fix="values of the shape of the keys",
         )
+    descending = checked_truth(descending, f"{what}: descending")
     place = steps_for(what, rows.graph, name, program)
     if isinstance(first, Expr):
         first = stored(first, name=f"{inner}/x", program=program)
@@ -184,8 +185,9 @@ def _sorted(
 ) -> list[Tensor]:
     rows = Rows(what, x, dim, ORDERED, name, program)
     check_positions(rows)
+    falls = checked_truth(descending, f"{what}: descending")
     rows.begin()
-    rule = key_rule(rows.element_type.dtype, falls=descending)
+    rule = key_rule(rows.element_type.dtype, falls=falls)
     words = sorted_words(rows, rule)
     made = write(rows, words, rows.size, rule if values else None, positions=positions)
     rows.finish([rows.x], made)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.errors import SizeOverflowError
+from poplite.errors import SizeOverflowError, checked_truth
 from poplite.expr.operand import Operand
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.placement import grain_of
@@ -115,8 +115,9 @@ def top_k(
             fix=f"k from 0 to {rows.size}",
         )
     check_positions(rows)
+    falls = checked_truth(largest, f"{what}: largest")
     rows.begin()
-    rule = key_rule(rows.element_type.dtype, falls=largest)
+    rule = key_rule(rows.element_type.dtype, falls=falls)
     if count > MOST_KEPT:
         words = sorted_words(rows, rule)
     else:

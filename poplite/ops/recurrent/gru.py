@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from poplite.errors import TensorCreationError
+from poplite.errors import TensorCreationError, checked_truth
 from poplite.expr.build import cast
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
@@ -116,7 +116,7 @@ def gru(
         The outputs h of all steps, the last one, and what `gru_gradient` needs.
 
     Raises:
-        ElementTypeError: for an x that is no floats.
+        ElementTypeError: for an x that is no floats, and for what is not true or false.
         TensorCreationError: for operands of other shapes or another type.
         ControlProgramError: without `program=` outside of all steps.
 
@@ -134,7 +134,10 @@ def gru(
     >>> engine.read(made.outputs).flatten().tolist()
     [0.5, 0.75, 0.875]
     """
-    call = layer_of("ops.nn.gru", x, weights, GATES, 1 + bool(reset_after), name, program)
+    what = "ops.nn.gru"
+    reset_after = checked_truth(reset_after, f"{what}: reset_after")
+    inference = checked_truth(inference, f"{what}: inference")
+    call = layer_of(what, x, weights, GATES, 1 + reset_after, name, program)
     steps, batch, inputs, units = call.sizes
     begin = None if output is None else call.operand_of_type("output", output, (batch, units))
     graph, element, wu = call.graph, call.element, call.matrix
@@ -148,7 +151,7 @@ def gru(
             first = beside(like, "first")
             copy(h, first)
             before = concat([first.reshape((1, *first.shape)), outputs])[:steps]
-            width = (GATES + bool(reset_after)) * units
+            width = (GATES + reset_after) * units
             saved = GruSaved(sequence(graph, element, (steps, batch, width), "gates"), before)
         if not call.is_empty:
             of_gates, *of_candidate = _biases(call, reset_after)
@@ -200,11 +203,12 @@ def gru_gradient(
         TensorCreationError: for what is not from `gru`, or of inference.
         the errors of `gru`.
     """
-    biases = 1 + bool(reset_after)
-    call = layer_of("ops.nn.gru_gradient", x, weights, GATES, biases, name, program)
+    what = "ops.nn.gru_gradient"
+    reset_after = checked_truth(reset_after, f"{what}: reset_after")
+    call = layer_of(what, x, weights, GATES, 1 + reset_after, name, program)
     steps, batch, inputs, units = call.sizes
     graph, element, wu = call.graph, call.element, call.matrix
-    width = (GATES + bool(reset_after)) * units
+    width = (GATES + reset_after) * units
     saved = _saved(call, forward, width)
     asked = call.operand_of_type("gradient", gradient, forward.outputs.shape)
     end = (
@@ -229,7 +233,7 @@ def gru_gradient(
                 store_step(by_gates, dz, step, "by_gates")
                 store_step(by_x, stored(through[0], name="by_input"), step, "by_x")
                 assign(by_h, through[1], name="by_output")
-        made = _by_weights(read, saved, by_gates, GATES + bool(reset_after))
+        made = _by_weights(read, saved, by_gates, GATES + reset_after)
     return GruGradient(by_x, made, by_h)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from poplite.errors import TensorCreationError
+from poplite.errors import TensorCreationError, checked_truth
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass
 from poplite.graph.graph import Graph
@@ -160,7 +160,8 @@ def plan_gru(
     >>> plan_gru(graph, batch=8, inputs=3, units=16).create_weights().input.shape
     (3, 3, 16)
     """
-    return _plan("plan_gru", graph, (batch, inputs, units), 3, 1 + bool(reset_after), type)
+    biases = 1 + checked_truth(reset_after, "plan_gru: reset_after")
+    return _plan("plan_gru", graph, (batch, inputs, units), 3, biases, type)
 
 
 def _plan(

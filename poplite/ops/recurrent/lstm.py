@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from poplite.errors import TensorCreationError
+from poplite.errors import TensorCreationError, checked_truth
 from poplite.expr.build import cast
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
@@ -128,7 +128,7 @@ def lstm(
         The outputs h of all steps, the state behind them, and what `lstm_gradient` needs.
 
     Raises:
-        ElementTypeError: for an x that is no floats.
+        ElementTypeError: for an x that is no floats, and for what is not true or false.
         TensorCreationError: for operands of other shapes or another type.
         ControlProgramError: without `program=` outside of all steps.
 
@@ -148,7 +148,9 @@ def lstm(
     >>> engine.read(made.state.cell).tolist()
     [[3.0]]
     """
-    call = layer_of("ops.nn.lstm", x, weights, GATES, 1, name, program)
+    what = "ops.nn.lstm"
+    inference = checked_truth(inference, f"{what}: inference")
+    call = layer_of(what, x, weights, GATES, 1, name, program)
     begin = None if state is None else _state(call, "state", state)
     steps, batch, _, units = call.sizes
     graph, element, wu = call.graph, call.element, call.matrix

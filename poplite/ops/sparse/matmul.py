@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.errors import TensorCreationError
+from poplite.errors import TensorCreationError, checked_truth
 from poplite.expr.build import cast
 from poplite.expr.operand import Operand
 from poplite.graph.mapping.tile_mapping import TileMapping
@@ -63,7 +63,7 @@ def sparse_matmul(
         once.
 
     Raises:
-        ElementTypeError: for other types, or no pattern.
+        ElementTypeError: for other types, no pattern, or a `transpose` that is not true or false.
         TensorCreationError: for values or x of another shape.
         ControlProgramError: without `program=` outside of all steps.
 
@@ -83,6 +83,7 @@ def sparse_matmul(
     call = Call(what, name, program)
     given, dense = call.operands((values, "values"), (x, "x"))
     _check(what, given, (pattern.count,), "values")
+    transpose = checked_truth(transpose, f"{what}: transpose")
     rows = pattern.shape[0] if transpose else pattern.shape[1]
     _check(what, dense, (rows,) if dense.rank == 1 else (rows, *dense.shape[1:2]), "x")
     own, order = pattern.transposed if transpose else (pattern, None)

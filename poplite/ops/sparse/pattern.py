@@ -19,6 +19,9 @@ from poplite.ops.operands import count_of
 from poplite.source import here
 from poplite.text import clipped, of_type
 
+MOST = 2**63 - 1
+"""The greatest number that a pattern holds."""
+
 
 class SparsePattern:
     """The places of the non-zeros of a matrix, row after row.
@@ -138,6 +141,14 @@ def _whole(what: str, name: str, values: npt.ArrayLike) -> Int64:
             at=here(),
             found=f"{array.dtype} of shape {array.shape}",
             fix="as `indptr` and `indices` of a scipy.sparse.csr_array",
+        )
+    if array.dtype.kind == "u" and (array > MOST).any():  # they would become negative
+        at = int(np.argmax(array > MOST))
+        raise TensorCreationError(
+            f"{what}: {name}[{at:,}] is {int(array[at]):,}",
+            at=here(),
+            found=f"numbers of {array.dtype}",
+            fix="numbers of no more than 63 bits",
         )
     kept = array.astype(np.int64)
     kept.flags.writeable = False

@@ -222,12 +222,30 @@ def test_columns_of_very_different_sizes_are_orthogonal() -> None:
         assert np.allclose(got, right, rtol=1e-6, atol=0)
 
 
+def hidden(value: object) -> Any:
+    """A value of a type that is refused."""
+    return value
+
+
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
         (lambda a, b: linalg.cholesky(b), pl.TensorCreationError, "square"),
         (lambda a, b: linalg.cholesky(ops.cast(a, pl.INT)), pl.ElementTypeError, "INT"),
         (lambda a, b: linalg.cholesky(a, block=0), pl.SizeOverflowError, "block is 0"),
+        (lambda a, b: linalg.cholesky(a, block=True), pl.InvalidOption, "block is True"),
+        (lambda a, b: linalg.cholesky(a, lower=hidden("upper")), pl.ElementTypeError, "'upper'"),
+        (lambda a, b: linalg.qr(a, complete=hidden("r")), pl.ElementTypeError, "complete is 'r'"),
+        (
+            lambda a, b: linalg.triangular_solve(a, a, left=hidden(None)),
+            pl.ElementTypeError,
+            "left is None",
+        ),
+        (
+            lambda a, b: linalg.triangular_mask(a, unit_diagonal=hidden(2)),
+            pl.ElementTypeError,
+            "unit_diagonal is 2",
+        ),
         (lambda a, b: linalg.triangular_solve(a, b), pl.TensorCreationError, "3 rows, b 2"),
         (lambda a, b: linalg.triangular_solve(b, a), pl.TensorCreationError, "square"),
         (lambda a, b: linalg.triangular_solve(a, b[0]), pl.TensorCreationError, "no matrices"),

@@ -312,6 +312,7 @@ def no_order(graph: pl.Graph, x: pl.Tensor, program: pl.Sequence) -> list[Callab
     at = graph.add_variable(pl.INT, (3, 3), "at", mapping=0)
     none = graph.add_variable(pl.FLOAT, (2, 0), "none", mapping=0)
     one = graph.add_variable(pl.INT, (2, 1), "one", mapping=0)
+    truth: Any = "no"
     return [
         lambda: ops.top_k(x, 7, program=program),
         lambda: ops.top_k(x, -1, program=program),
@@ -327,6 +328,9 @@ def no_order(graph: pl.Graph, x: pl.Tensor, program: pl.Sequence) -> list[Callab
         lambda: ops.take_along_axis(none, one, program=program),
         lambda: ops.unique_sorted(x, program=program),
         lambda: ops.cumulative_sum(x > 0, program=program),
+        lambda: ops.cumulative_sum(x, exclusive=truth, program=program),
+        lambda: ops.sort(x, descending=truth, program=program),
+        lambda: ops.top_k(x, 1, largest=truth, program=program),
     ]
 
 
@@ -345,6 +349,9 @@ REFUSED = [
     (pl.TensorCreationError, "2 elements of rows that have none"),
     (pl.TensorCreationError, "'x' has rank 2"),
     (pl.ElementTypeError, "is BOOL"),
+    (pl.ElementTypeError, "exclusive is 'no'"),
+    (pl.ElementTypeError, "descending is 'no'"),
+    (pl.ElementTypeError, "largest is 'no'"),
 ]
 
 

@@ -214,6 +214,8 @@ def hidden(value: object) -> Any:
         (lambda x, w, s: nn.lstm(x, w._replace(bias=x)), "weights.bias 'x' is float32[4, 2, 3]"),
         (lambda x, w, s: nn.lstm(x, w, hidden(x)), "is no state"),
         (lambda x, w, s: nn.lstm(x, w, nn.LstmState(s, x)), "state.cell 'x' is float32[4, 2, 3]"),
+        (lambda x, w, s: nn.lstm(x, w, inference=hidden("no")), "inference is 'no'"),
+        (lambda x, w, s: nn.gru(x, w, reset_after=hidden("no")), "reset_after is 'no'"),
         (lambda x, w, s: nn.gru(x, w), "weights.input 'w' is float32[4, 3, 5]"),
         (lambda x, w, s: nn.lstm(hidden(3), w), "ops.nn.lstm"),
         (

@@ -148,6 +148,17 @@ PATTERN = ops.SparsePattern((2, 3), [0, 1, 2], [0, 2])
         (lambda a, x: ops.SparsePattern((2, 3), [0, 2, 1], [0]), pl.TensorCreationError, "row 1"),
         (lambda a, x: ops.SparsePattern((1, 3), [0, 1], [3]), pl.TensorCreationError, "column 3"),
         (lambda a, x: ops.SparsePattern((1, 3), [0, 1], [0.5]), pl.TensorCreationError, "whole"),
+        (lambda a, x: ops.SparsePattern((True, 3), [0, 1], [0]), pl.InvalidOption, "rows is True"),
+        (
+            lambda a, x: ops.SparsePattern((1, 3), [0, 1], np.array([2**64 - 1], np.uint64)),
+            pl.TensorCreationError,
+            r"columns\[0\] is 18,446,744,073,709,551,615",
+        ),
+        (
+            lambda a, x: ops.sparse_matmul(PATTERN, a, x, transpose="no"),  # type: ignore[arg-type]
+            pl.ElementTypeError,
+            "transpose is 'no'",
+        ),
         (lambda a, x: ops.SparsePattern((3,), [0], []), pl.TensorCreationError, "matrix"),  # type: ignore[arg-type]
         (lambda a, x: ops.SparsePattern.of(np.eye(2)), pl.TensorCreationError, "tocsr"),
         (
