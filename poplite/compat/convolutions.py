@@ -11,20 +11,19 @@ Source: PopLibs, `poplin/Convolution.hpp`, `poplin/ConvParams.hpp`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from poplite import ops
-from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError, did_you_mean
+from poplite.compat.options import Options as Options, check_known
+from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Sequence as Steps
 from poplite.source import here
 from poplite.text import clipped
 from poplite.types import ElementTypeLike, element_type
-
-Options = Mapping[str, str] | None
 
 _KNOWN = (
     "availableMemoryProportion",
@@ -387,11 +386,5 @@ def _check_shapes(params: ConvParams, in_: Tensor, weights: Tensor) -> None:
 
 def check_options(what: str, options: Options) -> float:
     """Return the share of memory that options say; unknown ones are refused."""
-    for name in options or ():
-        if name not in _KNOWN:
-            raise InvalidOption(
-                f"poplin.{what}: there is no option {name!r}{did_you_mean(name, list(_KNOWN))}",
-                at=here(),
-                found=f"options: {', '.join(_KNOWN)}",
-            )
+    check_known(f"poplin.{what}", options, _KNOWN)
     return float((options or {}).get("availableMemoryProportion", 0.6))

@@ -12,21 +12,21 @@ Source: PopLibs, `poplin/Cholesky.hpp`, `poplin/TriangularSolve.hpp`, `poplin/Me
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from poplite import ops
-from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError, did_you_mean
+from poplite.compat.options import Options, check_known
+from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.operands import count_of
 from poplite.program import Program, Sequence as Steps
 from poplite.source import here
-from poplite.text import clipped, of_type
+from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import ElementTypeLike
-
-Options = Mapping[str, str] | None
 
 PRODUCTS = (
     *("availableMemoryProportion", "enableFastReduce", "enableMultiStageReduce"),
@@ -225,7 +225,7 @@ class experimental:
             InvalidOption: for an unknown option.
         """
         what = "experimental.QRFactorization"
-        _check_options(what, options, ("rowsPerIteration",))
+        check_known(f"poplin.{what}", options, ("rowsPerIteration",))
         if Q.shape != (A.shape[0],) * 2:
             raise TensorCreationError(
                 f"poplin.{what}: Q of shape {Q.shape} for A of shape {A.shape}",
@@ -251,6 +251,8 @@ def linspace(
     """Make a constant of numbers at equal distances, both ends included, `poplin::linspace`.
 
     Raises:
+        SizeOverflowError: for a count below 0.
+        InvalidOption: for a count that is no whole number.
         the errors of `graph.add_constant`.
 
     >>> import poplite as pl
@@ -258,8 +260,11 @@ def linspace(
     >>> linspace(graph, pl.FLOAT, 0, 1, 5).shape
     (5,)
     """
-    numbers = np.linspace(left, right, count)
-    return graph.add_constant(type, (count,), numbers, debug_prefix or "linspace", mapping="linear")
+    number = count_of("poplin.linspace", "count", count)
+    numbers = np.linspace(left, right, number)
+    return graph.add_constant(
+        type, (number,), numbers, debug_prefix or "linspace", mapping="linear"
+    )
 
 
 def meshgrid2d(graph: Graph, x: Tensor, y: Tensor) -> list[Tensor]:
@@ -286,7 +291,7 @@ def _arguments(
 ) -> tuple[int, Any, str]:
     """Return the block size, the program and the debug name of the last arguments."""
     block: Any = None
-    if arguments and isinstance(arguments[0], int) and not isinstance(arguments[0], bool):
+    if arguments and integer_or_none(arguments[0]) is not None:
         block, *arguments_left = arguments
         arguments = tuple(arguments_left)
     prog = None
@@ -309,20 +314,9 @@ def _arguments(
         )
     left_out: tuple[Any, ...] = ("", None, None)
     name, options, _ = arguments + left_out[len(arguments) :]
-    _check_options(what, options, ("blockSize", *PRODUCTS))
+    check_known(f"poplin.{what}", options, ("blockSize", *PRODUCTS))
     size = block if block is not None else (options or {}).get("blockSize", 32)
     return _size(what, "blockSize", size), prog, name or what
-
-
-def _check_options(what: str, options: Options, known: Sequence[str]) -> None:
-    """Refuse options that PopLibs does not know."""
-    for name in options or ():
-        if name not in known:
-            raise InvalidOption(
-                f"poplin.{what}: there is no option {name!r}{did_you_mean(name, list(known))}",
-                at=here(),
-                found=f"options: {', '.join(known)}",
-            )
 
 
 def _size(what: str, name: str, value: object) -> int:

@@ -13,7 +13,7 @@ Source: PopLibs, `poplin/MatMul.hpp`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from poplite import ops
@@ -49,11 +49,11 @@ from poplite.compat.factorisations import (
     triangularMask as triangularMask,
     triangularSolve as triangularSolve,
 )
+from poplite.compat.options import Options, check_known as _check_known
 from poplite.errors import (
     ElementTypeError,
     InvalidOption,
     TensorCreationError,
-    did_you_mean,
 )
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
@@ -63,7 +63,6 @@ from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
 
-Options = Mapping[str, str] | None
 Shape = Sequence[int]
 
 _TYPES = {"half": HALF, "float": FLOAT}
@@ -444,13 +443,8 @@ def _completed(what: str, arguments: tuple[Any, ...]) -> tuple[str, Options, obj
 def _plan_options(what: str, options: Options, element: ElementTypeLike) -> dict[str, Any]:
     """Return PopLibs' options as those of a plan."""
     found: dict[str, Any] = {}
+    _check_known(f"poplin.{what}", options, _KNOWN)
     for name, value in (options or {}).items():
-        if name not in _KNOWN:
-            raise InvalidOption(
-                f"poplin.{what}: there is no option {name!r}{did_you_mean(name, list(_KNOWN))}",
-                at=here(),
-                found=f"options: {', '.join(_KNOWN)}",
-            )
         if name == "partialsType":
             if value not in _TYPES:
                 raise InvalidOption(

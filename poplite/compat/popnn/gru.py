@@ -21,10 +21,12 @@ from poplite.compat.popnn.recurrent import (
     check_recurrent_options,
     in_order,
     inverse,
+    kept_by,
     permutation,
     sequence_gradient,
     sizes_of,
     state_like,
+    weights_of,
 )
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -100,7 +102,7 @@ def createInitialState(
 ) -> Tensor:
     """Make the output before the first step, `popnn::gru::createInitialState`."""
     check_recurrent_options("gru.createInitialState", options)
-    element, (_, batch, _, units) = sizes_of("gru.createInitialState", params)
+    element, (_, batch, _, units) = sizes_of("gru.createInitialState", params, GruParams)
     return state_like(graph, element, (batch, units), debug_context or "state")
 
 
@@ -151,12 +153,12 @@ def gruFwd(
     """
     what = "gru.gruFwd"
     check_recurrent_options(what, options)
-    element, (steps, batch, inputs, _) = sizes_of(what, params)
+    element, (steps, batch, inputs, _) = sizes_of(what, params, GruParams)
     check_like_params(what, "in", in_, element, (steps, batch, inputs))
     places = permutation(what, params.cellOrder, BasicGruCellUnit)
     made = nn.gru(
         in_,
-        in_order(weights, places),
+        weights_of(what, weights, places),
         state_init,
         reset_after=params.resetAfter,
         inference=intermediates is None,
@@ -207,7 +209,7 @@ def gruBwdWithWU(
     """
     what = "gru.gruBwdWithWU"
     check_recurrent_options(what, options)
-    element, (steps, batch, inputs, units) = sizes_of(what, params)
+    element, (steps, batch, inputs, units) = sizes_of(what, params, GruParams)
     check_like_params(what, "input", input, element, (steps, batch, inputs))
     shape = (steps, batch, units) if params.outputFullSequence else (batch, units)
     check_like_params(what, "outputGrad", output_grad, element, shape)
@@ -218,8 +220,8 @@ def gruBwdWithWU(
     )
     made = nn.gru_gradient(
         input,
-        in_order(weights, places),
-        fwd_intermediates.forward,
+        weights_of(what, weights, places),
+        kept_by(what, fwd_intermediates),
         by_outputs,
         by_output=end,
         reset_after=params.resetAfter,
@@ -231,6 +233,6 @@ def gruBwdWithWU(
 
 
 def _plan(what: str, graph: Graph, params: GruParams) -> nn.RecurrentPlan:
-    element, (_, batch, inputs, units) = sizes_of(what, params)
+    element, (_, batch, inputs, units) = sizes_of(what, params, GruParams)
     how = {"batch": batch, "inputs": inputs, "units": units}
     return nn.plan_gru(graph, **how, reset_after=params.resetAfter, type=element)

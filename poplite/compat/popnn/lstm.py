@@ -22,10 +22,13 @@ from poplite.compat.popnn.recurrent import (
     check_recurrent_options,
     in_order,
     inverse,
+    kept_by,
     permutation,
     sequence_gradient,
     sizes_of,
     state_like,
+    state_of,
+    weights_of,
 )
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -107,7 +110,7 @@ def createInitialState(
 ) -> LstmState:
     """Make the state before the first step, `popnn::lstm::createInitialState`."""
     check_recurrent_options("lstm.createInitialState", options)
-    element, (_, batch, _, units) = sizes_of("lstm.createInitialState", params)
+    element, (_, batch, _, units) = sizes_of("lstm.createInitialState", params, LstmParams)
     name = debug_context or "state"
     output, cell = (
         state_like(graph, element, (batch, units), f"{name}/{each}") for each in ("output", "cell")
@@ -162,13 +165,13 @@ def lstmFwd(
     """
     what = "lstm.lstmFwd"
     check_recurrent_options(what, options)
-    element, (steps, batch, inputs, _) = sizes_of(what, params)
+    element, (steps, batch, inputs, _) = sizes_of(what, params, LstmParams)
     check_like_params(what, "in", in_, element, (steps, batch, inputs))
     places = permutation(what, params.cellOrder, BasicLstmCellUnit)
     made = nn.lstm(
         in_,
-        in_order(weights, places),
-        nn.LstmState(*state_init),
+        weights_of(what, weights, places),
+        nn.LstmState(*state_of(what, state_init, LstmState)),
         inference=intermediates is None,
         name=debug_context or "lstm",
         program=prog,
@@ -219,7 +222,7 @@ def lstmBwdWithWU(
     """
     what = "lstm.lstmBwdWithWU"
     check_recurrent_options(what, options)
-    element, (steps, batch, inputs, units) = sizes_of(what, params)
+    element, (steps, batch, inputs, units) = sizes_of(what, params, LstmParams)
     check_like_params(what, "input", input, element, (steps, batch, inputs))
     shape = (steps, batch, units) if params.outputFullSequence else (batch, units)
     check_like_params(what, "outputGrad", output_grad, element, shape)
@@ -237,8 +240,8 @@ def lstmBwdWithWU(
         )
     made = nn.lstm_gradient(
         input,
-        in_order(weights, places),
-        fwd_intermediates.forward,
+        weights_of(what, weights, places),
+        kept_by(what, fwd_intermediates),
         by_outputs,
         by_state=by_state,
         name=name,
@@ -250,5 +253,5 @@ def lstmBwdWithWU(
 
 
 def _plan(what: str, graph: Graph, params: LstmParams) -> nn.RecurrentPlan:
-    element, (_, batch, inputs, units) = sizes_of(what, params)
+    element, (_, batch, inputs, units) = sizes_of(what, params, LstmParams)
     return nn.plan_lstm(graph, batch=batch, inputs=inputs, units=units, type=element)

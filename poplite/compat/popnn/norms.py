@@ -9,12 +9,13 @@ Source: PopLibs, `popnn/BatchNorm.hpp`, `popnn/GroupNorm.hpp`, `popnn/InstanceNo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from poplite import ops
-from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError, did_you_mean
+from poplite.compat.options import Options, check_known
+from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -23,8 +24,6 @@ from poplite.program import Sequence as Steps
 from poplite.source import here
 from poplite.text import clipped
 from poplite.types import FLOAT
-
-Options = Mapping[str, str] | None
 
 _STRIDED = "groupNormStridedChannelGrouping"
 
@@ -296,13 +295,8 @@ class _Parted:
 
 def check_norm_options(what: str, options: Options) -> None:
     """Refuse options that popnn does not know, and groups that are not of channels side by side."""
-    for name, value in (options or {}).items():
-        if name != _STRIDED:
-            raise InvalidOption(
-                f"popnn.{what}: there is no option {name!r}{did_you_mean(name, [_STRIDED])}",
-                at=here(),
-                found=f"options: {_STRIDED}",
-            )
+    check_known(f"popnn.{what}", options, (_STRIDED,))
+    for value in (options or {}).values():
         if str(value).lower() != "false":
             raise InvalidOption(
                 f"popnn.{what}: {_STRIDED} is {clipped(value)}",

@@ -5,16 +5,21 @@ Source: PopLibs, `popnn/Pooling.hpp`, `popnn/PoolingDef.hpp`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from poplite.errors import InvalidOption, TensorCreationError, did_you_mean
+from poplite.compat.options import Options, check_known, check_params
+from poplite.errors import InvalidOption, TensorCreationError
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops import nn
+from poplite.ops.convolution.arguments import check_fields, spacings
+from poplite.ops.convolution.call import check_number
+from poplite.ops.convolution.dimension import forward
 from poplite.program import Sequence as Steps
 from poplite.source import here
+from poplite.text import clipped
 from poplite.types import ElementTypeLike
 
 _KNOWN = ("poolUseIntrospectiveMapping", "optimizeForSpeed", "useFloatPartialsWhereBeneficial")
@@ -58,21 +63,32 @@ class PoolParams:
     def getOutputFieldShape(self) -> list[int]:
         """Return the sizes of the output.
 
+        Raises:
+            TensorCreationError: for a window that is larger than the input with its padding.
+            InvalidOption: for strides and paddings that are none.
+
         >>> params = PoolParams(PoolingType.MAX, [5], [2], [2], [0], [1], 1, 1, "float")
         >>> params.getOutputFieldShape()
         [3]
         """
-        return [
-            (size + low + high - window) // stride + 1
-            for size, window, stride, low, high in zip(
-                self.inputFieldShape,
-                self.kernelShape,
-                self.stride,
-                self.inputTruncationOrPaddingLower,
-                self.inputTruncationOrPaddingUpper,
-                strict=True,
+        what = "PoolParams.getOutputFieldShape"
+        field, window = tuple(self.inputFieldShape), tuple(self.kernelShape)
+        how = spacings(what, len(field), list(self.stride), self._sides(), 1)
+        check_number(what, "kernelShape", window, len(field))
+        check_fields(what, field, window, how)
+        return [forward(*each).count for each in zip(field, window, how, strict=True)]
+
+    def _sides(self) -> list[tuple[int, int]]:
+        """Return the padding before and behind each dimension."""
+        lower, upper = self.inputTruncationOrPaddingLower, self.inputTruncationOrPaddingUpper
+        if len(lower) != len(upper):
+            raise InvalidOption(
+                f"PoolParams: inputTruncationOrPaddingLower is {clipped(lower)}, "
+                f"inputTruncationOrPaddingUpper {clipped(upper)}",
+                at=here(),
+                fix="a number for each dimension of the field in both",
             )
-        ]
+        return list(zip(lower, upper, strict=True))
 
 
 def pool(
@@ -81,7 +97,7 @@ def pool(
     in_: Tensor,
     prog: Steps,
     debug_context: str = "",
-    options: Mapping[str, str] | None = None,
+    options: Options = None,
 ) -> Tensor:
     """Record pooling, `popnn::pooling::pool`.
 
@@ -100,13 +116,8 @@ def pool(
         the errors of `poplite.ops.nn.max_pool`; TensorCreationError for an input of another shape
         than the parameters say, and InvalidOption for an unknown option.
     """
-    for name in options or ():
-        if name not in _KNOWN:
-            raise InvalidOption(
-                f"popnn.pool: there is no option {name!r}{did_you_mean(name, list(_KNOWN))}",
-                at=here(),
-                found=f"options: {', '.join(_KNOWN)}",
-            )
+    check_known("popnn.pool", options, _KNOWN)
+    check_params("popnn.pool", params, PoolParams)
     shape = params.batchSize, params.numChannels, *params.inputFieldShape
     if in_.shape != shape:
         raise TensorCreationError(
@@ -120,14 +131,11 @@ def pool(
         PoolingType.AVG: nn.average_pool,
         PoolingType.SUM: nn.sum_pool,
     }[params.poolingType]
-    sides = zip(
-        params.inputTruncationOrPaddingLower, params.inputTruncationOrPaddingUpper, strict=True
-    )
     return how(
         in_,
         list(params.kernelShape),
         stride=list(params.stride),
-        padding=list(sides),
+        padding=params._sides(),
         name=debug_context or "pool",
         program=prog,
     )

@@ -5,23 +5,23 @@ Source: PopLibs, `popnn/Lstm.hpp`, `popnn/Gru.hpp`, `popnn/Rnn.hpp`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
+from poplite.compat.options import Options as Options, check_known, check_params
 from poplite.compat.popnn.nonlinearities import NonLinearityType
-from poplite.errors import InvalidOption, TensorCreationError, did_you_mean
+from poplite.errors import InvalidOption, TensorCreationError
 from poplite.expr.tree import ElementClass
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
 from poplite.ops import nn
+from poplite.ops.operands import the_tensor
 from poplite.source import here
-from poplite.text import clipped
+from poplite.text import clipped, of_type
 from poplite.types import ElementTypeLike, element_type
-
-Options = Mapping[str, str] | None
 
 _KNOWN = (
     "availableMemoryProportion",
@@ -57,8 +57,9 @@ class Intermediates:
     forward: Any = None
 
 
-def sizes_of(what: str, params: Any) -> tuple[ElementClass, tuple[int, int, int, int]]:
+def sizes_of(what: str, params: Any, kind: type) -> tuple[ElementClass, tuple[int, int, int, int]]:
     """Return the type, and steps, batch, inputs and units of parameters; refuse others' layers."""
+    check_params(f"popnn.{what}", params, kind)
     layers = list(params.layerSizes)
     if len(layers) != 2:
         raise InvalidOption(
@@ -83,13 +84,7 @@ def sizes_of(what: str, params: Any) -> tuple[ElementClass, tuple[int, int, int,
 
 def check_recurrent_options(what: str, options: Options) -> None:
     """Refuse options that popnn does not know; those it knows change no result."""
-    for name in options or ():
-        if name not in _KNOWN:
-            raise InvalidOption(
-                f"popnn.{what}: there is no option {name!r}{did_you_mean(name, list(_KNOWN))}",
-                at=here(),
-                found=f"options: {', '.join(_KNOWN)}",
-            )
+    check_known(f"popnn.{what}", options, _KNOWN)
 
 
 def check_like_params(
@@ -114,6 +109,43 @@ def permutation(what: str, order: Sequence[Enum], units: type[Enum]) -> list[int
             fix=f"each of {', '.join(str(each) for each in units)} once",
         )
     return [list(order).index(each) for each in units]
+
+
+def weights_of(what: str, weights: object, places: Sequence[int]) -> nn.RecurrentWeights:
+    """Return weights that were given with gates at other places; refuse what is none."""
+    return in_order(_tensors(what, "weights", weights, Weights), places)
+
+
+def state_of(what: str, state: object, kind: type) -> Sequence[Tensor]:
+    """Return the tensors of a state, or raise."""
+    return _tensors(what, "state", state, kind)
+
+
+def kept_by(what: str, intermediates: object) -> Any:
+    """Return what a forward pass kept, or raise."""
+    if not isinstance(intermediates, Intermediates):
+        raise TensorCreationError(
+            f"popnn.{what}: intermediates is {clipped(intermediates)}",
+            at=here(),
+            found=of_type(intermediates),
+            fix="the Intermediates() that the forward pass filled",
+        )
+    return intermediates.forward
+
+
+def _tensors(what: str, role: str, given: object, kind: Any) -> list[Tensor]:
+    fields = kind._fields
+    if not isinstance(given, tuple) or len(given) != len(fields):
+        raise TensorCreationError(
+            f"popnn.{what}: {role} is {clipped(given)}",
+            at=here(),
+            found=of_type(given),
+            fix=f"{len(fields)} tensors: {', '.join(fields)}",
+        )
+    return [
+        the_tensor(f"popnn.{what}", f"{role}.{name}", each)
+        for name, each in zip(fields, given, strict=True)
+    ]
 
 
 def in_order(weights: Sequence[Tensor], places: Sequence[int]) -> nn.RecurrentWeights:

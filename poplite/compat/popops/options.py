@@ -9,10 +9,9 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from poplite.errors import ElementTypeError, InvalidOption, did_you_mean
+from poplite.compat.options import Options as Options, check_known
+from poplite.errors import ElementTypeError
 from poplite.source import here
-
-Options = Mapping[str, str] | None
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 
@@ -48,10 +47,4 @@ def completed(
 
 def check_options(what: str, options: Options, known: Collection[str]) -> None:
     """Refuse options that PopLibs does not know, as it does."""
-    for name in options or ():
-        if name not in known:
-            raise InvalidOption(
-                f"popops.{what}: there is no option {name!r}{did_you_mean(name, list(known))}",
-                at=here(),
-                found=f"options: {', '.join(known) or 'none'}",
-            )
+    check_known(f"popops.{what}", options, known)

@@ -21,7 +21,7 @@ def test_functions_have_poplibs_arguments() -> None:
     cache = poplin.PlanningCache()
     a = poplin.createCholeskyInput(graph, pl.FLOAT, (3, 3), True, "a", {"blockSize": "2"}, cache)
     lhs = poplin.createTriangularSolveInputLHS(
-        graph, pl.FLOAT, pl.FLOAT, (3, 3), (2, 3), False, 8, "lhs"
+        graph, pl.FLOAT, pl.FLOAT, (3, 3), (2, 3), False, np.int64(8), "lhs"
     )
     rhs = poplin.createTriangularSolveInputRHS(
         graph, pl.FLOAT, pl.FLOAT, (3, 3), (2, 3), False, "rhs"
@@ -66,6 +66,8 @@ def test_grids() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
+        (lambda g, a, p: cholesky(g, a, True, p, "", ["blockSize"]), pl.InvalidOption, "mapping"),
+        (lambda g, a, p: poplin.linspace(g, pl.FLOAT, 0, 1, -1), pl.SizeOverflowError, "-1"),
         (lambda g, a, p: poplin.cholesky(g, a, True), pl.ElementTypeError, "no program"),
         (lambda g, a, p: cholesky(g, a, True, p, "", None, None, 1), pl.ElementTypeError, "too"),
         (

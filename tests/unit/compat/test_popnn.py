@@ -235,17 +235,29 @@ PARAMS = popnn.lstm.LstmParams(pl.FLOAT, 2, 4, [3, 5])
 GATE = popnn.lstm.BasicLstmCellUnit.BASIC_LSTM_CELL_CANDIDATE
 
 
+def hidden(value: object) -> Any:
+    """A value of a type that is refused."""
+    return value
+
+
+def pooled(field: list[int], window: list[int], lower: list[int]) -> popnn.pooling.PoolParams:
+    """Parameters of a pooling with padding before the input."""
+    kind = popnn.pooling.PoolingType.MAX
+    return popnn.pooling.PoolParams(kind, field, window, [1], lower, [0], 1, 1, pl.FLOAT)
+
+
 def lstm_of(
     graph: pl.Graph,
     params: popnn.lstm.LstmParams,
     prog: pl.Sequence,
     x: pl.Tensor | None = None,
+    state: object = (),
 ) -> object:
     """A layer of tensors that other parameters make."""
-    state = popnn.lstm.createInitialState(graph, PARAMS)
+    own_state = state if state is None else popnn.lstm.createInitialState(graph, PARAMS)
     weights = popnn.lstm.createWeights(graph, PARAMS)
     own = popnn.lstm.createInput(graph, PARAMS) if x is None else x
-    return popnn.lstm.lstmFwd(graph, params, state, own, weights, None, prog)
+    return popnn.lstm.lstmFwd(graph, params, hidden(own_state), own, weights, None, prog)
 
 
 @pytest.mark.parametrize(
@@ -313,6 +325,27 @@ def lstm_of(
             ),
             "activation is",
         ),
+        (
+            lambda g, x, p: popnn.lstm.createWeights(g, hidden(None)),
+            "createWeights: params is None",
+        ),
+        (lambda g, x, p: popnn.pooling.pool(g, hidden(None), x, p), "popnn.pool: params is None"),
+        (lambda g, x, p: lstm_of(g, PARAMS, p, state=None), "state is None"),
+        (
+            lambda g, x, p: popnn.gru.gruFwd(
+                *(g, popnn.gru.GruParams(pl.FLOAT, 4, 3, [5, 4]), x[0], x, hidden(None), None, p)
+            ),
+            "gru.gruFwd: weights is None",
+        ),
+        (
+            lambda g, x, p: hidden(popnn.lstm.lstmBwdWithWU)(
+                *(g, popnn.lstm.LstmParams(pl.FLOAT, 4, 3, [5, 5]), p, (x[0], x[0])),
+                *(hidden(None), (x, x, x), x, x, x),
+            ),
+            "intermediates is None",
+        ),
+        (lambda g, x, p: pooled([3], [4], [0]).getOutputFieldShape(), "the kernel has 4 places"),
+        (lambda g, x, p: pooled([3], [2], [0, 1]).getOutputFieldShape(), "Lower is [0, 1]"),
     ],
 )
 def test_refusals(bench: Bench, call: Callable[..., Any], text: str) -> None:

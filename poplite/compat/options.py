@@ -1,0 +1,41 @@
+"""Options of PopLibs' functions, mappings of names that it knows; and their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from poplite.errors import ElementTypeError, InvalidOption, did_you_mean
+from poplite.source import here
+from poplite.text import clipped, of_type
+
+Options = Mapping[str, str] | None
+
+
+def check_known(what: str, options: Options, known: Collection[str]) -> None:
+    """Refuse options that PopLibs does not know, as it does, and what is no mapping."""
+    names = ", ".join(known) or "none"
+    if not isinstance(options, Mapping | None):
+        raise InvalidOption(
+            f"{what}: options is {clipped(options)}",
+            at=here(),
+            found=of_type(options),
+            fix=f"None, or a mapping of names: {names}",
+        )
+    for name in options or ():
+        if name not in known:
+            raise InvalidOption(
+                f"{what}: there is no option {clipped(name)}{did_you_mean(str(name), list(known))}",
+                at=here(),
+                found=f"options: {names}",
+            )
+
+
+def check_params(what: str, params: object, kind: type) -> None:
+    """Refuse parameters of another class."""
+    if not isinstance(params, kind):
+        raise ElementTypeError(
+            f"{what}: params is {clipped(params)}",
+            at=here(),
+            found=of_type(params),
+            fix=f"params={kind.__name__}(...)",
+        )
