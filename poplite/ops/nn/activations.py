@@ -53,6 +53,8 @@ def hard_sigmoid(x: Operand) -> Expr:
 def hard_sigmoid_gradient(x: Operand, gradient: Operand) -> Expr:
     """Return the gradient of `hard_sigmoid` by its operand: `0.2 * g` for x from -2.5 to 2.5.
 
+    Elsewhere 0, and so it is for NaN, as in PopLibs (`lib/popnn/HardSigmoid.cpp`).
+
     Args:
         x: what `hard_sigmoid` was given.
         gradient: g, of its shape and element type.
@@ -110,6 +112,9 @@ def tanh_gradient(result: Operand, gradient: Operand) -> Expr:
 
 def relu_gradient(result: Operand, gradient: Operand) -> Expr:
     """Return the gradient of `ops.relu` by its operand: g where y is above 0, else 0.
+
+    It is 0 for a y that is NaN too, as in PopLibs (`relu_derivative` of
+    `lib/popnn/codelets/NonLinearity.hpp`).
 
     Args:
         result: y, what `ops.relu` returned, or what it was given.

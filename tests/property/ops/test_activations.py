@@ -145,10 +145,15 @@ def test_gradients_far_out_are_limits() -> None:
     one = graph.add_constant(pl.FLOAT, far.shape, 1.0, "one", mapping="linear")
     functions = nn.gelu_gradient, nn.gelu_erf_gradient, nn.swish_gradient
     made = [ops.map(function(x, one), program=prog) for function in functions]
+    pair = nn.relu_gradient, nn.hard_sigmoid_gradient
+    flat = [ops.map(function(x, one), program=prog) for function in pair]
     engine = pl.Engine(graph, prog, interpret=True, options=values_only())
     engine.run()
     for each in made:
         np.testing.assert_array_equal(engine.read(each), [0, 0, 0, 1, 1, 1, np.nan])
+    # PopLibs' have no gradient of NaN.
+    for each, expected in zip(flat, ([0, 0, 0, 1, 1, 1, 0], [0] * 7), strict=True):
+        np.testing.assert_array_equal(engine.read(each), expected)
 
 
 def test_what_popnn_names_one_by_one() -> None:
