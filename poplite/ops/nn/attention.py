@@ -208,7 +208,7 @@ def multi_head_attention_gradient(
     """
     what = "ops.nn.multi_head_attention_gradient"
     call = _call(what, query, key, value, weights, heads, name, program)
-    saved = _saved(call, forward)
+    saved = _saved(call, weights, forward)
     asked = call.operand_of_type("gradient", gradient, forward.result.shape)
     with one_operation(call.graph, name, call.place):
         operands = [
@@ -398,9 +398,9 @@ def _mask(call: _Call, mask: Operand) -> Operand:
     return seen
 
 
-def _saved(call: _Call, forward: object) -> AttentionSaved:
+def _saved(call: _Call, weights: AttentionWeights, forward: object) -> AttentionSaved:
     """Return what a forward pass saved, or raise."""
-    if not isinstance(forward, Attention):
+    if not isinstance(forward, Attention) or not isinstance(forward.saved, AttentionSaved):
         raise TensorCreationError(
             f"{call.what}: {clipped(forward)} is nothing that ops.nn.multi_head_attention made",
             at=here(),
@@ -408,6 +408,18 @@ def _saved(call: _Call, forward: object) -> AttentionSaved:
             fix="forward = ops.nn.multi_head_attention(...)",
         )
     query, key, _ = call.operands
-    shape = query.shape[0], call.heads, query.shape[1], key.shape[1]
-    call.operand_of_type("forward.saved.shares", forward.saved.shares, shape)
-    return forward.saved
+    batch, queries, keys = *query.shape[:2], key.shape[1]
+    depth, width = weights.query.shape[1], weights.value.shape[1]
+    saved = forward.saved
+    shares = batch, call.heads, queries, keys
+    for role, each, shape in (
+        ("result", forward.result, (batch, queries, weights.output.shape[1])),
+        ("saved.query", saved.query, (batch, queries, depth)),
+        ("saved.key", saved.key, (batch, keys, depth)),
+        ("saved.value", saved.value, (batch, keys, width)),
+        ("saved.shares", saved.shares, shares),
+        ("saved.mixed", saved.mixed, (batch, queries, width)),
+    ):
+        whose = f"forward.{role}"
+        call.operand_of_type(whose, the_tensor(call.what, whose, each), shape)
+    return saved

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,14 @@ def hidden(value: object) -> Any:
     return value
 
 
+def backward(x: pl.Tensor, w: nn.AttentionWeights, f: object, role: str) -> object:
+    """Call for a gradient with something else among what was saved."""
+    own = x.graph.add_variable(pl.FLOAT, (2, 2, 3, 3), "shares", mapping=0)
+    saved = nn.AttentionSaved(x, x, x, own, x)._replace(**{role: x[:, :1]})
+    made = nn.Attention(x, saved)
+    return nn.multi_head_attention_gradient(x, x, x, w, 2, made, x)
+
+
 @pytest.mark.parametrize(
     ("function", "text"),
     [
@@ -137,6 +146,10 @@ def hidden(value: object) -> Any:
         (
             lambda x, w, f: nn.multi_head_attention_gradient(x, x, x, w, 2, hidden(x), x),
             "is nothing that ops.nn.multi_head_attention made",
+        ),
+        *(
+            (partial(backward, role=role), f"forward.saved.{role} 'x' is float32[2, 1, 4]")
+            for role in ("query", "key", "value", "shares", "mixed")
         ),
     ],
 )
