@@ -165,8 +165,8 @@ class ExecutionStep:
         phases: its phases, in order, with totals.
         vertex_types: what ran in it, with totals.
         operation: the name of the operation that recorded it; empty for none.
-        number: in its program, from 1, as messages and pictures of the program count; 0 in reports
-            of version 1.
+        number: from 1 over all programs, one after the other, as commands and pages count; 0 in
+            reports of version 1.
         compute_set: position in `Compilation.compute_sets` of what it executes; None for what is
             no Execute, and in reports of version 1.
         target: the machine.

@@ -66,7 +66,7 @@ class MemoryStep:
         at: the user's line.
         most: bytes that are not always live in it, on the tile that has most of them.
         tile: that tile.
-        number: in its program, from 1, where it stands first; 0 in reports of version 1.
+        number: from 1 over all programs, where it stands first; 0 in reports of version 1.
         rows: of the program's code, wherever it stands; those of `ExecutionStep.row`.
     """
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import accumulate
 
 import numpy as np
 
@@ -184,6 +185,7 @@ def compilation_of(executable: Executable) -> Compilation:
 def memory_of_plan(plan: MemoryPlan, programs: Mapping[str, Code]) -> Memory:
     """Return a plan of memory as data of the report; `programs` are those of an executable."""
     rows = {name: _rows_of_steps(plan, name, code) for name, code in programs.items()}
+    before = _steps_before(programs)
     return Memory(
         including_gaps=_per_tile(plan.including_gaps, plan.num_tiles),
         not_always_live=_per_tile(plan.peak, plan.num_tiles),
@@ -206,7 +208,7 @@ def memory_of_plan(plan: MemoryPlan, programs: Mapping[str, Code]) -> Memory:
                 _place(each.at),
                 each.most,
                 each.tile,
-                each.number,
+                before[each.program] + each.number,
                 tuple(rows[each.program].get(each.number, ())),
             )
             for each in plan.steps
@@ -215,6 +217,12 @@ def memory_of_plan(plan: MemoryPlan, programs: Mapping[str, Code]) -> Memory:
             lambda: tuple(_per_tile(each, plan.num_tiles) for each in plan.addresses())
         ),
     )
+
+
+def _steps_before(programs: Mapping[str, Code]) -> dict[str, int]:
+    """Return how many steps the programs before each one have: a report counts over all."""
+    counts = [code.num_steps for code in programs.values()]
+    return dict(zip(programs, accumulate(counts, initial=0), strict=False))
 
 
 def _rows_of_steps(plan: MemoryPlan, program: str, code: Code) -> dict[int, list[int]]:
@@ -244,7 +252,11 @@ def execution_steps(
     """Return what the rows of programs took that ran at least once."""
     target, names = executable.target, _type_names(executable)
     operations = {step: each.name for each in executable.operations for step in each.steps}
-    numbers = {name: code.first_numbers.tolist() for name, code in executable.programs.items()}
+    before = _steps_before(executable.programs)
+    numbers = {
+        name: (before[name] + code.first_numbers).tolist()
+        for name, code in executable.programs.items()
+    }
     order = {name: number for number, name in enumerate(executable.programs)}
     ran = [total for total in totals if total.executions]
     ran.sort(key=lambda total: (order[total.program], numbers[total.program][total.row]))

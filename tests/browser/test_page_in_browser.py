@@ -50,6 +50,15 @@ def over_the_limit() -> pl.Report:
     return pl.Engine(graph, pl.Copy(b, a[:8]), checks="fast", options=options).report()
 
 
+def one_program_of_two() -> pl.Report:
+    graph = pl.Graph(pl.Target(tiles=4))
+    a, b = (graph.add_variable(pl.INT, (8,), name, mapping="linear") for name in "ab")
+    there, back = pl.Copy(a.reverse(0), b), pl.Copy(b.reverse(0), a)
+    engine = pl.Engine(graph, {"one": pl.Sequence(there, back), "two": pl.Sequence(back, there)})
+    engine.run("two")
+    return engine.report()
+
+
 CASES: dict[str, Callable[[], pl.Report]] = {
     "matvec": lambda: load(f"{EXAMPLES / 'matvec.py'}:build").report,
     "bfs": lambda: load(f"{EXAMPLES / 'bfs.py'}:build").report,
@@ -58,6 +67,7 @@ CASES: dict[str, Callable[[], pl.Report]] = {
     "four IPUs": lambda: copies(pl.Target(tiles=32, ipus=4)),
     "replicated": lambda: copies(pl.Target(tiles=8, ipus=2), replicas=2),
     "over the limit": over_the_limit,
+    "one program of two": one_program_of_two,
     "not modelled": lambda: copies(pl.Target(tiles=4), **{"debug.instrument": False}),
     "without accesses": lambda: without_accesses(copies(pl.Target(tiles=4))),
     "markup in names": lambda: random_report(16, 3, 0),
@@ -164,7 +174,7 @@ def test_findings_stand_first_with_their_share(
         assert finding.at.split(" ")[0].rpartition("/")[2] in row
     page.locator(".finding").first.click()
     assert "tab=" in page.url
-    assert f"step={findings[0].steps[0] + 1}" in page.url
+    assert f"step={report.execution.steps[findings[0].steps[0]].number}" in page.url
     assert report.execution.steps[findings[0].steps[0]].name in side(page)
 
 
@@ -214,6 +224,18 @@ def test_an_address_shows_what_its_sender_saw(opened: Open, file_of: Callable[[s
     assert side(other).startswith(f"Tile {report_of('bfs').tiles - 1:,}")
 
 
+def test_a_step_has_the_number_of_the_commands_where_only_the_second_program_ran(
+    opened: Open, file_of: Callable[[str], Path]
+) -> None:
+    page = opened(file_of("one program of two"), "#tab=steps&step=3").page
+    assert "Step 3" in side(page)
+    assert "b to a" in side(page)
+    page.keyboard.press("j")
+    assert "Step 4" in side(page)
+    assert "step=4" in page.url
+    assert "4\ta to b" in view(page)
+
+
 def test_keys_choose_steps_units_theme_and_help(
     opened: Open, file_of: Callable[[str], Path]
 ) -> None:
@@ -223,7 +245,7 @@ def test_keys_choose_steps_units_theme_and_help(
         page.keyboard.press("j")
         assert step.name in side(page)
     page.keyboard.press("k")
-    assert f"Step 2 of {len(steps)}" in side(page)
+    assert f"Step {steps[1].number}" in side(page)
     page.keyboard.press("Escape")
     assert "Choose a step" in side(page)
     assert "KiB" not in side(page)

@@ -210,7 +210,7 @@ def test_programs_have_the_same_steps(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_one_of_several_programs(capsys: pytest.CaptureFixture[str]) -> None:
     out = printed(capsys, "graph", "run.json", "--program", "again")
-    assert "step 1  'layer/add'" in out
+    assert "step 4  'layer/add'" in out
     assert "Copy" not in out
     err = printed(capsys, "graph", "run.json", "--program", "agian", code=1)
     assert "did you mean 'again'?" in err

@@ -13,6 +13,8 @@ import pytest
 import poplite as pl
 from poplite.tools.viz import main
 from poplite.tools.viz.load_report import load
+from poplite.viz.page.pack import Arrays
+from poplite.viz.page.report_data import report_data
 
 SCRIPT = """
 import poplite as pl
@@ -265,3 +267,25 @@ def test_what_is_read_is_not_written_over(words: str, capsys: pytest.CaptureFixt
     assert main(words.split()) == 1
     assert "would write over" in capsys.readouterr().err
     assert (Path("three.json").read_bytes(), Path("ring.py").read_bytes()) == before
+
+
+def test_steps_of_several_programs_have_one_number_everywhere(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def named(command: str, title: str, *more: str) -> list[tuple[int, str]]:
+        found = json.loads(printed(capsys, command, "ring.py:build", "-f", "json", *more))
+        return sorted((step["number"], step[title]) for step in found["steps"])
+
+    report = load("ring.py:build").report
+    names = [(1, "a to b"), (2, "b to a"), (3, "b to a")]
+    assert [(step.number, step.name) for step in report.execution.steps] == names
+    assert named("steps", "name") == names
+    assert named("steps", "name", "--step", "3") == names[2:]
+    assert [number for number, _ in named("liveness", "title")] == [1, 2, 3]
+    assert [step["n"] for step in report_data(report, Arrays())["steps"]] == [1, 2, 3]
+    report.save("saved.json")
+    for target in ("ring.py:build", "saved.json"):
+        for more in ((), ("--program", "back")):
+            lines = printed(capsys, "program", target, *more).splitlines()
+            assert [line.split()[0] for line in lines if "'b' -> 'a'" in line][-1] == "3"
+        assert "step 3  Copy" in printed(capsys, "graph", target, "--program", "back")

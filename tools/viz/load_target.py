@@ -19,6 +19,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -59,6 +60,12 @@ def load_target(
     from poplite.program import Sequence
 
     return graph, Sequence(*programs.values())
+
+
+def first_steps(programs: Mapping[str, Program]) -> dict[str, int]:
+    """Return the number of the first step of each program, as reports count over all of them."""
+    counts = [program.num_steps for program in programs.values()]
+    return dict(zip(programs, accumulate(counts, initial=1), strict=False))
 
 
 def program_named(programs: Mapping[str, Program], name: str, target: str) -> Program:

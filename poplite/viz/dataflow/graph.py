@@ -136,9 +136,15 @@ class Dataflow:
 
 
 def dataflow_of(
-    graph: Graph, program: Program | None = None, *, excerpt: Excerpt | None = None
+    graph: Graph,
+    program: Program | None = None,
+    *,
+    excerpt: Excerpt | None = None,
+    first: int = 1,
 ) -> Dataflow:
     """Find what reads and writes what; nodes are in program order.
+
+    `first` is the number of the program's first step, where other programs come before it.
 
     Raises UnknownName when there is nothing of a name or scope in the excerpt, and
     ControlProgramError when the program is of another graph.
@@ -151,7 +157,7 @@ def dataflow_of(
     >>> flow.nodes[0].title, flow.notice
     ('x0 ... x999', '1,000 nodes collapsed to 1, by number')
     """
-    return dataflow_of_links(links_of(graph, program), excerpt or Excerpt())
+    return dataflow_of_links(links_of(graph, program, first), excerpt or Excerpt())
 
 
 def dataflow_of_links(links: Links, excerpt: Excerpt) -> Dataflow:

@@ -96,7 +96,7 @@ class Item(NamedTuple):
         scope: its scopes, the outermost first; for a copy, those that both ends share.
         thing: the variable, compute set or program, or what a report knows of it; or the constants
             connected as numbers.
-        steps: where it stands in the program, from 1; empty for what is no step of it.
+        steps: their numbers where it stands in the program; empty for what is no step of it.
         operation: the name of the operation that it is a part of; empty for none.
     """
 
@@ -138,8 +138,8 @@ class Touched(NamedTuple):
     written: dict[tuple[int, str], int]
 
 
-def links_of(graph: Graph, program: Program | None = None) -> Links:
-    """Gather what reads and writes what, in program order.
+def links_of(graph: Graph, program: Program | None = None, first: int = 1) -> Links:
+    """Gather what reads and writes what, in program order, its steps numbered from `first` on.
 
     Raises ControlProgramError when the program is of another graph.
     """
@@ -169,7 +169,9 @@ def links_of(graph: Graph, program: Program | None = None) -> Links:
             fields.setdefault(field, len(fields) - 1)
         sources = [(place_of(key), fields[field], size) for key, field, size in read]
         own = len(items)
-        items.append(action._replace(operation=operations.get(action.thing, "")))
+        numbered = tuple(first - 1 + number for number in action.steps)
+        operation = operations.get(action.thing, "")
+        items.append(action._replace(steps=numbered, operation=operation))
         flows += [(source, own, size, field) for source, field, size in sources]
         flows += [(own, place_of(key), size, fields[field]) for key, field, size in written]
     for key in dict.fromkeys(owner):

@@ -97,11 +97,11 @@ def _links(compilation: Compilation, program: str | None) -> Links:
 def _numbered(
     compilation: Compilation, program: str | None
 ) -> Iterator[tuple[StepAccesses, tuple[int, ...]]]:
-    """Yield steps with their numbers in a program; of several, programs follow each other."""
+    """Yield the steps of all programs, or of one, with their numbers over all."""
     before, total = {}, 0
     for name in compilation.program_names:
         before[name] = total
-        total += num_steps(compilation.programs[name]) if program is None else 0
+        total += num_steps(compilation.programs[name])
     for step in compilation.accesses:
         numbers = [before[name] + n for name, n in step.places if program in (None, name)]
         if numbers:

@@ -57,7 +57,7 @@ class TreeRow:
         parent: position of its parent among the rows, -1 for none.
         label: what it is.
         note: why nothing is drawn below it, if that is so.
-        first_step: number of its first step, from 1.
+        first_step: number of its first step.
         num_steps: steps in it.
         runs: how often it runs in all, at most `MOST`; None where data decide.
         location: the user's line that made it.
@@ -132,12 +132,13 @@ def program_tree(
     depth: int | None = None,
     match: str | None = None,
     most: int | None = None,
+    first: int = 1,
 ) -> ProgramTree:
     """Lay a program out as rows, of which at most `most` are kept; those after them are counted.
 
     Below `depth` levels, rows are counted instead of listed.  With `match`, a regular expression,
     only steps are kept whose line it is found in, with what they stand in.  Several programs of
-    one graph have a `name` each.
+    one graph have a `name` each, and numbers over all of them: `first` is that of the first step.
 
     Raises UnknownName when no step matches, and re.error for a wrong expression.
 
@@ -157,31 +158,31 @@ def program_tree(
     rows: list[TreeRow] = []
     hidden = 0
     drawn: dict[int, int] = {}  # first steps of what is drawn with its children
-    number = 1
+    number = first
     pending: list[tuple[Program, str, int, int, int | None]] = [(program, "", -1, 0, 1)]
     while pending:
         node, role, parent, level, runs = pending.pop()
-        fact, first = facts[id(node)], number
+        fact, begin = facts[id(node)], number
         number += node.num_steps
         if match is not None and not fact.matched:
             continue
         is_deep = depth is not None and level >= depth
         note = _why_closed(node, fact.lines, drawn.get(id(node)), is_deep) if node.children else ""
         if node.children and not note:
-            drawn.setdefault(id(node), first)
+            drawn.setdefault(id(node), begin)
             inner, place = product(runs, times_of(node)), len(rows)
             below = [
                 (child, role, place, level + 1, inner)
                 for child, role in zip(node.children, roles_of(node), strict=True)
             ]
             pending += reversed(below)
-            number = first
+            number = begin
         if len(rows) == most:
             hidden += 1
             continue
         label, steps = label_of(node, role), node.num_steps
         is_leaf, at = not node.children, node.location
-        rows.append(TreeRow(is_leaf, level, parent, label, note, first, steps, runs, at))
+        rows.append(TreeRow(is_leaf, level, parent, label, note, begin, steps, runs, at))
     steps = program.num_steps
     return ProgramTree(tuple(rows), hidden, steps, match, whole.matched, whole.runs, name)
 

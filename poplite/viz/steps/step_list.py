@@ -34,7 +34,7 @@ class StepRow:
     """What a step took, over all its executions.
 
     Attributes:
-        number: in its program, from 1.
+        number: from 1 over all programs.
         program: the name of its program.
         name: its name.
         at: the user's line; empty where it is not known.

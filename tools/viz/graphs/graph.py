@@ -81,7 +81,7 @@ def _run(arguments: argparse.Namespace) -> int:
 def _flow(arguments: argparse.Namespace) -> Dataflow:
     """Return what reads and writes what, in a target or a saved file."""
     from poplite.tools.viz.load_report import load_saved, programs_of
-    from poplite.tools.viz.load_target import load_target
+    from poplite.tools.viz.load_target import first_steps, load_programs, load_target, program_named
     from poplite.viz.dataflow.fold import Excerpt
     from poplite.viz.dataflow.graph import dataflow_of
     from poplite.viz.dataflow.of_report import dataflow_of_report
@@ -89,10 +89,13 @@ def _flow(arguments: argparse.Namespace) -> Dataflow:
     excerpt = Excerpt(arguments.around, arguments.hops, arguments.scope, arguments.max_nodes)
     saved = load_saved(arguments)
     if saved is None:
-        graph, program = load_target(
-            arguments.target, arguments.given, arguments.program, arguments.vertices
-        )
-        return dataflow_of(graph, program, excerpt=excerpt)
+        target, given, vertices = arguments.target, arguments.given, arguments.vertices
+        if arguments.program is None:
+            return dataflow_of(*load_target(target, given, vertices=vertices), excerpt=excerpt)
+        graph, programs = load_programs(target, given, vertices)
+        program = program_named(programs, arguments.program, target)
+        first = first_steps(programs)[arguments.program]
+        return dataflow_of(graph, program, excerpt=excerpt, first=first)
     programs = programs_of(saved, arguments)
     name = programs[0] if arguments.program is not None else None
     return dataflow_of_report(saved, name, excerpt=excerpt)

@@ -26,7 +26,7 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "program",
         help="the program tree, with step numbers and source lines",
-        description="Draw the program as a tree, with the step numbers that messages use.",
+        description="Draw the program as a tree, with step numbers, which count over all programs.",
     )
     add_picture(parser, formats=("txt", "svg", "png", "json"))
     add_program(parser)
@@ -47,7 +47,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from poplite.tools.viz.output import Destination
 
     out = Destination.of(arguments)
-    programs = _programs(arguments)
+    programs, firsts = _programs(arguments)
     from poplite.viz.forms import program_forms
 
     if len(programs) > 1 and out.format != "txt":
@@ -63,7 +63,7 @@ def _run(arguments: argparse.Namespace) -> int:
             ),
         )
     all_lines = out.format == "json" or (out.format == "txt" and not out.is_stdout)
-    trees = _trees(programs, arguments, all_lines=all_lines)
+    trees = _trees(programs, firsts, arguments, all_lines=all_lines)
     forms = [program_forms(tree, counts=arguments.counts) for tree in trees]
     if out.format == "txt":
         style = out.text_style(arguments)
@@ -73,17 +73,17 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _programs(arguments: argparse.Namespace) -> dict[str, Program]:
-    """Return the programs to draw by name, of a target or a saved file."""
+def _programs(arguments: argparse.Namespace) -> tuple[dict[str, Program], dict[str, int]]:
+    """Return the programs to draw by name, and the numbers of the first steps of all programs."""
     from poplite.tools.viz.load_report import load_saved, programs_of
-    from poplite.tools.viz.load_target import load_programs, program_named
+    from poplite.tools.viz.load_target import first_steps, load_programs, program_named
 
     saved = load_saved(arguments)
     if saved is not None:
         from poplite.viz.program.of_report import saved_programs
 
         nodes = saved_programs(saved)
-        return {name: nodes[name] for name in programs_of(saved, arguments)}
+        return {name: nodes[name] for name in programs_of(saved, arguments)}, first_steps(nodes)
     graph, programs = load_programs(arguments.target, arguments.given, arguments.vertices)
     if not programs:
         raise FileLoadError(
@@ -91,14 +91,19 @@ def _programs(arguments: argparse.Namespace) -> dict[str, Program]:
             found=f"it returned {graph!r}",
             fix="def build() -> tuple[Graph, Program]: ... return graph, program",
         )
+    firsts = first_steps(programs)
     if arguments.program is None:
-        return programs
+        return programs, firsts
     name = arguments.program
-    return {name: program_named(programs, name, arguments.target)}
+    return {name: program_named(programs, name, arguments.target)}, firsts
 
 
 def _trees(
-    programs: dict[str, Program], arguments: argparse.Namespace, *, all_lines: bool
+    programs: dict[str, Program],
+    firsts: dict[str, int],
+    arguments: argparse.Namespace,
+    *,
+    all_lines: bool,
 ) -> list[ProgramTree]:
     """Return what is drawn: of several programs, those that have a step that matches."""
     from poplite.viz.program.tree import MOST_LINES, program_tree
@@ -112,6 +117,7 @@ def _trees(
                 depth=arguments.depth,
                 match=arguments.match,
                 most=None if all_lines else MOST_LINES,
+                first=firsts[name],
             )
         except UnknownName as error:
             refusals.append(error)

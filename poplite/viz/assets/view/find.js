@@ -11,7 +11,7 @@ function hitsOf(of, text) {
     found.push([`tile ${thousands(Number(number))}`, "tile", { tile: Number(number) }]);
   of.steps.forEach((step, place) => {
     if ((step.name + " " + step.op).toLowerCase().includes(asked))
-      found.push([stepTitle(place), `step ${place + 1}`, { step: place, tab: "steps" }]);
+      found.push([stepTitle(place), `step ${stepNumber(place)}`, { step: place, tab: "steps" }]);
   });
   (of.memory?.held ?? []).forEach((held, place) => {
     if (held.name.toLowerCase().includes(asked)) {

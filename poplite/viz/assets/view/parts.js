@@ -21,7 +21,7 @@ function stepChoice(label, none) {
     el(
       "option",
       { value: number, selected: number === chosenStep() },
-      `${number + 1} ${shortened(stepTitle(number), 50)}`,
+      `${stepNumber(number)} ${shortened(stepTitle(number), 50)}`,
     ),
   );
   const pick = (event) =>

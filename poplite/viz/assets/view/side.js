@@ -86,7 +86,7 @@ function stepSide(of, tile) {
     el(
       "div",
       { class: "top" },
-      soft(`Step ${number + 1} of ${of.steps.length}`),
+      soft(`Step ${stepNumber(number)}`),
       el("span", { class: "grow" }),
       button("✕", () => go({ step: null }), { title: "No step (Esc)", "aria-label": "No step" }),
     ),

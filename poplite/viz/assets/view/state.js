@@ -46,8 +46,10 @@ function readAddress() {
     const text = found.get(name);
     state[name] = /^-?\d+$/.test(text ?? "") ? Math.max(0, Number(text)) : null;
   }
-  // Steps are counted from 1 in the address, as they are on the page.
-  if (state.step !== null) state.step = Math.max(0, state.step - 1);
+  // The address has the number of the step, as the page and the commands write it.
+  const { steps } = report();
+  if (state.step !== null)
+    state.step = Math.max(0, steps.findLastIndex((_, place) => stepNumber(place) <= state.step));
 }
 
 function address() {
@@ -56,7 +58,7 @@ function address() {
     if (state[name] !== words[0]) parts.set(name, state[name]);
   }
   for (const name of NUMBERS) {
-    if (state[name] !== null) parts.set(name, state[name] + (name === "step" ? 1 : 0));
+    if (state[name] !== null) parts.set(name, name === "step" ? stepNumber(state.step) : state[name]);
   }
   for (const name of TEXTS) if (state[name]) parts.set(name, state[name]);
   return "#" + parts;
@@ -95,6 +97,9 @@ function rangeOf(text, end) {
   const first = Math.min(Number(found[1]), Math.max(0, end - 1));
   return [first, Math.max(first + 1, Math.min(Number(found[2]), end))];
 }
+
+// The number of a step over all programs; of its place where an older report has none.
+const stepNumber = (place) => report().steps[place]?.n || place + 1;
 
 function stepTitle(number) {
   const of = report();

@@ -38,7 +38,7 @@ function stepsTable(of, rows) {
   const longest = most(of.steps.map((step) => step.cycles));
   return table(
     [
-      counted("#", ({ number }) => number + 1, String),
+      counted("#", ({ number }) => stepNumber(number), String),
       { name: "step", label: true, text: ({ number }) => stepTitle(number) },
       sortable("times", ({ step }) => step.times),
       sortable("cycles", ({ step }) => step.cycles),
