@@ -261,17 +261,21 @@ def _balance(graph: Graph) -> tuple[int, int]:
     return int(elements.min()), int(elements.max())
 
 
-def named_programs(programs: object) -> dict[str, Program]:
-    """Return programs by name, or refuse them; those without a name are "0", "1", ..."""
+def named_programs(programs: object, call: str = "Engine(graph, {})") -> dict[str, Program]:
+    """Return programs by name, or refuse them; those without a name are "0", "1", ...
+
+    `call` is what the user wrote, with {} for the programs.
+    """
+    function = call.partition("(")[0]
     if isinstance(programs, Program):
         programs = (programs,)
     if not isinstance(programs, Iterable):
         hint = "Execute(compute_set)" if isinstance(programs, ComputeSet) else "Sequence(...)"
         raise ControlProgramError(
-            f"Engine: {programs!r:.60} is no program",
+            f"{function}: {programs!r:.60} is no program",
             at=here(),
             found=of_type(programs),
-            fix=f"Engine(graph, {hint})",
+            fix=call.format(hint),
         )
     kind = type(programs).__name__
     if not isinstance(programs, Mapping):
@@ -289,7 +293,7 @@ def named_programs(programs: object) -> dict[str, Program]:
                 f"program {name!r} is {program!r:.60}, which is no program",
                 at=here(),
                 found=of_type(program),
-                fix="Engine(graph, {'main': Sequence(...)})",
+                fix=call.format("{'main': Sequence(...)}"),
             )
         if program.num_steps > MAX_NUMBER:
             raise ControlProgramError(
@@ -307,9 +311,9 @@ def named_programs(programs: object) -> dict[str, Program]:
             )
     if not programs:
         raise UnknownName(
-            "an engine needs at least one program",
+            f"{function} needs at least one program",
             at=here(),
             found=f"an empty {kind}",
-            fix="Engine(graph, Sequence()) makes one that does nothing",
+            fix=f"{call.format('Sequence()')} takes one that does nothing",
         )
     return dict(programs)

@@ -51,7 +51,7 @@ def codelet_text(classes: type[Vertex] | Iterable[type[Vertex]]) -> str:
     };
     <BLANKLINE>
     """
-    listed = [classes] if isinstance(classes, type) else list(classes)
+    listed = list(classes) if isinstance(classes, Iterable) else [classes]
     for each in listed:
         if not (isinstance(each, type) and issubclass(each, Vertex)):
             raise ElementTypeError(

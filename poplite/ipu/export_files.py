@@ -15,6 +15,7 @@ from poplite.files import replacing
 from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
 from poplite.ipu.building.host_text import host_text
+from poplite.ipu.graph_check import check_graph
 from poplite.ipu.tables import Place, Tables, tables_of
 from poplite.source import here
 from poplite.text import clipped
@@ -44,7 +45,7 @@ def export(
         The folder.
 
     Raises:
-        ControlProgramError: for other `checks`.
+        ControlProgramError: for other `checks`, and what is no graph or no program.
         ExportError: for what a real IPU is not given yet, with the lines.
         VertexCompileError: for vertex classes that cannot be codelets.
         FileLoadError: when a file cannot be written.
@@ -66,7 +67,8 @@ def export(
             found="a tile checks indices at most, and knows not what was written",
             fix="leave checks out, and run the program with strict checks on the simulator",
         )
-    edges_of, named = EdgeTables(graph.space), named_programs(programs)
+    check_graph(graph, "export(graph, program, folder)")
+    edges_of, named = EdgeTables(graph.space), named_programs(programs, "export(graph, {}, folder)")
     check_program(graph.top_level_graph, named, edges_of)
     tables = tables_of(graph, named, edges_of, stops_outside=checks == "fast")
     target = Path(folder)

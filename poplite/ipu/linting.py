@@ -6,6 +6,7 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.ipu.emulation import emulated
 from poplite.ipu.findings import Finding
+from poplite.ipu.graph_check import check_graph
 from poplite.ipu.words import in_memory
 
 
@@ -26,6 +27,7 @@ def lint(graph: Graph) -> list[Finding]:
         is wrong and what to try.
 
     Raises:
+        ControlProgramError: for what is no graph.
         VertexCompileError: when a `compute` is outside the dialect.
 
     >>> import poplite as pl
@@ -41,6 +43,7 @@ def lint(graph: Graph) -> list[Finding]:
     >>> [(finding.rule, finding.found) for finding in pl.ipu.lint(graph)]
     [('double', 'self.y = (self.first + 0.5) * 0.1')]
     """
+    check_graph(graph, "lint(graph)")
     found: dict[Finding, None] = {}
     for compute_set in graph.compute_sets:
         classes = dict.fromkeys(item.vertex_class for item in compute_set.vertices.items())

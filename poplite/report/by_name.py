@@ -46,6 +46,16 @@ def step_named(
             fix=f"report.step({name!r}, program={one.program_name!r}, row={one.row})",
         )
     known = list(dict.fromkeys(step.name for step in steps))
+    number = integer_or_none(name)
+    numbered = [step for step in steps if step.number == number]
+    if number is not None and numbered:
+        one = numbered[0]
+        raise UnknownName(
+            f"{call}: steps are chosen by name, not by number",
+            at=at,
+            found=f"step {number:,} is {one.name!r}",
+            fix=f"report.step({one.name!r}, program={one.program_name!r}, row={one.row})",
+        )
     raise UnknownName(
         f"{call}: no step{of_program} of that name has run"
         + (did_you_mean(name, known) if isinstance(name, str) else ""),

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.report.execution import Execution
+from poplite.report.execution import Execution, ExecutionStep
 from poplite.report.findings import NAME, insights_text, where
 from poplite.report.memory import Memory, MemoryCategories
 from poplite.report.phase_kinds import PHASE_KINDS
@@ -125,7 +125,7 @@ def _summary(report: Report) -> list[str]:
         largest = max(execution.steps, key=lambda step: step.cycles)
         share = _percent(largest.cycles, execution.cycles)
         rows["Spent on"] = ", ".join(_shares(execution, execution.cycles))
-        rows["Largest step"] = f"{shortened(largest.name, NAME)}, {share} of total"
+        rows["Largest step"] = f"{_named(largest, execution)}, {share} of total"
         if types := execution.vertex_types():
             rows["Vertex cycles"] = ", ".join(dict.fromkeys(each.source for each in types))
     if memory is not None and (worst := memory.including_gaps.worst_tile) is not None:
@@ -367,7 +367,7 @@ def _steps(execution: Execution) -> list[str]:
             _percent(step.cycles, whole),
             f"{step.executions:,}",
             f"{100 * step.tile_balance:.1f}%",
-            shortened(step.name, NAME) + where(step.at),
+            _named(step, execution) + where(step.at),
         )
         for step in steps[:MOST_STEPS]
     ]
@@ -389,6 +389,14 @@ def _between_ranks(sent: Sequence[BetweenRanks]) -> list[str]:
     total, messages = sum(each.bytes for each in sent), sum(each.messages for each in sent)
     whole = f"{total:,} B in {amount(messages, 'message')}"
     return [whole, *_table(rows), *_more(len(sent) - MOST_STEPS)]
+
+
+def _named(step: ExecutionStep, execution: Execution) -> str:
+    """Return the name of a step, with its program where steps of several ran."""
+    name = shortened(step.name, NAME)
+    if all(each.program_name == step.program_name for each in execution.steps):
+        return name
+    return f"{shortened(step.program_name, NAME)}: {name}"
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:

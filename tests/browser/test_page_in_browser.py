@@ -230,6 +230,7 @@ def test_a_step_has_the_number_of_the_commands_where_only_the_second_program_ran
     page = opened(file_of("one program of two"), "#tab=steps&step=3").page
     assert "Step 3" in side(page)
     assert "b to a" in side(page)
+    assert "all tiles" in side(page)  # of sync, which no tile is busy with
     page.keyboard.press("j")
     assert "Step 4" in side(page)
     assert "step=4" in page.url

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import shlex
@@ -13,8 +14,10 @@ import pytest
 
 import poplite as pl
 from poplite.ipu import selftest
+from poplite.source import SourceLocation
 from poplite.tools.command import main
 from poplite.tools.viz import main as viz
+from poplite.tools.viz.main import failed
 
 SCRIPT = """
 import poplite as pl
@@ -65,6 +68,20 @@ def test_export_writes_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]
     assert main(["export", "net.py:build", "again", "--arg", "size=16", "-q"]) == 0
     assert {path.name: path.read_bytes() for path in (folder / "again").iterdir()} == first
     assert capsys.readouterr().err == ""
+
+
+def test_export_says_what_does_not_fit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "net.py:build", "out", "--arg", "size=200000", "-q"]) == 0
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith("poplite: does not fit by the model: tile 0 needs 80")
+    assert (folder / "out" / "tables.bin").exists()
+
+
+def test_an_error_of_the_command_has_no_place(capsys: pytest.CaptureFixture[str]) -> None:
+    for file, said in ((sys.argv[0], "poplite: no\n"), ("net.py", "poplite: no  (net.py:8)\n")):
+        error = pl.PopliteError("no", at=SourceLocation(file, 8, "<module>"))
+        assert failed("poplite", error, argparse.Namespace(traceback=False)) == 1
+        assert capsys.readouterr().err == said
 
 
 def test_the_command_of_the_page_runs(root: Path, folder: Path) -> None:

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
+from typing import TYPE_CHECKING
 
 from poplite.tools.viz.flags import Commands, add_target, set_run
+
+if TYPE_CHECKING:
+    from poplite.graph.graph import Graph
+    from poplite.program import Program
 
 
 def add(commands: Commands) -> None:
@@ -42,4 +48,18 @@ def _run(arguments: argparse.Namespace) -> int:
     folder = export(graph, programs, arguments.folder, checks=arguments.checks)
     if not arguments.quiet:
         print(f"wrote {folder}: read its README.md", file=sys.stderr)
+    _say_fit(graph, programs)
     return 0
+
+
+def _say_fit(graph: Graph, programs: dict[str, Program]) -> None:
+    """Say on one line what the model holds against a program that is too large for a tile."""
+    from poplite.compile.compiler import plan_memory
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of cycles, which are not told here
+        needed = plan_memory(graph, programs).with_gaps()
+    tile, limit = int(needed.argmax()), graph.target.tile_memory_bytes
+    if needed[tile] > limit:
+        size = f"{int(needed[tile]):,} B of {limit:,} B"
+        print(f"poplite: does not fit by the model: tile {tile:,} needs {size}", file=sys.stderr)

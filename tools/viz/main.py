@@ -83,6 +83,8 @@ def failed(command: str, error: PopliteError, arguments: argparse.Namespace) -> 
     if arguments.traceback:
         traceback.print_exc()
     else:
+        if error.at is not None and error.at.file == sys.argv[0]:
+            error.at = None  # the command itself, which no user can correct
         print(f"{command}: {_printable(str(error))}", file=sys.stderr)
     return 1
 

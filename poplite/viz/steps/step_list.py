@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.errors import UnknownName, did_you_mean
+from poplite.errors import UnknownName, did_you_mean, listed
 from poplite.report.execution import ExecutionStep, between_syncs
 from poplite.report.text import AS_COMPILED
 from poplite.text import amount
@@ -143,6 +143,7 @@ def step_list(
     """Return what steps took, those that are wanted.
 
     `step` is a number, a range or a name, `match` a part of names, `sort` one of `SORTS`.
+    Raises UnknownName where there are steps, and none of them is wanted.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -155,6 +156,15 @@ def step_list(
     whole = sum(each.cycles for each in steps)
     shown = steps if step is None else chosen_steps(steps, step)
     rows = [_row(each, whole) for each in shown if match.lower() in each.name.lower()]
+    if match and shown and not rows:
+        known = list(dict.fromkeys(each.name for each in shown))
+        raise UnknownName(
+            f"no step has {match!r} in its name{did_you_mean(match, known)}",
+            found=f"the names are {listed([repr(name) for name in known], 'names')}".replace(
+                "\n", ", "
+            ),
+            fix=f"--match {known[0]!r}, or leave it out",
+        )
     return StepList(note_of(report), tuple(sorted(rows, key=SORTS[sort])), whole, len(steps))
 
 

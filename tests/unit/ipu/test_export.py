@@ -138,6 +138,15 @@ def test_the_readme_says_what_is_in_it_and_what_was_never_done(tmp_path: Path) -
     assert "@" not in text
 
 
+def test_what_is_no_graph_and_no_program_is_refused(tmp_path: Path) -> None:
+    graph, program = build()
+    with pytest.raises(pl.ControlProgramError, match="export: 3 is not a graph"):
+        pl.ipu.export(3, program, tmp_path)  # type: ignore[arg-type]
+    with pytest.raises(pl.UnknownName, match="export needs at least one program") as caught:
+        pl.ipu.export(graph, {}, tmp_path)
+    assert caught.value.fix.startswith("export(graph, Sequence(), folder)")
+
+
 def test_indices_are_checked_where_that_is_asked_for(tmp_path: Path) -> None:
     texts = [
         (pl.ipu.export(*build(), tmp_path / checks, checks=checks) / "codelets.cpp").read_text()

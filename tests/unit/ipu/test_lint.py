@@ -188,3 +188,10 @@ def test_inputs_that_share_elements_with_an_output_are_found() -> None:
     (finding,) = pl.ipu.lint(graph)
     assert finding.rule == "copy"
     assert "Input 'x' of Shift 0 on tile 0 shares elements with an Output of it" in finding.what
+
+
+def test_what_is_no_graph_and_no_class_is_refused() -> None:
+    with pytest.raises(pl.ControlProgramError, match="lint: 3 is not a graph"):
+        pl.ipu.lint(3)  # type: ignore[arg-type]
+    with pytest.raises(pl.ElementTypeError, match="codelet_text: 3 is no vertex class"):
+        pl.ipu.codelet_text(3)  # type: ignore[arg-type]

@@ -116,13 +116,13 @@ CASES: dict[str, tuple[Callable[[Bench], object], str, str, str]] = {
     ),
     "engine without programs": (
         lambda b: pl.Engine(b.graph, {}),
-        "an engine needs at least one program",
+        "Engine needs at least one program",
         "an empty dict",
-        "Engine(graph, Sequence()) makes one that does nothing",
+        "Engine(graph, Sequence()) takes one that does nothing",
     ),
     "engine of no programs": (
         lambda b: pl.Engine(b.graph, []),
-        "an engine needs at least one program",
+        "Engine needs at least one program",
         "an empty list",
         "Engine(graph, Sequence())",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,18 @@ def test_a_name_in_several_places(report: pl.Report) -> None:
     assert "run 5 times" in caught.value.found
     with pytest.raises(pl.UnknownName, match="no step of that name is in row 99"):
         report.step("a to b", row=99)
+
+
+def test_a_number_is_answered_with_the_name(report: pl.Report) -> None:
+    with pytest.raises(pl.UnknownName, match="chosen by name, not by number") as caught:
+        report.step(3)  # type: ignore[arg-type]
+    assert caught.value.found == "step 3 is 'a to b'"
+    assert caught.value.fix.startswith("report.step('a to b', program='often', row=")
+
+
+def test_the_text_says_the_program_of_a_step(report: pl.Report) -> None:
+    assert re.search(r"Largest step: +often: a to b, ", str(report))
+    assert "  twice: b to a (" in str(report)
 
 
 def test_unknown_names_come_with_the_nearest(report: pl.Report) -> None:

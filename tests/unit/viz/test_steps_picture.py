@@ -91,7 +91,6 @@ def test_steps_are_chosen_by_number_range_and_name(report: pl.Report) -> None:
 
     assert names(step="1") == names(step="a to b") == names(match="A TO") == ["a to b"]
     assert names(step="1:2") == names(step="1:9") == ["a to b", "b to a"]
-    assert names(match="nothing") == []
     for wrong in ("0", "3", "7:9", "a to c", "1:"):
         with pytest.raises(pl.UnknownName, match=r"no step (.|\n)*numbered 1 to 2(.|\n)*--step 1"):
             step_list(report, step=wrong)
@@ -138,6 +137,12 @@ def test_text_fits_its_columns(width: int, report: pl.Report) -> None:
             assert max(map(len, text.splitlines())) <= max(width, 60)
             assert text.isascii() or not style.ascii_only
             assert "sync" in text
+
+
+def test_a_part_of_no_name_is_refused_with_the_names(report: pl.Report) -> None:
+    with pytest.raises(pl.UnknownName, match="no step has 'there' in its name") as caught:
+        step_list(report, match="there")
+    assert caught.value.found == "the names are 'a to b', 'b to a'"
 
 
 def test_bars_have_one_scale(report: pl.Report) -> None:

@@ -96,8 +96,8 @@ def _flow(arguments: argparse.Namespace) -> Dataflow:
         program = program_named(programs, arguments.program, target)
         first = first_steps(programs)[arguments.program]
         return dataflow_of(graph, program, excerpt=excerpt, first=first)
-    programs = programs_of(saved, arguments)
-    name = programs[0] if arguments.program is not None else None
+    names = programs_of(saved, arguments)
+    name = names[0] if arguments.program is not None else None
     return dataflow_of_report(saved, name, excerpt=excerpt)
 
 

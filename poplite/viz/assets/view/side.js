@@ -75,7 +75,7 @@ function stepSide(of, tile) {
     rowOf(
       ["", swatch(phaseColor(kind)), PHASES[kind]],
       ["number", thousands(slowest)],
-      ["number", own === null ? "" : rounded(own)],
+      ["number", own === null ? "all tiles" : rounded(own)],
     ),
   );
   const heads = ["phase", "slowest", `tile ${thousands(tile)}`].map((name, place) =>
