@@ -1,8 +1,9 @@
 """Many mappings or parameters of one program, measured one by one in several processes.
 
     build(split=1) -> graph, program       here, so that others find compiled code in the cache
-    build(split=2) -> graph, program       worker 1
-    build(split=3) -> graph, program       worker 2
+    build(split=1) -> graph, program       worker 1
+    build(split=2) -> graph, program       worker 2
+    build(split=3) -> graph, program       worker 1
 
 A worker makes the graph itself, as graphs are never sent, and returns a row of numbers.
 """
@@ -16,19 +17,24 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
+from functools import partial
 from importlib import import_module
+from types import CellType, FunctionType, MethodType
 from typing import Any, Protocol
 
 import numpy as np
 
 from poplite.errors import ControlProgramError, DeviceRuntimeError, ElementTypeError
 from poplite.graph.graph import Graph
+from poplite.report.diff import report_since
 from poplite.report.report import Report
 from poplite.report.sweep import ERROR, MEASURES, Scalar, Sweep
 from poplite.simulator.engine import Engine
 from poplite.simulator.progress import shown
 from poplite.source import here
 from poplite.text import clipped, of_type
+from poplite.vertex.compute.parse.source_text import nested
+from poplite.vertex.vertex import Vertex
 
 Point = dict[str, Scalar]
 Row = dict[str, Any]
@@ -54,13 +60,15 @@ def sweep(
 ) -> Sweep:
     """Build, compile and run a program at each point of a grid, and return what each took.
 
-    The first point runs in this process, which fills the cache of compiled code; the others run in
-    processes of one thread. A point that fails has a row with its message.
+    The first point runs once more before all others, in this process, which fills the cache of
+    compiled code and is not measured; with several workers, all points then run in processes of
+    one thread. A point that fails has a row with its message.
 
     Args:
         build: takes the parameters of a point by name, and returns a graph and its programs (what
-            follows in the tuple is left alone), or an engine. All programs run once, in order.
-            With several workers it is sent to them: it may be of a script or a notebook.
+            follows in the tuple is left alone), or an engine, of which what it has run before is
+            not counted. All programs run once, in order. With several workers it is sent to them:
+            it may be of a script or a notebook, but vertex classes are of modules.
         grid: the values of each parameter, for all their combinations, of which the last changes
             fastest; or a list of points. Values are numbers and texts.
         workers: how many processes, which takes `pip install 'poplite[sweep]'`; 1 runs all here. A
@@ -73,7 +81,8 @@ def sweep(
     Raises:
         ElementTypeError: for a grid, a value, a `build` or `workers` of another kind.
         ControlProgramError: for a grid without points, parameters that `build` does not take or
-            that are called like a measure, and on several ranks of an MPI job.
+            that are called like a measure, for a vertex class that cannot be sent to workers, and
+            on several ranks of an MPI job.
         DeviceRuntimeError: where joblib is missing, or a worker ended without a result.
 
     >>> import poplite as pl
@@ -97,9 +106,11 @@ def sweep(
         )
     points = _points(grid)
     _check_parameters(build, points[0])
+    measure = _measuring(build, workers)
     with shown("sweep", "points", len(points), wanted=progress) as bar:
+        measured(build, points[0])
         rows: list[Row] = []
-        for row in itertools.chain([measured(build, points[0])], _rest(build, points[1:], workers)):
+        for row in measure(points):
             rows.append(row)
             bar.update(lambda: len(rows))
     return Sweep(tuple(points[0]), rows)
@@ -148,6 +159,14 @@ def _points(grid: Any) -> list[Point]:
             "sweep: the grid has no points", at=here(), fix="sweep(build, {'split': range(1, 41)})"
         )
     first = list(points[0])
+    for name in first:
+        if not isinstance(name, str):
+            raise ElementTypeError(
+                f"sweep: parameter {clipped(name)} is no name",
+                at=here(),
+                found=of_type(name),
+                fix="the names of the parameters of build: {'split': range(1, 41)}",
+            )
     for point in points:
         if list(point) != first:
             raise ControlProgramError(
@@ -193,11 +212,17 @@ def _check_parameters(build: Callable[..., object], point: Point) -> None:
         pass
 
 
-def _rest(build: Callable[..., object], points: Sequence[Point], workers: Any) -> Iterator[Row]:
-    """Return the rows of further points, in order, as they become known."""
+def _measuring(
+    build: Callable[..., object], workers: Any
+) -> Callable[[Sequence[Point]], Iterator[Row]]:
+    """Return what yields the rows of points, in order, as they become known."""
     if callable(getattr(workers, "submit", None)):
-        waiting = [workers.submit(measured, build, point) for point in points]
-        return _collected(each.result() for each in waiting)
+
+        def by_client(points: Sequence[Point]) -> Iterator[Row]:
+            waiting = [workers.submit(measured, build, point) for point in points]
+            return _collected(each.result() for each in waiting)
+
+        return by_client
     if type(workers) is not int or workers < 1:
         raise ElementTypeError(
             f"sweep: workers={clipped(workers)} is no number of processes",
@@ -206,7 +231,7 @@ def _rest(build: Callable[..., object], points: Sequence[Point], workers: Any) -
             fix="workers=2, or a dask client",
         )
     if workers == 1:
-        return (measured(build, point) for point in points)
+        return lambda points: (measured(build, point) for point in points)
     try:
         joblib = import_module("joblib")
     except ImportError as error:
@@ -215,10 +240,67 @@ def _rest(build: Callable[..., object], points: Sequence[Point], workers: Any) -
             at=here(),
             fix="pip install 'poplite[sweep]'; workers=1 runs all points in this process",
         ) from error
-    # One thread for each: as many as processors for all of them would wait for each other.
-    with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
-        parallel = joblib.Parallel(n_jobs=workers, return_as="generator")
-        return _collected(parallel(joblib.delayed(measured)(build, point) for point in points))
+    _check_sent(build)
+
+    def by_processes(points: Sequence[Point]) -> Iterator[Row]:
+        # One thread for each: as many as processors for all of them would wait for each other.
+        with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+            parallel = joblib.Parallel(n_jobs=workers, return_as="generator")
+            return _collected(parallel(joblib.delayed(measured)(build, point) for point in points))
+
+    return by_processes
+
+
+def _check_sent(build: object) -> None:
+    """Refuse vertex classes that workers cannot import: functions are sent without their text."""
+    seen: set[int] = set()
+    waiting = [build]
+    while waiting:
+        each = waiting.pop()
+        if id(each) in seen or _is_importable(each):
+            continue
+        seen.add(id(each))
+        if isinstance(each, type) and issubclass(each, Vertex):
+            raise ControlProgramError(
+                f"sweep: vertex class '{each.__name__}' of the script cannot be sent to workers",
+                at=here(),
+                found=f"class {each.__name__} of module '{each.__module__}' ({each.location}), "
+                "which they do not import",
+                fix="put it in a module, and import it from there; workers=1 runs all here",
+            )
+        waiting += _used_by(each)
+
+
+def _is_importable(value: object) -> bool:
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if not isinstance(name, str) or module in (None, "__main__"):
+        return False
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found is value or "[" in name  # of a template, which is looked at where it is named
+
+
+def _used_by(value: Any) -> list[object]:
+    """Return what is sent with a value."""
+    if isinstance(value, FunctionType):
+        codes = value.__code__, *nested(value.__code__)
+        names = {name for code in codes for name in code.co_names}
+        cells = [cell.cell_contents for cell in value.__closure__ or () if cell != CellType()]
+        known = [value.__globals__[name] for name in names if name in value.__globals__]
+        return [*known, *cells, *(value.__defaults__ or ())]
+    if isinstance(value, MethodType):
+        return [value.__func__, value.__self__]
+    if isinstance(value, partial):
+        return [value.func, *value.args, *value.keywords.values()]
+    if isinstance(value, type):
+        return [*value.__bases__, *vars(value).values()]
+    if isinstance(value, dict):
+        return list(value.values())
+    if isinstance(value, list | tuple | set | frozenset):
+        return list(value)
+    own = type(value)
+    return [] if _is_importable(own) else [own, *getattr(value, "__dict__", {}).values()]
 
 
 def _collected(rows: Iterator[Row]) -> Iterator[Row]:
@@ -238,7 +320,7 @@ def measured(build: Callable[..., object], point: Point) -> Row:
     """Return the row of a point; with the message of what it raised, where it did."""
     try:
         return {**point, **_measures(build, point), ERROR: ""}
-    except Exception as error:  # the row tells
+    except (Exception, SystemExit) as error:  # the row tells
         return {**point, ERROR: f"{type(error).__name__}: {error}"}
 
 
@@ -246,9 +328,14 @@ def _measures(build: Callable[..., object], point: Point) -> Row:
     begin = time.perf_counter()
     made: Any = build(**point)
     built = time.perf_counter()
-    if isinstance(made, tuple) and len(made) > 1 and isinstance(made[0], Graph):
+    seconds = {"build_seconds": built - begin}
+    before: Report | None = None
+    if isinstance(made, Engine):  # which may have run, and of which nobody knows how long it took
+        before = made.report()
+    elif isinstance(made, tuple) and len(made) > 1 and isinstance(made[0], Graph):
         made = Engine(*made[:2])
-    if not isinstance(made, Engine):
+        seconds["compile_seconds"] = time.perf_counter() - built
+    else:
         raise ElementTypeError(
             f"sweep: build returned {clipped(made)}",
             found=of_type(made),
@@ -257,13 +344,9 @@ def _measures(build: Callable[..., object], point: Point) -> Row:
     compiled = time.perf_counter()
     for program in made.executable.programs:
         made.run(program)
-    ran = time.perf_counter()
-    seconds = {
-        "build_seconds": built - begin,
-        "compile_seconds": compiled - built,
-        "run_seconds": ran - compiled,
-    }
-    return _modelled(made.report()) | seconds
+    seconds["run_seconds"] = time.perf_counter() - compiled
+    report = made.report()
+    return _modelled(report if before is None else report_since(report, before)) | seconds
 
 
 def _modelled(report: Report) -> Row:

@@ -11,17 +11,23 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from poplite.errors import ControlProgramError, FileLoadError, UnknownName, did_you_mean
+from poplite.errors import (
+    ControlProgramError,
+    ElementTypeError,
+    FileLoadError,
+    UnknownName,
+    did_you_mean,
+)
 from poplite.files import write_text
 from poplite.source import here
-from poplite.text import amount, clipped
+from poplite.text import amount, clipped, of_type
 
 CYCLES = "cycles", "compute", "copy", "exchange", "waiting"
 BYTES = "received", "fullest", "bytes"
@@ -31,6 +37,8 @@ MEASURES = (*CYCLES, *BYTES, *SECONDS)
 
 ERROR = "error"
 KIND, VERSION = "sweep", 1
+NOT_FINITE = "float"
+"""Key of the text of a parameter that JSON cannot write: {"float": "inf"}."""
 
 Scalar = str | int | float | bool
 
@@ -42,7 +50,8 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
 
     - `cycles` of all programs, and of these `compute`, `copy`, `exchange` and `waiting` for others;
     - `received`: bytes that tiles receive; `fullest`: bytes of the fullest tile; `bytes`: of all;
-    - `build_seconds`, `compile_seconds` and `run_seconds` that this took here.
+    - `build_seconds`, `compile_seconds` and `run_seconds` that this took here; `compile_seconds` is
+      NaN where `build` returned an engine, which is part of `build_seconds`.
 
     Last `error`, text: what was raised, "" where nothing was. `pl.sweep` makes it.
 
@@ -61,9 +70,9 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
         self._columns[ERROR] = np.array([row[ERROR] for row in rows], object)
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        if name not in self._columns:
+        if not isinstance(name, str) or name not in self._columns:
             raise UnknownName(
-                f"the sweep has no column {clipped(name)}{did_you_mean(name, self._columns)}",
+                f"the sweep has no column {clipped(name)}{_meant(name, self._columns)}",
                 at=here(),
                 found=f"columns: {', '.join(self._columns)}",
                 fix=f"sweep[{next(iter(self._columns))!r}]",
@@ -81,9 +90,9 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
 
     def measure(self, name: str) -> npt.NDArray[np.float64]:
         """Return what was measured; raises `UnknownName` where that is no measure."""
-        if name not in MEASURES:
+        if not isinstance(name, str) or name not in MEASURES:
             raise UnknownName(
-                f"a sweep does not measure {clipped(name)}{did_you_mean(name, MEASURES)}",
+                f"a sweep does not measure {clipped(name)}{_meant(name, MEASURES)}",
                 at=here(),
                 found=f"it measures {', '.join(MEASURES)}",
                 fix="'cycles', or another of these",
@@ -110,16 +119,20 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
         >>> Sweep(("n",), [{"n": n, "cycles": 9 - n, "error": ""} for n in (1, 2)]).best()
         {'n': 2}
         """
-        values = self.measure(by)
-        if np.isnan(values).all():
+        row = self.best_row(by)
+        if row is None:
             raise ControlProgramError(
                 f"sweep.best: no point has {by!r}",
                 at=here(),
                 found=f"{self.num_failed:,} of {amount(self.num_points, 'point')} failed",
                 fix="look at sweep['error']",
             )
-        row = int(np.nanargmin(values))
         return {name: self[name].tolist()[row] for name in self.parameters}
+
+    def best_row(self, by: str) -> int | None:
+        """Return the position of the point with the least of a measure; None where none has it."""
+        values = self.measure(by)
+        return None if np.isnan(values).all() else int(np.nanargmin(values))
 
     def to_pandas(self) -> Any:
         """Return the columns as a pandas.DataFrame.
@@ -143,7 +156,10 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
         Raises:
             FileLoadError: when it cannot be written.
         """
-        columns = {name: [_plain(v) for v in values.tolist()] for name, values in self.items()}
+        columns = {
+            name: [(_encoded if name in self.parameters else _plain)(v) for v in values.tolist()]
+            for name, values in self.items()
+        }
         outer = {"poplite": KIND, "version": VERSION, "parameters": self.parameters}
         write_text(path, json.dumps(outer | {"columns": columns}, allow_nan=False) + "\n")
 
@@ -153,8 +169,17 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
 
         Raises:
             FileLoadError: for anything else.
+            ElementTypeError: for what is no path.
         """
-        name = os.fsdecode(path)
+        try:
+            name = os.fsdecode(path)
+        except TypeError:
+            raise ElementTypeError(
+                f"Sweep.load: {clipped(path)} is no path",
+                at=here(),
+                found=of_type(path),
+                fix="pl.Sweep.load('sweep.json')",
+            ) from None
         try:
             with open(path, encoding="utf-8") as file:
                 return _read(json.load(file))
@@ -178,8 +203,25 @@ def _column(values: Sequence[Scalar]) -> npt.NDArray[Any]:
     return np.array(values) if len(kinds) == 1 and str not in kinds else np.array(values, object)
 
 
+def _meant(name: object, known: Iterable[str]) -> str:
+    return did_you_mean(name, known) if isinstance(name, str) else ""
+
+
 def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _encoded(value: Any) -> Any:
+    """Return a parameter as JSON has it, which has no infinities and no NaN."""
+    return value if _plain(value) is not None else {NOT_FINITE: str(value)}
+
+
+def _decoded(value: Any) -> Any:
+    if isinstance(value, dict) and list(value) == [NOT_FINITE]:
+        found = float(value[NOT_FINITE])
+        if not math.isfinite(found):
+            return found
+    return value
 
 
 def _read(data: Any) -> Sweep:
@@ -191,6 +233,8 @@ def _read(data: Any) -> Sweep:
     lengths = {len(values) for values in columns.values()}
     if len(lengths) != 1:
         raise ValueError("its columns are of several lengths")
+    for name in parameters:
+        columns[name] = [_decoded(value) for value in columns[name]]
     for name, values in columns.items():
         kinds = (str,) if name == ERROR else (str, int, float) if name in parameters else ()
         for value in values:

@@ -60,8 +60,9 @@ class SweepGrid:
         """What is said of it beside the numbers."""
         sweep = self.sweep
         facts = [amount(sweep.num_points, "point")]
-        if self.best is not None:
-            at = ", ".join(f"{k} = {name_text(str(v))}" for k, v in sweep.best(self.by).items())
+        row = sweep.best_row(self.by)
+        if self.best is not None and row is not None:
+            at = ", ".join(f"{k} = {name_text(names_of(sweep, k)[row])}" for k in sweep.parameters)
             facts.append(f"least: {self.text(float(self.least[self.best]))} at {at}")
         for message, count in self.failures[:MOST_LISTED]:
             facts.append(f"{count:,} failed: {name_text(message)}")
@@ -107,21 +108,27 @@ def sweep_grid(sweep: Sweep, by: str = "cycles", over: Sequence[str] = ()) -> Sw
         )
     places, values = [], []
     for name in chosen:
-        texts = [str(value) for value in sweep[name].tolist()]
+        texts = names_of(sweep, name)
         known = {text: position for position, text in enumerate(dict.fromkeys(texts))}
         values.append(tuple(known))
         places.append([known[text] for text in texts])
     least = np.full([len(each) for each in values], np.inf)
     np.fmin.at(least, tuple(map(np.array, places)), measured)
     least[np.isinf(least)] = np.nan
-    best: tuple[int, ...] | None = None
-    if not np.isnan(least).all():
-        best = tuple(int(k) for k in np.unravel_index(int(np.nanargmin(least)), least.shape))
+    row = sweep.best_row(by)
+    best = None if row is None else tuple(each[row] for each in places)
     return SweepGrid(sweep, by, chosen, tuple(values), least, best, _failures(sweep))
 
 
+def names_of(sweep: Sweep, name: str) -> list[str]:
+    """Return the values of a parameter as text; as Python writes them where 1 and '1' are two."""
+    values = sweep[name].tolist()
+    written, texts = list(map(repr, values)), list(map(str, values))
+    return texts if len(set(texts)) == len(set(written)) else written
+
+
 def _varying(sweep: Sweep) -> tuple[str, ...]:
-    several = [name for name in sweep.parameters if len(set(sweep[name].tolist())) > 1]
+    several = [name for name in sweep.parameters if len(set(names_of(sweep, name))) > 1]
     return tuple((several or list(sweep.parameters))[:2])
 
 

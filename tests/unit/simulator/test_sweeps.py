@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -79,6 +80,54 @@ def test_progress_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "poplite: sweep: 2 of 2 points" in capsys.readouterr().err
 
 
+SCRIPT = """
+import poplite as pl
+
+class InScript(pl.Vertex):
+    x: pl.Output[pl.INT]
+    def compute(self) -> None:
+        self.x = 3
+
+def build(k):
+    graph = pl.Graph(pl.Target(tiles=k))
+    graph.add_vertex(graph.add_compute_set("c"), InScript)
+
+if __name__ == "__main__":
+    pl.sweep(build, {"k": [1, 2]}, workers=2)
+"""
+
+
+def test_a_vertex_class_of_the_script_is_refused_before_it_is_sent(tmp_path: Path) -> None:
+    pytest.importorskip("joblib")
+    (path := tmp_path / "swept.py").write_text(SCRIPT)
+    run = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
+    assert "vertex class 'InScript' of the script cannot be sent to workers" in run.stderr
+    assert "swept.py:4" in run.stderr
+    assert "try: put it in a module" in run.stderr
+
+
+def test_only_what_a_sweep_runs_is_measured() -> None:
+    calls: list[int] = []
+
+    def ran(k: int) -> pl.Engine:
+        calls.append(k)
+        engine = pl.Engine(*build(2)[:2])
+        for _ in range(k):
+            engine.run()
+        if k == 3:
+            raise SystemExit("no more")
+        return engine
+
+    found = pl.sweep(ran, {"k": [0, 2, 3, 1]})
+    assert calls == [0, 0, 2, 3, 1]  # the first one fills the cache, and is not measured
+    assert (
+        found["cycles"][[0, 1, 3]].tolist()
+        == pl.sweep(build, {"tiles": [2] * 3})["cycles"].tolist()
+    )
+    assert np.isnan(found["compile_seconds"]).all()
+    assert found["error"].tolist() == ["", "", "SystemExit: no more", ""]
+
+
 class Killed:
     """A client whose workers die."""
 
@@ -94,6 +143,7 @@ REFUSED: list[tuple[str, tuple[object, ...], dict[str, Any]]] = [
     ("'tiles' has 4, which is no list", (build, {"tiles": 4}), {}),
     ("the grid has no points", (build, {"tiles": []}), {}),
     ("the grid has no points", (build, {}), {}),
+    ("parameter 1 is no name", (build, [{1: 2}]), {}),
     ("which is neither number nor text", (build, {"tiles": [None]}), {}),
     ("other parameters than the first", (build, [{"tiles": 1}, {"form": "copy"}]), {}),
     ("does not take the parameters of the grid", (build, {"tile": [1]}), {}),
@@ -120,6 +170,12 @@ def test_what_build_returns_is_checked_point_by_point() -> None:
         found.best("tile")
     with pytest.raises(pl.UnknownName, match=r"no column 'cycle' \(did you mean 'cycles'"):
         found["cycle"]
+    with pytest.raises(pl.UnknownName, match="no column 3"):
+        found[3]  # type: ignore[index]
+    with pytest.raises(pl.UnknownName, match="does not measure 3"):
+        found.best(3)  # type: ignore[arg-type]
+    with pytest.raises(pl.ElementTypeError, match=r"Sweep.load: None is no path"):
+        pl.Sweep.load(None)  # type: ignore[arg-type]
 
 
 def test_ranks_and_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,6 +228,20 @@ def test_files_hold_all_of_it(tmp_path: Path) -> None:
     path.write_text("[]")
     with pytest.raises(pl.FileLoadError, match="is no sweep"):
         pl.Sweep.load(path)
+
+
+def test_values_that_json_or_text_cannot_tell_apart(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"v": v, "w": w, "cycles": cycles, "error": ""}
+        for v, w, cycles in ((1, 0, 9.0), ("1", 2, 5.0), (1, 2, 5.0), (-math.inf, 0, 7.0))
+    ]
+    made(rows).save(path := tmp_path / "sweep.json")
+    found = pl.Sweep.load(path)
+    assert found["v"].tolist() == [1, "1", 1, -math.inf]
+    grid = sweep_grid(found)
+    assert grid.values == (("1", "'1'", "-inf"), ("0", "2"))
+    assert grid.best == (1, 1)  # of equals the first, in the picture as in the text
+    assert grid.facts[1] == "least: 5 at v = '1', w = 2"
 
 
 def test_pictures_show_the_least_and_what_failed(

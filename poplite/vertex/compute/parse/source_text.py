@@ -36,6 +36,9 @@ _COMMAND = "<string>"
 _PROMPTS = ("<stdin>", "<console>")
 """File names of code that is typed at a prompt that keeps no text, or piped in."""
 
+_SENT = "<dynamic-code>"
+"""File name of code that cloudpickle brought from another process."""
+
 FUTURE_FLAGS: int = functools.reduce(
     operator.or_,
     (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names),
@@ -155,6 +158,9 @@ def why_no_text(function: FunctionType) -> tuple[str, str]:
     if file in _PROMPTS:
         found = "Python keeps no text of what is typed at this prompt, or piped into it"
         return found, "put it into a file, a notebook cell, or python -c"
+    if file == _SENT:
+        found = "it is of a script or a notebook, and was sent to this process without its text"
+        return found, "put it into a module that both processes import"
     if file.startswith("<"):
         return "it was made from a string", "put it into a file or a notebook cell"
     if not linecache.getlines(file, function.__globals__):
