@@ -86,9 +86,10 @@ class Engine:
             the option debug.instrument is False.
         faster: run the faster forms of vertex classes, see `pl.faster`, whose results have equal
             bits; with "tolerant" those of other bits as well, with False none.
-        seed: seed of stochastic rounding, from 0 to 2**63 - 1.
+        seed: seed of stochastic rounding, from 0 to 2**63 - 1; by default that of `state`, or 0.
         state: an engine of the same graph, whose variables and rows of remote buffers this one
-            begins with; variables that it does not know, and constants, have their initial values.
+            begins with, and with random bits, unless another seed is given; variables that it does
+            not know, and constants, have their initial values.
             What it has connected to streams is not taken over.
         device: what runs the programs; by default the simulator. See `pl.ipu.Device` and
             `pl.mpi.Device`.
@@ -118,11 +119,13 @@ class Engine:
         checks: Checks | None = None,
         interpret: bool | Collection[str | type[Vertex]] = False,
         faster: Faster = True,
-        seed: int = 0,
+        seed: int | None = None,
         state: Engine | None = None,
         device: Device | None = None,
     ) -> None:
         check_name(name, "Engine")
+        if state is not None and not isinstance(state, Engine):
+            raise no_engine(state)
         programs: Any = program  # checked by source_of
         if isinstance(graph, Executable) and is_options(programs):
             programs, options = None, programs  # as in Poplar, options follow an executable
@@ -134,7 +137,8 @@ class Engine:
         callback = None if isinstance(progress, bool | None) else progress
         with poplar_order.with_progress(callback, "Engine"), no_collection(), bar_of as bar:
             bar.note("checking and lowering")
-            seed = checked_seed(asked.seed)
+            inherited = 0 if state is None else state._arguments["seed"]
+            seed = checked_seed(inherited if asked.seed is None else asked.seed)
             self._source = source_of(graph, programs, asked, options)
             self._executable = self._source.executable
             self._options = asked.engine_only()
@@ -151,8 +155,6 @@ class Engine:
             "device": device,
         }
         if state is not None:
-            if not isinstance(state, Engine):
-                raise no_engine(state)
             self._loaded.continue_from(state._loaded)
 
     def add_program(self, program: Program, name: str | None = None) -> None:
@@ -354,7 +356,8 @@ class Engine:
 
         Raises:
             FileLoadError: for a file that is damaged or no state, and for one of an engine of
-                another graph, other programs, constants or checks; the engine remains as it was.
+                another graph, other programs, constants or checks, or that saved more or less of
+                what steps overwrite, as with `interpret`; the engine remains as it was.
             StreamConnectionError: when an array was connected to a stream, and here is none, or
                 a shorter one; likewise.
             ControlProgramError: while a program runs, and on a real device.

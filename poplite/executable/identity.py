@@ -30,6 +30,8 @@ def parts_of(executable: Executable) -> Iterator[Part]:
         yield f"step {number:,}, '{step.name}'", _of_step(step)
     for number, origins in enumerate(executable.origins):
         yield f"tiles of vertices of compute set {number:,}", digest(origins.tile_of.array())
+    saving = [isinstance(step, ComputeStep) and step.may_fault for step in executable.steps]
+    yield "what steps save before they overwrite it, more with interpret,", digest(saving)
     for name, code in executable.programs.items():
         yield f"program '{name}'", digest(name, code.ops)
     yield "options", digest(executable.float_modes, executable.layout.replicas)

@@ -86,6 +86,7 @@ class OnRank:
         state = EngineState(executable, arena, made, self.links, strict, plan.rows)
         self._states = StatesOnRanks(self, state, self._memories, ranks, self._peers, self._owners)
         self._counts = _Counts(made.counts, plan.rows)
+        self._unsent: dict[str, Int64] = {}  # counts of a state: others sent what they stand for
         self._accounts = Accounts(executable, self._counts, slot_totals)
         self.run, self.stop, self.check_idle = made.run, made.stop, made.check_idle
 
@@ -200,6 +201,10 @@ class OnRank:
         """Let rank 0 read a file, and go on with what it holds."""
         self._states.load(path)
 
+    def forget_sent(self) -> None:
+        """Count anew what is sent: what ran until now ran elsewhere."""
+        self._unsent = {name: counts.copy() for name, counts in self._counts.items()}
+
     def continue_from(self, other: Loaded) -> None:
         """Take over what another engine holds, on the same ranks or whole on each of them."""
         call = "Engine: state"
@@ -257,7 +262,8 @@ class OnRank:
             options=options,
         )
         plan, is_sent = self._plan, self._peers.is_sent
-        sent = between_ranks(self._executable, plan.exchanges, plan.places, self._counts, is_sent)
+        counts = {name: now - self._unsent.get(name, 0) for name, now in self._counts.items()}
+        sent = between_ranks(self._executable, plan.exchanges, plan.places, counts, is_sent)
         return replace(report, between_ranks=sent)
 
     def tracing(self, limit: int) -> AbstractContextManager[Trace]:

@@ -50,6 +50,9 @@ class Loaded(Protocol):
     def load(self) -> None:
         """Restore memory and streams to their state in the beginning."""
 
+    def forget_sent(self) -> None:
+        """Count anew what is sent, where counts are those of a file."""
+
     def check_idle(self, call: str) -> None:
         """Refuse the user's `call` while a program runs."""
 
@@ -128,6 +131,7 @@ class StatesOnRanks:
             self._loaded.load()
             try:
                 self._state.take(taken)
+                self._loaded.forget_sent()
                 self._fill(None if read is None else read[0], taken)
             except FileLoadError:  # of the disk: no memory of which half is old
                 self._loaded.load()

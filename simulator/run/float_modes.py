@@ -34,7 +34,12 @@ class Floats:
         self.words[op.FLOAT_SEED] = self._seed
 
     def continue_from(self, other: Floats) -> None:
-        """Go on where another engine is: in its mode, if programs here know it."""
+        """Go on where another engine is: in its mode, if programs here know it.
+
+        The seed there may be that of a state that was loaded; one that was given here remains.
+        """
+        if self._seed == other._seed:
+            self.words[op.FLOAT_SEED] = other.words[op.FLOAT_SEED]
         if self.knows(other.mode):
             self.words[op.FLOAT_MODE] = other.mode
         self.words[op.FLOAT_EXECUTIONS] = other.words[op.FLOAT_EXECUTIONS]

@@ -226,8 +226,8 @@ class EngineState:
             f"{name!r} is the state of an engine of other programs",
             at=here(),
             found=f"first difference: {difference}",
-            fix="an engine of the same graph, programs and checks; engine.write(x, values) takes "
-            "single tensors over",
+            fix="an engine of the same graph, programs, checks and interpret; "
+            "engine.write(x, values) takes single tensors over",
         )
 
     def _checked_words(self, words: Any) -> tuple[int, ...]:

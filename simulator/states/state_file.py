@@ -60,11 +60,19 @@ def chunks_of(size: int) -> Iterator[tuple[int, int]]:
 def path_of(path: Any, call: str) -> str:
     """Return a path as text, or refuse what is none."""
     try:
-        return os.fsdecode(path)
+        name = os.fsdecode(path)
     except TypeError:
         raise ElementTypeError(
             f"{call}: {clipped(path)} is no path", at=here(), fix=f"{call}('run.state')"
         ) from None
+    if "\0" in name:
+        raise FileLoadError(
+            f"{call}: no file can have the name {clipped(name)}",
+            at=here(),
+            found="a null character in it",
+            fix=f"{call}('run.state')",
+        )
+    return name
 
 
 def write_state(path: str, manifest: Mapping[str, Any], members: Members) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import poplite as pl
 from helpers.depth import thinned
-from helpers.rank_cases import connected, stateful
+from helpers.rank_cases import Halves, connected, stateful
 
 GRAPH, PROGRAM, TENSORS = stateful()
 
@@ -54,6 +54,19 @@ def test_who_loads_a_state_goes_on_as_who_saved_it(tmp_path: Path, interpret: bo
     second.run()
     third.run()
     assert held(second)[:3] == held(third)[:3]  # its own seed again
+
+
+@pytest.mark.parametrize(
+    ("seed", "is_same"), [({}, True), ({"seed": 5}, True), ({"seed": 6}, False)]
+)
+def test_an_engine_that_goes_on_has_the_seed_of_the_other(seed: Any, is_same: bool) -> None:
+    first = engine_of(seed=5)
+    first.run()
+    second = engine_of(state=first, **seed)
+    first.connect_stream("in", np.arange(24, dtype=np.int32))  # from its first block again
+    first.run()
+    second.run()
+    assert all(np.array_equal(first.read(x), second.read(x)) for x in TENSORS) == is_same
 
 
 def test_strict_checks_know_what_was_written(tmp_path: Path) -> None:
@@ -182,6 +195,20 @@ def test_a_state_of_another_graph_or_constant_is_refused(path: Path) -> None:
         engines[1].load_state(path)
 
 
+def test_a_compiled_state_is_no_other_program_but_saves_less(tmp_path: Path) -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.INT, (), "x", mapping=0, initial_value=1)
+    compute_set = graph.add_compute_set("c")
+    graph.add_vertex(compute_set, Halves, tile=0, x=x)
+    first, second = (
+        pl.Engine(graph, pl.Execute(compute_set), checks="fast", interpret=interpret)
+        for interpret in (False, True)
+    )
+    first.save_state(path := tmp_path / "run.state")
+    with pytest.raises(pl.FileLoadError, match="what steps save before they overwrite it"):
+        second.load_state(path)
+
+
 def test_arrays_must_be_connected_before(path: Path) -> None:
     engine = pl.Engine(GRAPH, PROGRAM, checks="fast", interpret=True)
     with pytest.raises(pl.StreamConnectionError, match="'in' was at block 1 of an array") as caught:
@@ -196,6 +223,8 @@ def test_other_files_and_paths_are_refused(path: Path) -> None:
     engine = engine_of()
     with pytest.raises(pl.FileLoadError, match="cannot read"):
         engine.load_state(path.with_name("nowhere"))
+    with pytest.raises(pl.FileLoadError, match="no file can have the name"):
+        engine.load_state("a\0b")
     with pytest.raises(pl.ElementTypeError, match="7 is no path"):
         engine.save_state(7)  # type: ignore[arg-type]
     with pytest.raises(pl.FileLoadError, match="there is no folder"):
