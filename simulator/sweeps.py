@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from functools import partial
 from importlib import import_module
+from pickle import PicklingError
 from types import CellType, FunctionType, MethodType
 from typing import Any, Protocol
 
@@ -83,7 +84,8 @@ def sweep(
         ControlProgramError: for a grid without points, parameters that `build` does not take or
             that are called like a measure, for a vertex class that cannot be sent to workers, and
             on several ranks of an MPI job.
-        DeviceRuntimeError: where joblib is missing, or a worker ended without a result.
+        DeviceRuntimeError: where joblib is missing, `build` holds what cannot be sent, such as a
+            lock, or a worker ended without a result.
 
     >>> import poplite as pl
     >>> def build(tiles):
@@ -306,6 +308,13 @@ def _used_by(value: Any) -> list[object]:
 def _collected(rows: Iterator[Row]) -> Iterator[Row]:
     try:
         yield from rows
+    except PicklingError as error:
+        raise DeviceRuntimeError(
+            "sweep: build cannot be sent to workers",
+            at=here(),
+            found=str(error.__cause__ or error).strip('" \n').rpartition("\n")[2],
+            fix="a build that opens by itself what it needs of files, locks and processes",
+        ) from error
     except BrokenExecutor as error:
         raise DeviceRuntimeError(
             "sweep: a worker ended without a result",

@@ -9,6 +9,7 @@ import sys
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from pickle import PicklingError
 from typing import Any
 
 import numpy as np
@@ -128,12 +129,15 @@ def test_only_what_a_sweep_runs_is_measured() -> None:
     assert found["error"].tolist() == ["", "", "SystemExit: no more", ""]
 
 
-class Killed:
-    """A client whose workers die."""
+class Failing:
+    """A client whose workers do not answer."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
 
     def submit(self, *_: object) -> Future[Any]:
         failed: Future[Any] = Future()
-        failed.set_exception(BrokenProcessPool("it was terminated\nby a signal"))
+        failed.set_exception(self._error)
         return failed
 
 
@@ -149,7 +153,16 @@ REFUSED: list[tuple[str, tuple[object, ...], dict[str, Any]]] = [
     ("does not take the parameters of the grid", (build, {"tile": [1]}), {}),
     ("'cycles' is called like what is measured", (dict, {"cycles": [1]}), {}),
     ("workers=0 is no number of processes", (build, GRID), {"workers": 0}),
-    ("a worker ended without a result", (build, GRID), {"workers": Killed()}),
+    (
+        "a worker ended without a result.*\n  it was terminated\n",
+        (build, GRID),
+        {"workers": Failing(BrokenProcessPool("it was terminated\nby a signal"))},
+    ),
+    (
+        "build cannot be sent to workers.*\n  no lock",
+        (build, GRID),
+        {"workers": Failing(PicklingError("no lock"))},
+    ),
 ]
 
 
