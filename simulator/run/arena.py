@@ -27,6 +27,9 @@ Bytes = npt.NDArray[np.uint8]
 Runs = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 """Begin and end of runs of bytes, rising and disjoint."""
 
+MOST_VIEWS = 1000
+"""NumPy views that are kept of what was read and written."""
+
 
 class Arena:
     """The memory of one engine, filled with initial values: `parts` are the bytes of each replica.
@@ -64,6 +67,7 @@ class Arena:
         begins = range(skip, skip + replicas * size, size) if size else [skip] * replicas
         self.block: Bytes = block[skip : skip + replicas * size]
         self.parts: tuple[Bytes, ...] = tuple(block[at : at + size] for at in begins)
+        self._strided_views: dict[tuple[object, ...], npt.NDArray[Any]] = {}
         self._fill()
 
     def _fill(self) -> None:
@@ -138,11 +142,18 @@ class Arena:
         """Return a NumPy view of the elements, where one stride per dimension describes them."""
         if not isinstance(view.space, Storage) or not view.num_elements:
             return None
+        key = view.space.base + view.off, view.shape, view.dims, element, replica
+        known = self._strided_views.get(key)  # most programs read and write the same, run by run
+        if known is not None:
+            return known
         strides = [step * element.size_bytes for step in view.dims if isinstance(step, int)]
         if len(strides) < len(view.dims):
             return None
         at = self.layout.byte_position(view.space.base + view.off)
-        return np.ndarray(view.shape, element.dtype, self.parts[replica], at, strides)
+        found = np.ndarray(view.shape, element.dtype, self.parts[replica], at, strides)
+        if len(self._strided_views) < MOST_VIEWS:
+            self._strided_views[key] = found
+        return found
 
 
 def _small_pages(size: int) -> mmap.mmap:
