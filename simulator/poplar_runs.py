@@ -264,9 +264,7 @@ def setPrintStream(engine: Engine, stream: TextIO | None) -> None:
     >>> import poplite as pl
     >>> pl.Engine(pl.Graph(), pl.Program()).setPrintStream(sys.stdout)
     """
-    if stream is not None:
-        check_stream(stream, "engine.setPrintStream")
-    engine.print_stream = stream
+    _print_to(engine, stream, "engine.setPrintStream")
 
 
 def setPrintTensorStream(engine: Engine, stream: TextIO | None) -> None:
@@ -283,6 +281,10 @@ def setPrintTensorStream(engine: Engine, stream: TextIO | None) -> None:
     >>> import poplite as pl
     >>> pl.Engine(pl.Graph(), pl.Program()).setPrintTensorStream(sys.stdout)
     """
+    _print_to(engine, stream, "engine.setPrintTensorStream")
+
+
+def _print_to(engine: Engine, stream: TextIO | None, call: str) -> None:
     if stream is not None:
-        check_stream(stream, "engine.setPrintTensorStream")
+        check_stream(stream, call)
     engine.print_stream = stream
