@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from poplite import ops
-from poplite.compat.options import Options, check_known
+from poplite.compat.options import Options, check_known, last_arguments
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -305,15 +305,7 @@ def _arguments(
             )
         prog, *rest = arguments
         arguments = tuple(rest)
-    if len(arguments) > 3:
-        raise ElementTypeError(
-            f"poplin.{what}: too many arguments",
-            at=here(),
-            found=", ".join(map(clipped, arguments)),
-            fix='at the end: debug_context="", options=None, cache=None',
-        )
-    left_out: tuple[Any, ...] = ("", None, None)
-    name, options, _ = arguments + left_out[len(arguments) :]
+    name, options, _ = last_arguments(f"poplin.{what}", arguments)
     check_known(f"poplin.{what}", options, ("blockSize", *PRODUCTS))
     size = block if block is not None else (options or {}).get("blockSize", 32)
     return _size(what, "blockSize", size), prog, name or what

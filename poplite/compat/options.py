@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from poplite.errors import ElementTypeError, InvalidOption, did_you_mean
 from poplite.source import here
@@ -28,6 +29,20 @@ def check_known(what: str, options: Options, known: Collection[str]) -> None:
                 at=here(),
                 found=f"options: {names}",
             )
+
+
+def last_arguments(what: str, arguments: tuple[Any, ...]) -> tuple[str, Options, object]:
+    """Return the debug name, the options and the cache, each of which may be left out."""
+    if len(arguments) > 3:
+        raise ElementTypeError(
+            f"{what}: too many arguments",
+            at=here(),
+            found=", ".join(map(clipped, arguments)),
+            fix='at the end: debug_context="", options=None, cache=None',
+        )
+    left_out: tuple[Any, ...] = ("", None, None)
+    name, options, cache = arguments + left_out[len(arguments) :]
+    return name, options, cache
 
 
 def check_params(what: str, params: object, kind: type) -> None:

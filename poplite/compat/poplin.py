@@ -49,9 +49,12 @@ from poplite.compat.factorisations import (
     triangularMask as triangularMask,
     triangularSolve as triangularSolve,
 )
-from poplite.compat.options import Options, check_known as _check_known
+from poplite.compat.options import (
+    Options,
+    check_known as _check_known,
+    last_arguments as _last_arguments,
+)
 from poplite.errors import (
-    ElementTypeError,
     InvalidOption,
     TensorCreationError,
 )
@@ -328,7 +331,7 @@ def _product(
     if arguments and not isinstance(arguments[0], str):
         output = element_type(arguments[0])
         arguments = arguments[1:]
-    name, options, _ = _completed(what, arguments)
+    name, options, _ = _last_arguments(f"poplin.{what}", arguments)
     expr = _matmul(what, operands, options, rank, output)
     return ops.map(expr, name=name or what, program=prog)
 
@@ -407,7 +410,7 @@ def _planned(
             found="columns of the left are rows of the right; groups are as many",
             fix="the shapes of the operands of matMul",
         )
-    name, options, _ = _completed(what, arguments[2:])
+    name, options, _ = _last_arguments(f"poplin.{what}", arguments[2:])
     element = element_type(kind)
     plan = ops.plan_matmul(
         graph,
@@ -424,20 +427,6 @@ def _planned(
 
 def _grouped(tensor: Tensor) -> Tensor:
     return tensor if tensor.rank == 3 else tensor.reshape((1, *tensor.shape))
-
-
-def _completed(what: str, arguments: tuple[Any, ...]) -> tuple[str, Options, object]:
-    """Return the debug name, the options and the cache, each of which may be left out."""
-    if len(arguments) > 3:
-        raise ElementTypeError(
-            f"poplin.{what}: too many arguments",
-            at=here(),
-            found=", ".join(map(clipped, arguments)),
-            fix='at the end: debug_context="", options=None, cache=None',
-        )
-    left_out: tuple[Any, ...] = ("", None, None)
-    name, options, cache = arguments + left_out[len(arguments) :]
-    return name, options, cache
 
 
 def _plan_options(what: str, options: Options, element: ElementTypeLike) -> dict[str, Any]:

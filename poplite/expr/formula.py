@@ -54,18 +54,28 @@ def formula(expr: Expr, most_nodes: int = MOST_NODES) -> str:
     >>> formula(-(x + 1) * pl.ops.exp(x))
     '-(x + 1.0) * exp(x)'
     """
-    left, levels = [most_nodes], [MOST_LEVELS]
+    return bracketed(expr, _with_precedence, most_nodes, MOST_LEVELS)
 
-    def written(node: Expr, above: int, is_right: bool = False) -> str:
+
+def bracketed(
+    node: Any,
+    with_precedence: Callable[[Any, Writer], tuple[str, int]],
+    most_nodes: int,
+    most_levels: int,
+) -> str:
+    """Return a tree as text with the brackets it needs, and dots for what is too much or deep."""
+    left, levels = [most_nodes], [most_levels]
+
+    def written(node: Any, above: int, is_right: bool = False) -> str:
         left[0] -= 1
         if left[0] < 0 or not levels[0]:
             return "..."
         levels[0] -= 1
-        text, precedence = _with_precedence(node, written)
+        text, precedence = with_precedence(node, written)
         levels[0] += 1
         return f"({text})" if precedence < above + is_right else text
 
-    return written(expr, 0)
+    return written(node, 0)
 
 
 def operation_name(expr: Expr) -> str:

@@ -20,6 +20,7 @@ from poplite.errors import (
     GraphConnectionError,
     InvalidOption,
     SizeOverflowError,
+    TensorCreationError,
     TensorIndexError,
 )
 from poplite.expr.formula import formula
@@ -95,6 +96,28 @@ def own_operand(
     for tensor in found.leaves if isinstance(found, Expr) else (found,):
         check_own(graph, tensor, _argument(what, role), here())
     return found
+
+
+def operand_beside(
+    what: str,
+    graph: Graph,
+    program: Steps | None,
+    role: str,
+    x: object,
+    shape: tuple[int, ...],
+    other: tuple[str, Given],
+) -> Given:
+    """Return an operand of a shape, and of the type of another whose role is told, or raise."""
+    made, (other_role, like) = own_operand(what, graph, x, program, role), other
+    if made.shape != shape or made.element_type is not like.element_type:
+        raise TensorCreationError(
+            f"{what}: {role} {called(made)} is {described(made)}",
+            at=here(),
+            found=f"{other_role} {called(like)} is {described(like)}",
+            fix=f"{role} of {like.element_type!r} {list(shape)}",
+        )
+    check_placed(made)
+    return made
 
 
 def _argument(what: str, role: str) -> str:

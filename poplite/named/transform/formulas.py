@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from poplite.expr.formula import PRECEDENCE, applied, number_text
+from poplite.expr.formula import PRECEDENCE, applied, bracketed, number_text
 from poplite.expr.operations import CAST, OPERATIONS
 from poplite.named.axes.axes import Axes
 from poplite.named.axes.changes import Part
@@ -36,19 +36,8 @@ def written(op: Op) -> str:
     >>> written(-ng.sum((x - y) ** 2, [W])), written(ng.mean(x[H, 1:], [H]))
     ('-sum((x - y) ** 2, [W])', 'mean = sum(x[H, 1:], [H]) / 2')
     """
-    left, levels = [_MOST_NODES], [_MOST_LEVELS]
-
-    def shown(node: Op, above: int, is_right: bool = False) -> str:
-        left[0] -= 1
-        if left[0] < 0 or not levels[0]:
-            return "..."
-        levels[0] -= 1
-        text, precedence = _with_precedence(node, shown)
-        levels[0] += 1
-        return f"({text})" if precedence < above + is_right else text
-
     name = f"{op.written} = " if op.written else ""
-    return name + clipped_text(shown(op, 0), _SHOWN)
+    return name + clipped_text(bracketed(op, _with_precedence, _MOST_NODES, _MOST_LEVELS), _SHOWN)
 
 
 def _with_precedence(node: Op, shown: Any) -> tuple[str, int]:

@@ -28,12 +28,11 @@ from poplite.ops.operands import (
     Given,
     called,
     check_closed,
-    check_placed,
     check_type,
     count_of,
     described,
     operand,
-    own_operand,
+    operand_beside,
     steps_for,
     the_tensor,
 )
@@ -265,17 +264,8 @@ class _Call:
 
     def operand_of_type(self, role: str, x: object, shape: tuple[int, ...]) -> Given:
         """Return an operand of a shape and the type of the query, or raise."""
-        made = own_operand(self.what, self.graph, x, self.program, role)
-        like = self.operands[0]
-        if made.shape != shape or made.element_type is not like.element_type:
-            raise TensorCreationError(
-                f"{self.what}: {role} {called(made)} is {described(made)}",
-                at=here(),
-                found=f"query {called(like)} is {described(like)}",
-                fix=f"{role} of {like.element_type!r} {list(shape)}",
-            )
-        check_placed(made)
-        return made
+        like = "query", self.operands[0]
+        return operand_beside(self.what, self.graph, self.program, role, x, shape, like)
 
     def by_head(self, x: Tensor) -> Tensor:
         """Return a view [batch, heads, length, depth] of [batch, length, heads * depth]."""

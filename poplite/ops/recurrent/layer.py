@@ -22,12 +22,11 @@ from poplite.ops.operands import (
     FLOATS,
     Given,
     called,
-    check_placed,
     check_type,
     count_of,
     described,
     operand,
-    own_operand,
+    operand_beside,
     steps_for,
     the_tensor,
 )
@@ -245,16 +244,8 @@ class Layer:
 
     def operand_of_type(self, role: str, x: object, shape: tuple[int, ...]) -> Given:
         """Return an operand of the layer, or raise."""
-        made = own_operand(self.what, self.graph, x, self.program, role)
-        if made.shape != shape or made.element_type is not self.element:
-            raise TensorCreationError(
-                f"{self.what}: {role} {called(made)} is {described(made)}",
-                at=here(),
-                found=f"x {called(self.x)} is {described(self.x)}",
-                fix=f"{role} of {self.element!r} {list(shape)}",
-            )
-        check_placed(made)
-        return made
+        like = "x", self.x
+        return operand_beside(self.what, self.graph, self.program, role, x, shape, like)
 
 
 def layer_of(
