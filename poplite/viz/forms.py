@@ -68,17 +68,12 @@ from poplite.viz.tensor.ownership import Ownership, tensor_json
 from poplite.viz.tensor.page import tensor_page
 from poplite.viz.tensor.svg import draw_tensor_svg
 from poplite.viz.tensor.text import draw_tensor_text
+from poplite.viz.tiles.load_map import map_of_load, tiles_json
 from poplite.viz.tiles.page import tiles_page
 from poplite.viz.tiles.quantities import Quantity, quantity_json, quantity_page
+from poplite.viz.tiles.shades import Scale
 from poplite.viz.tiles.tile_load import TileLoad
-from poplite.viz.tiles.tile_map import (
-    TileMap,
-    draw_map_svg,
-    draw_map_text,
-    draw_tiles_svg,
-    draw_tiles_text,
-    tiles_json,
-)
+from poplite.viz.tiles.tile_map import TileMap, draw_map_svg, draw_map_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +91,14 @@ class Forms:
     csv: Callable[[], str] | None = None
 
 
-def tiles_forms(load: TileLoad) -> Forms:
-    """Return the forms of what lies on the tiles."""
+def tiles_forms(load: TileLoad, *, scale: Scale | None = None, tiles: range | None = None) -> Forms:
+    """Return the forms of what tiles need, or of what variables take on them."""
+    drawn = map_of_load(load, scale=scale, tiles=tiles)
     return Forms(
-        partial(draw_tiles_text, load),
-        partial(draw_tiles_svg, load),
+        partial(draw_map_text, drawn),
+        partial(draw_map_svg, drawn),
         partial(tiles_json, load),
-        partial(tiles_page, load),
+        partial(tiles_page, load, drawn),
     )
 
 

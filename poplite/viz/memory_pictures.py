@@ -17,7 +17,8 @@ from poplite.viz.forms import liveness_forms, memory_forms, quantity_forms, tile
 from poplite.viz.liveness.live_steps import WORST, live_steps
 from poplite.viz.memory.memory_bars import Sort, Stack, memory_bars
 from poplite.viz.one_tile.tile_contents import tile_contents
-from poplite.viz.tiles.quantities import Quantity, Scale, quantity_map
+from poplite.viz.tiles.quantities import Quantity, quantity_map
+from poplite.viz.tiles.shades import Scale
 
 if TYPE_CHECKING:
     from poplite.report import Report

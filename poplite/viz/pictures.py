@@ -32,8 +32,10 @@ from poplite.viz.summary import summary_of
 from poplite.viz.tensor.ownership import ownership_of
 from poplite.viz.tensor.page import tensor_page
 from poplite.viz.tensor.selection import Index
+from poplite.viz.tiles.load_map import map_of_load
 from poplite.viz.tiles.modelled import judged_load
 from poplite.viz.tiles.page import tiles_page
+from poplite.viz.tiles.tile_load import TileLoad, tile_load
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
@@ -53,12 +55,13 @@ def tiles_text(
     color: bool = False,
     ascii_only: bool = False,
 ) -> str:
-    """Draw what lies on every tile, as text.
+    """Draw what every tile needs, as text.
 
     Args:
         graph: the graph.
-        variables: names of the variables and constants to count; all when empty.
-        program: the program that runs, whose messages and code count for what tiles need.
+        variables: names of the variables and constants to count; empty: what tiles need in
+            all, with code, messages, stacks and copies.
+        program: the program that runs; without one, only what lies there all the time is counted.
         width: columns to fit.
         color: whether to write escape codes for a terminal.
         ascii_only: whether to keep to ASCII.
@@ -74,21 +77,22 @@ def tiles_text(
     >>> graph = Graph(Target(tiles=4))
     >>> _ = graph.add_variable("float32", (8,), "x", mapping="linear")
     >>> tiles_text(graph).splitlines()[1]
-    '32 B on 4 of 4 tiles'
+    '12,704 B on 4 tiles, mean 3,176 B'
     """
     style = Style(color, ascii_only, width)
-    return tiles_forms(judged_load(graph, variables, program)).text(style)
+    return tiles_forms(_load(graph, variables, program)).text(style)
 
 
 def tiles_svg(
     graph: Graph, variables: Sequence[str] = (), *, program: Program | None = None
 ) -> SvgText:
-    """Draw what lies on every tile, as SVG.
+    """Draw what every tile needs, as SVG.
 
     Args:
         graph: the graph.
-        variables: names of the variables and constants to count; all when empty.
-        program: the program that runs, whose messages and code count for what tiles need.
+        variables: names of the variables and constants to count; empty: what tiles need in
+            all, with code, messages, stacks and copies.
+        program: the program that runs; without one, only what lies there all the time is counted.
 
     Returns:
         The picture.
@@ -100,18 +104,19 @@ def tiles_svg(
     >>> tiles_svg(Graph())[:4]
     '<svg'
     """
-    return tiles_forms(judged_load(graph, variables, program)).svg()
+    return tiles_forms(_load(graph, variables, program)).svg()
 
 
 def tiles_html(
     graph: Graph, variables: Sequence[str] = (), *, program: Program | None = None
 ) -> str:
-    """Return what lies on every tile as one page: picture, numbers, text and JSON.
+    """Return what every tile needs as one page: picture, numbers, text and JSON.
 
     Args:
         graph: the graph.
-        variables: names of the variables and constants to count; all when empty.
-        program: the program that runs, whose messages and code count for what tiles need.
+        variables: names of the variables and constants to count; empty: what tiles need in
+            all, with code, messages, stacks and copies.
+        program: the program that runs; without one, only what lies there all the time is counted.
 
     Returns:
         The content of a file, which needs no other file and no network.
@@ -123,7 +128,12 @@ def tiles_html(
     >>> tiles_html(Graph()).splitlines()[0]
     '<!doctype html>'
     """
-    return tiles_page(judged_load(graph, variables, program))
+    load = _load(graph, variables, program)
+    return tiles_page(load, map_of_load(load))
+
+
+def _load(graph: Graph, variables: Sequence[str], program: Program | None) -> TileLoad:
+    return tile_load(graph, variables) if variables else judged_load(graph, program)
 
 
 def tensor_text(

@@ -49,7 +49,7 @@ def test_tiles_prints_the_tile_map(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tiles", "net.py:build"]) == 0
     said = capsys.readouterr()
     assert "80 B on 4 of 4 tiles" in said.out
-    assert "  0 │▄█▄▄│" in said.out
+    assert "  0 │▁█▁▁│" in said.out
     assert said.err == ""
 
 
@@ -90,14 +90,14 @@ def test_every_example_is_a_target(
     root: Path, example: str, size: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["tiles", f"{root / 'examples' / example}.py:build"]) == 0
-    assert f"\n{size}\n" in capsys.readouterr().out
+    assert f"\nof these variables: {size}\n" in capsys.readouterr().out
 
 
 def test_the_suffix_says_the_format(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, start in (
         ("a.svg", "<svg"),
         ("a.SVG", "<svg"),
-        ("a.txt", "bytes per tile: 2 variables"),
+        ("a.txt", "bytes needed per tile: 2 variables, no program"),
     ):
         assert main(["tiles", "net.py:build", "-o", name]) == 0
         assert (folder / name).read_text().startswith(start)
@@ -243,7 +243,7 @@ def test_plain_characters_where_blocks_cannot_be_written(
     raw = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding=encoding))
     assert main(["tiles", "net.py:build"]) == 0
-    assert b"  0 |=#==|" in raw.getvalue()
+    assert b"  0 |.#..|" in raw.getvalue()
 
 
 @pytest.mark.parametrize(

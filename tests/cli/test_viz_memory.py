@@ -59,7 +59,11 @@ def test_every_form_of_a_saved_report(
         ("liveness copies.py:build", "Copy 'a' -> 'b'"),
         ("tiles copies.py:build --by received", "256 B on 4 tiles"),
         ("tiles copies.py:build --by vertices", "0 vertices on 4 tiles"),
-        ("tiles copies.py:build", "bytes per tile: 2 variables"),
+        ("tiles copies.py:build", "bytes needed per tile: 2 variables\n"),
+        (
+            "tiles copies.py:build --tiles 1:2",
+            "bytes needed per tile: 2 variables, of tiles 1 to 2",
+        ),
         ("tiles run.json", "bytes needed per tile"),
     ],
 )
@@ -85,7 +89,7 @@ def test_a_page_tells_its_command(folder: Path) -> None:
         ("memory none.json", "cannot read 'none.json'"),
         ("memory unmodelled.json", "not modelled"),
         ("tiles run.json --by free --variable x", "--variable means nothing for --by"),
-        ("tiles copies.py:build --step 1", "--step means nothing for bytes of variables"),
+        ("tiles copies.py:build --step 1", "--step means nothing for bytes on tiles"),
         ("tiles copies.py:build --no-run", "--no-run means nothing"),
         ("tiles run.json --by free --step 1", "--step is for what runs"),
         ("tiles run.json --by free --tiles 4:6", "there are no tiles 4 to 6"),

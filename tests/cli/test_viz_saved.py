@@ -170,7 +170,8 @@ def test_a_saved_graph_is_drawn_without_its_classes(
     else:
         target = printed(capsys, command, "work.py:build", *flags).replace("Add", "Sum")
         if command in ("summary", "tiles"):  # what they say of code is not known
-            assert re.search("variables fit|bytes per tile", out)
+            assert re.search("variables fit|bytes of variables per tile", out)
+            assert ("not counted: 'Sum' is a class" in out) is (words == "tiles")
         else:
             assert out == target
 

@@ -22,6 +22,6 @@ def test_example_is_drawn(name: str, root: Path, monkeypatch: pytest.MonkeyPatch
     graph, programs = load_programs(f"examples/{name}.py:build")
     program = next(iter(programs.values()))
     assert summary_text(graph, program).startswith("summary: fits")
-    assert tiles_text(graph, program=program).startswith("bytes per tile: ")
+    assert tiles_text(graph, program=program).startswith("bytes needed per tile: ")
     assert program_text(program).startswith("program: ")
     assert graph_text(graph, program).startswith("dataflow: ")

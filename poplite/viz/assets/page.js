@@ -43,7 +43,8 @@ if (parts.length) {
     if (part) choose(part);
   });
   figure.addEventListener("keydown", (event) => {
-    const ends = { Home: parts[0], End: parts[parts.length - 1] };
+    const within = parts.filter((each) => !each.shape.closest(".aside"));
+    const ends = { Home: within[0], End: within[within.length - 1] };
     const way = WAYS[event.key];
     const next = ends[event.key] || (way && (chosen ? neighbour(way) : parts[0]));
     if (!way && !ends[event.key]) return;

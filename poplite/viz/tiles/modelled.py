@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -29,8 +29,8 @@ class Modelled:
     missing: str = ""
 
 
-def modelled(graph: Graph, program: Program | None = None) -> Modelled:
-    """Return what tiles hold when a program runs; without one, what lies there all the time.
+def modelled(graph: Graph, programs: Program | Mapping[str, Program] | None = None) -> Modelled:
+    """Return what tiles hold when programs run; without any, what lies there all the time.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2))
@@ -44,21 +44,24 @@ def modelled(graph: Graph, program: Program | None = None) -> Modelled:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return Modelled(plan_memory(graph, Sequence() if program is None else program))
+            return Modelled(plan_memory(graph, programs or Sequence()))
         except PopliteError as error:
             return Modelled(None, error.what)
 
 
-def judged_load(
-    graph: Graph, names: Sequence[str] = (), program: Program | None = None
-) -> TileLoad:
-    """Count what lies on every tile, and what tiles need in all where all variables are counted.
+def judged_load(graph: Graph, programs: Program | Mapping[str, Program] | None = None) -> TileLoad:
+    """Count what tiles need in all, and what of it variables take.
 
-    Raises UnknownName when the graph has no variable of a name.
+    What cannot be compiled yet has its variables counted alone, and says why.
     """
-    load = tile_load(graph, names)
-    plan = None if names else modelled(graph, program).plan
-    return load if plan is None else replace(load, needed=plan.with_gaps())
+    load = tile_load(graph)
+    model = modelled(graph, programs)
+    if model.plan is None:
+        return replace(load, unmodelled=model.missing)
+    title = load.title if programs else f"{load.title}, no program"
+    replicas = graph.replication_factor
+    title += f"; of one of {replicas:,} replicas" if replicas > 1 else ""
+    return replace(load, title=title, needed=model.plan.with_gaps())
 
 
 def kinds_on(plan: MemoryPlan, tile: int) -> dict[str, int]:

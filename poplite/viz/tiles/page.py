@@ -1,7 +1,8 @@
 """The tile map as one page.
 
+>>> from poplite.viz.tiles.load_map import map_of_load
 >>> load = TileLoad("x", np.array([1, 0]), np.array([4, 0]), 0, 12)
->>> "<title>Tile map: x</title>" in tiles_page(load)
+>>> "<title>Tile map: x</title>" in tiles_page(load, map_of_load(load))
 True
 """
 
@@ -11,38 +12,43 @@ import numpy as np
 
 from poplite.viz.draw.html import numbers_table, page
 from poplite.viz.draw.units import size_text
+from poplite.viz.tiles.load_map import tiles_json
 from poplite.viz.tiles.tile_load import TileLoad
-from poplite.viz.tiles.tile_map import draw_tiles_svg, draw_tiles_text, tiles_json
+from poplite.viz.tiles.tile_map import TileMap, draw_map_svg, draw_map_text
 
 
-def tiles_page(load: TileLoad, command: str = "") -> str:
+def tiles_page(load: TileLoad, drawn: TileMap, command: str = "") -> str:
     """Return the tile map as HTML; `command` is what writes the page, if a command does."""
-    facts = {"counted": load.title, "in all": load.summary()}
-    facts |= {"balance": load.balance()} if load.balance() else {}
-    facts |= {"fullest tile": load.fullest()} if load.fullest() else {}
+    said = [note for note in drawn.notes if not note.startswith("!")]
+    warned = [note.removeprefix("! ") for note in drawn.notes if note.startswith("!")]
+    facts = {"counted": load.title, "in all": "; ".join(said)}
     facts |= {"memory of a tile": size_text(load.limit_bytes)}
-    facts |= {"warning": "; ".join(load.warnings()).replace("! ", "")} if load.warnings() else {}
+    facts |= {"warning": "; ".join(warned)} if warned else {}
     return page(
         "Tile map",
         load.title,
         facts,
-        draw_tiles_svg(load),
-        [_table(load)] if load.size_bytes.any() else [],
-        draw_tiles_text(load),
+        draw_map_svg(drawn),
+        [_table(load, drawn)] if drawn.value.any() else [],
+        draw_map_text(drawn),
         tiles_json(load),
         command=command,
     )
 
 
-def _table(load: TileLoad) -> str:
-    used = np.flatnonzero(load.size_bytes)
+def _table(load: TileLoad, drawn: TileMap) -> str:
+    used = drawn.first + np.flatnonzero(drawn.value)
     needed = load.size_bytes if load.needed is None else load.needed
     columns = [each[used].tolist() for each in (load.elements, load.size_bytes, needed)]
     rows = [
-        [f"{tile:,}", f"{elements:,}", f"{size:,}", _share(total, load.limit_bytes)]
+        [f"{tile:,}", f"{elements:,}", f"{size:,}", f"{total:,}", _share(total, load.limit_bytes)]
         for tile, elements, size, total in zip(used.tolist(), *columns, strict=True)
     ]
-    return numbers_table("used tiles", ["tile", "elements", "bytes", "of its memory"], rows)
+    named = ["tile", "elements", "bytes of variables", "bytes in all", "of its memory"]
+    if load.needed is None:
+        named.remove("bytes in all")
+        rows = [[*row[:3], row[4]] for row in rows]
+    return numbers_table("used tiles", named, rows)
 
 
 def _share(size_bytes: int, limit_bytes: int) -> str:

@@ -1,12 +1,7 @@
 """Tile maps of a report, by quantity: what tiles hold, run, wait, send.
 
-    memory, free                 of each tile in its own fullest step
-    vertices                     of all compute sets, or of those of some steps
-    cycles, waited               busy, and waiting for other tiles between two syncs
-    sent, received, copied       bytes
-
-Colours begin at the least where that is over half of the most: most maps are nearly even, and would
-be of one colour.
+Memory is that of each tile in its own fullest step; vertices are of all compute sets or of those of
+some steps; a tile waits for other tiles between two syncs.
 """
 
 from __future__ import annotations
@@ -15,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import InvalidOption
@@ -25,15 +19,16 @@ from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.units import size_text
 from poplite.viz.memory.names import modelled_memory
 from poplite.viz.steps.step_list import chosen_steps, note_of
+from poplite.viz.tiles.shades import Scale, shaded
 from poplite.viz.tiles.tile_map import TileMap, draw_map_svg, draw_map_text
 
 if TYPE_CHECKING:
+    from poplite.machine.target import Target
     from poplite.report import Report
     from poplite.report.compilation import Compilation
     from poplite.report.execution import ExecutionStep
 
 Quantity = Literal["memory", "free", "vertices", "cycles", "waited", "sent", "received", "copied"]
-Scale = Literal["zero", "least"]
 
 WORDS: dict[Quantity, str] = {
     "memory": "bytes needed",
@@ -71,51 +66,33 @@ def quantity_map(
     >>> quantity_map(report).notes
     ['8,372 B on 2 tiles, mean 4,186 B', 'most 5,200 B (tile 1), least 3,172 B (tile 0)']
     """
-    target, ipus = report.compilation.target, report.compilation.target.ipus
-    shown = _checked(tiles, target.tiles)
+    target = report.compilation.target
     if by in OF_MEMORY and step is not None:
         raise InvalidOption(
             f"--step is for what runs, and {by} is of each tile's own fullest step",
             fix="leave it out, or poplite-viz tile N --step ..., or poplite-viz liveness",
         )
-    unit = _unit(by)
-    over = np.zeros(target.tiles, np.bool_)
-    limit = ""
-    if by in OF_MEMORY:
-        needed = modelled_memory(report).including_gaps.array()
-        over, limit = needed > target.tile_memory_bytes, size_text(target.tile_memory_bytes)
-        value = needed if by == "memory" else np.maximum(0, target.tile_memory_bytes - needed)
-    else:
-        value = _of_steps(report, by, step)
-    value, over = value[shown.start : shown.stop], over[shown.start : shown.stop]
     chosen = "" if step is None else f" in step {step}"
-    part = "" if len(shown) == target.tiles else f", of tiles {shown[0]:,} to {shown[-1]:,}"
-    note = f"; of one of {report.replicas:,} replicas" if report.replicas > 1 else ""
-    return TileMap(
-        heading=f"{WORDS[by]} per tile{chosen}{part}{note if by in OF_MEMORY else note_of(report)}",
-        notes=_notes(value, over, shown.start, unit, limit),
-        value=value,
-        over=over,
-        tips=[unit(each) for each in value.tolist()],
-        unit=unit,
-        limit=limit if by == "memory" else "",
-        ipus=ipus if len(shown) == target.tiles else 1,
-        base=_base(value, scale),
-        first=shown.start,
-        has_histogram=True,
+    replicas = f"; of one of {report.replicas:,} replicas" if report.replicas > 1 else ""
+    is_memory = by in OF_MEMORY
+    needed = modelled_memory(report).including_gaps.array() if is_memory else None
+    return shaded(
+        _of_steps(report, by, step) if needed is None else _of_memory(needed, by, target),
+        f"{WORDS[by]} per tile{chosen}",
+        _unit(by),
+        note=replicas if is_memory else note_of(report),
+        over=None if needed is None else needed > target.tile_memory_bytes,
+        limit=size_text(target.tile_memory_bytes) if is_memory else "",
+        ipus=target.ipus,
+        scale=scale,
+        tiles=tiles,
     )
 
 
-def _checked(tiles: range | None, count: int) -> range:
-    if tiles is None:
-        return range(count)
-    if not 0 <= tiles.start < tiles.stop <= count:
-        raise InvalidOption(
-            f"there are no tiles {tiles.start:,} to {tiles.stop - 1:,}",
-            found=f"tiles are 0 to {count - 1:,}",
-            fix=f"--tiles 0:{count - 1}",
-        )
-    return tiles
+def _of_memory(needed: Int64, by: Quantity, target: Target) -> Int64:
+    """Return what tiles need, or what they have left."""
+    free: Int64 = np.maximum(0, target.tile_memory_bytes - needed)
+    return needed if by == "memory" else free
 
 
 def _of_steps(report: Report, by: Quantity, step: str | None) -> Int64:
@@ -168,32 +145,6 @@ def _unit(by: Quantity) -> Callable[[int], str]:
     if by in ("cycles", "waited"):
         return lambda number: amount(number, "cycle")
     return size_text
-
-
-def _base(value: Int64, scale: Scale | None) -> int:
-    """Return the quantity at which colours begin: by default the least, if that is over half."""
-    least, most = int(value.min()), int(value.max())
-    wanted = 2 * least > most if scale is None else scale == "least"
-    return least if wanted and least < most else 0
-
-
-def _notes(
-    value: Int64,
-    over: npt.NDArray[np.bool_],
-    first: int,
-    unit: Callable[[int], str],
-    limit: str,
-) -> list[str]:
-    most, least = int(value.argmax()), int(value.argmin())
-    count = amount(len(value), "tile")
-    notes = [f"{unit(int(value.sum()))} on {count}, mean {unit(round(float(value.mean())))}"]
-    if value[most] != value[least]:
-        at_most = f"most {unit(int(value[most]))} (tile {first + most:,})"
-        notes.append(f"{at_most}, least {unit(int(value[least]))} (tile {first + least:,})")
-    if count_over := int(over.sum()):
-        their = "its" if count_over == 1 else "their"
-        notes.append(f"! {amount(count_over, 'tile')} over {their} {limit}")
-    return notes
 
 
 def quantity_page(tiles: TileMap, by: Quantity, command: str = "") -> str:

@@ -35,8 +35,9 @@ class TileLoad:
         unmapped: elements that have no tile.
         limit_bytes: memory of one tile.
         ipus: IPUs that the tiles are on, each with as many.
-        needed: int64[tiles], what they need with messages, code and stacks; None where these are
-            not counted.
+        needed: int64[tiles], what they need with code, messages, stacks and copies; None where only
+            variables are counted.
+        unmodelled: why the graph cannot be compiled so that these could be counted; "" otherwise.
     """
 
     title: str
@@ -46,25 +47,7 @@ class TileLoad:
     limit_bytes: int
     ipus: int = 1
     needed: npt.NDArray[np.int64] | None = None
-
-    @property
-    def over(self) -> npt.NDArray[np.bool_]:
-        """bool[tiles], whether a tile needs more than its memory."""
-        return (self.size_bytes if self.needed is None else self.needed) > self.limit_bytes
-
-    def fullest(self) -> str:
-        """Return what the fullest tile needs in all; empty where that is not counted.
-
-        >>> from dataclasses import replace
-        >>> load = TileLoad("", np.array([4, 2]), np.array([16, 8]), 0, 9000)
-        >>> replace(load, needed=np.array([3184, 3200])).fullest()
-        'with messages, code and stacks tile 1 needs most: 3,200 B of 9,000 B'
-        """
-        if self.needed is None:
-            return ""
-        tile = int(self.needed.argmax())
-        size = f"{size_text(int(self.needed[tile]))} of {size_text(self.limit_bytes)}"
-        return f"with messages, code and stacks tile {tile} needs most: {size}"
+    unmodelled: str = ""
 
     def summary(self) -> str:
         """Return how much lies where, on one line."""
@@ -94,19 +77,17 @@ class TileLoad:
         )
 
     def warnings(self) -> list[str]:
-        """Return a line each for tiles over their memory, and for elements without a tile.
+        """Return a line each for elements without a tile, and for what is not counted.
 
         >>> TileLoad("", np.array([4, 2]), np.array([16, 8]), 3, 10).warnings()
-        ['! 1 tile over its 10 B (0)', '! 3 elements have no tile']
+        ['! 3 elements have no tile']
         """
-        over = np.flatnonzero(self.over)
         lines = []
-        if len(over):
-            tiles = f"{amount(len(over), 'tile')} over {'its' if len(over) == 1 else 'their'}"
-            lines.append(f"! {tiles} {size_text(self.limit_bytes)} ({ranges(over)})")
         if self.unmapped:
             have = "has" if self.unmapped == 1 else "have"
             lines.append(f"! {amount(self.unmapped, 'element')} {have} no tile")
+        if self.unmodelled:
+            lines.append(f"! code, messages and stacks are not counted: {self.unmodelled}")
         return lines
 
 

@@ -7,8 +7,7 @@ As text, 64 tiles a line::
 
 Tiles of several IPUs stand under the number of their IPU.
 
-As SVG, each tile is a square with a tooltip.  Both draw a `TileMap` and compute nothing; the
-one of a graph is made from its `TileLoad`.
+As SVG, each tile is a square with a tooltip.  Both draw a `TileMap` and compute nothing.
 """
 
 from __future__ import annotations
@@ -23,11 +22,8 @@ import numpy.typing as npt
 from poplite.text import amount
 from poplite.viz.draw.colors import RAMP, ramp_step
 from poplite.viz.draw.columns import cut, widest, wrapped
-from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, text_width
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
-from poplite.viz.draw.units import size_text
-from poplite.viz.tiles.tile_load import TileLoad
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 ASCII_BLOCKS = " .:-=+*%#"
@@ -109,43 +105,6 @@ class TileMap:
         ]
 
 
-def map_of_load(load: TileLoad) -> TileMap:
-    """Return the tile map, in bytes, of what lies on the tiles.
-
-    >>> map_of_load(TileLoad("x", np.array([1]), np.array([4]), 0, 12)).tips
-    ['4 B, 1 element']
-    """
-    numbers = zip(load.size_bytes.tolist(), load.elements.tolist(), strict=True)
-    return TileMap(
-        f"bytes per tile: {load.title}",
-        [load.summary(), *filter(None, [load.balance(), load.fullest()]), *load.warnings()],
-        load.size_bytes,
-        load.over,
-        [f"{size_text(size)}, {amount(elements, 'element')}" for size, elements in numbers],
-        size_text,
-        size_text(load.limit_bytes) + ("" if load.needed is None else " in all"),
-        load.ipus,
-    )
-
-
-def draw_tiles_text(load: TileLoad, style: Style = DEFAULT_STYLE) -> str:
-    """Draw what lies on the tiles as text.
-
-    >>> load = TileLoad("x", np.array([1, 0, 2, 4]), np.array([4, 0, 8, 16]), 0, 12)
-    >>> print(draw_tiles_text(load, style=Style(ascii_only=True)))
-    bytes per tile: x
-    28 B on 3 of 4 tiles (0, 2-3)
-    most 16 B (tile 3), least 4 B (tile 0), mean 9 B a used tile
-    ! 1 tile over its 12 B (3)
-    <BLANKLINE>
-      0 |: =!|
-    <BLANKLINE>
-    scale: blank 0 B, . up to 2 B, # up to 16 B, ! over 12 B
-    <BLANKLINE>
-    """
-    return draw_map_text(map_of_load(load), style)
-
-
 def draw_map_text(tiles: TileMap, style: Style = DEFAULT_STYLE) -> str:
     """Draw a tile map as text."""
     width = style.columns
@@ -220,16 +179,6 @@ def _scale_text(tiles: TileMap, ramp: str) -> str:
     return f"scale: {', '.join(parts)}"
 
 
-def draw_tiles_svg(load: TileLoad) -> SvgText:
-    """Draw what lies on the tiles as SVG.
-
-    >>> load = TileLoad("x", np.array([1, 0]), np.array([4, 0]), 0, 12)
-    >>> "tile 0: 4 B, 1 element" in draw_tiles_svg(load)
-    True
-    """
-    return draw_map_svg(map_of_load(load))
-
-
 def draw_map_svg(tiles: TileMap) -> SvgText:
     """Draw a tile map as SVG."""
     count = len(tiles.value)
@@ -260,7 +209,9 @@ def draw_map_svg(tiles: TileMap) -> SvgText:
         _squares(canvas, tiles, range(first, stop), side, left, y)
     _scale(canvas, tiles, left, bottom + 24)
     if tiles.has_histogram:
+        canvas.open("aside")  # of no tile: Home and End in a page go past it
         _histogram(canvas, tiles, left, bottom + 72)
+        canvas.close()
     return canvas.text_of()
 
 
@@ -324,23 +275,3 @@ def _scale(canvas: Canvas, tiles: TileMap, left: float, y: float) -> None:
         canvas.rect(over_left, y, 12, 12, "over")
         canvas.text(over_left + 6, y + 10, "!", "bang mid")
         canvas.text(over_left + 17, y + 10, f"over {tiles.limit}", "soft")
-
-
-def tiles_json(load: TileLoad) -> str:
-    """Return what lies on the tiles as JSON, with an entry for each tile.
-
-    >>> import json
-    >>> load = TileLoad("x", np.array([1, 0]), np.array([4, 0]), 0, 12)
-    >>> json.loads(tiles_json(load))["size_bytes"]
-    [4, 0]
-    """
-    data = {
-        "title": load.title,
-        "ipus": load.ipus,
-        "limit_bytes": load.limit_bytes,
-        "unmapped_elements": load.unmapped,
-        "elements": load.elements.tolist(),
-        "size_bytes": load.size_bytes.tolist(),
-        "needed_bytes": None if load.needed is None else load.needed.tolist(),
-    }
-    return json_text("tiles", data)

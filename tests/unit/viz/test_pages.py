@@ -100,12 +100,14 @@ def test_every_used_tile_has_a_row_with_its_share() -> None:
     graph.add_variable(FLOAT, (20,), "x", mapping=1)
     graph.add_variable(FLOAT, (40,), "y", mapping=3)
     page = tiles_html(graph)
-    assert "<tr><td>1</td><td>20</td><td>80</td><td>98.4%</td></tr>" in page
-    assert "<tr><td>3</td><td>40</td><td>160</td><td>100.8% !</td></tr>" in page
-    assert "<td>0</td>" not in page
-    assert "<details open><summary>Numbers of 2 used tiles</summary>" in page
+    assert "<tr><td>1</td><td>20</td><td>80</td><td>3,248</td><td>98.4%</td></tr>" in page
+    assert "<tr><td>3</td><td>40</td><td>160</td><td>3,328</td><td>100.8% !</td></tr>" in page
+    assert "<details open><summary>Numbers of 4 used tiles</summary>" in page
     assert "<td>1 tile over its 3,300 B (3)</td>" in page
-    assert "with messages, code and stacks tile 3 needs most: 3,328 B of 3,300 B" in page
+    assert "most 3,328 B (tile 3), least 3,168 B (tile 0)" in page
+    page = tiles_html(graph, ["x"])
+    assert "<tr><td>1</td><td>20</td><td>80</td><td>2.4%</td></tr>" in page
+    assert "<details open><summary>Numbers of 1 used tile</summary>" in page
 
 
 def test_intervals_are_listed_up_to_six() -> None:
@@ -162,7 +164,7 @@ def test_a_whole_machine_stays_small() -> None:
 def test_pictures_of_nothing() -> None:
     graph = Graph(Target(tiles=3))
     empty = graph.add_variable(FLOAT, (0, 4), "empty")
-    for page in (tiles_html(graph), tensor_html(empty)):
+    for page in (tiles_html(graph, ["empty"]), tensor_html(empty)):
         assert "Numbers of" not in page
         Reader(page)
     unmapped = graph.add_variable(FLOAT, (4,), "lost")

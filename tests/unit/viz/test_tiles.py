@@ -11,13 +11,15 @@ import pytest
 
 from poplite import FLOAT, INT, Input, Output, Target, UnknownName, Vector, Vertex
 from poplite.graph import Graph
-from poplite.program import Execute
+from poplite.program import Copy, Execute
 from poplite.viz import tensor_svg, tensor_text, tiles_svg, tiles_text
 from poplite.viz.draw.columns import cells
-from poplite.viz.draw.terminal import Style
+from poplite.viz.draw.svg import SvgText
+from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
+from poplite.viz.tiles.load_map import map_of_load
 from poplite.viz.tiles.modelled import judged_load
 from poplite.viz.tiles.tile_load import TileLoad, tile_load
-from poplite.viz.tiles.tile_map import draw_tiles_svg, draw_tiles_text
+from poplite.viz.tiles.tile_map import TileMap, draw_map_svg, draw_map_text
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -26,6 +28,19 @@ def load(*sizes: int, limit: int = 638_976, unmapped: int = 0) -> TileLoad:
     """Tiles of float32 elements that take these bytes."""
     size = np.array(sizes, np.int64)
     return TileLoad("a graph", size // 4, size, unmapped, limit)
+
+
+def bare(counted: TileLoad) -> TileMap:
+    """The map alone, in colours from 0."""
+    return replace(map_of_load(counted, scale="zero"), has_histogram=False)
+
+
+def draw_tiles_text(counted: TileLoad, style: Style = DEFAULT_STYLE) -> str:
+    return draw_map_text(bare(counted), style)
+
+
+def draw_tiles_svg(counted: TileLoad) -> SvgText:
+    return draw_map_svg(bare(counted))
 
 
 @pytest.fixture
@@ -67,9 +82,9 @@ def test_an_unknown_name_lists_the_known_ones(graph: Graph) -> None:
 def test_a_name_that_cannot_be_printed_is_escaped(graph: Graph) -> None:
     name, shown = "two\nlines<&\x00", r"two\nlines<&\x00"
     graph.add_variable(FLOAT, (1,), name, mapping=0)
-    assert tiles_text(graph, [name]).splitlines()[0] == f"bytes per tile: '{shown}'"
+    assert tiles_text(graph, [name]).splitlines()[0] == f"bytes of variables per tile: '{shown}'"
     root = ET.fromstring(tiles_svg(graph, [name]))
-    assert root.attrib["aria-label"] == f"bytes per tile: '{shown}'"
+    assert root.attrib["aria-label"] == f"bytes of variables per tile: '{shown}'"
     with pytest.raises(UnknownName) as caught:
         tile_load(graph, ["none"])
     assert f"\n  {shown}  float32[1]" in str(caught.value)
@@ -78,7 +93,9 @@ def test_a_name_that_cannot_be_printed_is_escaped(graph: Graph) -> None:
 def test_a_graph_without_variables_says_so() -> None:
     with pytest.raises(UnknownName, match=r"it has none(.|\n)*add_variable"):
         tile_load(Graph(), ["x"])
-    assert "0 B on 0 of 1,472 tiles" in tiles_text(Graph())
+    text = tiles_text(Graph())
+    assert "bytes needed per tile: 0 variables, no program\n" in text
+    assert "0 B on 0 of 1,472 tiles" in text
 
 
 def test_text_has_64_tiles_a_line_and_23_lines_for_the_default_target() -> None:
@@ -107,6 +124,8 @@ def test_over_the_limit_is_an_exclamation_mark() -> None:
     assert text.split("│")[1].endswith("!")
     assert text.split("│")[1].count("!") == 1
     assert "! 1 tile over its 12 B (2)" in text
+    text = draw_map_text(map_of_load(load(4, 16, 16, limit=12), tiles=range(1, 2)))
+    assert "of tiles 1 to 1\n16 B on 1 tile, mean 16 B\n! 1 tile over its 12 B (1)\n" in text
 
 
 def test_ascii_text_is_ascii() -> None:
@@ -128,14 +147,16 @@ def test_the_extremes_are_named() -> None:
 
 
 def test_svg_has_a_tooltip_for_every_tile(graph: Graph) -> None:
-    root = ET.fromstring(tiles_svg(graph))
+    root = ET.fromstring(tiles_svg(graph, ["x", "y"]))
     tips = [tip.text for tip in root.iter(f"{SVG}title")]
-    assert tips == [
+    assert tips[:4] == [
         "tile 0: 8 B, 2 elements",
         "tile 1: 8 B, 2 elements",
         "tile 2: 32 B, 8 elements",
         "tile 3: 8 B, 2 elements",
     ]
+    graph.set_tile_mapping(graph.tensor("z"), 3)
+    assert "tile 3: 3,188 B, of these 20 B of variables" in tiles_svg(graph)
 
 
 def test_svg_shades_by_bytes() -> None:
@@ -159,8 +180,10 @@ def test_names_are_escaped_in_svg() -> None:
     name = 'a<b> & "c"'
     graph.add_variable(FLOAT, (1,), name, mapping=0)
     root = ET.fromstring(tiles_svg(graph, [name]))
-    assert root.get("aria-label") == f"bytes per tile: '{name}'"
-    assert f"bytes per tile: '{name}'" in [text.text for text in root.iter(f"{SVG}text")]
+    assert root.get("aria-label") == f"bytes of variables per tile: '{name}'"
+    assert f"bytes of variables per tile: '{name}'" in [
+        text.text for text in root.iter(f"{SVG}text")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -214,8 +237,8 @@ def test_tiles_of_several_ipus_stand_apart() -> None:
     start = lines.index("IPU 0")
     assert lines[start : start + 6] == [
         "IPU 0",
-        "  0 |" + 64 * " " + "|",
-        " 64 |" + 8 * " " + "|",
+        "  0 |" + 64 * "." + "|",
+        " 64 |" + 8 * "." + "|",
         "IPU 1",
         " 72 |" + 64 * "#" + "|",
         "136 |" + 8 * "#" + "|",
@@ -224,10 +247,11 @@ def test_tiles_of_several_ipus_stand_apart() -> None:
     drawn = ET.fromstring(tiles_svg(machine))
     texts = {text.text: text for text in drawn.iter(f"{SVG}text")}
     assert float(texts["IPU 1"].get("y", "")) > float(texts["64"].get("y", ""))
-    boxes = [rect for rect in drawn.iter(f"{SVG}rect") if rect.find(f"{SVG}title") is not None]
+    tips = [(rect, rect.find(f"{SVG}title")) for rect in drawn.iter(f"{SVG}rect")]
+    boxes = [rect for rect, tip in tips if tip is not None and "near" not in str(tip.text)]
     assert len(boxes) == 144
     assert len({(box.get("x"), box.get("y")) for box in boxes}) == 144
-    assert max(float(box.get("y", "")) for box in boxes) < float(drawn.get("height", "0")) - 60
+    assert max(float(box.get("y", "")) for box in boxes) < float(drawn.get("height", "0")) - 140
 
 
 def test_messages_count_for_what_a_tile_needs() -> None:
@@ -238,19 +262,28 @@ def test_messages_count_for_what_a_tile_needs() -> None:
         def compute(self) -> None:
             self.total = self.x[0]
 
-    graph = Graph(Target(tiles=2, tile_memory_bytes=10_000))
+    graph = Graph(Target(tiles=2, tile_memory_bytes=9_300))
     x = graph.add_variable(FLOAT, (1500,), "x", mapping=0)
     total = graph.add_variable(FLOAT, (), "total", mapping=1)
     work = graph.add_compute_set("work")
     graph.add_vertex(work, First, tile=1, x=x, total=total)
     assert not [line for line in tiles_text(graph).splitlines() if line.startswith("!")]
-    text = tiles_text(graph, program=Execute(work))
-    assert "with messages, code and stacks tile 1 needs most: 9," in text
-    judged = judged_load(graph, program=Execute(work))
+    judged = judged_load(graph, Execute(work))
     assert judged.size_bytes.tolist() == [6000, 4]
-    assert judged.over.tolist() == [False, False]
     assert judged.needed is not None
     least, most = judged.needed.tolist()
-    assert most > least > 6000  # x, and x once more as a message beside the code
-    assert replace(judged, limit_bytes=least).over.tolist() == [False, True]
-    assert judged_load(graph, ["x"], Execute(work)).needed is None
+    assert most > 9_300 > least > 6000  # x, and x once more as a message beside the code
+    text = tiles_text(graph, program=Execute(work))
+    assert f"most {most:,} B (tile 1), least {least:,} B (tile 0)" in text
+    assert "! 1 tile over its 9,300 B (1)" in text
+    assert "of these variables: 6,004 B on 2 of 2 tiles" in text
+    drawn = ET.fromstring(tiles_svg(graph, program=Execute(work)))
+    squares = [rect for rect in drawn.iter(f"{SVG}rect") if rect.find(f"{SVG}title") is not None]
+    assert [rect.get("class") for rect in squares[:2]] == ["q0", "over"]
+    assert "most 6,000 B (tile 0)" in tiles_text(graph, ["x", "total"], program=Execute(work))
+
+
+def test_what_cannot_be_compiled_says_what_is_not_counted(graph: Graph) -> None:
+    text = tiles_text(graph, program=Copy(graph.tensor("z"), graph.tensor("x")[:3]))
+    assert text.startswith("bytes of variables per tile: 3 variables\n56 B on 4 of 4 tiles\n")
+    assert "! 3 elements have no tile\n! code, messages and stacks are not counted: " in text

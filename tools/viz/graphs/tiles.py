@@ -21,9 +21,9 @@ def add(commands: Commands) -> None:
     """Add the subcommand."""
     parser = commands.add_parser(
         "tiles",
-        help="the tile map: every tile, shaded by the bytes on it, or by what it does",
-        description="Draw every tile of the target, shaded by the bytes mapped to it; with --by, "
-        "and of a saved file, by what the model knows of it.",
+        help="the tile map: every tile, shaded by the bytes it needs, or by what it does",
+        description="Draw every tile of the target, shaded by the bytes it needs: variables, code, "
+        "messages, stacks and copies; with --by, by something else that the model knows of it.",
     )
     add_report(parser, formats=("txt", "svg", "png", "json", "html"))
     add_run(parser)
@@ -33,7 +33,7 @@ def add(commands: Commands) -> None:
         nargs="+",
         action="extend",
         default=[],
-        help="count only these variables",
+        help="shade by the bytes of these variables alone",
     )
     parser.add_argument(
         "--by",
@@ -63,18 +63,23 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.by or (is_saved and not arguments.variable):
         _draw_quantity(arguments, out)
         return 0
+    named = arguments.variable
+    if named:
+        _refuse(arguments, ("step", "scale", "tiles", "execute"), "leave --variable out")
+    else:
+        _refuse(arguments, ("step", "execute"), "--by cycles, or another quantity of what runs")
     from poplite.viz.forms import tiles_forms
 
-    _refuse(arguments, ("step", "scale", "tiles", "execute"), "--by memory, or another quantity")
-    forms = tiles_forms(_load(arguments, is_saved=is_saved))
-    variables = ["--variable", *arguments.variable] if arguments.variable else []
-    flags = build_flags(arguments)
-    out.draw(forms, arguments, "tiles", arguments.target, *flags, *variables)
+    forms = tiles_forms(
+        _load(arguments, is_saved=is_saved), scale=arguments.scale, tiles=arguments.tiles
+    )
+    words = ["--variable", *named] if named else _chosen(arguments)
+    out.draw(forms, arguments, "tiles", arguments.target, *build_flags(arguments), *words)
     return 0
 
 
 def _load(arguments: argparse.Namespace, *, is_saved: bool) -> TileLoad:
-    """Return what lies on the tiles of a target, or variables of a saved file."""
+    """Return what the tiles of a target need, or what variables of it or of a file take."""
     from poplite.viz.tiles.modelled import judged_load
     from poplite.viz.tiles.tile_load import tile_load
 
@@ -82,12 +87,15 @@ def _load(arguments: argparse.Namespace, *, is_saved: bool) -> TileLoad:
         from poplite.tools.viz.load_variables import load_variables
 
         return tile_load(load_variables(arguments, arguments.variable), arguments.variable)
-    from poplite.tools.viz.load_target import load_target
+    from poplite.tools.viz.load_target import load_programs, program_named
 
-    graph, program = load_target(
-        arguments.target, arguments.given, arguments.program, arguments.vertices
-    )
-    return judged_load(graph, arguments.variable, program)
+    name = arguments.program
+    graph, programs = load_programs(arguments.target, arguments.given, arguments.vertices)
+    if arguments.variable:
+        return tile_load(graph, arguments.variable)
+    if name is not None:
+        programs = {name: program_named(programs, name, arguments.target)}
+    return judged_load(graph, programs)
 
 
 def _draw_quantity(arguments: argparse.Namespace, out: Destination) -> None:
@@ -107,12 +115,16 @@ def _draw_quantity(arguments: argparse.Namespace, out: Destination) -> None:
         scale=arguments.scale,
         tiles=arguments.tiles,
     )
+    step = ["--step", arguments.step] if arguments.step else []
+    words = [*build_flags(arguments), "--by", by, *step, *_chosen(arguments)]
+    out.draw(quantity_forms(tiles, by), arguments, "tiles", arguments.target, *words)
+
+
+def _chosen(arguments: argparse.Namespace) -> list[str]:
+    """Return the flags that say which tiles are drawn, and from where colours begin."""
     shown = arguments.tiles
-    flags = {"--by": by, "--step": arguments.step, "--from": arguments.scale}
-    flags["--tiles"] = shown and f"{shown.start}:{shown.stop - 1}"
-    words = [word for flag, value in flags.items() if value for word in (flag, value)]
-    target = [arguments.target, *build_flags(arguments)]
-    out.draw(quantity_forms(tiles, by), arguments, "tiles", *target, *words)
+    flags = {"--from": arguments.scale, "--tiles": shown and f"{shown.start}:{shown.stop - 1}"}
+    return [word for flag, value in flags.items() if value for word in (flag, value)]
 
 
 def _refuse(arguments: argparse.Namespace, names: tuple[str, ...], fix: str) -> None:
@@ -123,7 +135,7 @@ def _refuse(arguments: argparse.Namespace, names: tuple[str, ...], fix: str) -> 
     for name in names:
         if getattr(arguments, name) not in (None, []):
             flag = flags.get(name, f"--{name}")
-            kind = "--by" if name == "variable" else "bytes of variables"
+            kind = "--by" if name == "variable" else "bytes on tiles"
             raise InvalidOption(f"{flag} means nothing for {kind}", fix=fix)
 
 
