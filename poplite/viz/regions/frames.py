@@ -18,13 +18,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import SizeOverflowError
-from poplite.graph.mapping.tile_mapping import NO_TILE
+from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
 from poplite.graph.mapping.tile_table import split
 from poplite.types import type_text
 from poplite.view import num_runs, runs, storages
@@ -87,24 +88,47 @@ class Strip:
         """Return which variable a position is of."""
         return int(np.searchsorted(self.first, position, side="right")) - 1
 
-    def interval_text(self, begin: int, length: int) -> str:
-        """Return a range of positions as elements of its variable.
+    def interval_texts(self, begin: Int64, length: Int64) -> list[str]:
+        """Return ranges of positions as elements of their variables.
 
         >>> nothing = np.empty(0, np.int64)
         >>> strip = Strip(("a", "b"), np.array([0, 6, 9]), Pieces(nothing, nothing, nothing))
-        >>> strip.interval_text(7, 2)
-        'b[1, 3)'
+        >>> strip.interval_texts(np.array([1, 7]), np.array([4, 2]))
+        ['a[1, 5)', 'b[1, 3)']
         """
-        variable = self.variable_at(begin)
-        low = begin - int(self.first[variable])
-        return f"{name_text(self.names[variable])}[{low:,}, {low + length:,})"
+        variable = np.searchsorted(self.first, begin, side="right") - 1
+        low = begin - self.first[variable]
+        names = [name_text(name) for name in self.names]
+        numbers = zip(variable.tolist(), low.tolist(), (low + length).tolist(), strict=True)
+        return [f"{names[number]}[{low:,}, {high:,})" for number, low, high in numbers]
 
     def tiles_within(self, begin: int, length: int) -> Int64:
         """Return the tiles of a range of positions, rising."""
-        ends = self.pieces.begin + self.pieces.length
-        low = int(np.searchsorted(ends, begin, side="right"))
-        high = int(np.searchsorted(self.pieces.begin, begin + length, side="left"))
-        return np.unique(self.pieces.tile[low:high])
+        low, high = self._pieces_within(np.array([begin]), np.array([length]))
+        return np.unique(self.pieces.tile[low[0] : high[0]])
+
+    def tiles_texts(self, begin: Int64, length: Int64) -> list[str]:
+        """Return the tiles of each range of positions in words, with "none" where there are none.
+
+        >>> at, one = np.arange(3), np.ones(3, np.int64)
+        >>> strip = Strip(("a",), np.array([0, 3]), Pieces(at, one, at))
+        >>> strip.tiles_texts(np.array([0, 1]), np.array([3, 1]))
+        ['0-2', '1']
+        """
+
+        @cache
+        def said(low: int, high: int) -> str:
+            tiles = np.unique(self.pieces.tile[low:high])
+            return ranges(tiles[tiles != NO_TILE])
+
+        low, high = self._pieces_within(begin, length)
+        return [said(*both) for both in zip(low.tolist(), high.tolist(), strict=True)]
+
+    def _pieces_within(self, begin: Int64, length: Int64) -> tuple[Int64, Int64]:
+        """Return which pieces ranges of positions begin in, and one past those that they end in."""
+        low = np.searchsorted(self.pieces.begin + self.pieces.length, begin, side="right")
+        high = np.searchsorted(self.pieces.begin, begin + length, side="left")
+        return low, high
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from poplite.graph.mapping.tile_mapping import ranges
 from poplite.viz.draw.columns import cells, cut, wrapped
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
-from poplite.viz.regions.frames import Frame, RegionFrames, Strip
+from poplite.viz.regions.frames import Frame, Int64, RegionFrames, Strip
 from poplite.viz.regions.words import captions
 
 INDENT = 3
@@ -91,25 +90,28 @@ def _table(frame: Frame, strip: Strip, style: Style) -> list[str]:
     if not count:
         return []
     shown = count if style.full or count <= SHOWN_INTERVALS else SHOWN_INTERVALS - 1
-    at = (np.cumsum(frame.length) - frame.length)[:shown].tolist()
-    rows = []
-    for place, begin, length in zip(
-        at, frame.begin[:shown].tolist(), frame.length[:shown].tolist(), strict=True
-    ):
-        tiles = strip.tiles_within(begin, length)
-        on = ranges(tiles[tiles >= 0]) if (tiles >= 0).any() else "none"
-        own = f"[{place:,}, {place + length:,})"
-        rows.append((own, strip.interval_text(begin, length), on))
+    begin, length = frame.begin[:shown], frame.length[:shown]
+    at = np.cumsum(length) - length
+    columns = [
+        ("elements", *_intervals(at, length)),
+        ("interval", *strip.interval_texts(begin, length)),
+        ("tile", *strip.tiles_texts(begin, length)),
+    ]
     room = style.columns - INDENT
-    heading = ("elements", "interval", "tile")
-    wide = [max(cells(row[k]) for row in [heading, *rows]) for k in range(3)]
+    wide = [max(map(cells, column)) for column in columns]
     wide[1] = min(wide[1], room - wide[0] - wide[2] - 4)
+    own, interval, on = columns
     lines = [
-        f"{_padded(own, wide[0])}  {_padded(cut(interval, wide[1]), wide[1])}  {on:>{wide[2]}}"
-        for own, interval, on in (heading, *rows)
+        f"{_padded(a, wide[0])}  {_padded(cut(b, wide[1]), wide[1])}  {c:>{wide[2]}}"
+        for a, b, c in zip(own, interval, on, strict=True)
     ]
     more = f"... {count - shown:,} more; -o FILE.txt writes them all" if shown < count else ""
     return ["", style.faint(lines[0]), *lines[1:], *(wrapped(more, room) if more else [])]
+
+
+def _intervals(begin: Int64, length: Int64) -> list[str]:
+    ends = zip(begin.tolist(), (begin + length).tolist(), strict=True)
+    return [f"[{low:,}, {high:,})" for low, high in ends]
 
 
 def _padded(text: str, width: int) -> str:
