@@ -9,26 +9,28 @@ r"""The regions picture as SVG: frames under each other.
     ==================  the memory of the variables, coloured by tile
 
 All frames have one scale, so that an element is as wide below as above.  Large frames are drawn in
-blocks, and say so.
+blocks, each in the colour of its middle element, and say so; where there are more tiles than
+colours, theirs are then steps of the ramp, in the order of their numbers.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.graph.mapping.tile_mapping import NO_TILE
-from poplite.viz.draw.colors import CATEGORIES
+from poplite.viz.draw.colors import CATEGORIES, RAMP
 from poplite.viz.draw.columns import cut
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, number, text_width
 from poplite.viz.draw.units import name_text
 from poplite.viz.regions.frames import Frame, RegionFrames
 from poplite.viz.regions.text import element_text
 from poplite.viz.regions.words import captions
-from poplite.viz.tensor.flat_page import MIXED, Rectangles, coarse, fold, rectangles
+from poplite.viz.tensor.flat_page import Rectangles, fold, rectangles
 from poplite.viz.tensor.tile_colors import tile_colors
 
 Int64 = npt.NDArray[np.int64]
@@ -128,10 +130,23 @@ class _Drawing:
         return min(LARGEST_CELL, WIDTH / wide, GRID_HEIGHT / tall)
 
     @cached_property
+    def tiles(self) -> Int64:
+        """The tiles of all variables, rising."""
+        return self.shown.strip.pieces.tiles()
+
+    @cached_property
+    def is_ramp(self) -> bool:
+        """Whether tiles take steps of the ramp: in blocks, neighbours could not be told apart."""
+        has_blocks = any(not _is_small(frame) for frame in self.shown.frames)
+        return has_blocks and len(self.tiles) > len(CATEGORIES)
+
+    @cached_property
     def colors(self) -> dict[int, int]:
-        """The category of each tile, the same as in the tensor picture of the first frame."""
-        strip, first = self.shown.strip.pieces, self.shown.frames[0]
-        tiles = strip.tiles()
+        """The step of the ramp of each tile, or its category: that of the first tensor picture."""
+        tiles, first = self.tiles, self.shown.frames[0]
+        if self.is_ramp:
+            steps = np.arange(len(tiles)) * len(RAMP) // len(tiles)
+            return dict(zip(tiles.tolist(), steps.tolist(), strict=True))
         page = Rectangles(*(np.empty(0, np.int64) for _ in range(5)))
         if first.num_elements:
             pieces = first.pieces
@@ -141,13 +156,13 @@ class _Drawing:
 
     def kind(self, tile: int) -> str:
         """Return the class of what lies on a tile."""
-        if tile == MIXED:
-            return "mixed"
-        return "unmapped" if tile == NO_TILE else f"c{self.colors[tile]}"
+        letter = "q" if self.is_ramp else "c"
+        return "unmapped" if tile == NO_TILE else f"{letter}{self.colors[tile]}"
 
     def ink(self, tile: int) -> str:
         """Return the class of text upon a tile."""
-        return f"k{self.colors[tile]}" if tile >= 0 else "soft"
+        letter = "i" if self.is_ramp else "k"
+        return f"{letter}{self.colors[tile]}" if tile >= 0 else "soft"
 
     def caption(self, k: int) -> list[str]:
         """Return the lines above a frame."""
@@ -155,7 +170,10 @@ class _Drawing:
         if frame.num_elements and not _is_small(frame):
             down, across = _blocks_of(frame)
             parts = min(BLOCKS, frame.num_elements)
-            lines.append(f"drawn as {down} \u00d7 {across} blocks, ribbons as {parts} parts")
+            lines.append(
+                f"drawn as {down} \u00d7 {across} blocks in the colour of their middle element, "
+                f"ribbons as {parts} parts"
+            )
         return lines
 
     def grid_height(self, k: int) -> float:
@@ -247,10 +265,13 @@ class _Drawing:
         return f"element {element:,} of {name_text(strip.names[variable])}, {on}"
 
     def _draw_blocks(self, canvas: Canvas, frame: Frame, top: float) -> None:
-        page, pieces = fold(frame.shape), frame.pieces
-        down, across = _blocks_of(frame)
-        fine = rectangles(pieces.begin, pieces.length, pieces.tile, page.columns)
-        cells = coarse(fine, page.rows, page.columns, (down, across))
+        page, (down, across) = fold(frame.shape), _blocks_of(frame)
+        rows, columns = _middles(page.rows, down), _middles(page.columns, across)
+        element = (rows[:, None] * page.columns + columns).ravel()
+        inside = element < frame.num_elements  # the last row of a page may be short
+        tile = _tiles_at(frame, element[inside])
+        at = np.flatnonzero(inside)
+        cells = rectangles(at, np.ones_like(at), tile, across)
         width, height = _block_size(frame)
         self._draw_page(canvas, cells, top, (width / across, height / down))
 
@@ -278,7 +299,8 @@ class _Drawing:
         begin, length, tile = pieces.begin, pieces.length, pieces.tile
         if not _is_small(frame):
             edges = np.arange(BLOCKS + 1) * frame.num_elements // BLOCKS
-            begin, length, tile = _by_part(frame, edges)
+            begin, length = edges[:-1], np.diff(edges)
+            tile = _tiles_at(frame, begin + length // 2)
         for b, n, owner in zip(begin.tolist(), length.tolist(), tile.tolist(), strict=True):
             canvas.rect(MARGIN + b * unit, top, n * unit, BAR, self.kind(owner))
         canvas.close()
@@ -301,7 +323,7 @@ class _Drawing:
         after = before + frame.length
         edges = (np.arange(BLOCKS + 1) * frame.num_elements // BLOCKS).tolist()
         canvas.open("ribbons")
-        for low, high in zip(edges, edges[1:], strict=False):
+        for low, high in pairwise(edges):
             first = int(np.searchsorted(after, low, side="right"))
             last = int(np.searchsorted(before, high, side="left"))
             if first < last:
@@ -310,7 +332,8 @@ class _Drawing:
                     frame.length[first:last], high - before[first:last]
                 )
                 span = int(begin.min()), int(end.max())
-                self._ribbon(canvas, (low, high), span, bar, strip, "haze dots")
+                (tile,) = _tiles_at(frame, np.array([(low + high) // 2])).tolist()
+                self._ribbon(canvas, (low, high), span, bar, strip, f"haze {self.kind(tile)}")
         canvas.close()
 
     def _ribbon(
@@ -358,16 +381,15 @@ class _Drawing:
 
     def _entries(self) -> list[tuple[list[str], str]]:
         """Return the colours and words of the legend."""
-        pieces = self.shown.strip.pieces
-        tiles = pieces.tiles().tolist()
+        pieces, tiles = self.shown.strip.pieces, self.tiles.tolist()
         entries = [([self.kind(tile)], f"tile {tile}") for tile in tiles]
-        if len(tiles) > len(CATEGORIES):
+        if self.is_ramp:
+            entries = [([f"q{k}" for k in range(len(RAMP))], f"tiles {tiles[0]} to {tiles[-1]}")]
+        elif len(tiles) > len(CATEGORIES):
             label = f"tiles {tiles[0]} to {tiles[-1]}: neighbours differ in colour"
             entries = [([f"c{k}" for k in range(len(CATEGORIES))], label)]
         if (pieces.tile == NO_TILE).any():
             entries.append((["unmapped"], "no tile"))
-        if any(not _is_small(frame) for frame in self.shown.frames):
-            entries.append((["mixed"], "several tiles"))
         return entries
 
     def legend_width(self) -> float:
@@ -402,13 +424,12 @@ def _block_size(frame: Frame) -> tuple[float, float]:
     return width, min(float(GRID_HEIGHT), max(24.0, width * page.rows / page.columns))
 
 
-def _by_part(frame: Frame, edges: Int64) -> tuple[Int64, Int64, Int64]:
-    """Return begin, length and tile of the parts between edges, MIXED for several tiles."""
-    pieces = frame.pieces
-    low = np.searchsorted(pieces.begin + pieces.length, edges[:-1], side="right")
-    high = np.searchsorted(pieces.begin, edges[1:], side="left")
-    tile = np.where(high - low == 1, pieces.tile[np.minimum(low, len(pieces.tile) - 1)], MIXED)
-    for k in np.flatnonzero(high - low > 1).tolist():
-        same = np.unique(pieces.tile[low[k] : high[k]])
-        tile[k] = same[0] if len(same) == 1 else MIXED
-    return edges[:-1], np.diff(edges), tile
+def _middles(size: int, parts: int) -> Int64:
+    """Return the middle of each of the equal parts of a size."""
+    return (2 * np.arange(parts) + 1) * size // (2 * parts)
+
+
+def _tiles_at(frame: Frame, element: Int64) -> Int64:
+    """Return the tiles of some elements of a frame."""
+    at = np.searchsorted(frame.pieces.begin, element, side="right") - 1
+    return np.asarray(frame.pieces.tile[at])

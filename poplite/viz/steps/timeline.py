@@ -54,6 +54,12 @@ class Stretch:
     sync: int
     phases: tuple[tuple[int, Int64], ...]
 
+    @property
+    def end(self) -> int:
+        """The cycle at which the slowest tile has finished."""
+        busy: Int64 = np.sum([cycles for _, cycles in self.phases], axis=0)
+        return self.begin + self.sync + int(busy.max(initial=0))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Timeline:
@@ -169,8 +175,9 @@ def timeline_of(report: Report, *, step: str | None = None, match: str = "") -> 
         if (each.program_name, each.number, each.name) in shown:
             begins.append(begin)
             stretches += _stretches(each, begin)
-            # Where another tile is the slowest each time, all of them wait somewhat longer.
-            begin += each.cycles
+            # Where another tile is the slowest each time, all of them wait somewhat longer; what a
+            # report says of phases is drawn whole, also where it says less of their step.
+            begin = max(begin + each.cycles, *(stretch.end for stretch in stretches[-1:]))
     target = report.compilation.target
     return Timeline(steps, tuple(begins), target.tiles, target.ipus, tuple(stretches), begin)
 
@@ -180,8 +187,7 @@ def _stretches(step: ExecutionStep, begin: int) -> Iterator[Stretch]:
         phases = tuple((STATES.index(p.kind), p.tile_cycles.array()) for p in group)
         stretch = Stretch(begin, group[0].sync, phases)
         yield stretch
-        busy: Int64 = np.sum([cycles for _, cycles in phases], axis=0)
-        begin += stretch.sync + int(busy.max(initial=0))
+        begin = stretch.end
 
 
 def timeline_json(timeline: Timeline) -> str:

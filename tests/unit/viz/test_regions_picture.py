@@ -144,9 +144,23 @@ def test_svg_draws_an_element_each_and_a_ribbon_for_each_interval() -> None:
 
 def test_large_frames_are_drawn_in_blocks_and_say_so() -> None:
     picture = draw_regions_svg(shown(plate(90, 100), "0:10", "dimShuffle 1,0"))
-    assert picture.count("blocks, ribbons as 64 parts") == 2  # 9,000 elements; 1,000 intervals
+    said = "blocks in the colour of their middle element, ribbons as 64 parts"
+    assert picture.count(said) == 2  # 9,000 elements; 1,000 intervals
     assert "drawn as 64 \u00d7 64 blocks" in picture
     assert len(picture) < 300_000
+
+
+def test_blocks_show_the_order_of_many_tiles_by_the_ramp() -> None:
+    x = pl.Graph(pl.Target(tiles=48)).add_variable(pl.FLOAT, (9_600,), "x", mapping="linear")
+    picture = ET.fromstring(draw_regions_svg(shown(x, "reverse 0")))
+    frames = [each for each in picture.iter(f"{SVG}g") if each.get("class") == "frame"]
+    seen = [[rect.get("class", "") for rect in frame.iter(f"{SVG}rect")] for frame in frames]
+    steps = [[int(kind[1:]) for kind in kinds if kind[0] == "q"] for kinds in seen]
+    blocks = [each[: each.index(end) + 1] for each, end in zip(steps, (11, 0), strict=True)]
+    assert blocks[0] == sorted(blocks[0])
+    assert blocks[1] == sorted(blocks[1], reverse=True)
+    assert set(blocks[0]) == set(blocks[1]) == set(range(12))
+    assert "tiles 0 to 47" in [text.text for text in picture.iter(f"{SVG}text")]
 
 
 class Sum(pl.Vertex):

@@ -240,6 +240,13 @@ def test_what_another_tile_is_slowest_in_each_time_is_waited_for(report: pl.Repo
     assert timeline.cells(10)[0].tolist() == [STATES.index("compute")] * 6 + [WAITING] * 4
 
 
+def test_phases_are_drawn_whole_where_their_step_is_said_to_be_shorter(report: pl.Report) -> None:
+    short = made(report, phase("compute", 0, 60, 50, 0, 0), cycles=30)
+    timeline = timeline_of(short)
+    assert timeline.cycles == 60
+    assert timeline.cells(6)[1].tolist() == [STATES.index("compute")] * 5 + [WAITING]
+
+
 def test_pictures_and_data_agree(report: pl.Report) -> None:
     timeline = timeline_of(report, step="1")
     data = json.loads(timeline_json(timeline))
