@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import pytest
 
 import poplite as pl
 from helpers.depth import deep
+from poplite.report.measured import BetweenRanks
 from poplite.tools.viz.load_report import load
 from poplite.viz.dataflow.of_report import dataflow_of_report
 from poplite.viz.tiles.quantities import quantity_map
@@ -118,6 +120,24 @@ def test_from_where_to_where_is_not_drawn_where_the_host_takes_part(
         assert "the host takes part" in view(page)
         assert "Rows add up" not in view(page)
     assert "Rows add up to what tiles receive" in view(opened(file, "#tab=exchange&step=2").page)
+
+
+def test_what_ranks_sent_each_other(opened: Open, matvec: pl.Report, path: Path) -> None:
+    first, second = matvec.execution.steps
+    sent = tuple(
+        BetweenRanks(each.name, each.program_name, each.row, each.number, each.at, 1, 3, size)
+        for each, size in ((first, 1_234), (second, 98_765))
+    )
+    file = path.with_name("ranks.html")
+    file.write_text(replace(matvec, between_ranks=sent).to_html())
+    page = opened(file, "#tab=exchange").page
+    assert "99,999 B in 6 messages" in view(page)
+    rows = "h3:text-is('Sent between ranks') ~ .table tbody tr"
+    assert [second.name in row for row in page.locator(rows).all_inner_texts()] == [True, False]
+    page.locator(rows).last.click()
+    assert page.locator("#side").inner_text().count(first.name)
+    assert "1,234 B in 3 messages" in view(page)
+    assert "Sent between ranks" not in view(opened(path, "#tab=exchange").page)
 
 
 def test_what_is_folded_stays_so(opened: Open, path: Path) -> None:

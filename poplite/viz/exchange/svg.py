@@ -20,7 +20,7 @@ HIGH = 90
 
 MOST_BARS = 384
 MATRIX = 384
-LONGEST_REASON, LONGEST_PLACE = 80, 48
+LONGEST_REASON, LONGEST_PLACE, LONGEST_STEP = 80, 48, 40
 
 
 def draw_exchange_svg(traffic: Traffic, top: int) -> SvgText:
@@ -35,6 +35,9 @@ def draw_exchange_svg(traffic: Traffic, top: int) -> SvgText:
     bottom = matrix_top + (ROW if traffic.missing else 0)
     if traffic.matrix is not None and moves:
         bottom = matrix_top + MATRIX + 84
+    ranks = traffic.between_ranks[:top]
+    ranks_top = bottom
+    bottom += ROW * (len(ranks) + 2 + (len(traffic.between_ranks) > top)) + 12 if ranks else 0
     widest = max((text_width("".join(_words(each)), 12) + ASIDE for each in reasons), default=0)
     width = max(left + WIDE, left + 132 + widest) + MARGIN
     canvas = Canvas(round(width), bottom + 6, title=traffic.heading)
@@ -49,6 +52,8 @@ def draw_exchange_svg(traffic: Traffic, top: int) -> SvgText:
         canvas.text(MARGIN, matrix_top + 12, traffic.missing, "line soft")
     elif traffic.matrix is not None and moves:
         _matrix(canvas, traffic, traffic.matrix, left, matrix_top)
+    if ranks:
+        _ranks(canvas, traffic, top, left, ranks_top)
     return canvas.text_of()
 
 
@@ -110,6 +115,28 @@ def _reasons(canvas: Canvas, traffic: Traffic, top: int, left: float, y: float) 
         canvas.text(left + 132, y + 12, what, "line ink", aside=place, tip=text)
     if (more := len(traffic.reasons) - top) > 0:
         canvas.text(left + 132, y + ROW + 12, f"... {more:,} more", "line soft")
+
+
+def _ranks(canvas: Canvas, traffic: Traffic, top: int, left: float, y: float) -> None:
+    """List what ranks sent each other, step by step."""
+    canvas.text(MARGIN, y + 12, traffic.ranks, "line ink")
+    y += ROW
+    right = left + 80, left + 150, left + 210
+    for x, words in zip(right, ("bytes", "messages", "times"), strict=True):
+        canvas.text(x, y + 12, words, "line soft end")
+    canvas.text(left + 224, y + 12, "step", "line soft")
+    for each in traffic.between_ranks[:top]:
+        y += ROW
+        for x, count in zip(right, (each.bytes, each.messages, each.executions), strict=True):
+            canvas.text(x, y + 12, f"{count:,}", "line ink end")
+        name, place = (
+            cut(name_text(each.name), LONGEST_STEP),
+            cut(name_text(each.at), LONGEST_PLACE),
+        )
+        tip = name_text(f"{each.name} ({each.at})" if each.at else each.name)
+        canvas.text(left + 224, y + 12, name, "line ink", aside=place, tip=tip)
+    if (more := len(traffic.between_ranks) - top) > 0:
+        canvas.text(left + 224, y + ROW + 12, f"... {more:,} more", "line soft")
 
 
 def _matrix(canvas: Canvas, traffic: Traffic, matrix: Int64, left: float, top: float) -> None:

@@ -34,6 +34,8 @@ def draw_exchange_text(traffic: Traffic, top: int, style: Style = DEFAULT_STYLE)
         lines += ["", *wrapped(traffic.missing, width)]
     elif traffic.matrix is not None and traffic.matrix.any():
         lines += ["", *_matrix(traffic, traffic.matrix, style)]
+    if traffic.between_ranks:
+        lines += ["", *_ranks(traffic, top, style)]
     return "\n".join(lines) + "\n"
 
 
@@ -84,6 +86,25 @@ def _reasons(traffic: Traffic, top: int, style: Style) -> list[str]:
         lines += [f"{'':>{size_width + 8}}  {line}" for line in rest]
     if (more := len(traffic.reasons) - len(shown)) > 0:
         lines.append(style.faint(f"{'':>{size_width + 8}}  ... {more:,} more"))
+    return lines
+
+
+def _ranks(traffic: Traffic, top: int, style: Style) -> list[str]:
+    """List what ranks sent each other, step by step."""
+    rows = [("bytes", "messages", "times")]
+    shown = traffic.between_ranks[:top]
+    rows += [(f"{each.bytes:,}", f"{each.messages:,}", f"{each.executions:,}") for each in shown]
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    numbers = ["  ".join(f"{n:>{w}}" for n, w in zip(row, wide, strict=True)) for row in rows]
+    lines = [style.bold(line) for line in wrapped(traffic.ranks, style.columns)]
+    lines.append(style.faint(f"{numbers[0]}  step"))
+    room = style.columns - len(numbers[0]) - 2
+    for each, row in zip(shown, numbers[1:], strict=True):
+        at = f" ({each.at})" if each.at else ""
+        first, *rest = wrapped(name_text(f"{each.name}{at}"), room)
+        lines += [f"{row}  {first}", *(f"{'':>{len(row)}}  {line}" for line in rest)]
+    if (more := len(traffic.between_ranks) - len(shown)) > 0:
+        lines.append(style.faint(f"{'':>{len(numbers[0])}}  ... {more:,} more"))
     return lines
 
 

@@ -14,6 +14,8 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.report.execution import ExecutionStep, Phase
+from poplite.report.measured import BetweenRanks
+from poplite.text import amount
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.steps.step_list import chosen_steps, note_of
 
@@ -54,6 +56,7 @@ class Traffic:
         block: tiles of a row of the matrix.
         matrix: int64[blocks, blocks], bytes by receiver and source; None where that is not known.
         host: bytes that come from and go to the host; `sent` and `received` have them too.
+        between_ranks: what the ranks of `pl.mpi.Device` sent each other, the most bytes first.
     """
 
     note: str
@@ -64,6 +67,16 @@ class Traffic:
     block: int
     matrix: Int64 | None
     host: int
+    between_ranks: tuple[BetweenRanks, ...] = ()
+
+    @property
+    def ranks(self) -> str:
+        """How much ranks sent each other; empty where there are none."""
+        if not self.between_ranks:
+            return ""
+        sent = sum(each.bytes for each in self.between_ranks)
+        messages = sum(each.messages for each in self.between_ranks)
+        return f"between ranks: {sent:,} B in {amount(messages, 'message')}"
 
     @property
     def reach(self) -> float:
@@ -137,7 +150,17 @@ def traffic_of(report: Report, *, step: str | None = None) -> Traffic:
         block=block,
         matrix=None if host else _matrix(phases, tiles, block, received),
         host=host,
+        between_ranks=_between_ranks(report, None if step is None else shown),
     )
+
+
+def _between_ranks(
+    report: Report, shown: Sequence[ExecutionStep] | None
+) -> tuple[BetweenRanks, ...]:
+    """Return what ranks sent each other, in all places or those of some steps."""
+    wanted = None if shown is None else {(each.program_name, each.row) for each in shown}
+    found = [e for e in report.between_ranks if wanted is None or (e.program_name, e.row) in wanted]
+    return tuple(sorted(found, key=lambda each: -each.bytes))
 
 
 def _moving(step: ExecutionStep) -> Iterator[Phase]:
@@ -193,6 +216,7 @@ def traffic_json(traffic: Traffic) -> str:
         "reach": traffic.reach,
         "host_bytes": traffic.host,
         "reasons": [asdict(each) for each in traffic.reasons],
+        "between_ranks": [asdict(each) for each in traffic.between_ranks],
         "block": traffic.block,
         "matrix": None if traffic.matrix is None else traffic.matrix.tolist(),
     }

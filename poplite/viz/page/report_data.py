@@ -61,6 +61,10 @@ def report_data(report: Report, arrays: Arrays, *, rough: int = 0) -> dict[str, 
         "memory": _memory(compilation, arrays, exact=rough == 0),
         "programs": {name: _tree(tree) for name, tree in compilation.programs.items()},
         "findings": _findings(report),
+        "ranks": [
+            [e.name, e.program_name, e.row, e.at, e.executions, e.messages, e.bytes]
+            for e in report.between_ranks
+        ],
         "types": _types(execution.vertex_types()),
         "operations": [
             [each.name, each.at, each.steps, each.cycles, each.bytes_received]

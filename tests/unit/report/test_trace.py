@@ -291,23 +291,40 @@ def test_counters_say_who_waits_and_what_is_live() -> None:
 REQUIRED = {
     "X": {"name": str, "cat": str, "ts": float, "dur": float, "pid": int, "tid": int},
     "C": {"name": str, "ts": float, "pid": int},
-    "i": {"name": str, "ts": float, "pid": int, "tid": int, "s": str},
+    "i": {"name": str, "cat": str, "ts": float, "pid": int, "tid": int, "s": str},
     "M": {"name": str, "pid": int},
 }
 """Fields of the events of each kind in the Trace Event Format, beside `ph` and `args`."""
+
+NAMES = {
+    "process_name": {"name": str},
+    "thread_name": {"name": str},
+    "thread_sort_index": {"sort_index": int},
+}
+"""What events that name things may say."""
 
 
 @pytest.mark.parametrize("ipus", [1, 2])
 def test_events_keep_to_the_format(ipus: int) -> None:
     data = json.loads(traced(ipus).to_json(tiles=range(4)))
     assert set(data) == {"displayTimeUnit", "otherData", "traceEvents"}
+    assert data["displayTimeUnit"] in ("ms", "ns")
     assert data["otherData"]["replicas"] == 1
+    assert {event["ph"] for event in data["traceEvents"]} == set(REQUIRED)
     tracks = {(e["pid"], e["tid"]) for e in data["traceEvents"] if e["name"] == "thread_name"}
     for event in data["traceEvents"]:
         needed = REQUIRED[event["ph"]]
-        assert needed.keys() | {"ph", "args"} <= event.keys()
+        is_of_thread = event["name"].startswith("thread_")
+        assert event.keys() == {*needed, "ph", "args", *(("tid",) if is_of_thread else ())}
         for name, kind in needed.items():
             assert isinstance(event[name], (int, float) if kind is float else kind), event
+        said = {name: type(value) for name, value in event["args"].items()}
+        assert event["name"]
+        assert said
+        if event["ph"] == "M":
+            assert said == NAMES[event["name"]]
+        assert set(said.values()) <= {str, int, float}
+        assert event.get("s", "g") in ("g", "p", "t")
         if event["ph"] in "Xi":
             assert (event["pid"], event["tid"]) in tracks
         if event["ph"] == "C":

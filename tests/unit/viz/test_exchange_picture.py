@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from poplite.report.measured import BetweenRanks
 from poplite.viz.draw.terminal import Style
 from poplite.viz.exchange.svg import draw_exchange_svg
 from poplite.viz.exchange.text import draw_exchange_text
@@ -104,6 +105,30 @@ def test_the_host_is_no_tile() -> None:
     assert traffic.host == traffic.received.sum() == 256
     assert traffic.matrix is None
     assert "the host takes part" in traffic.missing
+
+
+def test_what_ranks_sent_each_other_is_listed() -> None:
+    report = report_of(4)
+    first, second = report.execution.steps
+    sent = [
+        BetweenRanks(each.name, each.program_name, each.row, each.number, each.at, 2, 6, size)
+        for each, size in ((first, 96), (second, 9_632))
+    ]
+    traffic = traffic_of(replace(report, between_ranks=tuple(sent)))
+    text = draw_exchange_text(traffic, 5, Style(width=400))
+    listed = text[text.index("between ranks: 9,728 B in 12 messages") :].splitlines()
+    assert listed[1:] == [
+        "bytes  messages  times  step",
+        f"9,632         6      2  {second.name} ({second.at})",
+        f"   96         6      2  {first.name} ({first.at})",
+    ]
+    assert "... 1 more" in draw_exchange_text(traffic, 1)[-30:]
+    texts = [each.text for each in ET.fromstring(draw_exchange_svg(traffic, 5)).iter()]
+    assert {"between ranks: 9,728 B in 12 messages", "9,632"} <= set(texts)
+    assert [e["bytes"] for e in json.loads(traffic_json(traffic))["between_ranks"]] == [9_632, 96]
+    alone = traffic_of(replace(report, between_ranks=tuple(sent)), step="1")
+    assert [each.bytes for each in alone.between_ranks] == [96]
+    assert "between ranks" not in draw_exchange_text(traffic_of(report), 5)
 
 
 def test_nothing_moves() -> None:

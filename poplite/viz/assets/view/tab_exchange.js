@@ -28,6 +28,39 @@ function exchangeTab(of) {
     heading("What moves, and why"),
     causes(of, step),
     ...exchangeMatrix(of, step),
+    ...betweenRanks(of, step),
+  ];
+}
+
+// What the ranks of an MPI run sent each other, in one step or in all.
+function betweenRanks(of, chosen) {
+  const numberOf = ([, program, row]) =>
+    of.steps.findIndex((step) => step.program === program && step.row === row);
+  const rows = of.ranks
+    .map((sent) => ({ sent, number: numberOf(sent) }))
+    .filter(({ number }) => chosen < 0 || number === chosen);
+  if (!rows.length) return [];
+  const total = (column) => rows.reduce((before, { sent }) => before + sent[column], 0);
+  const whole = `${bytesText(total(6))} in ${amount(total(5), "message")}`;
+  return [
+    heading("Sent between ranks"),
+    remark(whole),
+    table(
+      [
+        { name: "step", label: true, text: ({ sent }) => sent[0] },
+        sortable("bytes in all", ({ sent }) => sent[6], bytesText),
+        sortable("messages", ({ sent }) => sent[5]),
+        counted("times", ({ sent }) => sent[4], thousands, NARROW),
+        lineColumn(({ sent }) => sent[3]),
+      ],
+      rows,
+      {
+        pick: ({ number }) => number >= 0 && go({ step: number }),
+        isOn: ({ number }) => number >= 0 && number === chosen,
+        most: 20,
+        sorted: "bytes in all",
+      },
+    ),
   ];
 }
 
