@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
+import runpy
 import subprocess
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from pathlib import Path
 from pickle import PicklingError
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -82,29 +86,118 @@ def test_progress_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 SCRIPT = """
+from __future__ import annotations
 import poplite as pl
 
-class InScript(pl.Vertex):
-    x: pl.Output[pl.INT]
+class Base(pl.Vertex):
+    x: pl.InOut[pl.INT]
+    def cycles(self, target):
+        return STEP
+
+class InScript(Base):
+    FACTOR = 2
     def compute(self) -> None:
-        self.x = 3
+        self.x = STEP + self.FACTOR * self.x
+    def cycles(self, target):
+        return super().cycles(target) + InScript.FACTOR
 
 def build(k):
-    graph = pl.Graph(pl.Target(tiles=k))
-    graph.add_vertex(graph.add_compute_set("c"), InScript)
+    class Inside(Base):
+        def compute(self) -> None:
+            self.x = self.x + k
+    graph = pl.Graph(pl.Target(tiles=2))
+    x = graph.add_variable(pl.INT, (2,), "x", mapping="linear", initial_value=1)
+    work = graph.add_compute_set("c")
+    graph.add_vertex(work, InScript, tile=0, x=x[0])
+    graph.add_vertex(work, Inside, tile=1, x=x[1])
+    if k == 3:
+        raise ValueError(f"k is {STEP}")
+    return graph, pl.Execute(work)
+
+STEP = 1
+
+class Other(pl.Vertex):
+    x: pl.InOut[pl.INT]
+    OWN = STEP
+    def compute(self) -> None:
+        self.x = self.OWN
+
+def other(k):
+    return Other
+
+def around():
+    kind = pl.INT
+    class Around(pl.Vertex):
+        x: pl.InOut[kind]
+        def compute(self) -> None:
+            self.x = 1
+    return lambda k: Around
 
 if __name__ == "__main__":
-    pl.sweep(build, {"k": [1, 2]}, workers=2)
+    STEP = 500
+    for workers in (1, 2):
+        found = pl.sweep(build, {"k": [1, 2, 3]}, workers=workers)
+        print(*found["cycles"], *found["error"])
 """
 
 
-def test_a_vertex_class_of_the_script_is_refused_before_it_is_sent(tmp_path: Path) -> None:
+class Pickling:
+    """A client that sends what it runs to itself."""
+
+    def submit(self, function: Any, *arguments: Any) -> Future[Any]:
+        function, arguments = pickle.loads(pickle.dumps((function, arguments)))
+        done: Future[Any] = Future()
+        done.set_result(function(*arguments))
+        return done
+
+
+def test_vertex_classes_of_a_script_are_sent_with_their_text(tmp_path: Path) -> None:
+    pytest.importorskip("cloudpickle")
+    (path := tmp_path / "swept.py").write_text(SCRIPT)
+    script = runpy.run_path(str(path))
+    script["build"].__globals__["STEP"] = 500  # as a script does below its `if __name__`
+    one, two = (
+        rows(pl.sweep(script["build"], {"k": [1, 2, 3]}, workers=each)) for each in (1, Pickling())
+    )
+    assert str(one) == str(two)
+    assert str(6 * 502.0) in str(two)  # worker threads take turns
+    assert "k is 500" in str(two)
+    for refused, message in (
+        (script["other"], "makes another class when it runs again: OWN = 1, OWN = 500"),
+        (script["around"](), "it names 'kind' of the function around it"),
+    ):
+        with pytest.raises(pl.ControlProgramError, match=message):
+            pl.sweep(refused, {"k": [1]}, workers=Pickling())
+    path.write_text(SCRIPT.replace("STEP + self", "2 + self"))
+    with pytest.raises(pl.ControlProgramError, match="changed since it was imported"):
+        pl.sweep(script["build"], {"k": [1]}, workers=Pickling())
+    with pytest.raises(pl.DeviceRuntimeError, match=r"cannot be sent to workers.*\n  .*lock"):
+        pl.sweep(partial(dict, form=Lock()), {"tiles": [1]}, workers=Pickling())
+
+
+@deep
+def test_a_script_sweeps_its_own_classes_in_processes(tmp_path: Path) -> None:
     pytest.importorskip("joblib")
     (path := tmp_path / "swept.py").write_text(SCRIPT)
-    run = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
-    assert "vertex class 'InScript' of the script cannot be sent to workers" in run.stderr
-    assert "swept.py:4" in run.stderr
-    assert "try: put it in a module" in run.stderr
+    run = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True)
+    one, two = run.stdout.replace("[", "").splitlines()
+    assert one == two
+    assert "k is 500" in one
+
+
+@deep
+def test_a_dask_client_sweeps(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    (path := tmp_path / "swept.py").write_text(SCRIPT)
+    script = runpy.run_path(str(path))
+    with (
+        distributed.LocalCluster(n_workers=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        for build_, grid in ((build, GRID), (script["build"], {"k": [1, 2, 3]})):
+            assert str(rows(pl.sweep(build_, grid, workers=client))) == str(
+                rows(pl.sweep(build_, grid))
+            )
 
 
 def test_only_what_a_sweep_runs_is_measured() -> None:

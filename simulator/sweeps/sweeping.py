@@ -1,12 +1,4 @@
-"""Many mappings or parameters of one program, measured one by one in several processes.
-
-    build(split=1) -> graph, program       here, so that others find compiled code in the cache
-    build(split=1) -> graph, program       worker 1
-    build(split=2) -> graph, program       worker 2
-    build(split=3) -> graph, program       worker 1
-
-A worker makes the graph itself, as graphs are never sent, and returns a row of numbers.
-"""
+"""`sweep`: which points there are, who measures them, and rows as they become known."""
 
 from __future__ import annotations
 
@@ -14,31 +6,22 @@ import inspect
 import itertools
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor
-from functools import partial
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from importlib import import_module
 from pickle import PicklingError
-from types import CellType, FunctionType, MethodType
 from typing import Any, Protocol
 
 import numpy as np
 
 from poplite.errors import ControlProgramError, DeviceRuntimeError, ElementTypeError
-from poplite.graph.graph import Graph
-from poplite.report.diff import report_since
-from poplite.report.report import Report
 from poplite.report.sweep import ERROR, MEASURES, Scalar, Sweep
-from poplite.simulator.engine import Engine
 from poplite.simulator.progress import shown
+from poplite.simulator.sweeps.measured import Point, Row, measured
+from poplite.simulator.sweeps.sent import Sent
 from poplite.source import here
 from poplite.text import clipped, of_type
-from poplite.vertex.compute.parse.source_text import nested
-from poplite.vertex.vertex import Vertex
 
-Point = dict[str, Scalar]
-Row = dict[str, Any]
 Grid = Mapping[str, Sequence[Scalar]] | Sequence[Mapping[str, Scalar]]
 
 LAUNCHERS = "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"
@@ -68,8 +51,9 @@ def sweep(
     Args:
         build: takes the parameters of a point by name, and returns a graph and its programs (what
             follows in the tuple is left alone), or an engine, of which what it has run before is
-            not counted. All programs run once, in order. With several workers it is sent to them:
-            it may be of a script or a notebook, but vertex classes are of modules.
+            not counted. All programs run once, in order. With several workers it is sent to them,
+            with the globals that it uses as they are now and the text of its vertex classes; it
+            may be of a script, a notebook or a function.
         grid: the values of each parameter, for all their combinations, of which the last changes
             fastest; or a list of points. Values are numbers and texts.
         workers: how many processes, which takes `pip install 'poplite[sweep]'`; 1 runs all here. A
@@ -82,10 +66,10 @@ def sweep(
     Raises:
         ElementTypeError: for a grid, a value, a `build` or `workers` of another kind.
         ControlProgramError: for a grid without points, parameters that `build` does not take or
-            that are called like a measure, for a vertex class that cannot be sent to workers, and
-            on several ranks of an MPI job.
-        DeviceRuntimeError: where joblib is missing, `build` holds what cannot be sent, such as a
-            lock, or a worker ended without a result.
+            that are called like a measure, for a vertex class whose text is not known, which
+            cannot be sent to workers, and on several ranks of an MPI job.
+        DeviceRuntimeError: where joblib or cloudpickle is missing, `build` holds what cannot be
+            sent, such as a lock, or a worker ended without a result or lacks a module.
 
     >>> import poplite as pl
     >>> def build(tiles):
@@ -218,10 +202,13 @@ def _measuring(
     build: Callable[..., object], workers: Any
 ) -> Callable[[Sequence[Point]], Iterator[Row]]:
     """Return what yields the rows of points, in order, as they become known."""
+    sent = Sent(build)
     if callable(getattr(workers, "submit", None)):
+        if not isinstance(workers, ThreadPoolExecutor):  # all others send it
+            sent.contents()
 
         def by_client(points: Sequence[Point]) -> Iterator[Row]:
-            waiting = [workers.submit(measured, build, point) for point in points]
+            waiting = [workers.submit(measured, sent, point) for point in points]
             return _collected(each.result() for each in waiting)
 
         return by_client
@@ -242,67 +229,15 @@ def _measuring(
             at=here(),
             fix="pip install 'poplite[sweep]'; workers=1 runs all points in this process",
         ) from error
-    _check_sent(build)
+    sent.contents()  # what cannot be sent is refused before anything runs
 
     def by_processes(points: Sequence[Point]) -> Iterator[Row]:
         # One thread for each: as many as processors for all of them would wait for each other.
         with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
             parallel = joblib.Parallel(n_jobs=workers, return_as="generator")
-            return _collected(parallel(joblib.delayed(measured)(build, point) for point in points))
+            return _collected(parallel(joblib.delayed(measured)(sent, point) for point in points))
 
     return by_processes
-
-
-def _check_sent(build: object) -> None:
-    """Refuse vertex classes that workers cannot import: functions are sent without their text."""
-    seen: set[int] = set()
-    waiting = [build]
-    while waiting:
-        each = waiting.pop()
-        if id(each) in seen or _is_importable(each):
-            continue
-        seen.add(id(each))
-        if isinstance(each, type) and issubclass(each, Vertex):
-            raise ControlProgramError(
-                f"sweep: vertex class '{each.__name__}' of the script cannot be sent to workers",
-                at=here(),
-                found=f"class {each.__name__} of module '{each.__module__}' ({each.location}), "
-                "which they do not import",
-                fix="put it in a module, and import it from there; workers=1 runs all here",
-            )
-        waiting += _used_by(each)
-
-
-def _is_importable(value: object) -> bool:
-    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
-    if not isinstance(name, str) or module in (None, "__main__"):
-        return False
-    found: Any = sys.modules.get(module)
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return found is value or "[" in name  # of a template, which is looked at where it is named
-
-
-def _used_by(value: Any) -> list[object]:
-    """Return what is sent with a value."""
-    if isinstance(value, FunctionType):
-        codes = value.__code__, *nested(value.__code__)
-        names = {name for code in codes for name in code.co_names}
-        cells = [cell.cell_contents for cell in value.__closure__ or () if cell != CellType()]
-        known = [value.__globals__[name] for name in names if name in value.__globals__]
-        return [*known, *cells, *(value.__defaults__ or ())]
-    if isinstance(value, MethodType):
-        return [value.__func__, value.__self__]
-    if isinstance(value, partial):
-        return [value.func, *value.args, *value.keywords.values()]
-    if isinstance(value, type):
-        return [*value.__bases__, *vars(value).values()]
-    if isinstance(value, dict):
-        return list(value.values())
-    if isinstance(value, list | tuple | set | frozenset):
-        return list(value)
-    own = type(value)
-    return [] if _is_importable(own) else [own, *getattr(value, "__dict__", {}).values()]
 
 
 def _collected(rows: Iterator[Row]) -> Iterator[Row]:
@@ -315,63 +250,13 @@ def _collected(rows: Iterator[Row]) -> Iterator[Row]:
             found=str(error.__cause__ or error).strip('" \n').rpartition("\n")[2],
             fix="a build that opens by itself what it needs of files, locks and processes",
         ) from error
-    except BrokenExecutor as error:
+    except Exception as error:
+        module = type(error).__module__.partition(".")[0]
+        if not isinstance(error, BrokenExecutor) and module != "distributed":
+            raise
         raise DeviceRuntimeError(
             "sweep: a worker ended without a result",
             at=here(),
             found=str(error).partition("\n")[0],
-            fix="fewer workers, where memory was short; a build of the script itself, or of a "
-            "module that other processes can import",
+            fix="fewer workers, where memory was short; what a worker printed tells more",
         ) from error
-
-
-def measured(build: Callable[..., object], point: Point) -> Row:
-    """Return the row of a point; with the message of what it raised, where it did."""
-    try:
-        return {**point, **_measures(build, point), ERROR: ""}
-    except (Exception, SystemExit) as error:  # the row tells
-        return {**point, ERROR: f"{type(error).__name__}: {error}"}
-
-
-def _measures(build: Callable[..., object], point: Point) -> Row:
-    begin = time.perf_counter()
-    made: Any = build(**point)
-    built = time.perf_counter()
-    seconds = {"build_seconds": built - begin}
-    before: Report | None = None
-    if isinstance(made, Engine):  # which may have run, and of which nobody knows how long it took
-        before = made.report()
-    elif isinstance(made, tuple) and len(made) > 1 and isinstance(made[0], Graph):
-        made = Engine(*made[:2])
-        seconds["compile_seconds"] = time.perf_counter() - built
-    else:
-        raise ElementTypeError(
-            f"sweep: build returned {clipped(made)}",
-            found=of_type(made),
-            fix="return graph, program; or an engine",
-        )
-    compiled = time.perf_counter()
-    for program in made.executable.programs:
-        made.run(program)
-    seconds["run_seconds"] = time.perf_counter() - compiled
-    report = made.report()
-    return _modelled(report if before is None else report_since(report, before)) | seconds
-
-
-def _modelled(report: Report) -> Row:
-    """Return the cycles and bytes of a report; nothing where they are not modelled."""
-    memory = report.compilation.memory
-    if report.cycles is None or memory is None:
-        return {}
-    phases = [phase for step in report.execution.steps for phase in step.phases]
-    by_kind = {"compute": 0, "copy": 0, "exchange": 0}
-    for phase in phases:
-        by_kind[phase.kind if phase.kind in by_kind else "exchange"] += phase.cycles
-    return {
-        "cycles": report.cycles,
-        **by_kind,
-        "waiting": sum(phase.sync for phase in phases),
-        "received": sum(phase.received.total for phase in phases),
-        "fullest": memory.including_gaps.most,
-        "bytes": memory.including_gaps.total,
-    }

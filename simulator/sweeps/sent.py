@@ -1,0 +1,146 @@
+"""The function that builds a point, as it goes to other processes.
+
+What can be imported goes by its name, and all else by value with cloudpickle: functions of a
+script with the globals that they use, as these are now.  A function arrives with its file's name,
+and the file's text goes along, so that vertex classes inside it have their text there.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import io
+import linecache
+import pickle
+import sys
+from collections import ChainMap
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import import_module
+from types import CodeType
+from typing import Any
+
+from poplite.errors import ControlProgramError, DeviceRuntimeError
+from poplite.simulator.sweeps.sent_class import reduced
+from poplite.source import here
+from poplite.vertex.vertex import Vertex
+
+
+class Sent:
+    """A build that is pickled as its contents, once for all points."""
+
+    def __init__(self, build: Callable[..., object]) -> None:
+        self._build, self._at = build, here()
+        self._contents = b""
+
+    def __call__(self, **point: Any) -> object:
+        """Build in this process, as threads do."""
+        return self._build(**point)
+
+    def contents(self) -> bytes:
+        """Return the build and the texts of its files.
+
+        Raises `DeviceRuntimeError` for what cannot be sent, such as a lock, and where cloudpickle
+        is missing; `ControlProgramError` for a vertex class without its text.
+        """
+        if not self._contents:
+            try:
+                self._contents = _pickled(self._build)
+            except ControlProgramError as error:
+                error.at = self._at
+                raise
+            except ImportError as error:
+                raise DeviceRuntimeError(
+                    "sweep: other processes take cloudpickle, which is not installed",
+                    at=self._at,
+                    fix="pip install 'poplite[sweep]'; workers=1 runs all points in this process",
+                ) from error
+            except Exception as error:
+                raise DeviceRuntimeError(
+                    "sweep: build cannot be sent to workers",
+                    at=self._at,
+                    found=str(error),
+                    fix="a build that opens by itself what it needs of files, locks and processes",
+                ) from error
+        return self._contents
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Received, (self.contents(),)
+
+
+class Received:
+    """The same in a worker."""
+
+    def __init__(self, contents: bytes) -> None:
+        self._contents = contents
+
+    def opened(self) -> Callable[..., object]:
+        """Return the build, the same for all points of a sweep.
+
+        Raises `DeviceRuntimeError` where a module is missing here.
+        """
+        try:
+            return _opened(self._contents)
+        except ImportError as error:
+            raise DeviceRuntimeError(
+                "sweep: a worker cannot import what build needs",
+                found=str(error),
+                fix="install it where the workers are; a dask client has upload_file('parts.py')",
+            ) from error
+
+
+def _pickled(build: Callable[..., object]) -> bytes:
+    cloudpickle: Any = import_module("cloudpickle")
+    table: Any = cloudpickle.Pickler.dispatch_table
+    files: dict[str, list[str]] = {}
+
+    def with_file(code: CodeType) -> tuple[object, ...]:
+        """Reduce code without losing its file, where the text of that is known."""
+        make, arguments = table[CodeType](code)[:2]
+        if code.co_filename not in files:
+            linecache.checkcache(code.co_filename)
+            files[code.co_filename] = linecache.getlines(code.co_filename)
+        if not files[code.co_filename]:
+            return make, arguments
+        return _of_file, (make, arguments, code.co_filename)
+
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        dispatch_table = ChainMap({CodeType: with_file}, table)
+
+        def reducer_override(self, value: Any) -> Any:
+            if type(value) is not type(Vertex):
+                return super().reducer_override(value)
+            name = copyreg.dispatch_table[type(Vertex)](value)
+            if not isinstance(name, str):  # of a template, by which it is made
+                return name
+            if _is_importable(value):
+                return value.__qualname__
+            made = reduced(value)
+            files[value.location.file] = linecache.getlines(value.location.file)
+            return made
+
+    Pickler(file := io.BytesIO(), pickle.HIGHEST_PROTOCOL).dump(build)
+    texts = {name: lines for name, lines in files.items() if lines}
+    return pickle.dumps((texts, file.getvalue()))
+
+
+def _is_importable(cls: type[Vertex]) -> bool:
+    found: Any = sys.modules.get(cls.__module__)
+    if cls.__module__ == "__main__" or getattr(found, "__spec__", None) is None:
+        return False  # what `runpy` runs has no spec
+    for part in cls.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found is cls
+
+
+def _of_file(make: Callable[..., CodeType], arguments: tuple[Any, ...], file: str) -> CodeType:
+    return make(*arguments).replace(co_filename=file)
+
+
+@lru_cache(maxsize=1)
+def _opened(contents: bytes) -> Callable[..., object]:
+    texts, build = pickle.loads(contents)  # noqa: S301
+    for file, lines in texts.items():
+        if linecache.getlines(file) != lines:  # the file may be elsewhere, or not be there
+            linecache.cache[file] = sum(map(len, lines)), None, lines, file
+    made: Callable[..., object] = pickle.loads(build)  # noqa: S301
+    return made
