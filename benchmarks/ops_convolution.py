@@ -16,10 +16,9 @@ import numpy as np
 
 import poplite as pl
 from ops_maps import Floats, least, target
-from ops_matmul import BLAS_SPINS
 from poplite import ops
 from poplite.ops.convolution.search import cheapest_ways
-from rows import SETTLING, Row, in_turn, run
+from rows import BLAS_SPINS, SETTLING, Row, in_turn, run
 
 
 def by_numpy(x: Floats, weights: Floats) -> Floats:

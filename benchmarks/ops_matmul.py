@@ -21,13 +21,7 @@ from fidelity_matmul import HALF
 from ops_maps import Floats, least, target
 from poplite import ops
 from poplite.ops.matmul.plan import planned
-from rows import SETTLING, Row, in_turn, run
-
-BLAS_SPINS = 0.2
-"""Seconds for which the threads of BLAS take a processor each after a product, waiting for more.
-
-Measured for OpenBLAS: 0.1 s. What runs meanwhile takes twice as long.
-"""
+from rows import BLAS_SPINS, SETTLING, Row, in_turn, run
 
 MEASURED = 4096
 """The largest m and n of row 21."""

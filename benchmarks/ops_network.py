@@ -1,14 +1,19 @@
-"""Training a network on tiles against NumPy, and a recurrent layer: ratios.
+"""Training a network on tiles against NumPy, and recurrent layers: ratios.
 
     python benchmarks/ops_network.py [--samples 9] [--json FILE] [--small]
 
 An epoch of `examples/digits.py`: 22 steps of batches of 64 pictures, in float32. Eight steps of an
-LSTM of 256 inputs and 256 units, 64 sequences side by side, beside one product a step in NumPy.
+LSTM and of a GRU of 256 inputs and 256 units, 64 sequences side by side, beside as many products a
+step in NumPy. A sample is a layer several times in a row, since the first time finds threads
+asleep, whether ours or those of BLAS; it begins when those of the other side sleep.
 """
 
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,16 +22,26 @@ import numpy.typing as npt
 import poplite as pl
 from ops_maps import least
 from poplite import ops
-from rows import SETTLING, Row, example, in_turn, run
+from rows import BLAS_SPINS, SETTLING, Row, example, in_turn, run
 
 Floats = npt.NDArray[np.float32]
 
 TILES = 16
 
+IN_A_ROW = 16
+"""Layers of a sample."""
+
 
 def rows(small: bool, samples: int) -> list[Row]:
     """All rows of this script."""
-    return [an_epoch(small, samples), a_recurrent_layer(small, samples)]
+    layers = [a_recurrent_layer(kind, small, samples) for kind in ("LSTM", "GRU")]
+    return [an_epoch(small, samples), *layers]
+
+
+def sigmoid(x: Floats) -> Floats:
+    """The sigmoid of each element."""
+    result: Floats = np.reciprocal(1 + np.exp(-x))
+    return result
 
 
 def numpy_lstm(x: Floats, weights: Floats, bias: Floats) -> Floats:
@@ -35,17 +50,38 @@ def numpy_lstm(x: Floats, weights: Floats, bias: Floats) -> Floats:
     outputs = []
     for part in x:
         f, i, a, o = np.split(np.concatenate([part, h], 1) @ weights + bias, 4, 1)
-        c = c / (1 + np.exp(-f)) + np.tanh(a) / (1 + np.exp(-i))
-        h = np.tanh(c) / (1 + np.exp(-o))
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(a)
+        h = sigmoid(o) * np.tanh(c)
         outputs.append(h)
     return np.stack(outputs)
 
 
-def a_recurrent_layer(small: bool, samples: int) -> Row:
-    """Steps of an LSTM."""
+def numpy_gru(x: Floats, of_gates: Floats, of_candidate: Floats, bias: Floats) -> Floats:
+    """The outputs of a GRU, whose weights are two matrices."""
+    units = len(bias) // 3
+    h = np.zeros((x.shape[1], units), np.float32)
+    outputs = []
+    for part in x:
+        gates = np.concatenate([part, h], 1) @ of_gates + bias[: 2 * units]
+        r, u = np.split(sigmoid(gates), 2, 1)
+        a = np.tanh(np.concatenate([part, r * h], 1) @ of_candidate + bias[2 * units :])
+        h = u * h + (1 - u) * a
+        outputs.append(h)
+    return np.stack(outputs)
+
+
+def in_a_row(layer: Callable[[], object], times: int) -> None:
+    """Run a layer several times."""
+    for _ in range(times):
+        layer()
+
+
+def a_recurrent_layer(kind: str, small: bool, samples: int) -> Row:
+    """Steps of an LSTM or a GRU."""
     steps, batch, units = (2, 4, 8) if small else (8, 64, 256)
     graph = pl.Graph(pl.Target(tiles=TILES))
-    plan = ops.nn.plan_lstm(graph, batch=batch, inputs=units, units=units)
+    plan_of = ops.nn.plan_lstm if kind == "LSTM" else ops.nn.plan_gru
+    plan = plan_of(graph, batch=batch, inputs=units, units=units)
     x, weights = plan.create_input(steps, "x"), plan.create_weights("weights")
     random = np.random.default_rng(1)
     values: list[Any] = []
@@ -53,20 +89,26 @@ def a_recurrent_layer(small: bool, samples: int) -> Row:
         values.append((0.1 * random.standard_normal(each.shape)).astype(np.float32))
         graph.set_initial_value(each, values[-1])
     with graph.steps("layer") as layer:
-        made = ops.nn.lstm(x, weights, inference=True)
+        layer_of = ops.nn.lstm if kind == "LSTM" else ops.nn.gru
+        outputs = layer_of(x, weights, inference=True).outputs
     engine = pl.Engine(graph, layer, checks="fast")
     engine.run()
     both = np.concatenate(values[1:3], 1).transpose(1, 0, 2)
-    matrix, bias = np.ascontiguousarray(both.reshape(2 * units, 4 * units)), values[3].ravel()
-
-    def by_numpy() -> Floats:
-        return numpy_lstm(values[0], matrix, bias)
-
-    if abs(engine.read(made.outputs) - by_numpy()).max() > 1e-5:
+    parts = np.split(both.reshape(2 * units, -1), [] if kind == "LSTM" else [2 * units], 1)
+    matrices, bias = [np.ascontiguousarray(part) for part in parts], values[3].ravel()
+    numpy_layer: Callable[..., Floats] = numpy_lstm if kind == "LSTM" else numpy_gru
+    by_numpy = partial(numpy_layer, values[0], *matrices, bias)
+    if abs(engine.read(outputs) - by_numpy()).max() > 1e-5:
         sys.exit("the outputs differ")
-    warm_up = 0.0 if small else SETTLING
-    ours, theirs = in_turn(engine.run, by_numpy, samples, warm_up=warm_up)
-    what = "LSTM of 256 units x 64: poplite / NumPy"
+    times, warm_up, rest = (1, 0.0, 0.0) if small else (IN_A_ROW, SETTLING, BLAS_SPINS)
+    ours, theirs = in_turn(
+        partial(in_a_row, engine.run, times),
+        partial(in_a_row, by_numpy, times),
+        samples,
+        partial(time.sleep, rest),
+        warm_up,
+    )
+    what = f"{kind} of 256 units x 64: poplite / NumPy"
     return Row(what, least(ours, theirs), "x", "<=", 3.0, ours, theirs)
 
 

@@ -79,6 +79,13 @@ def example(name: str) -> Any:
 SETTLING = 1.0
 """Seconds after their start in which threads may still share one processor."""
 
+BLAS_SPINS = 0.2
+"""Seconds for which the threads of BLAS take a processor each after a product, waiting for more.
+
+Measured for OpenBLAS: 0.1 s. What runs meanwhile takes twice as long, and three times as long where
+its threads wait for each other often.
+"""
+
 
 def check(name: str, ours: npt.NDArray[Any], baseline: npt.NDArray[Any]) -> None:
     """Stop when the two sides differ in a bit."""

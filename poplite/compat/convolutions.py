@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from poplite import ops
-from poplite.compat.options import Options as Options, check_known
+from poplite.compat.options import Options as Options, check_known, memory_share
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -387,4 +387,4 @@ def _check_shapes(params: ConvParams, in_: Tensor, weights: Tensor) -> None:
 def check_options(what: str, options: Options) -> float:
     """Return the share of memory that options say; unknown ones are refused."""
     check_known(f"poplin.{what}", options, _KNOWN)
-    return float((options or {}).get("availableMemoryProportion", 0.6))
+    return memory_share(f"poplin.{what}", options)

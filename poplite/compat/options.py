@@ -31,6 +31,20 @@ def check_known(what: str, options: Options, known: Collection[str]) -> None:
             )
 
 
+def memory_share(what: str, options: Options, default: float = 0.6) -> float:
+    """Return `availableMemoryProportion` as a number, which what plans with it checks."""
+    share = (options or {}).get("availableMemoryProportion", default)
+    try:
+        return float(share)
+    except (TypeError, ValueError) as error:
+        raise InvalidOption(
+            f"{what}: availableMemoryProportion is {clipped(share)}",
+            at=here(),
+            found=of_type(share),
+            fix='a share of the memory of a tile, such as "0.6"',
+        ) from error
+
+
 def last_arguments(what: str, arguments: tuple[Any, ...]) -> tuple[str, Options, object]:
     """Return the debug name, the options and the cache, each of which may be left out."""
     if len(arguments) > 3:

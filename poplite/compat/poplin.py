@@ -53,6 +53,7 @@ from poplite.compat.options import (
     Options,
     check_known as _check_known,
     last_arguments as _last_arguments,
+    memory_share as _memory_share,
 )
 from poplite.errors import (
     InvalidOption,
@@ -431,8 +432,8 @@ def _grouped(tensor: Tensor) -> Tensor:
 
 def _plan_options(what: str, options: Options, element: ElementTypeLike) -> dict[str, Any]:
     """Return PopLibs' options as those of a plan."""
-    found: dict[str, Any] = {}
     _check_known(f"poplin.{what}", options, _KNOWN)
+    found: dict[str, Any] = {"memory": _memory_share(f"poplin.{what}", options)}
     for name, value in (options or {}).items():
         if name == "partialsType":
             if value not in _TYPES:
@@ -443,6 +444,4 @@ def _plan_options(what: str, options: Options, element: ElementTypeLike) -> dict
                     fix="'half' or 'float'",
                 )
             found["partials"] = FLOAT if element_type(element) is FLOAT else _TYPES[value]
-        if name == "availableMemoryProportion":
-            found["memory"] = float(value)
     return found

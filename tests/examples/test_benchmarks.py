@@ -123,7 +123,7 @@ VIEWS = [
                 *["exp of", "sin of", "softmax of rows", "12 softmax"],
                 *["uniform numbers", "normal numbers"],
                 *["13 matmul"] * 2 + ["14 matmul", "15 plan", "15 256^3"] + ["21 cycles"] * 2,
-                *["an epoch of", "LSTM of"],
+                *["an epoch of", "LSTM of", "GRU of"],
                 *["22 top 16", "22 top 128"],
                 *["gather", "scatter-add"],
                 *["20 mixed operations, layers"] * 2,

@@ -153,8 +153,9 @@ def gruFwd(
     """
     what = "gru.gruFwd"
     check_recurrent_options(what, options)
-    element, (steps, batch, inputs, _) = sizes_of(what, params, GruParams)
+    element, (steps, batch, inputs, units) = sizes_of(what, params, GruParams)
     check_like_params(what, "in", in_, element, (steps, batch, inputs))
+    check_like_params(what, "stateInit", state_init, element, (batch, units))
     places = permutation(what, params.cellOrder, BasicGruCellUnit)
     made = nn.gru(
         in_,
@@ -212,7 +213,9 @@ def gruBwdWithWU(
     element, (steps, batch, inputs, units) = sizes_of(what, params, GruParams)
     check_like_params(what, "input", input, element, (steps, batch, inputs))
     shape = (steps, batch, units) if params.outputFullSequence else (batch, units)
-    check_like_params(what, "outputGrad", output_grad, element, shape)
+    for role, each in zip(("output", "outputGrad"), (output, output_grad), strict=True):
+        check_like_params(what, role, each, element, shape)
+    check_like_params(what, "fwdOutputInit", fwd_output_init, element, (batch, units))
     places = permutation(what, params.cellOrder, BasicGruCellUnit)
     name = debug_context or "gru_gradient"
     by_outputs, end = sequence_gradient(

@@ -165,13 +165,16 @@ def lstmFwd(
     """
     what = "lstm.lstmFwd"
     check_recurrent_options(what, options)
-    element, (steps, batch, inputs, _) = sizes_of(what, params, LstmParams)
+    element, (steps, batch, inputs, units) = sizes_of(what, params, LstmParams)
     check_like_params(what, "in", in_, element, (steps, batch, inputs))
+    state = state_of(what, "stateInit", state_init, LstmState)
+    for role, each in zip(LstmState._fields, state, strict=True):
+        check_like_params(what, f"stateInit.{role}", each, element, (batch, units))
     places = permutation(what, params.cellOrder, BasicLstmCellUnit)
     made = nn.lstm(
         in_,
         weights_of(what, weights, places),
-        nn.LstmState(*state_of(what, state_init, LstmState)),
+        nn.LstmState(*state),
         inference=intermediates is None,
         name=debug_context or "lstm",
         program=prog,
@@ -225,7 +228,11 @@ def lstmBwdWithWU(
     element, (steps, batch, inputs, units) = sizes_of(what, params, LstmParams)
     check_like_params(what, "input", input, element, (steps, batch, inputs))
     shape = (steps, batch, units) if params.outputFullSequence else (batch, units)
-    check_like_params(what, "outputGrad", output_grad, element, shape)
+    for role, each in zip(("output", "outputGrad"), (output, output_grad), strict=True):
+        check_like_params(what, role, each, element, shape)
+    state = state_of(what, "fwdStateInit", fwd_state_init, LstmState)
+    for role, each in zip(LstmState._fields, state, strict=True):
+        check_like_params(what, f"fwdStateInit.{role}", each, element, (batch, units))
     places = permutation(what, params.cellOrder, BasicLstmCellUnit)
     name = debug_context or "lstm_gradient"
     by_outputs, end = sequence_gradient(

@@ -18,6 +18,8 @@ from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops import nn
+from poplite.ops.nn.by_result import by_result
+from poplite.ops.reductions import float_operand
 from poplite.program import Sequence as Steps
 from poplite.source import here
 from poplite.text import clipped, of_type
@@ -136,19 +138,24 @@ def scaledSoftmaxStableInPlace(
 
 def _plain_softmax(x: Tensor) -> Expr:
     """Return softmax without subtracting the greatest element."""
-    powers = ops.exp(ops.cast(x, FLOAT))
-    return ops.cast(powers / ops.sum(powers, -1, keepdims=True), x.element_type)
+    operand = float_operand(x, "popnn.nonLinearity")
+    powers = ops.exp(ops.cast(operand, FLOAT))
+    return ops.cast(powers / ops.sum(powers, -1, keepdims=True), operand.element_type)
 
 
 def _scaled_softmax(x: Tensor) -> Expr:
-    return ops.cast(nn.softmax(ops.cast(x, FLOAT)) * SOFTMAX_SCALING, x.element_type)
+    operand = float_operand(x, "popnn.nonLinearity")
+    made = nn.softmax(ops.cast(operand, FLOAT)) * SOFTMAX_SCALING
+    return ops.cast(made, operand.element_type)
 
 
 def _scaled_softmax_gradient(act: Tensor, gradient: Tensor) -> Expr:
     """Return `y * (g - sum(y * g))` for y without the scale, times the scale."""
-    y = ops.cast(act, FLOAT) / SOFTMAX_SCALING
-    made = nn.softmax_gradient(y, ops.cast(gradient, FLOAT)) * SOFTMAX_SCALING
-    return ops.cast(made, act.element_type)
+    what = "popnn.nonLinearityInputGradient"
+    scaled = float_operand(act, what)
+    g = ops.cast(by_result(what, gradient, scaled), FLOAT)
+    made = nn.softmax_gradient(ops.cast(scaled, FLOAT) / SOFTMAX_SCALING, g) * SOFTMAX_SCALING
+    return ops.cast(made, scaled.element_type)
 
 
 _FORWARD: dict[NonLinearityType, Callable[[Tensor], Expr]] = {

@@ -88,12 +88,13 @@ def check_recurrent_options(what: str, options: Options) -> None:
 
 
 def check_like_params(
-    what: str, role: str, x: Tensor, element: ElementClass, shape: Sequence[int]
+    what: str, role: str, x: object, element: ElementClass, shape: Sequence[int]
 ) -> None:
-    """Refuse a tensor that parameters describe otherwise."""
-    if x.shape != tuple(shape) or x.element_type is not element:
+    """Refuse what is no tensor, and one that parameters describe otherwise."""
+    made = the_tensor(f"popnn.{what}", role, x)
+    if made.shape != tuple(shape) or made.element_type is not element:
         raise TensorCreationError(
-            f"popnn.{what}: {role} '{x.name}' is {type_and_shape(x)}, the parameters say "
+            f"popnn.{what}: {role} '{made.name}' is {type_and_shape(made)}, the parameters say "
             f"{element!r} {list(shape)}",
             at=here(),
             fix="the parameters of the tensors",
@@ -116,9 +117,9 @@ def weights_of(what: str, weights: object, places: Sequence[int]) -> nn.Recurren
     return in_order(_tensors(what, "weights", weights, Weights), places)
 
 
-def state_of(what: str, state: object, kind: type) -> Sequence[Tensor]:
+def state_of(what: str, role: str, state: object, kind: type) -> Sequence[Tensor]:
     """Return the tensors of a state, or raise."""
-    return _tensors(what, "state", state, kind)
+    return _tensors(what, role, state, kind)
 
 
 def kept_by(what: str, intermediates: object) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from poplite import ops
+from poplite.compat.options import memory_share
 from poplite.compat.popops.options import check_options
 from poplite.errors import InvalidOption
 from poplite.expr.operand import Operand
@@ -60,7 +61,7 @@ def plan_embedding(
         lookups=num_lookups,
         type=data_type,
         used_for=used_for,
-        memory=float(given.get("availableMemoryProportion", "0.6")),
+        memory=memory_share("popops.embedding.plan", options),
     )
 
 

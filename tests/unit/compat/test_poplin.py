@@ -110,6 +110,8 @@ def test_what_is_refused() -> None:
         poplin.matMul(graph, a, b, prog, "", {"partialType": "half"})
     with pytest.raises(pl.InvalidOption, match="partialsType is 'double'"):
         poplin.matMul(graph, a, b, prog, "", {"partialsType": "double"})
+    with pytest.raises(pl.InvalidOption, match="matMul: availableMemoryProportion is 'half'"):
+        poplin.matMul(graph, a, b, prog, "", {"availableMemoryProportion": "half"})
     with pytest.raises(pl.TensorCreationError, match=r"matMulGrouped: .* has shape \(6, 9\)"):
         poplin.matMulGrouped(graph, a, b, prog)
     with pytest.raises(pl.ElementTypeError, match="too many arguments"):

@@ -115,6 +115,9 @@ def test_groups_and_channels() -> None:
     assert made.shape == (2, 10, *params.getOutputFieldShape()) == (2, 10, 3, 3)
     with pytest.raises(pl.InvalidOption, match="availableMemoryProportion"):
         poplin.convolution(graph, a, b, params, False, prog, "", {"availableMemory": "1"})
+    none: Any = {"availableMemoryProportion": None}
+    with pytest.raises(pl.InvalidOption, match="availableMemoryProportion is None"):
+        poplin.convolution(graph, a, b, params, False, prog, "", none)
     with pytest.raises(pl.TensorCreationError, match=r"has shape \(2, 5, 3, 2, 1\), the .* say"):
         poplin.convolution(graph, b, b, params, False, prog)
     other = graph.add_variable(pl.FLOAT, a.shape, "a", mapping="linear")

@@ -232,6 +232,7 @@ def test_gru_with_a_reset_behind_the_product(bench: Bench) -> None:
 
 
 PARAMS = popnn.lstm.LstmParams(pl.FLOAT, 2, 4, [3, 5])
+GRU = popnn.gru.GruParams(pl.FLOAT, 4, 3, [5, 5])
 GATE = popnn.lstm.BasicLstmCellUnit.BASIC_LSTM_CELL_CANDIDATE
 
 
@@ -330,12 +331,20 @@ def lstm_of(
             "createWeights: params is None",
         ),
         (lambda g, x, p: popnn.pooling.pool(g, hidden(None), x, p), "popnn.pool: params is None"),
-        (lambda g, x, p: lstm_of(g, PARAMS, p, state=None), "state is None"),
+        (lambda g, x, p: lstm_of(g, PARAMS, p, state=None), "stateInit is None"),
         (
-            lambda g, x, p: popnn.gru.gruFwd(
-                *(g, popnn.gru.GruParams(pl.FLOAT, 4, 3, [5, 4]), x[0], x, hidden(None), None, p)
-            ),
+            lambda g, x, p: popnn.gru.gruFwd(g, GRU, x[0], x, hidden(None), None, p),
             "gru.gruFwd: weights is None",
+        ),
+        (
+            lambda g, x, p: popnn.gru.gruFwd(g, GRU, hidden(None), x, hidden(None), None, p),
+            "popnn.gru.gruFwd, stateInit",
+        ),
+        (
+            lambda g, x, p: hidden(popnn.gru.gruBwdWithWU)(
+                *(g, GRU, p, x, hidden(None), (x, x, x), x, x, x),
+            ),
+            "fwdOutputInit 'x' is float32[3, 4, 5], the parameters say FLOAT [4, 5]",
         ),
         (
             lambda g, x, p: hidden(popnn.lstm.lstmBwdWithWU)(
@@ -343,6 +352,16 @@ def lstm_of(
                 *(hidden(None), (x, x, x), x, x, x),
             ),
             "intermediates is None",
+        ),
+        (
+            lambda g, x, p: popnn.nonLinearityInputGradient(
+                g, popnn.NonLinearityType.SOFTMAX_SCALED, x, pl.ops.cast(x, pl.HALF), p
+            ),
+            "a gradient of HALF [3, 4, 5] beside FLOAT [3, 4, 5]",
+        ),
+        (
+            lambda g, x, p: popnn.softmaxInPlace(g, hidden(pl.ops.cast(x, pl.INT)), p),
+            "its operand is INT",
         ),
         (lambda g, x, p: pooled([3], [4], [0]).getOutputFieldShape(), "the kernel has 4 places"),
         (lambda g, x, p: pooled([3], [2], [0, 1]).getOutputFieldShape(), "Lower is [0, 1]"),
