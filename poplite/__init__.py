@@ -239,6 +239,7 @@ if TYPE_CHECKING:
         QuarterMetadata as QuarterMetadata,
     )
     from poplite.vertex.compute import lanes as lanes
+    from poplite.vertex.compute.fused import fma as fma
     from poplite.vertex.faster import faster as faster
     from poplite.vertex.from_source import vertex_from_source as vertex_from_source
     from poplite.vertex.layouts import (
@@ -412,6 +413,7 @@ _HOMES = {
     "UNSIGNED_CHAR UNSIGNED_INT UNSIGNED_LONGLONG UNSIGNED_SHORT ElementType QuarterFormat "
     "QuarterMetadata",
     "vertex.compute": "lanes",
+    "vertex.compute.fused": "fma",
     "vertex.faster": "faster",
     "vertex.layouts": "Layout ProfilerVectorLayout ProfilerVectorListLayout VectorLayout "
     "VectorListLayout",

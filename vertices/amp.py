@@ -37,6 +37,7 @@ from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate
 from poplite.machine.target import Target
 from poplite.types import FLOAT, HALF, UNSIGNED_INT, ElementType
 from poplite.vertex.compute import lanes
+from poplite.vertex.compute.fused import fma
 from poplite.vertex.faster import faster
 from poplite.vertex.vertex import Input, MultiVertex, Output, State, Vector
 
@@ -54,7 +55,7 @@ ROWS = 4
 class AmpMatMul(MultiVertex, Generic[T]):
     """`out = weights @ x`, matrices row by row: [outputs, inputs] times [inputs, columns].
 
-    Each sum is made in the order of the inputs, in float32.
+    Each sum is made in the order of the inputs, in float32, by `pl.fma`.
     """
 
     weights: Input[Vector[T]]
@@ -73,7 +74,8 @@ class AmpMatMul(MultiVertex, Generic[T]):
             for column in range(columns):
                 total = 0.0
                 for k in range(inputs):
-                    total += self.weights[row * inputs + k] * self.x[k * columns + column]
+                    weight = self.weights[row * inputs + k]
+                    total = fma(weight, self.x[k * columns + column], total)
                 self.out[row * columns + column] = total
 
     @faster(bits="equal")
@@ -128,20 +130,20 @@ class AmpMatMul(MultiVertex, Generic[T]):
         for strip in range((columns + 15) // 16):
             column = max(0, min(16 * strip, columns - 16))
             x = self.x.lanes(column, 16)
-            one = 0.0 + self.weights[weight] * x
-            two = 0.0 + self.weights[weight + inputs] * x
-            three = 0.0 + self.weights[weight + 2 * inputs] * x
-            four = 0.0 + self.weights[weight + 3 * inputs] * x
-            five = 0.0 + self.weights[weight + 4 * inputs] * x
-            six = 0.0 + self.weights[weight + 5 * inputs] * x
+            one = fma(self.weights[weight], x, 0.0)
+            two = fma(self.weights[weight + inputs], x, 0.0)
+            three = fma(self.weights[weight + 2 * inputs], x, 0.0)
+            four = fma(self.weights[weight + 3 * inputs], x, 0.0)
+            five = fma(self.weights[weight + 4 * inputs], x, 0.0)
+            six = fma(self.weights[weight + 5 * inputs], x, 0.0)
             for k in range(1, inputs):
                 x = self.x.lanes(k * columns + column, 16)
-                one += self.weights[weight + k] * x
-                two += self.weights[weight + inputs + k] * x
-                three += self.weights[weight + 2 * inputs + k] * x
-                four += self.weights[weight + 3 * inputs + k] * x
-                five += self.weights[weight + 4 * inputs + k] * x
-                six += self.weights[weight + 5 * inputs + k] * x
+                one = fma(self.weights[weight + k], x, one)
+                two = fma(self.weights[weight + inputs + k], x, two)
+                three = fma(self.weights[weight + 2 * inputs + k], x, three)
+                four = fma(self.weights[weight + 3 * inputs + k], x, four)
+                five = fma(self.weights[weight + 4 * inputs + k], x, five)
+                six = fma(self.weights[weight + 5 * inputs + k], x, six)
             to = row * columns + column
             self.out.set_lanes(to, one)
             self.out.set_lanes(to + columns, two)
@@ -156,16 +158,16 @@ class AmpMatMul(MultiVertex, Generic[T]):
         for strip in range((columns + 15) // 16):
             column = max(0, min(16 * strip, columns - 16))
             x = self.x.lanes(column, 16)
-            one = 0.0 + self.weights[weight] * x
-            two = 0.0 + self.weights[weight + inputs] * x
-            three = 0.0 + self.weights[weight + 2 * inputs] * x
-            four = 0.0 + self.weights[weight + 3 * inputs] * x
+            one = fma(self.weights[weight], x, 0.0)
+            two = fma(self.weights[weight + inputs], x, 0.0)
+            three = fma(self.weights[weight + 2 * inputs], x, 0.0)
+            four = fma(self.weights[weight + 3 * inputs], x, 0.0)
             for k in range(1, inputs):
                 x = self.x.lanes(k * columns + column, 16)
-                one += self.weights[weight + k] * x
-                two += self.weights[weight + inputs + k] * x
-                three += self.weights[weight + 2 * inputs + k] * x
-                four += self.weights[weight + 3 * inputs + k] * x
+                one = fma(self.weights[weight + k], x, one)
+                two = fma(self.weights[weight + inputs + k], x, two)
+                three = fma(self.weights[weight + 2 * inputs + k], x, three)
+                four = fma(self.weights[weight + 3 * inputs + k], x, four)
             to = row * columns + column
             self.out.set_lanes(to, one)
             self.out.set_lanes(to + columns, two)
@@ -176,7 +178,9 @@ class AmpMatMul(MultiVertex, Generic[T]):
         """Make 64 columns of a row."""
         total = lanes.full(0.0)
         for k in range(inputs):
-            total += self.weights[row * inputs + k] * self.x.lanes(k * columns + column, 64)
+            total = fma(
+                self.weights[row * inputs + k], self.x.lanes(k * columns + column, 64), total
+            )
         self.out.set_lanes(row * columns + column, total)
 
     def four_short_rows(self, row: int, inputs: int, columns: int) -> None:
@@ -193,16 +197,16 @@ class AmpMatMul(MultiVertex, Generic[T]):
         full = min(inputs, (len(self.x) - 16) // columns + 1) if len(self.x) > 15 else 0
         for k in range(full):
             x = self.x.lanes(k * columns, 16)
-            one += self.weights[weight + k] * x
-            two += self.weights[weight + inputs + k] * x
-            three += self.weights[weight + 2 * inputs + k] * x
-            four += self.weights[weight + 3 * inputs + k] * x
+            one = fma(self.weights[weight + k], x, one)
+            two = fma(self.weights[weight + inputs + k], x, two)
+            three = fma(self.weights[weight + 2 * inputs + k], x, three)
+            four = fma(self.weights[weight + 3 * inputs + k], x, four)
         for k in range(full, inputs):
             x = self.x.lanes(k * columns, columns)
-            one += self.weights[weight + k] * x
-            two += self.weights[weight + inputs + k] * x
-            three += self.weights[weight + 2 * inputs + k] * x
-            four += self.weights[weight + 3 * inputs + k] * x
+            one = fma(self.weights[weight + k], x, one)
+            two = fma(self.weights[weight + inputs + k], x, two)
+            three = fma(self.weights[weight + 2 * inputs + k], x, three)
+            four = fma(self.weights[weight + 3 * inputs + k], x, four)
         present = self.x.lanes(0, columns)
         to = row * columns
         self.out.set_lanes(to, lanes.map(self.first, one, present))
@@ -217,9 +221,9 @@ class AmpMatMul(MultiVertex, Generic[T]):
 
     def short_row(self, row: int, inputs: int, columns: int) -> None:
         """Make a row of fewer than 64 columns."""
-        total = 0.0 + self.weights[row * inputs] * self.x.lanes(0, columns)
+        total = fma(self.weights[row * inputs], self.x.lanes(0, columns), 0.0)
         for k in range(1, inputs):
-            total += self.weights[row * inputs + k] * self.x.lanes(k * columns, columns)
+            total = fma(self.weights[row * inputs + k], self.x.lanes(k * columns, columns), total)
         self.out.set_lanes(row * columns, total)
 
     def cycles(self, target: Target) -> VertexPerfEstimate:
@@ -250,7 +254,8 @@ class AmpMatMulInHalf(MultiVertex):
             for column in range(columns):
                 total: Any = 0.0
                 for k in range(inputs):
-                    total += self.weights[row * inputs + k] * self.x[k * columns + column]
+                    weight = self.weights[row * inputs + k]
+                    total = fma(weight, self.x[k * columns + column], total)
                     if (k + 1) % GROUP == rest:
                         total = HALF(total)
                 self.out[row * columns + column] = total
@@ -346,6 +351,6 @@ def amp_reference(weights: Array, x: Array, dtype: npt.DTypeLike) -> Array:
     for first, end in [(0, rest), *((k, k + GROUP) for k in range(rest, len(x), GROUP))]:
         total = out.astype(np.float32)
         for k in range(first, end):
-            total = total + a[:, k : k + 1] * b[k]
+            total = fma(a[:, k : k + 1], b[k], total)
         out = total.astype(dtype)
     return out

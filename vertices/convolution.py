@@ -33,6 +33,7 @@ from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate
 from poplite.machine.target import Target
 from poplite.types import FLOAT, HALF, UNSIGNED_INT
 from poplite.vertex.compute import lanes
+from poplite.vertex.compute.fused import fma
 from poplite.vertex.faster import faster
 from poplite.vertex.vertex import Input, MultiVertex, Output, State, Vector
 from poplite.vertices.amp import amp_cycles
@@ -47,7 +48,8 @@ class AmpConvolution(MultiVertex, Generic[T]):
 
     `weights` are [taps, inputs, outputs], `x` is [places, inputs], `out` [positions, outputs], all
     row by row. Position p is number `p % columns` of row `p // columns`, which begins at place
-    `rows[p // columns]`. Each sum is made in the order of taps, then inputs, in float32.
+    `rows[p // columns]`. Each sum is made in the order of taps, then inputs, in float32, by
+    `pl.fma`.
     """
 
     weights: Input[Vector[T]]
@@ -74,7 +76,7 @@ class AmpConvolution(MultiVertex, Generic[T]):
                     at = (place + self.taps[tap]) * inputs
                     for i in range(inputs):
                         weight = self.weights[(tap * inputs + i) * outputs + output]
-                        total += self.x[at + i] * weight
+                        total = fma(self.x[at + i], weight, total)
                 self.out[position * outputs + output] = total
 
     @faster(bits="equal")
@@ -130,12 +132,12 @@ class AmpConvolution(MultiVertex, Generic[T]):
             weight = tap * inputs * outputs + output
             for i in range(inputs):
                 w = self.weights.lanes(weight + i * outputs, 16)
-                one += self.x[a + i] * w
-                two += self.x[b + i] * w
-                three += self.x[c + i] * w
-                four += self.x[d + i] * w
-                five += self.x[e + i] * w
-                six += self.x[f + i] * w
+                one = fma(self.x[a + i], w, one)
+                two = fma(self.x[b + i], w, two)
+                three = fma(self.x[c + i], w, three)
+                four = fma(self.x[d + i], w, four)
+                five = fma(self.x[e + i], w, five)
+                six = fma(self.x[f + i], w, six)
         to = position * outputs + output
         self.out.set_lanes(to, one)
         self.out.set_lanes(to + outputs, two)
@@ -176,20 +178,20 @@ class AmpConvolution(MultiVertex, Generic[T]):
             wide = max(0, min(inputs, full - tap * inputs))
             for i in range(wide):
                 w = self.weights.lanes(weight + i * outputs, 16)
-                one += self.x[a + i] * w
-                two += self.x[b + i] * w
-                three += self.x[c + i] * w
-                four += self.x[d + i] * w
-                five += self.x[e + i] * w
-                six += self.x[f + i] * w
+                one = fma(self.x[a + i], w, one)
+                two = fma(self.x[b + i], w, two)
+                three = fma(self.x[c + i], w, three)
+                four = fma(self.x[d + i], w, four)
+                five = fma(self.x[e + i], w, five)
+                six = fma(self.x[f + i], w, six)
             for i in range(wide, inputs):
                 w = self.weights.lanes(weight + i * outputs, outputs)
-                one += self.x[a + i] * w
-                two += self.x[b + i] * w
-                three += self.x[c + i] * w
-                four += self.x[d + i] * w
-                five += self.x[e + i] * w
-                six += self.x[f + i] * w
+                one = fma(self.x[a + i], w, one)
+                two = fma(self.x[b + i], w, two)
+                three = fma(self.x[c + i], w, three)
+                four = fma(self.x[d + i], w, four)
+                five = fma(self.x[e + i], w, five)
+                six = fma(self.x[f + i], w, six)
         present = self.weights.lanes(0, outputs)
         to = position * outputs
         self.out.set_lanes(to, lanes.map(self.first, one, present))
@@ -208,7 +210,7 @@ class AmpConvolution(MultiVertex, Generic[T]):
             at = (place + self.taps[tap]) * inputs
             weight = tap * inputs * outputs + output
             for i in range(inputs):
-                total += self.x[at + i] * self.weights[weight + i * outputs]
+                total = fma(self.x[at + i], self.weights[weight + i * outputs], total)
         self.out[position * outputs + output] = total
 
     @staticmethod
@@ -327,6 +329,6 @@ def convolution_reference(
     total = np.zeros((len(places), weights.shape[2]), np.float32)
     for tap, shift in enumerate(taps):
         for i in range(weights.shape[1]):
-            total = total + b[np.asarray(places) + shift, i, None] * a[tap, i]
+            total = fma(b[np.asarray(places) + shift, i, None], a[tap, i], total)
     result: Array = total.astype(dtype)
     return result

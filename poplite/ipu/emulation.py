@@ -7,7 +7,8 @@ are calls of software there::
     if self.n < 0.5:                n becomes a double, to be compared with one
     k = self.n // 3                 ints have 64 bits, whatever the field has
 
-So are functions of `math` other than `exp` of a float32, whose kernels compute in double. Stores of
+So are functions of `math` other than `exp` of a float32, whose kernels compute in double, and
+`pl.fma`, for which a tile has no instruction. Stores of
 less than 4 bytes change a whole word of memory, which two workers must not do at once.
 """
 
@@ -133,6 +134,16 @@ def _is_made_double(checked: Checked, node: ast.expr) -> bool:
 
 def _function(checked: Checked, node: ast.Call) -> Iterator[Finding]:
     name, kind = checked.facts.calls[node], checked.facts.kinds.get(node)
+    if name == "fma":
+        yield _finding(
+            checked,
+            node,
+            "double",
+            f"'{ast.unparse(node)}' is a call of the library on a tile, which computes in "
+            "64-bit float inside",
+            "write x * y + z, which is rounded twice, or give the class a cpp of its own",
+        )
+        return
     if name not in KERNELS:
         if _computes_in_double(checked, node, name):
             yield _finding(

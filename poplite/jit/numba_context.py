@@ -57,6 +57,8 @@ overrides = LoweringRegistry("poplite overrides")
 replacements: dict[object, Callable[..., Any]] = {}
 """Python functions that are replaced by one of ours in compiled code, under whatever name."""
 
+_REPLACEABLE = (type, BuiltinFunctionType, FunctionType, np.ufunc)
+
 
 T = TypeVar("T")
 
@@ -168,7 +170,7 @@ class WeakNumberContext(typing.Context):
 
     def resolve_value_type(self, val: Any) -> Any:
         """Type a value from outside the function; some functions are replaced by one of ours."""
-        if isinstance(val, (type, BuiltinFunctionType, np.ufunc)):
+        if isinstance(val, _REPLACEABLE):
             val = replacements.get(val, val)
         if isinstance(val, FunctionType) and self._lookup_global(val) is None:
             from poplite.jit.inlined import function_type  # which imports this module
@@ -180,7 +182,7 @@ class WeakNumberContext(typing.Context):
         """Type what a module holds: a function of it may be replaced by one of ours."""
         if isinstance(typ, types.Module):
             found = getattr(typ.pymod, attr, None)
-            if isinstance(found, (type, BuiltinFunctionType, np.ufunc)) and found in replacements:
+            if isinstance(found, _REPLACEABLE) and found in replacements:
                 return self.resolve_value_type(found)
         return super().resolve_getattr(typ, attr)
 

@@ -310,6 +310,7 @@ _SLOTS: _Rows = {
     "slot_cbrt": (27, "slots", "model", f"a library call, {_ESTIMATORS}"),
     "slot_erf": (18, "slots", "model", f"a library call; erfc like it, {_ESTIMATORS}"),
     "slot_log1p": (180, "slots", "model", f"a library call, {_ESTIMATORS}"),
+    "slot_fma": (40, "slots", "derived", f"a library call: two operations of doubles, {_BACK_END}"),
     "slot_float_compare": (2, "slots", "derived", f"with the move to the main pipe, {_ESTIMATORS}"),
     "slot_convert": (2, "slots", "derived", f"int to float and back, {_ESTIMATORS}"),
     "slot_half": (1, "slots", "model", f"half to float and back, 2 lanes, {_BACK_END}"),

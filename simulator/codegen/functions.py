@@ -24,7 +24,7 @@ from poplite.jit.numba_context import lowerings, overrides, replacements, typing
 from poplite.simulator.codegen.accessors import INDEX, NUMBER, OF_DOUBLE, storage_type
 from poplite.types import BOOL, FLOAT, HALF, UNSIGNED_LONGLONG, ElementType
 from poplite.vertex.compute.mathematics.functions import KERNELS, PAIRS
-from poplite.vertex.compute.parse.dialect import STORED
+from poplite.vertex.compute.parse.dialect import FUSED, STORED
 
 Emit = Callable[[Any, ir.IRBuilder, Any, Sequence[Any]], Any]
 
@@ -192,6 +192,10 @@ def _emit_whole(intrinsic: str) -> Emit:
     return emit
 
 
+def _emit_fused(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
+    return builder.fma(*args)  # never `fmuladd`, which may be two operations
+
+
 def _emit_chosen(compare: Any) -> Emit:
     """Return what emits the larger, or smaller, of two numbers, or NaN if one is."""
 
@@ -223,6 +227,8 @@ for _function, _intrinsic in (
     (np.rint, "llvm.rint"),
 ):
     _define(_function, _at_least_double(1), casts=True)(_emit_whole(_intrinsic))
+for _function in FUSED:
+    _define(_function, _at_least_double(3), casts=True)(_emit_fused)
 _define(np.maximum, _joined, casts=True)(_emit_chosen(operator.gt))
 _define(np.minimum, _joined, casts=True)(_emit_chosen(operator.lt))
 

@@ -36,6 +36,7 @@ from poplite.vertex.compute.interpreted.trapping import (
     POLES,
     WHOLE,
 )
+from poplite.vertex.compute.parse.dialect import FUSED
 
 STATUS = ir.IntType(32)
 
@@ -66,6 +67,7 @@ _NAMES: dict[object, str] = {
         replacements.get(getattr(math, name), getattr(math, name)): name
         for name in FUNCTIONS | {"floor", "ceil"}
     },
+    **{replacements[each]: "fma" for each in FUSED},
     replacements[builtins.int]: "truncate",
     replacements[builtins.min]: "minimum",
     replacements[builtins.max]: "maximum",

@@ -65,6 +65,7 @@ _BY_CALL: dict[str, tuple[Pipe, str]] = {
     **dict.fromkeys(("sin", "cos"), ("aux", "slot_sin")),
     "tan": ("aux", "slot_tan"),
     "pow": ("aux", "slot_pow"),
+    "fma": ("aux", "slot_fma"),
     "fptosi.sat": ("aux", "slot_convert"),
     **dict.fromkeys(
         ("smax", "smin", "umax", "umin", "abs", "uadd.sat", "usub.sat", "sadd.sat", "ssub.sat")
@@ -76,7 +77,7 @@ _BY_CALL: dict[str, tuple[Pipe, str]] = {
 
 _CALLS = frozenset(
     ("slot_integer_divide", "slot_sin", "slot_tan", "slot_pow", "slot_double", "slot_narrow_store")
-    + ("slot_asin", "slot_atan2", "slot_cbrt", "slot_erf", "slot_log1p")
+    + ("slot_asin", "slot_atan2", "slot_cbrt", "slot_erf", "slot_fma", "slot_log1p")
 )
 """Prices of calls of the library; the others are those of single instructions."""
 
@@ -144,7 +145,8 @@ def _price_of(instruction: Instruction, cost: Cost) -> Price:
     pipe, name = _pipe_of(instruction)
     if pipe == "aux" and _DOUBLE.search(instruction.text):
         return _price(pipe, max(cost(name), cost("slot_double")), calls=True)
-    return _price(pipe, cost(name), ends=opcode == "switch", calls=name in _CALLS)
+    calls = 2 if name in _CALLS and "<2 x float>" in instruction.text else 1
+    return _price(pipe, calls * cost(name), ends=opcode == "switch", calls=name in _CALLS)
 
 
 def _pipe_of(instruction: Instruction) -> tuple[Pipe, str]:
@@ -174,7 +176,7 @@ def _of_lanes(instruction: Instruction, count: int, element: str, cost: Cost) ->
     pipe, name = _pipe_of(instruction)
     if opcode == "fcmp":  # the machine has instructions for the smaller and the larger
         name = "slot_float"
-    together = 2 if element in ("float", "half") else 1
+    together = 2 if element in ("float", "half") and name not in _CALLS else 1
     return _price(pipe, -(-count // together) * cost(name))
 
 

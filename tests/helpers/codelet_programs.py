@@ -294,6 +294,7 @@ class InLanes(pl.Vertex):
     def sums(self, total: Any) -> Any:
         for i in range(0, len(self.x), 64):
             total += self.x.lanes(i) * 0.1 - abs(self.x.lanes(i))
+            total = pl.fma(self.x.lanes(i), 0.3, total)
         return total
 
     def compute(self) -> None:
@@ -308,6 +309,7 @@ class InLanes(pl.Vertex):
         truth = pl.lanes.map(self.positive, ints, self.n[0] * 3)
         self.k[2] = truth.all() + 2 * truth.any()
         few = self.x.lanes(0, 5)
+        few = pl.fma(self.x.lanes(0, 7), 0.5, pl.fma(few, few, 2))
         self.y.set_lanes(1, maximum(few, 0.25) / few)
         self.m.set_lanes(2, pl.lanes.map(self.scaled, self.n.lanes(3, 4), self.n[1]))
         self.out[2] = pl.lanes.map(math.exp, few).sum() + pl.lanes.map(self.scaled, few, 0.3).sum()

@@ -121,6 +121,9 @@ def function_term(name: str, terms: list[Term], function: Function) -> Term:
         kind = max(Kind.FLOAT, *kinds)
         function.mathematics.add((name, kind))
         return Term(f"pl::{name}({', '.join(term.to(kind).code for term in terms)})", kind)
+    if name == "fma":
+        kind = max(Kind.FLOAT, *kinds)
+        return Term(f"pl::fma({', '.join(term.to(kind).code for term in terms)})", kind)
     if name == "absolute":
         kind = max(first.kind, Kind.INT)
         value = first.to(kind).as_class() if kind is Kind.INT else first

@@ -73,6 +73,8 @@ class LanesWriter:
             value = self.code(node.args[0])
             return f"pl::each<{number}>([](auto each) {{ return pl::absolute(each); }}, {value})"
         operands = ", ".join(self._operand(each, kind) for each in node.args)
+        if name == "fma":
+            return f"pl::fused({operands})"
         return f"pl::joined<{number}>(pl::{_FUNCTIONS[name]}<{number}>, {operands})"
 
     def kind(self, node: ast.expr) -> Kind | None:

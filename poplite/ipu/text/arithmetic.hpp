@@ -1,5 +1,6 @@
 // The arithmetic of `compute`: integers of 64 bits that wrap around, division that rounds down,
-// conversions that stop at the ends. Floats are C++'s own, and nothing is contracted.
+// conversions that stop at the ends. Floats are C++'s own, and nothing is contracted
+// but by `fma`.
 
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
@@ -95,6 +96,8 @@ inline float rint(float x) { return __builtin_rintf(x); }
 inline double rint(double x) { return __builtin_rint(x); }
 inline float sqrt(float x) { return __builtin_sqrtf(x); }
 inline double sqrt(double x) { return __builtin_sqrt(x); }
+inline float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+inline double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
 inline float fmod(float x, float y) { return __builtin_fmodf(x, y); }
 inline double fmod(double x, double y) { return __builtin_fmod(x, y); }
 inline float copysign(float x, float y) { return __builtin_copysignf(x, y); }

@@ -68,6 +68,25 @@ template <class T, class F> inline Lanes<T> joined(F join, T a, const Lanes<T> &
   return result;
 }
 
+// x * y + z of lanes and numbers, rounded once. A lane that x or y lacks stays as z has it; where z
+// lacks one, -0 is added, which changes nothing.
+constexpr unsigned NUMBER = ~0U; // a number has as many lanes as are needed
+constexpr unsigned count_of(float) { return NUMBER; }
+inline unsigned count_of(const Lanes<float> &lanes) { return lanes.count; }
+constexpr float lane_of(float number, unsigned) { return number; }
+inline float lane_of(const Lanes<float> &lanes, unsigned j) { return lanes.value[j]; }
+template <class X, class Y, class Z> inline Lanes<float> fused(const X &x, const Y &y, const Z &z) {
+  const unsigned third = count_of(z);
+  unsigned both = minimum(count_of(x), count_of(y));
+  if (both == NUMBER) both = third;
+  Lanes<float> result;
+  result.count = third == NUMBER ? both : maximum(both, third);
+  for (unsigned j = 0; j < both; ++j)
+    result.value[j] = fma(lane_of(x, j), lane_of(y, j), j < third ? lane_of(z, j) : -0.0f);
+  for (unsigned j = both; j < result.count; ++j) result.value[j] = lane_of(z, j);
+  return result;
+}
+
 // Joins all lanes, the second half to the first, until one is left.
 template <class T, class F> inline T folded(F join, Lanes<T> lanes, T of_none) {
   for (unsigned half = 32; half != 0; half /= 2) {

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from poplite.vertex.compute.mathematics.functions import DOUBLES, EVALUATOR, KERNELS
+from poplite.vertex.compute.mathematics.fused import fused_double, fused_single
 from poplite.vertex.compute.typing.kinds import Kind
 
 Number = bool | int | np.uint64 | float | np.float32
@@ -378,6 +379,17 @@ cos, sin, tan = (_of_math(name) for name in ("cos", "sin", "tan"))
 cosh, sinh, tanh = (_of_math(name) for name in ("cosh", "sinh", "tanh"))
 exp, exp2, expm1 = (_of_math(name) for name in ("exp", "exp2", "expm1"))
 log, log10, log1p, log2 = (_of_math(name) for name in ("log", "log10", "log1p", "log2"))
+
+
+def fma(x: Number, y: Number, z: Number) -> Number:
+    """Return `x * y + z`, rounded once.
+
+    >>> fma(np.float32(3), 0.5, 1)
+    np.float32(2.5)
+    """
+    if np.float32 in (type(x), type(y), type(z)):
+        return _rounded(fused_single(*(float(as_f32(each)) for each in (x, y, z))))
+    return fused_double(float(x), float(y), float(z))
 
 
 # -- rounding to whole floats, and the larger of two -------------------------------------------

@@ -31,6 +31,7 @@ import numpy.typing as npt
 from poplite.types import ElementType
 from poplite.vertex.compute import arithmetic
 from poplite.vertex.compute.arithmetic import Number
+from poplite.vertex.compute.mathematics import fused as fused_arrays
 from poplite.vertex.compute.typing.kinds import Kind, element_kind
 
 WIDTH = 64
@@ -58,6 +59,7 @@ _AT_ONCE: dict[Callable[..., Number], tuple[Callable[..., Any], str]] = {
     arithmetic.divide: (np.divide, "f"),
     arithmetic.negative: (np.negative, "iuf"),
     arithmetic.absolute: (np.abs, "if"),
+    arithmetic.fma: (fused_arrays.fused, "f"),
 }
 """NumPy's functions with the same bits, and the kinds of arrays on which they have them."""
 
@@ -223,6 +225,20 @@ def joined(function: Callable[..., Number], one: Lanes | Number, other: Lanes | 
     result = np.array(a if len(a) > both else b)
     result[:both] = each(function, Lanes(a[:both]), Lanes(b[:both]))._values
     return Lanes(result)
+
+
+def fused(
+    function: Callable[..., Number], x: Lanes | Number, y: Lanes | Number, z: Lanes | Number
+) -> Lanes:
+    """Join a product with a third: what x or y lacks is z's, what z lacks adds nothing."""
+    own = [len(each._values) for each in (x, y) if isinstance(each, Lanes)]
+    if not own or not isinstance(z, Lanes):
+        return each(function, x, y, z)
+    both, third = min(own), z._values
+    beside = np.full(max(both, len(third)), -0.0, np.float32)  # adds nothing, not even a sign
+    beside[: len(third)] = third
+    made = each(function, x, y, Lanes(beside))
+    return Lanes(np.concatenate([made._values, beside[both:]]))
 
 
 def each(

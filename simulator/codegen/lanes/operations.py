@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from poplite.simulator.codegen.lanes.values import LanesType, each_lane, lane_ty
 from poplite.simulator.codegen.lanes.vectors import INDEX, present, smaller_of, splat, widened
 from poplite.vertex.compute import lanes
 from poplite.vertex.compute.lanes import IDENTITIES, JOINS, WIDTH
+from poplite.vertex.compute.parse.dialect import FUSED
 from poplite.vertex.compute.typing.kinds import Kind
 
 Emit = Callable[[ir.IRBuilder, Any, Any, Any], Any]
@@ -149,6 +151,61 @@ def _register(name: str, key: Any) -> None:
 for _name, (_, _keys) in _OPERATIONS.items():
     for _key in _keys:
         _register(_name, _key)
+
+
+def _fused(context: Any, builder: ir.IRBuilder, width: int, *operands: Any) -> tuple[Any, Any]:
+    """Emit `x * y + z` of lanes, each given as values and count; the count of a number is None."""
+    (x, m), (y, n), (z, count) = [(widened(builder, a, width), k) for a, k in operands]
+    counts = [each for each in (m, n) if each is not None]
+    if not counts or count is None or all(each is count for each in counts):
+        both = count if not counts else smaller_of(builder, counts[0], counts[-1])
+        return _emit_fused(context, builder, x, y, z, both), both
+    both = smaller_of(builder, counts[0], counts[-1])
+    nothing = ir.Constant(z.type, [-0.0] * width)
+    beside = builder.select(present(builder, count, width), z, nothing)
+    result = _emit_fused(context, builder, x, y, beside, both)
+    has_more = builder.icmp_signed(">", both, count)
+    count = builder.select(has_more, both, count)
+    return builder.select(present(builder, both, width), result, z), count
+
+
+def _emit_fused(context: Any, builder: ir.IRBuilder, x: Any, y: Any, z: Any, count: Any) -> Any:
+    """Emit `x * y + z` of vectors of which `count` lanes matter."""
+    if context.typing_context.watch is None:
+        kind = ir.FunctionType(x.type, [x.type] * 3)
+        name = f"llvm.fma.v{x.type.count}f32"
+        return builder.call(builder.module.declare_intrinsic(name, (), kind), [x, y, z])
+    lane = types.float32
+    tested = context.get_function(replacements[FUSED[0]], signature(lane, lane, lane, lane))
+    arguments = [(lane, each) for each in (x, y, z)]
+    return each_lane(builder, lane, lambda three: tested(builder, three), arguments, count)
+
+
+def _register_fused(key: Any) -> None:
+    class _Call(AbstractTemplate):
+        def generic(self, args: Any, kws: Any) -> Any:
+            kind = _widest(args)
+            if kind is None or len(args) != 3:
+                return None
+            return signature(kind, *(a if isinstance(a, LanesType) else kind.lane for a in args))
+
+    _Call.key = key
+    typing_rules.register_global(key, types.Function(_Call))
+
+    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kind = sig.return_type
+        three = zip(sig.args, args, strict=True)
+        operands = [_operand(context, builder, *each, kind.width) for each in three]
+        values, count = _fused(context, builder, kind.width, *operands)
+        return made(context, builder, kind, values, count)
+
+    for three in product((LanesType, types.Any), repeat=3):
+        if LanesType in three:
+            lowerings.lower(key, *three)(lower)
+
+
+for _function in FUSED:
+    _register_fused(replacements[_function])
 
 
 def _register_unary(key: Any, emit: Callable[[ir.IRBuilder, Any, Any], Any]) -> None:

@@ -140,6 +140,7 @@ class Writer:
             [
                 f"({left} {operator} {right})",
                 f"max({left}, {right})",
+                f"pl.fma({left}, {right}, {self.number(0)})",
                 f"({left} if {test} else {right})",
                 f"math.sqrt(abs(1.0 * {left}))",
                 f"-{left}",

@@ -386,7 +386,7 @@ def test_so_is_what_follows_a_product_within_an_expression(outs: bool) -> None:
     engine.run()
     exact = np.exp(order_of_sums(x, y, plan).astype(np.float64) * 0.01 + 1)
     for tensor, expected in zip(made, [exact.sum(0), exact @ z, exact + 1], strict=True):
-        assert np.allclose(engine.read(tensor), expected, rtol=1e-5)
+        assert np.allclose(engine.read(tensor), expected, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("others", ["product", "map", "sum"])

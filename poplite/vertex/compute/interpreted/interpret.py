@@ -387,6 +387,8 @@ class _Instrument(ast.NodeTransformer):
         arguments = [self._beside_lanes(node, each) for each in node.args]
         if name == "full":
             return _of_lanes("full", *arguments)
+        if name == "fma":
+            return _of_lanes("fused", _arithmetic(name), *arguments)
         return _of_lanes("each" if len(arguments) == 1 else "joined", _arithmetic(name), *arguments)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:

@@ -56,13 +56,16 @@ EXTREMES = frozenset({"larger", "smaller"})
 FUNCTIONS = frozenset({"sqrt", *KERNELS})
 """Functions of one float, or of two."""
 
+FUSED = frozenset({"fma"})
+"""The operation of three numbers."""
+
 POLES = frozenset({"log", "log2", "log10", "log1p"})
 """Functions that divide by zero where they are infinite."""
 
 WHOLE = frozenset({"truncate", "floor", "ceil"})
 """Conversions to int, invalid when the number does not fit 64 bits."""
 
-_CASTING = COMPARISONS | EXTREMES | SYMBOLS.keys() - {"power"}
+_CASTING = COMPARISONS | EXTREMES | FUSED | SYMBOLS.keys() - {"power"}
 """Operations that round a double to float32 if the other operand is a float32."""
 
 _CODES = {
@@ -97,7 +100,7 @@ def trapping(enabled: int) -> Any:
     """
     if not enabled & TRAPS:
         return arithmetic
-    names = {*SYMBOLS, *COMPARISONS, *EXTREMES, *FUNCTIONS, *WHOLE, "as_f32"}
+    names = {*SYMBOLS, *COMPARISONS, *EXTREMES, *FUSED, *FUNCTIONS, *WHOLE, "as_f32"}
     tested = {name: _tested(name, getattr(arithmetic, name), enabled) for name in names}
     return SimpleNamespace(**{**vars(arithmetic), **tested})
 

@@ -20,6 +20,7 @@ import ast
 import builtins
 import math
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -46,6 +47,7 @@ from poplite.types import (
     ElementType,
 )
 from poplite.vertex.compute.arithmetic import INT_MAX, INT_MIN
+from poplite.vertex.compute.fused import fma
 from poplite.vertex.compute.mathematics.functions import KERNELS
 from poplite.vertex.compute.parse.source_text import SourceText
 from poplite.vertex.faster import promise_of
@@ -63,6 +65,9 @@ STORED: tuple[type[ElementType[Any]], ...] = (
 )
 """Element types that may be called: what an element would hold after a store, read again."""
 
+FUSED: tuple[Callable[..., Any], ...] = (fma, math.fma) if sys.version_info >= (3, 13) else (fma,)
+"""What `compute` calls for a product and a sum that are rounded once."""
+
 FUNCTIONS: Mapping[object, str] = {
     abs: "absolute",
     bool: "as_bool",
@@ -75,6 +80,7 @@ FUNCTIONS: Mapping[object, str] = {
     math.floor: "floor",
     math.sqrt: "sqrt",
     **{getattr(math, name): name for name in KERNELS},
+    **dict.fromkeys(FUSED, "fma"),
     np.ceil: "round_up",
     np.floor: "round_down",
     np.maximum: "larger",

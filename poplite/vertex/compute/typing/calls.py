@@ -37,8 +37,8 @@ from poplite.vertex.compute.typing.values import Elements, LanesOf, Number, Resu
 TypeHelper = Callable[[Scope, ast.Call, Helper, "dict[ast.expr, Value]"], Checked]
 """Types the helper that a call refers to, for the values of the arguments."""
 
-_OF_TWO = frozenset({"atan2", "larger", "pow", "smaller"})
-"""Functions of two numbers."""
+_SEVERAL = {"atan2": 2, "fma": 3, "larger": 2, "pow": 2, "smaller": 2}
+"""Functions of two numbers or three."""
 
 _FOLDS = (sum, min, max, all, any)
 """Functions of Python that lanes have as methods."""
@@ -212,12 +212,11 @@ class Calls:
 
     def _of_numbers(self, node: ast.Call, name: str, values: list[Number]) -> Number:
         self._facts.calls[node] = name
-        if name in _OF_TWO and len(values) == 2:
-            return self._of_two(name, *values)
-        if name in _OF_TWO:
-            self._scope.refuse(
-                node, f"{ast.unparse(node.func)} takes 2 numbers, not {len(values)}", "write two"
-            )
+        if (count := _SEVERAL.get(name)) is not None:
+            if len(values) == count:
+                return self._of_several(name, values)
+            what = f"{ast.unparse(node.func)} takes {count} numbers, not {len(values)}"
+            self._scope.refuse(node, what, "write two" if count == 2 else "write three")
         if name in ("minimum", "maximum"):
             kind = max(Kind.INT, *(value.kind for value in values))
             return Number(kind, any(value.long for value in values))
@@ -239,9 +238,10 @@ class Calls:
             )
         return Number(Kind.INT)
 
-    def _of_two(self, name: str, a: Number, b: Number) -> Number:
+    def _of_several(self, name: str, values: list[Number]) -> Number:
         least = Kind.INT if name in ("larger", "smaller") else Kind.FLOAT
-        return Number(max(least, a.kind, b.kind), (a.long or b.long) and least is Kind.INT)
+        is_long = least is Kind.INT and any(value.long for value in values)
+        return Number(max(least, *(value.kind for value in values)), is_long)
 
     def _stored(self, node: ast.Call, name: str, value: Number) -> Number:
         """Type a call of an element type: what an element holds after a store."""

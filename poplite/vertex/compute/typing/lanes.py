@@ -33,8 +33,8 @@ _OPERATIONS = {
 }
 """Operators, and the kinds of lanes that they take."""
 
-FUNCTIONS = ("larger", "smaller", "absolute")
-"""Functions of `poplite.vertex.compute.arithmetic` that take lanes."""
+FUNCTIONS = {"larger": 2, "smaller": 2, "absolute": 1, "fma": 3}
+"""Functions of `poplite.vertex.compute.arithmetic` that take lanes, and how many arguments."""
 
 _LOADS, _STORES = "lanes", "set_lanes"
 
@@ -215,12 +215,14 @@ class LanesTyping:
         if name not in FUNCTIONS:
             arguments = ", ".join(map(ast.unparse, node.args))
             self._scope.refuse(node, f"{called} of lanes", f"pl.lanes.map({called}, {arguments})")
-        wanted = 1 if name == "absolute" else 2
+        wanted = FUNCTIONS[name]
         if len(values) != wanted:
             self._scope.refuse(node, f"{called} takes {wanted}, not {len(values)}", "write as many")
         kind = self._together(node, *values)
         if kind is Kind.BOOL:
             self._scope.refuse(node, f"{called} of {LanesOf(kind)}", "use & and | of truth values")
+        if name == "fma" and kind is not Kind.F32:
+            self._scope.refuse(node, f"{called} of {LanesOf(kind)}", "x * y + z, which is exact")
         return self._made(node, LanesOf(kind))
 
     def full(self, node: ast.Call) -> LanesOf:
