@@ -227,8 +227,8 @@ for _function, _intrinsic in (
     (np.rint, "llvm.rint"),
 ):
     _define(_function, _at_least_double(1), casts=True)(_emit_whole(_intrinsic))
-for _function in FUSED:
-    _define(_function, _at_least_double(3), casts=True)(_emit_fused)
+for _fused in FUSED:
+    _define(_fused, _at_least_double(3), casts=True)(_emit_fused)
 _define(np.maximum, _joined, casts=True)(_emit_chosen(operator.gt))
 _define(np.minimum, _joined, casts=True)(_emit_chosen(operator.lt))
 

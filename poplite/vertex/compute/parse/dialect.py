@@ -65,7 +65,9 @@ STORED: tuple[type[ElementType[Any]], ...] = (
 )
 """Element types that may be called: what an element would hold after a store, read again."""
 
-FUSED: tuple[Callable[..., Any], ...] = (fma, math.fma) if sys.version_info >= (3, 13) else (fma,)
+FUSED: tuple[Callable[..., Any], ...] = (fma,)
+if sys.version_info >= (3, 13):
+    FUSED = (fma, math.fma)
 """What `compute` calls for a product and a sum that are rounded once."""
 
 FUNCTIONS: Mapping[object, str] = {

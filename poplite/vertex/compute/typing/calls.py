@@ -27,6 +27,7 @@ from typing import NoReturn
 
 from poplite.types import BOOL, LONGLONG, UNSIGNED_LONGLONG, ElementType
 from poplite.vertex.compute import lanes
+from poplite.vertex.compute.fused import fma
 from poplite.vertex.compute.parse.dialect import FUNCTIONS, STORED, Scope
 from poplite.vertex.compute.parse.helpers import Helper, helper_of
 from poplite.vertex.compute.typing.facts import Checked, Facts
@@ -280,7 +281,7 @@ class Calls:
         return Number(kind, value.long and kind < Kind.FLOAT)
 
     def _refuse_call(self, node: ast.Call, function: object) -> NoReturn:
-        known, name = sorted(map(_spelled, FUNCTIONS)), _spelled(function)
+        known, name = sorted(set(map(_spelled, FUNCTIONS))), _spelled(function)
         calls = [function, *map(self._function_of, _called_before(node))]  # open("a").read()
         fix = next((fix for refused, fix in _CALLS if any(refused is call for call in calls)), "")
         if isinstance(function, type) and issubclass(function, ElementType):
@@ -346,5 +347,7 @@ def _called_before(node: ast.Call) -> Iterator[ast.Call]:
 
 
 def _spelled(function: object) -> str:
+    if function is fma:
+        return "pl.fma"
     name = str(getattr(function, "__name__", function))
     return f"math.{name}" if hasattr(math, name) else name
