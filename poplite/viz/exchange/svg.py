@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from poplite.arrays.intervals import Int64
@@ -20,7 +22,9 @@ HIGH = 90
 
 MOST_BARS = 384
 MATRIX = 384
-LONGEST_REASON, LONGEST_PLACE, LONGEST_STEP = 80, 48, 40
+LONGEST_REASON, LONGEST_PLACE, LONGEST_STEP = 80, 64, 40
+FOLDERS = re.compile(r"(?<!\S)\S*/")
+"""Folders before the name of a file; a tip has them."""
 
 
 def draw_exchange_svg(traffic: Traffic, top: int) -> SvgText:
@@ -97,7 +101,16 @@ def _bars(canvas: Canvas, traffic: Traffic, left: float, top: float) -> None:
 def _words(reason: Reason) -> tuple[str, str]:
     """Return what moves and why, and which line is the cause."""
     what = name_text(f"{reason.what} {reason.why}".strip())
-    return cut(what, LONGEST_REASON), cut(name_text(reason.at), LONGEST_PLACE)
+    return cut(what, LONGEST_REASON), _place(reason.at)
+
+
+def _place(at: str) -> str:
+    """Return a line without folders.
+
+    >>> _place("examples/photo.py:147 in blur, called at examples/photo.py:115 in build")
+    'photo.py:147 in blur, called at photo.py:115 in build'
+    """
+    return cut(name_text(FOLDERS.sub("", at)), LONGEST_PLACE)
 
 
 def _reasons(canvas: Canvas, traffic: Traffic, top: int, left: float, y: float) -> None:
@@ -129,12 +142,9 @@ def _ranks(canvas: Canvas, traffic: Traffic, top: int, left: float, y: float) ->
         y += ROW
         for x, count in zip(right, (each.bytes, each.messages, each.executions), strict=True):
             canvas.text(x, y + 12, f"{count:,}", "line ink end")
-        name, place = (
-            cut(name_text(each.name), LONGEST_STEP),
-            cut(name_text(each.at), LONGEST_PLACE),
-        )
+        name = cut(name_text(each.name), LONGEST_STEP)
         tip = name_text(f"{each.name} ({each.at})" if each.at else each.name)
-        canvas.text(left + 224, y + 12, name, "line ink", aside=place, tip=tip)
+        canvas.text(left + 224, y + 12, name, "line ink", aside=_place(each.at), tip=tip)
     if (more := len(traffic.between_ranks) - top) > 0:
         canvas.text(left + 224, y + ROW + 12, f"... {more:,} more", "line soft")
 
