@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.report.measured import BetweenRanks
 from poplite.viz.draw.colors import RAMP, ramp_step
 from poplite.viz.draw.columns import cut
 from poplite.viz.draw.scene import ASIDE
@@ -43,7 +44,8 @@ def draw_exchange_svg(traffic: Traffic, top: int) -> SvgText:
     ranks_top = bottom
     bottom += ROW * (len(ranks) + 2 + (len(traffic.between_ranks) > top)) + 12 if ranks else 0
     widest = max((text_width("".join(_words(each)), 12) + ASIDE for each in reasons), default=0)
-    width = max(left + WIDE, left + 132 + widest) + MARGIN
+    named = (text_width("".join(_said(each)), 12) + ASIDE for each in ranks)
+    width = max(left + WIDE, left + 132 + widest, left + 224 + max(named, default=0)) + MARGIN
     canvas = Canvas(round(width), bottom + 6, title=traffic.heading)
     canvas.text(MARGIN, MARGIN + 14, cut(traffic.heading, LONGEST_HEADING), "head ink")
     for number, fact in enumerate(traffic.facts):
@@ -130,6 +132,11 @@ def _reasons(canvas: Canvas, traffic: Traffic, top: int, left: float, y: float) 
         canvas.text(left + 132, y + ROW + 12, f"... {more:,} more", "line soft")
 
 
+def _said(sent: BetweenRanks) -> tuple[str, str]:
+    """Return what a step of ranks is called, and its line."""
+    return cut(name_text(sent.name), LONGEST_STEP), _place(sent.at)
+
+
 def _ranks(canvas: Canvas, traffic: Traffic, top: int, left: float, y: float) -> None:
     """List what ranks sent each other, step by step."""
     canvas.text(MARGIN, y + 12, traffic.ranks, "line ink")
@@ -142,9 +149,9 @@ def _ranks(canvas: Canvas, traffic: Traffic, top: int, left: float, y: float) ->
         y += ROW
         for x, count in zip(right, (each.bytes, each.messages, each.executions), strict=True):
             canvas.text(x, y + 12, f"{count:,}", "line ink end")
-        name = cut(name_text(each.name), LONGEST_STEP)
+        name, place = _said(each)
         tip = name_text(f"{each.name} ({each.at})" if each.at else each.name)
-        canvas.text(left + 224, y + 12, name, "line ink", aside=_place(each.at), tip=tip)
+        canvas.text(left + 224, y + 12, name, "line ink", aside=place, tip=tip)
     if (more := len(traffic.between_ranks) - top) > 0:
         canvas.text(left + 224, y + ROW + 12, f"... {more:,} more", "line soft")
 
