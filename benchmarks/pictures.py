@@ -4,14 +4,19 @@
 
 The baseline of the tile map writes a coloured rectangle with a tooltip for every tile, and nothing
 else; that of the page is the report as JSON.  That of a saved report which is read is Python's own
-reader of JSON.  What needs a browser is skipped where there is none.
+reader of JSON, in this process and as the first that another one does.  What needs a browser is
+skipped where there is none.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -102,7 +107,8 @@ def rows(small: bool, samples: int) -> list[Row]:
         *page_times(photo(), "photo.py", samples),
         *page_times(random, name, samples),
     ]
-    return [*map_rows(samples), load_row(samples, random, name), *pages]
+    loads = [load_row(samples, random, name), first_load_row(samples, random, name)]
+    return [*map_rows(samples), *loads, *pages]
 
 
 def load_row(samples: int, report: Report, name: str) -> Row:
@@ -110,6 +116,44 @@ def load_row(samples: int, report: Report, name: str) -> Row:
     text = report.to_json()
     ours, bare = in_turn(lambda: Report.from_json(text), lambda: json.loads(text), samples)
     return Row(f"report of {name}, read", min(ours), "s", "<=", 0.3, ours, bare)
+
+
+FIRST_LOAD = """
+import json, numpy, pathlib, sys, time
+begin = time.perf_counter()
+{}
+print(time.perf_counter() - begin)
+"""
+
+
+def first_load_row(samples: int, report: Report, name: str) -> Row:
+    """How long reading takes first in a process, with what it imports beside NumPy."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "report.json"
+        report.save(path)
+        text = f"pathlib.Path({str(path)!r})"
+        works = (
+            f"from poplite.report import Report; Report.load({text})",
+            f"json.loads({text}.read_text())",
+        )
+        environment = {**os.environ}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        ours, bare = (
+            [
+                float(
+                    subprocess.run(
+                        [sys.executable, "-c", FIRST_LOAD.format(work)],
+                        env=environment,
+                        capture_output=True,
+                        text=True,
+                        check=True,
+                    ).stdout
+                )
+                for _ in range(samples + 1)  # the first one may write byte code
+            ][1:]
+            for work in works
+        )
+    return Row(f"report of {name}, read first", min(ours), "s", "<=", 0.3, ours, bare)
 
 
 def map_rows(samples: int) -> list[Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -16,6 +17,7 @@ from helpers.random_reports import MARKUP, random_report
 from poplite.report.execution import between_syncs
 from poplite.tools.viz.load_report import load
 from poplite.viz.page import report_page
+from poplite.viz.tiles.quantities import quantity_map
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -401,11 +403,25 @@ def test_two_reports_are_compared(opened: Open, tmp_path: Path) -> None:
     before, after = (copies(pl.Target(tiles=8), count=count) for count in (3, 5))
     path = tmp_path / "both.html"
     path.write_text(report_page(after, before=before, names=("a.json", "b.json"), title="both"))
-    page = opened(path).page
+    page = opened(path, "#by=busy").page
     page.keyboard.press("0")
     assert page.locator("#view").get_attribute("aria-label") == "Compare"
     assert f"{before.cycles:,}" in view(page)
     assert f"{after.cycles:,}" in view(page)
+    page.locator("#view canvas").last.hover(position={"x": 100, "y": 15})
+    tile, more = re.findall(r"tile (\d)\n\+([\d,]+) cycles", page.locator("#tip").inner_text())[0]
+    busy = [quantity_map(each, "cycles").value[int(tile)] for each in (before, after)]
+    assert more == f"{busy[1] - busy[0]:,}"
+
+
+def test_print_has_what_is_shown_and_no_buttons(
+    opened: Open, file_of: Callable[[str], Path]
+) -> None:
+    page = opened(file_of("matvec"), "#tab=memory").page
+    page.emulate_media(media="print")
+    assert page.locator("#view canvas").first.is_visible()
+    assert page.locator("#side").is_visible()
+    assert not [each for each in ("nav", "#find", "#units", ".tools") if page.is_visible(each)]
 
 
 @pytest.mark.parametrize(("kind", "begin"), [("PNG", b"\x89PNG"), ("SVG", b"<svg")])

@@ -112,8 +112,8 @@ def title_after(page: Path, script: str, *, is_still: bool = False) -> str:
 def test_keys_and_clicks_tell_what_a_part_is(folder: Path) -> None:
     assert main(["tiles", "net.py:build", "-q", "-o", "map.html"]) == 0
     title = title_after(folder / "map.html", KEYS)
-    size = {1: "3,200 B, of these 32 B of variables"}
-    rest = "3,184 B, of these 16 B of variables"
+    size = {1: "3,200 B, variables 32 B"}
+    rest = "3,184 B, variables 16 B"
     expected = [f"tile {k}: {size.get(k, rest)}" for k in (0, 1, 2, 1, 0, 3, 0)]
     assert json.loads(title) == expected
 

@@ -134,6 +134,7 @@ ANSWERS: dict[str, list[tuple[str, Lines]]] = {
     "what is on this tile at its peak?": [(f"tile SAVED {TILE}", on_the_tile)],
     "what fills the tiles?": [("memory SAVED --stack variable", largest)],
     "which tiles are worst, how uneven is it?": [
+        ("tiles TARGET", mean_memory),
         ("tiles SAVED --by memory", mean_memory),
         ("tiles SAVED --by cycles", lambda r: answers.most_and_least(r, "cycles", "cycles")),
     ],

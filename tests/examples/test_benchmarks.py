@@ -75,7 +75,7 @@ VIEWS = [
             "pictures.py",
             [
                 *["tile map of 1,472 tiles"] * 2,
-                "report of 1,472 tiles",
+                *["report of 1,472 tiles"] * 2,
                 *["report page of photo.py"] * 2,
                 *["report page of 1,472 tiles"] * 2,
                 *["report page of photo.py"] * 3,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.report.measured import BetweenRanks
 from poplite.viz.draw.colors import RAMP, ramp_step
 from poplite.viz.draw.columns import cut
 from poplite.viz.draw.scene import ASIDE
@@ -20,7 +23,9 @@ HIGH = 90
 
 MOST_BARS = 384
 MATRIX = 384
-LONGEST_REASON, LONGEST_PLACE, LONGEST_STEP = 80, 48, 40
+LONGEST_REASON, LONGEST_PLACE, LONGEST_STEP = 80, 64, 40
+FOLDERS = re.compile(r"(?<!\S)\S*/")
+"""Folders before the name of a file; a tip has them."""
 
 
 def draw_exchange_svg(traffic: Traffic, top: int) -> SvgText:
@@ -39,7 +44,8 @@ def draw_exchange_svg(traffic: Traffic, top: int) -> SvgText:
     ranks_top = bottom
     bottom += ROW * (len(ranks) + 2 + (len(traffic.between_ranks) > top)) + 12 if ranks else 0
     widest = max((text_width("".join(_words(each)), 12) + ASIDE for each in reasons), default=0)
-    width = max(left + WIDE, left + 132 + widest) + MARGIN
+    named = (text_width("".join(_said(each)), 12) + ASIDE for each in ranks)
+    width = max(left + WIDE, left + 132 + widest, left + 224 + max(named, default=0)) + MARGIN
     canvas = Canvas(round(width), bottom + 6, title=traffic.heading)
     canvas.text(MARGIN, MARGIN + 14, cut(traffic.heading, LONGEST_HEADING), "head ink")
     for number, fact in enumerate(traffic.facts):
@@ -97,7 +103,16 @@ def _bars(canvas: Canvas, traffic: Traffic, left: float, top: float) -> None:
 def _words(reason: Reason) -> tuple[str, str]:
     """Return what moves and why, and which line is the cause."""
     what = name_text(f"{reason.what} {reason.why}".strip())
-    return cut(what, LONGEST_REASON), cut(name_text(reason.at), LONGEST_PLACE)
+    return cut(what, LONGEST_REASON), _place(reason.at)
+
+
+def _place(at: str) -> str:
+    """Return a line without folders.
+
+    >>> _place("examples/photo.py:147 in blur, called at examples/photo.py:115 in build")
+    'photo.py:147 in blur, called at photo.py:115 in build'
+    """
+    return cut(name_text(FOLDERS.sub("", at)), LONGEST_PLACE)
 
 
 def _reasons(canvas: Canvas, traffic: Traffic, top: int, left: float, y: float) -> None:
@@ -117,6 +132,11 @@ def _reasons(canvas: Canvas, traffic: Traffic, top: int, left: float, y: float) 
         canvas.text(left + 132, y + ROW + 12, f"... {more:,} more", "line soft")
 
 
+def _said(sent: BetweenRanks) -> tuple[str, str]:
+    """Return what a step of ranks is called, and its line."""
+    return cut(name_text(sent.name), LONGEST_STEP), _place(sent.at)
+
+
 def _ranks(canvas: Canvas, traffic: Traffic, top: int, left: float, y: float) -> None:
     """List what ranks sent each other, step by step."""
     canvas.text(MARGIN, y + 12, traffic.ranks, "line ink")
@@ -129,10 +149,7 @@ def _ranks(canvas: Canvas, traffic: Traffic, top: int, left: float, y: float) ->
         y += ROW
         for x, count in zip(right, (each.bytes, each.messages, each.executions), strict=True):
             canvas.text(x, y + 12, f"{count:,}", "line ink end")
-        name, place = (
-            cut(name_text(each.name), LONGEST_STEP),
-            cut(name_text(each.at), LONGEST_PLACE),
-        )
+        name, place = _said(each)
         tip = name_text(f"{each.name} ({each.at})" if each.at else each.name)
         canvas.text(left + 224, y + 12, name, "line ink", aside=place, tip=tip)
     if (more := len(traffic.between_ranks) - top) > 0:

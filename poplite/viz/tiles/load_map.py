@@ -24,7 +24,7 @@ def map_of_load(
     ['4 B, 1 element']
     >>> load = TileLoad("x", np.array([1]), np.array([4]), 0, 9000, needed=np.array([3172]))
     >>> map_of_load(load).tips
-    ['3,172 B, of these 4 B of variables']
+    ['3,172 B, variables 4 B']
     """
     if load.needed is None:
         numbers = zip(load.size_bytes.tolist(), load.elements.tolist(), strict=True)
@@ -36,7 +36,7 @@ def map_of_load(
         both = zip(load.needed.tolist(), load.size_bytes.tolist(), strict=True)
         drawn = load.needed
         heading = f"bytes needed per tile: {load.title}"
-        tips = [f"{size_text(all_)}, of these {size_text(one)} of variables" for all_, one in both]
+        tips = [f"{size_text(all_)}, variables {size_text(one)}" for all_, one in both]
         notes = [f"of these variables: {load.summary()}"]
     return shaded(
         drawn,

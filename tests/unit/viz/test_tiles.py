@@ -156,7 +156,7 @@ def test_svg_has_a_tooltip_for_every_tile(graph: Graph) -> None:
         "tile 3: 8 B, 2 elements",
     ]
     graph.set_tile_mapping(graph.tensor("z"), 3)
-    assert "tile 3: 3,188 B, of these 20 B of variables" in tiles_svg(graph)
+    assert "tile 3: 3,188 B, variables 20 B" in tiles_svg(graph)
 
 
 def test_svg_shades_by_bytes() -> None:

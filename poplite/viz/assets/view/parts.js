@@ -129,11 +129,17 @@ const sortable = (name, number, words, more) =>
 const NARROW = { narrow: false };
 const BROAD = { narrow: false, broad: true };
 const lineColumn = (at) => ({ name: "line", text: (row) => lineOf(at(row)), ...BROAD });
+const slimKind = (held) =>
+  held.name.startsWith(kindOf(held)) ? "" : el("span", { class: "soft slim" }, " " + kindOf(held));
 const heldColumns = (held) => [
   {
     name: "what",
     label: true,
-    text: (row) => [swatch("memory-" + groupOf(held(row).kind)), held(row).name],
+    text: (row) => [
+      swatch("memory-" + groupOf(held(row).kind)),
+      held(row).name,
+      slimKind(held(row)),
+    ],
   },
   { name: "kind", text: (row) => kindOf(held(row)), words: true, ...BROAD },
 ];

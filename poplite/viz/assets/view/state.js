@@ -49,7 +49,10 @@ function readAddress() {
   // The address has the number of the step, as the page and the commands write it.
   const { steps } = report();
   if (state.step !== null)
-    state.step = Math.max(0, steps.findLastIndex((_, place) => stepNumber(place) <= state.step));
+    state.step = Math.max(
+      0,
+      steps.findLastIndex((_, place) => stepNumber(place) <= state.step),
+    );
 }
 
 function address() {
@@ -58,7 +61,8 @@ function address() {
     if (state[name] !== words[0]) parts.set(name, state[name]);
   }
   for (const name of NUMBERS) {
-    if (state[name] !== null) parts.set(name, name === "step" ? stepNumber(state.step) : state[name]);
+    if (state[name] !== null)
+      parts.set(name, name === "step" ? stepNumber(state.step) : state[name]);
   }
   for (const name of TEXTS) if (state[name]) parts.set(name, state[name]);
   return "#" + parts;

@@ -34,33 +34,27 @@ function exchangeTab(of) {
 
 // What the ranks of an MPI run sent each other, in one step or in all.
 function betweenRanks(of, chosen) {
-  const numberOf = ([, program, row]) =>
-    of.steps.findIndex((step) => step.program === program && step.row === row);
   const rows = of.ranks
-    .map((sent) => ({ sent, number: numberOf(sent) }))
-    .filter(({ number }) => chosen < 0 || number === chosen);
+    .map(([name, program, row, ...rest]) => [
+      of.steps.findIndex((step) => step.program === program && step.row === row),
+      name,
+      ...rest,
+    ])
+    .filter(([number]) => chosen < 0 || number === chosen);
   if (!rows.length) return [];
-  const total = (column) => rows.reduce((before, { sent }) => before + sent[column], 0);
-  const whole = `${bytesText(total(6))} in ${amount(total(5), "message")}`;
+  const total = (column) => rows.reduce((before, row) => before + row[column], 0);
+  const shown = [
+    { name: "step", label: true, text: (row) => row[1] },
+    sortable("bytes in all", (row) => row[5], bytesText),
+    sortable("messages", (row) => row[4]),
+    counted("times", (row) => row[3], thousands, NARROW),
+    lineColumn((row) => row[2]),
+  ];
+  const pick = ([number]) => number >= 0 && go({ step: number });
   return [
     heading("Sent between ranks"),
-    remark(whole),
-    table(
-      [
-        { name: "step", label: true, text: ({ sent }) => sent[0] },
-        sortable("bytes in all", ({ sent }) => sent[6], bytesText),
-        sortable("messages", ({ sent }) => sent[5]),
-        counted("times", ({ sent }) => sent[4], thousands, NARROW),
-        lineColumn(({ sent }) => sent[3]),
-      ],
-      rows,
-      {
-        pick: ({ number }) => number >= 0 && go({ step: number }),
-        isOn: ({ number }) => number >= 0 && number === chosen,
-        most: 20,
-        sorted: "bytes in all",
-      },
-    ),
+    remark(`${bytesText(total(5))} in ${amount(total(4), "message")}`),
+    table(shown, rows, { pick, most: 20, sorted: "bytes in all" }),
   ];
 }
 

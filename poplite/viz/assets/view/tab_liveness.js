@@ -7,6 +7,7 @@ function livenessTab(of) {
   const { always, beside, step: peak } = peaks(of);
   const step = memoryStepOf(of, chosenStep());
   const shown = state.live === "all" ? always.map((size, each) => size + beside[each]) : beside;
+  const drawn = of.memory.held.filter((held) => state.live === "all" || held.steps);
   const highest = worst(shown);
   const type = (event) =>
     event.target.value !== "" && go({ tile: Math.max(0, Math.round(Number(event.target.value))) });
@@ -39,7 +40,7 @@ function livenessTab(of) {
     legend(
       GROUP_NAMES.slice(0, GAPS)
         .map((name, number) => [name, 0, "memory-" + number])
-        .filter((_, number) => of.memory.held.some((held) => groupOf(held.kind) === number)),
+        .filter((_, number) => drawn.some((held) => groupOf(held.kind) === number)),
     ),
     livenessBars(of, tile, step),
     heading(

@@ -165,7 +165,7 @@ function vertexClasses(of) {
     { name: "vertex class", text: (row) => row[0] },
     counted("run", (row) => row[1]),
     counted("cycles of all", (row) => row[3]),
-    { name: "known", text: (row) => soft(row[2]) },
+    { name: "known", text: (row) => soft(row[2]), words: true },
   ];
   return el(
     "div",
