@@ -356,8 +356,9 @@ class Engine:
 
         Raises:
             FileLoadError: for a file that is damaged or no state, and for one of an engine of
-                another graph, other programs, constants or checks, or that saved more or less of
-                what steps overwrite, as with `interpret`; the engine remains as it was.
+                another graph, other programs, constants or checks; likewise where only one of
+                the two engines interprets vertices that read rows where they lie, as those of
+                `ops.reduce` do. The engine remains as it was.
             StreamConnectionError: when an array was connected to a stream, and here is none, or
                 a shorter one; likewise.
             ControlProgramError: while a program runs, and on a real device.

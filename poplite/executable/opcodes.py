@@ -55,6 +55,12 @@ COUNTED = LAUNCH, CALLBACK, MARK, EXCHANGE
 
 OP_WORDS = 4
 
+TARGETS = {
+    JUMP: 1, JUMP_IF_ZERO: 1, JUMP_IF_NONZERO: 1, CALL: 1, AGREE: 1, SAME: 1,
+    AGAIN: 2, CASE: 2, REPEAT: 3, SWITCH: 3,
+}  # fmt: skip
+"""The word of an op that is a row."""
+
 GATHER, SAVE, COUNT, COMPUTE, SCATTER, SUM_SLOTS = range(6)
 """Phases of a compute set; a copy has the first only.  COUNT and SUM_SLOTS exist where data may
 decide what vertices take: the first counts those that cannot count while they run, the second

@@ -8,6 +8,7 @@
     accounts     how often each row ran, so that reports go on
 
 Rows are those of the programs that were compiled: ranks have more, and `rows` says which are which.
+Those that copy into temporaries and save are left out, so that an engine may go on in another form.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from poplite.errors import FileLoadError
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.file.archive import Malformed
-from poplite.executable.identity import constants_of, digest, parts_of
+from poplite.executable.identity import constants_of, digest, meaning_of, own_rows
 from poplite.simulator.host.handles import HostLinks
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run_control import Runs
@@ -75,7 +76,8 @@ class EngineState:
         self._executable, self._arena, self._runs = executable, arena, runs
         self._links, self._strict = links, strict
         programs = executable.programs.items()
-        self._rows = rows or {name: np.arange(len(code.ops)) for name, code in programs}
+        own = {name: own_rows(executable, code.ops) for name, code in programs}
+        self._rows = {name: rows[name][each] for name, each in own.items()} if rows else own
         self.size = executable.layout.end_of_variables(len(executable.layout.variables))
 
     # -- what must be the same ---------------------------------------------------------------
@@ -84,7 +86,7 @@ class EngineState:
         """Return what a part of the programs is called, and its digest, for all of them."""
         executable = self._executable
         checks = "kind of checks, strict or not,", digest(executable.checks == "strict")
-        parts = [checks, *parts_of(executable), *constants_of(executable)]
+        parts = [checks, *meaning_of(executable), *constants_of(executable)]
         return [[what, found.hex()] for what, found in parts]
 
     def _counted(self) -> list[list[Any]]:
@@ -226,7 +228,7 @@ class EngineState:
             f"{name!r} is the state of an engine of other programs",
             at=here(),
             found=f"first difference: {difference}",
-            fix="an engine of the same graph, programs, checks and interpret; "
+            fix="an engine of the same graph, programs and checks; "
             "engine.write(x, values) takes single tensors over",
         )
 

@@ -25,20 +25,6 @@ Integers = npt.NDArray[np.int64]
 Rows = Mapping[int, Sequence[Sequence[int]]]
 """Ops by the row that they are put in front of, or behind."""
 
-TARGETS = {
-    op.JUMP: 1,
-    op.JUMP_IF_ZERO: 1,
-    op.JUMP_IF_NONZERO: 1,
-    op.CALL: 1,
-    op.AGREE: 1,
-    op.SAME: 1,
-    op.AGAIN: 2,
-    op.CASE: 2,
-    op.REPEAT: 3,
-    op.SWITCH: 3,
-}
-"""The word of an op that is a row."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankCode:
@@ -72,7 +58,7 @@ def with_rows(
         ops += [changed.get(row, words), *after.get(row, ())]
         of += [row] * (len(ops) - len(of))
     made = np.array(ops, np.int64)
-    for kind, word in TARGETS.items():
+    for kind, word in op.TARGETS.items():
         rows = np.flatnonzero(made[:, 0] == kind)
         made[rows, word] = first[made[rows, word]]
     with_exchanges = replace(

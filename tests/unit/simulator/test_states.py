@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import thinned
-from helpers.rank_cases import Halves, connected, stateful
+from helpers.depth import deep, thinned
+from helpers.rank_cases import connected, stateful
+from poplite.executable.identity import meaning_of
 
 GRAPH, PROGRAM, TENSORS = stateful()
 
@@ -195,18 +196,36 @@ def test_a_state_of_another_graph_or_constant_is_refused(path: Path) -> None:
         engines[1].load_state(path)
 
 
-def test_a_compiled_state_is_no_other_program_but_saves_less(tmp_path: Path) -> None:
+def test_programs_mean_the_same_in_all_forms() -> None:
+    forms = [pl.compile_graph(GRAPH, PROGRAM, "fast", interpret=each) for each in (False, True)]
+    compiled, interpreted = (dict(meaning_of(each)) for each in forms)
+    assert compiled == interpreted
+    rows = [len(each.programs["0"].ops) for each in forms]
+    assert rows[0] < rows[1]
+
     graph = pl.Graph(pl.Target(tiles=1))
-    x = graph.add_variable(pl.INT, (), "x", mapping=0, initial_value=1)
-    compute_set = graph.add_compute_set("c")
-    graph.add_vertex(compute_set, Halves, tile=0, x=x)
-    first, second = (
-        pl.Engine(graph, pl.Execute(compute_set), checks="fast", interpret=interpret)
-        for interpret in (False, True)
-    )
+    x = graph.add_variable(pl.FLOAT, (9, 8), "x", mapping=0, initial_value=1)
+    program = pl.Sequence()
+    pl.ops.map(pl.ops.reduce(x[:, :3], 0, "add"), program=program)
+    forms = [pl.compile_graph(graph, program, "fast", interpret=each) for each in (False, True)]
+    compiled, interpreted = (dict(meaning_of(each)) for each in forms)
+    (other,) = (name for name, found in compiled.items() if found != interpreted[name])
+    assert other.endswith("of which compiled code reads rows where they lie,")
+
+
+@deep
+def test_an_engine_goes_on_in_another_form(tmp_path: Path) -> None:
+    first, second, third = (engine_of(seed=5, interpret=each) for each in (False, True, False))
+    first.run()
     first.save_state(path := tmp_path / "run.state")
-    with pytest.raises(pl.FileLoadError, match="what steps save before they overwrite it"):
-        second.load_state(path)
+    second.load_state(path)
+    for engine in (first, second):
+        engine.run()
+    second.save_state(path)
+    third.load_state(path)
+    for engine in (first, third):
+        engine.run()
+    assert held(third) == held(first)
 
 
 def test_arrays_must_be_connected_before(path: Path) -> None:
