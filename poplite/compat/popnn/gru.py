@@ -22,6 +22,7 @@ from poplite.compat.popnn.recurrent import (
     in_order,
     inverse,
     kept_by,
+    lengths_of,
     permutation,
     sequence_gradient,
     sizes_of,
@@ -60,6 +61,8 @@ class GruParams:
         calcInputGradients: whether gradients by the inputs are returned.
         cellOrder: the order of the gates in weights.
         resetAfter: whether the reset gate stands behind the product, with two biases.
+        varTimeSteps: how many of the steps each sequence has, UNSIGNED_INT [batchSize] or [1];
+            None where all have all of them. Outputs behind the end of a sequence are 0.
     """
 
     dataType: ElementTypeLike
@@ -72,6 +75,7 @@ class GruParams:
     calcInputGradients: bool = True
     cellOrder: Sequence[BasicGruCellUnit] = tuple(BasicGruCellUnit)
     resetAfter: bool = False
+    varTimeSteps: Tensor | None = None
 
 
 def getDefaultBasicGruCellOrder() -> list[BasicGruCellUnit]:
@@ -162,6 +166,7 @@ def gruFwd(
         weights_of(what, weights, places),
         state_init,
         reset_after=params.resetAfter,
+        lengths=lengths_of(what, params),
         inference=intermediates is None,
         name=debug_context or "gru",
         program=prog,

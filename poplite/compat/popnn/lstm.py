@@ -23,6 +23,7 @@ from poplite.compat.popnn.recurrent import (
     in_order,
     inverse,
     kept_by,
+    lengths_of,
     permutation,
     sequence_gradient,
     sizes_of,
@@ -69,6 +70,10 @@ class LstmParams:
         outputFullSequence: whether all outputs are returned, or the last one.
         calcInputGradients: whether gradients by the inputs are returned.
         cellOrder: the order of the gates in weights.
+        varTimeSteps: how many of the steps each sequence has, UNSIGNED_INT [batchSize] or [1];
+            None where all have all of them. Outputs behind the end of a sequence are 0.
+        preserveFinalState: changes nothing: the last state is that behind the last step of each
+            sequence, which PopLibs promises where this is set.
     """
 
     dataType: ElementTypeLike
@@ -80,6 +85,8 @@ class LstmParams:
     outputFullSequence: bool = True
     calcInputGradients: bool = True
     cellOrder: Sequence[BasicLstmCellUnit] = tuple(BasicLstmCellUnit)
+    varTimeSteps: Tensor | None = None
+    preserveFinalState: bool = False
 
 
 def getDefaultBasicLstmCellOrder() -> list[BasicLstmCellUnit]:
@@ -175,6 +182,7 @@ def lstmFwd(
         in_,
         weights_of(what, weights, places),
         nn.LstmState(*state),
+        lengths=lengths_of(what, params),
         inference=intermediates is None,
         name=debug_context or "lstm",
         program=prog,

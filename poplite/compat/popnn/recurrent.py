@@ -82,6 +82,14 @@ def sizes_of(what: str, params: Any, kind: type) -> tuple[ElementClass, tuple[in
     return element_type(params.dataType), (params.timeSteps, params.batchSize, *layers)
 
 
+def lengths_of(what: str, params: Any) -> Tensor | None:
+    """Return the steps of each sequence; one number stands for all. None where all have all."""
+    if params.varTimeSteps is None:
+        return None
+    steps = the_tensor(f"popnn.{what}", "varTimeSteps", params.varTimeSteps)
+    return steps.broadcast(params.batchSize, 0) if steps.shape == (1,) else steps
+
+
 def check_recurrent_options(what: str, options: Options) -> None:
     """Refuse options that popnn does not know; those it knows change no result."""
     check_known(f"popnn.{what}", options, _KNOWN)

@@ -22,11 +22,13 @@ from poplite.ops.operands import (
     FLOATS,
     Given,
     called,
+    check_placed,
     check_type,
     count_of,
     described,
     operand,
     operand_beside,
+    own_operand,
     steps_for,
     the_tensor,
 )
@@ -34,7 +36,7 @@ from poplite.ops.recurrent.sequence import sequence
 from poplite.program import Sequence
 from poplite.source import here
 from poplite.text import clipped, of_type
-from poplite.types import FLOAT, ElementTypeLike
+from poplite.types import FLOAT, UNSIGNED_INT, ElementTypeLike
 
 
 class RecurrentWeights(NamedTuple):
@@ -235,6 +237,19 @@ class Layer:
     def matrix(self) -> Tensor:
         """All weights but biases: [inputs + units, gates * units]."""
         return concat([as_matrix(self.weights.input), as_matrix(self.weights.output)])
+
+    def lengths(self, lengths: Operand) -> Given:
+        """Return the numbers of steps of the sequences, or raise."""
+        made = own_operand(self.what, self.graph, lengths, self.program, "lengths")
+        if made.shape != self.x.shape[1:2] or made.element_type is not UNSIGNED_INT:
+            raise TensorCreationError(
+                f"{self.what}: lengths {called(made)} is {described(made)}",
+                at=here(),
+                found=f"x {called(self.x)} is {described(self.x)}",
+                fix=f"lengths of UNSIGNED_INT [{self.x.shape[1]}]: the steps of each sequence",
+            )
+        check_placed(made)
+        return made
 
     def tensor(self, role: str, x: object, shape: tuple[int, ...]) -> Tensor:
         """Return a tensor of the layer, or raise."""
