@@ -21,8 +21,8 @@ from poplite.compat.popnn.recurrent import (
     check_like_params,
     check_recurrent_options,
     in_order,
+    intermediates_of,
     inverse,
-    kept_by,
     lengths_of,
     permutation,
     sequence_gradient,
@@ -178,17 +178,18 @@ def lstmFwd(
     for role, each in zip(LstmState._fields, state, strict=True):
         check_like_params(what, f"stateInit.{role}", each, element, (batch, units))
     places = permutation(what, params.cellOrder, BasicLstmCellUnit)
+    kept = None if intermediates is None else intermediates_of(what, intermediates)
     made = nn.lstm(
         in_,
         weights_of(what, weights, places),
         nn.LstmState(*state),
         lengths=lengths_of(what, params),
-        inference=intermediates is None,
+        inference=kept is None,
         name=debug_context or "lstm",
         program=prog,
     )
-    if intermediates is not None:
-        intermediates.forward = made
+    if kept is not None:
+        kept.forward = made
     return (made.outputs if params.outputFullSequence else made.state.output), made.state.cell
 
 
@@ -256,7 +257,7 @@ def lstmBwdWithWU(
     made = nn.lstm_gradient(
         input,
         weights_of(what, weights, places),
-        kept_by(what, fwd_intermediates),
+        intermediates_of(what, fwd_intermediates).forward,
         by_outputs,
         by_state=by_state,
         name=name,

@@ -327,6 +327,22 @@ def lstm_of(
             "cellOrder is",
         ),
         (
+            lambda g, x, p: lstm_of(g, replace(PARAMS, cellOrder=hidden([0, 1, 2, 3])), p),
+            "cellOrder is [0, 1, 2, 3]",
+        ),
+        (
+            lambda g, x, p: popnn.lstm.createInput(g, replace(PARAMS, layerSizes=hidden(3))),
+            "layerSizes is 3",
+        ),
+        (
+            lambda g, x, p: lstm_of(g, replace(PARAMS, outputFullSequence=hidden("no")), p),
+            "outputFullSequence is 'no'",
+        ),
+        (
+            lambda g, x, p: popnn.gru.createInput(g, GRU, "x", {"partialsType": "quarter"}),
+            "gru.createInput: partialsType is 'quarter'",
+        ),
+        (
             lambda g, x, p: lstm_of(g, PARAMS, p, x),
             "in 'x' is float32[3, 4, 5], the parameters say FLOAT [4, 2, 3]",
         ),
@@ -362,6 +378,12 @@ def lstm_of(
                 *(hidden(None), (x, x, x), x, x, x),
             ),
             "intermediates is None",
+        ),
+        (
+            lambda g, x, p: popnn.gru.gruFwd(
+                *(g, GRU, x[0], x, popnn.gru.createWeights(g, GRU), hidden(3), p)
+            ),
+            "gru.gruFwd: intermediates is 3",
         ),
         (
             lambda g, x, p: popnn.nonLinearityInputGradient(
