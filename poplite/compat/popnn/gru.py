@@ -20,8 +20,9 @@ from poplite.compat.popnn.recurrent import (
     check_like_params,
     check_recurrent_options,
     in_order,
+    intermediates_of,
     inverse,
-    kept_by,
+    lengths_of,
     permutation,
     sequence_gradient,
     sizes_of,
@@ -60,6 +61,8 @@ class GruParams:
         calcInputGradients: whether gradients by the inputs are returned.
         cellOrder: the order of the gates in weights.
         resetAfter: whether the reset gate stands behind the product, with two biases.
+        varTimeSteps: how many of the steps each sequence has, UNSIGNED_INT [batchSize] or [1];
+            None where all have all of them. Outputs behind the end of a sequence are 0.
     """
 
     dataType: ElementTypeLike
@@ -72,6 +75,7 @@ class GruParams:
     calcInputGradients: bool = True
     cellOrder: Sequence[BasicGruCellUnit] = tuple(BasicGruCellUnit)
     resetAfter: bool = False
+    varTimeSteps: Tensor | None = None
 
 
 def getDefaultBasicGruCellOrder() -> list[BasicGruCellUnit]:
@@ -157,17 +161,19 @@ def gruFwd(
     check_like_params(what, "in", in_, element, (steps, batch, inputs))
     check_like_params(what, "stateInit", state_init, element, (batch, units))
     places = permutation(what, params.cellOrder, BasicGruCellUnit)
+    kept = None if intermediates is None else intermediates_of(what, intermediates)
     made = nn.gru(
         in_,
         weights_of(what, weights, places),
         state_init,
         reset_after=params.resetAfter,
-        inference=intermediates is None,
+        lengths=lengths_of(what, params),
+        inference=kept is None,
         name=debug_context or "gru",
         program=prog,
     )
-    if intermediates is not None:
-        intermediates.forward = made
+    if kept is not None:
+        kept.forward = made
     return made.outputs if params.outputFullSequence else made.output
 
 
@@ -224,7 +230,7 @@ def gruBwdWithWU(
     made = nn.gru_gradient(
         input,
         weights_of(what, weights, places),
-        kept_by(what, fwd_intermediates),
+        intermediates_of(what, fwd_intermediates).forward,
         by_outputs,
         by_output=end,
         reset_after=params.resetAfter,

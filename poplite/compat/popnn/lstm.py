@@ -21,8 +21,9 @@ from poplite.compat.popnn.recurrent import (
     check_like_params,
     check_recurrent_options,
     in_order,
+    intermediates_of,
     inverse,
-    kept_by,
+    lengths_of,
     permutation,
     sequence_gradient,
     sizes_of,
@@ -69,6 +70,10 @@ class LstmParams:
         outputFullSequence: whether all outputs are returned, or the last one.
         calcInputGradients: whether gradients by the inputs are returned.
         cellOrder: the order of the gates in weights.
+        varTimeSteps: how many of the steps each sequence has, UNSIGNED_INT [batchSize] or [1];
+            None where all have all of them. Outputs behind the end of a sequence are 0.
+        preserveFinalState: changes nothing: the last state is that behind the last step of each
+            sequence, which PopLibs promises where this is set.
     """
 
     dataType: ElementTypeLike
@@ -80,6 +85,8 @@ class LstmParams:
     outputFullSequence: bool = True
     calcInputGradients: bool = True
     cellOrder: Sequence[BasicLstmCellUnit] = tuple(BasicLstmCellUnit)
+    varTimeSteps: Tensor | None = None
+    preserveFinalState: bool = False
 
 
 def getDefaultBasicLstmCellOrder() -> list[BasicLstmCellUnit]:
@@ -171,16 +178,18 @@ def lstmFwd(
     for role, each in zip(LstmState._fields, state, strict=True):
         check_like_params(what, f"stateInit.{role}", each, element, (batch, units))
     places = permutation(what, params.cellOrder, BasicLstmCellUnit)
+    kept = None if intermediates is None else intermediates_of(what, intermediates)
     made = nn.lstm(
         in_,
         weights_of(what, weights, places),
         nn.LstmState(*state),
-        inference=intermediates is None,
+        lengths=lengths_of(what, params),
+        inference=kept is None,
         name=debug_context or "lstm",
         program=prog,
     )
-    if intermediates is not None:
-        intermediates.forward = made
+    if kept is not None:
+        kept.forward = made
     return (made.outputs if params.outputFullSequence else made.state.output), made.state.cell
 
 
@@ -248,7 +257,7 @@ def lstmBwdWithWU(
     made = nn.lstm_gradient(
         input,
         weights_of(what, weights, places),
-        kept_by(what, fwd_intermediates),
+        intermediates_of(what, fwd_intermediates).forward,
         by_outputs,
         by_state=by_state,
         name=name,

@@ -9,9 +9,14 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
-from poplite.compat.options import Options as Options, check_known, check_params
+from poplite.compat.options import (
+    Options as Options,
+    check_known,
+    check_params,
+    memory_share,
+)
 from poplite.compat.popnn.nonlinearities import NonLinearityType
-from poplite.errors import InvalidOption, TensorCreationError
+from poplite.errors import InvalidOption, TensorCreationError, checked_truth
 from poplite.expr.tree import ElementClass
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import concat
@@ -23,14 +28,19 @@ from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.types import ElementTypeLike, element_type
 
-_KNOWN = (
-    "availableMemoryProportion",
-    "inferenceOnly",
-    "partialsType",
-    "preCalcWeights",
-    "recomputationMode",
-    "weightAccumulatorsType",
-)
+_TRUTHS, _TYPES = ("true", "false"), ("half", "float")
+
+_KNOWN = {
+    "availableMemoryProportion": (),
+    "inferenceOnly": _TRUTHS,
+    "partialsType": _TYPES,
+    "preCalcWeights": _TRUTHS,
+    "recomputationMode": ("none", "cellAndTanh", "full"),
+    "weightAccumulatorsType": _TYPES,
+}
+"""Options of both layers, and their values; none of that of a number."""
+
+_FLAGS = ("outputFullSequence", "calcInputGradients", "resetAfter", "preserveFinalState")
 
 
 class Weights(NamedTuple):
@@ -60,14 +70,17 @@ class Intermediates:
 def sizes_of(what: str, params: Any, kind: type) -> tuple[ElementClass, tuple[int, int, int, int]]:
     """Return the type, and steps, batch, inputs and units of parameters; refuse others' layers."""
     check_params(f"popnn.{what}", params, kind)
-    layers = list(params.layerSizes)
-    if len(layers) != 2:
+    layers = params.layerSizes
+    if not isinstance(layers, Sequence) or len(layers) != 2:
         raise InvalidOption(
             f"popnn.{what}: layerSizes is {clipped(layers)}",
             at=here(),
-            found=f"{len(layers)} sizes",
+            found=f"{len(layers)} sizes" if isinstance(layers, Sequence) else of_type(layers),
             fix="[inputs, units]: one layer",
         )
+    for flag in _FLAGS:
+        if hasattr(params, flag):
+            checked_truth(getattr(params, flag), f"popnn.{what}: {flag}")
     for role, given, needed in (
         ("activation", params.activation, NonLinearityType.TANH),
         ("recurrentActivation", params.recurrentActivation, NonLinearityType.SIGMOID),
@@ -82,9 +95,27 @@ def sizes_of(what: str, params: Any, kind: type) -> tuple[ElementClass, tuple[in
     return element_type(params.dataType), (params.timeSteps, params.batchSize, *layers)
 
 
+def lengths_of(what: str, params: Any) -> Tensor | None:
+    """Return the steps of each sequence; one number stands for all. None where all have all."""
+    if params.varTimeSteps is None:
+        return None
+    steps = the_tensor(f"popnn.{what}", "varTimeSteps", params.varTimeSteps)
+    return steps.broadcast(params.batchSize, 0) if steps.shape == (1,) else steps
+
+
 def check_recurrent_options(what: str, options: Options) -> None:
-    """Refuse options that popnn does not know; those it knows change no result."""
+    """Refuse options and values that popnn does not know; those it knows change no result."""
     check_known(f"popnn.{what}", options, _KNOWN)
+    memory_share(f"popnn.{what}", options)
+    for name, value in (options or {}).items():
+        values = _KNOWN[name]
+        if values and value not in values:
+            raise InvalidOption(
+                f"popnn.{what}: {name} is {clipped(value)}",
+                at=here(),
+                found=of_type(value),
+                fix=" or ".join(map(repr, values)),
+            )
 
 
 def check_like_params(
@@ -103,13 +134,14 @@ def check_like_params(
 
 def permutation(what: str, order: Sequence[Enum], units: type[Enum]) -> list[int]:
     """Return which gate of `order` is each gate of the default order."""
-    if sorted(each.value for each in order) != [each.value for each in units]:
+    gates = list(order) if isinstance(order, Sequence) else []
+    if len(gates) != len(units) or any(each not in gates for each in units):
         raise InvalidOption(
-            f"popnn.{what}: cellOrder is {clipped(list(order))}",
+            f"popnn.{what}: cellOrder is {clipped(order)}",
             at=here(),
             fix=f"each of {', '.join(str(each) for each in units)} once",
         )
-    return [list(order).index(each) for each in units]
+    return [gates.index(each) for each in units]
 
 
 def weights_of(what: str, weights: object, places: Sequence[int]) -> nn.RecurrentWeights:
@@ -122,16 +154,16 @@ def state_of(what: str, role: str, state: object, kind: type) -> Sequence[Tensor
     return _tensors(what, role, state, kind)
 
 
-def kept_by(what: str, intermediates: object) -> Any:
-    """Return what a forward pass kept, or raise."""
+def intermediates_of(what: str, intermediates: object) -> Intermediates:
+    """Return what keeps a forward pass, or raise."""
     if not isinstance(intermediates, Intermediates):
         raise TensorCreationError(
             f"popnn.{what}: intermediates is {clipped(intermediates)}",
             at=here(),
             found=of_type(intermediates),
-            fix="the Intermediates() that the forward pass filled",
+            fix="one Intermediates() for the forward pass, which fills it, and the backward pass",
         )
-    return intermediates.forward
+    return intermediates
 
 
 def _tensors(what: str, role: str, given: object, kind: Any) -> list[Tensor]:

@@ -26,11 +26,14 @@ from poplite.ops.operands import Given
 from poplite.ops.record import assign, map as stored
 from poplite.ops.recurrent.layer import Layer, RecurrentWeights, layer_of, parted
 from poplite.ops.recurrent.sequence import (
+    among,
     backwards,
     beside,
     forwards,
     of_step,
+    running,
     sequence,
+    shown,
     store_step,
     wide,
 )
@@ -52,10 +55,12 @@ class GruSaved(NamedTuple):
         gates: [steps, batch, 3 * units], before their activation; with the reset behind the
             product 4 * units, as both parts of the candidate are kept.
         outputs: [steps, batch, units], before each step.
+        lengths: how many steps each sequence has, [batch]; None where all have all steps.
     """
 
     gates: Tensor
     outputs: Tensor
+    lengths: Tensor | None = None
 
 
 class Gru(NamedTuple):
@@ -92,6 +97,7 @@ def gru(
     output: Operand | None = None,
     *,
     reset_after: bool = False,
+    lengths: Operand | None = None,
     inference: bool = False,
     name: str = "gru",
     program: Sequence | None = None,
@@ -108,6 +114,9 @@ def gru(
         output: h before the first step; left out, zeros.
         reset_after: whether the candidate is `tanh(x @ W + b0 + r * (h @ U + b1))`, with two biases
             for each gate, [3, 2, units].
+        lengths: how many steps each sequence has, UNSIGNED_INT [batch]; left out, all of them have
+            all steps. A sequence with fewer keeps its output behind its last one as `output`, and
+            those in `outputs` are 0.
         inference: whether nothing is kept for `gru_gradient`.
         name: of the outputs and of the steps.
         program: where they go; left out, the block of `graph.steps()` that is open.
@@ -140,6 +149,7 @@ def gru(
     call = layer_of(what, x, weights, GATES, 1 + reset_after, name, program)
     steps, batch, inputs, units = call.sizes
     begin = None if output is None else call.operand_of_type("output", output, (batch, units))
+    ends = None if lengths is None else call.lengths(lengths)
     graph, element, wu = call.graph, call.element, call.matrix
     outputs = sequence(graph, element, (steps, batch, units), name)
     with one_operation(graph, name, call.place):
@@ -147,12 +157,15 @@ def gru(
         like = outputs[0] if steps else sequence(graph, element, (1, batch, units), "like")[0]
         h, saved = beside(like, "output"), None
         _begin(h, begin)
+        after = None if ends is None else as_tensor(ends, "lengths", None)
         if not inference:
             first = beside(like, "first")
             copy(h, first)
             before = concat([first.reshape((1, *first.shape)), outputs])[:steps]
             width = (GATES + reset_after) * units
-            saved = GruSaved(sequence(graph, element, (steps, batch, width), "gates"), before)
+            saved = GruSaved(
+                sequence(graph, element, (steps, batch, width), "gates"), before, after
+            )
         if not call.is_empty:
             of_gates, *of_candidate = _biases(call, reset_after)
             with forwards(steps) as step:
@@ -170,9 +183,11 @@ def gru(
                     z.append(stored(cast(product + bias, element), name="candidate"))
                 if saved is not None:
                     store_step(saved.gates, concat(z, 1), step, "gates")
+                run = running(after, step)
                 a = _candidate(r, z[1:])
-                assign(h, cast(u * wide(h) + (1.0 - u) * a, element), name="output")
-                store_step(outputs, h, step, "outputs")
+                made = among(run, u * wide(h) + (1.0 - u) * a, wide(h))
+                assign(h, cast(made, element), name="output")
+                store_step(outputs, shown(run, h), step, "outputs")
     return Gru(outputs, h, saved)
 
 
@@ -192,7 +207,9 @@ def gru_gradient(
     Args:
         x: as in `gru`.
         weights: as in `gru`.
-        forward: what `gru` returned for these, not of inference; its outputs are still there.
+        forward: what `gru` returned for these, not of inference; its outputs, and lengths of
+            sequences, are still there. With lengths, x behind the end of a sequence is multiplied
+            by 0, and has to be finite.
         gradient: by the outputs of all steps, of their shape and type.
         by_output: by the last output, beside that in `gradient`; left out, zeros.
         reset_after: as in `gru`.
@@ -228,11 +245,13 @@ def gru_gradient(
                 z = of_step(saved.gates, step, "gates")
                 before = of_step(saved.outputs, step, "before")
                 g = of_step(by_outputs, step, "gradient")
-                by_now = stored(cast(wide(g) + wide(by_h), element), name="by_now")
+                run = running(saved.lengths, step)
+                total = among(run, wide(g) + wide(by_h), 0.0)
+                by_now = stored(cast(total, element), name="by_now")
                 dz, through = _step_back(z, before, by_now, wu, inputs)
                 store_step(by_gates, dz, step, "by_gates")
                 store_step(by_x, stored(through[0], name="by_input"), step, "by_x")
-                assign(by_h, through[1], name="by_output")
+                assign(by_h, among(run, through[1], by_h), name="by_output")
         made = _by_weights(read, saved, by_gates, GATES + reset_after)
     return GruGradient(by_x, made, by_h)
 
@@ -349,4 +368,6 @@ def _saved(call: Layer, forward: object, width: int) -> GruSaved:
         )
     call.tensor("forward.saved.gates", forward.saved.gates, (steps, batch, width))
     call.tensor("forward.saved.outputs", forward.saved.outputs, (steps, batch, units))
+    if forward.saved.lengths is not None:
+        call.lengths(forward.saved.lengths)
     return forward.saved

@@ -22,11 +22,13 @@ from poplite.ops.operands import (
     FLOATS,
     Given,
     called,
+    check_placed,
     check_type,
     count_of,
     described,
     operand,
     operand_beside,
+    own_operand,
     steps_for,
     the_tensor,
 )
@@ -34,7 +36,7 @@ from poplite.ops.recurrent.sequence import sequence
 from poplite.program import Sequence
 from poplite.source import here
 from poplite.text import clipped, of_type
-from poplite.types import FLOAT, ElementTypeLike
+from poplite.types import FLOAT, UNSIGNED_INT, ElementTypeLike
 
 
 class RecurrentWeights(NamedTuple):
@@ -57,13 +59,21 @@ class RecurrentPlan:
     Attributes:
         graph: the graph it was made for.
         gates: 4 of an LSTM, 3 of a GRU.
-        product: the plan of the product of a step.
+        product: the plan of the product of a step; of a GRU that of its first two gates.
+        candidate: of a GRU, the plans of the products of its candidate: of both x and h, or with
+            the reset behind the product of each.
     """
 
     def __init__(
-        self, graph: Graph, sizes: tuple[int, int, int], gates: int, biases: int, plan: MatMulPlan
+        self,
+        graph: Graph,
+        sizes: tuple[int, int, int],
+        gates: int,
+        biases: int,
+        product: MatMulPlan,
+        candidate: tuple[MatMulPlan, ...] = (),
     ) -> None:
-        self.graph, self.gates, self.product = graph, gates, plan
+        self.graph, self.gates, self.product, self.candidate = graph, gates, product, candidate
         self._sizes, self._biases = sizes, biases
 
     def create_input(self, steps: int, name: str = "input") -> Tensor:
@@ -82,7 +92,7 @@ class RecurrentPlan:
         return sequence(self.graph, element, (count, *self._sizes[:2]), name)
 
     def create_weights(self, name: str = "weights") -> RecurrentWeights:
-        """Make the weights where the product of a step wants them.
+        """Make the weights where the products of a step want them.
 
         Args:
             name: begins the names of the variables.
@@ -97,7 +107,11 @@ class RecurrentPlan:
         ((4, 3, 16), (4, 16, 16), (4, 16))
         """
         _, inputs, units = self._sizes
-        made = parted(self.product.create_right(name), inputs, self.gates)
+        matrix = self.product.create_right(name)
+        if self.candidate:
+            columns = [plan.create_right(f"{name}/candidate") for plan in self.candidate]
+            matrix = concat([matrix, concat(columns)], 1)
+        made = parted(matrix, inputs, self.gates)
         shape = (self.gates, units) if self._biases == 1 else (self.gates, self._biases, units)
         element = self.product.layout.request.element_type
         bias = self.graph.add_variable(element, shape, f"{name}/bias", mapping="linear")
@@ -129,7 +143,10 @@ def plan_lstm(
     >>> plan.create_input(20, "x").shape
     (20, 8, 3)
     """
-    return _plan("plan_lstm", graph, (batch, inputs, units), 4, 1, type)
+    sizes = _sizes("plan_lstm", batch, inputs, units)
+    batch, inputs, units = sizes
+    product = plan_matmul(graph, m=batch, k=inputs + units, n=4 * units, type=type)
+    return RecurrentPlan(graph, sizes, 4, 1, product)
 
 
 def plan_gru(
@@ -141,7 +158,7 @@ def plan_gru(
     reset_after: bool = False,
     type: ElementTypeLike = FLOAT,  # noqa: A002
 ) -> RecurrentPlan:
-    """Return where the operands of a GRU lie best, by the product of one of its steps.
+    """Return where the operands of a GRU lie best, by the products of one of its steps.
 
     Args:
         graph: where it will run.
@@ -159,24 +176,25 @@ def plan_gru(
     >>> plan_gru(graph, batch=8, inputs=3, units=16).create_weights().input.shape
     (3, 3, 16)
     """
-    biases = 1 + checked_truth(reset_after, "plan_gru: reset_after")
-    return _plan("plan_gru", graph, (batch, inputs, units), 3, biases, type)
-
-
-def _plan(
-    what: str,
-    graph: Graph,
-    sizes: tuple[int, int, int],
-    gates: int,
-    biases: int,
-    element: ElementTypeLike,
-) -> RecurrentPlan:
-    batch, inputs, units = (
-        count_of(what, name, size)
-        for name, size in zip(("batch", "inputs", "units"), sizes, strict=True)
+    reset_after = checked_truth(reset_after, "plan_gru: reset_after")
+    sizes = _sizes("plan_gru", batch, inputs, units)
+    batch, inputs, units = sizes
+    both = inputs + units
+    product = plan_matmul(graph, m=batch, k=both, n=2 * units, type=type)
+    candidate = tuple(
+        plan_matmul(graph, m=batch, k=rows, n=units, type=type)
+        for rows in ((inputs, units) if reset_after else (both,))
     )
-    plan = plan_matmul(graph, m=batch, k=inputs + units, n=gates * units, type=element)
-    return RecurrentPlan(graph, (batch, inputs, units), gates, biases, plan)
+    return RecurrentPlan(graph, sizes, 3, 1 + reset_after, product, candidate)
+
+
+def _sizes(what: str, batch: int, inputs: int, units: int) -> tuple[int, int, int]:
+    """Return the sizes of a layer, or raise."""
+    return (
+        count_of(what, "batch", batch),
+        count_of(what, "inputs", inputs),
+        count_of(what, "units", units),
+    )
 
 
 def as_matrix(weights: Tensor) -> Tensor:
@@ -235,6 +253,19 @@ class Layer:
     def matrix(self) -> Tensor:
         """All weights but biases: [inputs + units, gates * units]."""
         return concat([as_matrix(self.weights.input), as_matrix(self.weights.output)])
+
+    def lengths(self, lengths: Operand) -> Given:
+        """Return the numbers of steps of the sequences, or raise."""
+        made = own_operand(self.what, self.graph, lengths, self.program, "lengths")
+        if made.shape != self.x.shape[1:2] or made.element_type is not UNSIGNED_INT:
+            raise TensorCreationError(
+                f"{self.what}: lengths {called(made)} is {described(made)}",
+                at=here(),
+                found=f"x {called(self.x)} is {described(self.x)}",
+                fix=f"lengths of UNSIGNED_INT [{self.x.shape[1]}]: the steps of each sequence",
+            )
+        check_placed(made)
+        return made
 
     def tensor(self, role: str, x: object, shape: tuple[int, ...]) -> Tensor:
         """Return a tensor of the layer, or raise."""

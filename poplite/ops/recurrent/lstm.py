@@ -28,11 +28,14 @@ from poplite.ops.recurrent.layer import (
     parted,
 )
 from poplite.ops.recurrent.sequence import (
+    among,
     backwards,
     beside,
     forwards,
     of_step,
+    running,
     sequence,
+    shown,
     store_step,
     wide,
 )
@@ -66,11 +69,13 @@ class LstmSaved(NamedTuple):
         gates: [steps, batch, 4 * units], before their activation.
         cells: [steps, batch, units], before each step.
         outputs: likewise.
+        lengths: how many steps each sequence has, [batch]; None where all have all steps.
     """
 
     gates: Tensor
     cells: Tensor
     outputs: Tensor
+    lengths: Tensor | None = None
 
 
 class Lstm(NamedTuple):
@@ -106,6 +111,7 @@ def lstm(
     weights: RecurrentWeights,
     state: LstmState | None = None,
     *,
+    lengths: Operand | None = None,
     inference: bool = False,
     name: str = "lstm",
     program: Sequence | None = None,
@@ -120,6 +126,9 @@ def lstm(
         x: [steps, batch, inputs], FLOAT or HALF.
         weights: of its type: W [4, inputs, units], U [4, units, units] and b [4, units].
         state: h and c before the first step; left out, zeros.
+        lengths: how many steps each sequence has, UNSIGNED_INT [batch]; left out, all of them have
+            all steps. A sequence with fewer keeps its state behind its last one, and its outputs
+            there are 0.
         inference: whether nothing is kept for `lstm_gradient`.
         name: of the outputs and of the steps.
         program: where they go; left out, the block of `graph.steps()` that is open.
@@ -152,6 +161,7 @@ def lstm(
     inference = checked_truth(inference, f"{what}: inference")
     call = layer_of(what, x, weights, GATES, 1, name, program)
     begin = None if state is None else _state(call, "state", state)
+    ends = None if lengths is None else call.lengths(lengths)
     steps, batch, _, units = call.sizes
     graph, element, wu = call.graph, call.element, call.matrix
     outputs = sequence(graph, element, (steps, batch, units), name)
@@ -160,6 +170,7 @@ def lstm(
         like = outputs[0] if steps else sequence(graph, element, (1, batch, units), "like")[0]
         h, c = beside(like, "output"), beside(like, "cell")
         _begin(h, c, begin)
+        after = None if ends is None else as_tensor(ends, "lengths", None)
         saved = None
         if not inference:
             first = beside(like, "first")
@@ -167,7 +178,7 @@ def lstm(
             before = concat([first.reshape((1, *first.shape)), outputs])[:steps]
             gates = sequence(graph, element, (steps, batch, GATES * units), "gates")
             cells = sequence(graph, element, (steps, batch, units), "cells")
-            saved = LstmSaved(gates, cells, before)
+            saved = LstmSaved(gates, cells, before, after)
         if not call.is_empty:
             bias = wide(call.weights.bias.flatten())
             with forwards(steps) as step:
@@ -176,10 +187,12 @@ def lstm(
                 if saved is not None:
                     store_step(saved.gates, z, step, "gates")
                     store_step(saved.cells, c, step, "cells")
+                run = running(after, step)
                 f, i, a, o = _activated(z, units)
-                assign(c, cast(f * wide(c) + i * a, element), name="cell")
-                assign(h, cast(o * tanh(wide(c)), element), name="output")
-                store_step(outputs, h, step, "outputs")
+                assign(c, cast(among(run, f * wide(c) + i * a, wide(c)), element), name="cell")
+                made = among(run, o * tanh(wide(c)), wide(h))
+                assign(h, cast(made, element), name="output")
+                store_step(outputs, shown(run, h), step, "outputs")
     return Lstm(outputs, LstmState(h, c), saved)
 
 
@@ -198,7 +211,9 @@ def lstm_gradient(
     Args:
         x: as in `lstm`.
         weights: as in `lstm`.
-        forward: what `lstm` returned for these, not of inference; its outputs are still there.
+        forward: what `lstm` returned for these, not of inference; its outputs, and lengths of
+            sequences, are still there. With lengths, x behind the end of a sequence is multiplied
+            by 0, and has to be finite.
         gradient: by the outputs of all steps, of their shape and type.
         by_state: by the state behind the last step, beside that by its output in `gradient`; left
             out, zeros.
@@ -229,11 +244,12 @@ def lstm_gradient(
                 z = of_step(saved.gates, step, "gates")
                 before = of_step(saved.cells, step, "cells")
                 g = of_step(by_outputs, step, "gradient")
-                dz = _step_back(z, before, wide(g) + wide(by_h), by_c)
+                run = running(saved.lengths, step)
+                dz = _step_back(z, before, among(run, wide(g) + wide(by_h), 0.0), by_c, run)
                 store_step(by_gates, dz, step, "by_gates")
                 both = stored(matmul(dz, wu.transpose()), name="both")
                 store_step(by_x, both[:, :inputs], step, "by_x")
-                copy(both[:, inputs:], by_h)
+                assign(by_h, among(run, both[:, inputs:], by_h), name="by_output")
         operands = concat([read, saved.outputs], 2).reshape((steps * batch, inputs + units))
         rows = by_gates.reshape((steps * batch, GATES * units))
         by_matrix = stored(matmul(operands.transpose(), rows), name="weights")
@@ -258,7 +274,7 @@ def _activated(z: Tensor, units: int) -> tuple[Expr, Expr, Expr, Expr]:
     return sigmoid(f), sigmoid(i), tanh(a), sigmoid(o)
 
 
-def _step_back(z: Tensor, before: Tensor, by_h: Expr, by_c: Tensor) -> Tensor:
+def _step_back(z: Tensor, before: Tensor, by_h: Expr, by_c: Tensor, run: Tensor | None) -> Tensor:
     """Record the gradient by the gates of a step, which is returned, and the next one by c."""
     units, element = before.shape[1], z.element_type
     dz = beside(z, "by_gate")
@@ -266,7 +282,7 @@ def _step_back(z: Tensor, before: Tensor, by_h: Expr, by_c: Tensor) -> Tensor:
     with together():
         f, i, a, o = (stored(each, name="gate") for each in _activated(z, units))
     t = stored(tanh(f * wide(before) + i * a), name="tanh_cell")
-    through = stored(wide(by_c) + by_h * o * (1.0 - t * t), name="through_cell")
+    through = stored(among(run, wide(by_c) + by_h * o * (1.0 - t * t), 0.0), name="through_cell")
     made = (
         through * wide(before) * f * (1.0 - f),
         through * a * i * (1.0 - i),
@@ -277,7 +293,7 @@ def _step_back(z: Tensor, before: Tensor, by_h: Expr, by_c: Tensor) -> Tensor:
         for n, each in enumerate(made):
             part = dz[:, n * units : (n + 1) * units]
             assign(part, cast(each, element), name=f"by_gate_{n}")
-        assign(by_c, cast(through * f, element), name="by_cell")
+        assign(by_c, cast(among(run, through * f, wide(by_c)), element), name="by_cell")
     return dz
 
 
@@ -312,4 +328,6 @@ def _saved(call: Layer, forward: object) -> LstmSaved:
         ("outputs", forward.saved.outputs, shape),
     ):
         call.tensor(f"forward.saved.{role}", each, like)
+    if forward.saved.lengths is not None:
+        call.lengths(forward.saved.lengths)
     return forward.saved

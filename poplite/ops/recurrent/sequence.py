@@ -12,11 +12,12 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from poplite.expr.build import cast
+from poplite.expr.build import as_expr, cast
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.choices import where
 from poplite.ops.control import repeat
 from poplite.ops.record import map as stored
 from poplite.ops.slices.dynamic import create_sliceable, dynamic_slice, dynamic_update
@@ -57,6 +58,23 @@ def store_step(x: Tensor, part: Tensor, step: Tensor, name: str) -> None:
     if x.num_elements:
         whole = part.reshape((1, *part.shape))
         dynamic_update(x, whole, step, [0], [1], out_of_range="popops", name=name)
+
+
+def running(lengths: Tensor | None, step: Tensor) -> Tensor | None:
+    """Record which sequences have a step, [batch, 1]; None where all of them have all steps."""
+    if lengths is None:
+        return None
+    return stored(lengths.reshape((*lengths.shape, 1)) > step, name="running")
+
+
+def among(run: Tensor | None, new: Operand, other: Operand | float) -> Expr:
+    """Return what sequences have that run, and the other of those that have ended."""
+    return as_expr(new, "among") if run is None else where(run, new, other)
+
+
+def shown(run: Tensor | None, h: Tensor) -> Tensor:
+    """Record the outputs of a step: zeros of sequences that have ended."""
+    return h if run is None else stored(where(run, h, 0.0), name="shown")
 
 
 def beside(like: Tensor, name: str) -> Tensor:

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import deep, examples
+from helpers.depth import deep, examples, thinned
 from helpers.running import words_of
+from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.ops import nn
 
 Array = npt.NDArray[Any]
@@ -26,31 +27,37 @@ def sigmoid(x: Doubles) -> Doubles:
     return result
 
 
-def numpy_layer(kind: str, x: Doubles, w: Doubles, u: Doubles, b: Doubles, *state: Doubles) -> Any:
+def numpy_layer(kind: str, lengths: Array, x: Doubles, w: Doubles, *rest: Doubles) -> Any:
     """The outputs of all steps, and the state behind them."""
-    h, *c = state
-    outputs = [np.zeros((0, *h.shape))]
-    for part in x:
+    u, b, *state = rest
+    outputs = [np.zeros((0, *state[0].shape))]
+    for step, part in enumerate(x):
+        h, *c = state
         by_x, by_h = np.einsum("bi,giu->gbu", part, w), np.einsum("bi,giu->gbu", h, u)
         if kind == "lstm":
             f, i, a, o = by_x + by_h + b[:, None]
             c = [sigmoid(f) * c[0] + sigmoid(i) * np.tanh(a)]
-            h = sigmoid(o) * np.tanh(c[0])
+            made = [sigmoid(o) * np.tanh(c[0]), *c]
         else:
             one, other = (b, 0 * b) if b.ndim == 2 else (b[:, 0], b[:, 1])
             r, z = (sigmoid(by_x[n] + by_h[n] + one[n] + other[n]) for n in (0, 1))
             behind = r * (by_h[2] + other[2]) if b.ndim == 3 else (r * h) @ u[2]
-            h = z * h + (1 - z) * np.tanh(by_x[2] + one[2] + behind)
-        outputs.append(h[None])
-    return np.concatenate(outputs), h, *c
+            made = [z * h + (1 - z) * np.tanh(by_x[2] + one[2] + behind)]
+        runs = (lengths > step)[:, None]
+        state = [np.where(runs, one, other) for one, other in zip(made, state, strict=True)]
+        outputs.append(np.where(runs, state[0], 0)[None])
+    return np.concatenate(outputs), *state
 
 
-def slopes(kind: str, operands: list[Doubles], by: list[Doubles]) -> list[Doubles]:
+def slopes(kind: str, lengths: Array, operands: list[Doubles], by: list[Doubles]) -> list[Doubles]:
     """The gradients of the sum of results times `by`, by differences in double."""
 
     def loss() -> float:
         return float(
-            sum((a * b).sum() for a, b in zip(numpy_layer(kind, *operands), by, strict=True))
+            sum(
+                (a * b).sum()
+                for a, b in zip(numpy_layer(kind, lengths, *operands), by, strict=True)
+            )
         )
 
     found = [np.empty_like(each) for each in operands]
@@ -72,6 +79,7 @@ def layer(
     seed: int,
     *,
     has_state: bool = True,
+    lengths: list[int] | None = None,
     interpret: bool = True,
 ) -> list[Array]:
     """Run a layer and its gradients, compare them with NumPy, and return all results."""
@@ -97,25 +105,32 @@ def layer(
         for n, a in enumerate(by)
     )
     weights = nn.RecurrentWeights(w, u, b)
+    how: dict[str, Any] = {"program": program}
+    if lengths is not None:
+        how["lengths"] = graph.add_constant(pl.UNSIGNED_INT, (batch,), lengths, mapping=0)
     made: list[pl.Tensor]
     if kind == "lstm":
         first = nn.LstmState(*state) if has_state else None
         end = nn.LstmState(*by_state) if has_state else None
-        forward = nn.lstm(x, weights, first, program=program)
+        forward = nn.lstm(x, weights, first, **how)
         back = nn.lstm_gradient(x, weights, forward, g, by_state=end, program=program)
         made = [forward.outputs, *forward.state, back.x, *back.weights, *back.state]
     else:
-        how: dict[str, Any] = {"reset_after": b.rank == 3, "program": program}
+        after = b.rank == 3
         begin, last = (state[0], by_state[0]) if has_state else (None, None)
-        recurrent = nn.gru(x, weights, begin, **how)
-        by_all = nn.gru_gradient(x, weights, recurrent, g, by_output=last, **how)
+        recurrent = nn.gru(x, weights, begin, reset_after=after, **how)
+        by_all = nn.gru_gradient(
+            *(x, weights, recurrent, g), by_output=last, reset_after=after, program=program
+        )
         made = [recurrent.outputs, recurrent.output, by_all.x, *by_all.weights, by_all.output]
     # Values alone count, at any depth.
     engine = pl.Engine(graph, program, interpret=interpret, options={"debug.instrument": False})
     engine.run()
     found = [engine.read(each) for each in made]
     wide = [each.astype(float) for each in operands]
-    exact = [*numpy_layer(kind, *wide), *slopes(kind, wide, [each.astype(float) for each in by])]
+    ends = np.full(batch, steps) if lengths is None else np.asarray(lengths)
+    exact = [*numpy_layer(kind, ends, *wide)]
+    exact += slopes(kind, ends, wide, [each.astype(float) for each in by])
     near = {"float32": 2e-5, "float16": 3e-2}[dtype]
     for one, other in zip(found, exact, strict=True):
         assert one.dtype == dtype
@@ -139,10 +154,19 @@ def test_layers_and_gradients_are_numpys(
     layer(kind, sizes, dtype, seed, has_state=has_state)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", thinned(["float32", "float16"], 1))
+def test_sequences_of_several_lengths(kind: str, dtype: str) -> None:
+    layer(kind, (3, 4, 2, 3), dtype, 5, lengths=[2, 0, 3, 9])
+
+
 @deep
 @pytest.mark.parametrize("kind", ["lstm", "gru_reset_after"])
 def test_compiled_layers_have_the_same_bits(kind: str) -> None:
-    both = [layer(kind, (3, 2, 4, 5), "float32", 9, interpret=each) for each in (True, False)]
+    sizes, ends = (3, 2, 4, 5), [3, 1]
+    both = [
+        layer(kind, sizes, "float32", 9, interpret=each, lengths=ends) for each in (True, False)
+    ]
     for one, other in zip(*both, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -198,6 +222,16 @@ def test_plans_make_weights_that_are_read_where_they_lie() -> None:
     engine = pl.Engine(graph, steps, interpret=True, options={"debug.instrument": False})
     engine.run()
     assert not engine.read(made.outputs).any()
+    read = [
+        np.diff(field.runs.first)
+        for each in graph.compute_sets
+        if "products" in each.name
+        for family in edge_table(each).families
+        for field in family.fields
+        if field.field.name == "x"
+    ]
+    # Weights, the right matrices of the three products, are in one piece.
+    assert [pieces.tolist() for pieces in read] == [[1], [1], [1]]
     assert [each.name for each in graph.operations] == ["layer"]
 
 
@@ -215,6 +249,8 @@ def hidden(value: object) -> Any:
         (lambda x, w, s: nn.lstm(x, w, hidden(x)), "is no state"),
         (lambda x, w, s: nn.lstm(x, w, nn.LstmState(s, x)), "state.cell 'x' is float32[4, 2, 3]"),
         (lambda x, w, s: nn.lstm(x, w, inference=hidden("no")), "inference is 'no'"),
+        (lambda x, w, s: nn.lstm(x, w, lengths=s), "lengths 's' is float32[2, 5]"),
+        (lambda x, w, s: nn.lstm(x, w, lengths=hidden([1, 2])), "ops.nn.lstm, lengths"),
         (lambda x, w, s: nn.gru(x, w, reset_after=hidden("no")), "reset_after is 'no'"),
         (lambda x, w, s: nn.gru(x, w), "weights.input 'w' is float32[4, 3, 5]"),
         (lambda x, w, s: nn.lstm(hidden(3), w), "ops.nn.lstm"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -167,7 +168,10 @@ def test_lstm_with_gates_in_another_order(bench: Bench, is_full: bool) -> None:
         units.BASIC_LSTM_CELL_FORGET_GATE,
         units.BASIC_LSTM_CELL_CANDIDATE,
     ]
-    params = lstm.LstmParams(pl.FLOAT, 2, 3, [2, 3], cellOrder=order, outputFullSequence=is_full)
+    steps = bench.tensor([3, 1], "uint32")
+    params = lstm.LstmParams(
+        *(pl.FLOAT, 2, 3, [2, 3]), cellOrder=order, outputFullSequence=is_full, varTimeSteps=steps
+    )
     graph, prog, random = bench.graph, bench.prog, np.random.default_rng(4)
     x = lstm.createInput(graph, params, "x", {"inferenceOnly": "false"})
     state, weights = lstm.createInitialState(graph, params), lstm.createWeights(graph, params)
@@ -183,7 +187,7 @@ def test_lstm_with_gates_in_another_order(bench: Bench, is_full: bool) -> None:
     assert by_x is not None
     # Ours are forget, input, candidate, output.
     own = nn.RecurrentWeights(*(pl.concat([w[n : n + 1] for n in (2, 0, 3, 1)]) for w in weights))
-    made = nn.lstm(x, own, nn.LstmState(*state), program=prog)
+    made = nn.lstm(x, own, nn.LstmState(*state), lengths=steps, program=prog)
     zeros = bench.tensor(np.zeros((3, 2, 3)))
     end = nn.LstmState(bench.tensor(np.zeros((2, 3))) if is_full else g, by_cell)
     back = nn.lstm_gradient(x, own, made, g if is_full else zeros, by_state=end, program=prog)
@@ -205,7 +209,12 @@ def test_lstm_with_gates_in_another_order(bench: Bench, is_full: bool) -> None:
 
 def test_gru_with_a_reset_behind_the_product(bench: Bench) -> None:
     gru = popnn.gru
-    params = gru.GruParams(pl.FLOAT, 2, 3, [2, 3], resetAfter=True, calcInputGradients=False)
+    params = gru.GruParams(
+        *(pl.FLOAT, 2, 3, [2, 3]),
+        resetAfter=True,
+        calcInputGradients=False,
+        varTimeSteps=bench.tensor([2], "uint32"),
+    )
     graph, prog, random = bench.graph, bench.prog, np.random.default_rng(5)
     x, first = gru.createInput(graph, params), gru.createInitialState(graph, params)
     weights = gru.createWeights(graph, params)
@@ -220,7 +229,8 @@ def test_gru_with_a_reset_behind_the_product(bench: Bench) -> None:
     )
     assert by_x is None
     own = nn.RecurrentWeights(*weights)
-    made = nn.gru(x, own, first, reset_after=True, program=prog)
+    both = bench.tensor([2, 2], "uint32")
+    made = nn.gru(x, own, first, reset_after=True, lengths=both, program=prog)
     back = nn.gru_gradient(x, own, made, g, reset_after=True, program=prog)
     pairs = [
         *((output, made.outputs), (by_first, back.output)),
@@ -317,6 +327,22 @@ def lstm_of(
             "cellOrder is",
         ),
         (
+            lambda g, x, p: lstm_of(g, replace(PARAMS, cellOrder=hidden([0, 1, 2, 3])), p),
+            "cellOrder is [0, 1, 2, 3]",
+        ),
+        (
+            lambda g, x, p: popnn.lstm.createInput(g, replace(PARAMS, layerSizes=hidden(3))),
+            "layerSizes is 3",
+        ),
+        (
+            lambda g, x, p: lstm_of(g, replace(PARAMS, outputFullSequence=hidden("no")), p),
+            "outputFullSequence is 'no'",
+        ),
+        (
+            lambda g, x, p: popnn.gru.createInput(g, GRU, "x", {"partialsType": "quarter"}),
+            "gru.createInput: partialsType is 'quarter'",
+        ),
+        (
             lambda g, x, p: lstm_of(g, PARAMS, p, x),
             "in 'x' is float32[3, 4, 5], the parameters say FLOAT [4, 2, 3]",
         ),
@@ -354,14 +380,27 @@ def lstm_of(
             "intermediates is None",
         ),
         (
+            lambda g, x, p: popnn.gru.gruFwd(
+                *(g, GRU, x[0], x, popnn.gru.createWeights(g, GRU), hidden(3), p)
+            ),
+            "gru.gruFwd: intermediates is 3",
+        ),
+        (
             lambda g, x, p: popnn.nonLinearityInputGradient(
-                g, popnn.NonLinearityType.SOFTMAX_SCALED, x, pl.ops.cast(x, pl.HALF), p
+                g, popnn.NonLinearityType.SOFTMAX_SCALED, x, hidden(pl.ops.cast(x, pl.HALF)), p
             ),
             "a gradient of HALF [3, 4, 5] beside FLOAT [3, 4, 5]",
         ),
         (
             lambda g, x, p: popnn.softmaxInPlace(g, hidden(pl.ops.cast(x, pl.INT)), p),
             "its operand is INT",
+        ),
+        (
+            lambda g, x, p: popnn.gru.gruFwd(
+                *(g, replace(GRU, varTimeSteps=x[0, 0]), x[0], x),
+                *(popnn.gru.createWeights(g, GRU), None, p),
+            ),
+            "lengths 'x' is float32[5]",
         ),
         (lambda g, x, p: pooled([3], [4], [0]).getOutputFieldShape(), "the kernel has 4 places"),
         (lambda g, x, p: pooled([3], [2], [0, 1]).getOutputFieldShape(), "Lower is [0, 1]"),
