@@ -6,8 +6,10 @@
 
 The gradient by the input is a convolution too, of the gradient of the output with the weights,
 whose channels are swapped: what was a stride is a dilation there (`Dimension.inverse`). That by the
-weights is a product of matrices, the gradient by what each tap read: the planner of products shares
-it among tiles (`poplite.ops.matmul`).
+weights is a product of matrices, what each tap read by the gradient: the planner of products shares
+it among tiles (`poplite.ops.matmul`). What taps read comes first: a row of that matrix is what one
+tap read of one channel, at even distances in memory, where columns of it would be pieces of a few
+channels, most of them several times.
 
 Source: PopLibs, `poplin/Convolution.hpp`; as there, the kernel is not turned around by itself.
 """
@@ -281,11 +283,18 @@ def convolution_weights_gradient(
         memory,
     )
     check_gradient(call.what, result, request)
-    left = _by_outputs(call.stored(result, "gradient"), request)
-    right = _by_taps(call.stored(image, "x"), request, name)
-    product = matmul(left, right, memory=memory)
+    by_places = _by_places(call.stored(result, "gradient"), request)
+    by_taps = _by_taps(call.stored(image, "x"), request, name)
+    few = request.taps * request.inputs < min(outputs, call.graph.target.cost("amp_outputs"))
+    if few:  # rows for the unit, which takes as long for one as for 16
+        by_places, by_taps = by_taps, by_places
+    product = matmul(by_taps.dim_shuffle((0, 2, 1)), by_places, memory=memory)
     made = stored(product, name=name, program=program)
-    return made.reshape((outputs, *taps, request.inputs)).dim_roll(1 + rank, 1)
+    if few:
+        made = made.dim_shuffle((0, 2, 1))
+    made = made.reshape((count, *taps, request.inputs, request.outputs))
+    made = made.dim_shuffle((0, 2 + rank, 1 + rank, *range(1, 1 + rank)))
+    return made.reshape((outputs, request.inputs, *taps))
 
 
 def _convolved(call: Call, request: Request, x: Tensor, weights: Tensor) -> Tensor:
@@ -316,14 +325,14 @@ def _in_groups(weights: Tensor, request: Request) -> Tensor:
     return weights.reshape((request.groups, outputs, weights.shape[1], taps))
 
 
-def _by_outputs(gradient: Tensor, request: Request) -> Tensor:
-    """Return the gradient as [groups, outputs, batch * field]."""
+def _by_places(gradient: Tensor, request: Request) -> Tensor:
+    """Return the gradient as [groups, batch * field, outputs]."""
     field = request.field
     shape = request.batch, request.groups, request.outputs, *field
-    order = 1, 2, 0, *range(3, 3 + len(field))
+    order = 1, 0, *range(3, 3 + len(field)), 2
     places = request.batch * math.prod(field)
     shuffled = gradient.reshape(shape).dim_shuffle(order)
-    return shuffled.reshape((request.groups, request.outputs, places))
+    return shuffled.reshape((request.groups, places, request.outputs))
 
 
 def _by_taps(x: Tensor, request: Request, name: str) -> Tensor:
