@@ -383,6 +383,21 @@ def test_a_table_that_is_changed_by_itself_is_read_first() -> None:
     np.testing.assert_array_equal(engine.read(x), values)
 
 
+@pytest.mark.parametrize("lookups", [6, 900])
+def test_nan_is_the_greatest_number(lookups: int) -> None:
+    graph, program = pl.Graph(pl.Target(tiles=40)), pl.Sequence()
+    values = np.array([np.nan, 1, 2, -3], np.float32)
+    added = np.resize(np.array([5, np.nan, 7, -4, np.inf, 0], np.float32), lookups)
+    index = np.resize(np.array([0, 1, 2, 1, 2, 3], np.uint32), lookups)
+    x = graph.add_variable(pl.FLOAT, (4,), "x", mapping="linear", initial_value=values)
+    s = graph.add_variable(pl.FLOAT, (lookups,), "s", mapping="linear", initial_value=added)
+    k = graph.add_variable(pl.UNSIGNED_INT, (lookups,), mapping="linear", initial_value=index)
+    ops.multi_update_max(x, s, k, program=program)
+    engine = pl.Engine(graph, program, **interpreted())
+    engine.run()
+    np.testing.assert_array_equal(engine.read(x), [np.nan, np.nan, np.inf, 0])
+
+
 def test_one_hot_of_truth_values() -> None:
     graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
     k = graph.add_variable(pl.INT, (3,), "k", mapping=1, initial_value=[2, 0, 1])
