@@ -159,7 +159,7 @@ class MaxRows(SetRows[T]):
 
     def join(self, old: Any, new: Any) -> Any:
         """Return what becomes of an element."""
-        return max(old, new)
+        return np.maximum(old, new)
 
 
 class MulRows(SetRows[T]):
@@ -279,7 +279,7 @@ class MaxListed(SetListed[T]):
 
     def join(self, old: Any, new: Any) -> Any:
         """Return what becomes of an element."""
-        return max(old, new)
+        return np.maximum(old, new)
 
 
 class MulListed(SetListed[T]):

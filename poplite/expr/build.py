@@ -383,7 +383,7 @@ def reduction(
                 f"{called}: dimension {given} of {_shown(operand)}, which has {rank}",
                 at=here(),
                 found=repr(operand),
-                fix=f"a dimension from 0 to {rank - 1}" if rank else "no dimensions: ()",
+                fix=f"a dimension from {-rank} to {rank - 1}" if rank else "no dimensions: ()",
             )
     if len({*chosen}) < len(chosen):
         raise TensorIndexError(

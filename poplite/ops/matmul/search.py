@@ -12,7 +12,7 @@ lib/poplin/ConvPlan.cpp). Operands count as lying where the plan wants them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +32,9 @@ KEPT = 8
 
 MOST_SETS = 12
 """Numbers of sets of tiles that are tried for several products."""
+
+MOST_LISTED = 12
+"""Numbers that a message lists."""
 
 TERMS = (
     "the block of the left matrix",
@@ -73,7 +76,7 @@ def cheapest_ways(target: Target, request: Request) -> list[Layout]:
     if best:
         return [each.layout for each in best]
     if least is None:
-        raise _impossible(target, request)
+        raise _impossible(search)
     raise _too_large(target, request, least.layout)
 
 
@@ -122,6 +125,26 @@ class _Search:
             {-(-self.groups // int(turn)) for turn in turns if -(-self.groups // int(turn)) <= most}
         )
 
+    def possible(self) -> dict[str, list[int]]:
+        """Return what each constraint can be that is impossible by itself."""
+        levels = [each for level in self.passes() for each in level]
+        found = {}
+        for name, size, grain, times in zip(
+            ("pm", "pk", "pn"),
+            self.sizes,
+            self._grains(),
+            ({down for down, _ in levels}, {1}, {along for _, along in levels}),
+            strict=True,
+        ):
+            counts = [parts_of(size, each, grain, self.tiles)[1] for each in sorted(times)]
+            found[name] = np.unique(np.concatenate(counts)).tolist()
+        found["pg"] = list(range(1, min(self.groups, self.tiles) + 1))
+        return {
+            name: counts
+            for name, counts in found.items()
+            if self.fixed.get(name, counts[0]) not in counts
+        }
+
     def ways(self, passes: tuple[int, int], sets: int) -> list[_Ranked]:
         """Return the best ways of some passes, on some sets of tiles."""
         request, target = self.request, self.target
@@ -166,18 +189,21 @@ class _Search:
 
     def _grids(self, passes: Three, tiles: int) -> tuple[Columns, Columns]:
         """Return sizes of blocks by m, k and n, and how many there are of them."""
-        inputs = int(self.target.cost("amp_inputs_bytes")) // self.request.element_type.size_bytes
-        grains = int(self.target.cost("amp_outputs")), inputs, 1
         (height, tall), (deep, cuts), (width, wide) = (
             self._parts(name, size, times, grain, tiles)
             for name, size, times, grain in zip(
-                ("pm", "pk", "pn"), self.sizes, passes, grains, strict=True
+                ("pm", "pk", "pn"), self.sizes, passes, self._grains(), strict=True
             )
         )
         i, j = np.nonzero(tall[:, None] * cuts <= tiles)
         both, k = np.nonzero((tall[i] * cuts[j])[:, None] * wide <= tiles)
         i, j = i[both], j[both]
         return (height[i], deep[j], width[k]), (tall[i], cuts[j], wide[k])
+
+    def _grains(self) -> Three:
+        """Return of how many rows, products and columns parts have multiples."""
+        inputs = int(self.target.cost("amp_inputs_bytes")) // self.request.element_type.size_bytes
+        return int(self.target.cost("amp_outputs")), inputs, 1
 
     def _parts(
         self, name: str, size: int, passes: int, grain: int, most: int
@@ -250,14 +276,21 @@ def parts_of(size: int, passes: int, grain: int, most: int) -> tuple[Int64, Int6
     return np.minimum(part * grain, size), -(-grains // part)
 
 
-def _impossible(target: Target, request: Request) -> GraphMemoryAllocationError:
-    fixed = ", ".join(f"{name}={number}" for name, number in request.constraints)
+def _impossible(search: _Search) -> GraphMemoryAllocationError:
+    fixed = ", ".join(f"{name}={number}" for name, number in search.request.constraints)
+    others = "; ".join(f"{name} can be {_listed(of)}" for name, of in search.possible().items())
     return GraphMemoryAllocationError(
-        f"matmul {request}: no plan keeps to its constraints",
+        f"matmul {search.request}: no plan keeps to its constraints",
         at=here(),
-        found=f"{fixed}; {target.tiles_per_ipu:,} tiles; a grid has parts of equal size",
-        fix="fewer constraints",
+        found=f"{fixed}; {search.tiles:,} tiles; a grid has parts of equal size",
+        fix=others or "fewer constraints, which together take no more than all tiles",
     )
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    some = [f"{n:,}" for n in numbers]
+    few = some if len(some) <= MOST_LISTED else [*some[: MOST_LISTED - 1], f"... {some[-1]}"]
+    return ", ".join(few)
 
 
 def _too_large(target: Target, request: Request, least: Layout) -> GraphMemoryAllocationError:

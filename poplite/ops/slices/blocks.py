@@ -59,6 +59,15 @@ def moved_to_blocks(recorder: Recorder, matrix: Tensor, columns: int, name: str)
     return made
 
 
+def apart(recorder: Recorder, x: Tensor, changed: Tensor, name: str) -> Tensor:
+    """Return a tensor without elements of another one: this one, or a copy."""
+    if not x.intersects_with(changed):
+        return x
+    made = recorder.graph.clone(x, name)
+    recorder.add(Copy(x, made))
+    return made
+
+
 def like_blocks(graph: Graph, matrix: Tensor, columns: int, name: str) -> Tensor:
     """Return a new variable for a matrix, in blocks."""
     rows, width = matrix.shape

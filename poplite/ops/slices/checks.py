@@ -29,7 +29,7 @@ from poplite.ops.record import map as stored
 from poplite.program import Sequence as Steps
 from poplite.program.recording import Recorder
 from poplite.source import here
-from poplite.text import clipped
+from poplite.text import clipped, of_type
 from poplite.vertices.slices import CheckIndices
 
 MOST_ROWS = 1 << 31
@@ -40,6 +40,14 @@ def sliced(
     what: str, x: Tensor, dims: Sequence[int], sizes: Sequence[int]
 ) -> tuple[list[int], list[int]]:
     """Return the dimensions that are sliced, and the sizes of slices."""
+    for name, each in (("dims", dims), ("sizes", sizes)):
+        if not isinstance(each, Sequence | np.ndarray) or isinstance(each, str):
+            raise InvalidOption(
+                f"{what}: {name}={clipped(each)}",
+                at=here(),
+                found=of_type(each),
+                fix=f"a list, such as {name}=[1]",
+            )
     found = [dimension(what, x, dim) for dim in dims]
     lengths = [count_of(what, "size", size) for size in sizes]
     if len(found) != len(lengths) or len(set(found)) != len(found):
@@ -81,11 +89,17 @@ def check_shape(what: str, name: str, x: Given, shape: tuple[int, ...], like: Te
 
 
 def indices_of(
-    what: str, graph: Graph, x: object, program: Steps | None, *, is_read: bool
+    what: str,
+    graph: Graph,
+    x: object,
+    program: Steps | None,
+    *,
+    is_read: bool,
+    name: str = "indices",
 ) -> Given:
     """Return indices of INT or UNSIGNED_INT, or raise; those that are read here need tiles."""
-    found = own_operand(what, graph, x, program, "indices")
-    check_type(what, found, INDICES, "indices")
+    found = own_operand(what, graph, x, program, name)
+    check_type(what, found, INDICES, name)
     if is_read:
         check_placed(found)
     return found

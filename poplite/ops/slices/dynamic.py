@@ -229,7 +229,7 @@ def _offsets(
     what: str, x: Tensor, offset: Operand, dims: Several[int], name: str, program: Sequence | None
 ) -> Given:
     """Return the offsets, one for each of dims, or raise; the steps that follow are not refused."""
-    begin = indices_of(what, x.graph, offset, program, is_read=True)
+    begin = indices_of(what, x.graph, offset, program, is_read=True, name="offset")
     if begin.num_elements != len(dims):
         raise TensorCreationError(
             f"{what}: {begin.num_elements} offsets for {len(dims)} dimensions",

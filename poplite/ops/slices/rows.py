@@ -37,7 +37,7 @@ from poplite.ops.slices.checks import as_tensor, check_indices, indices_of, is_s
 from poplite.program import Sequence
 from poplite.program.recording import recorder
 from poplite.source import here
-from poplite.types import FLOAT, UNSIGNED_INT, ElementTypeLike, element_type
+from poplite.types import BOOL, FLOAT, UNSIGNED_INT, ElementTypeLike, element_type
 
 MASKED = (1 << 32) - 1
 """The index of a row that is left out, in popops: `MASKED_LABEL_CODE`."""
@@ -59,7 +59,7 @@ def one_hot(
     Args:
         indices: INT or UNSIGNED_INT of any shape.
         depth: elements of a row.
-        on: the number at the index.
+        on: the number at the index; of BOOL 1 is true.
         off: the other numbers.
         dtype: the element type.
         out_of_range: "error" stops the run at an index that is not below `depth`; "popops" makes
@@ -104,6 +104,8 @@ def _element(what: str, name: str, value: object, kind: ElementClass) -> Number:
         value = value.item()
     if not isinstance(value, bool | int | float):
         raise beside(what, name, value, f"a number, such as {name}=1")
+    if kind is BOOL and value in (0, 1):
+        value = bool(value)
     return number(value, kind, f"{what}, {name}")
 
 

@@ -369,6 +369,44 @@ def test_one_element_of_each_row(interpret: bool, kind: Any) -> None:
     np.testing.assert_array_equal(engine.read(y), values)
 
 
+def test_a_table_that_is_changed_by_itself_is_read_first() -> None:
+    graph, program = pl.Graph(pl.Target(tiles=3)), pl.Sequence()
+    values = np.array([[3, 1], [2, 0], [5, 2], [7, 6]], np.int32)
+    x = graph.add_variable(pl.INT, (4, 2), "x", mapping="linear", initial_value=values)
+    ops.multi_update_add(x, x[::-1][:3], x[:, 1][:3], scale=x[0, 0], program=program)
+    two = graph.add_constant(pl.INT, (1,), 2, "two", mapping=0)
+    ops.dynamic_update(x, x[1:3], two, [0], [2], program=program)
+    engine = pl.Engine(graph, program, **interpreted())
+    engine.run()
+    np.add.at(values, values[:3, 1].copy(), 3 * values[::-1][:3])
+    values[2:] = values[1:3].copy()
+    np.testing.assert_array_equal(engine.read(x), values)
+
+
+@pytest.mark.parametrize("lookups", [6, 900])
+def test_nan_is_the_greatest_number(lookups: int) -> None:
+    graph, program = pl.Graph(pl.Target(tiles=40)), pl.Sequence()
+    values = np.array([np.nan, 1, 2, -3], np.float32)
+    added = np.resize(np.array([5, np.nan, 7, -4, np.inf, 0], np.float32), lookups)
+    index = np.resize(np.array([0, 1, 2, 1, 2, 3], np.uint32), lookups)
+    x = graph.add_variable(pl.FLOAT, (4,), "x", mapping="linear", initial_value=values)
+    s = graph.add_variable(pl.FLOAT, (lookups,), "s", mapping="linear", initial_value=added)
+    k = graph.add_variable(pl.UNSIGNED_INT, (lookups,), mapping="linear", initial_value=index)
+    ops.multi_update_max(x, s, k, program=program)
+    engine = pl.Engine(graph, program, **interpreted())
+    engine.run()
+    np.testing.assert_array_equal(engine.read(x), [np.nan, np.nan, np.inf, 0])
+
+
+def test_one_hot_of_truth_values() -> None:
+    graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    k = graph.add_variable(pl.INT, (3,), "k", mapping=1, initial_value=[2, 0, 1])
+    hot = ops.one_hot(k, 3, dtype=pl.BOOL, program=program)
+    engine = pl.Engine(graph, program, **interpreted())
+    engine.run()
+    np.testing.assert_array_equal(engine.read(hot), np.eye(3, dtype=bool)[[2, 0, 1]])
+
+
 def test_one_hot_refuses_an_index_out_of_range() -> None:
     graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
     k = graph.add_variable(pl.INT, (2, 2), "k", mapping=1, initial_value=[[0, 1], [3, 2]])

@@ -636,6 +636,12 @@ def test_constraints_that_nothing_keeps_to() -> None:
     with pytest.raises(pl.GraphMemoryAllocationError, match="no plan keeps to") as caught:
         plan_of(pl.Target(tiles=4), pl.FLOAT, 64, 64, 64, constraints={"pm": 4, "pk": 4})
     assert caught.value.found.startswith("pk=4, pm=4; 4 tiles")
+    assert caught.value.fix == "fewer constraints, which together take no more than all tiles"
+    with pytest.raises(pl.GraphMemoryAllocationError, match="no plan keeps to") as caught:
+        plan_of(pl.Target(tiles=40), pl.FLOAT, 64, 64, 96, constraints={"pm": 5, "pn": 15})
+    assert caught.value.fix == (
+        "pm can be 1, 2, 4; pn can be 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... 32"
+    )
 
 
 def test_operands_must_fit() -> None:

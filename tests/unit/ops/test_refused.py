@@ -103,6 +103,7 @@ SLICES: dict[str, Call] = {
     "multi_update_mul, no tile": lambda t: ops.multi_update_mul(
         t.m, t.m * 2, t.bare_key, program=t.p
     ),
+    "dynamic_slice, no list": lambda t: ops.dynamic_slice(t.m, t.k[:1], 0, [1], program=t.p),  # type: ignore[arg-type]
     "one_hot, type": lambda t: ops.one_hot(t.x * 2, 3, program=t.p),
     "one_hot, depth": lambda t: ops.one_hot(t.k * 2, -3, program=t.p),
     "one_hot, number": lambda t: ops.one_hot(t.k, 3, on=2.5, dtype=pl.INT, program=t.p),
@@ -178,6 +179,9 @@ def test_nothing_is_left_of_a_refused_operation(name: str) -> None:
         (lambda t: ops.multi_slice(t.m, t.k, plan=3, program=t.p), "plan is 3"),  # type: ignore[arg-type]
         (lambda t: ops.sort(t.x, name=3, program=t.p), "the name of a step is text, but 3"),  # type: ignore[arg-type]
         (lambda t: ops.one_hot(t.k, -3, program=t.p), "depth is -3"),
+        (lambda t: ops.dynamic_slice(t.m, t.x, [0], [1], program=t.p), "offset: 'x' is FLOAT"),
+        (lambda t: ops.dynamic_slice(t.m, t.k[:1], [0], 1, program=t.p), "sizes=1"),  # type: ignore[arg-type]
+        (lambda t: nn.softmax(t.m, 2), "a dimension from -2 to 1"),
         (lambda t: ops.one_hot(t.k, 3, on="a", program=t.p), "on is 'a'"),  # type: ignore[arg-type]
         (lambda t: nn.adam(t.m, t.m, None, program=t.p), r"ops\.nn\.adam_state\(m\)"),  # type: ignore[arg-type]
         (
