@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from poplite import ops
+from poplite.compat.arguments import checked, number_of, sizes_of
 from poplite.compat.options import Options, check_known, last_arguments
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
 from poplite.graph.graph import Graph
@@ -36,6 +37,7 @@ PRODUCTS = (
 """Options of products of matrices."""
 
 
+@checked("poplin")
 def cholesky(graph: Graph, a: Tensor, lower: bool, *arguments: Any) -> Tensor:
     """Record the Cholesky factorisation, `poplin::cholesky`.
 
@@ -64,6 +66,7 @@ def cholesky(graph: Graph, a: Tensor, lower: bool, *arguments: Any) -> Tensor:
     return ops.linalg.cholesky(a, lower=lower, block=block, name=name, program=prog)
 
 
+@checked("poplin")
 def choleskyInPlace(graph: Graph, a: Tensor, lower: bool, *arguments: Any) -> None:
     """Record a factorisation that replaces the matrix, `poplin::choleskyInPlace`.
 
@@ -75,6 +78,7 @@ def choleskyInPlace(graph: Graph, a: Tensor, lower: bool, *arguments: Any) -> No
     ops.copy(made, a, program=prog)
 
 
+@checked("poplin")
 def createCholeskyInput(
     graph: Graph, type: ElementTypeLike, shape: Sequence[int], lower: bool, *arguments: Any
 ) -> Tensor:
@@ -91,9 +95,11 @@ def createCholeskyInput(
         the errors of `graph.add_variable`, and InvalidOption for an unknown option.
     """
     _, _, name = _arguments("createCholeskyInput", arguments, is_recorded=False)
-    return graph.add_variable(type, tuple(shape), name, mapping="linear")
+    sizes = sizes_of("poplin.createCholeskyInput", "shape", shape)
+    return graph.add_variable(type, sizes, name, mapping="linear")
 
 
+@checked("poplin")
 def triangularMask(
     graph: Graph, a: Tensor, lower: bool, unitDiagonal: bool, prog: Steps, debug_context: str = ""
 ) -> Tensor:
@@ -106,6 +112,7 @@ def triangularMask(
     return ops.map(mask, name=debug_context or "triangularMask", program=prog)
 
 
+@checked("poplin")
 def triangularSolve(
     graph: Graph,
     a: Tensor,
@@ -142,6 +149,7 @@ def triangularSolve(
     )
 
 
+@checked("poplin")
 def createTriangularSolveInputLHS(
     graph: Graph,
     inputType: ElementTypeLike,
@@ -158,9 +166,11 @@ def createTriangularSolveInputLHS(
     """
     what = "createTriangularSolveInputLHS"
     _, _, name = _arguments(what, arguments, is_recorded=False)
-    return graph.add_variable(inputType, tuple(aShape), name, mapping="linear")
+    sizes = sizes_of(f"poplin.{what}", "aShape", aShape)
+    return graph.add_variable(inputType, sizes, name, mapping="linear")
 
 
+@checked("poplin")
 def createTriangularSolveInputRHS(
     graph: Graph,
     inputType: ElementTypeLike,
@@ -177,13 +187,15 @@ def createTriangularSolveInputRHS(
     """
     what = "createTriangularSolveInputRHS"
     _, _, name = _arguments(what, arguments, is_recorded=False)
-    return graph.add_variable(inputType, tuple(bShape), name, mapping="linear")
+    sizes = sizes_of(f"poplin.{what}", "bShape", bShape)
+    return graph.add_variable(inputType, sizes, name, mapping="linear")
 
 
 class experimental:
     """What PopLibs has in the namespace `poplin::experimental`."""
 
     @staticmethod
+    @checked("poplin.experimental")
     def LUFactorization(
         graph: Graph, input: Tensor, prog: Steps, debug_context: str = ""
     ) -> tuple[Tensor, Tensor]:
@@ -195,6 +207,7 @@ class experimental:
         return ops.linalg.lu(input, name=debug_context or "LUFactorization", program=prog)
 
     @staticmethod
+    @checked("poplin.experimental")
     def createQRFactorizationMatrices(
         graph: Graph, type: ElementTypeLike, m: int, n: int, debug_context: str = ""
     ) -> tuple[Tensor, Tensor]:
@@ -210,6 +223,7 @@ class experimental:
         return a, q
 
     @staticmethod
+    @checked("poplin.experimental")
     def QRFactorization(
         graph: Graph,
         A: Tensor,
@@ -240,6 +254,7 @@ class experimental:
         ops.copy(r, A, program=prog)
 
 
+@checked("poplin")
 def linspace(
     graph: Graph,
     type: ElementTypeLike,
@@ -261,12 +276,14 @@ def linspace(
     (5,)
     """
     number = count_of("poplin.linspace", "count", count)
-    numbers = np.linspace(left, right, number)
+    ends = (number_of("poplin.linspace", name, x) for name, x in (("left", left), ("right", right)))
+    numbers = np.linspace(*ends, number)
     return graph.add_constant(
         type, (number,), numbers, debug_prefix or "linspace", mapping="linear"
     )
 
 
+@checked("poplin")
 def meshgrid2d(graph: Graph, x: Tensor, y: Tensor) -> list[Tensor]:
     """Return views of x along columns and of y along rows, [y, x] both: `numpy.meshgrid`.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from poplite.compat.arguments import check_name
 from poplite.errors import ElementTypeError, InvalidOption, did_you_mean
 from poplite.source import here
 from poplite.text import clipped, of_type
@@ -56,7 +57,7 @@ def last_arguments(what: str, arguments: tuple[Any, ...]) -> tuple[str, Options,
         )
     left_out: tuple[Any, ...] = ("", None, None)
     name, options, cache = arguments + left_out[len(arguments) :]
-    return name, options, cache
+    return check_name(what, name), options, cache
 
 
 def check_params(what: str, params: object, kind: type) -> None:

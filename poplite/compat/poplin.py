@@ -17,6 +17,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from poplite import ops
+from poplite.compat.arguments import (
+    checked as _checked,
+    sizes_of as _sizes_of,
+)
 from poplite.compat.convolution_training import (
     addBias as addBias,
     calculateWeightDeltas as calculateWeightDeltas,
@@ -56,6 +60,7 @@ from poplite.compat.options import (
     memory_share as _memory_share,
 )
 from poplite.errors import (
+    ElementTypeError,
     InvalidOption,
     TensorCreationError,
 )
@@ -76,6 +81,7 @@ class PlanningCache:
     """What `poplin::PlanningCache` is; poplite keeps plans by itself."""
 
 
+@_checked("poplin")
 def matMul(
     graph: Graph,
     A: Tensor,
@@ -111,6 +117,7 @@ def matMul(
     return _product("matMul", graph, (A, B), prog, arguments, 2)
 
 
+@_checked("poplin")
 def matMulGrouped(
     graph: Graph,
     A: Tensor,
@@ -136,6 +143,7 @@ def matMulGrouped(
     return _product("matMulGrouped", graph, (A, B), prog, arguments, 3)
 
 
+@_checked("poplin")
 def matMulWithOutput(
     graph: Graph,
     A: Tensor,
@@ -154,6 +162,7 @@ def matMulWithOutput(
     _store("matMulWithOutput", graph, out, (A, B), prog, debug_context, options, 2)
 
 
+@_checked("poplin")
 def matMulGroupedWithOutput(
     graph: Graph,
     A: Tensor,
@@ -172,6 +181,7 @@ def matMulGroupedWithOutput(
     _store("matMulGroupedWithOutput", graph, out, (A, B), prog, debug_context, options, 3)
 
 
+@_checked("poplin")
 def matMulAcc(
     graph: Graph,
     C: Tensor,
@@ -191,6 +201,7 @@ def matMulAcc(
     _accumulate("matMulAcc", graph, C, k, (A, B), prog, debug_context, options, 2)
 
 
+@_checked("poplin")
 def matMulGroupedAcc(
     graph: Graph,
     C: Tensor,
@@ -210,6 +221,7 @@ def matMulGroupedAcc(
     _accumulate("matMulGroupedAcc", graph, C, k, (A, B), prog, debug_context, options, 3)
 
 
+@_checked("poplin")
 def createMatMulInputLHS(graph: Graph, inputType: ElementTypeLike, *arguments: Any) -> Tensor:
     """Make the left matrix where a plan wants it, `poplin::createMatMulInputLHS`.
 
@@ -228,6 +240,7 @@ def createMatMulInputLHS(graph: Graph, inputType: ElementTypeLike, *arguments: A
     return plan.create_left(name or "lhs")
 
 
+@_checked("poplin")
 def createMatMulInputRHS(graph: Graph, inputType: ElementTypeLike, *arguments: Any) -> Tensor:
     """Make the right matrix where a plan wants it: bShape, (k, n); else as the left one.
 
@@ -238,6 +251,7 @@ def createMatMulInputRHS(graph: Graph, inputType: ElementTypeLike, *arguments: A
     return plan.create_right(name or "rhs")
 
 
+@_checked("poplin")
 def createMatMulOutput(graph: Graph, inputType: ElementTypeLike, *arguments: Any) -> Tensor:
     """Make the product where a plan makes it: (m, n); else as the left matrix.
 
@@ -248,6 +262,7 @@ def createMatMulOutput(graph: Graph, inputType: ElementTypeLike, *arguments: Any
     return plan.create_output(name or "out")
 
 
+@_checked("poplin")
 def createMatMulGroupedInputLHS(
     graph: Graph,
     inputType: ElementTypeLike,
@@ -262,6 +277,7 @@ def createMatMulGroupedInputLHS(
     return _grouped(plan.create_left(name or "lhs"))
 
 
+@_checked("poplin")
 def createMatMulGroupedInputRHS(
     graph: Graph,
     inputType: ElementTypeLike,
@@ -276,6 +292,7 @@ def createMatMulGroupedInputRHS(
     return _grouped(plan.create_right(name or "rhs"))
 
 
+@_checked("poplin")
 def createMatMulGroupedOutput(
     graph: Graph,
     inputType: ElementTypeLike,
@@ -290,6 +307,7 @@ def createMatMulGroupedOutput(
     return _grouped(plan.create_output(name or "out"))
 
 
+@_checked("poplin")
 def transposeGroupedMatrix(A: Tensor) -> Tensor:
     """Return a view of [g, r, c] as [g, c, r], `poplin::transposeGroupedMatrix`.
 
@@ -300,6 +318,7 @@ def transposeGroupedMatrix(A: Tensor) -> Tensor:
     return A.dim_shuffle((0, 2, 1))
 
 
+@_checked("poplin")
 def matMulReportPlan(
     out: Any,
     graph: Graph,
@@ -316,7 +335,15 @@ def matMulReportPlan(
         the errors of `createMatMulInputLHS`.
     """
     arguments = (outputType, aShape, bShape, "", options)
-    plan, _ = _planned("matMulReportPlan", graph, inputType, arguments, len(aShape))
+    rank = 3 if len(_sizes_of("poplin.matMulReportPlan", "aShape", aShape)) == 3 else 2
+    plan, _ = _planned("matMulReportPlan", graph, inputType, arguments, rank)
+    if not callable(getattr(out, "write", None)):
+        raise ElementTypeError(
+            f"poplin.matMulReportPlan: out is {clipped(out)}",
+            at=here(),
+            found=of_type(out),
+            fix="a text file, or sys.stdout",
+        )
     out.write(f"{plan}\n")
 
 
@@ -396,14 +423,18 @@ def _planned(
     result = kind
     if arguments and not isinstance(arguments[0], Sequence):
         result, arguments = arguments[0], arguments[1:]
-    if len(arguments) < 2 or any(len(shape) != rank for shape in arguments[:2]):
+    shapes = [
+        _sizes_of(f"poplin.{what}", name, shape)
+        for name, shape in zip(("aShape", "bShape"), arguments, strict=False)
+    ]
+    if [len(shape) for shape in shapes] != [rank, rank]:
         raise TensorCreationError(
             f"poplin.{what}: shapes {', '.join(map(clipped, arguments[:2])) or 'are left out'}",
             at=here(),
             found=f"two shapes of {rank} sizes each are needed",
             fix=f"poplin.{what}(graph, HALF, (4, 64, 96)[-{rank}:], (4, 96, 32)[-{rank}:])",
         )
-    left, right = (tuple(shape) for shape in arguments[:2])
+    left, right = shapes
     if (*left[:-2], left[-1]) != right[:-1]:
         raise TensorCreationError(
             f"poplin.{what}: shapes {arguments[0]} and {arguments[1]} do not fit",

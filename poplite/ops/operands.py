@@ -11,7 +11,7 @@ A refused call leaves nothing in the graph and the program.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import index as whole_number
 from typing import Any
 
@@ -261,6 +261,13 @@ def count_of(what: str, name: str, value: object, least: int = 0, end: int | Non
         fix = f"at least {least}" if end is None else f"from {least} to {end - 1}"
         raise SizeOverflowError(f"{what}: {name} is {clipped(number)}", at=here(), fix=fix)
     return number
+
+
+def counts_of(what: str, name: str, values: object) -> tuple[int, ...]:
+    """Return sizes that stand in a list, whole numbers from 0 on."""
+    if not isinstance(values, Sequence) or isinstance(values, str):
+        raise beside(what, name, values, f"a size for each dimension, such as {name}=(28, 28)")
+    return tuple(count_of(what, name, size) for size in values)
 
 
 def beside(what: str, name: str, value: object, asked: str) -> InvalidOption:

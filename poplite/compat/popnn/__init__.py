@@ -59,4 +59,5 @@ from poplite.compat.popnn.pooling import (
     PoolingType as PoolingType,
     PoolParams as PoolParams,
     pool as pool,
+    poolInputGradient as poolInputGradient,
 )

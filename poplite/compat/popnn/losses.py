@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any
 
 from poplite import ops
+from poplite.compat.arguments import check_name, check_tensors, checked
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
@@ -35,6 +36,7 @@ class LossType(Enum):
     CROSS_ENTROPY_LOSS = "cross_entropy"
 
 
+@checked("popnn")
 def calcLoss(
     graph: Graph,
     model_outputs: Tensor,
@@ -86,7 +88,9 @@ def calcLoss(
             found=", ".join(clipped(each) for each in arguments) or "none",
             fix="[deltas_scale, model_output_scaling,] [num_correct,] loss_type, debug_context",
         )
-    kind, name = rest[0], (rest[1] if len(rest) > 1 else "") or what
+    kind, name = rest[0], check_name(f"popnn.{what}", rest[1] if len(rest) > 1 else "") or what
+    for place, each in enumerate(tensors, 1):
+        check_tensors(f"popnn.{what}", **{f"tensor {place} behind deltas": each})
     scales, correct = tensors[: len(tensors) // 2 * 2], tensors[len(tensors) // 2 * 2 :]
     is_label, is_kept = _labels(what, model_outputs, expected)
     for role, each, shape in (("loss", loss, expected.shape), ("deltas", deltas, is_label.shape)):
@@ -125,6 +129,7 @@ def calcLoss(
     return program
 
 
+@checked("popnn")
 def calcAccuracy(
     graph: Graph,
     model_outputs: Tensor,
@@ -166,16 +171,19 @@ def calcAccuracy(
     return program
 
 
+@checked("popnn")
 def argMax(graph: Graph, input: Tensor, prog: Steps, debug_context: str = "") -> Tensor:  # noqa: A002
     """Record the position of the greatest element of each row, `popnn::argMax`."""
     return ops.map(ops.argmax(input, 1), name=debug_context or "argMax", program=prog)
 
 
+@checked("popnn")
 def argMin(graph: Graph, input: Tensor, prog: Steps, debug_context: str = "") -> Tensor:  # noqa: A002
     """Record the position of the least element of each row, `popnn::argMin`."""
     return ops.map(ops.argmin(input, 1), name=debug_context or "argMin", program=prog)
 
 
+@checked("popnn")
 def maxAndArgMax(
     graph: Graph,
     input: Tensor,  # noqa: A002
@@ -186,6 +194,7 @@ def maxAndArgMax(
     return _both(input, ops.max, ops.argmax, prog, debug_context or "maxAndArgMax")
 
 
+@checked("popnn")
 def minAndArgMin(
     graph: Graph,
     input: Tensor,  # noqa: A002
@@ -196,6 +205,7 @@ def minAndArgMin(
     return _both(input, ops.min, ops.argmin, prog, debug_context or "minAndArgMin")
 
 
+@checked("popnn")
 def topK(
     graph: Graph,
     input: Tensor,  # noqa: A002

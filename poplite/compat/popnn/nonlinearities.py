@@ -13,6 +13,7 @@ from enum import Enum
 from typing import TypeVar
 
 from poplite import ops
+from poplite.compat.arguments import checked
 from poplite.errors import ElementTypeError
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
@@ -46,6 +47,7 @@ class NonLinearityType(Enum):
     SOFTMAX_SCALED = "softmax_scaled"
 
 
+@checked("popnn")
 def nonLinearity(
     graph: Graph,
     non_linearity_type: NonLinearityType,
@@ -69,6 +71,7 @@ def nonLinearity(
     return ops.map(made, name=debug_context or non_linearity_type.value, program=prog)
 
 
+@checked("popnn")
 def nonLinearityInPlace(
     graph: Graph,
     non_linearity_type: NonLinearityType,
@@ -81,6 +84,7 @@ def nonLinearityInPlace(
     ops.assign(t, made, name=debug_context or non_linearity_type.value, program=prog)
 
 
+@checked("popnn")
 def nonLinearityInputGradient(
     graph: Graph,
     non_linearity_type: NonLinearityType,
@@ -110,16 +114,19 @@ def nonLinearityInputGradient(
     return ops.map(gradient, name=debug_context or what, program=prog)
 
 
+@checked("popnn")
 def logSoftmax(graph: Graph, t: Tensor, prog: Steps, debug_context: str = "") -> Tensor:
     """Record the logarithm of softmax to a new tensor, `popnn::logSoftmax`."""
     return ops.map(nn.log_softmax(t), name=debug_context or "logSoftmax", program=prog)
 
 
+@checked("popnn")
 def logSoftmaxInPlace(graph: Graph, t: Tensor, prog: Steps, debug_context: str = "") -> None:
     """Record the logarithm of softmax in place, `popnn::logSoftmaxInPlace`."""
     ops.assign(t, nn.log_softmax(t), name=debug_context or "logSoftmax", program=prog)
 
 
+@checked("popnn")
 def scaledSoftmaxStable(
     graph: Graph, t: Tensor, prog: Steps, debug_context: str = ""
 ) -> tuple[Tensor, float]:
@@ -128,6 +135,7 @@ def scaledSoftmaxStable(
     return made, SOFTMAX_SCALING
 
 
+@checked("popnn")
 def scaledSoftmaxStableInPlace(
     graph: Graph, t: Tensor, prog: Steps, debug_context: str = ""
 ) -> float:

@@ -9,11 +9,13 @@ Source: PopLibs, `popnn/BatchNorm.hpp`, `popnn/GroupNorm.hpp`, `popnn/InstanceNo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from poplite import ops
+from poplite.compat.arguments import check_name, check_tensors, checked, number_of
 from poplite.compat.options import Options, check_known
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
 from poplite.expr.tree import Expr
@@ -22,7 +24,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
 from poplite.program import Sequence as Steps
 from poplite.source import here
-from poplite.text import clipped
+from poplite.text import clipped, integer_or_none
 from poplite.types import FLOAT
 
 _STRIDED = "groupNormStridedChannelGrouping"
@@ -40,9 +42,10 @@ class Norm:
     name: str
     is_batch: bool = False
 
+    @checked("popnn", "create{title}Params")
     def params(self, graph: Graph, acts: Tensor, debug_context: str = "") -> tuple[Tensor, Tensor]:
         """Make gamma and beta for activations [batch, channels, ...], `createNormParams`."""
-        channels = _channels(f"create{self.name}Params", acts)
+        channels = _channels(f"create{self.name[0].upper()}{self.name[1:]}Params", acts)
         name = debug_context or self.name
         gamma, beta = (
             graph.add_variable(acts.element_type, (channels,), f"{name}/{each}", mapping="linear")
@@ -50,12 +53,14 @@ class Norm:
         )
         return gamma, beta
 
+    @checked("popnn", "{name}Statistics")
     def of_batch(
         self, graph: Graph, acts: Tensor, eps: float, prog: Steps, unbiased: bool, *rest: Any
     ) -> tuple[Tensor, Tensor]:
         """Record mean and inverse deviation of channels of a batch, `batchNormStatistics`."""
         return self._statistics(acts, eps, prog, unbiased, 0, rest)
 
+    @checked("popnn", "{name}Statistics")
     def of_groups(
         self,
         graph: Graph,
@@ -69,12 +74,14 @@ class Norm:
         """Record mean and inverse deviation of groups of channels, `groupNormStatistics`."""
         return self._statistics(acts, eps, prog, unbiased, num_groups, rest)
 
+    @checked("popnn", "{name}Statistics")
     def of_samples(
         self, graph: Graph, acts: Tensor, eps: float, prog: Steps, unbiased: bool, *rest: Any
     ) -> tuple[Tensor, Tensor]:
         """Record mean and inverse deviation of samples, `layerNormStatistics`."""
         return self._statistics(acts, eps, prog, unbiased, 1, rest)
 
+    @checked("popnn", "{name}Statistics")
     def of_channels(
         self, graph: Graph, acts: Tensor, eps: float, prog: Steps, unbiased: bool, *rest: Any
     ) -> tuple[Tensor, Tensor]:
@@ -82,6 +89,7 @@ class Norm:
         groups = _channels(f"{self.name}Statistics", acts)
         return self._statistics(acts, eps, prog, unbiased, groups, rest)
 
+    @checked("popnn", "{name}Whiten")
     def whiten(
         self,
         graph: Graph,
@@ -98,6 +106,7 @@ class Norm:
         made = self._parted(what, acts, mean).whitened(mean, inv_std_dev)
         return _stored(made, acts, debug_context or what, prog)
 
+    @checked("popnn", "{name}alise")
     def normalise(self, graph: Graph, acts: Tensor, *arguments: Any) -> Any:
         """Record a normalisation, `batchNormalise` and its kin.
 
@@ -125,6 +134,7 @@ class Norm:
         made = wide * parted.channel(gamma) + parted.channel(beta)
         return _stored(made, acts, name, prog), white
 
+    @checked("popnn", "{name}ParamGradients")
     def param_gradients(
         self, graph: Graph, acts: Tensor, grads_in: Tensor, *arguments: Any
     ) -> tuple[Tensor, Tensor]:
@@ -153,6 +163,7 @@ class Norm:
         )
         return by_gamma.reshape(channels), by_beta.reshape(channels)
 
+    @checked("popnn", "{name}Gradients")
     def gradients(self, graph: Graph, acts: Tensor, grads_in: Tensor, *arguments: Any) -> Tensor:
         """Record the gradient by the activations, `batchNormGradients` and its kin.
 
@@ -179,6 +190,7 @@ class Norm:
         centred = g - ops.mean(g, parted.dims, keepdims=True) - along
         return _stored(parted.statistic(inv_std_dev) * centred, acts, name, prog)
 
+    @checked("popnn", "{name}ParamUpdate")
     def param_update(
         self,
         graph: Graph,
@@ -194,7 +206,11 @@ class Norm:
         """Record that gamma and beta get `scale` times their deltas, `batchNormParamUpdate`."""
         what = f"{self.name}ParamUpdate"
         check_norm_options(what, options)
-        by: Any = scale.reshape(()) if isinstance(scale, Tensor) else scale
+        by: Any = (
+            scale.reshape(())
+            if isinstance(scale, Tensor)
+            else number_of(f"popnn.{what}", "scale", scale)
+        )
         roots = [
             ops.Root(x + by * delta, out=x, name=debug_context or what)
             for x, delta in ((gamma, gamma_delta), (beta, beta_delta))
@@ -212,10 +228,12 @@ class Norm:
     ) -> tuple[Tensor, Tensor]:
         """Record mean and `1 / sqrt((variance + eps) * n / (n - 1))`, n / (n - 1) if unbiased."""
         what = f"{self.name}Statistics"
+        eps = number_of(f"popnn.{what}", "eps", eps)
         name, options = _named(rest[2:], what)  # behind stableAlgo and partialsType
         check_norm_options(what, options)
         channels = _channels(what, acts)
-        if not self.is_batch and (groups < 1 or channels % groups):
+        number = integer_or_none(groups)
+        if not self.is_batch and (number is None or number < 1 or channels % number):
             raise InvalidOption(
                 f"popnn.{what}: {clipped(groups)} groups of {channels:,} channels",
                 at=here(),
@@ -224,9 +242,7 @@ class Norm:
             )
         parted = _Parted(acts, None if self.is_batch else groups)
         x = ops.cast(parted.x, FLOAT)
-        number = 1
-        for d in parted.dims:
-            number *= parted.x.shape[d]
+        number = math.prod(parted.x.shape[d] for d in parted.dims)
         factor = number / (number - 1) if unbiased and number > 1 else 1.0
         inverse = ops.rsqrt((ops.variance(x, parted.dims) + eps) * factor)
         mean, inv_std_dev = (
@@ -327,11 +343,13 @@ def _cut(
             at=here(),
             fix=f"{counts[0]} or {counts[1]} tensors behind the others, and then the program",
         )
+    for place, each in enumerate(arguments[:number], 1):
+        check_tensors(f"popnn.{what}", **{f"tensor {place} before the program": each})
     return arguments[:number], arguments[number], arguments[number + 1 :]
 
 
 def _named(rest: Sequence[Any], what: str) -> tuple[str, Options]:
-    name = rest[0] if rest else ""
+    name = check_name(f"popnn.{what}", rest[0]) if rest else ""
     return name or what, rest[1] if len(rest) > 1 else None
 
 

@@ -8,19 +8,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
+from poplite.compat.arguments import checked, sizes_of
 from poplite.compat.options import Options, check_known, check_params
-from poplite.errors import InvalidOption, TensorCreationError
+from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import type_and_shape
 from poplite.ops import nn
 from poplite.ops.convolution.arguments import check_fields, spacings
 from poplite.ops.convolution.call import check_number
 from poplite.ops.convolution.dimension import forward
 from poplite.program import Sequence as Steps
 from poplite.source import here
-from poplite.text import clipped
-from poplite.types import ElementTypeLike
+from poplite.text import clipped, of_type
+from poplite.types import ElementTypeLike, element_type
 
 _KNOWN = ("poolUseIntrospectiveMapping", "optimizeForSpeed", "useFloatPartialsWhereBeneficial")
 
@@ -72,15 +75,21 @@ class PoolParams:
         [3]
         """
         what = "PoolParams.getOutputFieldShape"
-        field, window = tuple(self.inputFieldShape), tuple(self.kernelShape)
-        how = spacings(what, len(field), list(self.stride), self._sides(), 1)
+        field, window, stride = (
+            sizes_of(what, name, getattr(self, name))
+            for name in ("inputFieldShape", "kernelShape", "stride")
+        )
+        how = spacings(what, len(field), list(stride), self._sides(), 1)
         check_number(what, "kernelShape", window, len(field))
         check_fields(what, field, window, how)
         return [forward(*each).count for each in zip(field, window, how, strict=True)]
 
     def _sides(self) -> list[tuple[int, int]]:
         """Return the padding before and behind each dimension."""
-        lower, upper = self.inputTruncationOrPaddingLower, self.inputTruncationOrPaddingUpper
+        lower, upper = (
+            sizes_of("PoolParams", name, getattr(self, name))
+            for name in ("inputTruncationOrPaddingLower", "inputTruncationOrPaddingUpper")
+        )
         if len(lower) != len(upper):
             raise InvalidOption(
                 f"PoolParams: inputTruncationOrPaddingLower is {clipped(lower)}, "
@@ -90,7 +99,33 @@ class PoolParams:
             )
         return list(zip(lower, upper, strict=True))
 
+    def _call(self, what: str, options: Options, x: Tensor) -> dict[str, Any]:
+        """Return the arguments of a pooling of x that these parameters are of, or raise."""
+        check_known(what, options, _KNOWN)
+        if not isinstance(self.poolingType, PoolingType):
+            raise ElementTypeError(
+                f"{what}: poolingType is {clipped(self.poolingType)}",
+                at=here(),
+                found=of_type(self.poolingType),
+                fix="popnn.PoolingType.MAX, AVG or SUM",
+            )
+        field, window, stride = (
+            sizes_of(what, name, getattr(self, name))
+            for name in ("inputFieldShape", "kernelShape", "stride")
+        )
+        many = sizes_of(what, "batchSize and numChannels", [self.batchSize, self.numChannels])
+        shape, kind = (*many, *field), element_type(self.dType)
+        if x.shape != shape or x.element_type is not kind:
+            raise TensorCreationError(
+                f"{what}: '{x.name}' is {type_and_shape(x)}, the parameters say {kind!r} {shape}",
+                at=here(),
+                found="batchSize, numChannels, inputFieldShape, dType",
+                fix="the parameters of the input",
+            )
+        return {"window": list(window), "stride": list(stride), "padding": self._sides()}
 
+
+@checked("popnn")
 def pool(
     graph: Graph,
     params: PoolParams,
@@ -116,26 +151,75 @@ def pool(
         the errors of `poplite.ops.nn.max_pool`; TensorCreationError for an input of another shape
         than the parameters say, and InvalidOption for an unknown option.
     """
-    check_known("popnn.pool", options, _KNOWN)
     check_params("popnn.pool", params, PoolParams)
-    shape = params.batchSize, params.numChannels, *params.inputFieldShape
-    if in_.shape != shape:
-        raise TensorCreationError(
-            f"popnn.pool: '{in_.name}' has shape {in_.shape}, the parameters say {shape}",
-            at=here(),
-            found="batchSize, numChannels, inputFieldShape",
-            fix="the parameters of the input",
-        )
-    how = {
+    how = params._call("popnn.pool", options, in_)
+    made = {
         PoolingType.MAX: nn.max_pool,
         PoolingType.AVG: nn.average_pool,
         PoolingType.SUM: nn.sum_pool,
     }[params.poolingType]
-    return how(
-        in_,
-        list(params.kernelShape),
-        stride=list(params.stride),
-        padding=params._sides(),
-        name=debug_context or "pool",
-        program=prog,
-    )
+    return made(in_, **how, name=debug_context or "pool", program=prog)
+
+
+@checked("popnn")
+def poolInputGradient(
+    graph: Graph,
+    params: PoolParams,
+    in_: Tensor,
+    pooled: Tensor,
+    pooled_gradient: Tensor,
+    use_scaled_gradient: bool,
+    prog: Steps,
+    debug_context: str = "",
+    options: Options = None,
+) -> Tensor:
+    """Record the gradient of `pool` by its input, `popnn::pooling::poolInputGradient`.
+
+    Args:
+        graph: of the tensors.
+        params: as in `pool`.
+        in_: what was pooled.
+        pooled: what `pool` returned.
+        pooled_gradient: by that, of its shape.
+        use_scaled_gradient: of MAX, whether equal greatest elements of a window share its gradient;
+            each gets all of it, so that this has to be false.
+        prog: where the steps go.
+        debug_context: name of the result.
+        options: those of PopLibs, which change nothing.
+
+    Returns:
+        A new tensor of the shape and type of the input.
+
+    Raises:
+        the errors of `pool`; InvalidOption for a scaled gradient of MAX.
+
+    >>> import poplite as pl
+    >>> graph, prog = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (1, 1, 4), "x", mapping=0, initial_value=[[[1, 3, 4, 2]]])
+    >>> g = graph.add_variable(pl.FLOAT, (1, 1, 2), "g", mapping=1, initial_value=[[[5, 7]]])
+    >>> params = PoolParams(PoolingType.MAX, [4], [2], [2], [0], [0], 1, 1, "float")
+    >>> y = pool(graph, params, x, prog)
+    >>> by_x = poolInputGradient(graph, params, x, y, g, False, prog)
+    >>> engine = pl.Engine(graph, prog)
+    >>> engine.run()
+    >>> engine.read(by_x).tolist()
+    [[[0.0, 5.0, 7.0, 0.0]]]
+    """
+    what = "popnn.poolInputGradient"
+    check_params(what, params, PoolParams)
+    how = params._call(what, options, in_)
+    own: dict[str, Any] = {"name": debug_context or "poolInputGradient", "program": prog}
+    if params.poolingType is not PoolingType.MAX:
+        by_kind = {
+            PoolingType.AVG: nn.average_pool_gradient,
+            PoolingType.SUM: nn.sum_pool_gradient,
+        }
+        return by_kind[params.poolingType](pooled_gradient, in_.shape[2:], **how, **own)
+    if use_scaled_gradient:
+        raise InvalidOption(
+            f"{what}: use_scaled_gradient is true",
+            at=here(),
+            found="each of several greatest elements of a window gets all of its gradient",
+            fix="use_scaled_gradient=False",
+        )
+    return nn.max_pool_gradient(pooled_gradient, in_, pooled, **how, **own)

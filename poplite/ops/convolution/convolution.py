@@ -48,7 +48,7 @@ from poplite.ops.matmul.matmul import matmul
 from poplite.ops.operands import (
     Given,
     called,
-    count_of,
+    counts_of,
 )
 from poplite.ops.record import map as stored
 from poplite.program import Sequence as Steps
@@ -198,7 +198,7 @@ def convolution_input_gradient(
     inputs = kernel.shape[1]
     count = check_channels(call.what, groups, kernel.shape[1] * _count(groups), kernel.shape[0])
     how = spacings(call.what, rank, stride, padding, dilation, input_dilation, flip)
-    sizes = tuple(count_of(call.what, "field", size) for size in field)
+    sizes = counts_of(call.what, "field", field)
     check_number(call.what, "field", sizes, rank)
     request = request_of(
         call.what,
@@ -270,7 +270,7 @@ def convolution_weights_gradient(
     outputs = result.shape[1]
     count = check_channels(call.what, groups, image.shape[1], outputs)
     how = spacings(call.what, rank, stride, padding, dilation, input_dilation, flip)
-    taps = tuple(count_of(call.what, "kernel", size) for size in kernel)
+    taps = counts_of(call.what, "kernel", kernel)
     check_number(call.what, "kernel", taps, rank)
     request = request_of(
         call.what,

@@ -33,7 +33,7 @@ from poplite.ops.convolution.reading import input_of
 from poplite.ops.convolution.request import Request
 from poplite.ops.convolution.search import cheapest_ways
 from poplite.ops.convolution.steps import weights_of
-from poplite.ops.operands import count_of
+from poplite.ops.operands import count_of, counts_of
 from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.text import amount
@@ -251,8 +251,8 @@ def plan_convolution(
     what = "plan_convolution"
     check_graph(f"{what}(graph, batch=8, field=(28, 28), ...)", graph)
     element = float_type(what, element_type(type))
-    sizes = tuple(count_of(what, "field", size) for size in field)
-    taps = tuple(count_of(what, "kernel", size) for size in kernel)
+    sizes = counts_of(what, "field", field)
+    taps = counts_of(what, "kernel", kernel)
     rank = check_rank(what, (batch, inputs, *sizes))
     if len(taps) != rank:
         raise TensorCreationError(

@@ -163,7 +163,8 @@ def running_statistics(
 ) -> None:
     """Record a step towards the statistics of a batch: `mean += momentum * (that of x - mean)`.
 
-    The variance likewise, of samples: squared distances are divided by one less than their number.
+    The variance likewise, of samples: squared distances are divided by one less than their number,
+    which has to be 2 at least.
 
     Args:
         x: as in `batch_norm`.
@@ -175,6 +176,8 @@ def running_statistics(
 
     Raises:
         the errors of `batch_norm`.
+        TensorCreationError: for channels of less than two values, and where mean and variance share
+            elements.
         ControlProgramError: without `program=` outside of all steps.
 
     >>> import poplite as pl
@@ -192,6 +195,20 @@ def running_statistics(
     norm = _of_batch(what, x)
     for role, tensor in (("mean", mean), ("variance", variance)):
         _check_channels(norm, as_expr(the_tensor(what, role, tensor), what))
+    values = math.prod(norm.x.shape[d] for d in norm.dims)
+    if values < 2:
+        raise TensorCreationError(
+            f"{what}: a channel has {values} values, which have no variance of samples",
+            at=here(),
+            found=f"x has shape {norm.given.shape}",
+            fix="a batch of more samples",
+        )
+    if mean.intersects_with(variance):
+        raise TensorCreationError(
+            f"{what}: mean '{mean.name}' and variance '{variance.name}' share elements",
+            at=here(),
+            fix="a variable for each",
+        )
     found = _mean_of(norm), _variance_of(norm, ddof=1)
     roots = [
         Root(old + momentum * (new - old), out=old, name=f"{name}/{role}", at=here())

@@ -32,7 +32,7 @@ from poplite.ops.convolution.call import (
 )
 from poplite.ops.convolution.phases import Part, joined, parts
 from poplite.ops.convolution.request import Request
-from poplite.ops.operands import Given, count_of
+from poplite.ops.operands import Given, count_of, counts_of
 from poplite.ops.pooling.search import pooling_layout
 from poplite.ops.pooling.steps import Pooling
 from poplite.ops.record import map as stored
@@ -279,7 +279,7 @@ def _backward(
     call = Call(what, name, program)
     (result,) = call.operands((gradient, "gradient"))
     rank = check_rank(what, result.shape)
-    sizes = tuple(count_of(what, "field", size) for size in field)
+    sizes = counts_of(what, "field", field)
     check_number(what, "field", sizes, rank)
     request = _request(what, result, sizes, window, stride, padding)
     check_gradient(what, result, request)

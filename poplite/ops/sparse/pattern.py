@@ -134,7 +134,10 @@ class SparsePattern:
 
 def _whole(what: str, name: str, values: npt.ArrayLike) -> Int64:
     """Return a list of whole numbers as an array of its own."""
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of different lengths
+        array = np.asarray(values, object)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
         raise TensorCreationError(
             f"{what}: {name} is no list of whole numbers",

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from poplite.errors import ElementTypeError
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.operands import FLOATS, count_of
 from poplite.ops.sparse.layout import SparseLayout, best_layout
 from poplite.ops.sparse.pattern import SparsePattern
 from poplite.program.sequence import check_graph
 from poplite.source import here
+from poplite.text import clipped, of_type
 from poplite.types import FLOAT, ElementTypeLike, element_type
 
 if TYPE_CHECKING:
@@ -140,4 +140,9 @@ def plan_sparse_matmul(
 def check_pattern(what: str, pattern: object) -> None:
     """Refuse what is no pattern."""
     if not isinstance(pattern, SparsePattern):
-        raise no_tensor(f"{what}, pattern", pattern)
+        raise ElementTypeError(
+            f"{what}: pattern is {clipped(pattern)}",
+            at=here(),
+            found=of_type(pattern),
+            fix="ops.SparsePattern(shape, row_starts, columns), or SparsePattern.of(csr)",
+        )

@@ -148,6 +148,11 @@ PATTERN = ops.SparsePattern((2, 3), [0, 1, 2], [0, 2])
         (lambda a, x: ops.SparsePattern((2, 3), [0, 2, 1], [0]), pl.TensorCreationError, "row 1"),
         (lambda a, x: ops.SparsePattern((1, 3), [0, 1], [3]), pl.TensorCreationError, "column 3"),
         (lambda a, x: ops.SparsePattern((1, 3), [0, 1], [0.5]), pl.TensorCreationError, "whole"),
+        (
+            lambda a, x: ops.SparsePattern((1, 3), [0, 1], [[0], [1, 2]]),
+            pl.TensorCreationError,
+            "columns is no list",
+        ),
         (lambda a, x: ops.SparsePattern((True, 3), [0, 1], [0]), pl.InvalidOption, "rows is True"),
         (
             lambda a, x: ops.SparsePattern((1, 3), [0, 1], np.array([2**64 - 1], np.uint64)),

@@ -403,7 +403,7 @@ def lstm_of(
             "lengths 'x' is float32[5]",
         ),
         (lambda g, x, p: pooled([3], [4], [0]).getOutputFieldShape(), "the kernel has 4 places"),
-        (lambda g, x, p: pooled([3], [2], [0, 1]).getOutputFieldShape(), "Lower is [0, 1]"),
+        (lambda g, x, p: pooled([3], [2], [0, 1]).getOutputFieldShape(), "Lower is (0, 1)"),
     ],
 )
 def test_refusals(bench: Bench, call: Callable[..., Any], text: str) -> None:

@@ -1,0 +1,119 @@
+"""Arguments of PopLibs' functions: each is what the function's annotation says, or is refused.
+
+@checked("poplin")
+def triangularMask(graph: Graph, a: Tensor, lower: bool, ...)
+
+poplin.triangularMask(graph, None, True)       poplin.triangularMask: a is None
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from types import MappingProxyType
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from poplite.errors import ElementTypeError, InvalidOption, checked_truth
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.source import here
+from poplite.text import clipped, integer_or_none, of_type
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_KINDS: Mapping[str, tuple[Any, str]] = MappingProxyType(
+    {
+        "Graph": (Graph, "a graph"),
+        "Tensor": (Tensor, "a tensor, as graph.add_variable makes it"),
+        "str": (str, 'a name, such as "x"'),
+    }
+)
+"""Classes by their annotation, and what is asked for."""
+
+
+def checked(library: str, method: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Refuse arguments that are not of the classes that annotations name, before anything else.
+
+    Args:
+        library: begins the name in messages.
+        method: of a method, its name there, with `{name}` or `{title}` for its object's `name`.
+    """
+
+    def made(function: Callable[P, R]) -> Callable[P, R]:
+        code: Any = function
+        names = code.__code__.co_varnames[: code.__code__.co_argcount]
+        texts = code.__annotations__
+
+        @wraps(function)
+        def door(*args: P.args, **kwargs: P.kwargs) -> R:
+            what = f"{library}.{_named(method, args[0]) if method else code.__name__}"
+            for name, value in (*zip(names, args, strict=False), *kwargs.items()):
+                _check(what, name, value, texts.get(name, ""))
+            return function(*args, **kwargs)
+
+        return door
+
+    return made
+
+
+def check_tensors(what: str, **tensors: object) -> None:
+    """Refuse what is no tensor, by its name."""
+    for name, value in tensors.items():
+        _check(what, name, value, "Tensor")
+
+
+def sizes_of(what: str, name: str, value: object) -> tuple[int, ...]:
+    """Return whole numbers as they stand in a list, or raise."""
+    given = value.tolist() if isinstance(value, np.ndarray) else value
+    found = given if isinstance(given, Sequence) and not isinstance(given, str) else [None]
+    numbers = [integer_or_none(each) for each in found]
+    if None in numbers:
+        raise InvalidOption(
+            f"{what}: {name} is {clipped(value)}",
+            at=here(),
+            found=of_type(value),
+            fix="a list of whole numbers",
+        )
+    return tuple(each for each in numbers if each is not None)
+
+
+def number_of(what: str, name: str, value: object) -> float:
+    """Return a number, which options have as text, or raise."""
+    try:
+        return float(value)  # type: ignore[arg-type]  # checked by this very call
+    except (TypeError, ValueError):
+        raise InvalidOption(
+            f"{what}: {name} is {clipped(value)}",
+            at=here(),
+            found=of_type(value),
+            fix="a number",
+        ) from None
+
+
+def _named(method: str, owner: Any) -> str:
+    name: str = owner.name
+    return method.format(name=name, title=name[:1].upper() + name[1:])
+
+
+def check_name(what: str, name: object) -> str:
+    """Return a debug name, or raise."""
+    _check(what, "debug_context", name, "str")
+    return str(name)
+
+
+def _check(what: str, name: str, value: object, text: str) -> None:
+    """Refuse an argument that is not what its annotation asks for."""
+    if text == "bool":
+        checked_truth(value, f"{what}: {name}")
+        return
+    kind, asked = _KINDS.get(text, (object, ""))
+    if not isinstance(value, kind):
+        raise ElementTypeError(
+            f"{what}: {name} is {clipped(value)}",
+            at=here(),
+            found=of_type(value),
+            fix=asked,
+        )
