@@ -387,12 +387,16 @@ def lstm_of(
         ),
         (
             lambda g, x, p: popnn.nonLinearityInputGradient(
-                g, popnn.NonLinearityType.SOFTMAX_SCALED, x, hidden(pl.ops.cast(x, pl.HALF)), p
+                g,
+                popnn.NonLinearityType.SOFTMAX_SCALED,
+                x,
+                g.add_variable(pl.HALF, x.shape, mapping=0),
+                p,
             ),
             "a gradient of HALF [3, 4, 5] beside FLOAT [3, 4, 5]",
         ),
         (
-            lambda g, x, p: popnn.softmaxInPlace(g, hidden(pl.ops.cast(x, pl.INT)), p),
+            lambda g, x, p: popnn.softmaxInPlace(g, g.add_variable(pl.INT, x.shape, mapping=0), p),
             "its operand is INT",
         ),
         (
