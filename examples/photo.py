@@ -289,7 +289,7 @@ def run(options: argparse.Namespace) -> None:
         print(f"  NumPy, separable:      {time_quick:.3f} s, {time_quick / time_engine:.1f} x")
     print(f"  all {result.size:,} values equal NumPy's, bit for bit")
     print(engine.report())
-    contents = png(picture), png(result), tiles_svg(graph).encode()
+    contents = png(picture), png(result), tiles_svg(graph, program=program).encode()
     for name, content in zip(FILES, contents, strict=True):
         print(f"wrote {write_bytes(options.output_dir / name, content)}")
 
