@@ -6,6 +6,7 @@ stacks.  Of a graph that cannot be compiled so far it is variables and constants
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -195,8 +196,8 @@ class Summary:
         return f"{mark}tile {self.worst_tile}: {size}, {percent}"
 
 
-def summary_of(graph: Graph, program: Program | None = None) -> Summary:
-    """Count what a graph holds.
+def summary_of(graph: Graph, program: Program | Mapping[str, Program] | None = None) -> Summary:
+    """Count what a graph holds, and what tiles need when a program runs, or several by name.
 
     >>> from poplite.graph import Graph
     >>> graph = Graph(Target(tiles=2, tile_memory_bytes=24))
@@ -239,8 +240,18 @@ def summary_of(graph: Graph, program: Program | None = None) -> Summary:
         kinds=() if model.plan is None else tuple(kinds_on(model.plan, worst).items()),
         unmodelled=model.missing,
         over_tiles=int(np.count_nonzero(sizes_of_tiles > load.limit_bytes)),
-        program=None if program is None else Steps(program.num_steps, runs_of(program)),
+        program=_steps_of(program),
     )
+
+
+def _steps_of(program: Program | Mapping[str, Program] | None) -> Steps | None:
+    """Return how long programs are, each of which runs once."""
+    from poplite.program import Program, Sequence
+
+    if not program:
+        return None
+    whole = program if isinstance(program, Program) else Sequence(*program.values())
+    return Steps(whole.num_steps, runs_of(whole))
 
 
 def summary_json(summary: Summary) -> str:

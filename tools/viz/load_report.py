@@ -36,7 +36,6 @@ from poplite.tools.viz.load_target import (
     is_graph_file,
     load_module,
     load_programs,
-    program_named,
 )
 
 if TYPE_CHECKING:
@@ -187,9 +186,7 @@ def load(
             f"cannot read {target!r}: No such file or directory",
             fix=f"give {SAVED}",
         )
-    graph, programs = load_programs(target, given, vertices)
-    if name is not None:
-        programs = {name: program_named(programs, name, target)}
+    graph, programs = load_programs(target, given, vertices, name)
     with contextlib.redirect_stdout(sys.stderr):
         engine = _engine(graph, programs)
         recorded = contextlib.nullcontext() if tracing is None else engine.tracing(tracing)

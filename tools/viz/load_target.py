@@ -52,9 +52,7 @@ def load_target(
     Traceback (most recent call last):
     poplite.errors.FileLoadError: there is no file 'no_such_file.py'...
     """
-    graph, programs = load_programs(target, given, vertices)
-    if name is not None:
-        return graph, program_named(programs, name, target)
+    graph, programs = load_programs(target, given, vertices, name)
     if len(programs) < 2:
         return graph, next(iter(programs.values()), None)
     from poplite.program import Sequence
@@ -93,18 +91,32 @@ def is_graph_file(target: str) -> bool:
 
 
 def load_programs(
-    target: str, given: Iterable[tuple[str, object]] = (), vertices: Iterable[str] = ()
+    target: str,
+    given: Iterable[tuple[str, object]] = (),
+    vertices: Iterable[str] = (),
+    name: str | None = None,
 ) -> tuple[Graph, dict[str, Program]]:
     """Build the graph that a target names, with its programs by the names an engine has for them.
 
     The callable gets the arguments that are given, by name.  A file that `graph.save` wrote is read
-    in its place; `vertices` are Python files or modules that hold its vertex classes.
+    in its place; `vertices` are Python files or modules that hold its vertex classes.  `name` picks
+    one of the programs.
 
     Raises FileLoadError when the file or module cannot be run, or the callable raises, and
-    UnknownName when there is no such callable, or it takes no such argument.
+    UnknownName when there is no such callable or program, or it takes no such argument.
     """
     if is_graph_file(target):
-        return _read(target, given, vertices)
+        graph, programs = _read(target, given, vertices)
+    else:
+        graph, programs = _build(target, given)
+    if name is not None:
+        programs = {name: program_named(programs, name, target)}
+    return graph, programs
+
+
+def _build(
+    target: str, given: Iterable[tuple[str, object]]
+) -> tuple[Graph, dict[str, Program]]:
     place, _, name = target.rpartition(":")
     module = load_module(place)
     with contextlib.redirect_stdout(sys.stderr), _without_arguments(place):

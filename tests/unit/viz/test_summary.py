@@ -11,11 +11,12 @@ import pytest
 from poplite import FLOAT, INT, Input, Output, Target, Vector, Vertex
 from poplite.errors import GraphMemoryAllocationError
 from poplite.graph import Graph
-from poplite.program import Execute, Repeat, Sequence
+from poplite.program import Copy, Execute, Repeat, Sequence
 from poplite.simulator.engine import Engine
 from poplite.viz import summary_svg, summary_text
 from poplite.viz.draw.columns import cells
 from poplite.viz.summary import Steps, Summary, summary_json, summary_of
+from poplite.viz.tiles.modelled import judged_load
 
 STACKS = 3168
 """Bytes of the stacks of a tile: of six workers and the supervisor."""
@@ -165,6 +166,22 @@ def test_messages_count_as_they_do_for_the_engine() -> None:
     assert sum(dict(summary.kinds).values()) == summary.worst_bytes
     texts = ET.fromstring(summary_svg(graph, program)).iter(f"{SVG}text")
     assert "! tile 1" in [text.text for text in texts]
+
+
+def test_programs_by_name_need_what_the_engine_says() -> None:
+    """What one leaves for the other is always live; run one after the other it is not."""
+    graph = Graph(Target(tiles=1))
+    x, y, first, second = (graph.add_variable(FLOAT, (1000,), n, mapping=0) for n in "xyfs")
+    one, two = Copy(x, first), Sequence(Copy(first, y), Copy(y, second), Copy(second, x))
+    programs = {"one": one, "two": two}
+    summary = summary_of(graph, programs)
+    needed = Engine(graph, programs).report().compilation.memory.including_gaps
+    assert summary.worst_bytes == needed.most
+    assert needed.most - summary_of(graph, Sequence(one, two)).worst_bytes > 3000
+    assert summary.program == Steps(4, 4)
+    load = judged_load(graph, programs)
+    assert load.needed is not None
+    assert load.needed.tolist() == [needed.most]
 
 
 def test_a_graph_that_cannot_be_compiled_says_what_is_counted() -> None:

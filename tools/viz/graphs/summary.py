@@ -21,7 +21,7 @@ def add(commands: Commands) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     from poplite.tools.viz.load_report import load_saved, programs_of
-    from poplite.tools.viz.load_target import load_target
+    from poplite.tools.viz.load_target import load_programs
     from poplite.tools.viz.output import Destination
 
     out = Destination.of(arguments)
@@ -31,14 +31,14 @@ def _run(arguments: argparse.Namespace) -> int:
     if saved is not None:
         from poplite.viz.saved_summary import summary_of_report
 
-        programs = programs_of(saved, arguments)
-        name = programs[0] if arguments.program is not None else None
+        names = programs_of(saved, arguments)
+        name = names[0] if arguments.program is not None else None
         out.draw(summary_forms(summary_of_report(saved, name)), arguments)
         return 0
-    graph, program = load_target(
-        arguments.target, arguments.given, arguments.program, arguments.vertices
+    graph, programs = load_programs(
+        arguments.target, arguments.given, arguments.vertices, arguments.program
     )
     from poplite.viz.summary import summary_of
 
-    out.draw(summary_forms(summary_of(graph, program)), arguments)
+    out.draw(summary_forms(summary_of(graph, programs)), arguments)
     return 0

@@ -87,14 +87,13 @@ def _load(arguments: argparse.Namespace, *, is_saved: bool) -> TileLoad:
         from poplite.tools.viz.load_variables import load_variables
 
         return tile_load(load_variables(arguments, arguments.variable), arguments.variable)
-    from poplite.tools.viz.load_target import load_programs, program_named
+    from poplite.tools.viz.load_target import load_programs
 
-    name = arguments.program
-    graph, programs = load_programs(arguments.target, arguments.given, arguments.vertices)
+    graph, programs = load_programs(
+        arguments.target, arguments.given, arguments.vertices, arguments.program
+    )
     if arguments.variable:
         return tile_load(graph, arguments.variable)
-    if name is not None:
-        programs = {name: program_named(programs, name, arguments.target)}
     return judged_load(graph, programs)
 
 
