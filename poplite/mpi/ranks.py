@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 EAGER_S, SLEEP_S = 2e-3, 50e-6
-"""How long ranks that wait for each other only let others run, and the pause between later looks."""
+"""How long ranks that wait for each other only let others run, and the pause between later
+looks."""
 
 
 @dataclass(frozen=True, slots=True)
