@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import ControlProgramError
+from poplite.executable.executable import Executable
 from poplite.mpi.other_ranks import OtherRanks
 from poplite.mpi.plan.messages import Messages, handed_on, returned, to_everyone, to_rank
 from poplite.mpi.plan.moved_pieces import pieces_of
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from poplite.report.report import Report
     from poplite.report.traces.trace import Trace
 
+_MADE = "engine = pl.Engine(...)"
+
 
 class OnRank:
     """The programs of an executable on one of several ranks.
@@ -62,9 +65,8 @@ class OnRank:
     ) -> None:
         executable = source.executable
         self._executable, self._ranks = executable, ranks
-        firsts = equal_cut(executable, ranks.count) if cut is None else list(cut)
-        check_same(executable, tuple(firsts), ranks)
-        self._owners = owners_of(executable.layout, firsts)
+        check_same(executable, cut, ranks)
+        self._owners = owners_of(executable.layout, _cut(executable, cut, ranks))
         plan = rank_plan(executable, self._owners, ranks.number, is_poisoned=is_poisoned)
         self._poison, self._rows, self._plan = plan.poison, plan.rows, plan
         own = self._owners.runs_of(ranks.number)
@@ -74,7 +76,7 @@ class OnRank:
             return Simulated(plan.executable, source.graph, setup, self._peers)
 
         # What rank 0 has compiled, the others find in the cache.
-        self._simulated = ranks.host_first("engine = pl.Engine(...)", simulated)
+        self._simulated = ranks.host_first(_MADE, simulated)
         self._fill_poison()
         made = self._simulated.runs
 
@@ -273,6 +275,16 @@ class OnRank:
 
         runs = self._simulated.runs
         return traced(self._executable, self._accounts, runs, limit, self._rows)
+
+
+def _cut(executable: Executable, cut: tuple[int, ...] | None, ranks: Ranks) -> list[int]:
+    """Return the first tile of each rank but the first; rank 0 knows what classes take."""
+    if cut is not None:
+        return list(cut)
+    found = ranks.host_first(
+        _MADE, lambda: equal_cut(executable, ranks.count) if ranks.is_host else []
+    )
+    return ranks.from_host(_MADE, found)
 
 
 class _Counts(Mapping[str, Int64]):

@@ -9,6 +9,7 @@ MPI, so that Ctrl-C works and a rank that never comes is found after a time.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import deque
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-EAGER_ASKS, SLEEP_S = 200, 50e-6
-"""Questions without a pause while ranks wait for each other, and the pause between later ones."""
+EAGER_S, SLEEP_S = 2e-3, 50e-6
+"""How long ranks that wait for each other only let others run, and the pause between later
+looks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,10 @@ class Word:
     failed: str = ""
     is_last: bool = True
     is_stop: bool = False
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # What `dataclasses` does for slots takes ten times as long, and ranks wait for each word.
+        return Word, (self.call, self.value, self.failed, self.is_last, self.is_stop)
 
 
 class Ranks:
@@ -199,12 +205,14 @@ class Ranks:
 
     def wait(self, is_done: Callable[[], bool], call: str, whom: Callable[[], str]) -> None:
         """Wait until something is done; a rank that never comes ends the job."""
-        asked, begin = 0, time.monotonic()
+        begin = time.monotonic()
         while not is_done():
-            asked += 1
-            if asked > EAGER_ASKS:
+            waited = time.monotonic() - begin
+            if waited > EAGER_S:
                 time.sleep(SLEEP_S)
-            self.check_patience(time.monotonic() - begin, call, whom)
+            else:
+                os.sched_yield()
+            self.check_patience(waited, call, whom)
 
     def check_patience(self, waited_s: float, call: str, whom: Callable[[], str]) -> None:
         """End the job when it has waited too long."""

@@ -9,7 +9,7 @@ from poplite.mpi.ranks import Ranks, Word
 from poplite.source import here
 
 
-def check_same(executable: Executable, cut: tuple[int, ...], ranks: Ranks) -> None:
+def check_same(executable: Executable, cut: tuple[int, ...] | None, ranks: Ranks) -> None:
     """Refuse ranks that have compiled other graphs: a `DeviceRuntimeError` on all of them."""
     call = "engine = pl.Engine(...)"
     others = [("cut of the device", digest(cut)), ("checks", digest(executable.checks))]

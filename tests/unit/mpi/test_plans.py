@@ -180,3 +180,39 @@ def test_jumps_land_on_the_first_row_that_was_put_in_front(cut: list[int]) -> No
 def test_the_work_is_cut_in_equal_parts() -> None:
     assert equal_cut(plate(), 2) == [4]
     assert equal_cut(plate(), 4) == [2, 4, 6]
+
+
+class Costs(pl.Vertex):
+    """Says what it takes, whatever its elements."""
+
+    cost: pl.State[pl.INT]
+    x: pl.InOut[pl.INT]
+
+    def compute(self) -> None:
+        self.x += self.cost
+
+    def cycles(self, target: pl.Target) -> int:
+        return int(self.cost)
+
+
+def test_the_work_is_modelled_cycles_as_often_as_steps_run() -> None:
+    graph = pl.Graph(pl.Target(tiles=8, ipus=2))
+    x = graph.add_variable(pl.INT, (8,), "x", mapping="linear")
+    steps = {}
+    for name, costs in {"once": [9000] + [1] * 7, "often": [100] * 5 + [400, 100, 100]}.items():
+        work = graph.add_compute_set(name)
+        for tile, cost in enumerate(costs):
+            graph.add_vertex(work, Costs, tile=tile, x=x[tile], cost=cost)
+        steps[name] = pl.Execute(work)
+    function = graph.add_function(pl.Repeat(4, steps["often"]))
+    often = pl.Repeat(5, pl.Sequence(pl.Call(function), pl.Call(function)))
+
+    def cut(*programs: pl.Program, instrument: bool = True) -> list[int]:
+        options = {"debug.instrument": instrument}
+        return equal_cut(pl.compile_graph(graph, [*programs], "fast", options=options), 2)
+
+    assert cut(steps["once"]) == [1]
+    assert cut(steps["often"]) == [5]
+    assert cut(steps["once"], steps["often"]) == [1]
+    assert cut(steps["once"], often) == [4]  # 40 times: 9,000 + 4 x 4,000 on the left
+    assert cut(often, instrument=False) == [4]  # elements
