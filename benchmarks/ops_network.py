@@ -4,8 +4,8 @@
 
 An epoch of `examples/digits.py`: 22 steps of batches of 64 pictures, in float32. Eight steps of an
 LSTM and of a GRU of 256 inputs and 256 units, 64 sequences side by side, beside as many products a
-step in NumPy. A sample is a layer several times in a row, since the first time finds threads
-asleep, whether ours or those of BLAS; it begins when those of the other side sleep.
+step in NumPy. Each side runs a layer several times in its turn, since the first time finds its
+threads asleep, whether ours or those of BLAS; ours begin when those of BLAS sleep.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float32]
 TILES = 16
 
 IN_A_ROW = 16
-"""Layers of a sample."""
+"""Layers of a turn."""
 
 
 def rows(small: bool, samples: int) -> list[Row]:
@@ -70,12 +70,6 @@ def numpy_gru(x: Floats, of_gates: Floats, of_candidate: Floats, bias: Floats) -
     return np.stack(outputs)
 
 
-def in_a_row(layer: Callable[[], object], times: int) -> None:
-    """Run a layer several times."""
-    for _ in range(times):
-        layer()
-
-
 def a_recurrent_layer(kind: str, small: bool, samples: int) -> Row:
     """Steps of an LSTM or a GRU."""
     steps, batch, units = (2, 4, 8) if small else (8, 64, 256)
@@ -100,14 +94,9 @@ def a_recurrent_layer(kind: str, small: bool, samples: int) -> Row:
     by_numpy = partial(numpy_layer, values[0], *matrices, bias)
     if abs(engine.read(outputs) - by_numpy()).max() > 1e-5:
         sys.exit("the outputs differ")
-    times, warm_up, rest = (1, 0.0, 0.0) if small else (IN_A_ROW, SETTLING, BLAS_SPINS)
-    ours, theirs = in_turn(
-        partial(in_a_row, engine.run, times),
-        partial(in_a_row, by_numpy, times),
-        samples,
-        partial(time.sleep, rest),
-        warm_up,
-    )
+    calls, warm_up, rest = (1, 0.0, 0.0) if small else (IN_A_ROW, SETTLING, BLAS_SPINS)
+    before = partial(time.sleep, rest)
+    ours, theirs = in_turn(engine.run, by_numpy, samples, before, warm_up, calls)
     what = f"{kind} of 256 units x 64: poplite / NumPy"
     return Row(what, least(ours, theirs), "x", "<=", 3.0, ours, theirs)
 

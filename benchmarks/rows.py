@@ -108,6 +108,7 @@ def in_turn(
     samples: int,
     before: Callable[[], object] = lambda: None,
     warm_up: float = 0.0,
+    calls: int = 1,
 ) -> tuple[list[float], list[float]]:
     """Time both in turn, after calls of each that do not count.
 
@@ -115,8 +116,9 @@ def in_turn(
         ours: the work of poplite.
         baseline: the work of the baseline.
         samples: of each.
-        before: what is done before each pair of samples, not timed.
+        before: what is done before each turn, not timed.
         warm_up: seconds for which both are called before that, at least once.
+        calls: of each side in a turn, one after the other, each of them timed.
     """
     end = time.perf_counter() + warm_up
     while True:
@@ -124,11 +126,13 @@ def in_turn(
         baseline()
         if time.perf_counter() >= end:
             break
-    pairs = []
+    one: list[float] = []
+    other: list[float] = []
     for _ in range(samples):
         before()
-        pairs.append((seconds(ours), seconds(baseline)))
-    return [a for a, _ in pairs], [b for _, b in pairs]
+        one += [seconds(ours) for _ in range(calls)]
+        other += [seconds(baseline) for _ in range(calls)]
+    return one, other
 
 
 def run(
