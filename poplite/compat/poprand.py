@@ -20,6 +20,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from poplite import ops
+from poplite.compat.arguments import checked
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
@@ -34,13 +35,11 @@ from poplite.ops.operands import (
     check_placed,
     check_type,
     steps_for,
-    the_tensor,
 )
 from poplite.ops.random.checks import drawn_type, number_of, threshold
 from poplite.ops.random.normals import normal_fields, truncated_fields
 from poplite.ops.random.numbers import CHOSEN, integer_fields, uniform_fields
 from poplite.program import Copy, Sequence as Steps
-from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.text import integer_or_none, of_type
 from poplite.types import UNSIGNED_INT, ElementTypeLike, element_type
@@ -95,7 +94,6 @@ class _Draw(NamedTuple):
 def _draw(
     what: str, graph: Graph, seed: Tensor | None, modifier: int, prog: Steps, name: str
 ) -> _Draw:
-    check_graph(f"poprand.{what}(graph, ...)", graph)
     if seed is not None:
         _check_seed(seed)
         check_own(graph, seed, f"poprand.{what}", here())
@@ -103,16 +101,17 @@ def _draw(
     number = integer_or_none(modifier)
     if number is None:
         raise beside(f"poprand.{what}", "seed_modifier", modifier, "a whole number, such as 0")
-    name = what if isinstance(name, str) and not name else name
+    name = name or what
     return _Draw(graph, seed, number, name, steps_for(f"poprand.{what}", graph, name, prog))
 
 
 def _lies(what: str, graph: Graph, reference: Tensor) -> TileMapping:
     """Return where a reference lies, or raise."""
-    check_own(graph, the_tensor(f"poprand.{what}", "reference", reference), what, here())
+    check_own(graph, reference, f"poprand.{what}", here())
     return graph.tile_mapping(reference)
 
 
+@checked("poprand")
 def setSeed(
     graph: Graph, master_seed: Tensor, seed_modifier: int, prog: Steps, debug_context: str = ""
 ) -> None:
@@ -133,6 +132,7 @@ def setSeed(
     draw.seeded(_state(graph))
 
 
+@checked("poprand")
 def uniform(
     graph: Graph,
     seed: Tensor | None,
@@ -198,6 +198,7 @@ def _whole(name: str, value: float, toward: Callable[[float], int]) -> int:
     return toward(number)
 
 
+@checked("poprand")
 def bernoulli(
     graph: Graph,
     seed: Tensor | None,
@@ -224,6 +225,7 @@ def bernoulli(
     )
 
 
+@checked("poprand")
 def normal(
     graph: Graph,
     seed: Tensor | None,
@@ -252,6 +254,7 @@ def normal(
     )
 
 
+@checked("poprand")
 def truncatedNormal(
     graph: Graph,
     seed: Tensor | None,
@@ -282,6 +285,7 @@ def truncatedNormal(
     )
 
 
+@checked("poprand")
 def dropout(
     graph: Graph,
     seed: Tensor | None,
@@ -301,7 +305,7 @@ def dropout(
     what = "poprand.dropout"
     draw = _draw("dropout", graph, seed, seed_modifier, prog, debug_context)
     mapping, shape = _lies("dropout", graph, reference), reference.shape
-    check_type(what, the_tensor(what, "input", input), FLOATS, "input")
+    check_type(what, input, FLOATS, "input")
     check_own(graph, input, f"{what}, input", here())
     check_placed(input)
     if input.shape != shape:
