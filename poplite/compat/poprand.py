@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from poplite import ops
-from poplite.compat.arguments import checked
+from poplite.compat.arguments import checked as _checked
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
@@ -111,7 +111,7 @@ def _lies(what: str, graph: Graph, reference: Tensor) -> TileMapping:
     return graph.tile_mapping(reference)
 
 
-@checked("poprand")
+@_checked("poprand")
 def setSeed(
     graph: Graph, master_seed: Tensor, seed_modifier: int, prog: Steps, debug_context: str = ""
 ) -> None:
@@ -132,7 +132,7 @@ def setSeed(
     draw.seeded(_state(graph))
 
 
-@checked("poprand")
+@_checked("poprand")
 def uniform(
     graph: Graph,
     seed: Tensor | None,
@@ -198,7 +198,7 @@ def _whole(name: str, value: float, toward: Callable[[float], int]) -> int:
     return toward(number)
 
 
-@checked("poprand")
+@_checked("poprand")
 def bernoulli(
     graph: Graph,
     seed: Tensor | None,
@@ -225,7 +225,7 @@ def bernoulli(
     )
 
 
-@checked("poprand")
+@_checked("poprand")
 def normal(
     graph: Graph,
     seed: Tensor | None,
@@ -254,7 +254,7 @@ def normal(
     )
 
 
-@checked("poprand")
+@_checked("poprand")
 def truncatedNormal(
     graph: Graph,
     seed: Tensor | None,
@@ -285,7 +285,7 @@ def truncatedNormal(
     )
 
 
-@checked("poprand")
+@_checked("poprand")
 def dropout(
     graph: Graph,
     seed: Tensor | None,
