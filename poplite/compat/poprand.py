@@ -12,23 +12,36 @@ Source: PopLibs, `poprand/RandomGen.hpp`.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from poplite import ops
-from poplite.errors import ElementTypeError
+from poplite.compat.arguments import checked as _checked
+from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.graph.tensor.text import type_and_shape
-from poplite.ops.operands import FLOATS, INTEGERS
-from poplite.ops.random.checks import drawn_type, threshold
+from poplite.ops.operands import (
+    FLOATS,
+    INTEGERS,
+    beside,
+    check_placed,
+    check_type,
+    steps_for,
+)
+from poplite.ops.random.checks import drawn_type, number_of, threshold
 from poplite.ops.random.normals import normal_fields, truncated_fields
 from poplite.ops.random.numbers import CHOSEN, integer_fields, uniform_fields
 from poplite.program import Copy, Sequence as Steps
 from poplite.source import here
-from poplite.text import of_type
+from poplite.text import integer_or_none, of_type
 from poplite.types import UNSIGNED_INT, ElementTypeLike, element_type
 
 _STATES: WeakKeyDictionary[Graph, int] = WeakKeyDictionary()
@@ -53,23 +66,52 @@ def _check_seed(seed: Tensor) -> None:
         )
 
 
-def _seeded(graph: Graph, seed: Tensor, modifier: int, key: Tensor, prog: Steps) -> Tensor:
-    """Record that a key becomes that of a seed and its modifier."""
-    words = np.array([0, modifier % 2**32], np.uint32)
-    (tile, *_) = graph.tile_mapping(key).tiles.tolist()
-    rest = graph.add_constant(UNSIGNED_INT, (2,), words, "poprand/modifier", mapping=tile)
-    prog.add(Copy(concat(seed, rest), key))
-    return key
+class _Draw(NamedTuple):
+    """The arguments that all functions share, checked: nothing is recorded yet."""
+
+    graph: Graph
+    seed: Tensor | None
+    modifier: int
+    name: str
+    prog: Steps
+
+    def key(self) -> Tensor:
+        """Record what is drawn from, and return it; all other arguments are checked before."""
+        if self.seed is None:
+            return _state(self.graph)
+        return self.seeded(ops.random.key(self.graph, 0, "poprand/key"))
+
+    def seeded(self, key: Tensor) -> Tensor:
+        """Record that a key becomes that of the seed and its modifier, and return it."""
+        assert self.seed is not None
+        words = np.array([0, self.modifier % 2**32], np.uint32)
+        (tile, *_) = self.graph.tile_mapping(key).tiles.tolist()
+        rest = self.graph.add_constant(UNSIGNED_INT, (2,), words, "poprand/modifier", mapping=tile)
+        self.prog.add(Copy(concat(self.seed, rest), key))
+        return key
 
 
-def _key(graph: Graph, seed: Tensor | None, modifier: int, prog: Steps) -> Tensor:
-    """Return what is drawn from; everything else has been checked, so that it is used."""
-    if seed is None:
-        return _state(graph)
-    _check_seed(seed)
-    return _seeded(graph, seed, modifier, ops.random.key(graph, 0, "poprand/key"), prog)
+def _draw(
+    what: str, graph: Graph, seed: Tensor | None, modifier: int, prog: Steps, name: str
+) -> _Draw:
+    if seed is not None:
+        _check_seed(seed)
+        check_own(graph, seed, f"poprand.{what}", here())
+        graph.tile_mapping(seed)
+    number = integer_or_none(modifier)
+    if number is None:
+        raise beside(f"poprand.{what}", "seed_modifier", modifier, "a whole number, such as 0")
+    name = name or what
+    return _Draw(graph, seed, number, name, steps_for(f"poprand.{what}", graph, name, prog))
 
 
+def _lies(what: str, graph: Graph, reference: Tensor) -> TileMapping:
+    """Return where a reference lies, or raise."""
+    check_own(graph, reference, f"poprand.{what}", here())
+    return graph.tile_mapping(reference)
+
+
+@_checked("poprand")
 def setSeed(
     graph: Graph, master_seed: Tensor, seed_modifier: int, prog: Steps, debug_context: str = ""
 ) -> None:
@@ -86,9 +128,11 @@ def setSeed(
         ElementTypeError: for another seed.
     """
     _check_seed(master_seed)
-    _seeded(graph, master_seed, seed_modifier, _state(graph), prog)
+    draw = _draw("setSeed", graph, master_seed, seed_modifier, prog, debug_context)
+    draw.seeded(_state(graph))
 
 
+@_checked("poprand")
 def uniform(
     graph: Graph,
     seed: Tensor | None,
@@ -102,6 +146,8 @@ def uniform(
 ) -> Tensor:
     """Record numbers between two, `poprand::uniform`; of integers both may be drawn.
 
+    Of fractions the whole numbers between them are drawn.
+
     >>> import poplite as pl
     >>> graph, prog = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
     >>> reference = graph.add_variable(pl.FLOAT, (100,), "reference", mapping="linear")
@@ -111,36 +157,48 @@ def uniform(
     >>> sorted(set(engine.read(dice).tolist()))
     [1, 2, 3, 4, 5, 6]
     """
-    element, name = element_type(out_type), debug_context or "uniform"
-    shape, mapping = reference.shape, graph.tile_mapping(reference)
+    draw = _draw("uniform", graph, seed, seed_modifier, prog, debug_context)
+    mapping, shape = _lies("uniform", graph, reference), reference.shape
+    element = element_type(out_type)
     if element.is_floating_point:
         drawn_type("poprand.uniform", shape, element, FLOATS, None)
         uniform_fields("poprand.uniform", element, min_val, max_val)
         return ops.random.uniform(
-            _key(graph, seed, seed_modifier, prog),
+            draw.key(),
             shape,
             min_val,
             max_val,
             element_type=element,
             mapping=mapping,
-            name=name,
-            program=prog,
+            name=draw.name,
+            program=draw.prog,
         )
-    low, past = int(min_val), int(max_val) + 1
+    low, past = _whole("min_val", min_val, math.ceil), _whole("max_val", max_val, math.floor) + 1
     drawn_type("poprand.uniform", shape, element, INTEGERS, None)
     integer_fields("poprand.uniform", element, low, past)
     return ops.random.integers(
-        _key(graph, seed, seed_modifier, prog),
+        draw.key(),
         shape,
         low,
         past,
         element_type=element,
         mapping=mapping,
-        name=name,
-        program=prog,
+        name=draw.name,
+        program=draw.prog,
     )
 
 
+def _whole(name: str, value: float, toward: Callable[[float], int]) -> int:
+    """Return the whole number next to a limit, inside of the range."""
+    if integer_or_none(value) is not None:
+        return int(value)
+    number = number_of("poprand.uniform", name, value)
+    if not math.isfinite(number):
+        raise beside("poprand.uniform", name, value, f"a finite number, such as {name}=1")
+    return toward(number)
+
+
+@_checked("poprand")
 def bernoulli(
     graph: Graph,
     seed: Tensor | None,
@@ -152,20 +210,22 @@ def bernoulli(
     debug_context: str = "",
 ) -> Tensor:
     """Record 1 with a probability, and 0 otherwise, `poprand::bernoulli`."""
+    draw = _draw("bernoulli", graph, seed, seed_modifier, prog, debug_context)
+    mapping = _lies("bernoulli", graph, reference)
     element = drawn_type("poprand.bernoulli", reference.shape, out_type, CHOSEN, None)
     threshold("poprand.bernoulli", "prob", prob)
-    mapping = graph.tile_mapping(reference)
     return ops.random.bernoulli(
-        _key(graph, seed, seed_modifier, prog),
+        draw.key(),
         reference.shape,
         prob,
         element_type=element,
         mapping=mapping,
-        name=debug_context or "bernoulli",
-        program=prog,
+        name=draw.name,
+        program=draw.prog,
     )
 
 
+@_checked("poprand")
 def normal(
     graph: Graph,
     seed: Tensor | None,
@@ -178,21 +238,23 @@ def normal(
     debug_context: str = "",
 ) -> Tensor:
     """Record normal numbers, `poprand::normal`."""
+    draw = _draw("normal", graph, seed, seed_modifier, prog, debug_context)
+    mapping = _lies("normal", graph, reference)
     element = drawn_type("poprand.normal", reference.shape, out_type, FLOATS, None)
     normal_fields("poprand.normal", mean, std_dev)
-    mapping = graph.tile_mapping(reference)
     return ops.random.normal(
-        _key(graph, seed, seed_modifier, prog),
+        draw.key(),
         reference.shape,
         mean,
         std_dev,
         element_type=element,
         mapping=mapping,
-        name=debug_context or "normal",
-        program=prog,
+        name=draw.name,
+        program=draw.prog,
     )
 
 
+@_checked("poprand")
 def truncatedNormal(
     graph: Graph,
     seed: Tensor | None,
@@ -206,22 +268,24 @@ def truncatedNormal(
     debug_context: str = "",
 ) -> Tensor:
     """Record normal numbers within `alpha` deviations, `poprand::truncatedNormal`."""
+    draw = _draw("truncatedNormal", graph, seed, seed_modifier, prog, debug_context)
+    mapping = _lies("truncatedNormal", graph, reference)
     element = drawn_type("poprand.truncatedNormal", reference.shape, out_type, FLOATS, None)
     truncated_fields("poprand.truncatedNormal", mean, std_dev, alpha)
-    mapping = graph.tile_mapping(reference)
     return ops.random.truncated_normal(
-        _key(graph, seed, seed_modifier, prog),
+        draw.key(),
         reference.shape,
         mean,
         std_dev,
         alpha,
         element_type=element,
         mapping=mapping,
-        name=debug_context or "truncatedNormal",
-        program=prog,
+        name=draw.name,
+        program=draw.prog,
     )
 
 
+@_checked("poprand")
 def dropout(
     graph: Graph,
     seed: Tensor | None,
@@ -238,12 +302,24 @@ def dropout(
     The result lies as the reference, which has the shape of the input. Where all are kept, they are
     copied and not scaled, as in PopLibs.
     """
-    name, mapping = debug_context or "dropout", graph.tile_mapping(reference)
-    threshold("poprand.dropout", "keep_probability", keep_probability)
-    scaled = input if keep_probability == 1 else input * scale
-    key = _key(graph, seed, seed_modifier, prog)
+    what = "poprand.dropout"
+    draw = _draw("dropout", graph, seed, seed_modifier, prog, debug_context)
+    mapping, shape = _lies("dropout", graph, reference), reference.shape
+    check_type(what, input, FLOATS, "input")
+    check_own(graph, input, f"{what}, input", here())
+    check_placed(input)
+    if input.shape != shape:
+        raise TensorCreationError(
+            f"{what}: input '{input.name}' is {type_and_shape(input)}",
+            at=here(),
+            found=f"reference '{reference.name}' is {type_and_shape(reference)}",
+            fix=f"an input of shape {shape}",
+        )
+    threshold(what, "keep_probability", keep_probability)
+    factor = number_of(what, "scale", scale)
+    scaled = input if keep_probability == 1 else input * factor
     kept = ops.random.bernoulli(
-        key, reference.shape, keep_probability, mapping=mapping, program=prog
+        draw.key(), shape, keep_probability, mapping=mapping, program=draw.prog
     )
-    out = graph.add_variable(input.element_type, reference.shape, name, mapping=mapping)
-    return ops.map(ops.where(kept, scaled, 0), out=out, name=name, program=prog)
+    out = graph.add_variable(input.element_type, shape, draw.name, mapping=mapping)
+    return ops.map(ops.where(kept, scaled, 0), out=out, name=draw.name, program=draw.prog)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from poplite.arrays.intervals import Interval
+from poplite.compat.arguments import checked as _checked, sizes_of as _sizes_of
 from poplite.errors import InvalidOption, TensorCreationError, TensorIndexError
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
@@ -28,6 +29,7 @@ _VECTOR_BYTES, _LEAST_BYTES = 8, 128
 """What one load of a tile takes, and what a tile has at least of a small tensor."""
 
 
+@_checked("poputil")
 def mapTensorLinearly(
     graph: Graph,
     t: Tensor,
@@ -53,6 +55,7 @@ def mapTensorLinearly(
     map_linearly(graph, t, grain=grain, min_elements=least)
 
 
+@_checked("poputil")
 def mapTensorLinearlyWithOffset(
     graph: Graph,
     t: Tensor,
@@ -105,6 +108,7 @@ def mapTensorLinearlyWithOffset(
     graph.set_tile_mapping(t, TileMapping(tiles, tile, end - begin))
 
 
+@_checked("poputil")
 def splitRegions(
     regions: Sequence[tuple[int, int]],
     grain_size: int,
@@ -120,6 +124,7 @@ def splitRegions(
     return split_regions(regions, max_partitions, grain=grain_size, min_elements=least)
 
 
+@_checked("poputil")
 def splitRegionsBetweenWorkers(
     target: Target,
     regions: Sequence[tuple[int, int]],
@@ -135,6 +140,7 @@ def splitRegionsBetweenWorkers(
     return splitRegions(regions, grain_size, target.workers, min_elements_per_partition)
 
 
+@_checked("poputil")
 def createBroadcastOperand(
     graph: Graph,
     full_tensor: Tensor,
@@ -177,6 +183,7 @@ def createBroadcastOperand(
     return made
 
 
+@_checked("poputil")
 def broadcastToMatch(a: Tensor, b: Tensor | Sequence[int]) -> tuple[Tensor, Tensor] | Tensor:
     """Return two tensors stretched to one shape by NumPy's rule; or one, to a shape.
 
@@ -189,7 +196,7 @@ def broadcastToMatch(a: Tensor, b: Tensor | Sequence[int]) -> tuple[Tensor, Tens
     >>> [each.shape for each in broadcastToMatch(x, y)]
     [(4, 3), (4, 3)]
     """
-    other = b.shape if isinstance(b, Tensor) else tuple(b)
+    other = b.shape if isinstance(b, Tensor) else _sizes_of("poputil.broadcastToMatch", "b", b)
     shape = _common(a.shape, other)
     if isinstance(b, Tensor):
         return _stretched(a, shape), _stretched(b, shape)
@@ -198,6 +205,7 @@ def broadcastToMatch(a: Tensor, b: Tensor | Sequence[int]) -> tuple[Tensor, Tens
     return _stretched(a, shape)
 
 
+@_checked("poputil")
 def canBroadcastToMatch(a: Tensor, b: Tensor) -> bool:
     """Tell whether two tensors can be stretched to one shape."""
     try:
@@ -207,6 +215,7 @@ def canBroadcastToMatch(a: Tensor, b: Tensor) -> bool:
     return True
 
 
+@_checked("poputil")
 def duplicate(graph: Graph, in_: Tensor, prog: Steps, debug_context: str = "") -> Tensor:
     """Record a copy to a new tensor on the same tiles, `poputil::duplicate`."""
     made = graph.clone(in_, debug_context or f"{in_.name}/duplicate")

@@ -18,6 +18,7 @@ from poplite.errors import (
     SizeOverflowError,
     TensorCreationError,
     TensorIndexError,
+    checked_truth,
 )
 from poplite.expr.formula import REDUCTIONS, formula
 from poplite.expr.matrix_shapes import fitting, misfit, product_shape
@@ -372,7 +373,7 @@ def reduction(
             found=of_type(value),
             fix="a tensor or an expression",
         )
-    listed = _dims(dims, called)
+    listed, keepdims = _dims(dims, called), checked_truth(keepdims, f"{called}: keepdims")
     if operand.is_open:
         return Reduction(how, operand, listed, keepdims, None, None)
     rank = operand.rank

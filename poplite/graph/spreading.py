@@ -26,7 +26,7 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.partition import check_counts, check_pair, is_count, spread
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import here
-from poplite.text import amount, clipped
+from poplite.text import amount, clipped, integer_or_none
 
 
 def map_round_robin(graph: Graph, tensor: Tensor, *, grain: int = 1, first: int = 0) -> None:
@@ -55,15 +55,16 @@ def map_round_robin(graph: Graph, tensor: Tensor, *, grain: int = 1, first: int 
     """
     check_pair("map_round_robin", graph, tensor)
     check_counts(tensor, grain=grain)
-    if not 0 <= first < graph.target.tiles:
+    number = integer_or_none(first)
+    if number is None or not 0 <= number < graph.target.tiles:
         raise InvalidTileMapping(
-            f"map_round_robin: tile {first} of {amount(graph.target.tiles, 'tile')}",
+            f"map_round_robin: tile {clipped(first)} of {amount(graph.target.tiles, 'tile')}",
             at=here(),
             fix=f"first from 0 to {graph.target.tiles - 1}",
         )
     size, step = tensor.num_elements, whole_number(grain)
     begin = np.arange(0, size, step)
-    tile = (first + np.arange(len(begin))) % graph.target.tiles
+    tile = (number + np.arange(len(begin))) % graph.target.tiles
     length = np.minimum(begin + step, size) - begin
     graph.set_tile_mapping(tensor, TileMapping(graph.target.tiles, tile, length))
 
@@ -91,13 +92,14 @@ def map_by_weights(graph: Graph, tensor: Tensor, weights: npt.ArrayLike, *, dim:
     [Interval(begin=0, end=10)]
     """
     check_pair("map_by_weights", graph, tensor)
-    if not -tensor.rank <= dim < tensor.rank:
+    number = integer_or_none(dim)
+    if number is None or not -tensor.rank <= number < tensor.rank:
         raise TensorCreationError(
-            f"map_by_weights: dimension {dim} of '{tensor.name}', which has {tensor.rank}",
+            f"map_by_weights: dimension {clipped(dim)} of '{tensor.name}', which has {tensor.rank}",
             at=here(),
             found=f"shape {tensor.shape}",
         )
-    size, weight = tensor.shape[dim], np.asarray(weights, np.float64)
+    size, weight = tensor.shape[number], _weights(weights)
     if weight.shape != (size,) or not (np.isfinite(weight) & (weight >= 0)).all():
         raise TensorCreationError(
             f"map_by_weights: weights of shape {weight.shape} for the {size} indices of dimension "
@@ -112,8 +114,21 @@ def map_by_weights(graph: Graph, tensor: Tensor, weights: npt.ArrayLike, *, dim:
     tiles = graph.target.tiles
     tile = np.minimum((middle * tiles / weight.sum()).astype(np.int64), tiles - 1)
     each = tensor.num_elements // max(size, 1)
-    rows = tensor.dim_roll(dim % tensor.rank, 0)
+    rows = tensor.dim_roll(number % tensor.rank, 0)
     graph.set_tile_mapping(rows, TileMapping(tiles, tile, np.full(size, each)))
+
+
+def _weights(weights: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return numbers, or none where weights are no numbers."""
+    try:
+        return np.asarray(weights, np.float64)
+    except (TypeError, ValueError) as error:
+        raise TensorCreationError(
+            f"map_by_weights: weights are {clipped(weights)}",
+            at=here(),
+            found=str(error),
+            fix="numbers of at least 0, one for each index",
+        ) from error
 
 
 def map_like(graph: Graph, tensor: Tensor, other: Tensor) -> None:

@@ -71,6 +71,14 @@ def reduce_many(
     >>> int(engine.read(low)), int(engine.read(high))
     (1, 9)
     """
+    for role, given in (("reductions", reductions), ("outputs", outputs)):
+        if not isinstance(given, Sequence):
+            raise ElementTypeError(
+                f"{_USAGE}: {role} is {clipped(given)}, not a list",
+                at=here(),
+                found=of_type(given),
+                fix='ops.reduce_many([("min", x, 0), ("max", x, 0)])',
+            )
     exprs = [_expr(each, number) for number, each in enumerate(reductions)]
     if len(outputs) not in (0, len(exprs)):
         raise TensorCreationError(

@@ -9,7 +9,7 @@ transpose(x)            a step: a copy that lies linearly in its own order
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence as List
+from collections.abc import Iterable, Sequence as List
 from operator import index as whole_number
 from typing import Any
 
@@ -22,7 +22,7 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.choices import iota, where
-from poplite.ops.operands import dimension, graph_of, operand, steps_for
+from poplite.ops.operands import check_closed, dimension, graph_of, operand, steps_for
 from poplite.ops.record import map as stored
 from poplite.program import Sequence
 from poplite.source import here
@@ -101,7 +101,7 @@ def pad(
     [2, 1, 2, 3, 2, 1]
     """
     _check_tensor("ops.pad", x)
-    if mode not in MODES:
+    if not isinstance(mode, str) or mode not in MODES:
         raise InvalidOption(
             f"ops.pad: mode {clipped(mode)}", at=here(), fix="one of " + ", ".join(MODES)
         )
@@ -234,7 +234,8 @@ def transpose(
     """
     what = "ops.transpose"
     given = operand(what, x, program)
-    order = list(range(given.rank)[::-1] if permutation is None else permutation)
+    reversed_ = range(given.rank)[::-1]
+    order = _numbers(what, "permutation", reversed_ if permutation is None else permutation)
     if isinstance(given, Expr):
         graph = graph_of(what, given, program)
         steps_for(what, graph, name, program)
@@ -276,7 +277,7 @@ def _widths(x: Tensor, widths: Any) -> list[tuple[int, int]]:
     """Return how many elements come before and after each dimension."""
     if hasattr(widths, "__index__"):
         widths = (widths, widths)
-    parts = list(widths)
+    parts = list(widths) if isinstance(widths, Iterable) else []
     if len(parts) == 2 and all(hasattr(each, "__index__") for each in parts):
         parts = [parts] * x.rank
     pairs = [_numbers("ops.pad", "widths", each) for each in parts]
@@ -320,8 +321,9 @@ def _too_many(x: Tensor, dim: int, what: str, size: int) -> TensorCreationError:
 
 def _triangle(what: str, x: Operand, k: int) -> tuple[Expr, Expr, int]:
     """Return the numbers of rows and of columns, and of the diagonal."""
-    shape = as_expr(x, what).shape
-    (by,) = _numbers(what, "k", k)
+    expr = as_expr(x, what)
+    check_closed(what, expr)
+    shape, by = expr.shape, _numbers(what, "k", [k])[0]
     if len(shape) < 2:
         raise TensorCreationError(
             f"{what}: rank {len(shape)}",

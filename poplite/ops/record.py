@@ -302,12 +302,13 @@ def _view(tensor: Tensor) -> str:
 
 def _bound(expr: Operand | float, tensors: Sequence[Operand] | Tensor, what: str) -> Expr:
     node = as_expr(expr, what)
-    if isinstance(tensors, Tensor):
+    if not isinstance(tensors, Sequence):
+        given = f"'{tensors.name}', a tensor" if isinstance(tensors, Tensor) else clipped(tensors)
         raise ElementTypeError(
-            f"{what}: what stands for arguments is '{tensors.name}', a tensor, not a list of them",
+            f"{what}: what stands for arguments is {given}, not a list of tensors",
             at=here(),
             found=formula(node),
-            fix=f"{what}(expression, [{tensors.name}])",
+            fix=f"{what}(expression, [x])",
         )
     count = number_of_arguments(node)
     if len(tensors) > count:

@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from poplite import ops
+from poplite.compat.arguments import checked
 from poplite.errors import InvalidOption
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Sequence as Steps
 from poplite.source import here
+from poplite.text import clipped, of_type
 
 
 class SortOrder(enum.Enum):
@@ -41,6 +43,7 @@ class TopKParams(NamedTuple):
     stableSort: bool = False
 
 
+@checked("popops")
 def topK(
     graph: Graph, prog: Steps, t: Tensor, params: TopKParams, debug_context: str = ""
 ) -> Tensor:
@@ -48,10 +51,18 @@ def topK(
     return topKWithPermutation(graph, prog, t, params, debug_context)[0]
 
 
+@checked("popops")
 def topKWithPermutation(
     graph: Graph, prog: Steps, t: Tensor, params: TopKParams, debug_context: str = ""
 ) -> tuple[Tensor, Tensor]:
     """Record these elements and their positions, `popops::topKWithPermutation`."""
+    if not isinstance(params, TopKParams):
+        raise InvalidOption(
+            f"popops.topK: params is {clipped(params)}",
+            at=here(),
+            found=of_type(params),
+            fix="popops.TopKParams(3, True, popops.SortOrder.DESCENDING)",
+        )
     found = ops.top_k(
         t, params.k, largest=params.largest, name=debug_context or "topK", program=prog
     )
@@ -61,6 +72,7 @@ def topKWithPermutation(
     return found.values.reverse(t.rank - 1), found.indices.reverse(t.rank - 1)
 
 
+@checked("popops")
 def topKKeyValue(
     graph: Graph,
     prog: Steps,
@@ -75,16 +87,19 @@ def topKKeyValue(
     return found, ops.take_along_axis(values, where, name=f"{name}/values", program=prog)
 
 
+@checked("popops")
 def sort(graph: Graph, t: Tensor, dim: int, prog: Steps, debug_context: str = "") -> Tensor:
     """Record a sort along a dimension, `popops::sort`; it is stable here."""
     return ops.sort(t, dim, name=debug_context or "sort", program=prog)
 
 
+@checked("popops")
 def sortInPlace(graph: Graph, t: Tensor, dim: int, prog: Steps, debug_context: str = "") -> None:
     """Record a sort along a dimension in place, `popops::sortInPlace`."""
     ops.copy(sort(graph, t, dim, prog, debug_context), t, program=prog)
 
 
+@checked("popops")
 def sortKeyValue(
     graph: Graph, k: Tensor, v: Tensor, dim: int, prog: Steps, debug_context: str = ""
 ) -> Tensor:
@@ -92,6 +107,7 @@ def sortKeyValue(
     return ops.sort_key_value(k, v, dim, name=debug_context or "sortKeyValue", program=prog).values
 
 
+@checked("popops")
 def sortKeyValueInPlace(
     graph: Graph, k: Tensor, v: Tensor, dim: int, prog: Steps, debug_context: str = ""
 ) -> None:
@@ -103,6 +119,7 @@ def sortKeyValueInPlace(
         ops.copy(made, target, program=prog)
 
 
+@checked("popops")
 def pad(
     graph: Graph,
     t: Tensor,

@@ -11,14 +11,16 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from poplite import ops
+from poplite.compat.arguments import check_tensors, checked, sizes_of
 from poplite.compat.popops.options import Options, check_options, completed
-from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Sequence as Steps
 from poplite.source import here
+from poplite.text import clipped, of_type
 from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
 
 _KNOWN = ("accumType.interTile", "accumType.inVertex")
@@ -79,6 +81,7 @@ class SingleReduceOp(NamedTuple):
     output_type: ElementTypeLike | None = None
 
 
+@checked("popops")
 def reduce(
     graph: Graph,
     in_: Tensor,
@@ -125,6 +128,7 @@ def reduce(
     return ops.map(reduced, name=name or "reduce", program=prog)
 
 
+@checked("popops")
 def reduceWithOutput(
     graph: Graph,
     in_: Tensor,
@@ -141,6 +145,7 @@ def reduceWithOutput(
     ops.lower(graph, [ops.Root(expr, out=target, name=debug_context or "reduce")], prog)
 
 
+@checked("popops")
 def reduceMany(
     graph: Graph,
     reductions: Sequence[SingleReduceOp],
@@ -179,6 +184,13 @@ def reduceMany(
 
 
 def _params(params: ReduceParams | Operation) -> ReduceParams:
+    if not isinstance(params, ReduceParams | Operation):
+        raise InvalidOption(
+            f"popops.reduce: params is {clipped(params)}",
+            at=here(),
+            found=of_type(params),
+            fix="popops.ReduceParams(popops.Operation.ADD), or popops.Operation.ADD",
+        )
     return params if isinstance(params, ReduceParams) else ReduceParams(params)
 
 
@@ -186,20 +198,26 @@ def _to(reduction: SingleReduceOp, out: Tensor | None) -> tuple[Expr, Tensor | N
     """Return a reduction, and the output that takes it in its shape."""
     if out is None:
         return _reduced(reduction), None
-    kept = [n for d, n in enumerate(reduction.in_.shape) if d not in reduction.dims]
+    kept = [n for d, n in enumerate(reduction.in_.shape) if d not in _dims(reduction)]
     target = out.reshape(kept) if out.shape != tuple(kept) else out
     update = target if _params(reduction.params).update else None
     return _reduced(reduction._replace(output_type=out.element_type), update), target
 
 
+def _dims(reduction: SingleReduceOp) -> tuple[int, ...]:
+    dims = reduction.dims
+    return sizes_of("popops.reduce", "dims", [*dims] if isinstance(dims, Collection) else dims)
+
+
 def _reduced(reduction: SingleReduceOp, update: Tensor | None = None) -> Expr:
     """Return a reduction as an expression; HALF is not rounded on its way to FLOAT."""
     params, x = _params(reduction.params), reduction.in_
+    check_tensors("popops.reduceMany", in_=x)
     source, kept = x.element_type, element_type(reduction.output_type or x.element_type)
     operand = ops.cast(x, FLOAT) if (source, kept) == (HALF, FLOAT) else x
     scale: Operand | None = None
     if params.scale is not None:
         scale = params.scale.reshape(())
         scale = scale if source.is_floating_point else ops.cast(scale, source)
-    dims = sorted({*reduction.dims})
+    dims = sorted({*_dims(reduction)})
     return ops.cast(ops.reduce(operand, dims, params.op.value, scale=scale, update=update), kept)

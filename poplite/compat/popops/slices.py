@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from poplite import ops
+from poplite.compat.arguments import checked, sizes_of
 from poplite.compat.options import memory_share
 from poplite.compat.popops.options import check_options
 from poplite.errors import InvalidOption
@@ -41,6 +42,7 @@ _PLAN = (
 )
 
 
+@checked("popops")
 def plan_embedding(
     graph: Graph,
     data_type: ElementTypeLike,
@@ -65,6 +67,7 @@ def plan_embedding(
     )
 
 
+@checked("popops")
 def createSliceableTensor(
     graph: Graph,
     element_type: ElementTypeLike,
@@ -123,6 +126,7 @@ def _options_and_name(form: str, arguments: tuple[Any, ...], name: str) -> tuple
     return options, arguments[1] if len(arguments) == 2 else name
 
 
+@checked("popops")
 def dynamicSlice(
     graph: Graph,
     t: Tensor,
@@ -139,6 +143,7 @@ def dynamicSlice(
     return ops.dynamic_slice(t, offset, dims, sizes, out_of_range="popops", name=name, program=prog)
 
 
+@checked("popops")
 def dynamicSliceWithOutput(
     graph: Graph,
     output: Tensor,
@@ -155,6 +160,7 @@ def dynamicSliceWithOutput(
     ops.copy(made, output, program=prog)
 
 
+@checked("popops")
 def dynamicUpdate(
     graph: Graph,
     t: Tensor,
@@ -172,6 +178,7 @@ def dynamicUpdate(
     ops.dynamic_update(t, s, offset, dims, sizes, out_of_range="popops", name=name, program=prog)
 
 
+@checked("popops")
 def multiSlice(
     graph: Graph,
     t: Tensor,
@@ -198,6 +205,7 @@ def multiSlice(
     return made.dim_roll(dim, 0)
 
 
+@checked("popops")
 def multiUpdate(
     graph: Graph,
     t: Tensor,
@@ -214,6 +222,7 @@ def multiUpdate(
     _update("multiUpdate", t, s, offsets, dims, sizes, prog, plan, options, debug_context)
 
 
+@checked("popops")
 def multiUpdateAdd(
     graph: Graph,
     t: Tensor,
@@ -236,6 +245,7 @@ def multiUpdateAdd(
     _update(name, t, s, offsets, dims, sizes, prog, plan, options, debug_context, **given)
 
 
+@checked("popops")
 def multiUpdateMax(
     graph: Graph,
     t: Tensor,
@@ -252,6 +262,7 @@ def multiUpdateMax(
     _update("multiUpdateMax", t, s, offsets, dims, sizes, prog, plan, options, debug_context)
 
 
+@checked("popops")
 def multiUpdateMul(
     graph: Graph,
     t: Tensor,
@@ -318,6 +329,9 @@ def _rows(
     what: str, t: Tensor, offsets: Tensor, dims: Sequence[int], sizes: Sequence[int]
 ) -> tuple[int, Any]:
     """Return the sliced dimension, and the indices [n, size] of its elements; they wrap around."""
+    dims, sizes = (
+        sizes_of(f"popops.{what}", name, each) for name, each in (("dims", dims), ("sizes", sizes))
+    )
     if len(dims) != 1 or len(sizes) != 1:
         raise InvalidOption(
             f"popops.{what}: dims {list(dims)}, sizes {list(sizes)}",
@@ -342,6 +356,7 @@ def _refuse_remapping(what: str, options: Options) -> None:
             )
 
 
+@checked("popops")
 def encodeOneHot(
     graph: Graph,
     indices: Tensor,
@@ -365,6 +380,7 @@ def encodeOneHot(
     ops.copy(made, encoded, program=prog)
 
 
+@checked("popops")
 def selectScalarFromRows(
     graph: Graph, params: Tensor, indices: Tensor, prog: Steps, debug_context: str = ""
 ) -> Tensor:
@@ -373,6 +389,7 @@ def selectScalarFromRows(
     return ops.select_from_rows(params, indices, out_of_range="popops", name=name, program=prog)
 
 
+@checked("popops")
 def updateScalarInRows(
     graph: Graph, params: Tensor, indices: Tensor, prog: Steps, debug_context: str = ""
 ) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from poplite import ops
+from poplite.compat.arguments import checked
 from poplite.compat.popops.options import check_options, completed
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -18,6 +19,7 @@ from poplite.types import FLOAT, HALF, ElementTypeLike
 _SCALED_ADD = ("optimizeForSpeed", "scaleFloatToHalfTolerance")
 
 
+@checked("popops")
 def cast(
     graph: Graph, src: Tensor, element_type: ElementTypeLike, prog: Steps, debug_context: str = ""
 ) -> Tensor:
@@ -25,6 +27,7 @@ def cast(
     return ops.map(ops.cast(src, element_type), name=debug_context or "cast", program=prog)
 
 
+@checked("popops")
 def castWithOutput(
     graph: Graph, src: Tensor, out: Tensor, prog: Steps, debug_context: str = ""
 ) -> None:
@@ -33,27 +36,32 @@ def castWithOutput(
     ops.lower(graph, [root], prog)
 
 
+@checked("popops")
 def fill(graph: Graph, t: Tensor, prog: Steps, value: float, debug_context: str = "") -> None:
     """Record a number for all elements, `popops::fill`."""
     ops.fill(t, value, name=debug_context or "fill", program=prog)
 
 
+@checked("popops")
 def zero(graph: Graph, t: Tensor, prog: Steps, debug_context: str = "") -> None:
     """Record zero for all elements, `popops::zero`."""
     ops.zero(t, name=debug_context or "zero", program=prog)
 
 
+@checked("popops")
 def iota(graph: Graph, t: Tensor, start_integer: int, prog: Steps, debug_context: str = "") -> None:
     """Record whole numbers from a first one on, `popops::iota`."""
     numbers = ops.iota(t.shape, t.element_type, start=start_integer)
     ops.assign(t, numbers, name=debug_context or "iota", program=prog)
 
 
+@checked("popops")
 def allTrue(graph: Graph, a: Tensor, prog: Steps, debug_context: str = "") -> Tensor:
     """Record whether all elements of a BOOL tensor are true, `popops::allTrue`."""
     return ops.map(ops.all(a), name=debug_context or "allTrue", program=prog)
 
 
+@checked("popops")
 def scaledAddTo(graph: Graph, a: Tensor, *arguments: Any) -> None:
     """Record `a += k * b`, or `a = j * a + k * b`, `popops::scaledAddTo`.
 
@@ -67,6 +75,7 @@ def scaledAddTo(graph: Graph, a: Tensor, *arguments: Any) -> None:
     _scaled(graph, a, arguments, 1, "scaledAddTo")
 
 
+@checked("popops")
 def scaledSubtractFrom(graph: Graph, a: Tensor, *arguments: Any) -> None:
     """Record `a -= k * b`, or `a = j * a - k * b`; arguments as of `scaledAddTo`."""
     _scaled(graph, a, arguments, -1, "scaledSubtractFrom")

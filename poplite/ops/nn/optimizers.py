@@ -16,7 +16,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
 from poplite.ops.fuse.lowering import Root
 from poplite.ops.mathematics import sqrt
-from poplite.ops.operands import beside
+from poplite.ops.operands import beside, check_name
 from poplite.ops.record import lower
 from poplite.program import Sequence
 from poplite.source import here
@@ -110,6 +110,7 @@ def adam_state(parameter: Tensor, name: str = "") -> AdamState:
     <Tensor 'w/second' float32[6] on 2 tiles (0-1), 24 B>
     """
     _operands(parameter, parameter, "ops.nn.adam_state")
+    check_name("ops.nn.adam_state", name)
     graph, name = parameter.graph, name or parameter.name
     mapping = graph.tile_mapping(parameter)
     first, second = (

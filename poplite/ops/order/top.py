@@ -116,12 +116,13 @@ def top_k(
         )
     check_positions(rows)
     falls = checked_truth(largest, f"{what}: largest")
+    in_order = checked_truth(sorted, f"{what}: sorted")
     rows.begin()
     rule = key_rule(rows.element_type.dtype, falls=falls)
     if count > MOST_KEPT:
         words = sorted_words(rows, rule)
     else:
-        words = _least(rows, count, rule, in_order=sorted)
+        words = _least(rows, count, rule, in_order=in_order)
     values, indices = write(rows, words, count, rule)
     rows.finish([rows.x], [values, indices])
     return Top(values, indices)

@@ -70,7 +70,7 @@ def sliced(
 
 def is_strict(what: str, out_of_range: object) -> bool:
     """Tell whether an index out of range stops the run."""
-    if out_of_range not in ("error", "popops"):
+    if not isinstance(out_of_range, str) or out_of_range not in ("error", "popops"):
         raise InvalidOption(
             f"{what}: out_of_range is {clipped(out_of_range)}", at=here(), fix='"error" or "popops"'
         )

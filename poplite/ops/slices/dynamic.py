@@ -36,6 +36,7 @@ from poplite.ops.slices.plan import plan_embedding
 from poplite.ops.slices.update import SET, update_matrix
 from poplite.program import Sequence
 from poplite.program.recording import recorder, target
+from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.types import UNSIGNED_INT, ElementTypeLike
 
@@ -195,8 +196,9 @@ def create_sliceable(
     <Tensor 'sliceable' float32[1000, 16] on 8 tiles (0-7), 64,000 B>
     """
     what = "ops.create_sliceable"
+    check_graph(f"{what}(graph, element_type, shape, dims, sizes)", graph)
     # A variable of this shape, to look at: nothing is added to the graph.
-    like = Graph(graph.target).add_variable(element_type, tuple(shape), name)
+    like = Graph(graph.target).add_variable(element_type, shape, name)
     dims, sizes = sliced(what, like, dims, sizes)
     if not like.num_elements:
         raise TensorCreationError(

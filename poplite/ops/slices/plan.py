@@ -21,7 +21,7 @@ from poplite.ops.slices.grid import (
 )
 from poplite.program.sequence import check_graph
 from poplite.source import here
-from poplite.text import amount
+from poplite.text import amount, clipped
 from poplite.types import FLOAT, ElementTypeLike, element_type
 
 MOST_SHOWN = 3
@@ -151,10 +151,10 @@ def plan_embedding(
     for name, size in sizes.items():
         if not isinstance(size, (int, np.integer)) or size < 1:
             raise _option(f"{name} is {size!r}", f"{name}= a whole number from 1")
-    if used_for not in ("read", "change", "both"):
-        raise _option(f"used_for is {used_for!r}", '"read", "change" or "both"')
-    if not memory > 0:
-        raise _option(f"memory is {memory!r}", "a share above 0, such as memory=0.8")
+    if not isinstance(used_for, str) or used_for not in ("read", "change", "both"):
+        raise _option(f"used_for is {clipped(used_for)}", '"read", "change" or "both"')
+    if not isinstance(memory, int | float | np.number) or not 0 < memory < np.inf:
+        raise _option(f"memory is {clipped(memory)}", "a share above 0, such as memory=0.8")
     table = Table(graph.target, element_type(type), int(entries), int(width), float(memory))
     choices = blocks_to_try(table.width, graph.target.tiles)
     if columns is not None:

@@ -199,7 +199,7 @@ def update_from_rows(
     what = "ops.update_from_rows"
     x = writeable(what, x)
     _check_table(what, x)
-    added = x + by
+    added = x + _element(what, "by", by, x.element_type)
     numbers, is_there = _of_rows(what, x, indices, out_of_range, name, program)
     changed = where(is_there, added, x)
     if out_of_range == "popops":

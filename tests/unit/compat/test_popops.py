@@ -415,6 +415,31 @@ def test_mappings_and_broadcasts(bench: Bench) -> None:
             "dimension 3 of 'x'",
         ),
         (
+            lambda b, x: popops.castWithOutput(b.graph, x, untyped(None), b.prog),
+            pl.ElementTypeError,
+            "castWithOutput: out is None",
+        ),
+        (
+            lambda b, x: popops.multiSlice(b.graph, x, x, untyped(0), [1], b.prog),
+            pl.InvalidOption,
+            "multiSlice: dims is 0",
+        ),
+        (
+            lambda b, x: popops.reduce(b.graph, x, untyped([None]), Operation.ADD, b.prog),
+            pl.InvalidOption,
+            r"reduce: dims is \[None\]",
+        ),
+        (
+            lambda b, x: popops.reduce(b.graph, x, [0], untyped("ADD"), b.prog),
+            pl.InvalidOption,
+            "params is 'ADD'",
+        ),
+        (
+            lambda b, x: popops.topK(b.graph, b.prog, x, untyped(3)),
+            pl.InvalidOption,
+            "params is 3",
+        ),
+        (
             lambda b, x: poputil.broadcastToMatch(x, [3]),
             pl.TensorCreationError,
             r"shapes \(2,\) and \(3,\)",

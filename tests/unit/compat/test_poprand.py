@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -63,9 +64,10 @@ def test_without_a_seed_every_draw_differs_until_the_state_is_set(bench: Bench) 
     np.testing.assert_array_equal(a, c)
 
 
-def test_integers_include_both_ends(bench: Bench) -> None:
+@pytest.mark.parametrize(("least", "most"), [(-1, 1), (-1.5, 1.5)])
+def test_integers_include_both_ends(bench: Bench, least: float, most: float) -> None:
     made = poprand.uniform(
-        bench.graph, bench.seed, 0, bench.reference, pl.INT, -1, 1, bench.prog, "few"
+        bench.graph, bench.seed, 0, bench.reference, pl.INT, least, most, bench.prog, "few"
     )
     assert "few" in made.name
     assert set(bench.after(made)[0].ravel().tolist()) == {-1, 0, 1}
@@ -110,11 +112,16 @@ def refused(bench: Bench) -> dict[str, Callable[[pl.Tensor | None], object]]:
     return {
         "no range": lambda s: poprand.uniform(graph, s, 0, reference, f, 1, 1, prog),
         "no integers": lambda s: poprand.uniform(graph, s, 0, reference, i, 6, 1, prog),
+        "no limit": lambda s: poprand.uniform(graph, s, 0, reference, i, 0, math.nan, prog),
+        "modifier": lambda s: poprand.uniform(graph, s, 0.5, reference, f, 0, 1, prog),  # type: ignore[arg-type]
+        "reference": lambda s: poprand.uniform(graph, s, 0, (9, 7), f, 0, 1, prog),  # type: ignore[arg-type]
         "bool": lambda s: poprand.uniform(graph, s, 0, reference, pl.BOOL, 0, 1, prog),
         "probability": lambda s: poprand.bernoulli(graph, s, 0, reference, f, 1.5, prog),
         "deviation": lambda s: poprand.normal(graph, s, 0, reference, f, 0, -1, prog),
         "of integers": lambda s: poprand.normal(graph, s, 0, reference, i, 0, 1, prog),
         "alpha": lambda s: poprand.truncatedNormal(graph, s, 0, reference, f, 0, 1, 0, prog),
+        "other shape": lambda s: poprand.dropout(graph, s, 0, reference.T, reference, 0.5, 1, prog),
+        "name": lambda s: poprand.dropout(graph, s, 0, reference, reference, 0.5, 1, prog, 3),  # type: ignore[arg-type]
         "keep": lambda s: poprand.dropout(graph, s, 0, reference, reference, 2, 1, prog),
     }
 
@@ -123,7 +130,7 @@ def refused(bench: Bench) -> dict[str, Callable[[pl.Tensor | None], object]]:
 @pytest.mark.parametrize("has_seed", [True, False])
 def test_a_refused_draw_leaves_the_graph_as_it_was(bench: Bench, name: str, has_seed: bool) -> None:
     before = len(bench.graph.variables)
-    with pytest.raises((pl.ElementTypeError, pl.InvalidOption)):
+    with pytest.raises((pl.ElementTypeError, pl.InvalidOption, pl.TensorCreationError)):
         refused(bench)[name](bench.seed if has_seed else None)
     assert len(bench.graph.variables) == before
     assert not bench.prog.children

@@ -113,12 +113,33 @@ SLICES: dict[str, Call] = {
     "select, shape": lambda t: ops.select_from_rows(t.m, t.k[:2], program=t.p),
     "select, graph": lambda t: ops.select_from_rows(t.m, t.other_k, program=t.p),
     "select, no tile": lambda t: ops.select_from_rows(t.m + t.bare[0], t.k, program=t.p),
+    "update_from_rows, by a matrix": lambda t: ops.update_from_rows(t.m, t.k, by=t.m, program=t.p),
+    "create_sliceable, shape": lambda t: ops.create_sliceable(t.graph, pl.INT, None, [0], [1]),  # type: ignore[arg-type]
     "update_from_rows, by": lambda t: ops.update_from_rows(t.m, t.k * 2, by="a", program=t.p),  # type: ignore[arg-type]
 }
 
 REST: dict[str, Call] = {
     "transpose": lambda t: ops.transpose(t.m * 2, [0, 2], program=t.p),
     "transpose, no program": lambda t: ops.transpose(t.m * 2, [0, 1]),
+    "transpose, no list": lambda t: ops.transpose(t.m * 2, 3, program=t.p),  # type: ignore[arg-type]
+    "top_k, sorted": lambda t: ops.top_k(t.m, 2, sorted="no", program=t.p),  # type: ignore[arg-type]
+    "pad, widths": lambda t: ops.pad(t.m, None),  # type: ignore[arg-type]
+    "triangle of a number": lambda t: ops.tril(3),  # type: ignore[arg-type]
+    "triangle, k": lambda t: ops.triu(t.m, [1, 2]),  # type: ignore[arg-type]
+    "sum, keepdims": lambda t: ops.sum(t.m, 0, keepdims="x"),  # type: ignore[arg-type]
+    "map, arguments": lambda t: ops.map(t.m * 2, None, program=t.p),  # type: ignore[arg-type]
+    "reduce_many, no list": lambda t: ops.reduce_many(3, program=t.p),  # type: ignore[arg-type]
+    "reduce_many, outputs": lambda t: ops.reduce_many([("max", t.m, 0)], None, program=t.p),  # type: ignore[arg-type]
+    "plan_embedding, memory": lambda t: ops.plan_embedding(
+        t.graph,
+        entries=4,
+        width=4,
+        lookups=4,
+        memory=None,  # type: ignore[arg-type]
+    ),
+    "round robin, first": lambda t: pl.map_round_robin(t.graph, t.bare, first=None),  # type: ignore[arg-type]
+    "weights, text": lambda t: pl.map_by_weights(t.graph, t.bare, "x"),
+    "weights, dimension": lambda t: pl.map_by_weights(t.graph, t.bare, [1] * 9, dim=None),  # type: ignore[arg-type]
     "matmul, plan": lambda t: ops.map(
         ops.matmul(t.m * 2, t.m.T, ops.plan_matmul(t.m.graph, m=3, k=6, n=1)) * 2, program=t.p
     ),
