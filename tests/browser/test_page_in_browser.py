@@ -412,6 +412,10 @@ def test_two_reports_are_compared(opened: Open, tmp_path: Path) -> None:
     tile, more = re.findall(r"tile (\d)\n\+([\d,]+) cycles", page.locator("#tip").inner_text())[0]
     busy = [quantity_map(each, "cycles").value[int(tile)] for each in (before, after)]
     assert more == f"{busy[1] - busy[0]:,}"
+    first, last = (quantity_map(each, "cycles").value for each in (before, after))
+    assert f"from +{(last - first).min():,} cycles to +{(last - first).max():,} cycles" in view(
+        page
+    )
 
 
 def test_print_has_what_is_shown_and_no_buttons(

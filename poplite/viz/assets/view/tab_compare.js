@@ -76,6 +76,7 @@ function differences(before, after) {
   const words = (number) => (number > 0 ? "+" : "") + measureText(state.by, number);
   return [
     ...parts,
+    remark(`from ${words(least(change))} to ${words(Math.max(...change))}`),
     tileMap(
       after,
       change,
