@@ -114,9 +114,7 @@ def load_programs(
     return graph, programs
 
 
-def _build(
-    target: str, given: Iterable[tuple[str, object]]
-) -> tuple[Graph, dict[str, Program]]:
+def _build(target: str, given: Iterable[tuple[str, object]]) -> tuple[Graph, dict[str, Program]]:
     place, _, name = target.rpartition(":")
     module = load_module(place)
     with contextlib.redirect_stdout(sys.stderr), _without_arguments(place):
