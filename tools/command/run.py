@@ -9,6 +9,7 @@ Streams get zeros, as in `poplite-viz report --run`.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import io
 import os
@@ -19,7 +20,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from poplite.mpi.last_steps import FOLDER, lost
+from poplite.mpi.last_steps import FOLDER, FirstEnd, lost
 from poplite.tools.viz.flags import Commands, add_target, set_run
 
 LAST_BYTES = 4096
@@ -88,11 +89,15 @@ def _start(arguments: argparse.Namespace) -> int:
         end = b""
         with subprocess.Popen(command, env=variables, stdout=subprocess.PIPE) as process:
             assert isinstance(process.stdout, io.BufferedReader), "as a pipe is"
-            while said := process.stdout.read1():
-                sys.stdout.buffer.write(said)
-                sys.stdout.buffer.flush()
-                end = (end + said)[-LAST_BYTES:]
-        if message := lost(end.decode(errors="replace"), Path(folder)):
+            watched = FirstEnd(Path(folder), arguments.ranks, process.stdout.fileno())
+            with contextlib.closing(watched):
+                watched.wait()
+                while said := process.stdout.read1():
+                    sys.stdout.buffer.write(said)
+                    sys.stdout.buffer.flush()
+                    end = (end + said)[-LAST_BYTES:]
+                    watched.wait()
+        if message := lost(end.decode(errors="replace"), Path(folder), watched.rank):
             print(f"poplite: {message}", file=sys.stderr)
     return process.returncode
 

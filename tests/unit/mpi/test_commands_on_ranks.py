@@ -58,12 +58,12 @@ class Step(pl.Vertex):
         self.y = self.x + 1
 
 def build():
-    graph = pl.Graph(pl.Target(tiles=2))
-    x, y = (graph.add_variable(pl.INT, (2,), n, mapping="linear", initial_value=0) for n in "xy")
+    graph = pl.Graph(pl.Target(tiles=3))
+    x, y = (graph.add_variable(pl.INT, (3,), n, mapping="linear", initial_value=0) for n in "xy")
     work = graph.add_compute_set("work")
-    for tile in range(2):
-        graph.add_vertex(work, Step, tile=tile, x=x[1 - tile], y=y[tile])
-    if os.environ.get("PMI_RANK") == "1":
+    for tile in range(3):
+        graph.add_vertex(work, Step, tile=tile, x=x[2 - tile], y=y[tile])
+    if os.environ.get("PMI_RANK") == "2":
         threading.Thread(target=die, daemon=True).start()
     return graph, pl.Loop(pl.Sequence(pl.Execute(work), pl.Copy(y, x)))
 """
@@ -74,12 +74,12 @@ def build():
 def test_a_rank_that_is_killed_is_named_with_its_step(tmp_path: Path) -> None:
     (tmp_path / "killed.py").write_text(KILLED)
     target = f"{tmp_path / 'killed.py'}:build"
-    words = [sys.executable, "-m", "poplite.tools.command", "run", "-n", "2", target]
+    words = [sys.executable, "-m", "poplite.tools.command", "run", "-n", "3", target]
     done = subprocess.run(
         words, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT, check=False
     )
     assert done.returncode == 9
-    said = r"poplite: rank 1 was lost, last seen in engine.run\('0'\) at step [12] of 2"
+    said = r"poplite: rank 2 was lost, last seen in engine.run\('0'\) at step [12] of 2"
     assert re.search(said, done.stderr), done.stderr
 
 
