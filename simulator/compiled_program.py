@@ -33,9 +33,10 @@ SLOW_NS = 5_000_000
 MOST_PAUSES = 3
 """Pauses without a step after which a loop is one of nothing, in which a run may stop anywhere."""
 
-LOOK, IN_PYTHON, STOP = -1, -2, -3
+LOOK, IN_PYTHON, STOP, STOP_AGAIN = -1, -2, -3, -4
 """In place of the number of an action: strict checks look at the row; Python runs interpreted
-vertices of its step, or collects what they returned; the run may end here, on all ranks."""
+vertices of its step, or collects what they returned; the run may end here, on all ranks; the row
+before ran, and the run may end there the next time."""
 
 
 class CompiledProgram:
@@ -196,17 +197,22 @@ class CompiledProgram:
             self._peers.waiting(int(self._code.ops[self._words[op.STATE_ROW], 1]))
         else:
             self._peers.look()
-        if not self._peers.is_stopping:
-            return
+        if self._peers.is_stopping:
+            self._ask_before_steps()
+            self._pauses = self._pauses + 1 if reason == op.PAUSED else 0
+            if self._pauses > MOST_PAUSES and not self._has_begun():
+                self._peers.stop_here()
+
+    def _ask_before_steps(self) -> None:
+        """Let all rows that a step begins with ask whether the run ends."""
         rows = np.isin(self._code.ops[:, 0], op.COUNTED) & ~self._goes_on
-        if self._has_begun():
-            rows[self._words[op.STATE_ROW]] = False
+        has_begun, row = self._has_begun(), int(self._words[op.STATE_ROW])
+        rows[row] &= not has_begun
         self._disarm()
         self._ops[rows, :2] = op.CALLBACK, STOP
         self._is_armed = True
-        self._pauses = self._pauses + 1 if reason == op.PAUSED else 0
-        if self._pauses > MOST_PAUSES and not self._has_begun():
-            self._peers.stop_here()
+        if has_begun:
+            self._stop_again_behind(row)
 
     def _disarm(self) -> None:
         """Let rows run without a question whether the run ends."""
@@ -221,9 +227,19 @@ class CompiledProgram:
         assert self._peers is not None, "only ranks stop together"
         self._words[op.STATE_ROW] = row = self._words[op.STATE_ROW] - 1
         self._peers.stop_here()
+        self._let_run(row)
+        self._stop_again_behind(row)
+
+    def _let_run(self, row: int) -> None:
+        """Let the next row run without a question whether the run ends."""
         self._ops[row] = self._bound[row]
         if self._checks is not None:
             self._arm()
+
+    def _stop_again_behind(self, row: int) -> None:
+        """Ask again as soon as a row has run: a loop may have no other where the run may end."""
+        if self._ops[row + 1, 0] != op.CALLBACK or self._ops[row + 1, 1] != STOP:
+            self._ops[row + 1, :2] = op.CALLBACK, STOP_AGAIN
 
     def _entry(self) -> Callable[[], int]:
         """Return what runs the interpreter until new launches are shared by threads."""
@@ -242,6 +258,9 @@ class CompiledProgram:
             self._look()
         elif action == STOP:
             self._may_stop()
+        elif action == STOP_AGAIN:  # all rows where the run may end have the question again
+            self._words[op.STATE_ROW] = row = self._words[op.STATE_ROW] - 1
+            self._let_run(row)
         else:
             self._do_in_python(watch)
 
@@ -316,8 +335,13 @@ class CompiledProgram:
         finally:
             self._is_looking = False
             self._steps.interpreted.forget()
+        is_stopping = self._peers is not None and self._peers.is_stopping
+        if is_stopping:  # it may have become known meanwhile
+            self._ask_before_steps()
         if end == row:
             self._ops[row] = self._bound[row]
+            if is_stopping:
+                self._stop_again_behind(row)
         self._counts[row:end] += 1
         if self._recording is not None:
             self._recording.add(range(row, end))

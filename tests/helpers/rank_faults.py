@@ -46,8 +46,9 @@ def ring(device: Any, *, interpret: bool, extra: Callable[[pl.Graph], pl.Program
         graph.add_vertex(there, Step, tile=tile, x=x[1 - tile], y=y[tile])
     body = pl.Sequence(pl.Execute(there), pl.Copy(y, x), extra(graph))
     engine = pl.Engine(
-        graph, {"ever": pl.Loop(body), "few": pl.Repeat(10, body)}, device=device,
-        interpret=interpret, checks=CHECKS[0],
+        graph,
+        {"ever": pl.Loop(body), "few": pl.Repeat(10, body), "one": pl.Loop(pl.Execute(there))},
+        device=device, interpret=interpret, checks=CHECKS[0],
     )  # fmt: skip
     return engine, x, y
 
@@ -63,7 +64,8 @@ def nothing(graph: pl.Graph) -> pl.Program:
 def interrupted(device: Any, interpret: bool) -> None:
     """Ctrl-C on one rank, then `stop` on the other: all end behind the same step, and go on."""
     engine, x, y = ring(device, interpret=interpret, extra=nothing)
-    for rank, end in ((1, "interrupt"), (0, "stop"), (1, "stop")):
+    ends = (1, "interrupt", "ever"), (0, "stop", "ever"), (1, "stop", "ever"), (0, "stop", "one")
+    for rank, end, program in ends:
         if device.rank == rank:
 
             def soon(end: str = end) -> None:
@@ -74,13 +76,13 @@ def interrupted(device: Any, interpret: bool) -> None:
 
             threading.Timer(0.3, soon).start()
         try:
-            engine.run("ever")
+            engine.run(program)
             assert end == "stop"
         except KeyboardInterrupt:
             assert end == "interrupt"
         ended = engine.read(x)
         assert equal(ended), ended
-        assert ended[0] > 0
+        assert (ended[0] > 0) == (program == "ever")
         assert engine.read(y)[0] in (ended[0], ended[0] + 1)
         engine.run("few")
         after = engine.read(x)
