@@ -1,21 +1,23 @@
-"""Convolutions of networks, all three passes, against Graphcore's own model of its own library.
+"""Layers of networks, in all three passes, against Graphcore's own model of its own library.
 
     python benchmarks/fidelity_convolution.py [--only KEY] [--json FILE]
 
-PopLibs kept the cycles of its tool `single_conv_layer` on two models of the IPU, which is Mk1's and
-Mk2's (tests/benchmark_results.csv; parameters in tests/CMakeLists.txt, both at da159e4b and around
-it).  One number is for all of a run, without the host: the convolution, its gradient by the input,
-that by the weights, and what adds it to the weights, of a batch of 4 halves.  Operands lie where
-the plans of the first two passes want them (`--use-create-input`, its default), so what is
-rearranged for the third, and of the weights for the second, counts, here as there.
+PopLibs kept what its tool `single_conv_layer` takes in two models, of Mk1 and of Mk2: one number
+for the convolution, its gradients by the input and by the weights, and what adds the latter to the
+weights, of a batch of 4 halves (tests/benchmark_results.csv, parameters in tests/CMakeLists.txt,
+in versions until March 2021).  The host is left out there (`--ignore-data`) and here.  Operands lie
+where the plans of the first two passes want them (`--use-create-input`, its default), so what is
+rearranged for the others counts on both sides.  The error of a row is the sum of those of two
+planners and of two models, so 15 % either way is what it may be.
 
-The matrix unit sums up products of halves in floats, PopLibs' default, and has 8 outputs for that
-on both machines; 16 of a Mk2 are for halves summed up in halves, and for floats (`ConvPartial1x1Out`
-and `ConvPartialnx1` of lib/poplin/codelets exist for no others).  C6, one tile's convolution, says
-the same.  In IPUModel both tiles of a pair of a Mk1 send at once (`fidelity_programs.py`).
+Halves are summed up in floats, PopLibs' default.  Its vertices do that with 8 outputs of the matrix
+unit on both machines: with the 16 of a Mk2 there are only ones that sum up in halves, or multiply
+floats (lib/poplin/codelets/ConvPartial1x1Out.cpp, at 03a8371c).  So the models here have 8, and C6
+agrees, an estimate of PopLibs for one tile: with 16 it would be 47 % off.  And both tiles of a pair
+of a Mk1 send at once there (`fidelity_programs.py`).
 
-What is added to the weights is added by `popops::scaledAddTo`, whose vertex is estimated by its
-formula.
+The weights are updated by a vertex with PopLibs' estimate of `popops::ScaledAdd`.  Its number for
+the first layer on Mk2 is of an older version (53a4707a), as the last one lacks it.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -63,7 +66,7 @@ class Layer:
     """A layer of a network, of square fields and kernels.
 
     Attributes:
-        what: which one.
+        what: which one: taps, and size of its input / stride.
         size: of its input.
         kernel: taps along each dimension.
         inputs: channels.
@@ -84,11 +87,11 @@ class Layer:
 
 
 LAYERS = {
-    "CNV": Layer("ResNet50 7 x 7, stride 2", 224, 7, 4, 64, 2, 3, (152_083, 149_713)),
-    "R28": Layer("ResNet50 3 x 3, 28 x 28", 28, 3, 128, 128, 1, 1, (97_881, 82_252)),
-    "R7": Layer("ResNet50 3 x 3, 7 x 7", 7, 3, 512, 512, 1, 1, (103_734, 81_121)),
-    "ALEX": Layer("AlexNet 5 x 5, 27 x 27", 27, 5, 64, 192, 1, 2, (138_888, 127_026)),
-    "MOB": Layer("MobileNet 3 x 3, stride 2", 224, 3, 4, 32, 2, 1, (39_074, 34_936)),
+    "resnet50-224": Layer("ResNet50 7 x 7, 224 / 2", 224, 7, 4, 64, 2, 3, (152_083, 149_713)),
+    "resnet50-28": Layer("ResNet50 3 x 3, 28", 28, 3, 128, 128, 1, 1, (97_881, 82_252)),
+    "resnet50-7": Layer("ResNet50 3 x 3, 7", 7, 3, 512, 512, 1, 1, (103_734, 81_121)),
+    "alexnet": Layer("AlexNet 5 x 5, 27", 27, 5, 64, 192, 1, 2, (138_888, 127_026)),
+    "mobilenet": Layer("MobileNet 3 x 3, 224 / 2", 224, 3, 4, 32, 2, 1, (39_074, 34_936)),
 }
 
 BATCH = 4
@@ -117,7 +120,7 @@ def cycles(layer: Layer, target: pl.Target) -> dict[str, int]:
 
 
 def add_scaled(graph: pl.Graph, y: pl.Tensor, x: pl.Tensor, program: pl.Sequence) -> None:
-    """Record `scaledAddTo`: elements in the order of y in memory, a vertex for each of its parts."""
+    """Record `scaledAddTo`: elements in the order of y in memory, its parts by a vertex each."""
     flat, other = graph.reorder_to_simplify(y, [x])
     step = graph.add_compute_set("scaled add")
     tiles, parts = [], []
@@ -136,7 +139,7 @@ def of_layer(layer: Layer) -> Iterator[Row]:
     """B5: a layer on both models."""
     for number, (architecture, costs) in enumerate(MODELS.items()):
         found = cycles(layer, pl.Target(architecture=architecture, costs=costs))
-        what = f"{layer.what}, {layer.inputs} to {layer.outputs}, IPUModel{number + 1}"
+        what = f"{layer.what}, {layer.inputs} to {layer.outputs}, Mk{number + 1}"
         yield Row(
             "B5", what, 3, "S PL", "cycles", layer.cycles[number], sum(found.values()), 0.15,
             "convolutions of networks",
@@ -154,7 +157,7 @@ def of_one_tile() -> Iterator[Row]:
 
 
 ROWS: Rows = {
-    **{key: lambda layer=layer: of_layer(layer) for key, layer in LAYERS.items()},  # type: ignore[misc]
+    **{f"B5-{key}": partial(of_layer, layer) for key, layer in LAYERS.items()},
     "C6": of_one_tile,
 }
 

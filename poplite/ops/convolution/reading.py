@@ -18,7 +18,7 @@ from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.convolution.dimension import together
 from poplite.ops.convolution.expansion import expanded_dimensions, expanded_input
-from poplite.ops.convolution.layout import Kind, Layout
+from poplite.ops.convolution.layout import SHORTEST, Kind, Layout
 from poplite.ops.convolution.views import by_channels, input_blocks, signal
 from poplite.program import Copy
 from poplite.program.recording import Recorder
@@ -143,10 +143,6 @@ def windows_of(kind: Kind, count: int) -> dict[str, object]:
         "columns": columns,
         "step": kind.layout.request.dimensions[-1].stride,
     }
-
-
-SHORTEST = 8
-"""Neighbouring elements below which an operand is copied."""
 
 
 def is_scattered(x: Tensor, channels: int) -> bool:

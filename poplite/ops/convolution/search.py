@@ -83,11 +83,12 @@ class _Search:
         deep, wide = cuts[-2:]
         self.turns: Int64 = -(-request.groups * math.prod(cuts) // tiles)
         # Bytes of a vertex.
-        reach, own = batch * inputs * size, batch * inputs * size
+        reach = own = read = batch * inputs * size
         for part, each in zip(field, request.dimensions, strict=True):
             places = each.places(part)
             reach = reach * places
             own = own * np.minimum(places, part * each.stride)
+            read = read * np.minimum(places, each.size)
         weights = request.taps * inputs * outputs * size
         positions, columns = batch * math.prod(field), together(request.dimensions, field)
         has_partials = (deep > 1) | request.is_rounded
@@ -104,7 +105,7 @@ class _Search:
         pair = np.where(wide % int(target.cost("pair_tiles")) == 0, target.cost("pair_tiles"), 1)
         received = (reach - own / wide) / pair + weights * (1 - 1 / users)
         self.cycles = (
-            self._exchange(received, reach) + self._expansion(expanded),
+            self._exchange(received, own / wide + reach - read) + self._expansion(expanded),
             self.turns
             * convolution_cycles(
                 outputs,
@@ -143,7 +144,7 @@ class _Search:
         return self._moved(held, 1) + copied
 
     def _exchange(self, received: Any, gathered: Any) -> Any:
-        """Return the cycles in which tiles get their operands, and put them in order."""
+        """Return the cycles in which tiles get their operands, and put what they have between."""
         cost, passes = self.target.cost, -(-self.turns // self.at_once)
         copied = np.ceil(self.turns * gathered / cost("memcpy_bytes_per_cycle"))
         copied = copied + passes * cost("worker_call")
