@@ -8,6 +8,7 @@
     programs    W14, L1, IPUModel's halo              fidelity_programs.py
     loops       V8, compiled inner loops              fidelity_loops.py
     matmul      dense products of a whole chip, W18   fidelity_matmul.py
+    convolution layers of networks, C6                fidelity_convolution.py
 
 Every number of the model comes from a graph that is compiled, none from a formula for the row;
 nothing runs.  Keys are those of the literature's list: V for rows of one vertex or phase, W for
@@ -24,6 +25,7 @@ from __future__ import annotations
 import sys
 
 import fidelity_blur
+import fidelity_convolution
 import fidelity_loops
 import fidelity_matmul
 import fidelity_programs
@@ -38,6 +40,7 @@ ROWS: Rows = {
     **fidelity_programs.ROWS,
     **fidelity_loops.ROWS,
     **fidelity_matmul.ROWS,
+    **fidelity_convolution.ROWS,
 }
 
 if __name__ == "__main__":

@@ -20,6 +20,9 @@ from poplite.compat.options import Options as Options, check_known, memory_share
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.convolution.arguments import check_fields, spacings
+from poplite.ops.convolution.call import check_number
+from poplite.ops.convolution.dimension import forward
 from poplite.program import Sequence as Steps
 from poplite.source import here
 from poplite.text import clipped
@@ -112,16 +115,30 @@ class ConvParams:
     def getOutputFieldShape(self) -> list[int]:
         """Return the sizes of the output.
 
+        Raises:
+            TensorCreationError: for a kernel that is larger than the input, both as transforms
+                make them, and for lists of another length than the field.
+            InvalidOption: for distances that are none.
+
         >>> ConvParams("half", 1, [8, 5], [3, 3], 1, 1, 1).getOutputFieldShape()
         [6, 3]
         """
-        made, after = [], sides_of(self, self.outputTransform)
-        for d, each in enumerate(of_dimensions(self)):
-            reach = 1 + (each.taps - 1) * each.dilation
-            room = 1 + (each.size - 1) * each.between if each.size else 0
-            left = room + sum(each.padding) - reach + 1
-            made.append(-(-left // each.stride) + sum(after.padding[d]))
-        return made
+        what, rank = "ConvParams.getOutputFieldShape", len(self.inputFieldShape)
+        check_number(what, "kernelShape", tuple(self.kernelShape), rank)
+        _check_truncation(what, self)
+        found, after = of_dimensions(self), sides_of(self, self.outputTransform)
+        how = spacings(
+            what,
+            rank,
+            [each.stride for each in found],
+            [each.padding for each in found],
+            [each.dilation for each in found],
+            [each.between for each in found],
+        )
+        sizes, taps = [each.size for each in found], [each.taps for each in found]
+        check_fields(what, sizes, taps, how)
+        made = [forward(*each).count for each in zip(sizes, taps, how, strict=True)]
+        return [size + sum(each) for size, each in zip(made, after.padding, strict=True)]
 
     def getNumOutputChans(self) -> int:
         """Return the channels of the output in all groups."""
@@ -311,6 +328,24 @@ def of_dimensions(params: ConvParams) -> list[_Parameters]:
             )
         )
     return found
+
+
+def _check_truncation(what: str, params: ConvParams) -> None:
+    """Refuse transforms that leave out more of an input, or of a kernel, than there is."""
+    for name, shape, given in (
+        ("inputTransform", params.inputFieldShape, params.inputTransform),
+        ("kernelTransform", params.kernelShape, params.kernelTransform),
+    ):
+        for d, (size, sides) in enumerate(
+            zip(shape, sides_of(params, given).truncation, strict=True)
+        ):
+            if sum(sides) > size:
+                raise TensorCreationError(
+                    f"{what}: along dimension {d}, {name} leaves out {sum(sides):,} of {size:,}",
+                    at=here(),
+                    found=f"truncationLower {sides[0]:,}, truncationUpper {sides[1]:,}",
+                    fix=f"truncations of at most {size:,}",
+                )
 
 
 def _cut(x: Tensor, dim: int, sides: tuple[int, int], *, flip: bool) -> Tensor:

@@ -39,11 +39,11 @@ from poplite.ops.convolution.call import (
     check_same_rank,
 )
 from poplite.ops.convolution.expansion import by_taps, expanded_weights
-from poplite.ops.convolution.phases import Part, joined, parts
+from poplite.ops.convolution.phases import joined, parts
 from poplite.ops.convolution.plan import ConvolutionPlan, planned
 from poplite.ops.convolution.request import Request
-from poplite.ops.convolution.steps import Convolution
-from poplite.ops.convolution.views import signal
+from poplite.ops.convolution.steps import Convolution, record_convolutions
+from poplite.ops.convolution.views import by_channels
 from poplite.ops.matmul.matmul import matmul
 from poplite.ops.operands import (
     Given,
@@ -300,22 +300,32 @@ def convolution_weights_gradient(
 def _convolved(call: Call, request: Request, x: Tensor, weights: Tensor) -> Tensor:
     """Record the steps of a convolution with weights [groups, outputs, inputs, taps]."""
     found = parts(request)
-    made = [_part(call, each, x, each.weights(weights)) for each in found]
-    return joined(made, request)
-
-
-def _part(call: Call, part: Part, x: Tensor, weights: Tensor) -> Tensor:
-    """Record the steps of a phase."""
-    request = part.request
-    if request is None or request.is_empty:
-        return call.zeros(part.whole.element_type, part.shape, call.name)
-    (layout,) = planned(call.graph.target, request)
+    groups = planned(call.graph.target, request)
+    made = {
+        number: call.zeros(request.element_type, part.shape, call.name)
+        for number, part in enumerate(found)
+        if not any(number in several for several in groups)
+    }
+    if not groups:
+        return joined(list(made.values()), request)
     work = recorder(call.graph, call.steps)
-    by = expanded_weights(weights, layout.request)
-    made = Convolution(call.graph, work, layout, x, by, call.name).record()
-    work.uses(call.name, [x, weights], [made])
+    outputs = []
+    for several in groups:
+        convolutions = [
+            Convolution(
+                call.graph,
+                layout,
+                x,
+                expanded_weights(found[number].weights(weights), layout.request),
+                call.name,
+            )
+            for number, layout in several.items()
+        ]
+        outputs += record_convolutions(work, convolutions)
+    made.update(zip((number for several in groups for number in several), outputs, strict=True))
+    work.uses(call.name, [x, weights], outputs)
     work.finish(call.steps, call.name)
-    return made
+    return joined([made[number] for number in range(len(found))], request)
 
 
 def _in_groups(weights: Tensor, request: Request) -> Tensor:
@@ -338,16 +348,12 @@ def _by_places(gradient: Tensor, request: Request) -> Tensor:
 def _by_taps(x: Tensor, request: Request, name: str) -> Tensor:
     """Return what each output reads, [groups, batch * field, taps * inputs]."""
     rank = len(request.dimensions)
-    shape = request.groups, request.batch, request.inputs, *x.shape[2:]
-    read = x.reshape((request.batch, request.groups, *shape[2:]))
-    read = read.dim_shuffle((1, 0, *range(2, 3 + rank)))
     zeros = x.graph.add_constant(
         request.element_type, (1,) * (3 + rank), 0, f"{name}/zeros", mapping=0
     )
-    for d, each in enumerate(request.dimensions):
-        read = by_taps(signal(read, 3 + d, each, zeros), 3 + d, each)
+    read = by_taps(by_channels(x, request), list(enumerate(request.dimensions)), zeros)
     # Channels come last: as they stand together in memory, rows are of few pieces.
-    read = read.dim_shuffle((0, 1, *range(3, 3 + 2 * rank), 2))
+    read = read.dim_roll(3 + rank, 2 + rank)
     places = request.batch * math.prod(request.field)
     return read.reshape((request.groups, places, request.taps * request.inputs))
 

@@ -13,6 +13,7 @@ Source: PopLibs, `poplin/ConvParams.hpp`, for the sizes of outputs.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,6 +129,24 @@ def forward(size: int, kernel: int, how: Spacing) -> Dimension:
         -(-room // how.stride),
         taps[::-1] if how.flip else taps,
     )
+
+
+def together(dimensions: Sequence[Dimension], parts: Sequence[Any]) -> Any:
+    """Return how many outputs of a block read places behind each other, so that they are one row.
+
+    Rows along the last dimension, and rows of rows where nothing is read between them. `parts` are
+    the sizes of the block, numbers or arrays.
+
+    >>> tall = forward(7, 3, Spacing(padding=(1, 1)))
+    >>> together([tall, tall], (7, 7)), together([tall, forward(7, 1, Spacing())], (7, 7))
+    (7, 49)
+    """
+    found = parts[-1]
+    for each, inner, part in zip(dimensions[-2::-1], dimensions[:0:-1], parts[-2::-1], strict=True):
+        if each.stride > 1 or inner.stride > 1 or inner.span > 1:
+            break
+        found = found * part
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,18 +11,21 @@ from poplite.graph.graph import Graph
 from poplite.machine.target import Target
 from poplite.ops.convolution.layout import Layout
 from poplite.ops.convolution.reading import input_of
-from poplite.ops.convolution.steps import Convolution, weights_of
+from poplite.ops.convolution.steps import Convolution, record_convolutions, weights_of
 from poplite.ops.matmul.exact import cycles_of
 from poplite.program.copy import TensorCopy
 from poplite.program.recording import Recorder
 
 
 @lru_cache(maxsize=256)
-def exact_cycles(target: Target, layout: Layout) -> int:
-    """Return the cycles of a layout."""
+def exact_cycles(target: Target, layouts: tuple[Layout, ...]) -> int:
+    """Return the cycles of layouts of one input, whose vertices run at once."""
     graph = Graph(target)
-    x = input_of(graph, layout.unexpanded, "input")
-    weights = weights_of(graph, layout, "weights")
+    x = input_of(graph, layouts[0].unexpanded, "input")
+    several = [
+        Convolution(graph, each, x, weights_of(graph, each, "weights"), "convolution")
+        for each in layouts
+    ]
     recorder = Recorder(graph)
-    Convolution(graph, recorder, layout, x, weights, "convolution").record()
+    record_convolutions(recorder, several)
     return cycles_of(graph, [each for each in recorder.steps if isinstance(each, TensorCopy)])

@@ -1,7 +1,8 @@
-"""Taps of a kernel that count as channels of the input, where that has few.
+"""Taps of a kernel that count as channels of the input.
 
-The AMP unit takes 16 channels of HALF at a time, or 8 of FLOAT, and with fewer as long. So what
-several taps lie on may be the channels of one place:
+The AMP unit takes 16 channels of HALF at a time, or 8 of FLOAT, and with fewer as long; and rows of
+places take it the less time each, the longer they are. So what several taps lie on may be the
+channels of one place:
 
     x          a b c d e f          two places of output 0 and 1, kernel of three taps
     expanded   abc bcd cde def      kernel of one tap, three times the channels
@@ -18,31 +19,29 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import product
 
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
-from poplite.machine.target import Target
 from poplite.ops.convolution.dimension import Dimension
 from poplite.ops.convolution.request import Request
 from poplite.ops.convolution.views import by_channels, signal
 
-MOST_CHANNELS = 512
-"""Channels that a plan makes of taps by itself: many times what the unit takes at a time."""
 
-
-def expansions(target: Target, request: Request) -> list[Request]:
+def expansions(request: Request) -> list[Request]:
     """Return a convolution, and the same with the taps of its last dimensions as channels.
 
-    Only the one that is asked for, if one is.
+    Only the one that is asked for, if one is; up to a kernel that is longer than the input.
     """
     if request.expand is not None:
         return [expanded(request, request.expand)]
-    at_a_time = int(target.cost("amp_inputs_bytes")) // request.element_type.size_bytes
     numbers = [0]
-    if request.inputs < at_a_time:
-        numbers += [n for n, taps in enumerate(request.kernel[::-1], 1) if taps > 1]
-    found = [expanded(request, number) for number in numbers]
-    return [each for each in found if not each.source or each.inputs <= MOST_CHANNELS]
+    for number, each in enumerate(reversed(request.dimensions), 1):
+        if len(each.taps) > each.size:
+            break
+        if len(each.taps) > 1:
+            numbers.append(number)
+    return [expanded(request, number) for number in numbers]
 
 
 def expanded(request: Request, number: int) -> Request:
@@ -76,11 +75,9 @@ def expanded_input(x: Tensor, request: Request, zeros: Tensor | None) -> Tensor:
     `zeros` are as in `signal`.
     """
     rank = len(request.dimensions)
-    x = by_channels(x, request.read)
-    for d, each in expanded_dimensions(request):
-        x = by_taps(signal(x, 2 + d, each, zeros), 2 + d, each)
+    x = by_taps(by_channels(x, request.read), expanded_dimensions(request), zeros)
     field = tuple(range(2, 2 + rank))
-    x = x.dim_shuffle((1, 0, *range(3 + rank, x.rank), 2 + rank, *field))
+    x = x.dim_shuffle((1, 0, 3 + rank, 2 + rank, *field))
     return x.reshape((request.batch, request.groups * request.inputs, *x.shape[x.rank - rank :]))
 
 
@@ -118,10 +115,18 @@ def collapsed_weights(weights: Tensor, request: Request) -> Tensor:
     return parted.dim_shuffle((0, 1, 3, 4, 2)).reshape(shape)
 
 
-def by_taps(x: Tensor, dim: int, each: Dimension) -> Tensor:
-    """Return what outputs read along a dimension of a signal, each tap behind the last one."""
+def by_taps(x: Tensor, dimensions: list[tuple[int, Dimension]], zeros: Tensor | None) -> Tensor:
+    """Return what outputs read of an input, [groups, batch, field ..., inputs, taps].
+
+    Only along some dimensions, by their number in the field; `zeros` are as in `signal`.
+    """
+    for d, each in dimensions:
+        x = signal(x, 2 + d, each, zeros)
     parts = []
-    for tap in each.taps:
-        end = tap + (each.count - 1) * each.stride + 1
-        parts.append(x.slice(tap, end, dim).sub_sample(each.stride, dim).expand([x.rank]))
+    for taps in product(*(each.taps for _, each in dimensions)):
+        part = x
+        for (d, each), tap in zip(dimensions, taps, strict=True):
+            end = tap + (each.count - 1) * each.stride + 1
+            part = part.slice(tap, end, 2 + d).sub_sample(each.stride, 2 + d)
+        parts.append(part.expand([x.rank]))
     return concat(parts, x.rank)

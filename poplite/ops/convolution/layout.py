@@ -20,6 +20,9 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.ops.convolution.request import Request
 
+SHORTEST = 8
+"""Neighbouring elements below which an operand is copied."""
+
 
 @dataclass(frozen=True, slots=True)
 class Segment:
@@ -137,7 +140,10 @@ class Layout:
     def unexpanded(self) -> Layout:
         """Where an input lies of which no taps count as channels yet; itself where none do."""
         source = self.request.source
-        return self if source is None else replace(self, request=source, inputs=source.inputs)
+        if source is None:
+            return self
+        part = max(-(-source.inputs // self.depth), min(source.inputs, SHORTEST))
+        return replace(self, request=source, inputs=part)
 
     def number(self, blocks: tuple[Int64, ...]) -> Int64:
         """Return the numbers of vertices, by the blocks of each dimension that they are for."""

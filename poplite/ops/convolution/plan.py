@@ -55,7 +55,9 @@ class ConvolutionPlan:
 
     def __init__(self, graph: Graph, request: Request) -> None:
         self.graph, self.request = graph, request
-        self.layouts = planned(graph.target, request)
+        self._groups = planned(graph.target, request)
+        found = [layout for several in self._groups for layout in several.values()]
+        self.layouts = tuple(found) or ranked(graph.target, request)[:1]
 
     @property
     def runners_up(self) -> tuple[Layout, ...]:
@@ -75,7 +77,8 @@ class ConvolutionPlan:
     @property
     def cycles(self) -> int:
         """Cycles by the cost model, with operands as `create_input` and `create_weights` make."""
-        return sum(exact_cycles(self.graph.target, each) for each in self.layouts)
+        several = [tuple(each.values()) for each in self._groups] or [self.layouts]
+        return sum(exact_cycles(self.graph.target, each) for each in several)
 
     @property
     def bytes(self) -> int:
@@ -143,7 +146,7 @@ class ConvolutionPlan:
         terms += [f"sums {addition:,}"] if layout.has_partials else []
         each = f", {layout.turns:,} blocks each" if layout.turns > 1 else ""
         passes = f" in {layout.passes:,} passes" if layout.passes > 1 else ""
-        cycles = exact_cycles(self.graph.target, layout)
+        cycles = exact_cycles(self.graph.target, (layout,))
         own, source = layout.request, layout.request.source
         expanded = (
             [
@@ -273,11 +276,22 @@ def plan_convolution(
     return ConvolutionPlan(graph, request)
 
 
-def planned(target: Target, request: Request) -> tuple[Layout, ...]:
-    """Return the best ways, of each phase that reads elements; at least one."""
-    requests = [part.request for part in parts(request)]
-    found = [each for each in requests if each is not None] or [request]
-    return tuple(ranked(target, each)[0] for each in found)
+def planned(target: Target, request: Request) -> tuple[dict[int, Layout], ...]:
+    """Return the best way of each phase that reads elements, by its number, in groups.
+
+    The phases of a group are made at once, as many as the memory of tiles holds.
+    """
+    limit = int(request.memory * target.tile_memory_bytes)
+    groups: list[dict[int, Layout]] = []
+    for number, part in enumerate(parts(request)):
+        if part.request is None or part.request.is_empty:
+            continue
+        layout = ranked(target, part.request)[0]
+        held = sum(each.bytes for each in groups[-1].values()) if groups else limit
+        if held + layout.bytes > limit:
+            groups.append({})
+        groups[-1][number] = layout
+    return tuple(groups)
 
 
 @lru_cache(maxsize=256)

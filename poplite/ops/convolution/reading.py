@@ -16,8 +16,9 @@ from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.convolution.dimension import together
 from poplite.ops.convolution.expansion import expanded_dimensions, expanded_input
-from poplite.ops.convolution.layout import Kind, Layout
+from poplite.ops.convolution.layout import SHORTEST, Kind, Layout
 from poplite.ops.convolution.views import by_channels, input_blocks, signal
 from poplite.program import Copy
 from poplite.program.recording import Recorder
@@ -78,7 +79,7 @@ def arranged(graph: Graph, recorder: Recorder, layout: Layout, x: Tensor, name: 
     if not is_scattered(x.dim_roll(1, x.rank - 1), layout.inputs):
         return x
     made = input_of(graph, layout, name)
-    recorder.add(Copy(x, made))
+    recorder.add(_copied(x, made))
     return made
 
 
@@ -88,8 +89,13 @@ def with_taps(graph: Graph, recorder: Recorder, layout: Layout, x: Tensor, name:
     if any(each.reads_zeros for _, each in expanded_dimensions(layout.request)):
         around = _around(graph, layout.unexpanded, 0, f"{name}/zeros")
     made = input_of(graph, layout, name)
-    recorder.add(Copy(expanded_input(x, layout.request, around), made))
+    recorder.add(_copied(expanded_input(x, layout.request, around), made))
     return made
+
+
+def _copied(x: Tensor, made: Tensor) -> Copy:
+    """Return a Copy of an input whose channels stand together, in their order: of few pieces."""
+    return Copy(x.dim_roll(1, x.rank - 1), made.dim_roll(1, made.rank - 1))
 
 
 def signal_of(graph: Graph, layout: Layout, x: Tensor, value: float, name: str) -> Tensor:
@@ -129,16 +135,14 @@ def blocks_of(whole: Tensor, kind: Kind, chosen: Int64) -> Slices:
 def windows_of(kind: Kind, count: int) -> dict[str, object]:
     """Return the fields of vertices of a kind that say what their positions read."""
     taps, rows = _places(kind)
+    columns = together(kind.layout.request.dimensions, kind.sizes[2:-2])
+    rows = rows[:: columns // kind.sizes[-3]]
     return {
         "taps": np.broadcast_to(taps, (count, len(taps))),
         "rows": np.broadcast_to(rows, (count, len(rows))),
-        "columns": kind.sizes[-3],
+        "columns": columns,
         "step": kind.layout.request.dimensions[-1].stride,
     }
-
-
-SHORTEST = 8
-"""Neighbouring elements below which an operand is copied."""
 
 
 def is_scattered(x: Tensor, channels: int) -> bool:

@@ -11,6 +11,7 @@ copied before. The parts of a dimension that are tried are those of matrix produ
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.errors import GraphMemoryAllocationError
 from poplite.machine.target import Target
+from poplite.ops.convolution.dimension import together
 from poplite.ops.convolution.expansion import expansions, side_by_side
 from poplite.ops.convolution.layout import Layout
 from poplite.ops.convolution.request import Request
@@ -30,8 +32,8 @@ from poplite.vertices.partials import partials_cycles
 KEPT = 8
 """Ways that are kept."""
 
-MOST_PARTS = {1: 40, 2: 14, 3: 8}
-"""Sizes of parts that are tried for each dimension, by the rank of the field."""
+MOST_WAYS = 100_000
+"""Ways that are priced at most."""
 
 TERMS = ("the input of a block", "its weights", "partials", "partials that arrive")
 """What the memory of a tile is for."""
@@ -43,12 +45,12 @@ Way = tuple[Any, ...]
 def cheapest_ways(target: Target, request: Request) -> list[Layout]:
     """Return up to 8 ways that fit, the cheapest first.
 
-    Of equal ones the one with the fewest vertices of a tile, then the least memory. Raises
-    GraphMemoryAllocationError where none fits.
+    Of equal ones the one with the fewest vertices of a tile, then the least memory, then the
+    longest rows. Raises GraphMemoryAllocationError where none fits.
     """
-    searches = [_Search(target, each) for each in expansions(target, request)]
+    searches = [_Search(target, each) for each in expansions(request)]
     columns = zip(*(search.rank for search in searches), strict=True)
-    over, cycles, turns, total = (np.concatenate(column) for column in columns)
+    over, *others = (np.concatenate(column) for column in columns)
     first = np.cumsum([0, *(search.rank[0].size for search in searches)])
 
     def layout(way: int) -> Layout:
@@ -56,7 +58,7 @@ def cheapest_ways(target: Target, request: Request) -> list[Layout]:
         number = int(np.searchsorted(first, way, side="right")) - 1
         return searches[number].layout(way - int(first[number]))
 
-    order = np.lexsort((total, turns, cycles, over))[:KEPT].tolist()
+    order = np.lexsort((*others[::-1], over))[:KEPT].tolist()
     if over[order[0]]:
         raise _too_large(target, request, layout(order[0]))
     return [layout(way) for way in order if not over[way]]
@@ -81,13 +83,14 @@ class _Search:
         deep, wide = cuts[-2:]
         self.turns: Int64 = -(-request.groups * math.prod(cuts) // tiles)
         # Bytes of a vertex.
-        reach, own = batch * inputs * size, batch * inputs * size
+        reach = own = read = batch * inputs * size
         for part, each in zip(field, request.dimensions, strict=True):
             places = each.places(part)
             reach = reach * places
             own = own * np.minimum(places, part * each.stride)
+            read = read * np.minimum(places, each.size)
         weights = request.taps * inputs * outputs * size
-        positions = batch * math.prod(field)
+        positions, columns = batch * math.prod(field), together(request.dimensions, field)
         has_partials = (deep > 1) | request.is_rounded
         made = positions * outputs * FLOAT.size_bytes * has_partials
         arriving = -(-made * (deep - 1) // deep)
@@ -102,7 +105,7 @@ class _Search:
         pair = np.where(wide % int(target.cost("pair_tiles")) == 0, target.cost("pair_tiles"), 1)
         received = (reach - own / wide) / pair + weights * (1 - 1 / users)
         self.cycles = (
-            self._exchange(received, reach) + self._expansion(expanded),
+            self._exchange(received, own / wide + reach - read) + self._expansion(expanded),
             self.turns
             * convolution_cycles(
                 outputs,
@@ -111,7 +114,7 @@ class _Search:
                     request.taps // len(request.dimensions[-1].taps),
                     len(request.dimensions[-1].taps),
                 ),
-                (positions // field[-1], field[-1]),
+                (positions // columns, columns),
                 size,
                 target,
             ),
@@ -119,7 +122,7 @@ class _Search:
         )
         total: Any = sum(self.held)
         cycles = self.cycles[0] + self.cycles[1] + self.cycles[2]
-        self.rank = np.where(total > limit, total, 0), cycles, self.turns, total
+        self.rank = np.where(total > limit, total, 0), cycles, self.turns, total, cuts[-3]
 
     def _expanded(self, blocks: Any) -> Any:
         """Return the bytes of a tile of an input with taps as channels, which comes to it first."""
@@ -141,7 +144,7 @@ class _Search:
         return self._moved(held, 1) + copied
 
     def _exchange(self, received: Any, gathered: Any) -> Any:
-        """Return the cycles in which tiles get their operands, and put them in order."""
+        """Return the cycles in which tiles get their operands, and put what they have between."""
         cost, passes = self.target.cost, -(-self.turns // self.at_once)
         copied = np.ceil(self.turns * gathered / cost("memcpy_bytes_per_cycle"))
         copied = copied + passes * cost("worker_call")
@@ -182,16 +185,27 @@ class _Search:
 
 def _parts(target: Target, request: Request) -> Way:
     """Return the sizes of the blocks of all ways."""
-    most = MOST_PARTS[len(request.dimensions)]
     inputs = int(target.cost("amp_inputs_bytes")) // request.element_type.size_bytes
     outputs = int(target.cost("amp_outputs"))
     sizes = request.batch, *request.field, request.inputs, request.outputs
     grains = *(1 for _ in range(len(sizes) - 2)), inputs, outputs
     lists = [
-        thinned(parts_of(size, 1, grain, target.tiles_per_ipu)[0], most)
+        parts_of(size, 1, grain, target.tiles_per_ipu)[0]
         for size, grain in zip(sizes, grains, strict=True)
     ]
-    return tuple(part.ravel() for part in np.meshgrid(*lists, indexing="ij"))
+    return combined(lists)
+
+
+def combined(lists: Sequence[Int64]) -> Way:
+    """Return the sizes of blocks of all ways, of which `lists` has some for each dimension.
+
+    Of long lists some are taken, so many that the ways are no more than 100,000.
+    """
+    most = max(map(len, lists))
+    while math.prod(min(most, len(each)) for each in lists) > MOST_WAYS:
+        most -= 1
+    few = [thinned(each, most) for each in lists]
+    return tuple(part.ravel() for part in np.meshgrid(*few, indexing="ij"))
 
 
 def thinned(parts: Int64, most: int) -> Int64:

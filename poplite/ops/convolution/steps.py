@@ -14,7 +14,7 @@ Operands may lie anywhere. Those that a plan makes lie on the tiles that use the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -22,8 +22,10 @@ from itertools import product
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
@@ -97,13 +99,52 @@ def part_edges(size: int, parts: int, grain: int) -> Int64:
     return edges
 
 
+def record_convolutions(recorder: Recorder, several: Sequence[Convolution]) -> list[Tensor]:
+    """Record the steps of convolutions of one input: their vertices run at once.
+
+    Returns the outputs, [batch, groups * outputs, field ...].
+    """
+    name = several[0].name
+    _arrange(recorder, several)
+    summed = [each for each in several if each.layout.has_partials]
+    for each in summed:
+        # Partials begin at zero, so their memory may serve others before.
+        recorder.add(WriteUndef(each.partials))
+    for at in range(max(each.layout.passes for each in several)):
+        step = recorder.compute_set(f"{name}/products")
+        for each in several:
+            each.add_products(step, at)
+    if summed:
+        step = recorder.compute_set(f"{name}/sums")
+        for each in summed:
+            each.add_sums(step)
+    return [output_of_blocks(each.out, each.layout) for each in several]
+
+
+def _arrange(recorder: Recorder, several: Sequence[Convolution]) -> None:
+    """Copy operands whose channels lie apart."""
+    graph, layout, name = several[0].graph, several[0].layout, several[0].name
+    x = arranged(graph, recorder, layout.unexpanded, several[0].x, f"{name}/input")
+    if layout.request.source:
+        x = with_taps(graph, recorder, layout, x, f"{name}/expanded")
+    scattered, made = [], []
+    for each in several:
+        each.x = x
+        if is_scattered(each.weights.dim_roll(1, 3), each.layout.outputs):
+            scattered.append(each.weights.flatten())
+            each.weights = weights_of(graph, each.layout, f"{name}/weights")
+            made.append(each.weights.flatten())
+    if made:
+        to, read = graph.reorder_to_simplify(concat(made), [concat(scattered)])
+        recorder.add(Copy(read, to))
+
+
 @dataclass(eq=False)
 class Convolution:
-    """The steps of a convolution.
+    """What a convolution is made of.
 
     Attributes:
         graph: whose tiles share it.
-        recorder: what takes the steps.
         layout: how tiles share it.
         x: the input, [batch, groups * inputs, field ...].
         weights: [groups, outputs, inputs, taps], of the request of the layout.
@@ -111,38 +152,10 @@ class Convolution:
     """
 
     graph: Graph
-    recorder: Recorder
     layout: Layout
     x: Tensor
     weights: Tensor
     name: str
-
-    def record(self) -> Tensor:
-        """Record the steps; return the output, [batch, groups * outputs, field ...]."""
-        layout = self.layout
-        self._arrange()
-        out = self._variable
-        made = self._partials if layout.has_partials else out
-        if layout.has_partials:
-            # Partials begin at zero, so their memory may serve others before.
-            self.recorder.add(WriteUndef(made))
-        self._products(made)
-        if layout.has_partials:
-            self._sums(out)
-        return output_of_blocks(out, layout)
-
-    def _arrange(self) -> None:
-        """Copy operands whose channels lie apart."""
-        layout, name = self.layout, f"{self.name}/weights"
-        self.x = arranged(
-            self.graph, self.recorder, layout.unexpanded, self.x, f"{self.name}/input"
-        )
-        if layout.request.source:
-            self.x = with_taps(self.graph, self.recorder, layout, self.x, f"{self.name}/expanded")
-        if is_scattered(self.weights.dim_roll(1, 3), layout.outputs):
-            made = weights_of(self.graph, layout, name)
-            self.recorder.add(Copy(self.weights, made))
-            self.weights = made
 
     @cached_property
     def _signal(self) -> Tensor:
@@ -155,7 +168,7 @@ class Convolution:
         return self.layout.batch * math.prod(self.layout.field) * self.layout.outputs
 
     @cached_property
-    def _partials(self) -> Tensor:
+    def partials(self) -> Tensor:
         """Room for what every vertex makes."""
         layout = self.layout
         tile = np.arange(layout.vertices) // layout.turns
@@ -165,7 +178,7 @@ class Convolution:
         return self.graph.add_variable(FLOAT, size, f"{self.name}/partials", mapping=mapping)
 
     @cached_property
-    def _variable(self) -> Tensor:
+    def out(self) -> Tensor:
         """The output in its blocks, a part of each on every tile that adds it up."""
         request, tiles, lengths = self.layout.request, [], []
         for blocks, size in self._outputs():
@@ -199,31 +212,34 @@ class Convolution:
         """Return the tiles that add up a part of blocks of the output each, [blocks, depth]."""
         return self._numbers(blocks) // self.layout.turns
 
-    def _products(self, out: Tensor) -> None:
-        """Make the products of all blocks."""
-        layout, begin = self.layout, 0
-        found = []
+    @cached_property
+    def _vertices(self) -> list[tuple[Kind, Int64, Int64, int]]:
+        """Vertices of each kind: their numbers, where in the output they begin, and its size."""
+        layout, begin, found = self.layout, 0, []
         for kind in layout.kinds():
-            blocks, sizes = kind.blocks(), kind.sizes
+            sizes, number = kind.sizes, layout.number(kind.blocks())
             size = math.prod(sizes[:-2]) * sizes[-1]
-            number = layout.number(blocks)
             place = number * self._room
             if not layout.has_partials:  # in the order of the kinds
                 place = begin + np.arange(len(number)) * size
                 begin += len(number) * size
             found.append((kind, number, place, size))
-        for at in range(layout.passes):
-            step = self.recorder.compute_set(f"{self.name}/products")
-            for kind, number, place, size in found:
-                (chosen,) = np.nonzero(number % layout.turns // layout.at_once == at)
-                if len(chosen):
-                    self.graph.add_vertices(
-                        step,
-                        AmpConvolution,
-                        tile=number[chosen] // layout.turns,
-                        out=Slices(out, 0, place[chosen], place[chosen] + size),
-                        **self._fields(kind, chosen),
-                    )
+        return found
+
+    def add_products(self, step: ComputeSet, at: int) -> None:
+        """Add the vertices that make the products of blocks in a pass, if there are any."""
+        layout = self.layout
+        out = self.partials if layout.has_partials else self.out
+        for kind, number, place, size in self._vertices:
+            (chosen,) = np.nonzero(number % layout.turns // layout.at_once == at)
+            if len(chosen):
+                self.graph.add_vertices(
+                    step,
+                    AmpConvolution,
+                    tile=number[chosen] // layout.turns,
+                    out=Slices(out, 0, place[chosen], place[chosen] + size),
+                    **self._fields(kind, chosen),
+                )
 
     def _fields(self, kind: Kind, chosen: Int64) -> dict[str, object]:
         """Return what vertices of a kind read, and how."""
@@ -239,9 +255,9 @@ class Convolution:
             **windows_of(kind, len(chosen)),
         }
 
-    def _sums(self, out: Tensor) -> None:
-        """Add up the partials, a part of each block on each of its tiles."""
-        step, begin, depth = self.recorder.compute_set(f"{self.name}/sums"), 0, self.layout.depth
+    def add_sums(self, step: ComputeSet) -> None:
+        """Add the vertices that add up partials, a part of each block on each of its tiles."""
+        begin, depth = 0, self.layout.depth
         for blocks, size in self._outputs():
             number = self._numbers(blocks)
             edges = part_edges(size, depth, grain_of(self.graph.target))
@@ -250,7 +266,7 @@ class Convolution:
             made = number[:, None, :] * self._room + low[:, None]
             end = made + (high - low)[:, None]
             lists = SliceLists(
-                Slices(self._partials, 0, made.ravel(), end.ravel()),
+                Slices(self.partials, 0, made.ravel(), end.ravel()),
                 np.arange(len(number) * len(parts) + 1) * depth,
             )
             first = begin + np.arange(len(number))[:, None] * size
@@ -260,5 +276,5 @@ class Convolution:
                 AddPartials,
                 tile=(number[:, parts] // self.layout.turns).ravel(),
                 partials=lists,
-                out=Slices(out, 0, (first + low).ravel(), (first + high).ravel()),
+                out=Slices(self.out, 0, (first + low).ravel(), (first + high).ravel()),
             )

@@ -18,7 +18,7 @@ from poplite.errors import GraphMemoryAllocationError
 from poplite.machine.target import Target
 from poplite.ops.convolution.layout import Layout
 from poplite.ops.convolution.request import Request
-from poplite.ops.convolution.search import MOST_PARTS, thinned
+from poplite.ops.convolution.search import combined
 from poplite.ops.matmul.search import parts_of
 from poplite.source import here
 from poplite.vertices.pooling import How, pooling_cycles
@@ -54,12 +54,11 @@ def pooling_layout(target: Target, request: Request, how: How) -> Layout:
 
 def _best(target: Target, request: Request, how: How) -> tuple[tuple[int, ...], Layout]:
     """Return the cheapest layout of blocks of some channels, and what it is compared by."""
-    most, size = MOST_PARTS[len(request.dimensions)], request.element_type.size_bytes
+    size = request.element_type.size_bytes
     lists = [
-        thinned(parts_of(whole, 1, 1, target.tiles_per_ipu)[0], most)
-        for whole in (request.batch, *request.field)
+        parts_of(whole, 1, 1, target.tiles_per_ipu)[0] for whole in (request.batch, *request.field)
     ]
-    batch, *field = (part.ravel() for part in np.meshgrid(*lists, indexing="ij"))
+    batch, *field = combined(lists)
     cuts = [
         -(-whole // part)
         for whole, part in zip((request.batch, *request.field), (batch, *field), strict=True)

@@ -216,6 +216,12 @@ def scale_add(rng: np.random.Generator) -> tuple[Values, Expected]:
     return {"x": x, "y": y}, {"y": y + np.float32(2) * x}
 
 
+def scaled_add(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x, y = floats(rng, 2, int(rng.integers(0, 40))).astype(np.float16)
+    made = y - np.float32(0.05) * x.astype(np.float32)
+    return {"x": x, "y": y}, {"y": made.astype(np.float16)}
+
+
 def rotate(rng: np.random.Generator) -> tuple[Values, Expected]:
     x, y = floats(rng, 2, int(rng.integers(0, 40)))
     cosine, sine = rng.standard_normal(2, np.float32)
@@ -280,6 +286,7 @@ RECIPES: dict[Key, Recipe] = {
     ("benchmarks/fidelity_blur.py", "Blur"): blur_of_vectors(4, np.float16),
     ("benchmarks/fidelity_blur.py", "BlurOfOne"): blur_of_vectors(1),
     ("benchmarks/fidelity_blur.py", "BlurOfTwo"): blur_of_vectors(2),
+    ("benchmarks/fidelity_convolution.py", "ScaledAddTo"): scaled_add,
     ("benchmarks/fidelity_heat.py", "AlievPanfilov"): heart,
     ("benchmarks/fidelity_heat.py", "Diffusion"): diffusion,
     ("benchmarks/fidelity_heat.py", "Heat2DPairs"): heat_pairs(2),

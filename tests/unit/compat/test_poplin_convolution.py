@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,23 @@ def test_all_transforms_of_poplibs(
     product = (deltas[0, 0] * exact).sum()
     assert (engine.read(by_x)[0, 0] * x).sum() == product
     assert (engine.read(by_w)[0, 0, 0] * w).sum() == product
+
+
+@pytest.mark.parametrize(
+    ("field", "kernel", "transform", "message"),
+    [
+        ([5, 3], [2, 4], poplin.InputTransform(), "dimension 1 of the field, the kernel has 4 pla"),
+        ([5], [2], poplin.InputTransform([2], [3]), "the kernel has 2 places, the input 0"),
+        ([5], [2], poplin.InputTransform([2], [4]), "inputTransform leaves out 6 of 5"),
+        ([5], [2, 2], poplin.InputTransform(), "kernelShape is (2, 2)"),
+    ],
+)
+def test_kernels_that_do_not_fit_have_no_output(
+    field: list[int], kernel: list[int], transform: poplin.InputTransform, message: str
+) -> None:
+    params = poplin.ConvParams(pl.HALF, 1, field, kernel, 1, 1, 1, transform)
+    with pytest.raises(pl.TensorCreationError, match=re.escape(message)):
+        params.getOutputFieldShape()
 
 
 def test_groups_and_channels() -> None:

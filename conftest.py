@@ -1,0 +1,8 @@
+"""What pytest loads before anything else, for the examples of poplite as for the tests.
+
+For its examples pytest loads a module by itself, and sets it as an attribute of its package: where
+`poplite.ops` is not imported before, `ops.convolution` would be the package of that name instead of
+the operation. Python itself never does so: importing `poplite.ops` sets both, in that order.
+"""
+
+import poplite.ops  # noqa: F401
