@@ -304,9 +304,7 @@ def update_matrix(
     if near is matrix:  # it is changed where it lies
         rows = unshared(record, rows, matrix, f"{name}/s")
         indices = unshared(record, indices, matrix, f"{name}/indices")
-        fields = {
-            field: unshared(record, each, matrix, f"{name}/{field}") for field, each in fields.items()
-        }
+        fields = {key: unshared(record, fields[key], matrix, f"{name}/{key}") for key in fields}
     x = in_blocks(near, columns)
     s = in_blocks(moved_to_blocks(record, rows, columns, f"{name}/s"), columns)
     if join is SET:
