@@ -404,10 +404,7 @@ def reduction(
                 fix=f"dimensions of at least one element; {called} of nothing has no value",
             )
     sizes = enumerate(operand.shape)
-    if keepdims:
-        shape = tuple(1 if d in chosen else size for d, size in sizes)
-    else:
-        shape = tuple(size for d, size in sizes if d not in chosen)
+    shape = tuple(1 if d in chosen else n for d, n in sizes if keepdims or d not in chosen)
     return Reduction(how, operand, tuple(sorted(chosen)), keepdims, shape, operand.element_type)
 
 

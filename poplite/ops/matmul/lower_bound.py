@@ -7,7 +7,8 @@
 
 Only tiles with complete blocks are looked at, and the shortest way between tiles stands for all;
 else it is what `poplite.ops.matmul.exact` finds on a graph. So it is near to that, never above, and
-takes no graph: of several layouts few have to be priced to find the cheapest.
+takes no graph: of several layouts few have to be priced to find the cheapest. `nearer_cycles` looks
+up the ways between the tiles, and multiplies blocks at edges as well.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.cost.exchange.latency import has_map
+from poplite.cost.exchange.latency import has_map, places, route
 from poplite.machine.target import Target
 from poplite.ops.matmul.layout import Layout
 from poplite.ops.matmul.passes import grain_of, part_edges
@@ -32,14 +33,28 @@ def least_cycles(target: Target, layout: Layout) -> int:
     return layout.num_passes * (own + _operands(target, layout) + _sums(target, layout))
 
 
-def _operands(target: Target, layout: Layout) -> int:
+def nearer_cycles(target: Target, layout: Layout) -> int:
+    """Return cycles as `least_cycles`, somewhat more of them for somewhat more work."""
+    request = layout.request
+    sizes = []
+    for block, parts, size in zip(layout.block, layout.grid, request.sizes, strict=True):
+        part = min(size, block * parts)  # of the first pass
+        sizes.append(sorted({min(block, part), part % block or min(block, part)}))
+    # Blocks at edges may take longer: workers wait for weights.
+    height, deep, width = np.meshgrid(*sizes)
+    found = amp_cycles(height, deep, width, request.element_type.size_bytes, target)
+    product = layout.slots * int(found.max())
+    ways = _operands(target, layout, is_near=True) + _sums(target, layout, is_near=True)
+    return layout.num_passes * (product + ways)
+
+
+def _operands(target: Target, layout: Layout, *, is_near: bool = False) -> int:
     """Return the least cycles in which tiles get the operands, and put their own parts between."""
     (height, deep, width), (tall, cuts, wide) = layout.block, layout.grid
     left = _parts(target, layout, height * deep, wide)
     right = _parts(target, layout, deep * width, tall)
     # Tiles (i, 0, l) of the first set, where blocks are complete.
-    rows = min(tall, layout.request.m // height)
-    columns = min(wide, layout.request.n // width)
+    rows, columns = _complete(layout)
     i, l = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")  # noqa: E741
     tile = l * cuts * tall + i
     mate = tile ^ 1
@@ -54,12 +69,21 @@ def _operands(target: Target, layout: Layout) -> int:
     ]
     rows_copied = copied[0] + copied[1]
     call = np.where(rows_copied > 0, target.cost("worker_call"), 0)
+    first: Any = 0
+    if is_near:
+        by_row, by_column = tile.astype(np.int64), tile.T.astype(np.int64)
+        # Blocks that are not complete take part as well.
+        others = np.arange(wide) * cuts * tall, np.arange(tall)
+        first = np.minimum(
+            _first_words(target, by_row, others[0] + i[:, :1]),
+            _first_words(target, by_column, others[1] + (l[:1] * cuts * tall).T).T,
+        )
     return int((rows_copied + call).max()) + _exchange(
-        target, size * (from_left + from_right), sources
+        target, size * (from_left + from_right), sources, first
     )
 
 
-def _sums(target: Target, layout: Layout) -> int:
+def _sums(target: Target, layout: Layout, *, is_near: bool = False) -> int:
     """Return the least cycles in which tiles get partials, and add them up."""
     if not layout.has_partials:
         return 0
@@ -68,7 +92,14 @@ def _sums(target: Target, layout: Layout) -> int:
     received = layout.slots * request.partials.size_bytes * (cuts - 1) * part
     kinds = request.partials, request.result
     added = layout.slots * partials_cycles(part, cuts - 1, *kinds, target)
-    return int(added.max()) + _exchange(target, received, (cuts - 1) * (part > 0))
+    first: Any = 0
+    if is_near and cuts > 1:
+        rows, columns = _complete(layout)
+        i, l = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")  # noqa: E741
+        tall = layout.grid[0]
+        tiles = np.arange(cuts) * tall + (l * cuts * tall + i).reshape(-1, 1)
+        first = _first_words(target, tiles, tiles).max(axis=0)
+    return int(added.max()) + _exchange(target, received, (cuts - 1) * (part > 0), first)
 
 
 def _parts(target: Target, layout: Layout, size: int, parts: int) -> Int64:
@@ -91,8 +122,38 @@ def _row(target: Target, layout: Layout, elements: Int64) -> Any:
     return target.cost("copy_piece_cycles") + np.ceil(size / target.cost("memcpy_bytes_per_cycle"))
 
 
-def _exchange(target: Target, received: Any, sources: Int64) -> int:
-    """Return the least cycles of an exchange by the bytes that tiles receive, and from how many."""
+def _complete(layout: Layout) -> tuple[int, int]:
+    """Return how many rows and columns of tiles of the first set have complete blocks."""
+    (height, _, width), (tall, _, wide) = layout.block, layout.grid
+    return min(tall, layout.request.m // height), min(wide, layout.request.n // width)
+
+
+def _first_words(target: Target, tiles: Int64, others: Int64) -> Any:
+    """Return when tiles send or receive a first word at the earliest, beyond the shortest time.
+
+    Tiles `[n, k]` exchange with others `[n, p]` of their row only.
+    """
+    if not has_map(target):
+        return np.zeros(tiles.shape, np.int64)
+    shape = (*tiles.shape, others.shape[1])
+    one, other = (
+        np.ascontiguousarray(np.broadcast_to(each, shape))
+        for each in (tiles[:, :, None], others[:, None])
+    )
+    found = np.full(tiles.shape, np.iinfo(np.int64).max)
+    for source, to in ((one, other), (other, one)):
+        # A word leaves no earlier than its sender can send.
+        time = np.maximum(route(target, source.ravel(), to.ravel()), 0).reshape(shape)
+        time = time + int(target.cost("row_cycles")) * places(target)[to, 0]
+        found = np.minimum(found, np.where(one == other, found.max(), time).min(axis=2))
+    return np.where(found < np.iinfo(np.int64).max, found, 0)
+
+
+def _exchange(target: Target, received: Any, sources: Int64, first: Any = 0) -> int:
+    """Return the least cycles of an exchange by the bytes that tiles receive, and from how many.
+
+    `first` is what the first word of each takes beyond the shortest time.
+    """
     if not received.any():
         return 0
     start = target.cost("sync_cycles")
@@ -101,4 +162,5 @@ def _exchange(target: Target, received: Any, sources: Int64) -> int:
     else:
         start += target.cost("exchange_cycles")
     words = np.ceil(received / target.exchange_bytes_per_cycle)
-    return int(start + np.maximum(words, target.cost("receive_controls") * sources).max())
+    work = np.maximum(words, target.cost("receive_controls") * sources)
+    return int(start + np.where(received > 0, first + work, 0).max())

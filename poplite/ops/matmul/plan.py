@@ -18,7 +18,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.ops.matmul.exact import priced
 from poplite.ops.matmul.layout import Layout, Three
-from poplite.ops.matmul.lower_bound import least_cycles
+from poplite.ops.matmul.lower_bound import least_cycles, nearer_cycles
 from poplite.ops.matmul.request import Options, Request, checked_options, request_of
 from poplite.ops.matmul.search import cheapest_ways
 from poplite.ops.matmul.steps import left_of, product_of, right_of
@@ -246,16 +246,22 @@ def _planned_and_priced(target: Target, request: Request) -> Layout:
 def planned(target: Target, request: Request) -> Layout:
     """Return the best way: the cheapest by the cost model, of equal ones the first of the search.
 
-    Ways are priced in the order of their least cycles, until no other one can be cheaper. None is
-    where no other one can be cheaper than the first.
+    Ways are priced in the order of their least cycles, until no other one can be cheaper; and only
+    those that may be cheaper than the first one at its most.
     """
     ways = cheapest_ways(target, request)
     if request.is_empty:
         return ways[0]
-    bounds = sorted((least_cycles(target, way), k) for k, way in enumerate(ways))
-    first = bounds[0][1]
-    if len(ways) == 1 or (most_cycles(target, ways[first]), first) < bounds[1]:
-        return ways[first]
+    rivals = list(range(len(ways)))
+    for bound in (least_cycles, nearer_cycles):
+        if len(rivals) > 1:
+            bounds = sorted((bound(target, ways[k]), k) for k in rivals)
+            first = bounds[0][1]
+            most = most_cycles(target, ways[first]), first
+            bounds = [each for each in bounds if each <= most]
+            rivals = [k for _, k in bounds]
+    if len(rivals) == 1:
+        return ways[rivals[0]]
     best: tuple[int, int, Layout] | None = None
     for least, number in bounds:
         if best is not None and (least, number) > best[:2]:

@@ -87,6 +87,15 @@ class _Ranked(NamedTuple):
     layout: Layout
 
 
+def _ranked(request: Request, sets: int, numbers: tuple[int, ...]) -> _Ranked:
+    """Return a way from its numbers: of its rank, then of its layout."""
+    rank, block, grid, times, cycles, held = (
+        numbers[begin:end] for begin, end in ((0, 5), (5, 8), (8, 11), (11, 13), (13, 16), (16, 20))
+    )
+    layout: Any = Layout
+    return _Ranked(rank, layout(request, block, grid, sets, times, cycles, held))
+
+
 class _Search:
     """Prices the ways to make one product."""
 
@@ -120,6 +129,8 @@ class _Search:
         if "pg" in self.fixed:
             return [self.fixed["pg"]] if self.fixed["pg"] <= min(self.groups, self.tiles) else []
         most = min(self.groups, self.tiles)
+        if most == 1:
+            return [1]
         turns = np.unique(np.geomspace(-(-self.groups // most), self.groups, MOST_SETS).astype(int))
         return sorted(
             {-(-self.groups // int(turn)) for turn in turns if -(-self.groups // int(turn)) <= most}
@@ -167,25 +178,9 @@ class _Search:
         # What does not fit is compared by its size alone.
         rank = over, cycles, sets * tall * cuts * wide, total, cuts
         order = _first(rank)
-
-        def of(numbers: tuple[Any, ...], way: int) -> Any:
-            return tuple(int(column[way]) for column in numbers)
-
-        return [
-            _Ranked(
-                of(rank, way),
-                Layout(
-                    request,
-                    of(block, way),
-                    of(grid, way),
-                    sets,
-                    of(times, way),
-                    of((exchange, product, addition), way),
-                    of(tuple(held), way),
-                ),
-            )
-            for way in order.tolist()
-        ]
+        columns = (*rank, *block, *grid, *times, exchange, product, addition, *held)
+        few = np.stack([column[order].astype(np.int64) for column in columns], axis=1)
+        return [_ranked(request, sets, tuple(numbers)) for numbers in few.tolist()]
 
     def _grids(self, passes: Three, tiles: int) -> tuple[Columns, Columns]:
         """Return sizes of blocks by m, k and n, and how many there are of them."""

@@ -59,7 +59,7 @@ def moved_to_blocks(recorder: Recorder, matrix: Tensor, columns: int, name: str)
     return made
 
 
-def apart(recorder: Recorder, x: Tensor, changed: Tensor, name: str) -> Tensor:
+def unshared(recorder: Recorder, x: Tensor, changed: Tensor, name: str) -> Tensor:
     """Return a tensor without elements of another one: this one, or a copy."""
     if not x.intersects_with(changed):
         return x

@@ -41,7 +41,7 @@ def sliced(
 ) -> tuple[list[int], list[int]]:
     """Return the dimensions that are sliced, and the sizes of slices."""
     for name, each in (("dims", dims), ("sizes", sizes)):
-        if not isinstance(each, Sequence | np.ndarray) or isinstance(each, str):
+        if not isinstance(each, Sequence | np.ndarray):
             raise InvalidOption(
                 f"{what}: {name}={clipped(each)}",
                 at=here(),

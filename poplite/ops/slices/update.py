@@ -35,7 +35,7 @@ from poplite.ops.operands import (
     steps_for,
     writeable,
 )
-from poplite.ops.slices.blocks import apart, in_blocks, moved_to_blocks
+from poplite.ops.slices.blocks import in_blocks, moved_to_blocks, unshared
 from poplite.ops.slices.checks import (
     as_tensor,
     check_indices,
@@ -302,11 +302,9 @@ def update_matrix(
         check_indices(record, indices, entries, name)
     near = moved_to_blocks(record, matrix, columns, f"{name}/table")
     if near is matrix:  # it is changed where it lies
-        rows = apart(record, rows, matrix, f"{name}/s")
-        indices = apart(record, indices, matrix, f"{name}/indices")
-        fields = {
-            field: apart(record, each, matrix, f"{name}/{field}") for field, each in fields.items()
-        }
+        rows = unshared(record, rows, matrix, f"{name}/s")
+        indices = unshared(record, indices, matrix, f"{name}/indices")
+        fields = {key: unshared(record, fields[key], matrix, f"{name}/{key}") for key in fields}
     x = in_blocks(near, columns)
     s = in_blocks(moved_to_blocks(record, rows, columns, f"{name}/s"), columns)
     if join is SET:

@@ -18,7 +18,7 @@ from poplite.ops.reduce.levels import (
     levels_to_try,
 )
 
-BUILD = importlib.import_module("poplite.ops.reduce.build")
+PLAN = importlib.import_module("poplite.ops.reduce.plan")
 
 
 @examples(60)
@@ -91,5 +91,5 @@ def test_no_more_cycles_than_by_a_fixed_number_of_groups(
         return found
 
     planned = cycles()
-    monkeypatch.setattr(BUILD, "cheapest_levels", former_rule)
+    monkeypatch.setattr(PLAN, "cheapest_levels", former_rule)
     assert planned <= cycles()

@@ -1,0 +1,238 @@
+"""The stages of one reduction: a plan of arrays, which equal reductions of a graph share.
+
+A plan depends on where elements lie, on which tiles outputs are wanted, on the order of the
+reduction and on element types; on the names and the values of tensors it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64, distinct
+from poplite.expr.tree import ElementClass
+from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.machine.target import Target
+from poplite.ops.reduce.levels import Spread, cheapest_levels
+from poplite.ops.reduce.pieces import Pieces, joined, pieces_of, repeated
+from poplite.ops.reduce.ranges import Mask
+from poplite.ops.reduce.stage import Work, plan_contiguous_outputs, plan_runs, stage, together
+from poplite.vertices.reduce import TYPES_OF_TILE
+
+MOST_KEPT = 64
+"""Plans that a graph keeps."""
+
+MOST_INTERVALS = 1 << 14
+"""Intervals of a mapping whose plans are kept: those of many pieces would fill the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """Element types of a reduction.
+
+    Attributes:
+        source: of what is reduced.
+        partial: of partial results.
+        result: of the result.
+        is_expression: whether the first vertices compute what they reduce.
+    """
+
+    source: ElementClass
+    partial: ElementClass
+    result: ElementClass
+    is_expression: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is reduced.
+
+    Attributes:
+        mapping: where its elements lie.
+        wanted: where the elements of the result are, if it is on tiles.
+        reduced: elements of each output.
+        inner: outputs whose elements lie side by side.
+        types: element types.
+        together: tells of the tensors that are read first, and of those read later, which ranges
+            are one range of the memory of one tile.
+        is_whole: whether that depends on the mapping alone, and on whether `agree`.
+        agree: whether all tensors that are read first lie alike.
+    """
+
+    mapping: TileMapping
+    wanted: TileMapping | None
+    reduced: int
+    inner: int
+    types: Types
+    together: Callable[[bool, Int64, Int64], Mask]
+    is_whole: bool
+    agree: bool
+
+
+class Stage(NamedTuple):
+    """One compute set.
+
+    Attributes:
+        name: what it is called.
+        work: its vertices.
+        tile: int64[n], the tiles of its partial results, in their order.
+        length: int64[n], how many there are.
+        has_kept: whether a later stage still reads what this one reads.
+    """
+
+    name: str
+    work: Work
+    tile: Int64
+    length: Int64
+    has_kept: bool
+
+
+class Plan(NamedTuple):
+    """The stages of a reduction, and where it puts the outputs: int64[3, n], tile, first, last."""
+
+    stages: list[Stage]
+    homes: Int64
+
+
+_PLANS: WeakKeyDictionary[Graph, dict[object, Plan]] = WeakKeyDictionary()
+
+
+def plan_for(graph: Graph, problem: Problem) -> Plan:
+    """Return the plan of a reduction, the one of an equal reduction if the graph has it."""
+    mapping, wanted = problem.mapping, problem.wanted
+    count = len(mapping.begin) + (0 if wanted is None else len(wanted.begin))
+    if not problem.is_whole or count > MOST_INTERVALS:
+        return _Planner(graph.target, problem).plan()
+    key = (
+        graph.target,
+        *(None if each is None else _bytes(each) for each in (mapping, wanted)),
+        (problem.reduced, problem.inner, problem.types, problem.agree),
+    )
+    known = _PLANS.setdefault(graph, {})
+    found = known.get(key)
+    if found is None:
+        if len(known) >= MOST_KEPT:
+            known.clear()
+        found = known[key] = _Planner(graph.target, problem).plan()
+    return found
+
+
+def _bytes(mapping: TileMapping) -> tuple[bytes, ...]:
+    return tuple(column.tobytes() for column in (mapping.ptr, mapping.begin, mapping.end))
+
+
+class _Planner:
+    """Plans a reduction, stage by stage."""
+
+    def __init__(self, target: Target, problem: Problem) -> None:
+        self.target, self.problem = target, problem
+        self._is_first = True  # nothing but the tensor is read
+        self._elements = problem.mapping.num_elements
+        self._groups: list[int] | None = None
+        self._loaded = int(target.cost("load_bytes_per_cycle"))
+
+    def plan(self) -> Plan:
+        """Return all stages."""
+        problem, workers, mapping = self.problem, self.target.workers, self.problem.mapping
+        held = np.stack([repeated(np.diff(mapping.ptr))[0], mapping.begin, mapping.end])
+        works, homes, stages = [], [], []
+        if problem.inner == 1:
+            work, home, held = plan_contiguous_outputs(held, problem.reduced, workers)
+            homes.append(home)
+            works.append(work)
+        runs, held = plan_runs(held, problem.reduced, problem.inner, workers, self._may_share())
+        tile, begin, end = held
+        pieces = pieces_of(tile, begin, end, problem.reduced, problem.inner)
+        name, group, wanted = "tiles", pieces.tile, None
+        while len(pieces.tile) or len(runs.tile):
+            source = self._source()
+            outcome = stage(
+                pieces,
+                group,
+                runs,
+                inner=problem.inner,
+                workers=workers,
+                grain=max(1, self._loaded // source.size_bytes),
+                straight=self._lie_together,
+                may_keep=source is problem.types.partial and not self._computes(),
+                may_share=self._may_share(),
+                wanted=wanted,
+            )
+            partials, has_kept = outcome.partials, len(outcome.kept.tile) > 0
+            homes.append(outcome.homes)
+            work, length = together([*works, outcome.work]), partials.high - partials.low
+            stages.append(Stage(name, work, partials.tile, length, has_kept))
+            works, runs = [], runs.take(np.zeros_like(runs.is_whole))
+            pieces = joined([outcome.kept, self._reached(partials, int(length.sum()), has_kept)])
+            if len(pieces.tile):
+                name, group = self._next(pieces, outcome.has_shares)
+                wanted = self._wanted() if name == "final" else None
+        if works:
+            none = np.empty(0, np.int64)
+            stages.append(Stage(name, together(works), none, none, has_kept=False))
+        return Plan(stages, np.concatenate(homes, axis=1) if homes else np.empty((3, 0), np.int64))
+
+    def _source(self) -> ElementClass:
+        types = self.problem.types
+        return types.source if self._is_first else types.partial
+
+    def _computes(self) -> bool:
+        """Tell whether vertices compute what they reduce."""
+        return self._is_first and self.problem.types.is_expression
+
+    def _reached(self, made: Pieces, size: int, has_kept: bool) -> Pieces:
+        """Return partial results as pieces of what is read next: behind what is still read."""
+        if not len(made.tile):
+            return made
+        self._is_first = False
+        begin = self._elements if has_kept else 0
+        self._elements = begin + size
+        return made._replace(begin=made.begin + begin)
+
+    def _next(self, pieces: Pieces, has_shares: bool) -> tuple[str, Int64]:
+        """Return which pieces are joined next, and what that step is called."""
+        if has_shares:
+            return "workers", pieces.tile
+        tiles = distinct(pieces.tile)
+        if self._groups is None:
+            self._groups = [*cheapest_levels(self.target, self._spread(pieces, len(tiles)))]
+        if not self._groups:
+            return "final", np.zeros_like(pieces.tile)
+        return "groups", np.searchsorted(tiles, pieces.tile) * self._groups.pop(0) // len(tiles)
+
+    def _spread(self, pieces: Pieces, tiles: int) -> Spread:
+        """Return how partial results lie that are on several tiles."""
+        rows = int(pieces.elements_by_output()[1].max())
+        elements = int(((pieces.high - pieces.low) * pieces.rows).sum())
+        wanted = self._wanted()
+        final = 0 if wanted is None else len(distinct(wanted[1]))
+        return Spread(self.problem.types.partial, rows, elements, tiles, final)
+
+    def _wanted(self) -> tuple[Int64, Int64] | None:
+        """Return where outputs are wanted, as `(end, tile)` of intervals from 0, if anywhere."""
+        if self.problem.wanted is None:
+            return None
+        _, end, tile = self.problem.wanted.in_order()
+        return end, tile
+
+    def _may_share(self) -> tuple[bool, bool]:
+        """Tell whether all workers of a tile may share partial results, and outputs.
+
+        These are joined one by one, so they are of the type in which elements are joined, and of
+        one that `columns_of_tile` has.
+        """
+        if self._computes():
+            return False, False
+        types, source = self.problem.types, self._source()
+        first, second = (
+            each is source and each in TYPES_OF_TILE for each in (types.partial, types.result)
+        )
+        return first, second
+
+    def _lie_together(self, begin: Int64, end: Int64) -> Mask:
+        return self.problem.together(self._computes(), begin, end)
