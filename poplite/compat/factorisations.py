@@ -276,8 +276,10 @@ def linspace(
     (5,)
     """
     number = count_of("poplin.linspace", "count", count)
-    ends = (number_of("poplin.linspace", name, x) for name, x in (("left", left), ("right", right)))
-    numbers = np.linspace(*ends, number)
+    first, last = (
+        number_of("poplin.linspace", name, x) for name, x in (("left", left), ("right", right))
+    )
+    numbers = np.linspace(first, last, number)
     return graph.add_constant(
         type, (number,), numbers, debug_prefix or "linspace", mapping="linear"
     )

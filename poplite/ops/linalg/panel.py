@@ -146,14 +146,8 @@ class _Panel:
             for row in range(columns):
                 tile = self.tile[row % self.parts]
                 graph.set_tile_mapping(t[row], tile)
-                graph.add_vertex(
-                    *(step, JoinReflectors),
-                    tile=tile,
-                    products=products,
-                    taus=taus,
-                    t=t[row],
-                    row=row,
-                )
+                own = {"products": products, "taus": taus, "t": t[row], "row": row}
+                graph.add_vertex(step, JoinReflectors, tile=tile, **own)
         return t
 
     def _variable(self, role: str, columns: int) -> Tensor:
