@@ -30,8 +30,8 @@ P = ParamSpec("P")
 def one_line_errors(main: Callable[P, int]) -> Callable[P, int]:
     """Return a `main` that prints what goes wrong on one line, and returns 1.
 
-    That is a `PopliteError`, an error of the system, or too little memory.  The code is 0 when the
-    reader of standard output has gone.
+    That is a `PopliteError`, an error of the system, too little memory, or a package that is not
+    installed.  The code is 0 when the reader of standard output has gone.
 
     >>> @one_line_errors
     ... def main() -> int:
@@ -49,7 +49,7 @@ def one_line_errors(main: Callable[P, int]) -> Callable[P, int]:
         except BrokenPipeError:
             _discard_output()
             return 0
-        except (PopliteError, OSError, OverflowError, MemoryError) as error:
+        except (PopliteError, OSError, OverflowError, MemoryError, ModuleNotFoundError) as error:
             script = Path(main.__code__.co_filename).name
             print(f"{script}: {_one_line(error)}", file=sys.stderr)
             return 1
@@ -63,6 +63,8 @@ def _one_line(error: Exception) -> str:
         return "; ".join(line.strip() for line in str(error).splitlines())
     if isinstance(error, OSError) and error.filename is not None:
         return f"{str(error.filename)!r}: {error.strerror}"
+    if isinstance(error, ModuleNotFoundError):
+        return f"{error.name} is not installed; try: pip install '.[examples]'"
     kind = "not enough memory" if isinstance(error, MemoryError) else type(error).__name__
     return f"{kind}: {error}" if str(error) else kind
 

@@ -1,20 +1,18 @@
 """Blocks of linear algebra that one worker factors or solves: rows of matrices of FLOAT.
 
 Larger matrices are cut into such blocks by `poplite.ops.linalg`, which does the rest by products.
+Cholesky takes the cycles of PopLibs' vertex; the others take those of their compiled code, as
+PopLibs' `TriangularSolve` has one column and a diagonal of 1, and it has no vertex for LU alike.
 """
 
 from __future__ import annotations
 
 import math
 
+from poplite.machine.target import Target
 from poplite.types import BOOL, FLOAT
 from poplite.vertex.vertex import InOut, Input, State, Vector, Vertex
-
-SMALL, LARGE = 2.0**-40, 2.0**40
-"""Between them squares of FLOAT, and sums of many, neither vanish nor overflow."""
-
-UP, DOWN = 2.0**86, 2.0**-86
-"""Factors that bring what is below and above there; powers of two, which round nothing."""
+from poplite.vertices.estimators.poplibs_tile import cholesky
 
 
 class CholeskyBlock(Vertex):
@@ -36,6 +34,10 @@ class CholeskyBlock(Vertex):
                     self.a[i][j] = rest / self.a[j][j]
                 else:
                     self.a[i][j] = math.sqrt(rest) if rest > 0.0 else math.nan
+
+    def cycles(self, target: Target) -> int:
+        """Return its slots, by PopLibs' fit to the machine."""
+        return -(-cholesky(len(self.a), target) // target.workers)
 
 
 class LuBlock(Vertex):
@@ -78,67 +80,3 @@ class SolveBlock(Vertex):
             if not self.unit:
                 for j in range(len(self.x[i])):
                     self.x[i][j] /= self.a[i][i]
-
-
-class HouseholderBlock(Vertex):
-    """Replaces columns `a` by R, and finds V and T with `a = (I - V T V') R`.
-
-    Column j of V is 0 above row j and 1 there, and T is upper triangular: the reflectors
-    I - tau v v' of all columns in one (LAPACK's `geqrt`). `sums` is room for one row.
-    """
-
-    a: InOut[Vector[Vector[FLOAT]]]
-    v: InOut[Vector[Vector[FLOAT]]]
-    t: InOut[Vector[Vector[FLOAT]]]
-    sums: InOut[Vector[FLOAT]]
-
-    def compute(self) -> None:
-        """Reflect column after column."""
-        columns = len(self.sums)
-        for j in range(columns):
-            tau = self.reflect(j)
-            for c in range(columns):
-                self.sums[c] = 0.0
-            # What V' v is in columns before j, and v' a in those behind.
-            for i in range(j, len(self.a)):
-                factor = self.v[i][j]
-                for c in range(j):
-                    self.sums[c] += self.v[i][c] * factor
-                for c in range(j + 1, columns):
-                    self.sums[c] += self.a[i][c] * factor
-            for i in range(j, len(self.a)):
-                factor = tau * self.v[i][j]
-                for c in range(j + 1, columns):
-                    self.a[i][c] -= factor * self.sums[c]
-            for k in range(columns):
-                total = 0.0
-                for l in range(k, j):  # noqa: E741
-                    total += self.t[k][l] * self.sums[l]
-                self.t[k][j] = -tau * total if k < j else (tau if k == j else 0.0)
-
-    def reflect(self, j: int) -> float:
-        """Make column j of R and of V, and return tau."""
-        rows = len(self.a)
-        largest = 0.0
-        for i in range(j, rows):
-            largest = max(largest, abs(self.a[i][j]))
-        # As LAPACK's `larfg` and `nrm2`: squares of 1e-25 are 0, those of 1e25 infinite.
-        factor = UP if largest < SMALL else (DOWN if largest > LARGE else 1.0)
-        squares = 0.0
-        for i in range(j + 1, rows):
-            self.a[i][j] *= factor
-            squares += self.a[i][j] * self.a[i][j]
-        first = self.a[j][j] * factor
-        length = math.sqrt(first * first + squares)
-        reflected = -length if first >= 0.0 else length
-        if squares == 0.0:
-            reflected = first
-        tau = 0.0 if squares == 0.0 else (reflected - first) / reflected
-        scale = 0.0 if squares == 0.0 else 1.0 / (first - reflected)
-        for i in range(rows):
-            self.v[i][j] = self.a[i][j] * scale if i > j else 0.0
-        self.v[j][j] = 1.0
-        for i in range(j + 1, rows):
-            self.a[i][j] = 0.0
-        self.a[j][j] = reflected / factor
-        return tau

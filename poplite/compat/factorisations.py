@@ -246,7 +246,7 @@ class experimental:
                 at=here(),
                 fix="as poplin.experimental.createQRFactorizationMatrices makes them",
             )
-        block = _size(what, "rowsPerIteration", (options or {}).get("rowsPerIteration", 32))
+        block = _size(what, "rowsPerIteration", (options or {}).get("rowsPerIteration", 8))
         q, r = ops.linalg.qr(
             A, complete=True, block=block, name=debug_context or "QRFactorization", program=prog
         )
@@ -276,8 +276,10 @@ def linspace(
     (5,)
     """
     number = count_of("poplin.linspace", "count", count)
-    ends = (number_of("poplin.linspace", name, x) for name, x in (("left", left), ("right", right)))
-    numbers = np.linspace(*ends, number)
+    first, last = (
+        number_of("poplin.linspace", name, x) for name, x in (("left", left), ("right", right))
+    )
+    numbers = np.linspace(first, last, number)
     return graph.add_constant(
         type, (number,), numbers, debug_prefix or "linspace", mapping="linear"
     )
@@ -324,7 +326,7 @@ def _arguments(
         arguments = tuple(rest)
     name, options, _ = last_arguments(f"poplin.{what}", arguments)
     check_known(f"poplin.{what}", options, ("blockSize", *PRODUCTS))
-    size = block if block is not None else (options or {}).get("blockSize", 32)
+    size = block if block is not None else (options or {}).get("blockSize", 8)
     return _size(what, "blockSize", size), prog, name or what
 
 
@@ -339,6 +341,6 @@ def _size(what: str, name: str, value: object) -> int:
             f"poplin.{what}: {name} is {clipped(value)}",
             at=here(),
             found=of_type(value),
-            fix=f"a number of rows, such as {name}=32",
+            fix=f"a number of rows, such as {name}=8",
         )
     return int(number)

@@ -25,6 +25,7 @@ LOOPS = "poplibs, lib/popops/popopsCycleEstimators.hpp"
 _ESTIMATION = "poplibs, lib/popops/PerformanceEstimation.cpp"
 _REDUCTION = "poplibs, lib/popops/reduction/CycleEstimationFunctions.cpp"
 _SPARSE = "sparseDenseElementwiseMultiply; poplibs, lib/popsparse/PerformanceEstimation.hpp"
+_CHOLESKY = "Cholesky, fitted to the machine; poplibs, lib/poplin/poplinCycleEstimators.cpp"
 _DOTS = "sparseDenseGradWElementwiseMultiply; poplibs, lib/popsparse/PerformanceEstimation.hpp"
 
 ROWS: dict[str, tuple[float, str, Literal["model"], str]] = {
@@ -109,6 +110,10 @@ ROWS: dict[str, tuple[float, str, Literal["model"], str]] = {
         f"1 + 6, of a sum of halves stored as FLOAT, StridedReduce; {_REDUCTION}",
     ),
     "reduce_float_lanes": (4, "elements", "model", f"accumulators of FLOAT; {_REDUCTION}"),
+    "cholesky_cube": (1, "cycles", "model", f"rows to the third, FLOAT; {_CHOLESKY}"),
+    "cholesky_square": (102, "cycles", "model", f"rows to the second; {_CHOLESKY}"),
+    "cholesky_row": (101, "cycles", "model", f"each row; {_CHOLESKY}"),
+    "cholesky_entry": (102, "cycles", "model", f"besides; {_CHOLESKY}"),
     "sparse_launch": (30, "cycles", "model", f"supervisorOverhead, {_SPARSE}"),
     "sparse_float_entry": (27, "slots", "model", f"FLOAT, {_SPARSE}"),
     "sparse_float_row": (12, "slots", "model", f"a row of FLOAT, {_SPARSE}"),

@@ -137,6 +137,10 @@ def test_a_reader_that_has_gone_is_no_error(
         (OSError("nothing is known of it"), "OSError: nothing is known of it"),
         (OverflowError("int too large"), "OverflowError: int too large"),
         (MemoryError(), "not enough memory"),
+        (
+            ModuleNotFoundError("No module named 'sklearn'", name="sklearn"),
+            "sklearn is not installed; try: pip install '.[examples]'",
+        ),
     ],
 )
 def test_errors_of_the_system(

@@ -136,6 +136,25 @@ def multi_slice(element: Element, region: int, inside: int, outside: int, target
     return target.workers * int(slots)
 
 
+def cholesky(rows: int, target: Target) -> int:
+    """Return the tile cycles of one worker that factors a matrix of FLOAT: `Cholesky`.
+
+    They are of the tile, though PopLibs' own simulator takes them for slots, and so six times as
+    long: its fit of `TriangularInverse` is to the last term six times the slots that it counted
+    before it was fitted to the machine.
+
+    Args:
+        rows: of the matrix.
+        target: the machine.
+
+    >>> cholesky(16, Target())
+    31926
+    """
+    cost = target.cost
+    terms = ("cholesky_entry", "cholesky_row", "cholesky_square", "cholesky_cube")
+    return int(sum(cost(term) * rows**power for power, term in enumerate(terms)))
+
+
 def _refused(what: str, element: Element, known: str) -> ElementTypeError:
     return ElementTypeError(
         f"no estimate of '{what}' of {element!r}",

@@ -70,7 +70,8 @@ class PoolParams:
             TensorCreationError: for a window that is larger than the input with its padding.
             InvalidOption: for strides and paddings that are none.
 
-        >>> params = PoolParams(PoolingType.MAX, [5], [2], [2], [0], [1], 1, 1, "float")
+        >>> from poplite.types import FLOAT
+        >>> params = PoolParams(PoolingType.MAX, [5], [2], [2], [0], [1], 1, 1, FLOAT)
         >>> params.getOutputFieldShape()
         [3]
         """
@@ -197,7 +198,7 @@ def poolInputGradient(
     >>> graph, prog = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
     >>> x = graph.add_variable(pl.FLOAT, (1, 1, 4), "x", mapping=0, initial_value=[[[1, 3, 4, 2]]])
     >>> g = graph.add_variable(pl.FLOAT, (1, 1, 2), "g", mapping=1, initial_value=[[[5, 7]]])
-    >>> params = PoolParams(PoolingType.MAX, [4], [2], [2], [0], [0], 1, 1, "float")
+    >>> params = PoolParams(PoolingType.MAX, [4], [2], [2], [0], [0], 1, 1, pl.FLOAT)
     >>> y = pool(graph, params, x, prog)
     >>> by_x = poolInputGradient(graph, params, x, y, g, False, prog)
     >>> engine = pl.Engine(graph, prog)

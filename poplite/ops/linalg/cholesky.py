@@ -18,7 +18,7 @@ def cholesky(
     a: Operand,
     *,
     lower: bool = True,
-    block: int = 32,
+    block: int = 8,
     name: str = "cholesky",
     program: Steps | None = None,
 ) -> Tensor:

@@ -18,7 +18,7 @@ from poplite.vertices.linear import LuBlock
 
 
 def lu(
-    a: Operand, *, block: int = 32, name: str = "lu", program: Steps | None = None
+    a: Operand, *, block: int = 8, name: str = "lu", program: Steps | None = None
 ) -> tuple[Tensor, Tensor]:
     """Record steps that factor a matrix into a lower and an upper triangle: a = L U.
 

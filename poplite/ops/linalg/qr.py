@@ -1,51 +1,31 @@
 """QR by Householder's reflections, and the inverse.
 
-columns 0 to b      one tile finds V and T of the block: a = (I - V T V') R
+columns 0 to b      some tiles find V and T of the block: a = (I - V T V') R
 columns behind      A -= V (T' (V' A)), three products that all tiles share
 Q                   from the identity, block after block from the last: Q -= V (T (V' Q))
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from poplite.errors import GraphMemoryAllocationError, TensorCreationError, checked_truth
+from poplite.errors import TensorCreationError, checked_truth
 from poplite.expr.build import cast
 from poplite.expr.operand import Operand
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.choices import where
 from poplite.ops.convolution.call import Call
+from poplite.ops.linalg.panel import Reflected, reflect_block, width_of
 from poplite.ops.linalg.work import Work, check_matrices, check_one_matrix, identity, triangle
 from poplite.ops.operands import called, described
 from poplite.ops.record import map as stored
 from poplite.program import Sequence as Steps
 from poplite.source import here
-from poplite.types import FLOAT
-from poplite.vertices.linear import HouseholderBlock
-
-MEMORY = 0.6
-"""The share of a tile's memory that a block of columns and its V may take."""
-
-
-class _Reflected(NamedTuple):
-    """A block of columns that was reflected.
-
-    Attributes:
-        first: its first row and column.
-        v: [rows, columns], from row `first` on.
-        t: [columns, columns].
-    """
-
-    first: int
-    v: Tensor
-    t: Tensor
 
 
 def qr(
     a: Operand,
     *,
     complete: bool = False,
-    block: int = 16,
+    block: int = 8,
     name: str = "qr",
     program: Steps | None = None,
 ) -> tuple[Tensor, Tensor]:
@@ -55,8 +35,7 @@ def qr(
         a: [m, n] of FLOAT or HALF with m >= n, a tensor or an expression.
         complete: whether Q is [m, m] and R [m, n], or [m, n] and [n, n]: NumPy's modes "complete"
             and "reduced".
-        block: columns that are reflected at a time, by one worker; fewer where a tile has no room
-            for them.
+        block: columns that are reflected at a time; fewer where tiles have no room for them.
         name: of the steps, and what those of the results begin with.
         program: where they go; left out, the block of `graph.steps()` that is open.
 
@@ -67,7 +46,7 @@ def qr(
     Raises:
         ElementTypeError: for other types, and a `complete` that is not true or false.
         TensorCreationError: for what is no matrix, or has more columns than rows.
-        GraphMemoryAllocationError: for a column that is too long for a tile.
+        GraphMemoryAllocationError: for a column that is too long for all tiles.
         SizeOverflowError: for a block below 1.
         ControlProgramError: without `program=` outside of all steps.
 
@@ -93,7 +72,7 @@ def qr(
     m, n = given.shape
     width = m if checked_truth(complete, f"{what}: complete") else n
     work = Work(call, block)
-    _width(work, m)
+    width_of(work, m)
     r = call.zeros(given.element_type, (width, n), f"{name}/r")
     if not m * width:
         return call.zeros(given.element_type, (m, width), f"{name}/q"), r
@@ -110,7 +89,7 @@ def qr(
 
 
 def inverse(
-    a: Operand, *, block: int = 16, name: str = "inverse", program: Steps | None = None
+    a: Operand, *, block: int = 8, name: str = "inverse", program: Steps | None = None
 ) -> Tensor:
     """Record steps that invert a matrix: the solution of `R x = Q'`, of its factors.
 
@@ -143,7 +122,7 @@ def inverse(
     check_one_matrix(what, given)
     n = given.shape[0]
     work = Work(call, block)
-    _width(work, n)
+    width_of(work, n)
     if not n:
         return call.zeros(given.element_type, given.shape, name)
     rest = work.copied(given, "rest")
@@ -154,42 +133,15 @@ def inverse(
     return work.finished(solution, given, given.shape)
 
 
-def _width(work: Work, rows: int) -> int:
-    """Return how many columns are reflected at a time: a tile holds them, and as many of V."""
-    memory = work.graph.target.tile_memory_bytes
-    pair = 2 * max(1, rows) * FLOAT.size_bytes
-    room = int(MEMORY * memory) // pair
-    if not room:
-        raise GraphMemoryAllocationError(
-            f"{work.call.what}: columns of {rows:,} elements are too long for a tile",
-            at=here(),
-            found=f"a column and its reflector take {pair:,} B, a tile has {memory:,} B",
-            fix="fewer rows",
-        )
-    return min(work.block, room)
-
-
-def _reflected(work: Work, rest: Tensor) -> list[_Reflected]:
+def _reflected(work: Work, rest: Tensor) -> list[Reflected]:
     """Make R of a matrix of FLOAT, in its upper triangle, and return the blocks."""
     m, n = rest.shape
-    graph, width, made = work.graph, _width(work, m), []
+    width, made = width_of(work, m), []
     for first in range(0, n, width):
         end = min(first + width, n)
-        columns, (tile,) = end - first, work.tiles(1)
-        v, t, sums = (
-            graph.add_variable(FLOAT, shape, f"{work.name}/{name}", mapping=tile)
-            for name, shape in (
-                ("v", (m - first, columns)),
-                ("t", (columns, columns)),
-                ("sums", (columns,)),
-            )
-        )
-        a = rest[first:, first:end]
-        with work.step("block", a, v, t, sums) as step:
-            graph.add_vertex(step, HouseholderBlock, tile=tile, a=a, v=v, t=t, sums=sums)
-        made.append(_Reflected(first, v, t))
+        made.append(reflect_block(work, rest, first, end - first))
         if end < n:
-            _reflect(work, v, t.transpose(), rest[first:, end:])
+            _reflect(work, made[-1].v, made[-1].t.transpose(), rest[first:, end:])
     return made
 
 

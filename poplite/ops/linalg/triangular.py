@@ -27,7 +27,7 @@ def triangular_solve(
     left: bool = True,
     lower: bool = True,
     unit_diagonal: bool = False,
-    block: int = 32,
+    block: int = 8,
     name: str = "triangular_solve",
     program: Steps | None = None,
 ) -> Tensor:

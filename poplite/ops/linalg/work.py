@@ -30,9 +30,6 @@ from poplite.source import here
 from poplite.types import FLOAT, INT
 from poplite.vertices.linear import CholeskyBlock, SolveBlock
 
-LEAST_COLUMNS = 8
-"""Columns of a right side that a worker solves for, at least: fewer take about as long."""
-
 
 def check_matrices(what: str, x: Given, role: str, *, square: bool = True) -> None:
     """Refuse what has no matrices in its last two dimensions."""
@@ -172,7 +169,7 @@ class Work:
         groups, _, columns = x.shape
         target = self.graph.target
         spots = target.tiles * target.workers
-        parts = max(1, min(columns // LEAST_COLUMNS, spots // max(1, groups)))
+        parts = max(1, min(columns, spots // max(1, groups)))
         with self.step("solve", x, reads=[a]) as step:
             for number in range(groups * parts):
                 group, part = divmod(number, parts)

@@ -27,12 +27,12 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.lowering import Root
 from poplite.ops.mathematics import rsqrt
 from poplite.ops.nn.by_result import by_result
-from poplite.ops.operands import the_tensor
+from poplite.ops.operands import check_name, count_of, the_tensor
 from poplite.ops.record import lower
 from poplite.ops.reductions import float_operand, mean, sum, variance
 from poplite.program import Sequence as Steps
 from poplite.source import here
-from poplite.text import clipped, integer_or_none
+from poplite.text import clipped
 from poplite.types import FLOAT
 
 Scale = Operand | float
@@ -192,6 +192,7 @@ def running_statistics(
     ([2.0], [1.5])
     """
     what = "ops.nn.running_statistics"
+    check_name(what, name)
     norm = _of_batch(what, x)
     for role, tensor in (("mean", mean), ("variance", variance)):
         _check_channels(norm, as_expr(the_tensor(what, role, tensor), what))
@@ -241,7 +242,8 @@ def group_norm(
     >>> engine.read(y).tolist()
     [[-1.0, 1.0, -1.0, 1.0]]
     """
-    return _of_groups("ops.nn.group_norm", x, groups).normalised(gain, bias, epsilon)
+    what = "ops.nn.group_norm"
+    return _of_groups(what, x, count_of(what, "groups", groups)).normalised(gain, bias, epsilon)
 
 
 def group_norm_gradient(
@@ -252,7 +254,8 @@ def group_norm_gradient(
     Raises:
         the errors of `group_norm`.
     """
-    norm = _of_groups("ops.nn.group_norm_gradient", x, groups)
+    what = "ops.nn.group_norm_gradient"
+    norm = _of_groups(what, x, count_of(what, "groups", groups))
     return norm.gradients(gradient, gain, epsilon)
 
 
@@ -382,12 +385,12 @@ def _of_batch(what: str, x: Operand) -> _Norm:
     return _Norm(what, given, cast(given, FLOAT), others, others)
 
 
-def _of_groups(what: str, x: Operand, groups: object) -> _Norm:
+def _of_groups(what: str, x: Operand, groups: int | None) -> _Norm:
     """Return the normalisation of groups of channels; of each channel, where groups is None."""
     given = _operand(what, x)
     batch, channels, *field = given.shape
-    number = channels if groups is None else integer_or_none(groups)
-    if number is None or number < (groups is not None) or (number and channels % number):
+    number = channels if groups is None else groups
+    if number < (groups is not None) or (number and channels % number):
         raise InvalidOption(
             f"{what}: groups={clipped(groups)} of {channels:,} channels",
             at=here(),

@@ -10,6 +10,7 @@ from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.ops.mathematics import exp, log
 from poplite.ops.nn.by_result import by_result
+from poplite.ops.operands import dimension
 from poplite.ops.reductions import float_operand, max, sum
 from poplite.types import FLOAT
 
@@ -33,8 +34,9 @@ def softmax(x: Operand, dim: int = -1) -> Expr:
     <Expr exp(x - max(x, 1)) / sum(exp(x - max(x, 1)), 1) float32[4, 10]>
     """
     operand = float_operand(x, "ops.nn.softmax")
-    powers = exp(_below_zero(operand, dim))
-    return cast(powers / sum(powers, dim, keepdims=True), operand.element_type)
+    along = dimension("ops.nn.softmax", operand, dim)
+    powers = exp(_below_zero(operand, along))
+    return cast(powers / sum(powers, along, keepdims=True), operand.element_type)
 
 
 def softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> Expr:
@@ -58,7 +60,8 @@ def softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> Expr:
     what = "ops.nn.softmax_gradient"
     operand = float_operand(result, what)
     y, g = (cast(each, FLOAT) for each in (operand, by_result(what, gradient, operand)))
-    return cast(y * (g - sum(y * g, dim, keepdims=True)), operand.element_type)
+    along = dimension(what, operand, dim)
+    return cast(y * (g - sum(y * g, along, keepdims=True)), operand.element_type)
 
 
 def log_softmax(x: Operand, dim: int = -1) -> Expr:
@@ -77,8 +80,9 @@ def log_softmax(x: Operand, dim: int = -1) -> Expr:
     <Expr x - max(x, 1) - log(sum(exp(x - max(x, 1)), 1)) float32[4, 10]>
     """
     operand = float_operand(x, "ops.nn.log_softmax")
-    less = _below_zero(operand, dim)
-    return cast(less - log(sum(exp(less), dim, keepdims=True)), operand.element_type)
+    along = dimension("ops.nn.log_softmax", operand, dim)
+    less = _below_zero(operand, along)
+    return cast(less - log(sum(exp(less), along, keepdims=True)), operand.element_type)
 
 
 def log_softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> Expr:
@@ -100,7 +104,8 @@ def log_softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> E
     what = "ops.nn.log_softmax_gradient"
     operand = float_operand(result, what)
     y, g = (cast(each, FLOAT) for each in (operand, by_result(what, gradient, operand)))
-    return cast(g - exp(y) * sum(g, dim, keepdims=True), operand.element_type)
+    total = sum(g, dimension(what, operand, dim), keepdims=True)
+    return cast(g - exp(y) * total, operand.element_type)
 
 
 def _below_zero(x: Expr, dim: int) -> Expr:

@@ -14,6 +14,7 @@ one nor of the mean; and all elements that equal the greatest get its gradient.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -243,9 +244,10 @@ def average_pool_gradient(
     """
     what = "ops.nn.average_pool_gradient"
     call, result, request = _backward(what, gradient, field, window, stride, padding, name, program)
-    share = cast(cast(result, FLOAT) / _counted(call, request), request.element_type)
+    share = cast(result, FLOAT) / _counted(call, request)  # HALF is rounded once, at the end
     read = {"x": stored(share, name=f"{name}/shares", program=program)}
-    return _pooled(call, request.inverse, "sum", PoolSum, request.element_type, read, 0)
+    wide = replace(request.inverse, element_type=FLOAT)
+    return _pooled(call, wide, "sum", PoolSum, request.element_type, read, 0)
 
 
 def _asked(

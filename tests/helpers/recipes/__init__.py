@@ -8,6 +8,7 @@ from helpers.recipes import (
     multigrid,
     order,
     random_numbers,
+    reflectors,
     slices,
     sparse,
     vertices,
@@ -21,6 +22,7 @@ RECIPES = (
     | multigrid.RECIPES
     | order.RECIPES
     | random_numbers.RECIPES
+    | reflectors.RECIPES
     | slices.RECIPES
     | sparse.RECIPES
     | vertices.RECIPES

@@ -16,7 +16,6 @@ from helpers.recipes.shared import (
     diffuse,
     dot,
     floats,
-    in_order,
     increment,
     of_two,
     sum_,
@@ -243,18 +242,6 @@ def gelu(rng: np.random.Generator) -> tuple[Values, Expected]:
     return {"x": half, "out": half * 0}, {"out": made.astype(np.float16)}
 
 
-def cholesky(rng: np.random.Generator) -> tuple[Values, Expected]:
-    n = int(rng.integers(1, 7))
-    root = np.tril(rng.random((n, n), np.float32) + np.eye(n, dtype=np.float32))
-    a = root @ root.T
-    made = a.copy()
-    for i in range(n):
-        for k in range(i + 1):
-            rest = in_order(made[i, k], -made[i, :k] * made[k, :k])[0]
-            made[i, k] = np.sqrt(rest) if i == k else rest / made[k, k]
-    return {"n": n, "a": a.ravel()}, {"a": made.ravel()}
-
-
 def axpy_of_some(rng: np.random.Generator) -> tuple[Values, Expected]:
     x, count = floats(rng, int(rng.integers(1, 20))), rng.integers(0, 2, dtype=np.int32)
     a, y = floats(rng, 1)[0], floats(rng, len(x))
@@ -304,7 +291,6 @@ RECIPES: dict[Key, Recipe] = {
     ("benchmarks/fidelity_programs.py", "Dot"): dot("a", "b", "out"),
     ("benchmarks/fidelity_programs.py", "Fixed"): fixed,
     ("benchmarks/fidelity_programs.py", "Sum"): sum_("x", "out"),
-    ("benchmarks/fidelity_vertices.py", "Cholesky"): cholesky,
     ("benchmarks/fidelity_vertices.py", "Rotate"): rotate,
     ("benchmarks/fidelity_vertices.py", "ScaleAdd"): scale_add,
     ("benchmarks/fidelity_vertices.py", "Triad"): triad,

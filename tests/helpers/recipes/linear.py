@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -62,49 +60,8 @@ def solve(rng: np.random.Generator) -> tuple[Values, Expected]:
     return {"a": a, "x": x, "lower": lower, "unit": unit}, {"x": made}
 
 
-def householder(rng: np.random.Generator) -> tuple[Values, Expected]:
-    n = int(rng.integers(1, 6))
-    m = n + int(rng.integers(0, 6))
-    a, zero, one = matrix(rng, m, n), np.float32(0), np.float32(1)
-    # A column of zeros has tau 0; squares of the others would vanish, or overflow.
-    a[:, rng.integers(0, n)] *= np.float32(rng.choice([0, 1, 1e-30, 1e30]))
-    r, v, t = a.copy(), np.zeros((m, n), np.float32), np.zeros((n, n), np.float32)
-    sums: Any = np.zeros(n, np.float32)
-    for j in range(n):
-        largest, squares = abs(r[j:, j]).max(), zero
-        factor = np.float32(2.0 ** (86 * (int(largest < 2.0**-40) - int(largest > 2.0**40))))
-        r[j:, j] *= factor
-        for i in range(j + 1, m):
-            squares = squares + r[i, j] * r[i, j]
-        length = np.sqrt(r[j, j] * r[j, j] + squares)
-        first, tau, scale = r[j, j], zero, zero
-        reflected = -length if first >= 0 else length
-        if squares == 0:
-            reflected = first
-        else:
-            tau, scale = (reflected - first) / reflected, one / (first - reflected)
-        v[j + 1 :, j], v[j, j] = r[j + 1 :, j] * scale, 1
-        r[j:, j] = 0
-        r[j, j] = reflected / factor
-        sums = np.zeros(n, np.float32)
-        for i in range(j, m):
-            sums[:j] += v[i, :j] * v[i, j]
-            sums[j + 1 :] += r[i, j + 1 :] * v[i, j]
-        for i in range(j, m):
-            r[i, j + 1 :] -= tau * v[i, j] * sums[j + 1 :]
-        for k in range(j):
-            total = zero
-            for l in range(k, j):  # noqa: E741
-                total = total + t[k, l] * sums[l]
-            t[k, j] = -tau * total
-        t[j, j] = tau
-    fields = {"a": a, "v": matrix(rng, m, n), "t": matrix(rng, n, n), "sums": matrix(rng, 1, n)[0]}
-    return fields, {"a": r, "v": v, "t": t, "sums": sums}
-
-
 RECIPES: dict[Key, Recipe] = {
     (FILE, "CholeskyBlock"): cholesky,
-    (FILE, "HouseholderBlock"): householder,
     (FILE, "LuBlock"): lu,
     (FILE, "SolveBlock"): solve,
 }
