@@ -10,6 +10,7 @@ from __future__ import annotations
 from poplite.errors import TensorCreationError, checked_truth
 from poplite.expr.build import cast
 from poplite.expr.operand import Operand
+from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.choices import where
 from poplite.ops.convolution.call import Call
@@ -79,7 +80,7 @@ def qr(
     q = work.copied(identity(m, width), "orthogonal")[0]
     if n:
         rest = work.copied(given, "rest")[0]
-        blocks = _reflected(work, rest)
+        blocks = _reflected(work, rest, n)
         upper = where(triangle(n, n, lower=False), rest[:n], 0)
         upper = cast(upper, given.element_type)
         stored(upper, out=r[:n], name=f"{name}/upper", program=program)
@@ -127,21 +128,23 @@ def inverse(
         return call.zeros(given.element_type, given.shape, name)
     rest = work.copied(given, "rest")
     solution = work.copied(identity(n, n), "solution")
-    for each in _reflected(work, rest[0]):
-        _reflect(work, each.v, each.t.transpose(), solution[0][each.first :])
+    _reflected(work, concat([rest[0], solution[0]], 1), n)
     work.solve(rest, solution, lower=False, unit=False)
     return work.finished(solution, given, given.shape)
 
 
-def _reflected(work: Work, rest: Tensor) -> list[Reflected]:
-    """Make R of a matrix of FLOAT, in its upper triangle, and return the blocks."""
-    m, n = rest.shape
+def _reflected(work: Work, x: Tensor, n: int) -> list[Reflected]:
+    """Make R of the first n columns of x, in its upper triangle, and return the blocks.
+
+    The other columns are multiplied by Q'.
+    """
+    m, columns = x.shape
     width, made = width_of(work, m), []
     for first in range(0, n, width):
         end = min(first + width, n)
-        made.append(reflect_block(work, rest, first, end - first))
-        if end < n:
-            _reflect(work, made[-1].v, made[-1].t.transpose(), rest[first:, end:])
+        made.append(reflect_block(work, x, first, end - first))
+        if end < columns:
+            _reflect(work, made[-1].v, made[-1].t.transpose(), x[first:, end:])
     return made
 
 
