@@ -1,8 +1,8 @@
 """Blocks of linear algebra that one worker factors or solves: rows of matrices of FLOAT.
 
 Larger matrices are cut into such blocks by `poplite.ops.linalg`, which does the rest by products.
-Cholesky takes the cycles of PopLibs' vertex; the others take those of their compiled code, as
-PopLibs' `TriangularSolve` has one column and a diagonal of 1, and it has no vertex for LU alike.
+Cholesky and triangles take the cycles of PopLibs' vertices `Cholesky` and `TriangularSolve`, which
+has a diagonal of 1; a block of LU, for which PopLibs has none alike, takes those of its code.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import math
 from poplite.machine.target import Target
 from poplite.types import BOOL, FLOAT
 from poplite.vertex.vertex import InOut, Input, State, Vector, Vertex
-from poplite.vertices.estimators.poplibs_tile import cholesky
+from poplite.vertices.estimators.poplibs import binary
+from poplite.vertices.estimators.poplibs_tile import cholesky, triangular_solve
 
 
 class CholeskyBlock(Vertex):
@@ -55,14 +56,14 @@ class LuBlock(Vertex):
                     self.a[i][j] -= factor * self.a[k][j]
 
 
-class SolveBlock(Vertex):
-    """Replaces columns x by the solution y of `a y = x`, where a is triangular.
+class SolveColumn(Vertex):
+    """Replaces a column x by the solution y of `a y = x`, where a is triangular.
 
     Only that triangle of a is looked at, and not its diagonal where it is `unit`.
     """
 
     a: Input[Vector[Vector[FLOAT]]]
-    x: InOut[Vector[Vector[FLOAT]]]
+    x: InOut[Vector[FLOAT]]
     lower: State[BOOL]
     unit: State[BOOL]
 
@@ -71,12 +72,13 @@ class SolveBlock(Vertex):
         rows = len(self.x)
         for step in range(rows):
             i = step if self.lower else rows - 1 - step
-            first = 0 if self.lower else i + 1
-            end = i if self.lower else rows
-            for k in range(first, end):
-                factor = self.a[i][k]
-                for j in range(len(self.x[i])):
-                    self.x[i][j] -= factor * self.x[k][j]
-            if not self.unit:
-                for j in range(len(self.x[i])):
-                    self.x[i][j] /= self.a[i][i]
+            rest = self.x[i]
+            for k in range(0 if self.lower else i + 1, i if self.lower else rows):
+                rest -= self.a[i][k] * self.x[k]
+            self.x[i] = rest if self.unit else rest / self.a[i][i]
+
+    def cycles(self, target: Target) -> int:
+        """Return its slots, by PopLibs' fit to the machine, and by its quotients of vectors."""
+        rows = len(self.x)
+        slots = -(-triangular_solve(rows, target, lower=self.lower) // target.workers)
+        return slots + (0 if self.unit else binary("divide", FLOAT, rows, target, in_place=True))

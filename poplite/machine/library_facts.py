@@ -26,6 +26,7 @@ _ESTIMATION = "poplibs, lib/popops/PerformanceEstimation.cpp"
 _REDUCTION = "poplibs, lib/popops/reduction/CycleEstimationFunctions.cpp"
 _SPARSE = "sparseDenseElementwiseMultiply; poplibs, lib/popsparse/PerformanceEstimation.hpp"
 _CHOLESKY = "Cholesky, fitted to the machine; poplibs, lib/poplin/poplinCycleEstimators.cpp"
+_SOLVE = "TriangularSolve of FLOAT, fitted; poplibs, lib/poplin/poplinCycleEstimators.cpp"
 _DOTS = "sparseDenseGradWElementwiseMultiply; poplibs, lib/popsparse/PerformanceEstimation.hpp"
 
 ROWS: dict[str, tuple[float, str, Literal["model"], str]] = {
@@ -114,6 +115,12 @@ ROWS: dict[str, tuple[float, str, Literal["model"], str]] = {
     "cholesky_square": (102, "cycles", "model", f"rows to the second; {_CHOLESKY}"),
     "cholesky_row": (101, "cycles", "model", f"each row; {_CHOLESKY}"),
     "cholesky_entry": (102, "cycles", "model", f"besides; {_CHOLESKY}"),
+    "solve_lower_square": (1.5, "cycles", "model", f"rows to the second, lower; {_SOLVE}"),
+    "solve_lower_row": (180, "cycles", "model", f"each row, lower; {_SOLVE}"),
+    "solve_lower_less": (126, "cycles", "model", f"taken off, lower; {_SOLVE}"),
+    "solve_upper_square": (6.75, "cycles", "model", f"27 / 4, upper; {_SOLVE}"),
+    "solve_upper_row": (163.5, "cycles", "model", f"327 / 2, upper; {_SOLVE}"),
+    "solve_upper_entry": (54, "cycles", "model", f"besides, upper; {_SOLVE}"),
     "sparse_launch": (30, "cycles", "model", f"supervisorOverhead, {_SPARSE}"),
     "sparse_float_entry": (27, "slots", "model", f"FLOAT, {_SPARSE}"),
     "sparse_float_row": (12, "slots", "model", f"a row of FLOAT, {_SPARSE}"),

@@ -155,6 +155,25 @@ def cholesky(rows: int, target: Target) -> int:
     return int(sum(cost(term) * rows**power for power, term in enumerate(terms)))
 
 
+def triangular_solve(rows: int, target: Target, *, lower: bool) -> int:
+    """Return the tile cycles of one worker that solves for a column of FLOAT: `TriangularSolve`.
+
+    As those of `cholesky` they are of the tile.
+
+    Args:
+        rows: of the triangle, whose diagonal is 1.
+        target: the machine.
+        lower: which triangle.
+
+    >>> triangular_solve(16, Target(), lower=True), triangular_solve(16, Target(), lower=False)
+    (3138, 4398)
+    """
+    cost, kind = target.cost, "lower" if lower else "upper"
+    growing = (cost(f"solve_{kind}_square") * rows + cost(f"solve_{kind}_row")) * rows
+    besides = -cost("solve_lower_less") if lower else cost("solve_upper_entry")
+    return max(0, int(growing + besides))
+
+
 def _refused(what: str, element: Element, known: str) -> ElementTypeError:
     return ElementTypeError(
         f"no estimate of '{what}' of {element!r}",

@@ -17,7 +17,6 @@ from poplite.errors import TensorCreationError
 from poplite.expr.build import cast, iota
 from poplite.expr.tree import Expr
 from poplite.graph.compute_sets.compute_set import ComputeSet
-from poplite.graph.partition import cut
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.comparisons import equal, less_equal
 from poplite.ops.convolution.call import Call
@@ -28,7 +27,7 @@ from poplite.program import Sequence as Steps
 from poplite.program.recording import recorder
 from poplite.source import here
 from poplite.types import FLOAT, INT
-from poplite.vertices.linear import CholeskyBlock, SolveBlock
+from poplite.vertices.linear import CholeskyBlock, SolveColumn
 
 
 def check_matrices(what: str, x: Given, role: str, *, square: bool = True) -> None:
@@ -166,20 +165,18 @@ class Work:
         return (number % self.graph.target.tiles for number in range(first, first + count))
 
     def _solve_block(self, a: Tensor, x: Tensor, lower: bool, unit: bool) -> None:
+        """Solve for each column on a worker of its own, as far as there are workers."""
         groups, _, columns = x.shape
         target = self.graph.target
-        spots = target.tiles * target.workers
-        parts = max(1, min(columns, spots // max(1, groups)))
         with self.step("solve", x, reads=[a]) as step:
-            for number in range(groups * parts):
-                group, part = divmod(number, parts)
-                low, high = (cut(each, columns, parts) for each in (part, part + 1))
-                self.graph.add_vertex(
+            for number in range(groups):
+                worker = np.arange(number * columns, (number + 1) * columns)
+                self.graph.add_vertices(
                     step,
-                    SolveBlock,
-                    tile=number // target.workers % target.tiles,
-                    a=a[group],
-                    x=x[group][:, low:high],
+                    SolveColumn,
+                    tile=worker // target.workers % target.tiles,
+                    a=[a[number]] * columns,
+                    x=x[number].transpose(),
                     lower=lower,
                     unit=unit,
                 )

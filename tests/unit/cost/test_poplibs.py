@@ -32,6 +32,7 @@ from poplite.vertices.estimators.poplibs_tile import (
     dynamic_slice,
     multi_slice,
     scaled_add,
+    triangular_solve,
 )
 from poplite.vertices.reduce import (
     GreatestColumns,
@@ -100,6 +101,8 @@ def test_tables_are_whole(loops: dict[tuple[str, str], Loop]) -> None:
         (cast(pl.INT, pl.FLOAT, 41, TARGET), 12 + 6 * (18 + 19 + 7 * 2)),
         # What PopLibs' simulator took for 16 x 16 was 192,633, six times as much and the rest.
         (cholesky(16, TARGET), 192_633 // 6 - 179),
+        (triangular_solve(8, TARGET, lower=True), 96 + 1_440 - 126),
+        (triangular_solve(8, TARGET, lower=False), 432 + 1_308 + 54),
         (scaled_add(pl.FLOAT, 25, TARGET), 11 + 21 + 12 + 13 + 6 + 6 * (15 + 9 + 2 + 1 + 8 + 1)),
         (scaled_add(pl.HALF, 2, TARGET), 11 + 21 + 12 + 13 + 6 + 6 * (15 + 2 + 1 + 12 + 1)),
         (scaled_add(pl.HALF, 0, TARGET, constant=True), 11 + 21 + 12 + 7 + 6 * 19),
