@@ -31,7 +31,7 @@ from poplite.ops.convolution.layout import Layout
 from poplite.ops.convolution.phases import parts
 from poplite.ops.convolution.reading import input_of
 from poplite.ops.convolution.request import Request
-from poplite.ops.convolution.search import cheapest_ways
+from poplite.ops.convolution.search import cheapest_ways, way_with_blocks
 from poplite.ops.convolution.steps import weights_of
 from poplite.ops.operands import count_of, counts_of
 from poplite.program.sequence import check_graph
@@ -286,18 +286,33 @@ def planned(target: Target, request: Request) -> tuple[dict[int, Layout], ...]:
     longest come first.
     """
     limit = int(request.memory * target.tile_memory_bytes)
-    found = [
-        (number, ranked(target, part.request)[0])
+    found = {
+        number: ranked(target, part.request)[0]
         for number, part in enumerate(parts(request))
         if part.request is not None and not part.request.is_empty
-    ]
+    }
+    found = dict(sorted(found.items(), key=lambda way: -sum(way[1].cycles)))
     groups: list[dict[int, Layout]] = []
-    for number, layout in sorted(found, key=lambda way: -sum(way[1].cycles)):
+    for number, layout in (_alike(target, found) or found).items():
         held = sum(each.bytes for each in groups[-1].values()) if groups else limit
         if held + layout.bytes > limit:
             groups.append({})
         groups[-1][number] = layout
     return tuple(groups)
+
+
+def _alike(target: Target, found: dict[int, Layout]) -> dict[int, Layout] | None:
+    """Return the phases with the blocks of the first, where that is cheaper: they read the same."""
+    if len(found) < 2:
+        return None
+    first = next(iter(found.values()))
+    made = {n: way_with_blocks(target, each.request, first) for n, each in found.items()}
+    several = [each for each in made.values() if each is not None]
+    cycles = sum(sum(each.cycles[1:]) for each in several)
+    cycles += max(each.cycles[0] for each in several)
+    if len(several) < len(found) or cycles > sum(sum(each.cycles) for each in found.values()):
+        return None
+    return dict(zip(made, several, strict=True))
 
 
 @lru_cache(maxsize=256)
