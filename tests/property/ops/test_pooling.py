@@ -130,12 +130,12 @@ def test_nan_wins_and_padding_is_no_element() -> None:
 
 def test_the_gradient_of_an_average_is_rounded_once() -> None:
     graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
-    values = np.float16([[[4.25, 3.125, 2.5, 1.375]]])
+    values = np.array([[[4.25, 3.125, 2.5, 1.375]]], np.float16)
     gradient = graph.add_constant(pl.HALF, (1, 1, 4), values, mapping=0)
     how: dict[str, Any] = {"stride": 1, "padding": 1, "program": program}
     made = nn.average_pool_gradient(gradient, (4,), 3, **how)
     engine = pl.Engine(graph, program, interpret=True, options=values_only())
     engine.run()
-    shares = np.pad(values[0, 0] / np.float32([2, 3, 3, 2]), 1)
+    shares = np.pad(values[0, 0] / np.array([2, 3, 3, 2], np.float32), 1)
     expected = (shares[:-2] + shares[1:-1]) + shares[2:]
     assert engine.read(made).tolist() == [[expected.astype(np.float16).tolist()]]
