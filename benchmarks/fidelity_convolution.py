@@ -99,18 +99,22 @@ BATCH = 4
 
 def cycles(layer: Layer, target: pl.Target) -> dict[str, int]:
     """Return what each pass of a layer takes."""
-    graph, how = pl.Graph(target), {"stride": layer.stride, "padding": layer.padding}
+    graph, stride, padding = pl.Graph(target), layer.stride, layer.padding
     field, kernel = (layer.size,) * 2, (layer.kernel,) * 2
     plan = ops.plan_convolution(
         graph, batch=BATCH, field=field, inputs=layer.inputs, outputs=layer.outputs, kernel=kernel,
-        stride=layer.stride, padding=layer.padding, type=pl.HALF,
+        stride=stride, padding=padding, type=pl.HALF,
     )  # fmt: skip
     x, weights = plan.create_input("x"), plan.create_weights("weights")
     forward, backward, update = pl.Sequence(), pl.Sequence(), pl.Sequence()
-    ops.convolution(x, weights, plan, **how, program=forward)
+    ops.convolution(x, weights, plan, stride=stride, padding=padding, program=forward)
     gradient = ConvolutionPlan(graph, plan.request.inverse).create_input("gradient")
-    ops.convolution_input_gradient(gradient, weights, field, **how, program=backward)
-    made = ops.convolution_weights_gradient(gradient, x, kernel, **how, program=update)
+    ops.convolution_input_gradient(
+        gradient, weights, field, stride=stride, padding=padding, program=backward
+    )
+    made = ops.convolution_weights_gradient(
+        gradient, x, kernel, stride=stride, padding=padding, program=update
+    )
     add_scaled(graph, weights, made, update)
     passes = {"forward": forward, "by input": backward, "by weights": update}
     return {

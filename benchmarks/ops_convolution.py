@@ -17,6 +17,8 @@ import numpy as np
 import poplite as pl
 from ops_maps import Floats, least, target
 from poplite import ops
+from poplite.ops.convolution.exact import exact_cycles
+from poplite.ops.convolution.plan import ConvolutionPlan, ranked
 from poplite.ops.convolution.search import cheapest_ways
 from rows import BLAS_SPINS, SETTLING, Row, in_turn, run
 
@@ -66,7 +68,31 @@ def rows(small: bool, samples: int) -> list[Row]:
         begin = time.perf_counter()
         cheapest_ways(graph.target, plan.request)
         took.append(time.perf_counter() - begin)
-    return [*found, Row("plan of a convolution", min(took), "s", "<=", 1.0, took, took)]
+    found.append(Row("plan of a convolution", min(took), "s", "<=", 1.0, took, took))
+    return [*found, *first_layer(small, min(samples, 3))]
+
+
+def first_layer(small: bool, samples: int) -> list[Row]:
+    """Plans of a first layer of ResNet-50 and of its gradient by x, with their exact cycles."""
+    graph, size, rows = pl.Graph(pl.Target()), 28 if small else 224, []
+    for what in ("itself", "its gradient by x"):
+        took = []
+        for _ in range(samples):
+            ranked.cache_clear()
+            exact_cycles.cache_clear()
+            begin = time.perf_counter()
+            plan = ops.plan_convolution(
+                graph, batch=4, field=(size, size), inputs=4, outputs=64, kernel=(7, 7), stride=2,
+                padding=3, type=pl.HALF,
+            )  # fmt: skip
+            if what != "itself":
+                plan = ConvolutionPlan(graph, plan.request.inverse)
+            if plan.cycles <= 0:
+                sys.exit("a plan takes no cycles")
+            took.append(time.perf_counter() - begin)
+        name = f"plan and price of 7 x 7 / 2, 4 to 64: {what}"
+        rows.append(Row(name, min(took), "s", "<=", 1.0, took, took))
+    return rows
 
 
 if __name__ == "__main__":

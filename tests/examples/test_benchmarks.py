@@ -127,7 +127,7 @@ VIEWS = [
                 *["22 top 16", "22 top 128"],
                 *["gather", "scatter-add"],
                 *["20 mixed operations, layers"] * 2,
-                *["convolution 3 x 3", "plan of a convolution"],
+                *["convolution 3 x 3", "plan of a convolution"] + ["plan and price of 7 x 7"] * 2,
                 "multigrid 31 x 31",
                 "1 % of 64 x 64",
             ],

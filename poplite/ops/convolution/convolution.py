@@ -299,15 +299,16 @@ def convolution_weights_gradient(
 
 def _convolved(call: Call, request: Request, x: Tensor, weights: Tensor) -> Tensor:
     """Record the steps of a convolution with weights [groups, outputs, inputs, taps]."""
-    found = parts(request)
     groups = planned(call.graph.target, request)
+    if not groups:
+        shape = request.batch, request.groups * request.outputs, *request.field
+        return call.zeros(request.element_type, shape, call.name)
+    found = parts(request)
     made = {
         number: call.zeros(request.element_type, part.shape, call.name)
         for number, part in enumerate(found)
         if not any(number in several for several in groups)
     }
-    if not groups:
-        return joined(list(made.values()), request)
     work = recorder(call.graph, call.steps)
     outputs = []
     for several in groups:

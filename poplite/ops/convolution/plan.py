@@ -31,7 +31,7 @@ from poplite.ops.convolution.layout import Layout
 from poplite.ops.convolution.phases import parts
 from poplite.ops.convolution.reading import input_of
 from poplite.ops.convolution.request import Request
-from poplite.ops.convolution.search import cheapest_ways
+from poplite.ops.convolution.search import cheapest_ways, way_with_blocks
 from poplite.ops.convolution.steps import weights_of
 from poplite.ops.operands import count_of, counts_of
 from poplite.program.sequence import check_graph
@@ -50,7 +50,7 @@ class ConvolutionPlan:
         graph: the graph it was made for.
         request: what is convolved.
         layouts: the way that is taken; of an input with zeros between its elements, one for each
-            phase (`poplite.ops.convolution.phases`) that reads elements.
+            phase (`poplite.ops.convolution.phases`) that reads elements, the longest first.
     """
 
     def __init__(self, graph: Graph, request: Request) -> None:
@@ -61,12 +61,12 @@ class ConvolutionPlan:
 
     @property
     def runners_up(self) -> tuple[Layout, ...]:
-        """The layouts that came next, the best first; those of the first phase."""
+        """The layouts that came next, the best first; those of the longest phase."""
         return ranked(self.graph.target, self.layout.request.read)[1:]
 
     @property
     def layout(self) -> Layout:
-        """The way that is taken, of the first phase."""
+        """The way that is taken, of the longest phase."""
         return self.layouts[0]
 
     @property
@@ -127,12 +127,15 @@ class ConvolutionPlan:
 
     def __str__(self) -> str:
         lines = [str(self.request)]
-        for number, layout in enumerate(self.layouts):
-            if len(self.layouts) > 1:
-                lines.append(f"phase {number}, kernel {_by(layout.request.kernel)}")
-            lines += self._described(layout)
         if len(self.layouts) > 1:
+            for several in self._groups:
+                cycles = exact_cycles(self.graph.target, tuple(several.values()))
+                lines.append(f"{amount(len(several), 'phase')} at once, {cycles:,} cycles")
+                for number, layout in several.items():
+                    lines.append(f"phase {number}, kernel {_by(layout.request.kernel)}")
+                    lines += self._described(layout)
             return "\n".join(lines)
+        lines += self._described(self.layout)
         lines += [
             f"  {'  ' if number else 'or'}       {_cuts(other)}: {sum(other.cycles):,} cycles by "
             f"formulas, {other.bytes:,} B"
@@ -279,19 +282,37 @@ def plan_convolution(
 def planned(target: Target, request: Request) -> tuple[dict[int, Layout], ...]:
     """Return the best way of each phase that reads elements, by its number, in groups.
 
-    The phases of a group are made at once, as many as the memory of tiles holds.
+    The phases of a group are made at once, as many as the memory of tiles holds; those that take
+    longest come first.
     """
     limit = int(request.memory * target.tile_memory_bytes)
+    found = {
+        number: ranked(target, part.request)[0]
+        for number, part in enumerate(parts(request))
+        if part.request is not None and not part.request.is_empty
+    }
+    found = dict(sorted(found.items(), key=lambda way: -sum(way[1].cycles)))
     groups: list[dict[int, Layout]] = []
-    for number, part in enumerate(parts(request)):
-        if part.request is None or part.request.is_empty:
-            continue
-        layout = ranked(target, part.request)[0]
+    for number, layout in (_alike(target, found) or found).items():
         held = sum(each.bytes for each in groups[-1].values()) if groups else limit
         if held + layout.bytes > limit:
             groups.append({})
         groups[-1][number] = layout
     return tuple(groups)
+
+
+def _alike(target: Target, found: dict[int, Layout]) -> dict[int, Layout] | None:
+    """Return the phases with the blocks of the first, where that is cheaper: they read the same."""
+    if len(found) < 2:
+        return None
+    first = next(iter(found.values()))
+    made = {n: way_with_blocks(target, each.request, first) for n, each in found.items()}
+    several = [each for each in made.values() if each is not None]
+    cycles = sum(sum(each.cycles[1:]) for each in several)
+    cycles += max(each.cycles[0] for each in several)
+    if len(several) < len(found) or cycles > sum(sum(each.cycles) for each in found.values()):
+        return None
+    return dict(zip(made, several, strict=True))
 
 
 @lru_cache(maxsize=256)

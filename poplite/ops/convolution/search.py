@@ -64,13 +64,23 @@ def cheapest_ways(target: Target, request: Request) -> list[Layout]:
     return [layout(way) for way in order if not over[way]]
 
 
-class _Search:
-    """Prices the ways to make one convolution."""
+def way_with_blocks(target: Target, request: Request, like: Layout) -> Layout | None:
+    """Return the way with the blocks of another convolution, on the same tiles, where it fits."""
+    sizes = request.batch, *request.field, request.inputs, request.outputs
+    blocks = like.batch, *like.field, like.inputs, like.outputs
+    parts = tuple(np.array([min(part, size)]) for part, size in zip(blocks, sizes, strict=True))
+    search = _Search(target, request, parts)
+    made = search.layout(0)
+    return None if search.rank[0][0] or made.cuts != like.cuts else made
 
-    def __init__(self, target: Target, request: Request) -> None:
+
+class _Search:
+    """Prices the ways to make one convolution: all, or those with blocks of some sizes."""
+
+    def __init__(self, target: Target, request: Request, parts: Way | None = None) -> None:
         self.target, self.request = target, request
         size, tiles = request.element_type.size_bytes, target.tiles_per_ipu
-        self.parts = _parts(target, request)
+        self.parts = parts or _parts(target, request)
         batch, *field, inputs, outputs = self.parts
         cuts = [
             -(-whole // part)

@@ -145,7 +145,7 @@ def test_sums_are_made_in_the_documented_order(expand: int) -> None:
     for number, several in enumerate(slices):
         part = np.zeros((3, 8), np.float32)
         for tap, i in several:
-            part += w[:, i, tap, None] * x[0, i, tap : tap + 8]
+            part = pl.fma(w[:, i, tap, None], x[0, i, tap : tap + 8], part)
         total = total + part if number else part
     assert found[0].tobytes() == total.tobytes()
 
@@ -213,3 +213,28 @@ def test_a_gradient_of_strides_multiplies_elements_alone() -> None:
     products = sum(each.request.products for each in parts(inverse) if each.request)
     assert inverse.products == 2 * 3 * 4 * 30 * 6
     assert products == inverse.products // 4
+
+
+def test_phases_of_a_gradient_of_strides_run_at_once_where_memory_holds_them() -> None:
+    found = {}
+    for memory in (0.6, 0.001):
+        graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+        plan = small(graph, stride=2, padding=1, memory=memory)
+        by_y = graph.add_variable(pl.FLOAT, (2, 3, 3, 3), "by y", mapping="linear")
+        weights = plan.create_weights()
+        ops.convolution_input_gradient(
+            by_y, weights, (5, 6), stride=2, padding=1, memory=memory, program=program
+        )
+        found[memory] = [each.name for each in graph.compute_sets]
+    assert found == {
+        0.6: ["input_gradient/products"],
+        0.001: ["input_gradient/products", "input_gradient/products_1"],
+    }
+
+
+def test_the_gradient_of_an_input_without_elements_has_none() -> None:
+    graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    by_y = graph.add_variable(pl.FLOAT, (1, 2, 3), "by y", mapping="linear")
+    weights = graph.add_variable(pl.FLOAT, (2, 1, 2), "weights", mapping="linear")
+    made = ops.convolution_input_gradient(by_y, weights, (0,), padding=2, program=program)
+    assert made.shape == (1, 1, 0)
