@@ -137,8 +137,9 @@ class Builder:
     def _problem(self) -> Problem:
         """Return what is planned."""
         order, graph, fused = self.order, self.graph, self._fused
-        first = [order.tensor] if fused is None else [*fused.tensors.values()]
-        agree = all(graph.tile_mapping(each) == self._mapping for each in first)
+        first = [] if fused is None else [*fused.tensors.values()]
+        is_whole = all(each.num_regions() == 1 for each in (order.tensor, *first))
+        agree = is_whole and all(graph.tile_mapping(each) == self._mapping for each in first)
         element, result = order.tensor.element_type, order.result.element_type
         return Problem(
             self._mapping,
@@ -147,7 +148,7 @@ class Builder:
             order.inner,
             Types(element, self._partial_type, result, fused is not None),
             self._lie_together,
-            all(each.num_regions() == 1 for each in (order.tensor, *first)),
+            is_whole,
             agree,
         )
 

@@ -24,7 +24,7 @@ from poplite.ops.reduce.ranges import Mask
 from poplite.ops.reduce.stage import Work, plan_contiguous_outputs, plan_runs, stage, together
 from poplite.vertices.reduce import TYPES_OF_TILE
 
-MOST_KEPT = 64
+MOST_KEPT = 16
 """Plans that a graph keeps."""
 
 MOST_INTERVALS = 1 << 14
