@@ -24,7 +24,7 @@ from poplite.errors import ControlProgramError
 from poplite.vertex.compute.parse.source_text import nested, why_no_text
 from poplite.vertex.vertex import Vertex
 
-_LOADS = frozenset({"LOAD_NAME", "LOAD_GLOBAL", "LOAD_CLASSDEREF", "LOAD_DEREF"})
+_LOADS = frozenset({"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"})
 _GIVEN = frozenset(
     {"__name__", "__module__", "__qualname__", "__class__", "__annotations__"}
     | {".type_params", ".generic_base"}

@@ -87,12 +87,16 @@ def test_progress_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 SCRIPT = """
 from __future__ import annotations
+from threading import Lock
 import poplite as pl
+
+own = Lock()  # another than that of a function
 
 class Base(pl.Vertex):
     x: pl.InOut[pl.INT]
     def cycles(self, target):
-        return STEP
+        own = STEP
+        return max(own for _ in range(1))
 
 class InScript(Base):
     FACTOR = 2
