@@ -145,7 +145,7 @@ def test_sums_are_made_in_the_documented_order(expand: int) -> None:
     for number, several in enumerate(slices):
         part = np.zeros((3, 8), np.float32)
         for tap, i in several:
-            part += w[:, i, tap, None] * x[0, i, tap : tap + 8]
+            part = pl.fma(w[:, i, tap, None], x[0, i, tap : tap + 8], part)
         total = total + part if number else part
     assert found[0].tobytes() == total.tobytes()
 
