@@ -62,6 +62,7 @@ class AmpMatMul(MultiVertex, Generic[T]):
     x: Input[Vector[T]]
     out: Output[Vector[FLOAT]]
     columns: State[UNSIGNED_INT]
+    LANES = 16
 
     def compute(self, worker: int) -> None:
         """Compute some rows of the output."""
@@ -78,12 +79,13 @@ class AmpMatMul(MultiVertex, Generic[T]):
                     total = fma(weight, self.x[k * columns + column], total)
                 self.out[row * columns + column] = total
 
-    @faster(bits="equal")
+    @faster(bits="equal", wide={"LANES": 32})
     def in_registers(self, worker: int) -> None:
-        """Let one worker make 16 columns of six rows at a time: each sum in a lane, in its order.
+        """Let one worker make some columns of six rows at a time: each sum in a lane, in its order.
 
-        So many sums fit 16 registers of eight floats, with two registers of x, a weight and a
-        product; and the weights of six rows stay in a cache while all columns pass them. The last
+        The sums of 16 columns fill 12 of 16 registers of eight floats, beside two of x and a
+        weight; those of 32 fill as many of 16 floats, of which two are added to at once, each in
+        four steps. The weights of six rows stay in a cache while all columns pass them. The last
         columns are made with some before them once more, which has the same result.
         """
         columns = self.columns
@@ -92,13 +94,13 @@ class AmpMatMul(MultiVertex, Generic[T]):
             if inputs == 0:
                 for i in range(outputs * columns):
                     self.out[i] = 0.0
-            elif columns < 16:
+            elif columns < self.LANES:
                 self.short_rows(outputs, inputs, columns)
             else:
                 self.rows(outputs, inputs, columns)
 
     def rows(self, outputs: int, inputs: int, columns: int) -> None:
-        """Make rows of at least 16 columns: six at a time, then four, then one."""
+        """Make rows of at least `LANES` columns: six at a time, then four, then one."""
         sixes = outputs // 6
         if sixes > 0 and 1 < outputs % 6 < 4:
             sixes -= 1  # two times four instead
@@ -117,19 +119,20 @@ class AmpMatMul(MultiVertex, Generic[T]):
                 self.one_row(row, columns - 64, inputs, columns)
 
     def short_rows(self, outputs: int, inputs: int, columns: int) -> None:
-        """Make rows of fewer than 16 columns: four at a time, then one."""
+        """Make rows of fewer columns: 16 of four rows at a time, then one row."""
         many = outputs // 4 * 4
         for row in range(0, many, 4):
-            self.four_short_rows(row, inputs, columns)
+            for strip in range((columns + 15) // 16):
+                self.four_short_rows(row, 16 * strip, inputs, columns)
         for row in range(many, outputs):
             self.short_row(row, inputs, columns)
 
     def six_rows(self, row: int, inputs: int, columns: int) -> None:
-        """Make six rows, 16 columns at a time, of which the last begin early to be 16."""
+        """Make six rows, so many columns at a time, of which the last begin early."""
         weight = row * inputs
-        for strip in range((columns + 15) // 16):
-            column = max(0, min(16 * strip, columns - 16))
-            x = self.x.lanes(column, 16)
+        for strip in range((columns + self.LANES - 1) // self.LANES):
+            column = max(0, min(self.LANES * strip, columns - self.LANES))
+            x = self.x.lanes(column, self.LANES)
             one = fma(self.weights[weight], x, 0.0)
             two = fma(self.weights[weight + inputs], x, 0.0)
             three = fma(self.weights[weight + 2 * inputs], x, 0.0)
@@ -137,7 +140,7 @@ class AmpMatMul(MultiVertex, Generic[T]):
             five = fma(self.weights[weight + 4 * inputs], x, 0.0)
             six = fma(self.weights[weight + 5 * inputs], x, 0.0)
             for k in range(1, inputs):
-                x = self.x.lanes(k * columns + column, 16)
+                x = self.x.lanes(k * columns + column, self.LANES)
                 one = fma(self.weights[weight + k], x, one)
                 two = fma(self.weights[weight + inputs + k], x, two)
                 three = fma(self.weights[weight + 2 * inputs + k], x, three)
@@ -153,17 +156,17 @@ class AmpMatMul(MultiVertex, Generic[T]):
             self.out.set_lanes(to + 5 * columns, six)
 
     def four_rows(self, row: int, inputs: int, columns: int) -> None:
-        """Make four rows, 16 columns at a time, of which the last begin early to be 16."""
+        """Make four rows, so many columns at a time, of which the last begin early."""
         weight = row * inputs
-        for strip in range((columns + 15) // 16):
-            column = max(0, min(16 * strip, columns - 16))
-            x = self.x.lanes(column, 16)
+        for strip in range((columns + self.LANES - 1) // self.LANES):
+            column = max(0, min(self.LANES * strip, columns - self.LANES))
+            x = self.x.lanes(column, self.LANES)
             one = fma(self.weights[weight], x, 0.0)
             two = fma(self.weights[weight + inputs], x, 0.0)
             three = fma(self.weights[weight + 2 * inputs], x, 0.0)
             four = fma(self.weights[weight + 3 * inputs], x, 0.0)
             for k in range(1, inputs):
-                x = self.x.lanes(k * columns + column, 16)
+                x = self.x.lanes(k * columns + column, self.LANES)
                 one = fma(self.weights[weight + k], x, one)
                 two = fma(self.weights[weight + inputs + k], x, two)
                 three = fma(self.weights[weight + 2 * inputs + k], x, three)
@@ -183,8 +186,8 @@ class AmpMatMul(MultiVertex, Generic[T]):
             )
         self.out.set_lanes(row * columns + column, total)
 
-    def four_short_rows(self, row: int, inputs: int, columns: int) -> None:
-        """Make four rows of fewer than 16 columns.
+    def four_short_rows(self, row: int, column: int, inputs: int, columns: int) -> None:
+        """Make 16 columns of four rows, or as many as are left.
 
         Lanes past the end of a row hold what stands behind it in memory, as long as there is
         something; they are dropped at the end.
@@ -194,21 +197,22 @@ class AmpMatMul(MultiVertex, Generic[T]):
         three = lanes.full(0.0)
         four = lanes.full(0.0)
         weight = row * inputs
-        full = min(inputs, (len(self.x) - 16) // columns + 1) if len(self.x) > 15 else 0
+        most, left = len(self.x) - 16 - column, min(16, columns - column)
+        full = min(inputs, most // columns + 1) if most >= 0 else 0
         for k in range(full):
-            x = self.x.lanes(k * columns, 16)
+            x = self.x.lanes(k * columns + column, 16)
             one = fma(self.weights[weight + k], x, one)
             two = fma(self.weights[weight + inputs + k], x, two)
             three = fma(self.weights[weight + 2 * inputs + k], x, three)
             four = fma(self.weights[weight + 3 * inputs + k], x, four)
         for k in range(full, inputs):
-            x = self.x.lanes(k * columns, columns)
+            x = self.x.lanes(k * columns + column, left)
             one = fma(self.weights[weight + k], x, one)
             two = fma(self.weights[weight + inputs + k], x, two)
             three = fma(self.weights[weight + 2 * inputs + k], x, three)
             four = fma(self.weights[weight + 3 * inputs + k], x, four)
-        present = self.x.lanes(0, columns)
-        to = row * columns
+        present = self.x.lanes(column, left)
+        to = row * columns + column
         self.out.set_lanes(to, lanes.map(self.first, one, present))
         self.out.set_lanes(to + columns, lanes.map(self.first, two, present))
         self.out.set_lanes(to + 2 * columns, lanes.map(self.first, three, present))

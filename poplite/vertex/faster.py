@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, Literal, TypeVar
 
@@ -28,16 +28,25 @@ _MARK = "_poplite_faster"
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """How close the results of a faster form are to those of `compute`: 0 for equal bits."""
+    """What is known of a faster form.
+
+    Attributes:
+        rtol: how close its results are to those of `compute`: 0 for equal bits.
+        wide: numbers of the class that are others where registers are many and long.
+    """
 
     rtol: float
+    wide: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"rtol={self.rtol!r}" if self.rtol else 'bits="equal"'
 
 
 def faster(
-    *, bits: Literal["equal"] | None = None, rtol: float | None = None
+    *,
+    bits: Literal["equal"] | None = None,
+    rtol: float | None = None,
+    wide: Mapping[str, int] | None = None,
 ) -> Callable[[Method], Method]:
     """Declare a method of a vertex class as a faster form of its `compute`.
 
@@ -49,6 +58,8 @@ def faster(
         bits: "equal" where no result differs in any bit, except for the bits of NaN.
         rtol: largest relative difference of results otherwise; such a form runs only in
             `Engine(..., faster="tolerant")`.
+        wide: numbers of the class that have another value in this form on processors with 32
+            registers of 64 bytes, which is AVX-512: how many lanes it works on, say.
 
     Raises:
         VertexDefinitionError: unless either `bits` or `rtol` is given, and for what is no method.
@@ -63,7 +74,7 @@ def faster(
     ...     def multiplied(self) -> None:
     ...         self.x = self.x * 0.5
     """
-    promise = _promise(bits, rtol)
+    promise = _promise(bits, rtol, {} if wide is None else wide)
 
     def mark(method: Method) -> Method:
         is_method = isinstance(method, FunctionType) and "." in method.__qualname__
@@ -79,7 +90,7 @@ def faster(
     return mark
 
 
-def _promise(bits: object, rtol: object) -> Promise:
+def _promise(bits: object, rtol: object, wide: object) -> Promise:
     fix = 'pl.faster(bits="equal"), or pl.faster(rtol=1e-6)'
     if (bits is None) == (rtol is None):
         given = "neither bits nor rtol" if bits is None else "bits and rtol"
@@ -91,7 +102,10 @@ def _promise(bits: object, rtol: object) -> Promise:
     if rtol is not None and not (is_number and 0 < rtol < math.inf):  # type: ignore[operator]
         what = f"faster: rtol={clipped(rtol)} is no number above 0"
         raise VertexDefinitionError(what, at=here(), fix=fix)
-    return Promise(0.0 if rtol is None else float(rtol))  # type: ignore[arg-type]
+    if not isinstance(wide, Mapping):
+        what = f"faster: wide={clipped(wide)} is no dict of numbers of the class"
+        raise VertexDefinitionError(what, at=here(), fix='wide={"LANES": 32}')
+    return Promise(0.0 if rtol is None else float(rtol), dict(wide))  # type: ignore[arg-type]
 
 
 def promise_of(method: object) -> Promise | None:
@@ -150,6 +164,14 @@ def check_faster_methods(
         if tuple(inspect.signature(method).parameters) != arguments:
             found = f"its faster form {name}{inspect.signature(method)} takes other arguments"
             raise definition_error(cls, f"{found} than {' and '.join(arguments)}", fix)
+        promise = promise_of(method)
+        assert promise is not None, "declared methods have one"
+        for each, number in promise.wide.items():
+            if type(getattr(cls, each, None)) is not int or type(number) is not int:
+                what = f"its faster form {name} has wide={clipped({each: number})}"
+                numbers = [key for key, known in vars(cls).items() if type(known) is int]
+                which = ", ".join(numbers) or f"{each} = 16, say"
+                raise definition_error(cls, what, f"an int for an int of the class: {which}")
         if not has_compute(cls):
             what = f"it has the faster form {name}, but no compute"
             raise definition_error(cls, what, "def compute says what both compute")

@@ -145,8 +145,7 @@ def _price_of(instruction: Instruction, cost: Cost) -> Price:
     pipe, name = _pipe_of(instruction)
     if pipe == "aux" and _DOUBLE.search(instruction.text):
         return _price(pipe, max(cost(name), cost("slot_double")), calls=True)
-    calls = 2 if name in _CALLS and "<2 x float>" in instruction.text else 1
-    return _price(pipe, calls * cost(name), ends=opcode == "switch", calls=name in _CALLS)
+    return _price(pipe, cost(name), ends=opcode == "switch", calls=name in _CALLS)
 
 
 def _pipe_of(instruction: Instruction) -> tuple[Pipe, str]:

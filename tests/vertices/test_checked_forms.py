@@ -7,6 +7,7 @@ one: nobody can forget to check a form.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -16,13 +17,14 @@ from helpers.depth import deep
 from helpers.vertex_classes import Key
 from poplite.testing import check_faster
 from poplite.vertex.faster import faster_method
+from poplite.vertices.amp import AmpMatMul
 
 PRODUCT: Mapping[str, Any] = {"shapes": lambda n: {"a": (3, n), "b": (n, 65), "c": (3, 65)}}
 """Matrices that fit each other."""
 
 BLOCKS: Mapping[str, Any] = {
     "shapes": lambda n: {"weights": 14 * 7, "x": 7 * max(1, n), "out": 14 * max(1, n)},
-    "values": {"columns": [1, 7, 15, 16, 33, 63, 64, 65]},
+    "values": {"columns": [1, 7, 15, 16, 31, 32, 33, 63, 64, 65]},
 }
 """Blocks row by row, of which some have as many columns as `columns` says."""
 
@@ -104,6 +106,21 @@ def test_a_faster_form_does_what_compute_does(
     classes: dict[Key, type[pl.Vertex]], key: Key
 ) -> None:
     check_faster(classes[key], **CHECKED[key])
+
+
+def test_so_does_one_for_registers_that_this_processor_has_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Others(AmpMatMul[pl.FLOAT]):
+        """The same, of which no form is known."""
+
+    module = import_module("poplite.vertex.compute.faster_form")
+    is_long = not module.has_long_registers()
+    monkeypatch.setattr(module, "has_long_registers", lambda: is_long)
+    form = module.faster_form(Others)
+    assert (32 if is_long else 16) == form.vertex.LANES
+    assert Others.LANES == 16
+    check_faster(Others, **BLOCKS)
 
 
 @deep

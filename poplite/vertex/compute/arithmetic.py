@@ -387,9 +387,11 @@ def fma(x: Number, y: Number, z: Number) -> Number:
     >>> fma(np.float32(3), 0.5, 1)
     np.float32(2.5)
     """
-    if np.float32 in (type(x), type(y), type(z)):
-        return _rounded(fused_single(*(float(as_f32(each)) for each in (x, y, z))))
-    return fused_double(float(x), float(y), float(z))
+    if not type(x) is type(y) is type(z) is np.float32:
+        if np.float32 not in (type(x), type(y), type(z)):
+            return fused_double(float(x), float(y), float(z))
+        x, y, z = as_f32(x), as_f32(y), as_f32(z)
+    return _rounded(fused_single(float(x), float(y), float(z)))
 
 
 # -- rounding to whole floats, and the larger of two -------------------------------------------

@@ -6,8 +6,10 @@ from what a class computes can be made from it: its text is checked, typed and l
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import FunctionType, MappingProxyType, new_class
+from typing import Any
 
 from poplite.errors import VertexDefinitionError
 from poplite.source import SourceLocation
@@ -60,14 +62,23 @@ def faster_form(cls: type[Vertex]) -> FasterForm | None:
     if form is None or form.method is not method:
         promise = promise_of(method)
         assert promise is not None, "faster methods have one"
-        form = FasterForm(_class_of(cls, method), method, promise.rtol)
+        wide = promise.wide if promise.wide and has_long_registers() else {}
+        form = FasterForm(_class_of(cls, method, wide), method, promise.rtol)
         setattr(cls, _KNOWN, form)
     _refuse_other_ends(cls, form)
     return form
 
 
-def _class_of(cls: type[Vertex], method: FunctionType) -> type[Vertex]:
-    namespace = {
+def has_long_registers() -> bool:
+    """Tell whether the processor has 32 registers of 64 bytes."""
+    from poplite.jit.native_code import host  # which imports llvmlite
+
+    return "+avx512vl" in host().features.split(",")
+
+
+def _class_of(cls: type[Vertex], method: FunctionType, numbers: Mapping[str, int]) -> type[Vertex]:
+    namespace: dict[str, Any] = {
+        **numbers,
         "__module__": cls.__module__,
         "__qualname__": cls.__qualname__,
         "__doc__": cls.__doc__,

@@ -33,6 +33,7 @@ class Emulated(pl.Vertex):
         self.y[2] = math.exp(self.x) + math.sqrt(self.x)
         self.y[3] = math.sin(self.x)  # double
         self.y[4] = math.sqrt(self.n)  # double
+        self.y[4] = pl.fma(self.x, 0.5, 1)  # double
         self.y[5] = self.share(self.n) + self.share(2)
         total = 0.1
         total += self.n  # double

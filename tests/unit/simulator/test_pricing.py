@@ -193,6 +193,24 @@ def test_helpers_half_and_calls_have_prices() -> None:
     assert step < 3 * MK2.cost("slot_sin")
 
 
+def test_a_product_rounded_with_its_sum_is_a_call_of_the_library() -> None:
+    class Fused(pl.Vertex):
+        x: pl.InOut[pl.Vector[pl.FLOAT]]
+        wide: pl.State[pl.BOOL]
+
+        def compute(self) -> None:
+            if self.wide:
+                self.x.set_lanes(0, pl.fma(self.x.lanes(0, 8), 0.5, self.x.lanes(2, 8)))
+            else:
+                for i in range(len(self.x)):
+                    self.x[i] = pl.fma(self.x[i], 0.5, 0.25)
+
+    call = MK2.cost("slot_fma")
+    step = slots(Fused, x=11, wide=False) - slots(Fused, x=10, wide=False)
+    assert call < step < call + 10
+    assert 8 * call < slots(Fused, x=11, wide=True) < 9 * call
+
+
 def test_loops_over_zeros_are_no_calls_of_the_library() -> None:
     class Clear(pl.Vertex):
         x: pl.Output[pl.Vector[pl.FLOAT]]

@@ -198,6 +198,32 @@ def test_other_parameters_than_those_of_compute_are_refused() -> None:
     assert caught.value.fix == "def added(self, worker) -> None: ..., as compute does"
 
 
+@pytest.mark.parametrize(
+    ("wide", "found"), [({"LANE": 32}, "LANE"), ({"LANES": 32.0}, "LANES"), ({"x": 1}, "x")]
+)
+def test_a_number_for_long_registers_is_one_of_the_class(wide: Any, found: str) -> None:
+    with pytest.raises(pl.VertexDefinitionError, match=f"added has wide={{'{found}'") as caught:
+
+        class Wide(pl.Vertex):
+            x: pl.InOut[pl.FLOAT]
+            LANES = 16
+
+            def compute(self) -> None:
+                self.x = 2.0 * self.x
+
+            @pl.faster(bits="equal", wide=wide)
+            def added(self) -> None:
+                self.x = self.x + self.x
+
+    assert caught.value.fix == "an int for an int of the class: LANES"
+
+
+def test_numbers_for_long_registers_are_a_dict() -> None:
+    numbers: Any = 32
+    with pytest.raises(pl.VertexDefinitionError, match="wide=32 is no dict"):
+        pl.faster(bits="equal", wide=numbers)
+
+
 def test_compute_itself_is_no_form() -> None:
     with pytest.raises(pl.VertexDefinitionError, match="compute is the definition"):
 
