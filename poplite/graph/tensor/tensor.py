@@ -819,5 +819,5 @@ def of_variable(graph: Graph, variable: Variable) -> Tensor:
     view = views.all_of(variable, variable.shape)
     made = Tensor(graph, variable.element_type, view)
     if view.space is NOWHERE:
-        made._origin = Origin("", variable.metadata)
+        made._origin = Origin(variable.name, variable.metadata)
     return made

@@ -134,6 +134,7 @@ def test_a_tensor_without_elements_answers_everything(graph: Graph) -> None:
     assert nothing.reshape((0, 7)).shape == (0, 7)
     assert nothing.broadcast(2, 0).T.reverse(0).shape == (0, 6)
     assert nothing.var_str() == "VAR:"
+    assert (nothing.T.name, graph.tensor("nothing").name) == ("nothing", "nothing")
     assert repr(nothing) == "<Tensor float32[3, 0], no elements>"
 
 
