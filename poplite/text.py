@@ -63,6 +63,15 @@ def shape_text(shape: Sequence[int]) -> str:
     return f"({', '.join(map(number_text, shape))}{',' if len(shape) == 1 else ''})"
 
 
+def printable(text: str) -> str:
+    r"""Return text on one line, with escapes for what cannot be printed or turns its direction.
+
+    >>> print(printable("two\nlines"))
+    two\nlines
+    """
+    return text if text.isprintable() else repr(text)[1:-1]
+
+
 def shortened(name: str, length: int) -> str:
     """Return a name with its middle left out where it is longer than it may be.
 
@@ -73,7 +82,7 @@ def shortened(name: str, length: int) -> str:
     >>> shortened("model/block4/conv/branch2/weights", 24)
     'model/block...h2/weights'
     """
-    name = name if name.isprintable() else repr(name)[1:-1]
+    name = printable(name)
     if len(name) <= length:
         return name
     kept = length - len("...")

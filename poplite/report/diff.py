@@ -91,12 +91,14 @@ class ReportDiff:
         steps: cycles of steps of one name, those that changed most first.
         phases: cycles that a tile was busy on average, by kind of phase, and waited.
         memory: bytes of all tiles by category.
+        runs: what the cycles of each are of, such as "3 runs"; nothing where they are of alike.
     """
 
     totals: tuple[Change, ...]
     steps: tuple[Change, ...]
     phases: tuple[Change, ...]
     memory: tuple[Change, ...]
+    runs: tuple[str, ...] = ()
 
     def sections(self) -> Mapping[str, tuple[Change, ...]]:
         """Return what changed, by title; numbers that stayed the same are left out."""
@@ -106,6 +108,19 @@ class ReportDiff:
             "bytes of memory": self.memory,
         }
         return {name: tuple(c for c in changes if c.change) for name, changes in named.items()}
+
+    def note(self, names: tuple[str, str] = ("before", "after")) -> str:
+        """Return that the two are of unlike runs; "" where they are of alike.
+
+        >>> ReportDiff((), (), (), (), ("1 run", "3 runs")).note()
+        'unlike runs: before is of 1 run, after of 3 runs'
+        """
+        if not self.runs:
+            return ""
+        of = zip(names, self.runs, strict=True)
+        return "unlike runs: " + ", ".join(
+            f"{name}{'' if number else ' is'} of {runs}" for number, (name, runs) in enumerate(of)
+        )
 
     def text(
         self,
@@ -134,6 +149,8 @@ class ReportDiff:
         lines = [*table.heading, *(table.line(each.name, each) for each in self.totals)]
         if not self.totals:
             lines = ["neither cycles nor memory are modelled in both"]
+        if note := self.note(names):
+            lines.append(f"! {note}")
         for title, changes in self.sections().items():
             lines.append(f"{title}: {'' if changes else 'no change'}".rstrip())
             lines += [table.line(f"  {each.name}", each) for each in changes[:top]]
@@ -167,7 +184,17 @@ def diff_of(before: Report, after: Report) -> ReportDiff:
         _changes(_steps(before), _steps(after)),
         _changes(_phases(before), _phases(after)),
         memory,
+        _unlike_runs(before, after),
     )
+
+
+def _unlike_runs(before: Report, after: Report) -> tuple[str, ...]:
+    runs = tuple(
+        amount(each.runs, "run") if each.is_run else "one run as compiled, with all branches"
+        for each in (before, after)
+    )
+    are_modelled = before.instrumentation.is_modelled and after.instrumentation.is_modelled
+    return runs if are_modelled and runs[0] != runs[1] else ()
 
 
 def steps_since(

@@ -22,7 +22,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.report.execution import Cause, between_syncs
 from poplite.report.phase_kinds import PhaseKind
-from poplite.text import amount, shortened
+from poplite.text import amount, printable, shortened
 
 if TYPE_CHECKING:
     from poplite.report.compilation import Compilation
@@ -114,7 +114,7 @@ class Finding:
     @property
     def text(self) -> str:
         """The finding as a sentence."""
-        return _text(self)
+        return printable(_text(self))
 
 
 @dataclass(frozen=True, slots=True)

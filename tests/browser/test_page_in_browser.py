@@ -418,6 +418,43 @@ def test_two_reports_are_compared(opened: Open, tmp_path: Path) -> None:
     )
 
 
+def test_a_side_without_steps_and_one_of_more_runs_are_compared(
+    opened: Open, tmp_path: Path
+) -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    a, b = (graph.add_variable(pl.INT, (8,), name, mapping="linear") for name in "ab")
+    nothing = pl.Engine(graph, pl.Sequence())
+    engine = pl.Engine(graph, pl.Copy(a, b))
+    reports = [engine.report()]
+    for engine_of in (nothing, engine):
+        engine_of.run()
+        reports.append(engine_of.report())
+    planned, empty, ran = reports
+    path = tmp_path / "both.html"
+    path.write_text(report_page(ran, before=empty, names=("a.json", "b.json")))
+    shown = view(opened(path).page)
+    assert "Cycles of steps" in shown
+    assert "Bytes of all tiles, by kind" in shown
+    assert "!" not in shown
+    path.write_text(report_page(ran, before=planned, names=("a.json", "b.json")))
+    found = opened(path)
+    words = "one run as compiled, with all branches, b.json of 1 run"
+    assert f"! unlike runs: a.json is of {words}" in view(found.page)
+    assert found.complaints == []
+
+
+def test_a_page_of_one_report_has_no_tab_that_compares(
+    opened: Open, file_of: Callable[[str], Path]
+) -> None:
+    found = opened(file_of("matvec"), "#tab=compare")
+    label = found.page.locator("#view")
+    assert label.get_attribute("aria-label") == "Overview"
+    for key in "50]":
+        found.page.keyboard.press(key)
+        assert label.get_attribute("aria-label") == "Steps"
+    assert found.complaints == []
+
+
 def test_print_has_what_is_shown_and_no_buttons(
     opened: Open, file_of: Callable[[str], Path]
 ) -> None:

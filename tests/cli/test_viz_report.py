@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,7 @@ def test_a_report_is_printed(
     assert capsys.readouterr().out == f"{reports['run']}\n"
     assert main(["report", "run.json", "later.json"]) == 0
     difference = reports["run"].diff(reports["later"]).text(("run.json", "later.json"))
+    assert "unlike runs" not in difference
     assert capsys.readouterr().out == f"{difference}\n"
 
 
@@ -143,6 +145,16 @@ def test_flags_are_not_cut_short(capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit):
             main(words)
         assert "unrecognized arguments" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["txt", "md", "svg", "html", "json"])
+def test_a_diff_says_that_runs_are_unlike(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    report = pl.Report.load("run.json")
+    execution = replace(report.execution, runs=3)
+    replace(report, execution=execution).save("thrice.json")
+    assert main(["diff", "run.json", "thrice.json", "-f", form]) == 0
+    note = "unlike runs: run.json is of 1 run, thrice.json of 3 runs"
+    assert note in capsys.readouterr().out
 
 
 def test_a_page_compares_two_reports() -> None:

@@ -42,6 +42,11 @@ class Comparison:
             if changes:
                 yield title, changes[: self.top], max(0, len(changes) - self.top)
 
+    @property
+    def note(self) -> str:
+        """That the two are of unlike runs, if they are."""
+        return name_text(self.diff.note(self.names))
+
     def checks_text(self, style: Style = DEFAULT_STYLE) -> str:
         """Return what was checked, a line each."""
         lines = ((each.failed, name_text(each.text(self.names))) for each in self.checks)
@@ -68,6 +73,8 @@ def comparison_markdown(comparison: Comparison) -> str:
         lines += [f"| {' | '.join([_marked(c.name), *_cells(c)])} |" for c in changes]
         if more:
             lines.append(f"| ... {more:,} more | | | | |")
+    if comparison.note:
+        lines = [f"**!** {_marked(comparison.note)}", "", *lines]
     if comparison.checks:
         lines += ["", "| check | |", "| --- | --- |"]
         for each in comparison.checks:
@@ -87,6 +94,8 @@ def comparison_html(comparison: Comparison, command: str) -> str:
         note = f"<p>... {more:,} more</p>" if more else ""
         tables.append(f"<h2>{title}</h2>{table(heading, rows, 'numbers first')}{note}")
     facts = {"before": before, "after": after}
+    if comparison.note:
+        facts["!"] = comparison.note
     for number, each in enumerate(comparison.checks, 1):
         facts[f"check {number}"] = name_text(each.text(comparison.names))
     picture = comparison_svg(comparison)
@@ -97,8 +106,9 @@ def comparison_html(comparison: Comparison, command: str) -> str:
 
 def comparison_svg(comparison: Comparison) -> SvgText:
     """Return what changed as a picture."""
-    checks = [name_text(each.text(comparison.names)) for each in comparison.checks]
-    return draw_changes_svg(comparison.diff, comparison.top, comparison.names, checks)
+    lines = [f"! {comparison.note}"] if comparison.note else []
+    lines += [name_text(each.text(comparison.names)) for each in comparison.checks]
+    return draw_changes_svg(comparison.diff, comparison.top, comparison.names, lines)
 
 
 def comparison_json(comparison: Comparison) -> str:
@@ -110,6 +120,7 @@ def comparison_json(comparison: Comparison) -> str:
         for name, changes in (kinds | {"memory": diff.memory}).items()
     }
     data["names"] = list(comparison.names)
+    data["note"] = comparison.note
     data["checks"] = [
         {"check": c.check.text, "before": c.before, "after": c.after, "failed": c.failed}
         for c in comparison.checks

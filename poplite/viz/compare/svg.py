@@ -19,9 +19,9 @@ LESS, MORE = "c0", "c1"
 
 
 def draw_changes_svg(
-    diff: ReportDiff, top: int, names: tuple[str, str], checks: Sequence[str] = ()
+    diff: ReportDiff, top: int, names: tuple[str, str], lines: Sequence[str] = ()
 ) -> SvgText:
-    """Draw what changed, and below it what was checked; bars of one kind have one scale.
+    """Draw what changed, and below it lines on that and checks; bars of one kind have one scale.
 
     >>> diff = ReportDiff((), (Change("blur", 200, 96),), (), ())
     >>> picture = draw_changes_svg(diff, 5, ("base.json", "pr.json"))
@@ -32,9 +32,9 @@ def draw_changes_svg(
     listed = [*diff.totals, *(change for changes in sections.values() for change in changes)]
     shown = [cut(name_text(change.name), LONGEST_NAME) for change in listed]
     left = MARGIN + max((text_width(name, 12) for name in shown), default=0) + 14
-    rows = len(listed) + 2 * len(sections) + (len(checks) + 1 if checks else 0)
+    rows = len(listed) + 2 * len(sections) + (len(lines) + 1 if lines else 0)
     title = f"what changed from {names[0]} to {names[1]}"
-    wide = max((text_width(line, 12) for line in (*checks, cut(title, LONGEST_HEADING))), default=0)
+    wide = max((text_width(line, 12) for line in (*lines, cut(title, LONGEST_HEADING))), default=0)
     width = max(420, left + 2 * HALF + 160, 2 * MARGIN + wide * 15 / 12)
     canvas = Canvas(round(width + MARGIN), MARGIN + 50 + ROW * max(2, rows), title=title)
     y: float = MARGIN + 14
@@ -52,7 +52,7 @@ def draw_changes_svg(
         canvas.path(f"M{left + HALF} {y + 8}v{ROW * len(changes) + 2}", "rule")
         y = _bars(canvas, changes, left, y)
     y += ROW
-    for line in checks:
+    for line in lines:
         y += ROW
         canvas.text(MARGIN, y, line, "line ink")
     return canvas.text_of()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from poplite.text import printable
+
 
 def size_text(size_bytes: int) -> str:
     """Return a size in bytes with separators and unit.
@@ -33,7 +35,7 @@ def name_text(name: str) -> str:
     >>> print(name_text("two\nlines"))
     two\nlines
     """
-    return name if name.isprintable() else repr(name)[1:-1]
+    return printable(name)
 
 
 def share_text(share: float) -> str:

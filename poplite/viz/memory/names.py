@@ -50,7 +50,7 @@ def full_title(step: MemoryStep, steps: Sequence[MemoryStep]) -> str:
     """
     several = len({each.program for each in steps}) > 1
     number = f"step {number_of(step)}, " if step.number else ""
-    return f"{f'{step.program}: ' if several else ''}{number}{title_of(step)}"
+    return name_text(f"{f'{step.program}: ' if several else ''}{number}{title_of(step)}")
 
 
 def places_of(steps: Sequence[MemoryStep], choice: str) -> list[int]:

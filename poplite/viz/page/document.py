@@ -12,7 +12,7 @@ reports give equal bytes.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+import re
 from typing import TYPE_CHECKING, Any
 
 from poplite.report.peaks import KIND_NAMES, KINDS
@@ -22,7 +22,7 @@ from poplite.viz.draw.html import asset, escaped
 from poplite.viz.draw.units import name_text
 from poplite.viz.page.pack import Arrays
 from poplite.viz.page.report_data import report_data
-from poplite.viz.page.words import shared
+from poplite.viz.page.words import printable_in, shared
 
 if TYPE_CHECKING:
     from poplite.report import Report
@@ -89,7 +89,7 @@ def report_page(
         if len(block) <= MOST_BLOCK:
             break
     words: list[str] = []
-    shown["reports"] = shared(shown["reports"], words)
+    shown["reports"] = shared(printable_in(shown["reports"]), words)
     shown |= {"format": FORMAT, "v": VERSION, "title": title}
     shown |= {"table": arrays.table, "words": words}
     text = str(report) if before is None else f"{before.diff(report)}\n\n{report}"
@@ -106,12 +106,13 @@ def report_page(
 
 
 def script() -> str:
-    """Return the code of the page, whose names are its own.
+    """Return the code of the page, whose names are its own, without lines of comment.
 
     >>> script().startswith('"use strict";')
     True
     """
     parts = "\n".join(asset(f"view/{name}") for name in SCRIPTS)
+    parts = re.sub(r"^ *// .*\n", "", parts, flags=re.MULTILINE)
     return f'"use strict";\n(() => {{\n{parts}}})();\n//# sourceURL=poplite-report.js\n'
 
 
@@ -123,16 +124,20 @@ def _shown(
     *,
     rough: int,
 ) -> dict[str, Any]:
-    kinds = {name: [c for c, kind in KINDS.items() if kind == name] for name in KIND_NAMES}
-    shown: dict[str, Any] = {"ramp": list(RAMP), "kinds": [*kinds.items()]}
+    groups = {name: [c for c, kind in KINDS.items() if kind == name] for name in KIND_NAMES}
+    shown: dict[str, Any] = {"ramp": list(RAMP), "kinds": [*groups.items()]}
     reports = [report] if before is None else [before, report]
     shown["reports"] = [report_data(each, arrays, rough=rough) for each in reports]
     if before is not None:
         shown["names"] = [name_text(name) for name in names]
+        diff = before.diff(report)
+        kinds = {"totals": diff.totals, "steps": diff.steps}
+        kinds |= {"phases": diff.phases, "memory": diff.memory}
         shown["diff"] = {
-            kind: [[each["name"], each["before"], each["after"]] for each in changes]
-            for kind, changes in asdict(before.diff(report)).items()
+            kind: [[name_text(each.name), each.before, each.after] for each in changes]
+            for kind, changes in kinds.items()
         }
+        shown["diff"]["note"] = diff.note((shown["names"][0], shown["names"][1]))
     return shown
 
 

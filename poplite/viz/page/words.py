@@ -13,8 +13,26 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from poplite.text import printable
+
 LEAST = 12
 """Characters of the shortest text that is kept so."""
+
+
+def printable_in(value: Any) -> Any:
+    r"""Return data with escapes in its texts and names for what cannot be printed.
+
+    >>> print(printable_in({"a\n": ["b\n", 1]})["a\\n"][0])
+    b\n
+    """
+    match value:
+        case str():
+            return printable(value)
+        case dict():
+            return {printable(name): printable_in(one) for name, one in value.items()}
+        case list() | tuple():
+            return [printable_in(one) for one in value]
+    return value
 
 
 def shared(value: Any, words: list[str]) -> Any:

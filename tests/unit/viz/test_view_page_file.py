@@ -78,6 +78,15 @@ def test_names_cannot_leave_their_place() -> None:
     assert ViewPage(html).reports[0]["steps"][0]["name"].endswith(MARKUP)
 
 
+def test_names_do_not_turn_what_stands_beside_them() -> None:
+    report = random_report(4, 2, 0, names="\u202e\n")
+    html = report_page(report, before=report)
+    assert "\u202e" not in html
+    page = ViewPage(html)
+    assert page.reports[0]["steps"][0]["name"].endswith(r"\u202e\n")
+    assert page.shown["diff"]["steps"][0][0].endswith(r"\u202e\n")
+
+
 def test_what_has_not_run_is_shown_as_one_run() -> None:
     graph = pl.Graph(pl.Target(tiles=4))
     a, b = (graph.add_variable(pl.INT, (64,), name, mapping="linear") for name in "ab")

@@ -96,14 +96,14 @@ function showTab(tab) {
 }
 
 function tabButtons() {
-  return TABS.filter((tab) => tab !== "compare" || DATA.reports.length > 1).map((tab) => {
+  return TABS.map((tab, number) => {
     const attributes = {
       role: "tab",
       "aria-selected": String(tab === state.tab),
       "data-focus": "tab " + tab,
     };
     return button(
-      [nameOf(tab), el("kbd", {}, (TABS.indexOf(tab) + 1) % 10)],
+      [nameOf(tab), el("kbd", {}, (number + 1) % 10)],
       () => go({ tab }),
       attributes,
     );

@@ -2,7 +2,8 @@
 
 const TABS = [
   ...["overview", "tiles", "memory", "liveness", "steps"],
-  ...["exchange", "program", "variables", "graph", "compare"],
+  ...["exchange", "program", "variables", "graph"],
+  ...(DATA.reports.length > 1 ? ["compare"] : []),
 ];
 
 const BY = {
@@ -19,7 +20,7 @@ const BY = {
 
 // Words that a choice may have; the first is its default, and stays out of the address.
 const CHOICES = {
-  tab: DATA.reports.length > 1 ? ["compare", ...TABS.slice(0, -1)] : TABS,
+  tab: DATA.reports.length > 1 ? ["compare", ...TABS] : TABS,
   by: Object.keys(BY),
   from: ["", "zero", "least"],
   rows: ["number", "most"],

@@ -1,33 +1,27 @@
 // Compare: two reports beside each other.
 
 function compareTab() {
-  if (DATA.reports.length < 2) {
-    return [
-      note(
-        "Two reports are compared here: poplite-viz report before.json after.json -o report.html",
-      ),
-    ];
-  }
   const [before, after] = DATA.reports;
-  const parts = [changes("", "in all", DATA.diff.totals)];
-  if (before.steps.length && after.steps.length) {
-    const whole = Math.max(before.cycles, after.cycles);
-    parts.push(heading("Where a tile's time goes, to one scale"));
-    [before, after].forEach((of, number) => {
-      const time = timeParts(timeOf(of, -1, -1));
-      parts.push(
-        remark(`${DATA.names[number]}: ${amount(of.cycles, "cycle")}`),
-        stackBar(time, whole),
-        legend(time, of.cycles),
-      );
-    });
+  const words = DATA.diff.note && note("! " + DATA.diff.note);
+  const parts = [changes("", "in all", DATA.diff.totals), words];
+  const whole = Math.max(before.cycles, after.cycles);
+  if (whole) parts.push(heading("Where a tile's time goes, to one scale"));
+  [before, after].forEach((of, number) => {
+    if (!of.steps.length) return;
+    const time = timeParts(timeOf(of, -1, -1));
     parts.push(
-      changes("Cycles of steps", "step", DATA.diff.steps),
-      changes("Cycles by phase", "phase", DATA.diff.phases),
+      remark(`${DATA.names[number]}: ${amount(of.cycles, "cycle")}`),
+      stackBar(time, whole),
+      legend(time, of.cycles),
     );
-  }
-  if (DATA.diff.memory.length)
-    parts.push(changes("Bytes of all tiles, by kind", "kind", DATA.diff.memory));
+  });
+  const tables = [
+    ["Cycles of steps", "step", "steps"],
+    ["Cycles by phase", "phase", "phases"],
+    ["Bytes of all tiles, by kind", "kind", "memory"],
+  ];
+  for (const [title, what, rows] of tables)
+    if (DATA.diff[rows].length) parts.push(changes(title, what, DATA.diff[rows]));
   return [...parts, ...differences(before, after)];
 }
 
