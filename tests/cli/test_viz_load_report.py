@@ -145,3 +145,19 @@ def test_unknown_vertex_classes_name_the_flag(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(FileLoadError, match="cannot be found") as caught:
         load("program.poplite")
     assert "--vertices" in caught.value.fix
+
+    class Add(pl.Vertex):
+        out: pl.Output[pl.INT]
+
+        def compute(self) -> None:
+            self.out = 1
+
+    graph = pl.Graph(pl.Target(tiles=1))
+    compute_set = graph.add_compute_set("one")
+    x = graph.add_variable(pl.INT, (), "x", mapping=0)
+    graph.add_vertex(compute_set, Add, tile=0, out=x)
+    pl.compile_graph(graph, pl.Execute(compute_set)).save("add.poplite")
+    with pytest.raises(FileLoadError, match="1 vertex class of it cannot be found") as caught:
+        load("add.poplite")
+    assert caught.value.found == "Add: that of poplite.vertices.elementwise is another one"
+    assert "--vertices" in caught.value.fix

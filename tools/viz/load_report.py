@@ -227,7 +227,8 @@ def _of_file(
         raise FileLoadError(
             error.what,
             found=error.found,
-            fix="--vertices FILE.py, the file that defines these classes",
+            fix="--vertices FILE.py, the file that defines these classes: what vertices cost "
+            "follows from them",
         ) from error
     with contextlib.redirect_stdout(sys.stderr):
         return Loaded(Engine(executable).report())

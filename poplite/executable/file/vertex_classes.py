@@ -108,6 +108,7 @@ def found_classes(
     """Return the classes that a file names; look among those of the user first.
 
     Classes that are missing, or have other code, are refused together; `path` is for messages.
+    One of poplite that has the name of a missing class, and other code, is told beside it.
     """
     by_name: dict[str, list[type[Vertex]]] = {}
     for cls in chain(_generated(named), classes_of_user(sources), defined_classes(Vertex)):
@@ -115,22 +116,28 @@ def found_classes(
     if any(each.name not in by_name for each in named):
         for cls in library_classes():
             by_name.setdefault(local_name(cls), []).append(cls)
-    missing = [str(each) for each in named if each.name not in by_name]
+    missing, classes, differing = [], [], []
+    code = cache(code_of)
+    for each in named:
+        candidates = by_name.get(each.name)
+        if candidates is None:
+            missing.append((each.name, str(each)))
+            continue
+        cls, why = _alike(each, candidates, code)
+        classes.append(cls)
+        if why and all(known.__module__.startswith(f"{LIBRARY}.") for known in candidates):
+            missing.append((each.name, f"{each}: that of {cls.__module__} is another one"))
+        else:
+            differing += [f"{each}: {reason}" for reason in why]
     if missing:
         raise FileLoadError(
             f"{path!r}: {amount(len(missing), 'vertex class', 'vertex classes')} "
             "of it cannot be found",
             at=here(),
-            found=listed(missing, "vertex classes"),
-            fix=f"Executable.load({path!r}, vertices=[{missing[0].split('[')[0]}, ...]), "
+            found=listed([told for _, told in missing], "vertex classes"),
+            fix=f"Executable.load({path!r}, vertices=[{missing[0][0]}, ...]), "
             "which takes classes and modules",
         )
-    classes, differing = [], []
-    code = cache(code_of)
-    for each in named:
-        cls, why = _alike(each, by_name[each.name], code)
-        classes.append(cls)
-        differing += [f"{each}: {reason}" for reason in why]
     if differing:
         raise FileLoadError(
             f"{path!r}: vertex classes have other code than when it was saved",
