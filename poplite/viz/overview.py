@@ -47,12 +47,14 @@ class Overview:
         tile: the fullest tile; None where memory is not modelled.
         memory: bytes on it at its peak; they add up to what it needs.
         findings: what takes or loses most cycles, the most first.
+        limit_bytes: memory of a tile.
     """
 
     time: tuple[Part, ...]
     tile: int | None
     memory: tuple[Part, ...]
     findings: tuple[Finding, ...]
+    limit_bytes: int
 
 
 def overview_of(report: Report) -> Overview:
@@ -80,13 +82,14 @@ def overview_of(report: Report) -> Overview:
         tile=tile,
         memory=tuple(part for part in held if part.size > 0),
         findings=report.insights.findings[:MOST_FINDINGS],
+        limit_bytes=report.compilation.target.tile_memory_bytes,
     )
 
 
 def draw_overview_svg(shown: Overview) -> SvgText:
     """Draw the overview as SVG.
 
-    >>> draw_overview_svg(Overview((Part("sync", "sync", 9),), None, (), ()))[:4]
+    >>> draw_overview_svg(Overview((Part("sync", "sync", 9),), None, (), (), 9))[:4]
     '<svg'
     """
     rows = [(each, folded(name_text(each.text), SENTENCE)) for each in shown.findings]
@@ -95,8 +98,10 @@ def draw_overview_svg(shown: Overview) -> SvgText:
     if shown.time:
         bars.append(("where a tile's time goes, on average", shown.time))
     if shown.memory:
-        size = size_text(int(sum(part.size for part in shown.memory)))
-        bars.append((f"what fills tile {shown.tile:,}, the fullest: {size}", shown.memory))
+        needed = int(sum(part.size for part in shown.memory))
+        over = "! over the limit, " if needed > shown.limit_bytes else ""
+        heading = f"{over}what fills tile {shown.tile:,}, the fullest: {size_text(needed)}"
+        bars.append((heading, shown.memory))
     legends = [_legend_lines(parts) for _, parts in bars]
     height = 2 * MARGIN + sum(BAR + 34 + 18 * len(each) for each in legends)
     height += 26 + 16 * lines + 6 * len(rows) if rows else 0
@@ -105,7 +110,7 @@ def draw_overview_svg(shown: Overview) -> SvgText:
     y = float(MARGIN)
     for (heading, parts), legend in zip(bars, legends, strict=True):
         canvas.text(MARGIN, y + 10, heading, "line ink")
-        _draw_bar(canvas, parts, y + 18)
+        _draw_bar(canvas, parts, y + 18, shown.limit_bytes if parts is shown.memory else None)
         y += BAR + 24
         for line in legend:
             draw_legend(canvas, line, MARGIN, y)
@@ -123,12 +128,15 @@ def draw_overview_svg(shown: Overview) -> SvgText:
     return canvas.text_of()
 
 
-def _draw_bar(canvas: Canvas, parts: Sequence[Part], y: float) -> None:
+def _draw_bar(canvas: Canvas, parts: Sequence[Part], y: float, limit: int | None) -> None:
     whole, left = sum(part.size for part in parts), float(MARGIN)
     for part in parts:
         wide = (WIDTH - 2 * MARGIN) * part.size / whole
         canvas.rect(left, y, wide, BAR, part.kind, tip=_share(part, whole))
         left += wide
+    if limit is not None and whole > limit:
+        room = (WIDTH - 2 * MARGIN) * (1 - limit / whole)
+        canvas.rect(left - room, y, room, BAR, "over", tip=f"over {size_text(limit)}")
 
 
 def _legend_lines(parts: Sequence[Part]) -> list[list[tuple[str, str]]]:

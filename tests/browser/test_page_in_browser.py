@@ -348,7 +348,17 @@ def test_what_is_over_the_limit_is_said_and_drawn(
     page = opened(file_of("over the limit")).page
     assert "! does not fit: 1 tile over" in page.locator("#verdict").inner_text()
     assert "! over 638,976 B by" in view(page)
+    for place in ("#side", "#view"):
+        assert "! over the limit" in page.locator(f"{place} .stack:has(.over)").aria_snapshot()
     page.keyboard.press("3")
+    strip = page.locator("canvas[aria-label='Addresses of tile 1']")
+    assert strip.evaluate(
+        """canvas => {
+            const [x, y] = [canvas.width - 20, canvas.height * 0.6];
+            const shown = canvas.getContext("2d").getImageData(x, y, 1, 1).data.slice(0, 3);
+            return [...shown];
+        }"""
+    ) == [0xD5, 0x5E, 0x00]
     assert "! 1 tile over the limit of 638,976 B" in view(page)
     pixels, _ = page.evaluate(COUNT_COLORS, ["over"])
     assert pixels["over"] > 100

@@ -27,6 +27,9 @@ TOP = 16
 NARROW = 60
 """Columns below which there is no room to say when things are live."""
 
+OVER = "!"
+"""Stands for the kind of what lies past the limit."""
+
 MOST_VERTICES = 12
 BAR = 24
 
@@ -48,6 +51,9 @@ def _strip(tile: TileContents, style: Style) -> list[str]:
     room = widest(COLUMNS, style.columns - labels - 3)
     count = min(LINES, -(-tile.extent // room))
     kinds = tile.strip(room * count)
+    if tile.extent > tile.limit_bytes:
+        fits = tile.limit_bytes * len(kinds) // tile.extent
+        kinds[fits:] = [OVER] * (len(kinds) - fits)
     wall = style.faint("|" if style.ascii_only else "│")
     lines = []
     for line in range(count):
@@ -55,10 +61,15 @@ def _strip(tile: TileContents, style: Style) -> list[str]:
         runs = groupby(kinds[line * room : line * room + room])
         drawn = "".join(_run(kind, len(list(run)), style) for kind, run in runs)
         lines.append(f"{label} {wall}{drawn}{wall}")
-    return lines + legend_lines([kind for kind in kinds if kind != FREE], style, free=FREE in kinds)
+    lines += legend_lines([k for k in kinds if k not in (FREE, OVER)], style, free=FREE in kinds)
+    if OVER in kinds:
+        lines.append(style.warning(f"! over the limit of {size_text(tile.limit_bytes)}"))
+    return lines
 
 
 def _run(kind: str, count: int, style: Style) -> str:
+    if kind == OVER:
+        return style.warning("!" * count)
     return style.faint("." * count) if kind == FREE else marked(kind, count, style)
 
 

@@ -32,6 +32,7 @@ from poplite.viz.memory.text import draw_memory_text
 from poplite.viz.one_tile.svg import draw_tile_svg
 from poplite.viz.one_tile.text import draw_tile_text
 from poplite.viz.one_tile.tile_contents import tile_contents
+from poplite.viz.overview import draw_overview_svg, overview_of
 from poplite.viz.tiles.quantities import QUANTITIES, Quantity, quantity_json, quantity_map
 
 
@@ -81,6 +82,18 @@ def test_what_does_not_fit_is_said_and_drawn_beyond_the_limit() -> None:
     pixels = np.asarray(Image.open(io.BytesIO(picture.png())).convert("RGB"))
     over = (pixels == [int(OVER_LIMIT[k : k + 2], 16) for k in (1, 3, 5)]).all(axis=2)
     assert over.any()
+
+
+def test_one_tile_and_the_overview_end_at_the_limit_too() -> None:
+    report = small_report(tile_memory_bytes=2400)
+    tile = tile_contents(report, 1)
+    text = draw_tile_text(tile)
+    assert "! over the limit of 2,400 B" in text
+    assert text.count("!!") >= 1
+    assert ' class="over"' in draw_overview_svg(overview_of(report))
+    report = small_report()
+    assert "!" not in draw_tile_text(tile_contents(report, 1))
+    assert ' class="over"' not in draw_overview_svg(overview_of(report))
 
 
 def test_what_fits_has_nothing_over() -> None:

@@ -57,13 +57,30 @@ function stackBar(parts, whole = 0, shape = "stack") {
   const total = whole || parts.reduce((before, part) => before + part[1], 0);
   const shown = parts.filter((part) => part[1] > 0);
   const pieces = shown.map(([label, size, fill]) =>
-    el("i", {
-      style: `width:${(100 * size) / (total || 1)}%;background:var(--${fill})`,
-      title: `${label} ${shareOf(size, total)}`,
-    }),
+    el(
+      "i",
+      {
+        style: `width:${(100 * size) / (total || 1)}%;background:var(--${fill})`,
+        title: `${label} ${shareOf(size, total)}`,
+        class: fill === "over" && fill,
+      },
+      fill === "over" ? "!" : "",
+    ),
   );
   const words = shown.map(([label, size]) => `${label} ${shareOf(size, total)}`).join(", ");
   return el("div", { class: shape, role: "img", "aria-label": words }, ...pieces);
+}
+
+// A bar of what a tile holds: what is past its memory is vermilion, behind a line at the limit.
+function memoryBar(held, limit) {
+  let room = limit;
+  const inside = held.map(([label, size, fill]) => {
+    const fits = Math.min(size, room);
+    room -= fits;
+    return [label, fits, fill];
+  });
+  const over = held.reduce((total, part) => total + part[1], 0) - limit;
+  return stackBar(over > 0 ? [...inside, ["! over the limit", over, "over"]] : held);
 }
 
 function legend(parts, total = 0) {

@@ -208,6 +208,14 @@ function bytesAxis(pen, high, base, top, width) {
   }
 }
 
+// The limit of memory as a line; nothing where it is higher than what is drawn.
+function limitLine(pen, limit, high, base, top, width) {
+  if (high < limit) return;
+  const y = base - (limit / high) * (base - top);
+  pen.line(LEFT, y, width - 8, y, "mark", [5, 4]);
+  pen.text("limit", width - 12, y - 4, "right", "mark");
+}
+
 // A label of an axis below `x`, moved so that all of it stands between two borders.
 function axisText(pen, text, x, y, low, high) {
   const half = pen.width(text) / 2;

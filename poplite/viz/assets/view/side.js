@@ -45,7 +45,7 @@ function tileSide(of, tile) {
         bold(bytesText(needed[tile])),
         ` of ${bytesText(limit)}, ${shareOf(needed[tile], limit)}`,
       ),
-      stackBar(held),
+      memoryBar(held, limit),
       remark(
         step[tile] < 0
           ? "all of it always live"

@@ -30,6 +30,13 @@ function addressStrip(of, tile) {
         );
       if (number === state.held) pen.frame(x, 7, wide, 32, "mark", 2);
     }
+    const { limit } = of.machine;
+    if (last > limit) {
+      const x = 8 + (limit / last) * span;
+      pen.rect(x, 22, 8 + span - x, 16, "over");
+      pen.line(x, 2, x, 42, "mark", [5, 4]);
+      pen.text("!", x + 4, 35, "left", "on-over", 12);
+    }
     for (const each of ticks(0, last, Math.min(6, width / 110)))
       axisText(pen, bytesText(each), 8 + (each / last) * span, 52, 8, width);
   };

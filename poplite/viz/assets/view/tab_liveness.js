@@ -79,6 +79,8 @@ function livenessBars(of, tile, chosen) {
       ? found.map((each) => each.map((bytes, group) => bytes + always[group]))
       : found;
   const high = Math.max(1, ...shown.map(sum));
+  // What is not always live has no limit of its own.
+  const limit = state.live === "all" ? of.machine.limit : Infinity;
   const [top, base, span] = [16, 200, WIDTH - LEFT - 8];
   const wide = span / shown.length;
   const peak = peaks(of).step[tile];
@@ -103,11 +105,13 @@ function livenessBars(of, tile, chosen) {
           pen.rect(
             LEFT + number * wide,
             y,
-            Math.max(1, wide - (wide > 4 ? 1 : 0)),
+            barOf(wide),
             tall + 0.3,
             "memory-" + group,
           );
       });
+      const past = y - base + (limit / high) * (base - top);
+      if (past < 0) pen.rect(LEFT + number * wide, y, barOf(wide), -past, "over");
       if (number === peak)
         pen.frame(LEFT + number * wide, y, Math.max(2, wide - 1), base - y, "mark", 1.5);
       if (number === chosen) pen.mark(LEFT + (number + 0.5) * wide, Math.max(8, y - 4));
@@ -119,6 +123,7 @@ function livenessBars(of, tile, chosen) {
           "center",
         );
     });
+    limitLine(pen, limit, high, base, top, width);
     if (wide <= 60)
       for (const each of ticks(1, shown.length, Math.min(10, span / 60)))
         axisText(pen, thousands(each), LEFT + (each - 0.5) * wide, base + 16, 0, width);

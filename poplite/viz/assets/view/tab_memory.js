@@ -103,11 +103,7 @@ function memoryBars(of, first, end) {
       high: high || 1,
       limit,
     });
-    if (high >= limit) {
-      const y = base - (limit / high) * (base - top);
-      pen.line(LEFT, y, width - 8, y, "over", [5, 4]);
-      pen.text("limit", width - 10, y - 4, "right", "over");
-    }
+    limitLine(pen, limit, high, base, top, width);
     const label = state.rows === "most" ? "tiles, fullest first" : "tile";
     axis.labels(pen, base + 16, LEFT - 2, width);
     pen.text(label, LEFT - 6, base + 16, "right");

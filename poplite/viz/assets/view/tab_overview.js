@@ -23,7 +23,7 @@ function overview(of) {
     const held = memoryParts(of, (group) => group[tile]);
     parts.push(
       heading(`What fills tile ${thousands(tile)}, the fullest`),
-      stackBar(held),
+      memoryBar(held, of.machine.limit),
       legend(held, needed[tile]),
     );
   }
