@@ -29,7 +29,7 @@ def several():
 def only():
     return build()[0]
 
-def sized(elements, *, scale=1.0, wide=False, name="x"):
+def sized(elements, *, scale=1.0, wide=False, name: "str" = "x"):
     graph = Graph(Target(tiles=4))
     graph.add_variable(FLOAT, (int(elements * scale), 1 + wide), name, mapping="linear")
     return graph
@@ -182,6 +182,8 @@ def test_every_form_goes_to_a_file(
         (["elements=20"], "'x' float32[20, 1]"),
         (["elements=20", "scale=0.5", "wide=True"], "'x' float32[10, 2]"),
         (["elements=2", "name=a=b"], "'a=b' float32[2, 1]"),
+        (["elements=2", "name=5"], "'5' float32[2, 1]"),
+        (["elements=2", 'name="x"'], "'x' float32[2, 1]"),
     ],
 )
 def test_arguments_are_handed_to_the_callable(

@@ -18,6 +18,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from poplite.tools.viz.given import Written
+
 LEAST_WIDTH, USUAL_WIDTH = 40, 80
 
 LEAST_FOLDED = 30
@@ -86,7 +88,8 @@ def add_call_arguments(parser: argparse.ArgumentParser) -> None:
         type=_given,
         action="append",
         default=[],
-        help="hand the callable an argument: a whole number, a number, true, false, or text",
+        help="hand the callable an argument: a whole number, a number, true, false, or text, "
+        "which may stand in quotes; text alone where it is annotated as str",
     )
 
 
@@ -208,23 +211,16 @@ def _target(text: str) -> str:
     return text
 
 
-def _given(text: str) -> tuple[str, object]:
-    """Return the name and the value of an argument.
+def _given(text: str) -> tuple[str, Written]:
+    """Return the name of an argument, and its value as it is written.
 
-    >>> _given("rows=20"), _given("scale=0.5"), _given("wide=true"), _given("name=x=1")
-    (('rows', 20), ('scale', 0.5), ('wide', True), ('name', 'x=1'))
+    >>> _given("rows=20"), _given("name=x=1")
+    (('rows', '20'), ('name', 'x=1'))
     """
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE, for instance rows=20")
-    if value.lower() in ("true", "false"):
-        return name, value.lower() == "true"
-    for kind in (int, float):
-        try:
-            return name, kind(value)
-        except ValueError:
-            continue
-    return name, value
+    return name, Written(value)
 
 
 def _width(text: str) -> int:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from poplite.errors import FileLoadError, PopliteError, UnknownName, did_you_mean, listed
 from poplite.source import SourceLocation
+from poplite.tools.viz.given import Written, value_of
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
@@ -230,7 +231,7 @@ def _call(build: Callable[..., object], target: str, given: dict[str, object]) -
     try:
         parameters = list(inspect.signature(build).parameters.values())
     except (TypeError, ValueError):  # a callable written in C has no signature
-        return _guarded(partial(build, **given), target, "raised")
+        return _guarded(partial(build, **_read_as(given, [])), target, "raised")
     named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     known = [p.name for p in named]
     unknown = [name for name in given if name not in known]
@@ -249,7 +250,18 @@ def _call(build: Callable[..., object], target: str, given: dict[str, object]) -
             f"{', '.join(map(repr, needed))}",
             fix=f"--arg {needed[0]}=VALUE, or give it a default",
         )
-    return _guarded(partial(build, **given), target, "raised")
+    return _guarded(partial(build, **_read_as(given, parameters)), target, "raised")
+
+
+def _read_as(
+    given: Mapping[str, object], parameters: Iterable[inspect.Parameter]
+) -> dict[str, object]:
+    """Return values with those of the command line read as the parameters declare them."""
+    declared = {each.name: each.annotation for each in parameters}
+    return {
+        name: value_of(value, declared.get(name)) if isinstance(value, Written) else value
+        for name, value in given.items()
+    }
 
 
 def _guarded(action: Callable[[], Any], what: str, verb: str) -> Any:

@@ -274,7 +274,8 @@ def _actions(graph: Graph, program: Program | None) -> Iterator[Item]:
                 yield Item("host", function.handle, (), leaf, (step.number,))
             case Program(decided_by=Tensor() as tensor) as node:
                 _check_graph(graph, tensor.graph, step)
-                yield Item("control", tensor.name, scope_of(tensor.name), node, (step.number,))
+                # A decision is no step: this number is that of the step after it.
+                yield Item("control", tensor.name, scope_of(tensor.name), node, ())
             case leaf:
                 tensors = *leaf.reads, *leaf.writes
                 for tensor in tensors:

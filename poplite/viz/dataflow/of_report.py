@@ -134,7 +134,7 @@ def _step_item(step: StepAccesses, numbers: tuple[int, ...], compilation: Compil
     if kind == "copy":
         name, verb = " -> ".join(of_copy(step.name)[1]), ""
     elif kind == "control":
-        name, verb = touched[0], step.name
+        name, verb, numbers = touched[0], step.name, ()  # a decision is no step
     else:
         pattern, names = quoted(step.name)
         verb = pattern.partition(" ")[0].replace("PrintTensor", "Print")

@@ -13,6 +13,7 @@ from poplite.errors import UnknownName
 from poplite.viz.dataflow.fold import Excerpt
 from poplite.viz.dataflow.graph import Dataflow, Edge, dataflow_json, dataflow_of
 from poplite.viz.dataflow.nodes import Node
+from poplite.viz.dataflow.of_report import dataflow_of_report
 
 
 class Blend(pl.Vertex):
@@ -346,3 +347,16 @@ def test_a_program_of_another_graph_is_refused() -> None:
         assert "another graph than <Graph 1,472 tiles, 0 variables" in str(caught.value)
         assert "step 1 of 1: " in str(caught.value)
         assert "\x1b" not in str(caught.value)
+
+
+def test_a_decision_has_no_number_of_a_step() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    flag = graph.add_variable(pl.BOOL, (), "flag", mapping=0, initial_value=True)
+    a, b = (graph.add_variable(pl.INT, (2,), name, mapping=0) for name in "ab")
+    program = pl.If(flag, pl.Copy(a, b), pl.Copy(b, a))
+    for flow in (
+        dataflow_of(graph, program),
+        dataflow_of_report(pl.Engine(graph, program).report()),
+    ):
+        steps = [(node.kind, node.steps) for node in flow.nodes if not node.is_data]
+        assert steps == [("control", ()), ("copy", (1,)), ("copy", (2,))]
