@@ -453,6 +453,18 @@ def test_a_side_without_steps_and_one_of_more_runs_are_compared(
     assert found.complaints == []
 
 
+def test_a_tile_that_shares_nothing_has_no_chart_of_it(
+    opened: Open, file_of: Callable[[str], Path]
+) -> None:
+    page = opened(file_of("one tile"), "#tab=liveness").page
+    held = report_of("one tile").compilation.memory.held
+    assert all(each.steps is None for each in held)
+    assert page.locator("#view canvas").count() == 0
+    assert "all of it is always live" in view(page)
+    page.locator("[data-focus='live all']").click()
+    assert page.locator("#view canvas").count() == 1
+
+
 def test_a_page_of_one_report_has_no_tab_that_compares(
     opened: Open, file_of: Callable[[str], Path]
 ) -> None:

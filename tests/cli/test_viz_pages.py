@@ -164,7 +164,9 @@ def test_regions_of_a_variable_and_what_is_refused(capsys: pytest.CaptureFixture
     assert "2  dimShuffle(1, 0): float32[8, 2], 8 \u00d7 2 intervals of 1 element" in printed
     assert "[1, 2)    x[8, 9)       2" in printed
     assert main(["regions", "net.py:build", "x", "--op", "0:1", "--format", "html"]) == 0
-    assert "<code>poplite-viz regions net.py:build x --op 0:1</code>" in capsys.readouterr().out
+    page = capsys.readouterr().out
+    assert "<code>poplite-viz regions net.py:build x --op 0:1</code>" in page
+    assert "<summary>Numbers of 1 interval of x</summary>" in page
     for words, message in (
         ([], "neither is given"),
         (["x", "--field", "a.b"], "both are given"),

@@ -131,16 +131,22 @@ def folded(title: str, body: str, *, is_open: bool = False) -> str:
 
 
 def numbers_table(
-    nouns: str, heading: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "numbers"
+    nouns: str,
+    heading: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    kind: str = "numbers",
+    of: str = "",
 ) -> str:
     """Return a table that folds, and is cut where it is very long; `kind` as for `table`.
+
+    `of` follows the nouns, which are rows.
 
     >>> numbers_table("tiles", ["tile"], [["0"]])[:50]
     '<details open><summary>Numbers of 1 tile</summary>'
     """
     left = len(rows) - MOST_ROWS
-    note = f"<p>{left:,} more {nouns} are left out here; the JSON has all.</p>" if left > 0 else ""
-    title = f"Numbers of {amount(len(rows), nouns.removesuffix('s'), nouns)}"
+    note = f"<p>{left:,} more {nouns}{of} are left out here; the JSON has all.</p>" if left > 0 else ""
+    title = f"Numbers of {amount(len(rows), nouns.removesuffix('s'), nouns)}{of}"
     body = table(heading, rows[:MOST_ROWS], kind) + note
     return folded(title, body, is_open=len(rows) <= OPEN_ROWS)
 

@@ -1,11 +1,12 @@
-"""Scenes as PNG, by Pillow and the font that it brings: twice the size, on a light page.
+r"""Scenes as PNG, by Pillow and the font that it brings: twice the size, on a light page.
 
 Rectangles lie on whole pixels.  Lines and areas are drawn four times as large, each in a window of
 its own, and made smaller, so that their edges are smooth.  The font has Latin letters without
-accents; what it lacks is written in letters that it has, or as a question mark.
+accents; what it lacks is written in letters that it has, or as Python escapes it, so that names
+that differ look different.
 
->>> letters("3 × 4 → café, 広")
-'3 x 4 -> cafe, ?'
+>>> print(letters("3 × 4 → café, 広"))
+3 x 4 -> cafe, \u5e83
 """
 
 from __future__ import annotations
@@ -116,12 +117,19 @@ def letters(text: str) -> str:
     """Return text in letters that the font has."""
     if text.isascii():
         return text
-    parts = normalize("NFKD", text.translate(SAME_AS))
-    return "".join(
-        each if each.isascii() or each in SIGNS else "?"
-        for each in parts
+    return "".join(map(_letters_of, text.translate(SAME_AS)))
+
+
+def _letters_of(sign: str) -> str:
+    if sign.isascii() or sign in SIGNS:
+        return sign
+    parts = [
+        each
+        for each in normalize("NFKD", sign)
         if category(each) not in ("Mn", "Cf")  # accents, and marks without width
-    )
+    ]
+    known = all(each.isascii() or each in SIGNS for each in parts)
+    return "".join(parts) if known else sign.encode("unicode-escape").decode()
 
 
 class _Painter:

@@ -60,5 +60,5 @@ def _table(frame: Frame, strip: Strip) -> str:
                 name_text(strip.names[owner]),
             ]
         )
-    nouns = f"intervals of {frame.operation}"
-    return numbers_table(nouns, ["elements", "of", "tiles", "variable"], rows, "numbers last")
+    heading = ["elements", "of", "tiles", "variable"]
+    return numbers_table("intervals", heading, rows, "numbers last", f" of {frame.operation}")

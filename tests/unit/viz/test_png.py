@@ -94,7 +94,8 @@ def test_hatched_parts_have_two_colors() -> None:
 
 def test_text_that_the_font_lacks_is_written_in_other_letters() -> None:
     assert png.letters("Übung – 3 × 4") == "Ubung - 3 x 4"
-    assert png.letters("\u5e83\u200e!") == "?!"
+    assert png.letters("\u5e83\u200e!") == r"\u5e83!"
+    assert png.letters("\u65e5") != png.letters("\u672c")
 
 
 def test_arcs_are_round() -> None:

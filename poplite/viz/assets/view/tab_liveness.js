@@ -8,6 +8,7 @@ function livenessTab(of) {
   const step = memoryStepOf(of, chosenStep());
   const shown = state.live === "all" ? always.map((size, each) => size + beside[each]) : beside;
   const drawn = of.memory.held.filter((held) => state.live === "all" || held.steps);
+  const sharing = heldOn(of, tile).filter(({ held }) => held.steps !== null);
   const highest = worst(shown);
   const type = (event) =>
     event.target.value !== "" && go({ tile: Math.max(0, Math.round(Number(event.target.value))) });
@@ -42,14 +43,17 @@ function livenessTab(of) {
         .map((name, number) => [name, 0, "memory-" + number])
         .filter((_, number) => drawn.some((held) => groupOf(held.kind) === number)),
     ),
-    livenessBars(of, tile, step),
-    heading(
-      "When each thing needs its room",
-      soft(
-        ` — steps across; the ${MOST_LANES} largest${step < 0 ? "" : " of the chosen step first"}`,
-      ),
-    ),
-    lanes(of, tile, step),
+    sharing.length || state.live === "all" ? livenessBars(of, tile, step) : "",
+    ...(sharing.length
+      ? [
+          heading(
+            "When each thing needs its room",
+            soft(` — steps across; the ${MOST_LANES} largest`),
+            soft(step < 0 ? "" : " of the chosen step first"),
+          ),
+          lanes(of, tile, step, sharing),
+        ]
+      : [note("Nothing on this tile shares its room: all of it is always live.")]),
   ];
 }
 
@@ -131,9 +135,7 @@ function livenessBars(of, tile, chosen) {
   return figure({ label: `Bytes by step on tile ${tile}`, height: 222, paint, at });
 }
 
-function lanes(of, tile, chosen) {
-  const rows = heldOn(of, tile).filter(({ held }) => held.steps !== null);
-  if (!rows.length) return note("Nothing on this tile shares its room: all of it is always live.");
+function lanes(of, tile, chosen, rows) {
   const first = (row) => (chosen >= 0 && isIn(row.held, chosen) ? 1 : 0);
   const shown = rows
     .slice()
