@@ -338,6 +338,11 @@ def test_all_tiles_in_time_are_drawn_to_scale(opened: Open, file_of: Callable[[s
 
 def test_the_map_has_more_than_one_colour(opened: Open, file_of: Callable[[str], Path]) -> None:
     page = opened(file_of("200 steps"), "#tab=tiles&by=busy").page
+    busy = quantity_map(report_of("200 steps"), "cycles").value
+    shown = re.search(r"most ([\d,]+) cycles", view(page))
+    assert shown is not None
+    assert int(shown[1].replace(",", "")) == pytest.approx(busy.max(), rel=0.005)
+    assert "tiles to three digits" in page.locator("#verdict").inner_text()
     _, colours = page.evaluate(COUNT_COLORS, [])
     assert colours > 8
 

@@ -39,6 +39,8 @@ class ViewPage:
             return np.full(length, found["c"])
         kind, begin, count = self.shown["table"][found["a"]]
         kept = np.frombuffer(self._block, np.dtype("<" + kind), count, begin)
+        if "tens" in found:
+            return (kept % 1000) * 10 ** (kept // 1000).astype(np.int64)
         return np.repeat(kept, found["run"])[:length] if "run" in found else kept
 
     def text(self, found: dict[str, int]) -> str:

@@ -145,7 +145,9 @@ def numbers_table(
     '<details open><summary>Numbers of 1 tile</summary>'
     """
     left = len(rows) - MOST_ROWS
-    note = f"<p>{left:,} more {nouns}{of} are left out here; the JSON has all.</p>" if left > 0 else ""
+    note = (
+        f"<p>{left:,} more {nouns}{of} are left out here; the JSON has all.</p>" if left > 0 else ""
+    )
     title = f"Numbers of {amount(len(rows), nouns.removesuffix('s'), nouns)}{of}"
     body = table(heading, rows[:MOST_ROWS], kind) + note
     return folded(title, body, is_open=len(rows) <= OPEN_ROWS)

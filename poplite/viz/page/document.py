@@ -46,9 +46,9 @@ SCRIPTS = (
 """The code of the page, in order: each file may use what stands before it when it is loaded."""
 
 MOST_BLOCK = 5_000_000
-"""Characters of the largest block of arrays; beyond it, single tiles are left out."""
+"""Characters of the largest block of arrays; beyond it, numbers of tiles are rounded."""
 
-MOST_ROUGH = 2
+MOST_ROUGH = 3
 """How rough data may become, see `report_data`."""
 
 

@@ -24,8 +24,9 @@ from poplite.viz.page.pack import Arrays
 def report_data(report: Report, arrays: Arrays, *, rough: int = 0) -> dict[str, Any]:
     """Return what the page knows of a report; its arrays are added to `arrays`.
 
-    `rough` leaves out what takes most room: addresses and tiles of elements from 1 on, from 2 on
-    also the number of each single tile in phases, of which blocks of tiles are kept.
+    `rough` leaves out what takes most room: addresses and tiles of elements from 1 on; of the
+    numbers of each tile in phases all but three digits from 2 on; and from 3 on single tiles, of
+    which blocks are kept.
     """
     compilation, execution = report.compilation, report.shown
     target = compilation.target
@@ -56,7 +57,7 @@ def report_data(report: Report, arrays: Arrays, *, rough: int = 0) -> dict[str, 
         "cycles": execution.cycles,
         "order": [list(each) for each in report.order],
         "rough": rough,
-        "steps": [_step(each, arrays, rough=rough > 1) for each in execution.steps],
+        "steps": [_step(each, arrays, rough=rough) for each in execution.steps],
         "computeSets": [_compute_set(each, arrays) for each in compilation.compute_sets],
         "memory": _memory(compilation, arrays, exact=rough == 0),
         "programs": {name: _tree(tree) for name, tree in compilation.programs.items()},
@@ -76,7 +77,7 @@ def report_data(report: Report, arrays: Arrays, *, rough: int = 0) -> dict[str, 
 # -- execution -------------------------------------------------------------------------------------
 
 
-def _step(step: ExecutionStep, arrays: Arrays, *, rough: bool) -> dict[str, Any]:
+def _step(step: ExecutionStep, arrays: Arrays, *, rough: int) -> dict[str, Any]:
     return {
         "name": step.name,
         "kind": step.kind,
@@ -97,8 +98,8 @@ def _types(found: Sequence[TypeCycles]) -> list[list[Any]]:
     return [[each.name, each.vertices, each.source, each.cycles] for each in found]
 
 
-def _phase(phase: Phase, arrays: Arrays, *, rough: bool) -> dict[str, Any]:
-    add = arrays.add_roughly if rough else arrays.add
+def _phase(phase: Phase, arrays: Arrays, *, rough: int) -> dict[str, Any]:
+    add = (arrays.add, arrays.add, arrays.add_rounded, arrays.add_roughly)[rough]
     return {
         "kind": phase.kind,
         "cycles": phase.cycles,

@@ -105,10 +105,22 @@ def test_equal_reports_are_equal_bytes_without_markup(report: Report) -> None:
     assert "<!--" not in html
 
 
+@given(numbers=st.lists(st.integers(0, 10**15), min_size=1) | st.lists(st.integers(0, 10**4)))
+def test_rounded_arrays_have_three_digits(numbers: list[int]) -> None:
+    arrays = Arrays()
+    found = arrays.add_rounded(np.array(numbers, np.int64))
+    page = object.__new__(ViewPage)
+    page.shown, page._block = {"table": arrays.table}, b"".join(arrays._parts)
+    rounded = page.array(found, len(numbers)).astype(np.int64).tolist()
+    for number, kept in zip(numbers, rounded, strict=True):
+        assert abs(kept - number) * 200 <= number
+        assert len(str(kept).rstrip("0")) <= 3 or kept == number
+
+
 @given(report=reports)
 def test_rough_arrays_are_means_of_blocks(report: Report) -> None:
     arrays = Arrays()
-    shown = report_data(report, arrays, rough=2)
+    shown = report_data(report, arrays, rough=3)
     assert not shown["memory"]["addressed"]
     run = -(-report.tiles // BLOCKS)
     for _, count in ((kind, count) for kind, _, count in arrays.table):

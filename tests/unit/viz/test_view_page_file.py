@@ -116,10 +116,15 @@ def test_what_would_be_too_large_is_kept_roughly(monkeypatch: pytest.MonkeyPatch
     report = random_report(1000, 4, 3)
     exact = ViewPage(report.to_html())
     assert (exact.reports[0]["rough"], exact.reports[0]["memory"]["addressed"]) == (0, True)
+    step = report.execution.steps[0]
+    monkeypatch.setattr(document, "MOST_BLOCK", 150_000)
+    rounded = ViewPage(report.to_html())
+    assert (rounded.reports[0]["rough"], rounded.reports[0]["memory"]["addressed"]) == (2, False)
+    busy = rounded.array(rounded.reports[0]["steps"][0]["phases"][0]["busy"], 1000)
+    assert busy == pytest.approx(step.phases[0].tile_cycles.array(), rel=0.005)
     monkeypatch.setattr(document, "MOST_BLOCK", 60_000)
     rough = ViewPage(report.to_html())
-    assert (rough.reports[0]["rough"], rough.reports[0]["memory"]["addressed"]) == (2, False)
-    step = report.execution.steps[0]
+    assert (rough.reports[0]["rough"], rough.reports[0]["memory"]["addressed"]) == (3, False)
     busy = rough.array(rough.reports[0]["steps"][0]["phases"][0]["busy"], 1000)
     assert len(busy) == 1000
     assert busy.mean() == pytest.approx(step.phases[0].tile_cycles.mean, rel=0.02)

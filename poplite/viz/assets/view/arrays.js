@@ -1,5 +1,7 @@
 // Arrays of the page, made when they are first asked for.
 
+// Powers of ten of numbers that are rounded to three digits.
+const TENS = Array.from({ length: 18 }, (_, power) => 10 ** power);
 const TYPES = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, f8: Float64Array };
 
 // Returns the numbers that `found` stands for, `length` of them where all are equal.
@@ -8,6 +10,10 @@ function arrayOf(found, length) {
   if ("c" in found) return (found.made = new Float64Array(length).fill(found.c));
   const [type, begin, count] = DATA.table[found.a];
   const kept = new TYPES[type](BLOCK, begin, count);
+  if (found.tens)
+    return (found.made = new Float64Array(kept).map(
+      (each) => (each % 1000) * TENS[Math.floor(each / 1000)],
+    ));
   if (!found.run) return (found.made = kept);
   return (found.made = Float64Array.from(
     { length },

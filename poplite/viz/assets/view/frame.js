@@ -121,6 +121,7 @@ function verdict(of) {
         : "fits",
   ];
   if (!of.run) parts.push("as compiled");
+  if (of.rough > 1) parts.push(of.rough > 2 ? "blocks of tiles" : "tiles to three digits");
   if (of.replicas > 1) parts.push(`of one of ${of.replicas} replicas`);
   shown.textContent = parts.join(" · ");
   shown.className = over ? "over" : "";

@@ -23,8 +23,11 @@ function stepsTab(of) {
     ),
     of.rough > 1
       ? note(
-          "The page would be too large with a number for each tile: times are means of blocks of " +
-            "tiles, and waiting is only roughly known.",
+          of.rough > 2
+            ? "The page would be too large with a number for each tile: times are means of blocks " +
+                "of tiles, and waiting is only roughly known."
+            : "The page would be too large with all digits: cycles and bytes of single tiles in a " +
+                "step have three.",
         )
       : "",
     phaseLegend(of),
