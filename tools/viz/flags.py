@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from poplite.tools.viz.given import Written
+from poplite.tools.viz.written import Written
 
 LEAST_WIDTH, USUAL_WIDTH = 40, 80
 
