@@ -8,6 +8,7 @@ A21 A22    solve A22 with the lower half
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -21,6 +22,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.comparisons import equal, less_equal
 from poplite.ops.convolution.call import Call
 from poplite.ops.matmul.matmul import matmul
+from poplite.ops.matmul.plan import estimated_plan
 from poplite.ops.operands import Given, called, count_of, described
 from poplite.ops.record import assign, map as stored
 from poplite.program import Sequence as Steps
@@ -141,13 +143,15 @@ class Work:
         self.subtract(second, between, first)
         self.solve(other, second, lower=lower, unit=unit)
 
-    def subtract(self, x: Tensor, a: Tensor, b: Tensor | Expr) -> None:
+    def subtract(self, x: Tensor, a: Tensor, b: Tensor) -> None:
         """Record `x -= a @ b`."""
-        assign(x, x - matmul(a, b), name=f"{self.name}/rest", program=self.program)
+        rest = x - self._planned_product(a, b)
+        assign(x, rest, name=f"{self.name}/rest", program=self.program)
 
     def product(self, a: Tensor, b: Tensor, role: str) -> Tensor:
         """Record `a @ b`, and return it."""
-        return stored(matmul(a, b), name=f"{self.name}/{role}", program=self.program)
+        made = self._planned_product(a, b)
+        return stored(made, name=f"{self.name}/{role}", program=self.program)
 
     @contextmanager
     def step(
@@ -163,6 +167,16 @@ class Work:
         """Return tiles for some blocks: in turn, so that no tile gets all of them."""
         first, self._turn = self._turn, self._turn + count
         return (number % self.graph.target.tiles for number in range(first, first + count))
+
+    def _planned_product(self, a: Tensor, b: Tensor) -> Expr:
+        """Return `a @ b` with a plan that is made quickly.
+
+        Each step of a factorisation has products of other sizes, and operands that do not lie where
+        plans want them: prices of the cost model would take ten times as long, and gain nothing.
+        """
+        *groups, m, k = a.shape
+        sizes = math.prod(groups), m, k, b.shape[-1]
+        return matmul(a, b, estimated_plan(self.graph, self.call.what, sizes, FLOAT))
 
     def _solve_block(self, a: Tensor, x: Tensor, lower: bool, unit: bool) -> None:
         """Solve for each column on a worker of its own, as far as there are workers."""

@@ -273,6 +273,19 @@ def planned(target: Target, request: Request) -> Layout:
     return best[2]
 
 
+def estimated_plan(graph: Graph, what: str, sizes: Sizes, element: ElementTypeLike) -> MatMulPlan:
+    """Return a plan by bounds alone, in milliseconds: for calls of hundreds of products."""
+    request = request_of(what, sizes, element_type(element), Options())
+    return MatMulPlan(graph, _estimated(graph.target, request))
+
+
+@lru_cache(maxsize=256)
+def _estimated(target: Target, request: Request) -> Layout:
+    """Return the way that takes the least cycles at least, of equal ones the first."""
+    ways = cheapest_ways(target, request)
+    return ways[0] if request.is_empty else min(ways, key=lambda way: least_cycles(target, way))
+
+
 @lru_cache(maxsize=256)
 def ranked(target: Target, request: Request) -> tuple[Layout, ...]:
     """Return the best ways, the cheapest by the cost model first."""

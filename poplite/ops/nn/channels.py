@@ -24,6 +24,7 @@ from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr, Shape
 from poplite.expr.viewed import viewed
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import shared
 from poplite.ops.fuse.lowering import Root
 from poplite.ops.mathematics import rsqrt
 from poplite.ops.nn.by_result import by_result
@@ -176,8 +177,8 @@ def running_statistics(
 
     Raises:
         the errors of `batch_norm`.
-        TensorCreationError: for channels of less than two values, and where mean and variance share
-            elements.
+        TensorCreationError: for channels of less than two values, and where two of x, mean and
+            variance share elements.
         ControlProgramError: without `program=` outside of all steps.
 
     >>> import poplite as pl
@@ -204,18 +205,28 @@ def running_statistics(
             found=f"x has shape {norm.given.shape}",
             fix="a batch of more samples",
         )
-    if mean.intersects_with(variance):
-        raise TensorCreationError(
-            f"{what}: mean '{mean.name}' and variance '{variance.name}' share elements",
-            at=here(),
-            fix="a variable for each",
-        )
+    _check_apart(what, norm.given, mean, variance)
     found = _mean_of(norm), _variance_of(norm, ddof=1)
     roots = [
         Root(old + momentum * (new - old), out=old, name=f"{name}/{role}", at=here())
         for old, new, role in zip((mean, variance), found, ("mean", "variance"), strict=True)
     ]
     lower(mean.graph, roots, program)
+
+
+def _check_apart(what: str, x: Expr, mean: Tensor, variance: Tensor) -> None:
+    """Refuse statistics that share elements with each other, or with x: they change in turn."""
+    others = [("x", each) for each in x.leaves if isinstance(each, Tensor)]
+    for role, changed in (("mean", mean), ("variance", variance)):
+        for other, tensor in others:
+            if tensor.intersects_with(changed):
+                raise TensorCreationError(
+                    f"{what}: {other} '{tensor.name}' and {role} '{changed.name}' share elements",
+                    at=here(),
+                    found=f"both hold {shared(tensor, changed)}",
+                    fix="a variable for each",
+                )
+        others.append((role, changed))
 
 
 def group_norm(

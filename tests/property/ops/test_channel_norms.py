@@ -141,7 +141,18 @@ def hidden(value: object) -> Any:
         (lambda x, i: nn.batch_norm(x, x[0, 0]), "has shape (3,), x (2, 4, 3)"),
         (lambda x, i: nn.batch_norm_gradient(x, x[0]), "FLOAT [4, 3] beside FLOAT [2, 4, 3]"),
         (lambda x, i: nn.running_statistics(x, x[0, :, 0], hidden(1)), "variance"),
-        (lambda x, i: nn.running_statistics(x, x[0, :, 0], x[0, :, 0]), "share elements"),
+        (
+            lambda x, i: nn.running_statistics(ops.cast(i, pl.FLOAT), x[0, :, 0], x[0, :, 0]),
+            "mean 'x' and variance 'x' share elements",
+        ),
+        (
+            lambda x, i: nn.running_statistics(2 * x[:, :, :2], x[0, :, 0], x[0, :, 2]),
+            "x 'x' and mean 'x' share elements",
+        ),
+        (
+            lambda x, i: nn.running_statistics(x[:, :, :2], x[0, :, 2], x[0, :, 0]),
+            "x 'x' and variance 'x' share elements",
+        ),
         (
             lambda x, i: nn.running_statistics(x[:1, :, 0], x[0, :, 0], x[1, :, 0]),
             "a channel has 1 values",
