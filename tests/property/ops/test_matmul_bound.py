@@ -15,7 +15,7 @@ from helpers.depth import deep, examples
 from poplite.ops.matmul.exact import priced
 from poplite.ops.matmul.layout import Layout
 from poplite.ops.matmul.lower_bound import least_cycles, nearer_cycles
-from poplite.ops.matmul.plan import MatMulPlan, planned, ranked
+from poplite.ops.matmul.plan import MatMulPlan, estimated_plan, planned, ranked
 from poplite.ops.matmul.request import Request
 from poplite.ops.matmul.search import cheapest_ways
 from poplite.ops.matmul.upper_bound import most_cycles
@@ -71,3 +71,15 @@ def test_of_eight_ways_few_are_priced(
         counts.append(len(asked))
     assert counts[0] == 0
     assert counts[-1] <= 4
+
+
+@pytest.mark.parametrize("sizes", [(1, 8, 70, 248), (1, 194, 8, 8)])
+def test_an_estimated_plan_is_not_priced_and_costs_little_more(
+    sizes: tuple[int, int, int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = pl.Graph()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.modules[planned.__module__], "priced", None)
+        way = estimated_plan(graph, "a product", sizes, pl.FLOAT).layout
+    best = ranked(graph.target, way.request)[0]
+    assert priced(graph.target, way).total_cycles <= 1.03 * best.total_cycles
