@@ -10,11 +10,9 @@ where the plans of the first two passes want them (`--use-create-input`, its def
 rearranged for the others counts on both sides.  The error of a row is the sum of those of two
 planners and of two models, so 15 % either way is what it may be.
 
-Halves are summed up in floats, PopLibs' default.  Its vertices do that with 8 outputs of the matrix
-unit on both machines: with the 16 of a Mk2 there are only ones that sum up in halves, or multiply
-floats (lib/poplin/codelets/ConvPartial1x1Out.cpp, at 03a8371c).  So the models here have 8, and C6
-agrees, an estimate of PopLibs for one tile: with 16 it would be 47 % off.  And both tiles of a pair
-of a Mk1 send at once there (`fidelity_programs.py`).
+Halves are summed up in floats, PopLibs' default, with 8 outputs of the matrix unit on both machines
+(`amp_mixed_outputs`).  C6 agrees, an estimate of PopLibs for one tile: with 16 it would be 47 %
+off.  Both tiles of a pair of a Mk1 send at once in the models (`fidelity_programs.py`).
 
 The weights are updated by a vertex with PopLibs' estimate of `popops::ScaledAdd`.  Its number for
 the first layer on Mk2 is of an older version (53a4707a), as the last one lacks it.
@@ -39,10 +37,10 @@ from poplite.vertices.convolution import convolution_cycles
 from poplite.vertices.estimators.poplibs_tile import scaled_add
 
 MODELS: dict[Architecture, dict[str, float]] = {
-    "gc2": {"amp_outputs": 8, "amp_half_row_cycles": 4, "send_lanes": 2},
-    "gc200": {"amp_outputs": 8},
+    "gc2": {"send_lanes": 2},
+    "gc200": {},
 }
-"""What differs from the machine in IPUModel1 and IPUModel2, for halves summed up in floats."""
+"""What differs from the machine in IPUModel1 and IPUModel2."""
 
 
 class ScaledAddTo(pl.MultiVertex):
@@ -153,8 +151,8 @@ def of_layer(layer: Layer) -> Iterator[Row]:
 
 def of_one_tile() -> Iterator[Row]:
     """C6: 3 x 3 taps, 16 to 16 channels, 4 of 6 x 6, which took 24,661 in a simulation of Mk2."""
-    target = pl.Target(architecture="gc200", costs=MODELS["gc200"])
-    found = int(convolution_cycles(16, 16, (3, 3), (4 * 6, 6), pl.HALF.size_bytes, target))
+    target = pl.Target(architecture="gc200")
+    found = int(convolution_cycles(16, 16, (3, 3), (4 * 6, 6), pl.HALF, target))
     for what, measured, source in (("estimate", 22_181, "S PL"), ("simulated", 24_661, "S PL")):
         name = f"3 x 3, 16 to 16, 4 of 6 x 6, a tile, {what}"
         yield Row("C6", name, 3, source, "cycles", measured, found, 0.15)

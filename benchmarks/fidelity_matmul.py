@@ -8,8 +8,8 @@ What was added up there is compute of the product, and every exchange of the pro
 casts and of the host's tensors, but no sync: so small products were measured somewhat too slow.
 
 Farthest off are 1,024 x 1,024 halves times 64 columns: 3,743 cycles for 5,410, as a rate 45 % too
-much.  With partials of floats they are 16 % off, without tiles that take data in pairs 17 %, with
-both changes 2 %; but then 256 columns are 24 % too slow.  So it is PopLibs' plan for that size,
+much.  With partials of floats they take 6 % longer than measured, but 256 columns 45 %; without
+tiles that take data in pairs they are 17 % off.  So it is PopLibs' plan for that size,
 which nobody published, rather than a number of the model.
 """
 

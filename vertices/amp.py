@@ -1,7 +1,8 @@
 """Matrix products by the accumulating matrix product (AMP) unit of a tile.
 
-The unit holds weights of 16 outputs by 32 bytes of inputs: 16 halves, or 8 floats.  It loads them,
-streams the columns of x past them, and adds to the outputs of each column; then the next 16
+The unit holds weights of 16 outputs by 32 bytes of inputs: 16 halves, or 8 floats.  Of halves that
+are summed up in floats it makes 8 outputs at once, as a Mk1 does of all types.  It loads the
+weights, streams the columns of x past them, and adds to the outputs of each column; then the next
 outputs, then the next inputs::
 
                  columns of x, shared by the workers
@@ -15,18 +16,20 @@ So few columns, or few outputs, make it wait: it takes as long for 1 output as f
 
 The cycles are PopLibs' estimate (lib/poplin/PerformanceEstimation.hpp, the supervisor vertex of
 1 x 1 convolutions), and a launch that the estimate leaves out.  Measured on a Bow
-(tessellate-ipu, notebooks/IPU Peak Flops.ipynb), 16 outputs of 16 halves: 1,352 cycles for 256
-columns, 8,525 for 2,048.  In the estimate a worker streams three columns of floats as fast as
-one; measured products contradict that (sparsity-benchmarks), so here each column takes time.
+(tessellate-ipu, notebooks/IPU Peak Flops.ipynb), 16 outputs of 16 halves, summed up in halves:
+1,352 cycles for 256 columns, 8,525 for 2,048.  In the estimate a worker streams three columns of
+floats as fast as one; measured products contradict that (sparsity-benchmarks), so here each column
+takes time.
 
     >>> from poplite.machine.target import Target
     >>> bow = Target(architecture="bow")
-    >>> [int(amp_cycles(16, 16, columns, 2, bow)) for columns in (256, 2048)]
+    >>> [int(amp_cycles(16, 16, columns, HALF, HALF, bow)) for columns in (256, 2048)]
     [1350, 8526]
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -232,8 +235,9 @@ class AmpMatMul(MultiVertex, Generic[T]):
 
     def cycles(self, target: Target) -> VertexPerfEstimate:
         """Return the cycles of the tile."""
-        columns, size = max(1, self.columns), self.fields["x"].element.size_bytes
-        return _estimate(len(self.out) // columns, len(self.x) // columns, columns, size, target)
+        columns, element = max(1, self.columns), self.fields["x"].element
+        sizes = len(self.out) // columns, len(self.x) // columns, columns
+        return _estimate(sizes, element, FLOAT, target)
 
 
 class AmpMatMulInHalf(MultiVertex):
@@ -266,15 +270,19 @@ class AmpMatMulInHalf(MultiVertex):
 
     def cycles(self, target: Target) -> VertexPerfEstimate:
         """Return the cycles of the tile."""
-        columns, size = max(1, self.columns), self.fields["x"].element.size_bytes
-        return _estimate(len(self.out) // columns, len(self.x) // columns, columns, size, target)
+        columns = max(1, self.columns)
+        sizes = len(self.out) // columns, len(self.x) // columns, columns
+        return _estimate(sizes, HALF, HALF, target)
 
 
 def _estimate(
-    outputs: int, inputs: int, columns: int, element_bytes: int, target: Target
+    sizes: tuple[int, int, int],
+    element: type[ElementType[Any]],
+    partials: type[ElementType[Any]],
+    target: Target,
 ) -> VertexPerfEstimate:
-    cycles = int(amp_cycles(outputs, inputs, columns, element_bytes, target))
-    return VertexPerfEstimate(cycles, 2 * outputs * inputs * columns)
+    cycles = int(amp_cycles(*sizes, element, partials, target))
+    return VertexPerfEstimate(cycles, 2 * math.prod(sizes))
 
 
 def vertex_of(partials: type[ElementType[Any]]) -> type[MultiVertex]:
@@ -286,22 +294,24 @@ def amp_cycles(
     outputs: int | Int64,
     inputs: int | Int64,
     columns: int | Int64,
-    element_bytes: int,
+    element: type[ElementType[Any]],
+    partials: type[ElementType[Any]],
     target: Target,
 ) -> Int64:
     """Return the tile cycles of a product on one tile; of several, as arrays.
 
-    There is at least one output; the workers share the columns; `element_bytes` of weights and x is
-    2 or 4.
+    There is at least one output; the workers share the columns; weights and x are of `element`,
+    HALF or FLOAT, which the unit sums up in `partials`.
 
-    >>> amp_cycles(np.array([1, 16, 17]), 64, 100, 4, Target(tiles=1)).tolist()
+    >>> amp_cycles(np.array([1, 16, 17]), 64, 100, FLOAT, FLOAT, Target(tiles=1)).tolist()
     [9900, 9900, 19584]
     """
     cost = target.cost
-    kind = "float" if element_bytes > 2 else "half"
-    groups = np.maximum(1, np.ceil(inputs * element_bytes / cost("amp_inputs_bytes")))
-    passes = np.ceil(outputs / cost("amp_outputs"))
-    load = cost("amp_outputs") * cost("amp_inputs_bytes") / cost("weight_load_bytes_per_cycle")
+    kind = "float" if element is FLOAT else "half"
+    groups = np.maximum(1, np.ceil(inputs * element.size_bytes / cost("amp_inputs_bytes")))
+    at_once = target.getNumConvUnits(element, partials)
+    passes = np.ceil(outputs / at_once)
+    load = at_once * cost("amp_inputs_bytes") / cost("weight_load_bytes_per_cycle")
     most, least = -(-columns // target.workers), columns // target.workers
 
     def streamed(is_last: bool) -> Any:

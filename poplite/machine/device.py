@@ -360,7 +360,7 @@ class IPUModel:
     memoryElementOffsets = Absent(_OF_VERSION, "Target(costs={'memory_element_bytes': 16_384})")
     fp8InFp16OutConvUnitsPerTile = Absent(_OF_VERSION, _MATRIX_UNIT)
     fp16InFp16OutConvUnitsPerTile = Absent(_OF_VERSION, _MATRIX_UNIT)
-    fp16InFp32OutConvUnitsPerTile = Absent(_OF_VERSION, _MATRIX_UNIT)
+    fp16InFp32OutConvUnitsPerTile = Absent(_OF_VERSION, "Target(costs={'amp_mixed_outputs': 8})")
     fp32InFp32OutConvUnitsPerTile = Absent(_OF_VERSION, _MATRIX_UNIT)
     fp8ConvUnitMaxPipelineDepth = Absent(_OF_VERSION, _MATRIX_UNIT)
     fp8ConvUnitInputLoadElemsPerCycle = Absent(_OF_VERSION, _MATRIX_UNIT)

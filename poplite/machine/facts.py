@@ -73,6 +73,7 @@ _PROFILE = "Poplar profile summaries in graphcore/examples, tutorials/poplar"
 _ESTIMATORS = "poplibs, lib/popops/popopsCycleEstimators.cpp"
 _POOLING = "getPoolingCycles, poplibs, lib/popnn/PerformanceEstimation.hpp"
 _CONVOLUTION = "poplibs, lib/poplin/PerformanceEstimation.hpp"
+_UNITS = "hasAssembly, poplibs, lib/poplin/codelets/ConvPartial1x1Out.cpp"
 _LINKS = "poplibs, lib/poplibs_test/Util.cpp"
 _CTC = "poplibs, lib/popnn/CTCLossPlan.cpp"
 _COST = "ipu-stack, cost.rs"
@@ -106,9 +107,15 @@ _MACHINE: _Rows = {
     "paced_bytes_per_cycle": (24, "B/cycle", "measured", "simehaa/IPU, STREAMTriad/README.md"),
     "memory_element_bytes": (16_384, "B", "model", _MEMORY),
     "interleaved_begin_bytes": (212_992, "B", "model", f"0x80000 - 0x4c000, {_MEMORY}"),
-    "amp_outputs": (16, "outputs", "model", _CONVOLUTION),
-    "amp_half_row_cycles": (4, "cycles", "model", f"16 outputs of 16 halves, {_CONVOLUTION}"),
-    "amp_float_row_cycles": (8, "cycles", "model", f"16 outputs of 8 floats, {_CONVOLUTION}"),
+    "amp_outputs": (
+        16,
+        "outputs",
+        "model",
+        f"made at once, of halves summed up in halves and of floats; {_UNITS}",
+    ),
+    "amp_mixed_outputs": (8, "outputs", "model", f"of halves summed up in floats; {_UNITS}"),
+    "amp_half_row_cycles": (4, "cycles", "model", f"16 halves, all outputs; {_CONVOLUTION}"),
+    "amp_float_row_cycles": (8, "cycles", "model", f"8 floats, all outputs; {_CONVOLUTION}"),
     "weight_load_bytes_per_cycle": (16, "B/cycle", "model", _CONVOLUTION),
     "repeat_limit": (4_095, "iterations", "model", f"repeat count of 12 bits, {_ESTIMATORS}"),
 }
@@ -371,8 +378,12 @@ _DIFFERENCES: dict[Architecture, _Rows] = {
             "derived",
             "262,144 B less the 131,072 B that reports of full tiles call interleaved",
         ),
-        "amp_half_row_cycles": (8, "cycles", "derived", f"256 MAC, 124.5 TFLOP/s; {_JIA}"),
-        "amp_float_row_cycles": (16, "cycles", "derived", f"128 MAC, 31.1 TFLOP/s; {_JIA}"),
+        "amp_outputs": (
+            8,
+            "outputs",
+            "derived",
+            f"124.5 TFLOP/s of halves, 31.1 of floats, with the cycles of a row of Mk2; {_JIA}",
+        ),
     },
     "bow": {
         **_SAME_DIE,

@@ -230,13 +230,16 @@ def getNumConvUnits(
     Raises:
         ElementTypeError: for any other type.
 
-    >>> getNumConvUnits(createIPUTarget("ipu2"), HALF, FLOAT)
-    16
+    >>> target = createIPUTarget("ipu2")
+    >>> getNumConvUnits(target, HALF, HALF), getNumConvUnits(target, HALF, FLOAT)
+    (16, 8)
     """
     inputs = _conv_type(input_type, "getNumConvUnits")
     partials = _conv_type(partials_type, "getNumConvUnits")
-    there = (inputs, partials) in _CONVOLUTIONS and _has_type(target, inputs)
-    return int(target.cost("amp_outputs")) if there else 0
+    if (inputs, partials) not in _CONVOLUTIONS or not _has_type(target, inputs):
+        return 0
+    is_mixed = (inputs, partials) == (HALF, FLOAT)
+    return int(target.cost("amp_mixed_outputs" if is_mixed else "amp_outputs"))
 
 
 def getWeightsPerConvUnit(target: Target, input_type: ElementTypeLike | bool) -> int:

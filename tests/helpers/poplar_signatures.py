@@ -347,8 +347,8 @@ getQuarterVectorWidth() | target.getQuarterVectorWidth() | target.vector_width(Q
 getVectorWidth(type) | target.getVectorWidth(INT) | target.vector_width(INT)
 getRptCountMax() | target.getRptCountMax() | target.cost("repeat_limit")
 getNumStrideBits() | target.getNumStrideBits() | target.cost("stride_bits")
-getNumConvUnits(inputType, partialsType) | target.getNumConvUnits(HALF, FLOAT) | target.cost("amp_outputs")
-getNumConvUnits(floatActivations, floatPartials) | target.getNumConvUnits(False, True) | target.cost("amp_outputs")
+getNumConvUnits(inputType, partialsType) | target.getNumConvUnits(HALF, FLOAT) | target.cost("amp_mixed_outputs")
+getNumConvUnits(floatActivations, floatPartials) | target.getNumConvUnits(False, True) | target.cost("amp_mixed_outputs")
 getWeightsPerConvUnit(inputType) | target.getWeightsPerConvUnit(HALF) | target.cost("amp_inputs_bytes") / 2
 getConvUnitInputLoadElemsPerCycle(inputType) | target.getConvUnitInputLoadElemsPerCycle(FLOAT) | target.cost("data_path_bytes") / 4
 getConvUnitMaxPipelineDepth(partialsType) | target.getConvUnitMaxPipelineDepth(FLOAT) | target.cost("amp_inputs_bytes") / target.cost("data_path_bytes")
@@ -360,7 +360,7 @@ getFp16ConvUnitInputLoadElemsPerCycle() | target.getFp16ConvUnitInputLoadElemsPe
 getFp32ConvUnitInputLoadElemsPerCycle() | target.getFp32ConvUnitInputLoadElemsPerCycle() | target.cost("data_path_bytes") / 4
 getFp8InFp16OutConvUnitsPerTile() | target.getFp8InFp16OutConvUnitsPerTile() | = 0
 getFp16InFp16OutConvUnitsPerTile() | target.getFp16InFp16OutConvUnitsPerTile() | target.cost("amp_outputs")
-getFp16InFp32OutConvUnitsPerTile() | target.getFp16InFp32OutConvUnitsPerTile() | target.cost("amp_outputs")
+getFp16InFp32OutConvUnitsPerTile() | target.getFp16InFp32OutConvUnitsPerTile() | target.cost("amp_mixed_outputs")
 getFp32InFp32OutConvUnitsPerTile() | target.getFp32InFp32OutConvUnitsPerTile() | target.cost("amp_outputs")
 getConvUnitCoeffLoadBytesPerCycle() | target.getConvUnitCoeffLoadBytesPerCycle() | target.cost("weight_load_bytes_per_cycle")
 getIpuLinkConfiguration() | target.getIpuLinkConfiguration() | = IpuLinkConfiguration.DEFAULT

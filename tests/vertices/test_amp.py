@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from poplite.vertices.amp import AmpMatMulInHalf, amp_cycles
+from poplite.machine.facts import Architecture
+from poplite.vertices.amp import AmpMatMul, AmpMatMulInHalf, amp_cycles
 
 # tessellate-ipu, notebooks/IPU Peak Flops.ipynb: columns, and cycles on a Bow.
 MEASURED = {
@@ -21,15 +21,24 @@ MEASURED = {
 
 @pytest.mark.parametrize(("columns", "cycles"), MEASURED.items())
 def test_measured_lengths(columns: int, cycles: int) -> None:
-    found = int(amp_cycles(16, 16, columns, 2, pl.Target(architecture="bow")))
+    bow = pl.Target(architecture="bow")
+    found = int(amp_cycles(16, 16, columns, pl.HALF, pl.HALF, bow))
     assert found == pytest.approx(cycles, rel=0.004 if columns > 16 else 0.03)
 
 
-def estimate(outputs: int, inputs: int, columns: int, is_float: bool, workers: int) -> int:
-    """The estimator of poplibs, worker by worker, for 16 units and one group of convolutions.
+# Types of inputs and of sums, and the outputs that PopLibs' vertices for Mk2 make at once.
+Kinds = tuple[type[pl.ElementType[float]], type[pl.ElementType[float]]]
+KINDS: dict[Kinds, int] = {
+    (pl.HALF, pl.HALF): 16, (pl.HALF, pl.FLOAT): 8, (pl.FLOAT, pl.FLOAT): 16,
+}  # fmt: skip
+
+
+def estimate(outputs: int, inputs: int, columns: int, kinds: Kinds, workers: int) -> int:
+    """The estimator of poplibs, worker by worker, for one group of convolutions.
 
     Of floats it has 46 slots for two and three rows; hardware takes 8 more for each.
     """
+    is_float, units = kinds[0] is pl.FLOAT, KINDS[kinds]
     shares = [columns // workers + (w < columns % workers) for w in range(workers)]
 
     def streamed(is_last: bool) -> int:
@@ -44,34 +53,34 @@ def estimate(outputs: int, inputs: int, columns: int, is_float: bool, workers: i
         least = min(busy) if len(busy) == workers else 0
         return max(workers * max(busy), workers * least + 14)
 
-    groups, passes = ceil(inputs / (8 if is_float else 16)), ceil(outputs / 16)
+    groups, passes = ceil(inputs / (8 if is_float else 16)), ceil(outputs / units)
     kept = 0 if is_float else workers * (7 + 3 * (groups - 1))
-    first = (groups - 1) * (15 + passes * (19 + 6 + 32 + streamed(False)))
-    return 50 + kept + 13 + first + 11 + passes * (18 + 7 + 32 + streamed(True))
+    first = (groups - 1) * (15 + passes * (19 + 6 + 2 * units + streamed(False)))
+    return 50 + kept + 13 + first + 11 + passes * (18 + 7 + 2 * units + streamed(True))
 
 
 @given(
     outputs=st.integers(1, 100),
     inputs=st.integers(1, 100),
     columns=st.integers(1, 100),
-    is_float=st.booleans(),
+    kinds=st.sampled_from([*KINDS]),
     workers=st.integers(1, 7),
 )
 def test_it_is_the_estimate_of_poplibs_and_a_launch(
-    outputs: int, inputs: int, columns: int, is_float: bool, workers: int
+    outputs: int, inputs: int, columns: int, kinds: Kinds, workers: int
 ) -> None:
     target = pl.Target(workers=workers)
-    found = int(amp_cycles(outputs, inputs, columns, 4 if is_float else 2, target))
-    assert found == estimate(outputs, inputs, columns, is_float, workers) + 37
+    found = int(amp_cycles(outputs, inputs, columns, *kinds, target))
+    assert found == estimate(outputs, inputs, columns, kinds, workers) + 37
 
 
 def test_arrays_are_priced_at_once() -> None:
     outputs, inputs, columns = (a.ravel() for a in np.mgrid[1:40:13, 0:40:7, 1:40:5])
     target = pl.Target()
-    for size in (2, 4):
-        found = amp_cycles(outputs, inputs, columns, size, target)
+    for kinds in KINDS:
+        found = amp_cycles(outputs, inputs, columns, *kinds, target)
         each = [
-            int(amp_cycles(m, k, n, size, target))
+            int(amp_cycles(m, k, n, *kinds, target))
             for m, k, n in zip(outputs.tolist(), inputs.tolist(), columns.tolist(), strict=True)
         ]
         assert found.tolist() == each
@@ -80,31 +89,43 @@ def test_arrays_are_priced_at_once() -> None:
 @given(
     sizes=st.tuples(*3 * [st.integers(1, 300)]),
     more=st.integers(0, 2),
-    size=st.sampled_from((2, 4)),
+    kinds=st.sampled_from([*KINDS]),
 )
-def test_more_work_never_takes_less(sizes: tuple[int, int, int], more: int, size: int) -> None:
+def test_more_work_never_takes_less(sizes: tuple[int, int, int], more: int, kinds: Kinds) -> None:
     outputs, inputs, columns = (n + 16 * (k == more) for k, n in enumerate(sizes))
     target = pl.Target()
-    assert amp_cycles(outputs, inputs, columns, size, target) >= amp_cycles(*sizes, size, target)
+    more_cycles = amp_cycles(outputs, inputs, columns, *kinds, target)
+    assert more_cycles >= amp_cycles(*sizes, *kinds, target)
 
 
-def test_an_old_machine_is_half_as_fast() -> None:
-    def peak(**of: Any) -> float:
-        target = pl.Target(**of)
-        few, many = (int(amp_cycles(16, 16, n, 2, target)) for n in (6_000, 12_000))
-        return 6_000 * 16 * 16 / (many - few)
+def test_an_old_machine_is_half_as_fast_but_where_floats_sum_up_halves() -> None:
+    """Both make 8 outputs at once there, and the old one of all types (Jia et al. 2019)."""
 
-    assert (peak(), peak(architecture="gc2")) == (64, 32)
+    def peak(architecture: Architecture, kinds: Kinds) -> float:
+        target, inputs = pl.Target(architecture=architecture), 32 // kinds[0].size_bytes
+        few, many = (int(amp_cycles(16, inputs, n, *kinds, target)) for n in (6_000, 12_000))
+        zeroed = 6_000 * target.cost("amp_float_zero_row") * 16 / target.getNumConvUnits(*kinds)
+        return 6_000 * 16 * inputs / (many - few - zeroed * (kinds[0] is pl.FLOAT))
+
+    assert [peak("gc200", kinds) for kinds in KINDS] == [64, 32, 16]
+    assert [peak("gc2", kinds) for kinds in KINDS] == [32, 32, 8]
 
 
-def test_a_vertex_costs_what_its_lengths_say() -> None:
+@pytest.mark.parametrize(
+    ("cls", "out"), [(AmpMatMulInHalf, pl.HALF), (AmpMatMul[pl.HALF], pl.FLOAT)]
+)
+def test_a_vertex_costs_what_its_lengths_and_types_say(
+    cls: type[pl.MultiVertex], out: type[pl.ElementType[float]]
+) -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     tensors = {
-        field: graph.add_variable(pl.HALF, (size,), field, mapping=0)
-        for field, size in (("weights", 20 * 30), ("x", 30 * 50), ("out", 20 * 50))
+        field: graph.add_variable(of, (size,), field, mapping=0)
+        for field, of, size in (
+            ("weights", pl.HALF, 20 * 30),
+            ("x", pl.HALF, 30 * 50),
+            ("out", out, 20 * 50),
+        )
     }
-    vertex = graph.add_vertex(
-        graph.add_compute_set("one"), AmpMatMulInHalf, tile=0, columns=50, **tensors
-    )
-    cycles = int(amp_cycles(20, 30, 50, 2, graph.target))
+    vertex = graph.add_vertex(graph.add_compute_set("one"), cls, tile=0, columns=50, **tensors)
+    cycles = int(amp_cycles(20, 30, 50, pl.HALF, out, graph.target))
     assert graph.perf_estimate(vertex) == pl.VertexPerfEstimate(cycles, 2 * 20 * 30 * 50)

@@ -31,8 +31,8 @@ def stretches(rows: int, columns: int, workers: int) -> list[list[int]]:
 def estimate(
     outputs: int, inputs: int, kernel: tuple[int, int], rows: tuple[int, int], is_float: bool
 ) -> int:
-    """`getConvPartialnx1SupervisorCycleEstimate`, of 16 units, one group, a filter height of 1."""
-    slots = []
+    """`getConvPartialnx1SupervisorCycleEstimate`, one group, a filter height of 1."""
+    slots, units = [], 16 if is_float else 8  # of halves that are summed up in floats
     for own in stretches(*rows, 6):
         total = 17
         for n in own:
@@ -41,10 +41,10 @@ def estimate(
         slots.append(6 * total)
     least = min(slots) if rows[0] * rows[1] >= 6 else 0
     streamed = max(*slots, least + 9)
-    inner = kernel[0] * (14 + kernel[1] * (12 + 32 + 15 + 3 + streamed))
-    depth, passes = ceil(inputs / (8 if is_float else 16)), ceil(outputs / 16)
+    inner = kernel[0] * (14 + kernel[1] * (12 + 2 * units + 15 + 3 + streamed))
+    depth, passes = ceil(inputs / (8 if is_float else 16)), ceil(outputs / units)
     share = ceil(rows[0] * rows[1] / 6)
-    zeroed = passes * 17 + (passes - 1) * 6 + 1 + 1 + passes * 6 * (8 * share + 14 - 9)
+    zeroed = passes * 17 + (passes - 1) * 6 + 1 + 1 + passes * 6 * (units // 2 * share + 14 - 9)
     return 109 + 6 * 9 + 6 * 9 + zeroed + 16 + depth * (14 + passes * (14 + inner))
 
 
@@ -59,10 +59,11 @@ def estimate(
 def test_a_convolution_takes_the_estimate_of_poplibs_and_a_launch(
     outputs: int, inputs: int, kernel: tuple[int, int], rows: tuple[int, int], is_float: bool
 ) -> None:
-    target, size = pl.Target(tiles=1), 4 if is_float else 2
-    found = int(convolution_cycles(outputs, inputs, kernel, rows, size, target))
+    target, element = pl.Target(tiles=1), pl.FLOAT if is_float else pl.HALF
+    found = int(convolution_cycles(outputs, inputs, kernel, rows, element, target))
     if kernel == (1, 1):
-        assert found == int(amp_cycles(outputs, inputs, rows[0] * rows[1], size, target))
+        columns = rows[0] * rows[1]
+        assert found == int(amp_cycles(outputs, inputs, columns, element, pl.FLOAT, target))
     else:
         launch = target.cost("amp_launch")
         assert found == estimate(outputs, inputs, kernel, rows, is_float) + launch

@@ -55,6 +55,7 @@ from poplite.program import Sequence as Steps
 from poplite.program.recording import recorder
 from poplite.source import here
 from poplite.text import clipped, of_type
+from poplite.types import FLOAT
 
 
 def convolution(
@@ -285,8 +286,9 @@ def convolution_weights_gradient(
     check_gradient(call.what, result, request)
     by_places = _by_places(call.stored(result, "gradient"), request)
     by_taps = _by_taps(call.stored(image, "x"), request, name)
-    few = request.taps * request.inputs < min(outputs, call.graph.target.cost("amp_outputs"))
-    if few:  # rows for the unit, which takes as long for one as for 16
+    at_once = call.graph.target.getNumConvUnits(image.element_type, FLOAT)
+    few = request.taps * request.inputs < min(outputs, at_once)
+    if few:  # rows for the unit, which takes as long for one as for as many as it makes at once
         by_places, by_taps = by_taps, by_places
     product = matmul(by_taps.dim_shuffle((0, 2, 1)), by_places, memory=memory)
     made = stored(product, name=name, program=program)

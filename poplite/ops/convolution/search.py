@@ -125,7 +125,7 @@ class _Search:
                     len(request.dimensions[-1].taps),
                 ),
                 (positions // columns, columns),
-                size,
+                request.element_type,
                 target,
             ),
             self._addition(positions * outputs, deep, has_partials),
@@ -196,7 +196,7 @@ class _Search:
 def _parts(target: Target, request: Request) -> Way:
     """Return the sizes of the blocks of all ways."""
     inputs = int(target.cost("amp_inputs_bytes")) // request.element_type.size_bytes
-    outputs = int(target.cost("amp_outputs"))
+    outputs = target.getNumConvUnits(request.element_type, FLOAT)
     sizes = request.batch, *request.field, request.inputs, request.outputs
     grains = *(1 for _ in range(len(sizes) - 2)), inputs, outputs
     lists = [

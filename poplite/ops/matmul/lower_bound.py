@@ -28,8 +28,7 @@ from poplite.vertices.partials import partials_cycles
 
 def least_cycles(target: Target, layout: Layout) -> int:
     """Return cycles of all passes that the cost model never goes below."""
-    request = layout.request
-    own = layout.slots * int(amp_cycles(*layout.block, request.element_type.size_bytes, target))
+    own = layout.slots * int(amp_cycles(*layout.block, *layout.request.kinds, target))
     return layout.num_passes * (own + _operands(target, layout) + _sums(target, layout))
 
 
@@ -42,7 +41,7 @@ def nearer_cycles(target: Target, layout: Layout) -> int:
         sizes.append(sorted({min(block, part), part % block or min(block, part)}))
     # Blocks at edges may take longer: workers wait for weights.
     height, deep, width = np.meshgrid(*sizes)
-    found = amp_cycles(height, deep, width, request.element_type.size_bytes, target)
+    found = amp_cycles(height, deep, width, *request.kinds, target)
     product = layout.slots * int(found.max())
     ways = _operands(target, layout, is_near=True) + _sums(target, layout, is_near=True)
     return layout.num_passes * (product + ways)

@@ -76,6 +76,11 @@ class Request:
         return self.m, self.k, self.n
 
     @property
+    def kinds(self) -> tuple[type[ElementType[Any]], type[ElementType[Any]]]:
+        """The types that the unit multiplies, and sums up in."""
+        return self.element_type, self.partials
+
+    @property
     def is_empty(self) -> bool:
         """Whether nothing is multiplied."""
         return min(self.groups, *self.sizes) == 0

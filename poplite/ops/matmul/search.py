@@ -110,7 +110,7 @@ class _Search:
     def passes(self) -> Iterator[list[tuple[int, int]]]:
         """Yield numbers of passes over m and n, by their product, which doubles."""
         m, _, n = self.sizes
-        grain = int(self.target.cost("amp_outputs"))
+        grain = self._grains()[0]
         most = [(-(-m // grain) - 1).bit_length(), (n - 1).bit_length()]
         fixed = [self.fixed.get(name) for name in ("split_m", "split_n")]
         chosen = [
@@ -165,7 +165,7 @@ class _Search:
         (height, deep, width), (tall, cuts, wide) = block, grid
         turns, size = -(-self.groups // sets), request.element_type.size_bytes
         exchange = self._exchange(block, grid, turns)
-        product = turns * amp_cycles(height, deep, width, size, target)
+        product = turns * amp_cycles(height, deep, width, *request.kinds, target)
         addition = self._addition(block, grid, turns)
         m, _, n = self.sizes
         times = -(-m // (height * tall)), -(-n // (width * wide))
@@ -197,8 +197,9 @@ class _Search:
 
     def _grains(self) -> Three:
         """Return of how many rows, products and columns parts have multiples."""
-        inputs = int(self.target.cost("amp_inputs_bytes")) // self.request.element_type.size_bytes
-        return int(self.target.cost("amp_outputs")), inputs, 1
+        element, partials = self.request.kinds
+        inputs = int(self.target.cost("amp_inputs_bytes")) // element.size_bytes
+        return self.target.getNumConvUnits(element, partials), inputs, 1
 
     def _parts(
         self, name: str, size: int, passes: int, grain: int, most: int

@@ -56,10 +56,10 @@ class _Way(NamedTuple):
 
 def most_cycles(target: Target, layout: Layout) -> int:
     """Return cycles of all passes that the cost model never goes above."""
-    size = layout.request.element_type.size_bytes
     # A block at an edge may take longer: its workers may have to wait for weights.
     height, deep, width = np.meshgrid(*_sizes(layout))
-    own = layout.slots * int(amp_cycles(height, deep, width, size, target).max())
+    found = amp_cycles(height, deep, width, *layout.request.kinds, target)
+    own = layout.slots * int(found.max())
     return layout.num_passes * (own + _operands(target, layout) + _sums(target, layout))
 
 

@@ -199,8 +199,8 @@ def test_halves_on_their_way_refuse_short_arrays_and_other_types() -> None:
 def test_the_matrix_unit_has_three_types() -> None:
     older, newer = pl.Target(), pl.Target(architecture="ipu21")
     pairs = [(a, b) for a in (pl.FLOAT, pl.HALF, pl.QUARTER) for b in (pl.FLOAT, pl.HALF)]
-    assert [older.getNumConvUnits(*pair) for pair in pairs] == [16, 0, 16, 16, 0, 0]
-    assert [newer.getNumConvUnits(*pair) for pair in pairs] == [16, 0, 16, 16, 0, 16]
+    assert [older.getNumConvUnits(*pair) for pair in pairs] == [16, 0, 8, 16, 0, 0]
+    assert [newer.getNumConvUnits(*pair) for pair in pairs] == [16, 0, 8, 16, 0, 16]
     assert older.getNumConvUnits(False, True) == older.getNumConvUnits(pl.HALF, pl.FLOAT)
     for target, quarters in ((older, 0), (newer, 32)):
         assert target.getWeightsPerConvUnit(pl.QUARTER) == quarters
