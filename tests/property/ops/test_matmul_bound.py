@@ -66,7 +66,7 @@ def test_of_eight_ways_few_are_priced(
     monkeypatch.setattr(sys.modules[planned.__module__], "priced", counted)
     planned.cache_clear()
     counts = []
-    for k in (512, 496, 464):
+    for k in (496, 512, 464):
         planned(pl.Target(), Request(1, 512, k, k, element, element, pl.FLOAT, 0.6, ()))
         counts.append(len(asked))
     assert counts[0] == 0
