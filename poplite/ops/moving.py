@@ -22,11 +22,11 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.choices import iota, where
-from poplite.ops.operands import check_closed, dimension, graph_of, operand, steps_for
+from poplite.ops.operands import beside, check_closed, dimension, graph_of, operand, steps_for
 from poplite.ops.record import map as stored
 from poplite.program import Sequence
 from poplite.source import here
-from poplite.text import clipped, of_type
+from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import BOOL
 
 MODES = ("constant", "edge", "reflect")
@@ -323,7 +323,9 @@ def _triangle(what: str, x: Operand, k: int) -> tuple[Expr, Expr, int]:
     """Return the numbers of rows and of columns, and of the diagonal."""
     expr = as_expr(x, what)
     check_closed(what, expr)
-    shape, by = expr.shape, _numbers(what, "k", [k])[0]
+    shape, by = expr.shape, integer_or_none(k)
+    if by is None:
+        raise beside(what, "k", k, "a whole number, such as k=1")
     if len(shape) < 2:
         raise TensorCreationError(
             f"{what}: rank {len(shape)}",

@@ -114,7 +114,7 @@ REFUSED: list[tuple[Callable[[pl.Tensor], Any], type[pl.PopliteError], str]] = [
     (lambda x: ops.pad(x[:0], 1, "edge"), pl.TensorCreationError, "1 repeated of dimension 0"),
     (lambda x: ops.tile(x, (1, -2)), pl.SizeOverflowError, "-2 repeats of dimension 1"),
     (lambda x: ops.tril(x[0]), pl.TensorCreationError, "rank 1"),
-    (lambda x: ops.triu(x, 0.5), pl.InvalidOption, "k=0.5"),  # type: ignore[arg-type]
+    (lambda x: ops.triu(x, 0.5), pl.InvalidOption, "k is 0.5"),  # type: ignore[arg-type]
 ]
 
 
