@@ -67,6 +67,12 @@ from poplite.errors import (
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.matmul.matmul import product as _matrix_product
+from poplite.ops.matmul.plan import plan_by as _plan_by
+from poplite.ops.matmul.request import (
+    Options as _PlanOptions,
+    checked_options as _checked_options,
+)
 from poplite.program import Sequence as Steps
 from poplite.source import here
 from poplite.text import clipped, of_type
@@ -412,8 +418,8 @@ def _matmul(
                 found=f"it multiplies {form}",
                 fix="poplin.matMul of matrices, matMulGrouped of groups of them",
             )
-    found = _plan_options(what, options, operands[0].element_type)
-    return ops.matmul(*operands, result=result, **found)
+    found = _plan_options(what, options, operands[0].element_type, result)
+    return _matrix_product(*operands, found, f"poplin.{what}(graph, {{}}, {{}}, ...)")
 
 
 def _planned(
@@ -444,27 +450,21 @@ def _planned(
         )
     name, options, _ = _last_arguments(f"poplin.{what}", arguments[2:])
     element = element_type(kind)
-    plan = ops.plan_matmul(
-        graph,
-        m=left[-2],
-        k=left[-1],
-        n=right[-1],
-        groups=left[0] if rank == 3 else 1,
-        type=element,
-        result=result,
-        **_plan_options(what, options, element),
-    )
-    return plan, name
+    sizes = left[0] if rank == 3 else 1, left[-2], left[-1], right[-1]
+    found = _plan_options(what, options, element, result)
+    return _plan_by(graph, sizes, element, found), name
 
 
 def _grouped(tensor: Tensor) -> Tensor:
     return tensor if tensor.rank == 3 else tensor.reshape((1, *tensor.shape))
 
 
-def _plan_options(what: str, options: Options, element: ElementTypeLike) -> dict[str, Any]:
+def _plan_options(
+    what: str, options: Options, element: ElementTypeLike, result: ElementTypeLike
+) -> _PlanOptions:
     """Return PopLibs' options as those of a plan."""
     _check_known(f"poplin.{what}", options, _KNOWN)
-    found: dict[str, Any] = {"memory": _memory_share(f"poplin.{what}", options)}
+    partials: ElementTypeLike | None = None
     for name, value in (options or {}).items():
         if name == "partialsType":
             if value not in _TYPES:
@@ -474,5 +474,6 @@ def _plan_options(what: str, options: Options, element: ElementTypeLike) -> dict
                     found=of_type(value),
                     fix="'half' or 'float'",
                 )
-            found["partials"] = FLOAT if element_type(element) is FLOAT else _TYPES[value]
-    return found
+            partials = FLOAT if element_type(element) is FLOAT else _TYPES[value]
+    memory = _memory_share(f"poplin.{what}", options)
+    return _checked_options(f"poplin.{what}", partials, result, memory, None)

@@ -21,7 +21,13 @@ import numpy as np
 
 from poplite import ops
 from poplite.compat.arguments import checked as _checked
-from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.errors import (
+    ElementTypeError,
+    InvalidOption,
+    SizeOverflowError,
+    TensorCreationError,
+)
+from poplite.expr.tree import ElementClass
 from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
@@ -36,12 +42,12 @@ from poplite.ops.operands import (
     check_type,
     steps_for,
 )
-from poplite.ops.random.checks import drawn_type, number_of, threshold
+from poplite.ops.random.checks import TWO_32, drawn_type, number_of, threshold
 from poplite.ops.random.normals import normal_fields, truncated_fields
-from poplite.ops.random.numbers import CHOSEN, integer_fields, uniform_fields
+from poplite.ops.random.numbers import CHOSEN, uniform_fields
 from poplite.program import Copy, Sequence as Steps
 from poplite.source import here
-from poplite.text import integer_or_none, of_type
+from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import UNSIGNED_INT, ElementTypeLike, element_type
 
 _STATES: WeakKeyDictionary[Graph, int] = WeakKeyDictionary()
@@ -56,10 +62,10 @@ def _state(graph: Graph) -> Tensor:
     return of_variable(top, top.variables[_STATES[top]])
 
 
-def _check_seed(seed: Tensor) -> None:
+def _check_seed(what: str, seed: Tensor) -> None:
     if not isinstance(seed, Tensor) or seed.element_type is not UNSIGNED_INT or seed.shape != (2,):
         raise ElementTypeError(
-            "poprand: a seed is two words of UNSIGNED_INT",
+            f"poprand.{what}: a seed is two words of UNSIGNED_INT",
             at=here(),
             found=type_and_shape(seed) if isinstance(seed, Tensor) else of_type(seed),
             fix="graph.add_variable(pl.UNSIGNED_INT, (2,), 'seed', mapping=0)",
@@ -95,7 +101,7 @@ def _draw(
     what: str, graph: Graph, seed: Tensor | None, modifier: int, prog: Steps, name: str
 ) -> _Draw:
     if seed is not None:
-        _check_seed(seed)
+        _check_seed(what, seed)
         check_own(graph, seed, f"poprand.{what}", here())
         graph.tile_mapping(seed)
     number = integer_or_none(modifier)
@@ -127,7 +133,7 @@ def setSeed(
     Raises:
         ElementTypeError: for another seed.
     """
-    _check_seed(master_seed)
+    _check_seed("setSeed", master_seed)
     draw = _draw("setSeed", graph, master_seed, seed_modifier, prog, debug_context)
     draw.seeded(_state(graph))
 
@@ -162,7 +168,7 @@ def uniform(
     element = element_type(out_type)
     if element.is_floating_point:
         drawn_type("poprand.uniform", shape, element, FLOATS, None)
-        uniform_fields("poprand.uniform", element, min_val, max_val)
+        uniform_fields("poprand.uniform", element, min_val, max_val, ("min_val", "max_val"))
         return ops.random.uniform(
             draw.key(),
             shape,
@@ -173,14 +179,13 @@ def uniform(
             name=draw.name,
             program=draw.prog,
         )
-    low, past = _whole("min_val", min_val, math.ceil), _whole("max_val", max_val, math.floor) + 1
     drawn_type("poprand.uniform", shape, element, INTEGERS, None)
-    integer_fields("poprand.uniform", element, low, past)
+    low, last = _whole_range(element, min_val, max_val)
     return ops.random.integers(
         draw.key(),
         shape,
         low,
-        past,
+        last + 1,
         element_type=element,
         mapping=mapping,
         name=draw.name,
@@ -188,14 +193,38 @@ def uniform(
     )
 
 
-def _whole(name: str, value: float, toward: Callable[[float], int]) -> int:
+def _whole_range(element: ElementClass, min_val: float, max_val: float) -> tuple[int, int]:
+    """Return the least and the greatest whole number of a range, or refuse it."""
+    low = _whole(element, "min_val", min_val, math.ceil)
+    last = _whole(element, "max_val", max_val, math.floor)
+    if not low <= last < low + TWO_32:
+        raise InvalidOption(
+            f"poprand.uniform: from min_val {min_val!r} to max_val {max_val!r} there are "
+            f"{max(0, last - low + 1):,} whole numbers",
+            at=here(),
+            found="both limits may be drawn",
+            fix="at least 1, and at most 2^32, such as min_val=1, max_val=6",
+        )
+    return low, last
+
+
+def _whole(element: ElementClass, name: str, value: float, toward: Callable[[float], int]) -> int:
     """Return the whole number next to a limit, inside of the range."""
-    if integer_or_none(value) is not None:
-        return int(value)
-    number = number_of("poprand.uniform", name, value)
-    if not math.isfinite(number):
-        raise beside("poprand.uniform", name, value, f"a finite number, such as {name}=1")
-    return toward(number)
+    what, limits = "poprand.uniform", np.iinfo(element.dtype.name)
+    number = integer_or_none(value)
+    if number is None:
+        fraction = number_of(what, name, value)
+        if not math.isfinite(fraction):
+            raise beside(what, name, value, f"a finite number, such as {name}=1")
+        number = toward(fraction)
+    if not limits.min <= number <= limits.max:
+        raise SizeOverflowError(
+            f"{what}: {name} is {clipped(value)}",
+            at=here(),
+            found=f"it is drawn as {element!r}",
+            fix=f"from {limits.min} to {limits.max}",
+        )
+    return number
 
 
 @_checked("poprand")
@@ -241,7 +270,7 @@ def normal(
     draw = _draw("normal", graph, seed, seed_modifier, prog, debug_context)
     mapping = _lies("normal", graph, reference)
     element = drawn_type("poprand.normal", reference.shape, out_type, FLOATS, None)
-    normal_fields("poprand.normal", mean, std_dev)
+    normal_fields("poprand.normal", mean, std_dev, "std_dev")
     return ops.random.normal(
         draw.key(),
         reference.shape,
@@ -271,7 +300,8 @@ def truncatedNormal(
     draw = _draw("truncatedNormal", graph, seed, seed_modifier, prog, debug_context)
     mapping = _lies("truncatedNormal", graph, reference)
     element = drawn_type("poprand.truncatedNormal", reference.shape, out_type, FLOATS, None)
-    truncated_fields("poprand.truncatedNormal", mean, std_dev, alpha)
+    names = "std_dev", "alpha"
+    truncated_fields("poprand.truncatedNormal", mean, std_dev, alpha, names)
     return ops.random.truncated_normal(
         draw.key(),
         reference.shape,

@@ -415,8 +415,9 @@ def contraction(
     *,
     result: ElementClass | None = None,
     what: str = "'@'",
+    call: str = "ops.matmul({}, {})",
 ) -> Contraction:
-    """Return a product of matrices, of type `result` or that of both; see `poplite.ops.matmul`."""
+    """Return a product of matrices, of type `result` or of both; messages advise to `call`."""
     one, other = as_expr(left, what), as_expr(right, what)
     for node, value in ((one, left), (other, right)):
         if isinstance(node, Weak):
@@ -443,12 +444,13 @@ def contraction(
     shape = product_shape(one.shape, other.shape)
     if shape is None:
         is_code = isinstance(one, Leaf) and isinstance(other, Leaf)
+        names = (_text(one), _text(other)) if is_code else None
         raise TensorCreationError(
             f"{what}: shapes {one.shape} of {_shown(one)} and {other.shape} of {_shown(other)} "
             "do not fit",
             at=here(),
             found=misfit(one.shape, other.shape),
-            fix=fitting((_text(one), _text(other)) if is_code else None, one.shape, other.shape),
+            fix=fitting(names, one.shape, other.shape, call),
         )
     return Contraction(one, other, how, shape, result or element)
 

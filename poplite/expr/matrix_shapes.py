@@ -40,15 +40,15 @@ def misfit(one: Shape, other: Shape) -> str:
     return f"each row of the left has {one[-1]:,}, each column of the right {other[-2:][0]:,}"
 
 
-def fitting(names: tuple[str, str] | None, one: Shape, other: Shape) -> str:
+def fitting(names: tuple[str, str] | None, one: Shape, other: Shape, call: str) -> str:
     """Return how two operands could be multiplied whose shapes do not fit.
 
-    `names` are those of tensors, None where one is an expression.
+    `names` are those of tensors, None where one is an expression; `call` multiplies them.
     """
     for left, shape in _as_matrix(names and names[0], "left", one, (1, *one)):
         for right, other_shape in _as_matrix(names and names[1], "right", other, (*other, 1)):
             if len(shape) == len(other_shape) == 2 and shape[1] == other_shape[0]:
-                how = f"ops.matmul({left}, {right})" if names else f"{left}, by {right}"
+                how = call.format(left, right) if names else f"{left}, by {right}"
                 return f"{how}: {shape} by {other_shape}"
     depth = one[-1] if one else 1
     return f"a right operand of shape ({depth}, columns); no transposition of the two fits"

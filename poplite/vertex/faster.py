@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar
 
 from poplite.errors import VertexDefinitionError
 from poplite.source import here
-from poplite.text import clipped
+from poplite.text import clipped, of_type
 from poplite.vertex.fields import definition_error
 
 Method = TypeVar("Method", bound=Callable[..., bool | None])
@@ -105,6 +105,14 @@ def _promise(bits: object, rtol: object, wide: object) -> Promise:
     if not isinstance(wide, Mapping):
         what = f"faster: wide={clipped(wide)} is no dict of numbers of the class"
         raise VertexDefinitionError(what, at=here(), fix='wide={"LANES": 32}')
+    for each in wide:
+        if not isinstance(each, str):
+            raise VertexDefinitionError(
+                f"faster: wide has the key {clipped(each)}",
+                at=here(),
+                found=f"{of_type(each)}; keys are names of numbers of the class",
+                fix='wide={"LANES": 32}',
+            )
     return Promise(0.0 if rtol is None else float(rtol), dict(wide))  # type: ignore[arg-type]
 
 

@@ -17,7 +17,7 @@ from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr, Leaf, Weak
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.matmul.plan import MatMulPlan
-from poplite.ops.matmul.request import checked_options, request_of
+from poplite.ops.matmul.request import Options, checked_options, request_of
 from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.types import ElementTypeLike
@@ -67,10 +67,7 @@ def matmul(
     what = "ops.matmul"
     options = checked_options(what, partials, result, memory, constraints)
     if plan is None:
-        made = contraction(a, b, options, result=options.result, what=what)
-        if not made.is_open:  # refuses types
-            request_of(what, (1, 1, 1, 1), made.operands[0].element_type, options)
-        return made
+        return product(a, b, options)
     if not isinstance(plan, MatMulPlan):
         raise TensorCreationError(
             f"{what}: {clipped(plan)} is no plan",
@@ -87,6 +84,14 @@ def matmul(
             fix="ops.plan_matmul(graph, ..., partials=, result=, memory=, constraints=)",
         )
     return contraction(a, b, plan, result=plan.layout.request.result, what=what)
+
+
+def product(a: Operand, b: Operand, options: Options, call: str = "ops.matmul({}, {})") -> Expr:
+    """Return the product of matrices, planned by options; `call` is what messages advise."""
+    made = contraction(a, b, options, result=options.result, what=options.what, call=call)
+    if not made.is_open:  # refuses types
+        request_of((1, 1, 1, 1), made.operands[0].element_type, options)
+    return made
 
 
 def outer(a: Operand, b: Operand) -> Expr:

@@ -231,7 +231,17 @@ def plan_matmul(
     what = "plan_matmul"
     check_graph(f"{what}(graph, m=64, k=64, n=64)", graph)
     options = checked_options(what, partials, result, memory, constraints)
-    request = request_of(what, (groups, m, k, n), element_type(type), options)
+    return plan_by(graph, (groups, m, k, n), type, options)
+
+
+def plan_by(
+    graph: Graph,
+    sizes: tuple[object, object, object, object],
+    element: ElementTypeLike,
+    options: Options,
+) -> MatMulPlan:
+    """Return the cheapest way for groups, m, k and n, or refuse them by name of the call."""
+    request = request_of(sizes, element_type(element), options)
     return MatMulPlan(graph, _planned_and_priced(graph.target, request))
 
 
@@ -302,7 +312,7 @@ def layout_for(
     if isinstance(how, MatMulPlan):
         _check_plan(graph, how, sizes, element)
         return how.graph, how.layout
-    request = request_of("ops.matmul", sizes, element_type(element), how or Options())
+    request = request_of(sizes, element_type(element), how or Options())
     return graph, planned(graph.target, request)
 
 

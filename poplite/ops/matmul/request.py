@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from poplite.errors import (
@@ -40,12 +40,14 @@ class Options:
         result: of the product; None for the type of the matrices.
         memory: share of a tile's memory.
         constraints: pairs of a name and a number, sorted.
+        what: the call, for messages.
     """
 
     partials: type[ElementType[Any]] | None = None
     result: type[ElementType[Any]] | None = None
     memory: float = 0.6
     constraints: tuple[tuple[str, int], ...] = ()
+    what: str = field(default="ops.matmul", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,16 +149,17 @@ def checked_options(
         None if result is None else element_type(result),
         share,
         tuple(sorted(fixed)),
+        what,
     )
 
 
 def request_of(
-    what: str,
     sizes: tuple[object, object, object, object],
     element: type[ElementType[Any]],
     options: Options,
 ) -> Request:
     """Return what is planned of groups, m, k and n, or refuse it."""
+    what = options.what
     result = options.result or element
     partials = FLOAT if options.partials is None else options.partials
     if element in (HALF, FLOAT) and result not in (element, FLOAT):

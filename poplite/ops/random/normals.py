@@ -115,23 +115,31 @@ def truncated_normal(
     return draw.new(TruncatedNormal, numbers, shape, found, out, mapping)
 
 
-def truncated_fields(what: str, mean: float, deviation: float, bound: float) -> dict[str, float]:
+def truncated_fields(
+    what: str,
+    mean: float,
+    deviation: float,
+    bound: float,
+    names: tuple[str, str] = ("deviation", "bound"),
+) -> dict[str, float]:
     """Return the fields of vertices that draw normal numbers within a bound, or refuse these."""
-    numbers = normal_fields(what, mean, deviation)
-    most = float(rounded(what, "bound", bound, np.dtype(np.float32)))
+    numbers = normal_fields(what, mean, deviation, names[0])
+    most = float(rounded(what, names[1], bound, np.dtype(np.float32)))
     if not most > 0:
-        raise beside(what, "bound", bound, "above 0")
+        raise beside(what, names[1], bound, "above 0")
     numbers |= {"bound": most, "share": math.erf(most / math.sqrt(2))}
     return numbers
 
 
-def normal_fields(what: str, mean: float, deviation: float) -> dict[str, float]:
+def normal_fields(
+    what: str, mean: float, deviation: float, name: str = "deviation"
+) -> dict[str, float]:
     """Return the fields of vertices that draw normal numbers, or refuse these."""
     single = np.dtype(np.float32)
     numbers = {
         "mean": float(rounded(what, "mean", mean, single)),
-        "deviation": float(rounded(what, "deviation", deviation, single)),
+        "deviation": float(rounded(what, name, deviation, single)),
     }
     if numbers["deviation"] < 0:
-        raise beside(what, "deviation", deviation, "from 0")
+        raise beside(what, name, deviation, "from 0")
     return numbers

@@ -72,18 +72,22 @@ def uniform(
 
 
 def uniform_fields(
-    what: str, element_type: ElementClass, low: float, high: float
+    what: str,
+    element_type: ElementClass,
+    low: float,
+    high: float,
+    names: tuple[str, str] = ("low", "high"),
 ) -> dict[str, object]:
-    """Return the fields of vertices that draw between two numbers, or refuse these."""
+    """Return the fields of vertices that draw between two numbers, or refuse these by names."""
     dtype = element_type.dtype
-    least, most = rounded(what, "low", low, dtype), rounded(what, "high", high, dtype)
+    least, most = rounded(what, names[0], low, dtype), rounded(what, names[1], high, dtype)
     width = float(most) - float(least)
     if not 0 < width <= LARGEST:
         raise InvalidOption(
-            f"{what}: low {low!r} and high {high!r} are no range of {element_type!r}",
+            f"{what}: {names[0]} {low!r} and {names[1]} {high!r} are no range of {element_type!r}",
             at=here(),
             found=f"rounded they are {least} and {most}, {width:g} apart",
-            fix="low below high, such as low=0.0, high=1.0",
+            fix=f"{names[0]} below {names[1]}, such as {names[0]}=0.0, {names[1]}=1.0",
         )
     return {"low": float(least), "scale": width, "last": float(np.nextafter(most, least))}
 

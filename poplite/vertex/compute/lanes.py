@@ -28,11 +28,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.errors import ElementTypeError
+from poplite.source import here
+from poplite.text import clipped
 from poplite.types import ElementType
 from poplite.vertex.compute import arithmetic
 from poplite.vertex.compute.arithmetic import Number
 from poplite.vertex.compute.mathematics import fused as fused_arrays
-from poplite.vertex.compute.typing.kinds import Kind, element_kind
+from poplite.vertex.compute.outside import no_number, number_of
+from poplite.vertex.compute.typing.kinds import Kind, element_kind, fits_lanes, lanes_text
 
 WIDTH = 64
 """The most lanes of a value."""
@@ -51,6 +55,17 @@ _READ: dict[np.dtype[Any], Callable[[Any], Number]] = {
     np.dtype(np.float32): np.float32,
 }
 """What makes an element of an array a value of the arithmetic."""
+
+OPERATIONS: dict[str, tuple[Callable[..., Number], tuple[Kind, ...]]] = {
+    "+": (arithmetic.add, (Kind.INT, Kind.UINT, Kind.F32)),
+    "-": (arithmetic.subtract, (Kind.INT, Kind.UINT, Kind.F32)),
+    "*": (arithmetic.multiply, (Kind.INT, Kind.UINT, Kind.F32)),
+    "/": (arithmetic.divide, (Kind.F32,)),
+    "&": (arithmetic.bit_and, (Kind.BOOL, Kind.INT, Kind.UINT)),
+    "|": (arithmetic.bit_or, (Kind.BOOL, Kind.INT, Kind.UINT)),
+    "^": (arithmetic.bit_xor, (Kind.BOOL, Kind.INT, Kind.UINT)),
+}
+"""Operators, and the kinds of lanes that they take."""
 
 _AT_ONCE: dict[Callable[..., Number], tuple[Callable[..., Any], str]] = {
     arithmetic.add: (np.add, "iuf"),
@@ -74,8 +89,11 @@ class Lanes:
 
     __slots__ = ("_values",)
 
+    __array_ufunc__ = None  # arrays and NumPy's numbers leave operators to lanes
+
     def __init__(self, values: npt.NDArray[Any]) -> None:
-        self._values = values
+        is_row = isinstance(values, np.ndarray) and values.ndim == 1 and len(values) <= WIDTH
+        self._values = values if is_row and values.dtype in _READ else _as_lanes(values)
 
     @property
     def count(self) -> int:
@@ -92,40 +110,46 @@ class Lanes:
         return [read(value) for value in self._values]
 
     def __add__(self, other: Lanes | Number) -> Lanes:
-        return joined(arithmetic.add, self, other)
+        return _operation("+", self, other)
 
     __radd__ = __add__
 
     def __sub__(self, other: Lanes | Number) -> Lanes:
-        return joined(arithmetic.subtract, self, other)
+        return _operation("-", self, other)
 
     def __rsub__(self, other: Number) -> Lanes:
-        return joined(arithmetic.subtract, other, self)
+        return _operation("-", other, self)
 
     def __mul__(self, other: Lanes | Number) -> Lanes:
-        return joined(arithmetic.multiply, self, other)
+        return _operation("*", self, other)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Lanes | Number) -> Lanes:
-        return joined(arithmetic.divide, self, other)
+        return _operation("/", self, other)
 
     def __rtruediv__(self, other: Number) -> Lanes:
-        return joined(arithmetic.divide, other, self)
+        return _operation("/", other, self)
 
     def __and__(self, other: Lanes | Number) -> Lanes:
-        return joined(arithmetic.bit_and, self, other)
+        return _operation("&", self, other)
 
     def __or__(self, other: Lanes | Number) -> Lanes:
-        return joined(arithmetic.bit_or, self, other)
+        return _operation("|", self, other)
 
     def __xor__(self, other: Lanes | Number) -> Lanes:
-        return joined(arithmetic.bit_xor, self, other)
+        return _operation("^", self, other)
 
     def __neg__(self) -> Lanes:
+        kind = together("'-'", self)
+        if kind is Kind.BOOL:
+            raise of_kind("'-'", kind, "pl.lanes.map(f, a), with f(a) for one")
         return each(arithmetic.negative, self)
 
     def __abs__(self) -> Lanes:
+        kind = together("abs", self)
+        if kind is Kind.BOOL:
+            raise of_kind("abs", kind, "use & and | of truth values")
         return each(arithmetic.absolute, self)
 
     def sum(self) -> Any:
@@ -169,9 +193,13 @@ def full(number: Number) -> Lanes:
     >>> pl.lanes.full(0.1).max()
     np.float32(0.1)
     """
-    kind = arithmetic.kind_of(number)
+    known = number_of(number)
+    if known is None:
+        raise no_number("pl.lanes.full: the number", number, "a number, such as 0.0")
+    kind = arithmetic.kind_of(known)
     kind = Kind.F32 if kind is Kind.FLOAT else kind
-    return Lanes(np.full(WIDTH, arithmetic.cast(number, kind), _DTYPES[kind]))
+    with np.errstate(over="ignore"):
+        return Lanes(np.full(WIDTH, arithmetic.cast(known, kind), _DTYPES[kind]))
 
 
 def map(function: Callable[..., Any], *arguments: Lanes | Number) -> Lanes:  # noqa: A001
@@ -211,6 +239,66 @@ JOINS = {
     "any": "bit_or",
 }
 """What folds join two numbers with: names in `poplite.vertex.compute.arithmetic`."""
+
+
+# -- what is refused where lanes are tried outside of `compute`, as it is there -------------------
+
+
+def _as_lanes(values: object) -> npt.NDArray[Any]:
+    """Return numbers as lanes have them: ints of 64 bits, float32 of float16."""
+    array = np.asarray(values)
+    known = (dtype for dtype in _READ if np.can_cast(array.dtype, dtype, "safe"))
+    dtype = next(known, None)
+    if dtype is None or array.ndim != 1 or len(array) > WIDTH:
+        raise ElementTypeError(
+            f"pl.lanes.Lanes: {array.dtype} of shape {array.shape}",
+            at=here(),
+            found="lanes are at most 64 numbers in a row: float32, ints or truth values",
+            fix="values[:64].astype(np.float32)",
+        )
+    return array.astype(dtype)
+
+
+def kind_of(lanes: Lanes) -> Kind:
+    """Return the kind of the numbers in lanes."""
+    return next(kind for kind, dtype in _DTYPES.items() if dtype == lanes._values.dtype)
+
+
+def together(what: str, *arguments: Lanes | Number) -> Kind:
+    """Return the kind of lanes beside other lanes or numbers, or refuse them."""
+    kind = next(kind_of(each) for each in arguments if isinstance(each, Lanes))
+    for argument in arguments:
+        if isinstance(argument, Lanes):
+            found = kind_of(argument)
+            is_fit, met = found is kind, lanes_text(found)
+        else:
+            number = number_of(argument)
+            if number is None:
+                raise no_number(f"{what}: beside lanes", argument, "lanes, or a number")
+            found = arithmetic.kind_of(number)
+            is_fit, met = fits_lanes(found, kind), str(found)
+        if not is_fit:
+            raise ElementTypeError(
+                f"{what}: {lanes_text(kind)} meet {met}",
+                at=here(),
+                found=f"{clipped(argument)}",
+                fix="lanes of one kind, and numbers that fit it",
+            )
+    return kind
+
+
+def of_kind(what: str, kind: Kind, fix: str) -> ElementTypeError:
+    """Return the error for lanes of a kind that a function does not take."""
+    return ElementTypeError(f"{what} of {lanes_text(kind)}", at=here(), fix=fix)
+
+
+def _operation(symbol: str, one: Lanes | Number, other: Lanes | Number) -> Lanes:
+    function, kinds = OPERATIONS[symbol]
+    kind = together(f"'{symbol}'", one, other)
+    if kind not in kinds:
+        raise of_kind(f"'{symbol}'", kind, "pl.lanes.map(f, a, b), with f(a, b) for one")
+    numbers = (each if isinstance(each, Lanes) else number_of(each) for each in (one, other))
+    return joined(function, *numbers)
 
 
 # -- operations, which the interpreted form calls with the arithmetic that it works in -----------
@@ -294,5 +382,4 @@ def folded(name: str, lanes: Lanes, join: Callable[..., Number] | None = None) -
     values = left._values
     if len(values):
         return _READ[values.dtype](values[0])
-    kind = next(kind for kind, found in _DTYPES.items() if found == values.dtype)
-    return IDENTITIES[name][kind]
+    return IDENTITIES[name][kind_of(left)]

@@ -120,5 +120,12 @@ def test_what_is_refused() -> None:
         poplin.createMatMulInputLHS(graph, pl.HALF, (6, 9), (9,))
     with pytest.raises(pl.TensorCreationError, match=r"\(6, 9\) and \(8, 4\) do not fit"):
         poplin.createMatMulInputLHS(graph, pl.HALF, (6, 9), (8, 4))
-    with pytest.raises(pl.ElementTypeError, match="FLOAT with a result of HALF"):
+    with pytest.raises(pl.ElementTypeError, match="poplin.matMul of FLOAT with a result of HALF"):
         poplin.matMul(graph, a, b, prog, pl.HALF)
+    with pytest.raises(pl.TensorCreationError, match="poplin.matMul: shapes") as raised:
+        poplin.matMul(graph, a, b.transpose(), prog)
+    assert raised.value.fix.startswith(f"poplin.matMul(graph, {a.name}, ")
+    with pytest.raises(pl.ElementTypeError, match="poplin.createMatMulInputRHS of INT"):
+        poplin.createMatMulInputRHS(graph, pl.INT, (6, 9), (9, 4))
+    with pytest.raises(pl.SizeOverflowError, match="poplin.createMatMulOutput: "):
+        poplin.createMatMulOutput(graph, pl.HALF, (2**20, 2**20), (2**20, 2**20))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -103,6 +104,31 @@ def test_another_seed_is_refused(bench: Bench) -> None:
         pl.ElementTypeError, match=r"two words of UNSIGNED_INT[\s\S]*float32\[9, 7\]"
     ):
         poprand.setSeed(bench.graph, bench.reference, 0, bench.prog)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "what"),
+    [
+        ("uniform", (pl.FLOAT, 2, 1), "min_val 2 and max_val 1 are no range of FLOAT"),
+        ("uniform", (pl.FLOAT, 0, math.inf), "max_val is inf"),
+        ("uniform", (pl.INT, 1.2, 1.8), "from min_val 1.2 to max_val 1.8 there are 0 whole"),
+        ("uniform", (pl.INT, 0, 2**31), "max_val is 2147483648"),
+        ("uniform", (pl.UNSIGNED_INT, -1, 3), "min_val is -1"),
+        ("uniform", (pl.LONGLONG, 0, 2**32), "from min_val 0 to max_val 4294967296"),
+        ("normal", (pl.FLOAT, 0, -1), "std_dev is -1"),
+        ("truncatedNormal", (pl.FLOAT, 0, math.nan, 1), "std_dev is nan"),
+        ("truncatedNormal", (pl.FLOAT, 0, 1, 0), "alpha is 0"),
+    ],
+)
+def test_messages_have_the_names_that_the_caller_has(
+    bench: Bench, function: str, arguments: tuple[Any, ...], what: str
+) -> None:
+    call: Any = getattr(poprand, function)
+    with pytest.raises((pl.InvalidOption, pl.SizeOverflowError)) as raised:
+        call(bench.graph, None, 0, bench.reference, *arguments, bench.prog)
+    assert raised.value.what.startswith(f"poprand.{function}: {what}")
+    with pytest.raises(pl.ElementTypeError, match=f"poprand.{function}: a seed is two words"):
+        call(bench.graph, bench.reference, 0, bench.reference, *arguments, bench.prog)
 
 
 def refused(bench: Bench) -> dict[str, Callable[[pl.Tensor | None], object]]:

@@ -237,7 +237,7 @@ REFUSED = {
     "one of two": ("k = math.pow(self.a)", "math.pow takes 2 numbers, not 1", "write two"),
     "round": ("k = round(self.a)", r"round\(...\) cannot be called", "math.floor(x + 0.5)"),
     "sum": ("self.out = sum(self.x)", r"sum\(...\) cannot be called", "total += "),
-    "keyword": ("self.out = max(1, 2, key=abs)", r"max\(...\) cannot be called", "one of: len"),
+    "keyword": ("self.out = max(1, 2, key=abs)", "max takes no keywords", "by its place"),
     "max of vector": ("self.out = max(self.x)", "max", "best = max"),
     "two arguments": ("self.out = math.sqrt(1, 2)", "takes 1 number, not 2", "write one"),
     "sqrt of bool": ("self.out = math.sqrt(self.flag)", "math.sqrt of a truth value", "int("),

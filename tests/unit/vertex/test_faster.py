@@ -218,10 +218,13 @@ def test_a_number_for_long_registers_is_one_of_the_class(wide: Any, found: str) 
     assert caught.value.fix == "an int for an int of the class: LANES"
 
 
-def test_numbers_for_long_registers_are_a_dict() -> None:
-    numbers: Any = 32
-    with pytest.raises(pl.VertexDefinitionError, match="wide=32 is no dict"):
+@pytest.mark.parametrize(
+    ("numbers", "what"), [(32, "wide=32 is no dict"), ({3: 4}, "wide has the key 3")]
+)
+def test_numbers_for_long_registers_are_a_dict_by_name(numbers: Any, what: str) -> None:
+    with pytest.raises(pl.VertexDefinitionError, match=what) as caught:
         pl.faster(bits="equal", wide=numbers)
+    assert caught.value.fix == 'wide={"LANES": 32}'
 
 
 def test_compute_itself_is_no_form() -> None:

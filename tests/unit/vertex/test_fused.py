@@ -334,8 +334,77 @@ def test_what_is_refused(cls: type[pl.Vertex], what: str, fix: str) -> None:
     assert raised.value.fix == fix
 
 
-def test_arrays_of_other_types_are_refused() -> None:
-    with pytest.raises(TypeError, match="float32, or of float64, not of float16"):
-        pl.fma(np.ones(3, np.float16), 2, 3)
-    with pytest.raises(TypeError, match="not of float32 and float64"):
-        pl.fma(np.ones(3, np.float32), np.ones(3), 3)
+class ByName(pl.Vertex):
+    y: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        self.y = pl.fma(0.5, 2.0, z=1.0)
+
+
+def test_it_takes_no_keywords() -> None:
+    with pytest.raises(pl.VertexCompileError, match="pl.fma takes no keywords"):
+        check(ByName)
+
+
+ROW = np.ones(2, np.float32)
+FLOATS = pl.lanes.Lanes(ROW)
+X = pl.Graph().add_variable(pl.FLOAT, (2,), "x")
+
+
+@pytest.mark.parametrize(
+    ("values", "what", "fix"),
+    [
+        ((None, 1, 2), "x is None", "a number"),
+        ((1, "1.5", 2), "y is '1.5'", "a number"),
+        ((1, 2, [1.0]), "z is [1.0]", "a number"),
+        ((1j, 1, 2), "x is 1j", "a number"),
+        ((Fraction(1, 3), 1, 2), "x is Fraction(1, 3)", "a number"),
+        ((np.longdouble(1), 1, 2), "x is np.longdouble", "a number"),
+        ((10**400, 1, 2), "x is about 10^400", "a float"),
+        ((X, 1, 2), "x is <Tensor 'x'", "x * y + z, which graphs compute"),
+        ((1, X + 1, 2), "y is <Expr x + 1.0", "x * y + z, which graphs compute"),
+        ((ROW, None, 1), "y is None", "a number"),
+        ((ROW, "1.5", 1), "y is '1.5'", "a number"),
+        ((np.ma.array(ROW, mask=[0, 1]), 1, 1), "x is masked_array", "a number"),
+        ((ROW, np.ones(2), 1), "arrays of float32 and float64", "x.astype(np.float32)"),
+        ((np.arange(2), 2, 1), "arrays of int64", "x.astype(np.float32)"),
+        ((ROW, np.ones(3, np.float32), 1), "arrays of shapes (2,) and (3,)", "one shape"),
+        ((FLOATS, None, 1), "y is None", "a number"),
+        ((FLOATS, np.ones(2), 1), "beside lanes is array([1., 1.])", "lanes, or a number"),
+        ((FLOATS, pl.lanes.Lanes(np.arange(2)), 1), "lanes of float32s meet lanes of ints", "one"),
+        (
+            (pl.lanes.Lanes(np.arange(2, dtype=np.int32)), 2, 1),
+            "of lanes of ints",
+            "which is exact",
+        ),
+        ((pl.lanes.Lanes(np.arange(2)), 0.5, 1), "lanes of ints meet a Python float", "fit it"),
+        ((pl.lanes.Lanes(ROW > 0), 2, 1), "lanes of truth values meet an int", "fit it"),
+    ],
+)
+def test_what_is_refused_outside_of_compute(values: Any, what: str, fix: str) -> None:
+    with pytest.raises(
+        (pl.ElementTypeError, pl.SizeOverflowError, pl.TensorCreationError)
+    ) as raised:
+        pl.fma(*values)
+    assert raised.value.what.startswith("pl.fma")
+    assert what in raised.value.what
+    assert fix in raised.value.fix
+    assert raised.value.at is not None
+    assert raised.value.at.file == __file__
+
+
+def test_halves_count_as_float32() -> None:
+    halves = np.array([[0.1], [0.1], [0.3]], np.float16)
+    expected = pl.fma(*halves.astype(np.float32))
+    for values in (halves, halves[:, 0]):
+        made = pl.fma(*values)
+        assert made.dtype == np.float32
+        assert made == expected
+    assert pl.fma(*map(pl.lanes.Lanes, halves)).to_numpy() == expected
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_number_that_becomes_an_infinity_beside_float32_does_not_warn() -> None:
+    for one in (ROW[0], ROW, FLOATS, pl.lanes.full(1e300)):
+        made = pl.fma(one, 1e300, 0)
+        assert np.isinf(made.to_numpy() if isinstance(made, pl.lanes.Lanes) else made).all()

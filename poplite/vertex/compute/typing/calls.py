@@ -207,8 +207,11 @@ class Calls:
         """Return the name in the arithmetic of the function that is called."""
         function = self._function_of(node)
         name = next((name for known, name in FUNCTIONS.items() if known is function), None)
-        if name is None or node.keywords:
+        if name is None:
             self._refuse_call(node, function)
+        if node.keywords:
+            what = f"{ast.unparse(node.func)} takes no keywords"
+            self._scope.refuse(node, what, "give each value by its place")
         return name
 
     def _of_numbers(self, node: ast.Call, name: str, values: list[Number]) -> Number:

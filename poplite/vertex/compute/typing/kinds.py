@@ -64,6 +64,24 @@ def element_kind(element: type[ElementType[Any]]) -> Kind:
     return Kind.BOOL if element is BOOL else Kind.INT
 
 
+def lanes_text(kind: Kind) -> str:
+    """Return what lanes of a kind are called.
+
+    >>> lanes_text(Kind.INT)
+    'lanes of ints'
+    """
+    return f"lanes of {str(kind).removeprefix('a ').removeprefix('an ')}s"
+
+
+def fits_lanes(number: Kind, lanes: Kind) -> bool:
+    """Tell whether a number may stand beside lanes of a kind, and becomes of that kind.
+
+    >>> fits_lanes(Kind.FLOAT, Kind.F32), fits_lanes(Kind.FLOAT, Kind.INT)
+    (True, False)
+    """
+    return number is lanes if lanes is Kind.BOOL else number <= lanes
+
+
 def literal_kind(value: bool | int | float) -> Kind:
     """Return the kind of a Python number.
 

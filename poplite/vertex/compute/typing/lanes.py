@@ -19,19 +19,8 @@ from poplite.types import QUARTER
 from poplite.vertex.compute import lanes
 from poplite.vertex.compute.parse.dialect import BINARY, UNARY, Scope, is_self
 from poplite.vertex.compute.typing.facts import Facts
-from poplite.vertex.compute.typing.kinds import Kind, element_kind
+from poplite.vertex.compute.typing.kinds import Kind, element_kind, fits_lanes
 from poplite.vertex.compute.typing.values import Elements, LanesOf, Number, Value
-
-_OPERATIONS = {
-    "+": (Kind.INT, Kind.UINT, Kind.F32),
-    "-": (Kind.INT, Kind.UINT, Kind.F32),
-    "*": (Kind.INT, Kind.UINT, Kind.F32),
-    "/": (Kind.F32,),
-    "&": (Kind.BOOL, Kind.INT, Kind.UINT),
-    "|": (Kind.BOOL, Kind.INT, Kind.UINT),
-    "^": (Kind.BOOL, Kind.INT, Kind.UINT),
-}
-"""Operators, and the kinds of lanes that they take."""
 
 FUNCTIONS = {"larger": 2, "smaller": 2, "absolute": 1, "fma": 3}
 """Functions of `poplite.vertex.compute.arithmetic` that take lanes, and how many arguments."""
@@ -178,7 +167,8 @@ class LanesTyping:
         """Type an operation of which one operand, or both, are lanes."""
         symbol = BINARY[type(op)]
         kind = self._together(node, one, other)
-        if kind not in _OPERATIONS.get(symbol, ()):
+        _, kinds = lanes.OPERATIONS.get(symbol, (None, ()))
+        if kind not in kinds:
             self._scope.refuse(
                 node,
                 f"'{symbol}' of {LanesOf(kind)}",
@@ -190,9 +180,8 @@ class LanesTyping:
         """Return the kind of lanes beside other lanes or numbers."""
         kind = next(value.kind for value in values if isinstance(value, LanesOf))
         for value in values:
-            weak = isinstance(value, Number) and value.kind is Kind.FLOAT and kind is Kind.F32
-            fits = isinstance(value, Number) and value.kind <= kind and kind is not Kind.BOOL
-            if not (value == LanesOf(kind) or weak or fits or _is_truth(value, kind)):
+            is_fit = isinstance(value, Number) and fits_lanes(value.kind, kind)
+            if not (is_fit or value == LanesOf(kind)):
                 self._scope.refuse(
                     node,
                     f"{LanesOf(kind)} meet {value}",
@@ -260,7 +249,3 @@ class LanesTyping:
         assert isinstance(node, ast.expr | ast.AugAssign)
         self._facts.lanes[node] = value.kind
         return value
-
-
-def _is_truth(value: Value, kind: Kind) -> bool:
-    return kind is Kind.BOOL and isinstance(value, Number) and value.kind is Kind.BOOL

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from poplite.vertex.compute.typing.kinds import Kind
+from poplite.vertex.compute.typing.kinds import Kind, lanes_text
 from poplite.vertex.vertex import Field
 
 
@@ -58,7 +58,7 @@ class LanesOf(NamedTuple):
     kind: Kind
 
     def __str__(self) -> str:
-        return f"lanes of {str(self.kind).removeprefix('a ').removeprefix('an ')}s"
+        return lanes_text(self.kind)
 
 
 class Mixed(NamedTuple):
