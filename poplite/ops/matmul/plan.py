@@ -285,7 +285,7 @@ def planned(target: Target, request: Request) -> Layout:
 
 def estimated_plan(graph: Graph, what: str, sizes: Sizes, element: ElementTypeLike) -> MatMulPlan:
     """Return a plan by bounds alone, in milliseconds: for calls of hundreds of products."""
-    request = request_of(what, sizes, element_type(element), Options())
+    request = request_of(sizes, element_type(element), Options(what=what))
     return MatMulPlan(graph, _estimated(graph.target, request))
 
 

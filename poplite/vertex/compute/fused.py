@@ -48,6 +48,7 @@ def fma(x: Any, y: Any, z: Any) -> Any:
     """
     values = [_taken(*each) for each in (("x", x), ("y", y), ("z", z))]
     if any(isinstance(each, lanes.Lanes) for each in values):
+        values = [lanes.beside_lanes("pl.fma", each) for each in values]
         kind = lanes.together("pl.fma", *values)
         if kind is not Kind.F32:
             raise lanes.of_kind("pl.fma", kind, "x * y + z, which is exact")

@@ -264,6 +264,16 @@ def kind_of(lanes: Lanes) -> Kind:
     return next(kind for kind, dtype in _DTYPES.items() if dtype == lanes._values.dtype)
 
 
+def beside_lanes(what: str, argument: object) -> Lanes | Number:
+    """Return lanes, or a number as a value of `compute`; or refuse what is neither."""
+    if isinstance(argument, Lanes):
+        return argument
+    number = number_of(argument)
+    if number is None:
+        raise no_number(f"{what}: beside lanes", argument, "lanes, or a number")
+    return number
+
+
 def together(what: str, *arguments: Lanes | Number) -> Kind:
     """Return the kind of lanes beside other lanes or numbers, or refuse them."""
     kind = next(kind_of(each) for each in arguments if isinstance(each, Lanes))
@@ -272,10 +282,7 @@ def together(what: str, *arguments: Lanes | Number) -> Kind:
             found = kind_of(argument)
             is_fit, met = found is kind, lanes_text(found)
         else:
-            number = number_of(argument)
-            if number is None:
-                raise no_number(f"{what}: beside lanes", argument, "lanes, or a number")
-            found = arithmetic.kind_of(number)
+            found = arithmetic.kind_of(argument)
             is_fit, met = fits_lanes(found, kind), str(found)
         if not is_fit:
             raise ElementTypeError(
@@ -294,11 +301,11 @@ def of_kind(what: str, kind: Kind, fix: str) -> ElementTypeError:
 
 def _operation(symbol: str, one: Lanes | Number, other: Lanes | Number) -> Lanes:
     function, kinds = OPERATIONS[symbol]
+    one, other = (beside_lanes(f"'{symbol}'", each) for each in (one, other))
     kind = together(f"'{symbol}'", one, other)
     if kind not in kinds:
         raise of_kind(f"'{symbol}'", kind, "pl.lanes.map(f, a, b), with f(a, b) for one")
-    numbers = (each if isinstance(each, Lanes) else number_of(each) for each in (one, other))
-    return joined(function, *numbers)
+    return joined(function, one, other)
 
 
 # -- operations, which the interpreted form calls with the arithmetic that it works in -----------

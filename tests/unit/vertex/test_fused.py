@@ -365,7 +365,7 @@ X = pl.Graph().add_variable(pl.FLOAT, (2,), "x")
         ((1, X + 1, 2), "y is <Expr x + 1.0", "x * y + z, which graphs compute"),
         ((ROW, None, 1), "y is None", "a number"),
         ((ROW, "1.5", 1), "y is '1.5'", "a number"),
-        ((np.ma.array(ROW, mask=[0, 1]), 1, 1), "x is masked_array", "a number"),
+        ((np.ma.array(ROW, mask=[False, True]), 1, 1), "x is masked_array", "a number"),
         ((ROW, np.ones(2), 1), "arrays of float32 and float64", "x.astype(np.float32)"),
         ((np.arange(2), 2, 1), "arrays of int64", "x.astype(np.float32)"),
         ((ROW, np.ones(3, np.float32), 1), "arrays of shapes (2,) and (3,)", "one shape"),

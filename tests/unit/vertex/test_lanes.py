@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -652,3 +653,36 @@ def test_what_lanes_cannot_do_is_refused(line: str, what: str, fix: str, tmp_pat
         check(load(file).V)
     assert what in caught.value.what
     assert fix in (caught.value.fix or "")
+
+
+FLOATS: Any = pl.lanes.full(2.0)
+INTS: Any = pl.lanes.full(2)
+
+
+@pytest.mark.parametrize(
+    ("made", "what"),
+    [
+        (lambda: FLOATS + None, "'+': beside lanes is None"),
+        (lambda: "2" * FLOATS, "'*': beside lanes is '2'"),
+        (lambda: np.ones(64) - FLOATS, "'-': beside lanes is array"),
+        (lambda: INTS + 0.5, "'+': lanes of ints meet a Python float"),
+        (lambda: FLOATS + INTS, "'+': lanes of float32s meet lanes of ints"),
+        (lambda: INTS / 2, "'/' of lanes of ints"),
+        (lambda: FLOATS & FLOATS, "'&' of lanes of float32s"),
+        (lambda: -pl.lanes.full(True), "'-' of lanes of truth values"),
+        (lambda: pl.lanes.full("2"), "full: the number is '2'"),  # type: ignore[arg-type]
+        (lambda: pl.lanes.Lanes(np.ones(4)), "pl.lanes.Lanes: float64 of shape (4,)"),
+        (lambda: pl.lanes.Lanes(np.ones(65, np.float32)), "float32 of shape (65,)"),
+    ],
+)
+def test_outside_of_compute_the_same_is_refused(made: Callable[[], Any], what: str) -> None:
+    with pytest.raises(pl.ElementTypeError) as raised:
+        made()
+    assert what in raised.value.what
+    assert raised.value.fix
+
+
+def test_numbers_of_numpy_are_taken_as_those_of_fields() -> None:
+    narrow: Any = pl.lanes.Lanes(np.arange(3, dtype=np.int16))
+    assert (np.int8(3) * narrow).numbers() == [0, 3, 6]
+    assert (np.float16(0.5) * FLOATS).max() == np.float32(1)
