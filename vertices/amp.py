@@ -55,6 +55,11 @@ ROWS = 4
 """Outputs that a worker makes at a time on the simulator, where the columns are long."""
 
 
+def first_of(total: float, _: float) -> float:
+    """Return the first number of two: of lanes, those that both have."""
+    return total
+
+
 class AmpMatMul(MultiVertex, Generic[T]):
     """`out = weights @ x`, matrices row by row: [outputs, inputs] times [inputs, columns].
 
@@ -193,7 +198,8 @@ class AmpMatMul(MultiVertex, Generic[T]):
         """Make 16 columns of four rows, or as many as are left.
 
         Lanes past the end of a row hold what stands behind it in memory, as long as there is
-        something; they are dropped at the end.
+        something; they are dropped at the end. The last inputs have a loop of their own, as lanes
+        whose number is not known are no registers.
         """
         one = lanes.full(0.0)
         two = lanes.full(0.0)
@@ -216,15 +222,10 @@ class AmpMatMul(MultiVertex, Generic[T]):
             four = fma(self.weights[weight + 3 * inputs + k], x, four)
         present = self.x.lanes(column, left)
         to = row * columns + column
-        self.out.set_lanes(to, lanes.map(self.first, one, present))
-        self.out.set_lanes(to + columns, lanes.map(self.first, two, present))
-        self.out.set_lanes(to + 2 * columns, lanes.map(self.first, three, present))
-        self.out.set_lanes(to + 3 * columns, lanes.map(self.first, four, present))
-
-    @staticmethod
-    def first(total: float, _: float) -> float:
-        """Return the first number of two."""
-        return total
+        self.out.set_lanes(to, lanes.map(first_of, one, present))
+        self.out.set_lanes(to + columns, lanes.map(first_of, two, present))
+        self.out.set_lanes(to + 2 * columns, lanes.map(first_of, three, present))
+        self.out.set_lanes(to + 3 * columns, lanes.map(first_of, four, present))
 
     def short_row(self, row: int, inputs: int, columns: int) -> None:
         """Make a row of fewer than 64 columns."""

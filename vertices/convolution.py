@@ -36,7 +36,7 @@ from poplite.vertex.compute import lanes
 from poplite.vertex.compute.fused import fma
 from poplite.vertex.faster import faster
 from poplite.vertex.vertex import Input, MultiVertex, Output, State, Vector
-from poplite.vertices.amp import amp_cycles
+from poplite.vertices.amp import amp_cycles, first_of
 
 T = TypeVar("T", FLOAT, HALF)
 
@@ -150,7 +150,8 @@ class AmpConvolution(MultiVertex, Generic[T]):
         """Make all outputs of six positions, fewer than 16.
 
         Lanes past the last output hold what stands behind it in memory, as long as there is
-        something; they are dropped at the end.
+        something; they are dropped at the end. The last inputs have a loop of their own, as lanes
+        whose number is not known are no registers.
         """
         inputs, outputs = self.inputs, self.outputs
         full = (len(self.weights) - 16) // outputs + 1 if len(self.weights) > 15 else 0
@@ -194,12 +195,12 @@ class AmpConvolution(MultiVertex, Generic[T]):
                 six = fma(self.x[f + i], w, six)
         present = self.weights.lanes(0, outputs)
         to = position * outputs
-        self.out.set_lanes(to, lanes.map(self.first, one, present))
-        self.out.set_lanes(to + outputs, lanes.map(self.first, two, present))
-        self.out.set_lanes(to + 2 * outputs, lanes.map(self.first, three, present))
-        self.out.set_lanes(to + 3 * outputs, lanes.map(self.first, four, present))
-        self.out.set_lanes(to + 4 * outputs, lanes.map(self.first, five, present))
-        self.out.set_lanes(to + 5 * outputs, lanes.map(self.first, six, present))
+        self.out.set_lanes(to, lanes.map(first_of, one, present))
+        self.out.set_lanes(to + outputs, lanes.map(first_of, two, present))
+        self.out.set_lanes(to + 2 * outputs, lanes.map(first_of, three, present))
+        self.out.set_lanes(to + 3 * outputs, lanes.map(first_of, four, present))
+        self.out.set_lanes(to + 4 * outputs, lanes.map(first_of, five, present))
+        self.out.set_lanes(to + 5 * outputs, lanes.map(first_of, six, present))
 
     def one_output(self, position: int, output: int) -> None:
         """Make one output of a position."""
@@ -212,11 +213,6 @@ class AmpConvolution(MultiVertex, Generic[T]):
             for i in range(inputs):
                 total = fma(self.x[at + i], self.weights[weight + i * outputs], total)
         self.out[position * outputs + output] = total
-
-    @staticmethod
-    def first(total: float, _: float) -> float:
-        """Return the first number of two."""
-        return total
 
     @staticmethod
     def zero(_: float) -> float:
