@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -33,17 +34,20 @@ def check_known(what: str, options: Options, known: Collection[str]) -> None:
 
 
 def memory_share(what: str, options: Options, default: float = 0.6) -> float:
-    """Return `availableMemoryProportion` as a number, which what plans with it checks."""
+    """Return `availableMemoryProportion` as a number."""
     share = (options or {}).get("availableMemoryProportion", default)
     try:
-        return float(share)
-    except (TypeError, ValueError) as error:
+        number = float(share)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 < number <= 1:
         raise InvalidOption(
             f"{what}: availableMemoryProportion is {clipped(share)}",
             at=here(),
             found=of_type(share),
-            fix='a share of the memory of a tile, such as "0.6"',
-        ) from error
+            fix='a share of the memory of a tile, above 0 and at most 1, such as "0.6"',
+        )
+    return number
 
 
 def last_arguments(what: str, arguments: tuple[Any, ...]) -> tuple[str, Options, object]:

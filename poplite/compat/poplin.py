@@ -14,6 +14,7 @@ Source: PopLibs, `poplin/MatMul.hpp`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real as _Real
 from typing import Any
 
 from poplite import ops
@@ -65,6 +66,7 @@ from poplite.errors import (
     TensorCreationError,
 )
 from poplite.expr.tree import Expr
+from poplite.graph.connect.ownership import check_own as _check_own
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.matmul.matmul import product as _matrix_product
@@ -73,6 +75,7 @@ from poplite.ops.matmul.request import (
     Options as _PlanOptions,
     checked_options as _checked_options,
 )
+from poplite.ops.operands import steps_for as _steps_for
 from poplite.program import Sequence as Steps
 from poplite.source import here
 from poplite.text import clipped, of_type
@@ -366,8 +369,9 @@ def _product(
         output = element_type(arguments[0])
         arguments = arguments[1:]
     name, options, _ = _last_arguments(f"poplin.{what}", arguments)
-    expr = _matmul(what, operands, options, rank, output)
-    return ops.map(expr, name=name or what, program=prog)
+    expr = _matmul(what, graph, operands, options, rank, output)
+    steps = _steps_for(f"poplin.{what}", graph, name or what, prog)
+    return ops.map(expr, name=name or what, program=steps)
 
 
 def _store(
@@ -380,8 +384,10 @@ def _store(
     options: Options,
     rank: int,
 ) -> None:
-    expr = _matmul(what, operands, options, rank, out.element_type)
-    ops.assign(out, expr, name=name or what, program=prog)
+    expr = _matmul(what, graph, operands, options, rank, out.element_type)
+    _check_result(what, graph, out, expr)
+    steps = _steps_for(f"poplin.{what}", graph, name or what, prog)
+    ops.assign(out, expr, name=name or what, program=steps)
 
 
 def _accumulate(
@@ -395,21 +401,46 @@ def _accumulate(
     options: Options,
     rank: int,
 ) -> None:
-    expr = _matmul(what, operands, options, rank, C.element_type)
+    expr = _matmul(what, graph, operands, options, rank, C.element_type)
+    _check_result(what, graph, C, expr)
+    if isinstance(k, Tensor):
+        _check_own(graph, k, f"poplin.{what}, k", here())
+    if not (k.num_elements == 1 if isinstance(k, Tensor) else isinstance(k, _Real)):
+        raise InvalidOption(
+            f"poplin.{what}: k is {clipped(k)}",
+            at=here(),
+            found=of_type(k),
+            fix="a number such as 1.0, or a tensor of one element",
+        )
     kind = FLOAT if C.element_type is HALF else C.element_type  # HALF is rounded once
     factor = ops.cast(k.reshape(()), kind) if isinstance(k, Tensor) else k
     changed = ops.cast(C, kind) + factor * ops.cast(expr, kind)
-    ops.assign(C, ops.cast(changed, C.element_type), name=name or what, program=prog)
+    steps = _steps_for(f"poplin.{what}", graph, name or what, prog)
+    ops.assign(C, ops.cast(changed, C.element_type), name=name or what, program=steps)
+
+
+def _check_result(what: str, graph: Graph, out: Tensor, product: Expr) -> None:
+    """Refuse what cannot take a product."""
+    _check_own(graph, out, f"poplin.{what}", here())
+    if out.shape != product.shape:
+        raise TensorCreationError(
+            f"poplin.{what}: '{out.name}' has shape {out.shape}",
+            at=here(),
+            found=f"the product has shape {product.shape}",
+            fix=f"a tensor of shape {product.shape}",
+        )
 
 
 def _matmul(
     what: str,
+    graph: Graph,
     operands: tuple[Tensor, Tensor],
     options: Options,
     rank: int,
     result: ElementTypeLike,
 ) -> Expr:
     for each in operands:
+        _check_own(graph, each, f"poplin.{what}", here())
         if each.rank != rank:
             form = "[g, m, k] by [g, k, n]" if rank == 3 else "[m, k] by [k, n]"
             raise TensorCreationError(

@@ -125,6 +125,16 @@ def test_what_is_refused() -> None:
     with pytest.raises(pl.TensorCreationError, match="poplin.matMul: shapes") as raised:
         poplin.matMul(graph, a, b.transpose(), prog)
     assert raised.value.fix.startswith(f"poplin.matMul(graph, {a.name}, ")
+    with pytest.raises(pl.GraphConnectionError, match="belongs to another graph"):
+        poplin.matMul(pl.Graph(), a, b, prog)
+    with pytest.raises(pl.ControlProgramError, match="poplin.matMul: no program"):
+        poplin.matMul(graph, a, b, None)  # type: ignore[arg-type]
+    with pytest.raises(pl.InvalidOption, match="poplin.matMul: availableMemoryProportion is 2"):
+        poplin.matMul(graph, a, b, prog, "", {"availableMemoryProportion": 2})
+    with pytest.raises(pl.TensorCreationError, match=r"matMulAcc: '.*' has shape \(6, 9\)"):
+        poplin.matMulAcc(graph, a, 1.0, a, b, prog)
+    with pytest.raises(pl.InvalidOption, match="poplin.matMulAcc: k is <Tensor"):
+        poplin.matMulAcc(graph, pl.ops.map(a @ b, program=prog), a, a, b, prog)
     with pytest.raises(pl.ElementTypeError, match="poplin.createMatMulInputRHS of INT"):
         poplin.createMatMulInputRHS(graph, pl.INT, (6, 9), (9, 4))
     with pytest.raises(pl.SizeOverflowError, match="poplin.createMatMulOutput: "):
