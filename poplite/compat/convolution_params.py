@@ -148,8 +148,7 @@ class Along:
         dilation: distance between taps.
         between: distance between elements of the input.
         flip: whether the kernel is turned around.
-        room: places of the input with its padding.
-        places: of the kernel, likewise.
+        places: of the kernel with its padding.
         left: outputs before a stride that are not left out.
         count: outputs without padding.
     """
@@ -161,7 +160,6 @@ class Along:
     dilation: int
     between: int
     flip: bool
-    room: int
     places: int
     left: int
     count: int
@@ -276,7 +274,6 @@ def _along(what: str, d: int, size: int, taps: int, own: Sides, kernel: Sides, o
         kernel.distance[d],
         own.distance[d],
         kernel.flip[d],
-        room,
         places,
         left,
         -(-left // out.distance[d]),
