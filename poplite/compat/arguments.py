@@ -68,7 +68,7 @@ def check_tensors(what: str, **tensors: object) -> None:
 def sizes_of(what: str, name: str, value: object) -> tuple[int, ...]:
     """Return whole numbers as they stand in a list, or raise."""
     given = value.tolist() if isinstance(value, np.ndarray) else value
-    found = given if isinstance(given, Sequence) and not isinstance(given, str) else [None]
+    found = given if isinstance(given, Sequence) and not isinstance(given, str | bytes) else [None]
     numbers = [integer_or_none(each) for each in found]
     if None in numbers:
         raise InvalidOption(

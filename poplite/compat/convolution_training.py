@@ -8,27 +8,34 @@ Source: PopLibs, `poplin/Convolution.hpp`, `poplin/ConvUtil.hpp`.
 
 from __future__ import annotations
 
-from typing import Any
-
 from poplite import ops
-from poplite.compat.convolutions import (
+from poplite.compat.arguments import checked, number_of
+from poplite.compat.convolution_params import (
     ConvParams,
     InputTransform,
-    Options,
     OutputTransform,
+    resolved,
+)
+from poplite.compat.convolutions import (
+    Options,
+    check_like_params,
     check_options,
     convolution,
-    of_dimensions,
     seen_input,
-    sides_of,
+    transposed,
+    zeros,
 )
 from poplite.errors import TensorCreationError
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import type_and_shape
+from poplite.ops.convolution.dimension import dilated
+from poplite.ops.operands import beside
 from poplite.program import Sequence as Steps
 from poplite.source import here
 
 
+@checked("poplin")
 def getGradientParams(params: ConvParams) -> ConvParams:
     """Return the parameters of the convolution that makes the gradient by the input.
 
@@ -38,7 +45,7 @@ def getGradientParams(params: ConvParams) -> ConvParams:
         params: of the convolution.
 
     Raises:
-        TensorCreationError: for transforms of another number of dimensions.
+        the errors of `ConvParams.getOutputFieldShape`.
 
     >>> by_two = OutputTransform(stride=[2])
     >>> params = ConvParams("half", 1, [8], [3], 2, 4, 1, outputTransform=by_two)
@@ -46,23 +53,17 @@ def getGradientParams(params: ConvParams) -> ConvParams:
     >>> params.getOutputFieldShape(), back.getOutputFieldShape(), back.getNumOutputChans()
     ([3], [8], 2)
     """
-    own, kernel, out = (
-        sides_of(params, each)
-        for each in (params.inputTransform, params.kernelTransform, params.outputTransform)
-    )
-    padding = []
-    for d, each in enumerate(of_dimensions(params)):
-        reach = (each.taps - 1) * each.dilation + sum(kernel.padding[d])
-        room = 1 + (each.size - 1) * each.between + sum(own.padding[d])
-        kept = room - reach - sum(out.truncation[d])
-        before, behind = out.truncation[d]
+    asked = resolved("poplin.getGradientParams", params)
+    own, kernel, out, padding = asked.own, asked.kernel, asked.out, []
+    for d, each in enumerate(asked.dimensions):
+        before, behind = (each.places - 1 + side for side in out.truncation[d])
         # Behind the last element that a stride keeps there may be some that nothing depends on.
-        padding.append((reach + before, reach + behind + (kept - 1) % each.stride))
+        padding.append((before, behind + each.left - dilated(each.count, each.stride)))
     lower, upper = ([pair[side] for pair in padding] for side in (0, 1))
     return ConvParams(
         params.dataType,
         params.batchSize,
-        params.getOutputFieldShape(),
+        asked.output_shape[2:],
         params.kernelShape,
         params.outputChannelsPerConvGroup,
         params.inputChannelsPerConvGroup,
@@ -78,6 +79,7 @@ def getGradientParams(params: ConvParams) -> ConvParams:
     )
 
 
+@checked("poplin")
 def calculateWeightDeltas(
     graph: Graph,
     zDeltas: Tensor,
@@ -104,34 +106,33 @@ def calculateWeightDeltas(
         A tensor [groups, output channels, input channels, kernel ...].
 
     Raises:
-        the errors of `poplite.ops.convolution_weights_gradient`, and InvalidOption for an unknown
-        option.
+        the errors of `poplite.ops.convolution_weights_gradient`; TensorCreationError for operands
+        of other shapes than the parameters say, and InvalidOption for an unknown option.
     """
-    memory = check_options("calculateWeightDeltas", options)
-    after = sides_of(params, params.outputTransform).padding
-    how = of_dimensions(params)
-    for d, (low, high) in enumerate(after):
+    what, name = "calculateWeightDeltas", debug_context or "weightDeltas"
+    asked, memory = resolved(f"poplin.{what}", params), check_options(what, options)
+    check_like_params(what, "zDeltas", zDeltas, asked.output_shape, asked.element)
+    check_like_params(what, "activations", activations, asked.input_shape, asked.element)
+    if asked.is_empty:
+        return zeros(graph, asked, asked.weights_shape, name, prog)
+    for d, (low, high) in enumerate(asked.out.padding):
         zDeltas = zDeltas.slice(low, zDeltas.shape[2 + d] - high, 2 + d)
     made = ops.convolution_weights_gradient(
         zDeltas,
-        seen_input(params, activations),
-        [each.taps for each in how],
-        stride=[each.stride for each in how],
-        padding=[each.padding for each in how],
-        dilation=[each.dilation for each in how],
-        input_dilation=[each.between for each in how],
-        flip=[each.flip for each in how],
-        groups=params.numConvGroups,
+        seen_input(asked, activations),
+        [each.taps for each in asked.dimensions],
+        **asked.spacing,
+        groups=asked.groups,
         memory=memory,
-        name=debug_context or "weightDeltas",
+        name=name,
         program=prog,
     )
-    shape = params.numConvGroups, params.outputChannelsPerConvGroup, *made.shape[1:]
-    cut = sides_of(params, params.kernelTransform).truncation
-    found = made.reshape(shape)
+    found = made.reshape((*asked.weights_shape[:2], *made.shape[1:]))
+    cut = asked.kernel.truncation
     return ops.pad(found, [(0, 0)] * 3 + cut) if any(map(any, cut)) else found
 
 
+@checked("poplin")
 def convolutionWeightUpdate(
     graph: Graph,
     zDeltas: Tensor,
@@ -149,15 +150,18 @@ def convolutionWeightUpdate(
     A step of descent has a negative scale: a number, or a tensor of one element.
 
     Raises:
-        the errors of `calculateWeightDeltas`.
+        the errors of `calculateWeightDeltas`, for weights too; InvalidOption for another scale.
     """
-    name = debug_context or "weightUpdate"
+    what, name = "convolutionWeightUpdate", debug_context or "weightUpdate"
+    factor, asked = _scalar(what, scale, weights), resolved(f"poplin.{what}", params)
+    check_like_params(what, "weights", weights, asked.weights_shape, asked.element)
     deltas = calculateWeightDeltas(
         graph, zDeltas, activations, params, prog, f"{name}/deltas", options, cache
     )
-    ops.assign(weights, weights + _scalar(scale) * deltas, name=name, program=prog)
+    ops.assign(weights, weights + factor * deltas, name=name, program=prog)
 
 
+@checked("poplin")
 def createBiases(
     graph: Graph, activations: Tensor, debug_context: str = "", options: Options = None
 ) -> Tensor:
@@ -168,12 +172,7 @@ def createBiases(
             option.
     """
     check_options("createBiases", options)
-    if activations.rank < 2:
-        raise TensorCreationError(
-            f"poplin.createBiases: '{activations.name}' is of shape {activations.shape}",
-            at=here(),
-            fix="[batch, channels, field ...]",
-        )
+    _channels("createBiases", activations)
     return graph.add_variable(
         activations.element_type,
         (activations.shape[1],),
@@ -182,6 +181,7 @@ def createBiases(
     )
 
 
+@checked("poplin")
 def addBias(
     graph: Graph,
     in_: Tensor,
@@ -193,13 +193,16 @@ def addBias(
     """Record `in += biases` by channel, in place, `poplin::addBias`.
 
     Raises:
-        the errors of `poplite.ops.assign`, and InvalidOption for an unknown option.
+        the errors of `poplite.ops.assign`; TensorCreationError for other biases than one for each
+        channel, and InvalidOption for an unknown option.
     """
     check_options("addBias", options)
+    _check_biases("addBias", in_, biases)
     along = biases.reshape((len(biases), *[1] * (in_.rank - 2)))
     ops.assign(in_, in_ + along, name=debug_context or "addBias", program=prog)
 
 
+@checked("poplin")
 def convolutionBiasUpdate(
     graph: Graph,
     zDeltas: Tensor,
@@ -212,14 +215,17 @@ def convolutionBiasUpdate(
     """Record `biases += scale * (sum of deltas by channel)`, `poplin::convolutionBiasUpdate`.
 
     Raises:
-        the errors of `poplite.ops.assign`, and InvalidOption for an unknown option.
+        the errors of `addBias`, and InvalidOption for a scale of more than one number.
     """
     check_options("convolutionBiasUpdate", options)
+    factor = _scalar("convolutionBiasUpdate", scale, biases)
+    _check_biases("convolutionBiasUpdate", zDeltas, biases)
     total = ops.sum(zDeltas, [0, *range(2, zDeltas.rank)])
     name = debug_context or "biasUpdate"
-    ops.assign(biases, biases + _scalar(scale) * total, name=name, program=prog)
+    ops.assign(biases, biases + factor * total, name=name, program=prog)
 
 
+@checked("poplin")
 def convolutionWithOutput(
     graph: Graph,
     in_: Tensor,
@@ -244,6 +250,7 @@ def convolutionWithOutput(
     ops.copy(made, out, program=prog)
 
 
+@checked("poplin")
 def createConvOutput(
     graph: Graph,
     params: ConvParams,
@@ -257,27 +264,64 @@ def createConvOutput(
         the errors of `graph.add_variable`, and InvalidOption for an unknown option.
     """
     check_options("createConvOutput", options)
-    shape = params.batchSize, params.getNumOutputChans(), *params.getOutputFieldShape()
-    return graph.add_variable(params.dataType, shape, debug_context or "out", mapping="linear")
+    asked, name = resolved("poplin.createConvOutput", params), debug_context or "out"
+    return graph.add_variable(asked.element, asked.output_shape, name, mapping="linear")
 
 
+@checked("poplin")
 def weightsTransposeChansFlipXY(
     graph: Graph, weightsIn: Tensor, weightsOut: Tensor, prog: Steps, debug_context: str = ""
 ) -> None:
     """Record a copy of weights with channels swapped and the kernel turned around.
 
     Raises:
-        the errors of `poplite.ops.copy`.
+        the errors of `poplite.ops.copy`; TensorCreationError for weights without a kernel.
     """
-    turned = weightsIn.dim_shuffle((0, 2, 1, *range(3, weightsIn.rank)))
-    for d in range(3, weightsIn.rank):
-        turned = turned.reverse(d)
-    ops.copy(turned, weightsOut, program=prog)
+    if weightsIn.rank < 3:
+        raise TensorCreationError(
+            f"poplin.weightsTransposeChansFlipXY: '{weightsIn.name}' is of shape {weightsIn.shape}",
+            at=here(),
+            fix="[groups, output channels, input channels, kernel ...]",
+        )
+    ops.copy(transposed(weightsIn), weightsOut, program=prog)
 
 
-def _scalar(scale: Tensor | float) -> Any:
-    """Return a scale as an operand that any shape takes."""
-    return scale.flatten()[0] if isinstance(scale, Tensor) else scale
+def _channels(what: str, x: Tensor) -> int:
+    """Return the number of channels of an output, or refuse what has none."""
+    if x.rank < 2:
+        raise TensorCreationError(
+            f"poplin.{what}: '{x.name}' is of shape {x.shape}",
+            at=here(),
+            fix="[batch, channels, field ...]",
+        )
+    return x.shape[1]
+
+
+def _check_biases(what: str, x: Tensor, biases: Tensor) -> None:
+    """Refuse biases of another shape than one for each channel."""
+    if biases.shape != (channels := _channels(what, x),):
+        raise TensorCreationError(
+            f"poplin.{what}: biases '{biases.name}' have shape {biases.shape}, '{x.name}' has "
+            f"{channels:,} channels",
+            at=here(),
+            fix=f"biases of shape ({channels},)",
+        )
+
+
+def _scalar(what: str, scale: object, like: Tensor) -> Tensor | float:
+    """Return a scale as an operand that any shape takes, or refuse one that is not one number."""
+    if isinstance(scale, Tensor):
+        if scale.num_elements != 1 or scale.element_type is not like.element_type:
+            raise TensorCreationError(
+                f"poplin.{what}: scale '{scale.name}' is {type_and_shape(scale)}",
+                at=here(),
+                found=f"'{like.name}' is {type_and_shape(like)}",
+                fix=f"a number, or a tensor of one element of {like.element_type!r}",
+            )
+        return scale.reshape(())
+    if isinstance(scale, str):
+        raise beside(f"poplin.{what}", "scale", scale, "a number, or a tensor of one element")
+    return number_of(f"poplin.{what}", "scale", scale)
 
 
 def _split(pairs: list[tuple[int, int]]) -> tuple[list[int], list[int]]:

@@ -13,6 +13,7 @@ Source: PopLibs, `poplin/Cholesky.hpp`, `poplin/TriangularSolve.hpp`, `poplin/Me
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -267,7 +268,7 @@ def linspace(
 
     Raises:
         SizeOverflowError: for a count below 0.
-        InvalidOption: for a count that is no whole number.
+        InvalidOption: for a count that is no whole number, and ends that are not finite.
         the errors of `graph.add_constant`.
 
     >>> import poplite as pl
@@ -279,6 +280,13 @@ def linspace(
     first, last = (
         number_of("poplin.linspace", name, x) for name, x in (("left", left), ("right", right))
     )
+    if not isfinite(last - first):
+        raise InvalidOption(
+            f"poplin.linspace: from {clipped(left)} to {clipped(right)}",
+            at=here(),
+            found="there are no equal distances between",
+            fix="two finite numbers",
+        )
     numbers = np.linspace(first, last, number)
     return graph.add_constant(
         type, (number,), numbers, debug_prefix or "linspace", mapping="linear"
@@ -331,16 +339,14 @@ def _arguments(
 
 
 def _size(what: str, name: str, value: object) -> int:
-    """Return the number that an option has as text."""
-    try:
-        number = int(value)  # type: ignore[call-overload]  # checked by this very call
-    except (TypeError, ValueError):
-        number = 0
-    if number < 1:
+    """Return a whole number, which options may have as text, or raise."""
+    is_text = isinstance(value, str) and value.strip().isdecimal()
+    number = int(value) if is_text else integer_or_none(value)  # type: ignore[call-overload]
+    if number is None or number < 1:
         raise InvalidOption(
             f"poplin.{what}: {name} is {clipped(value)}",
             at=here(),
             found=of_type(value),
             fix=f"a number of rows, such as {name}=8",
         )
-    return int(number)
+    return number

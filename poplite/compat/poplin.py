@@ -22,6 +22,11 @@ from poplite.compat.arguments import (
     checked as _checked,
     sizes_of as _sizes_of,
 )
+from poplite.compat.convolution_params import (
+    ConvParams as ConvParams,
+    InputTransform as InputTransform,
+    OutputTransform as OutputTransform,
+)
 from poplite.compat.convolution_training import (
     addBias as addBias,
     calculateWeightDeltas as calculateWeightDeltas,
@@ -34,9 +39,6 @@ from poplite.compat.convolution_training import (
     weightsTransposeChansFlipXY as weightsTransposeChansFlipXY,
 )
 from poplite.compat.convolutions import (
-    ConvParams as ConvParams,
-    InputTransform as InputTransform,
-    OutputTransform as OutputTransform,
     convolution as convolution,
     createInput as createInput,
     createWeights as createWeights,

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from poplite.compat.arguments import checked
 from poplite.compat.popnn.nonlinearities import NonLinearityType
 from poplite.compat.popnn.recurrent import (
     Intermediates as Intermediates,
@@ -83,6 +84,7 @@ def getDefaultBasicGruCellOrder() -> list[BasicGruCellUnit]:
     return list(BasicGruCellUnit)
 
 
+@checked("popnn.gru")
 def createInput(
     graph: Graph,
     params: GruParams,
@@ -97,6 +99,7 @@ def createInput(
     )
 
 
+@checked("popnn.gru")
 def createInitialState(
     graph: Graph,
     params: GruParams,
@@ -110,6 +113,7 @@ def createInitialState(
     return state_like(graph, element, (batch, units), debug_context or "state")
 
 
+@checked("popnn.gru")
 def createWeights(
     graph: Graph,
     params: GruParams,
@@ -123,6 +127,7 @@ def createWeights(
     return GruWeights(*plan.create_weights(debug_context or "weights"))
 
 
+@checked("popnn.gru")
 def gruFwd(
     graph: Graph,
     params: GruParams,
@@ -177,6 +182,7 @@ def gruFwd(
     return made.outputs if params.outputFullSequence else made.output
 
 
+@checked("popnn.gru")
 def gruBwdWithWU(
     graph: Graph,
     params: GruParams,

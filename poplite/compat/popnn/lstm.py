@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
+from poplite.compat.arguments import checked
 from poplite.compat.popnn.nonlinearities import NonLinearityType
 from poplite.compat.popnn.recurrent import (
     Intermediates as Intermediates,
@@ -94,6 +95,7 @@ def getDefaultBasicLstmCellOrder() -> list[BasicLstmCellUnit]:
     return list(BasicLstmCellUnit)
 
 
+@checked("popnn.lstm")
 def createInput(
     graph: Graph,
     params: LstmParams,
@@ -108,6 +110,7 @@ def createInput(
     )
 
 
+@checked("popnn.lstm")
 def createInitialState(
     graph: Graph,
     params: LstmParams,
@@ -125,6 +128,7 @@ def createInitialState(
     return LstmState(output, cell)
 
 
+@checked("popnn.lstm")
 def createWeights(
     graph: Graph,
     params: LstmParams,
@@ -138,6 +142,7 @@ def createWeights(
     return LstmWeights(*plan.create_weights(debug_context or "weights"))
 
 
+@checked("popnn.lstm")
 def lstmFwd(
     graph: Graph,
     params: LstmParams,
@@ -193,6 +198,7 @@ def lstmFwd(
     return (made.outputs if params.outputFullSequence else made.state.output), made.state.cell
 
 
+@checked("popnn.lstm")
 def lstmBwdWithWU(
     graph: Graph,
     params: LstmParams,

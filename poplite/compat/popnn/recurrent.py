@@ -23,7 +23,8 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
 from poplite.ops import nn
-from poplite.ops.operands import the_tensor
+from poplite.ops.convolution.arguments import float_type
+from poplite.ops.operands import count_of, the_tensor
 from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.types import ElementTypeLike, element_type
@@ -92,7 +93,17 @@ def sizes_of(what: str, params: Any, kind: type) -> tuple[ElementClass, tuple[in
                 found="other activations are not there",
                 fix=str(needed),
             )
-    return element_type(params.dataType), (params.timeSteps, params.batchSize, *layers)
+    steps, batch, inputs, units = (
+        count_of(f"popnn.{what}", name, size)
+        for name, size in (
+            ("timeSteps", params.timeSteps),
+            ("batchSize", params.batchSize),
+            ("layerSizes[0]", layers[0]),
+            ("layerSizes[1]", layers[1]),
+        )
+    )
+    element = float_type(f"popnn.{what}", element_type(params.dataType))
+    return element, (steps, batch, inputs, units)
 
 
 def lengths_of(what: str, params: Any) -> Tensor | None:

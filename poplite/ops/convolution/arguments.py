@@ -26,6 +26,9 @@ Flag = bool | Sequence[bool]
 MOST_PRODUCTS = 2**50
 """Multiplications of two elements; cycles of more might not fit 64 bits."""
 
+LONGEST = 2**31
+"""The longest distance: places are counted with 64 bits."""
+
 
 def spacings(
     what: str,
@@ -64,11 +67,11 @@ def _of_dimension(what: str, name: str, value: Any, rank: int, d: int) -> Any:
 
 def _natural(what: str, name: str, value: object, rank: int, d: int) -> int:
     number = integer_or_none(_of_dimension(what, name, value, rank, d))
-    if number is None or number < 1:
+    if number is None or not 1 <= number <= LONGEST:
         raise InvalidOption(
             f"{what}: {name}={clipped(value)}",
             at=here(),
-            found="it is a distance of at least 1",
+            found=f"it is a distance from 1 to {LONGEST:,}",
             fix=f"{name}=1",
         )
     return number

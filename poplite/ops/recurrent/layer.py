@@ -17,6 +17,7 @@ from poplite.expr.tree import ElementClass
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.convolution.arguments import float_type
 from poplite.ops.matmul.plan import MatMulPlan, plan_matmul
 from poplite.ops.operands import (
     FLOATS,
@@ -34,9 +35,10 @@ from poplite.ops.operands import (
 )
 from poplite.ops.recurrent.sequence import sequence
 from poplite.program import Sequence
+from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.text import clipped, of_type
-from poplite.types import FLOAT, UNSIGNED_INT, ElementTypeLike
+from poplite.types import FLOAT, UNSIGNED_INT, ElementTypeLike, element_type
 
 
 class RecurrentWeights(NamedTuple):
@@ -136,16 +138,19 @@ def plan_lstm(
         type: of all of them, HALF or FLOAT.
 
     Raises:
-        the errors of `ops.plan_matmul`.
+        ControlProgramError: for a graph that is none.
+        ElementTypeError: for types that the AMP unit does not multiply.
+        InvalidOption: for a size that is no whole number; SizeOverflowError for one below 0.
+        the errors of `ops.plan_matmul`, where no plan fits.
 
     >>> import poplite as pl
     >>> plan = plan_lstm(pl.Graph(pl.Target(tiles=4)), batch=8, inputs=3, units=16)
     >>> plan.create_input(20, "x").shape
     (20, 8, 3)
     """
-    sizes = _sizes("plan_lstm", batch, inputs, units)
-    batch, inputs, units = sizes
-    product = plan_matmul(graph, m=batch, k=inputs + units, n=4 * units, type=type)
+    sizes = batch, inputs, units = _sizes("plan_lstm", graph, batch, inputs, units)
+    element = float_type("plan_lstm", element_type(type))
+    product = plan_matmul(graph, m=batch, k=inputs + units, n=4 * units, type=element)
     return RecurrentPlan(graph, sizes, 4, 1, product)
 
 
@@ -169,7 +174,10 @@ def plan_gru(
         type: of all of them, HALF or FLOAT.
 
     Raises:
-        the errors of `ops.plan_matmul`.
+        ControlProgramError: for a graph that is none.
+        ElementTypeError: for types that the AMP unit does not multiply.
+        InvalidOption: for a size that is no whole number; SizeOverflowError for one below 0.
+        the errors of `ops.plan_matmul`, where no plan fits.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -177,19 +185,19 @@ def plan_gru(
     (3, 3, 16)
     """
     reset_after = checked_truth(reset_after, "plan_gru: reset_after")
-    sizes = _sizes("plan_gru", batch, inputs, units)
-    batch, inputs, units = sizes
-    both = inputs + units
-    product = plan_matmul(graph, m=batch, k=both, n=2 * units, type=type)
+    sizes = batch, inputs, units = _sizes("plan_gru", graph, batch, inputs, units)
+    element, both = float_type("plan_gru", element_type(type)), inputs + units
+    product = plan_matmul(graph, m=batch, k=both, n=2 * units, type=element)
     candidate = tuple(
-        plan_matmul(graph, m=batch, k=rows, n=units, type=type)
+        plan_matmul(graph, m=batch, k=rows, n=units, type=element)
         for rows in ((inputs, units) if reset_after else (both,))
     )
     return RecurrentPlan(graph, sizes, 3, 1 + reset_after, product, candidate)
 
 
-def _sizes(what: str, batch: int, inputs: int, units: int) -> tuple[int, int, int]:
+def _sizes(what: str, graph: Graph, batch: int, inputs: int, units: int) -> tuple[int, int, int]:
     """Return the sizes of a layer, or raise."""
+    check_graph(f"{what}(graph, batch=8, inputs=3, units=16)", graph)
     return (
         count_of(what, "batch", batch),
         count_of(what, "inputs", inputs),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,15 @@ LABELS, LOSS, ONE = tensor(3, kind=pl.INT), tensor(3), tensor(kind=pl.UNSIGNED_I
 ACTS, FACTOR = tensor(2, 4, 5), tensor()
 POOL = popnn.PoolParams(popnn.PoolingType.MAX, [5], [2], [1], [0], [0], 4, 2, pl.FLOAT)
 LOSS_TYPE, RELU = popnn.LossType.CROSS_ENTROPY_LOSS, popnn.NonLinearityType.RELU
+CONV = poplin.ConvParams(pl.FLOAT, 2, [5], [2], 4, 3, 1)
+WEIGHTS, OUT, CHANNELS = tensor(1, 3, 4, 2), tensor(2, 3, 4), tensor(3)
+LSTM = popnn.lstm.LstmParams(pl.FLOAT, 2, 2, [3, 4])
+GRU = popnn.gru.GruParams(pl.FLOAT, 2, 2, [3, 4])
+KEPT, KEPT_OF_GRU = popnn.lstm.Intermediates(), popnn.gru.Intermediates()
+STEPS, STATE, OUTPUTS = tensor(2, 2, 3), tensor(2, 4), tensor(2, 2, 4)
+STATES = popnn.lstm.LstmState(STATE, STATE)
+GATES = popnn.lstm.LstmWeights(tensor(4, 3, 4), tensor(4, 4, 4), tensor(4, 4))
+GATES_OF_GRU = popnn.gru.GruWeights(*(each[:3] for each in GATES))
 SHAPES, GROUP_SHAPES = ((3, 4), (4, 3)), ((2, 3, 4), (2, 4, 3))
 END = ("n", None, None)
 
@@ -40,6 +51,34 @@ CALLS: list[tuple[Any, tuple[Any, ...]]] = [
     (poplin.createMatMulGroupedInputRHS, (GRAPH, pl.FLOAT, pl.FLOAT, *GROUP_SHAPES, *END)),
     (poplin.transposeGroupedMatrix, (GROUPS,)),
     (poplin.matMulReportPlan, (io.StringIO(), GRAPH, pl.FLOAT, pl.FLOAT, *SHAPES, *END[1:])),
+    (poplin.convolution, (GRAPH, ACTS, WEIGHTS, CONV, False, PROG, *END)),
+    (poplin.convolutionWithOutput, (GRAPH, ACTS, WEIGHTS, OUT, CONV, False, PROG, *END)),
+    (poplin.createInput, (GRAPH, CONV, *END)),
+    (poplin.createWeights, (GRAPH, CONV, *END)),
+    (poplin.createConvOutput, (GRAPH, CONV, *END)),
+    (poplin.getGradientParams, (CONV,)),
+    (poplin.calculateWeightDeltas, (GRAPH, OUT, ACTS, CONV, PROG, *END)),
+    (poplin.convolutionWeightUpdate, (GRAPH, OUT, WEIGHTS, ACTS, CONV, FACTOR, PROG, *END)),
+    (poplin.createBiases, (GRAPH, OUT, *END[:2])),
+    (poplin.addBias, (GRAPH, OUT, CHANNELS, PROG, *END[:2])),
+    (poplin.convolutionBiasUpdate, (GRAPH, OUT, CHANNELS, 0.5, None, PROG, "n")),
+    (poplin.weightsTransposeChansFlipXY, (GRAPH, WEIGHTS, tensor(1, 4, 3, 2), PROG, "n")),
+    (popnn.lstm.createInput, (GRAPH, LSTM, *END)),
+    (popnn.lstm.createInitialState, (GRAPH, LSTM, *END)),
+    (popnn.lstm.createWeights, (GRAPH, LSTM, *END)),
+    (popnn.lstm.lstmFwd, (GRAPH, LSTM, STATES, STEPS, GATES, KEPT, PROG, *END)),
+    (
+        popnn.lstm.lstmBwdWithWU,
+        (GRAPH, LSTM, PROG, STATES, KEPT, GATES, STEPS, OUTPUTS, OUTPUTS, STATE, *END),
+    ),
+    (popnn.gru.createInput, (GRAPH, GRU, *END)),
+    (popnn.gru.createInitialState, (GRAPH, GRU, *END)),
+    (popnn.gru.createWeights, (GRAPH, GRU, *END)),
+    (popnn.gru.gruFwd, (GRAPH, GRU, STATE, STEPS, GATES_OF_GRU, KEPT_OF_GRU, PROG, *END)),
+    (
+        popnn.gru.gruBwdWithWU,
+        (GRAPH, GRU, PROG, STATE, KEPT_OF_GRU, GATES_OF_GRU, STEPS, OUTPUTS, OUTPUTS, *END),
+    ),
     (poplin.cholesky, (GRAPH, SQUARE, True, PROG, *END)),
     (poplin.choleskyInPlace, (GRAPH, SQUARE, True, 8, PROG, *END)),
     (poplin.createCholeskyInput, (GRAPH, pl.FLOAT, (3, 3), True, *END)),
@@ -98,6 +137,30 @@ def test_a_wrong_argument_is_refused_with_its_place(function: Any, fitting: Any)
             arguments = list(fitting)
             arguments[place] = WRONG[number % len(WRONG)]
             assert place_of_fault(function, arguments) in ("", __file__)
+
+
+@pytest.mark.parametrize(
+    ("kind", "made", "function"),
+    [
+        (poplin.ConvParams, partial(replace, CONV), poplin.createConvOutput),
+        (popnn.lstm.LstmParams, partial(replace, LSTM), popnn.lstm.createInitialState),
+        (popnn.gru.GruParams, partial(replace, GRU), popnn.gru.createInitialState),
+        (
+            poplin.InputTransform,
+            lambda **field: replace(CONV, inputTransform=poplin.InputTransform(**field)),
+            poplin.createWeights,
+        ),
+        (
+            poplin.OutputTransform,
+            lambda **field: replace(CONV, outputTransform=poplin.OutputTransform(**field)),
+            poplin.createWeights,
+        ),
+    ],
+)
+def test_wrong_parameters_are_refused_with_their_place(kind: Any, made: Any, function: Any) -> None:
+    for name in kind.__slots__:
+        for value in WRONG:
+            assert place_of_fault(function, [GRAPH, made(**{name: value})]) in ("", __file__)
 
 
 @pytest.mark.parametrize(

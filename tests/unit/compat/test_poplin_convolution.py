@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ Doubles = npt.NDArray[np.float64]
 def transformed(x: Doubles, how: dict[str, Any]) -> Doubles:
     """Truncate, dilate, pad, flip, as PopLibs does, along one dimension."""
     x = x[how["truncationLower"] : len(x) - how["truncationUpper"]]
-    wide = np.zeros(1 + (len(x) - 1) * how["dilation"])
+    wide = np.zeros(1 + (len(x) - 1) * how["dilation"] if len(x) else 0)
     wide[:: how["dilation"]] = x
     wide = np.pad(wide, (how["paddingLower"], how["paddingUpper"]))
     return wide[::-1] if how["flip"] else wide
@@ -39,25 +40,7 @@ TRANSFORMS = st.fixed_dictionaries(
 )
 
 
-@examples(60, quick=6)
-@given(
-    size=st.integers(3, 9),
-    taps=st.integers(3, 4),
-    own=TRANSFORMS,
-    kernel=TRANSFORMS,
-    out=st.fixed_dictionaries(
-        {
-            "truncationLower": st.integers(0, 1),
-            "truncationUpper": st.integers(0, 1),
-            "stride": st.integers(1, 2),
-            "paddingLower": st.integers(0, 1),
-            "paddingUpper": st.integers(0, 1),
-        }
-    ),
-    transpose=st.booleans(),
-    seed=st.integers(0, 2**32 - 1),
-)
-def test_all_transforms_of_poplibs(
+def check_transforms(
     size: int,
     taps: int,
     own: dict[str, Any],
@@ -65,13 +48,19 @@ def test_all_transforms_of_poplibs(
     out: dict[str, Any],
     transpose: bool,
     seed: int,
-) -> None:
+) -> bool:
+    """Compare a convolution and its gradients with NumPy; False where PopLibs refuses it."""
     rng = np.random.default_rng(seed)
     x, w = (rng.integers(-9, 10, n).astype(np.float32) for n in (size, taps))
+    if any(
+        how["truncationLower"] + how["truncationUpper"] > n
+        for how, n in ((own, size), (kernel, taps))
+    ):
+        return False
     one, other = transformed(x.astype(float), own), transformed(w.astype(float), kernel)
     raw = len(one) - len(other) + 1 - out["truncationLower"] - out["truncationUpper"]
-    if raw < 1:
-        return
+    if not 0 < len(other) <= len(one) or raw < 0:
+        return False
     exact = np.correlate(one, other, "valid")[out["truncationLower"] :][:raw][:: out["stride"]]
     exact = np.pad(exact, (out["paddingLower"], out["paddingUpper"]))
 
@@ -104,6 +93,47 @@ def test_all_transforms_of_poplibs(
     product = (deltas[0, 0] * exact).sum()
     assert (engine.read(by_x)[0, 0] * x).sum() == product
     assert (engine.read(by_w)[0, 0, 0] * w).sum() == product
+    return True
+
+
+@examples(60, quick=6)
+@given(
+    size=st.integers(1, 9),
+    taps=st.integers(1, 4),
+    own=TRANSFORMS,
+    kernel=TRANSFORMS,
+    out=st.fixed_dictionaries(
+        {
+            "truncationLower": FEW,
+            "truncationUpper": FEW,
+            "stride": st.integers(1, 2),
+            "paddingLower": st.integers(0, 1),
+            "paddingUpper": st.integers(0, 1),
+        }
+    ),
+    transpose=st.booleans(),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_all_transforms_of_poplibs(**drawn: Any) -> None:
+    check_transforms(**drawn)
+
+
+NO_TRANSFORM = {**dict.fromkeys(poplin.InputTransform.__slots__, 0), "dilation": 1}
+NO_CHANGE = {**dict.fromkeys(poplin.OutputTransform.__slots__, 0), "stride": 1}
+
+
+@pytest.mark.parametrize(
+    ("own", "kernel", "out"),
+    [
+        ({}, {}, {"truncationLower": 3, "paddingUpper": 2}),  # no output but zeros
+        ({}, {"truncationLower": 2, "paddingLower": 2}, {"stride": 2}),  # a kernel of zeros
+        ({"truncationUpper": 4, "dilation": 3, "paddingLower": 4}, {}, {"stride": 2}),
+        ({"paddingLower": 6}, {}, {"truncationUpper": 5}),  # what is left reads padding
+    ],
+)
+def test_outputs_that_read_no_element(own: Any, kernel: Any, out: Any) -> None:
+    transforms = {**NO_TRANSFORM, **own}, {**NO_TRANSFORM, **kernel}, {**NO_CHANGE, **out}
+    assert check_transforms(4, 2, *transforms, transpose=False, seed=1)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +151,90 @@ def test_kernels_that_do_not_fit_have_no_output(
     params = poplin.ConvParams(pl.HALF, 1, field, kernel, 1, 1, 1, transform)
     with pytest.raises(pl.TensorCreationError, match=re.escape(message)):
         params.getOutputFieldShape()
+
+
+def hidden(value: object) -> Any:
+    """A value of a type that is refused."""
+    return value
+
+
+IN: Any = poplin.InputTransform
+OUT: Any = poplin.OutputTransform
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "message"),
+    [
+        ({"kernelTransform": IN(flip=["no"])}, pl.ElementTypeError, "flip is 'no', not true or f"),
+        ({"inputTransform": "a"}, pl.ElementTypeError, "inputTransform is 'a'"),
+        ({"inputTransform": IN([-1])}, pl.InvalidOption, "InputTransform.truncationLower is [-1]"),
+        ({"kernelTransform": IN(paddingUpper=[-1])}, pl.InvalidOption, "paddingUpper is [-1]"),
+        (
+            {"outputTransform": OUT(paddingLower=[-2])},
+            pl.InvalidOption,
+            "OutputTransform.paddingLow",
+        ),
+        (
+            {"outputTransform": OUT([3], [1])},
+            pl.TensorCreationError,
+            "outputTransform leaves out 4",
+        ),
+        ({"kernelTransform": IN([3])}, pl.TensorCreationError, "the kernel has 0 places"),
+        ({"numConvGroups": True}, pl.InvalidOption, "numConvGroups is True"),
+    ],
+)
+def test_parameters_that_are_refused(
+    changed: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    params = replace(poplin.ConvParams(pl.FLOAT, 1, [5], [3], 2, 4, 1), **changed)
+    with pytest.raises(error, match=re.escape(message)):
+        params.getOutputFieldShape()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda g, t, c, p: poplin.convolution(g, t[0], t[1], c, hidden("false"), p),
+            "is 'false', not tr",
+        ),
+        (
+            lambda g, t, c, p: poplin.convolution(g, t[0], t[1], c, True, p),
+            "has shape (1, 4, 2, 3), the parameters say (1, 2, 4, 3)",
+        ),
+        (
+            lambda g, t, c, p: poplin.calculateWeightDeltas(g, t[2], t[2], c, p),
+            "has shape (1, 4, 3), the parameters say (1, 2, 5)",
+        ),
+        (
+            lambda g, t, c, p: poplin.calculateWeightDeltas(
+                *(g, t[2], t[0], replace(c, dataType=pl.HALF), p)
+            ),
+            "is FLOAT, the parameters say HALF",
+        ),
+        (
+            lambda g, t, c, p: poplin.convolutionWeightUpdate(g, t[2], t[1], t[0], c, t[3], p),
+            "convolutionWeightUpdate: scale 'biases' is float32[4]",
+        ),
+        (
+            lambda g, t, c, p: poplin.convolutionBiasUpdate(g, t[2], t[2][0].T, 1.0, None, p),
+            "has 4 channels",
+        ),
+        (lambda g, t, c, p: poplin.addBias(g, t[2], t[3][:1], p), "have shape (1,), 'out' has 4 c"),
+        (lambda g, t, c, p: poplin.addBias(g, t[2], t[3].reshape((4, 1)), p), "biases of shape (4"),
+    ],
+)
+def test_operands_that_parameters_do_not_describe(call: Any, message: str) -> None:
+    params = poplin.ConvParams(pl.FLOAT, 1, [5], [3], 2, 4, 1)
+    graph, prog = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    shapes = {"in": (1, 2, 5), "weights": (1, 4, 2, 3), "out": (1, 4, 3), "biases": (4,)}
+    tensors = [
+        graph.add_variable(pl.FLOAT, shape, name, mapping="linear")
+        for name, shape in shapes.items()
+    ]
+    with pytest.raises(pl.PopliteError, match=re.escape(message)):
+        call(graph, tensors, params, prog)
+    assert prog.num_steps == 0
 
 
 def test_groups_and_channels() -> None:

@@ -76,6 +76,9 @@ def test_grids() -> None:
             "blockSize",
         ),
         (lambda g, a, p: cholesky(g, a, True, p, "", {"blockSize": "x"}), pl.InvalidOption, "'x'"),
+        (lambda g, a, p: cholesky(g, a, True, p, "", {"blockSize": 2.5}), pl.InvalidOption, "2.5"),
+        (lambda g, a, p: cholesky(g, a, True, p, "", {"blockSize": True}), pl.InvalidOption, "ue"),
+        (lambda g, a, p: poplin.linspace(g, pl.FLOAT, np.nan, 1, 5), pl.InvalidOption, "from nan"),
         (
             lambda g, a, p: poplin.experimental.QRFactorization(g, a, a[:2], p),
             pl.TensorCreationError,

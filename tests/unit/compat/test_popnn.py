@@ -364,7 +364,7 @@ def lstm_of(
         ),
         (
             lambda g, x, p: popnn.gru.gruFwd(g, GRU, hidden(None), x, hidden(None), None, p),
-            "popnn.gru.gruFwd, stateInit",
+            "popnn.gru.gruFwd: state_init is None",
         ),
         (
             lambda g, x, p: hidden(popnn.gru.gruBwdWithWU)(

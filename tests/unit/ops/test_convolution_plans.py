@@ -23,6 +23,10 @@ def small(graph: pl.Graph, **more: Any) -> pl.ops.ConvolutionPlan:
 
 REFUSED: list[tuple[Callable[[Any, Any, Any], Any], str]] = [
     (lambda x, w, g: ops.convolution(x, w, stride=0), "ops.convolution: stride=0"),
+    (
+        lambda x, w, g: ops.convolution(x, w, stride=2**80),
+        "it is a distance from 1 to 2,147,483,648",
+    ),
     (lambda x, w, g: ops.convolution(x, w, stride=(1, 2, 3)), "stride=(1, 2, 3) for 2 dimensions"),
     (lambda x, w, g: ops.convolution(x, w, dilation=hidden(1.5)), "dilation=1.5"),
     (lambda x, w, g: ops.convolution(x, w, input_dilation=0), "input_dilation=0"),
