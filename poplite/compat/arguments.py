@@ -15,7 +15,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from poplite.errors import ElementTypeError, InvalidOption, checked_truth
+from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError, checked_truth
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import here
@@ -78,6 +78,17 @@ def sizes_of(what: str, name: str, value: object) -> tuple[int, ...]:
             fix="a list of whole numbers",
         )
     return tuple(each for each in numbers if each is not None)
+
+
+def channels_of(what: str, name: str, x: Tensor) -> int:
+    """Return the number of channels, or refuse a tensor that has none."""
+    if x.rank < 2:
+        raise TensorCreationError(
+            f"{what}: {name} '{x.name}' has shape {x.shape}",
+            at=here(),
+            fix="[batch, channels, field ...]",
+        )
+    return x.shape[1]
 
 
 def number_of(what: str, name: str, value: object) -> float:

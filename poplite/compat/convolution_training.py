@@ -9,7 +9,7 @@ Source: PopLibs, `poplin/Convolution.hpp`, `poplin/ConvUtil.hpp`.
 from __future__ import annotations
 
 from poplite import ops
-from poplite.compat.arguments import checked, number_of
+from poplite.compat.arguments import channels_of, checked, number_of
 from poplite.compat.convolution_params import (
     ConvParams,
     InputTransform,
@@ -172,7 +172,7 @@ def createBiases(
             option.
     """
     check_options("createBiases", options)
-    _channels("createBiases", activations)
+    channels_of("poplin.createBiases", "activations", activations)
     return graph.add_variable(
         activations.element_type,
         (activations.shape[1],),
@@ -286,20 +286,9 @@ def weightsTransposeChansFlipXY(
     ops.copy(transposed(weightsIn), weightsOut, program=prog)
 
 
-def _channels(what: str, x: Tensor) -> int:
-    """Return the number of channels of an output, or refuse what has none."""
-    if x.rank < 2:
-        raise TensorCreationError(
-            f"poplin.{what}: '{x.name}' is of shape {x.shape}",
-            at=here(),
-            fix="[batch, channels, field ...]",
-        )
-    return x.shape[1]
-
-
 def _check_biases(what: str, x: Tensor, biases: Tensor) -> None:
     """Refuse biases of another shape than one for each channel."""
-    if biases.shape != (channels := _channels(what, x),):
+    if biases.shape != (channels := channels_of(f"poplin.{what}", "x", x),):
         raise TensorCreationError(
             f"poplin.{what}: biases '{biases.name}' have shape {biases.shape}, '{x.name}' has "
             f"{channels:,} channels",

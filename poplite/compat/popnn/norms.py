@@ -15,7 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from poplite import ops
-from poplite.compat.arguments import check_name, check_tensors, checked, number_of
+from poplite.compat.arguments import (
+    channels_of,
+    check_name,
+    check_tensors,
+    checked,
+    number_of,
+)
 from poplite.compat.options import Options, check_known
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
 from poplite.expr.tree import Expr
@@ -45,7 +51,9 @@ class Norm:
     @checked("popnn", "create{title}Params")
     def params(self, graph: Graph, acts: Tensor, debug_context: str = "") -> tuple[Tensor, Tensor]:
         """Make gamma and beta for activations [batch, channels, ...], `createNormParams`."""
-        channels = _channels(f"create{self.name[0].upper()}{self.name[1:]}Params", acts)
+        channels = channels_of(
+            f"popnn.create{self.name[0].upper()}{self.name[1:]}Params", "acts", acts
+        )
         name = debug_context or self.name
         gamma, beta = (
             graph.add_variable(acts.element_type, (channels,), f"{name}/{each}", mapping="linear")
@@ -86,7 +94,7 @@ class Norm:
         self, graph: Graph, acts: Tensor, eps: float, prog: Steps, unbiased: bool, *rest: Any
     ) -> tuple[Tensor, Tensor]:
         """Record mean and inverse deviation of channels of samples, `instanceNormStatistics`."""
-        groups = _channels(f"{self.name}Statistics", acts)
+        groups = channels_of(f"popnn.{self.name}Statistics", "acts", acts)
         return self._statistics(acts, eps, prog, unbiased, groups, rest)
 
     @checked("popnn", "{name}Whiten")
@@ -156,7 +164,7 @@ class Norm:
         g = parted.gradient(what, grads_in)
         across = [d for d in range(parted.x.rank) if d not in parted.channel_dims]
         made = [ops.sum(each, across) for each in (g * white, g)]
-        channels = (_channels(what, acts),)
+        channels = (channels_of(f"popnn.{what}", "acts", acts),)
         by_gamma, by_beta = (
             ops.map(ops.cast(each, acts.element_type), name=f"{name}/{role}", program=prog)
             for role, each in zip(("gamma", "beta"), made, strict=True)
@@ -231,7 +239,7 @@ class Norm:
         eps = number_of(f"popnn.{what}", "eps", eps)
         name, options = _named(rest[2:], what)  # behind stableAlgo and partialsType
         check_norm_options(what, options)
-        channels = _channels(what, acts)
+        channels = channels_of(f"popnn.{what}", "acts", acts)
         number = integer_or_none(groups)
         if not self.is_batch and (number is None or number < 1 or channels % number):
             raise InvalidOption(
@@ -253,7 +261,7 @@ class Norm:
 
     def _parted(self, what: str, acts: Tensor, statistic: Tensor) -> _Parted:
         """Return activations with the groups that a statistic is of."""
-        channels = _channels(what, acts)
+        channels = channels_of(f"popnn.{what}", "acts", acts)
         if self.is_batch:
             groups, needed = None, channels
         else:
@@ -320,16 +328,6 @@ def check_norm_options(what: str, options: Options) -> None:
                 found="the channels of a group follow each other",
                 fix='"false", PopLibs\' default; a view of acts brings others together',
             )
-
-
-def _channels(what: str, acts: Tensor) -> int:
-    if acts.rank < 2:
-        raise TensorCreationError(
-            f"popnn.{what}: acts '{acts.name}' has shape {acts.shape}",
-            at=here(),
-            fix="[batch, channels, ...]",
-        )
-    return acts.shape[1]
 
 
 def _cut(

@@ -38,6 +38,10 @@ from poplite.vertex.compute.typing.kinds import Kind
 Emit = Callable[[ir.IRBuilder, Any, Any, Any], Any]
 """Emits an operation on two vectors of lanes of a type."""
 
+EmitJoined = Callable[..., tuple[Any, Any]]
+"""Emits an operation for a context, a builder, the type of its lanes and its operands, each given
+as values and count, where the count of a number is None; returns its values and their count."""
+
 _KINDS = {
     types.boolean: Kind.BOOL,
     types.int64: Kind.INT,
@@ -126,11 +130,13 @@ def _widest(kinds: Sequence[Any]) -> Any:
     return max(own, key=lambda kind: kind.width, default=None)
 
 
-def _register(name: str, key: Any) -> None:
+def _register(key: Any, operands: int, emit: EmitJoined) -> None:
+    """Let Numba compile a function of so many lanes and numbers, of which one is lanes."""
+
     class _Call(AbstractTemplate):
         def generic(self, args: Any, kws: Any) -> Any:
             kind = _widest(args)
-            if kind is None or len(args) != 2:
+            if kind is None or len(args) != operands:
                 return None
             return signature(kind, *(a if isinstance(a, LanesType) else kind.lane for a in args))
 
@@ -140,21 +146,32 @@ def _register(name: str, key: Any) -> None:
     def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         kind = sig.return_type
         pairs = zip(sig.args, args, strict=True)
-        operands = [_operand(context, builder, *each, kind.width) for each in pairs]
-        values, count = _joined(context, builder, kind.lane, name, *operands)
+        given = [_operand(context, builder, *each, kind.width) for each in pairs]
+        values, count = emit(context, builder, kind, *given)
         return made(context, builder, kind, values, count)
 
-    for pair in ((LanesType, LanesType), (LanesType, types.Any), (types.Any, LanesType)):
-        lowerings.lower(key, *pair)(lower)
+    for kinds in product((LanesType, types.Any), repeat=operands):
+        if LanesType in kinds:
+            lowerings.lower(key, *kinds)(lower)
+
+
+def _joined_by(name: str) -> EmitJoined:
+    """Return what emits an operation on two operands."""
+
+    def emit(context: Any, builder: ir.IRBuilder, kind: Any, *operands: Any) -> tuple[Any, Any]:
+        return _joined(context, builder, kind.lane, name, *operands)
+
+    return emit
 
 
 for _name, (_, _keys) in _OPERATIONS.items():
     for _key in _keys:
-        _register(_name, _key)
+        _register(_key, 2, _joined_by(_name))
 
 
-def _fused(context: Any, builder: ir.IRBuilder, width: int, *operands: Any) -> tuple[Any, Any]:
-    """Emit `x * y + z` of lanes, each given as values and count; the count of a number is None."""
+def _fused(context: Any, builder: ir.IRBuilder, kind: Any, *operands: Any) -> tuple[Any, Any]:
+    """Emit `x * y + z` of lanes."""
+    width = kind.width
     (x, m), (y, n), (z, count) = [(widened(builder, a, width), k) for a, k in operands]
     counts = [each for each in (m, n) if each is not None]
     if not counts or count is None or all(each is count for each in counts):
@@ -181,31 +198,8 @@ def _emit_fused(context: Any, builder: ir.IRBuilder, x: Any, y: Any, z: Any, cou
     return each_lane(builder, lane, lambda three: tested(builder, three), arguments, count)
 
 
-def _register_fused(key: Any) -> None:
-    class _Call(AbstractTemplate):
-        def generic(self, args: Any, kws: Any) -> Any:
-            kind = _widest(args)
-            if kind is None or len(args) != 3:
-                return None
-            return signature(kind, *(a if isinstance(a, LanesType) else kind.lane for a in args))
-
-    _Call.key = key
-    typing_rules.register_global(key, types.Function(_Call))
-
-    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kind = sig.return_type
-        three = zip(sig.args, args, strict=True)
-        operands = [_operand(context, builder, *each, kind.width) for each in three]
-        values, count = _fused(context, builder, kind.width, *operands)
-        return made(context, builder, kind, values, count)
-
-    for three in product((LanesType, types.Any), repeat=3):
-        if LanesType in three:
-            lowerings.lower(key, *three)(lower)
-
-
 for _function in FUSED:
-    _register_fused(replacements[_function])
+    _register(replacements[_function], 3, _fused)
 
 
 def _register_unary(key: Any, emit: Callable[[ir.IRBuilder, Any, Any], Any]) -> None:
