@@ -33,10 +33,9 @@ SLOW_NS = 5_000_000
 MOST_PAUSES = 3
 """Pauses without a step after which a loop is one of nothing, in which a run may stop anywhere."""
 
-LOOK, IN_PYTHON, STOP, STOP_AGAIN = -1, -2, -3, -4
+LOOK, IN_PYTHON, STOP = -1, -2, -3
 """In place of the number of an action: strict checks look at the row; Python runs interpreted
-vertices of its step, or collects what they returned; the run may end here, on all ranks; the row
-before ran, and the run may end there the next time."""
+vertices of its step, or collects what they returned; the run ends here, on all ranks."""
 
 
 class CompiledProgram:
@@ -69,6 +68,7 @@ class CompiledProgram:
         self._state[op.STATE_FLOATS] = steps.arena.floats.address
         layout = steps.executable.layout
         self._state[[op.STATE_REPLICAS, op.STATE_STRIDE]] = layout.replicas, layout.size_bytes
+        self._state[op.STATE_LEFT] = op.UNLIMITED
         self._loops = np.zeros(max(1, code.num_loops), np.int64)
         self._returns = np.zeros(max(1, code.num_functions), np.int64)
         tables = self._ops, steps.table.words, steps.arena.bytes
@@ -81,6 +81,7 @@ class CompiledProgram:
 
     def _bind(self, code: Code) -> None:
         self._code, self._goes_on = code, code.goes_on
+        self._may_end = np.isin(code.ops[:, 0], op.COUNTED) & ~self._goes_on
         self._ops[...] = code.ops
         kinds, launches = code.ops[:, 0], self._steps.launches
         for row in np.flatnonzero(kinds == op.LAUNCH).tolist():
@@ -120,9 +121,10 @@ class CompiledProgram:
         if self._peers is not None:
             self._peers.follow(self._begun_rows, self._step)
             self._disarm()
+            self._words[op.STATE_LEFT] = op.UNLIMITED
         begin = time.perf_counter_ns()
         try:
-            enter = self._entry()
+            enter = self._entry_of_run()
             while (reason := enter()) != op.DONE:
                 if self._peers is not None and reason != op.FAULTED:
                     self._look_after_peers(reason)
@@ -143,7 +145,7 @@ class CompiledProgram:
                 else:
                     now = time.perf_counter_ns()
                     self._steps.share_slow(now - begin)
-                    enter, begin = self._entry(), now
+                    enter, begin = self._entry_of_run(), now
                     watch()
         # KeyboardInterrupt too, wherever Python notices it.
         except BaseException:
@@ -162,6 +164,7 @@ class CompiledProgram:
             return
         behind = self._ops[end].copy()
         self._ops[end, 0] = op.END
+        self._words[op.STATE_LEFT] = op.UNLIMITED
         try:
             enter = self._entry()
             while (reason := enter()) != op.DONE:
@@ -197,22 +200,17 @@ class CompiledProgram:
             self._peers.waiting(int(self._code.ops[self._words[op.STATE_ROW], 1]))
         else:
             self._peers.look()
-        if self._peers.is_stopping:
-            self._ask_before_steps()
-            self._pauses = self._pauses + 1 if reason == op.PAUSED else 0
-            if self._pauses > MOST_PAUSES and not self._has_begun():
-                self._peers.stop_here()
+        self._pauses = self._pauses + 1 if reason == op.PAUSED and self._is_armed else 0
+        if self._pauses > MOST_PAUSES and not self._has_begun():
+            self._peers.stop_here()
 
-    def _ask_before_steps(self) -> None:
-        """Let all rows that a step begins with ask whether the run ends."""
-        rows = np.isin(self._code.ops[:, 0], op.COUNTED) & ~self._goes_on
-        has_begun, row = self._has_begun(), int(self._words[op.STATE_ROW])
-        rows[row] &= not has_begun
-        self._disarm()
-        self._ops[rows, :2] = op.CALLBACK, STOP
-        self._is_armed = True
-        if has_begun:
-            self._stop_again_behind(row)
+    def _head_for(self, limit: int) -> None:
+        """Let compiled code run until so many rows have run, then end before the next step."""
+        left = limit - int(self._counts.sum())
+        self._words[op.STATE_LEFT] = left if left > 0 else op.UNLIMITED
+        if left <= 0 and not self._is_armed:  # no step has begun but the one of which it is a part
+            self._ops[self._may_end, :2] = op.CALLBACK, STOP
+            self._is_armed = True
 
     def _disarm(self) -> None:
         """Let rows run without a question whether the run ends."""
@@ -222,24 +220,13 @@ class CompiledProgram:
             if self._checks is not None:
                 self._arm()
 
-    def _may_stop(self) -> None:
-        """End the run before the row that is next, or let that row run."""
-        assert self._peers is not None, "only ranks stop together"
-        self._words[op.STATE_ROW] = row = self._words[op.STATE_ROW] - 1
-        self._peers.stop_here()
-        self._let_run(row)
-        self._stop_again_behind(row)
-
-    def _let_run(self, row: int) -> None:
-        """Let the next row run without a question whether the run ends."""
-        self._ops[row] = self._bound[row]
-        if self._checks is not None:
-            self._arm()
-
-    def _stop_again_behind(self, row: int) -> None:
-        """Ask again as soon as a row has run: a loop may have no other where the run may end."""
-        if self._ops[row + 1, 0] != op.CALLBACK or self._ops[row + 1, 1] != STOP:
-            self._ops[row + 1, :2] = op.CALLBACK, STOP_AGAIN
+    def _may_stop(self, peers: Peers) -> None:
+        """End the run before the row that called Python, if this is the place."""
+        row = self._words[op.STATE_ROW] - 1
+        if self._may_end[row]:
+            self._words[op.STATE_ROW] = row
+            peers.stop_here()
+            self._words[op.STATE_ROW] = row + 1
 
     def _entry(self) -> Callable[[], int]:
         """Return what runs the interpreter until new launches are shared by threads."""
@@ -252,15 +239,26 @@ class CompiledProgram:
 
         return locked
 
+    def _entry_of_run(self) -> Callable[[], int]:
+        """Return what runs the interpreter, to the end that ranks agree on and no further."""
+        enter, peers = self._entry(), self._peers
+        if peers is None:
+            return enter
+
+        def heading() -> int:
+            if (limit := peers.limit) is not None:
+                self._head_for(limit)
+            return enter()
+
+        return heading
+
     def _do_own(self, action: int, watch: Callable[[], None]) -> None:
         """Do what Python does for the program itself."""
+        if self._peers is not None:  # Python may know only now that the run ends here
+            self._may_stop(self._peers)
+        assert action != STOP, "rows ask when the limit is reached"
         if action == LOOK:
             self._look()
-        elif action == STOP:
-            self._may_stop()
-        elif action == STOP_AGAIN:  # all rows where the run may end have the question again
-            self._words[op.STATE_ROW] = row = self._words[op.STATE_ROW] - 1
-            self._let_run(row)
         else:
             self._do_in_python(watch)
 
@@ -325,9 +323,6 @@ class CompiledProgram:
         row, depth = self._words[op.STATE_ROW] - 1, self._words[op.STATE_DEPTH]
         calls = [each - 1 for each in self._returns[:depth].tolist()] if depth else []
         if self._peers is not None:
-            if not self._goes_on[row] and self._code.ops[row, 0] in op.COUNTED:
-                self._words[op.STATE_ROW] = row
-                self._peers.stop_here()  # before that is known, the row was to be looked at
             self._arm()  # what was written may not be any more, on another rank
         self._is_looking = True
         try:
@@ -335,13 +330,8 @@ class CompiledProgram:
         finally:
             self._is_looking = False
             self._steps.interpreted.forget()
-        is_stopping = self._peers is not None and self._peers.is_stopping
-        if is_stopping:  # it may have become known meanwhile
-            self._ask_before_steps()
         if end == row:
             self._ops[row] = self._bound[row]
-            if is_stopping:
-                self._stop_again_behind(row)
         self._counts[row:end] += 1
         if self._recording is not None:
             self._recording.add(range(row, end))

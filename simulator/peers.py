@@ -59,8 +59,8 @@ class Peers(Protocol):
         """Look whether a rank wants to stop the run, wherever Python is entered."""
 
     @property
-    def is_stopping(self) -> bool:
-        """Whether the run is to end behind a step that all ranks know."""
+    def limit(self) -> int | None:
+        """Counted rows behind which the run ends on all ranks; None where nobody wants that."""
 
     def stop_here(self) -> None:
         """End the run, if this is the place: a step that has not begun."""

@@ -119,13 +119,18 @@ DONE, PAUSED, CALLED, FAULTED, WAITING = range(5)
 
 (
     STATE_ROW, STATE_REASON, STATE_CALLBACK, STATE_DEPTH, STATE_CUT, STATE_DEADLINE,
-    STATE_ENTRIES, STATE_FLOATS, STATE_REPLICAS, STATE_STRIDE, STATE_TRACE, STATE_RECENT,
-) = range(12)  # fmt: skip
+    STATE_ENTRIES, STATE_FLOATS, STATE_REPLICAS, STATE_STRIDE, STATE_TRACE, STATE_LEFT,
+    STATE_RECENT,
+) = range(13)  # fmt: skip
 """Words of the interpreter's state: next row; why it returned; callback number; calls that have
 not returned; whether the next row was cut in the middle; when to return; the addresses of
 the entries and of the floating-point state; the number of replicas and the bytes from one to the
-next; where rows that run are recorded, 0 for nowhere; and the addresses of the launches that ran
-since the clock was read."""
+next; where rows that run are recorded, 0 for nowhere; counted rows after which to return, behind
+the step that is running then; and the addresses of the launches that ran since the clock was
+read."""
+
+UNLIMITED = 1 << 48
+"""Rows that no run has left."""
 
 MOST_RECENT = 64
 """Launches between two looks at the clock, at most."""

@@ -43,7 +43,8 @@ class Device(PoplarDevice):
 
     Raises:
         DeviceRuntimeError: where mpi4py or an MPI library is missing.
-        InvalidOption: for a `cut` of another number of ranks, or a `timeout` below 0.
+        InvalidOption: for a `cut` of another number of ranks, or a `timeout` below 0; an engine
+            raises it for a `cut` at tiles that its graph has not.
         InvalidMachineModel: for a `target` that is none.
 
     >>> import poplite as pl

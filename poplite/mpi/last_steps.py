@@ -6,13 +6,14 @@ writes to a file of its own, wherever Python is entered in a run, which process 
     0     8122 engine.run('main') at step 2 of 7
     1     8123 engine.run('main') at step 3 of 7
 
-As soon as one is killed `mpiexec` kills the others, and may name any of them.  So it is watched
-which of the processes ends first, where Linux tells that in order.
+As soon as one is killed `mpiexec` kills the others, and may name any of them.  So each rank has a
+pipe open, and it is watched which is closed first, where Linux tells that in order.  A process
+closes files at the same time as the socket by which `mpiexec` knows; that it ended is seen only
+when its threads have, which may be after the end of those that `mpiexec` kills.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import select
@@ -21,9 +22,6 @@ from pathlib import Path
 
 FOLDER = "POPLITE_LAST_STEPS"
 """The variable that names the folder of these files; without it nothing is written."""
-
-LOOK_S = 0.1
-"""Pause between looks for ranks that have begun."""
 
 LENGTH = 256
 """Bytes of a file, so that it is always whole."""
@@ -37,6 +35,8 @@ class LastStep:
         if folder:
             flags = os.O_WRONLY | os.O_CREAT
             self._file = os.open(Path(folder, str(rank)), flags)
+            if (pipe := _pipe(Path(folder), rank)).exists():
+                os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)  # until the process ends
             self.note("before its first run")
 
     @property
@@ -50,6 +50,11 @@ class LastStep:
         os.pwrite(self._file, text.ljust(LENGTH), 0)
 
 
+def _pipe(folder: Path, rank: int) -> Path:
+    """Return the pipe that a rank has open as long as it runs."""
+    return folder / f"{rank}.pipe"
+
+
 @cache
 def last_step(rank: int) -> LastStep:
     """Return the file of this rank, one for all engines."""
@@ -57,7 +62,7 @@ def last_step(rank: int) -> LastStep:
 
 
 class FirstEnd:
-    """Watches the processes of ranks, and notes which of them ends first.
+    """Watches the pipes of ranks, and notes which of them is closed first.
 
     `count` is how many there will be, and `output` what `mpiexec` prints to.
 
@@ -66,23 +71,23 @@ class FirstEnd:
     """
 
     def __init__(self, folder: Path, count: int, output: int) -> None:
-        self._folder, self._count, self._output = folder, count, output
-        self._known: set[str] = set()
-        self._ranks: dict[int, str] = {}
+        self._output, self._ranks = output, dict[int, str]()
         self.rank = ""
-        self._epoll = select.epoll() if hasattr(os, "pidfd_open") else None
-        if self._epoll is not None:
-            self._epoll.register(output, select.EPOLLIN)
+        self._epoll = select.epoll() if hasattr(select, "epoll") else None
+        if self._epoll is None:
+            return
+        self._epoll.register(output, select.EPOLLIN)
+        for rank in range(count):
+            os.mkfifo(pipe := _pipe(folder, rank))
+            number = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+            self._ranks[number] = str(rank)
+            self._epoll.register(number, 0)  # for the end of its writer
 
     def wait(self) -> None:
         """Wait until there is something to read, or nothing more to come."""
-        if self._epoll is None:
-            return
-        is_ready = False
-        while not is_ready:
-            self._find(self._epoll)
-            are_all = len(self._known) == self._count
-            for number, _ in self._epoll.poll(None if are_all else LOOK_S):  # in their order
+        is_ready = self._epoll is None
+        while self._epoll is not None and not is_ready:
+            for number, _ in self._epoll.poll():  # in their order
                 if number == self._output:
                     is_ready = True
                 else:
@@ -90,17 +95,6 @@ class FirstEnd:
                     self.rank = self.rank or rank
                     self._epoll.unregister(number)
                     os.close(number)
-
-    def _find(self, epoll: select.epoll) -> None:
-        """Watch ranks that have begun meanwhile."""
-        for file in self._folder.iterdir():
-            process = file.read_text(errors="replace").partition(" ")[0]
-            if process and file.name not in self._known:
-                self._known.add(file.name)
-                with contextlib.suppress(OSError):  # it has ended, or an old kernel does not tell
-                    number = os.pidfd_open(int(process))
-                    self._ranks[number] = file.name
-                    epoll.register(number, select.EPOLLIN)
 
     def close(self) -> None:
         """Watch no more."""
@@ -123,7 +117,7 @@ def lost(said: str, folder: Path, first: str = "") -> str:
     "rank 1 was lost, last seen in engine.run('main') at step 3 of 7"
     """
     found = re.search(r"PID (\d+) RUNNING AT", said)
-    for file in sorted(folder.iterdir()) if found else ():
+    for file in sorted(folder.glob("*[0-9]")) if found else ():
         process, _, where = file.read_text(errors="replace").partition(" ")
         if found and (file.name == first if first else process == found[1]):
             seen = where.strip()

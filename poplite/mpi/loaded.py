@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.errors import ControlProgramError
+from poplite.errors import ControlProgramError, InvalidOption
 from poplite.executable.executable import Executable
 from poplite.mpi.other_ranks import OtherRanks
 from poplite.mpi.plan.messages import Messages, handed_on, returned, to_everyone, to_rank
@@ -37,6 +37,7 @@ from poplite.simulator.run.arena import Arena
 from poplite.simulator.simulated import Simulated
 from poplite.simulator.states.engine_state import EngineState
 from poplite.source import here
+from poplite.text import clipped
 from poplite.view import runs
 
 if TYPE_CHECKING:
@@ -280,6 +281,14 @@ class OnRank:
 def _cut(executable: Executable, cut: tuple[int, ...] | None, ranks: Ranks) -> list[int]:
     """Return the first tile of each rank but the first; rank 0 knows what classes take."""
     if cut is not None:
+        tiles = executable.target.tiles
+        if cut and cut[-1] >= tiles:
+            raise InvalidOption(
+                f"pl.mpi.Device: cut={clipped(list(cut))} is behind the last tile of the graph",
+                at=here(),
+                found=f"there is no tile {cut[-1]:,}; the machine of the graph has {tiles:,}",
+                fix="leave cut out for equal work, or name tiles of this machine",
+            )
         return list(cut)
     found = ranks.host_first(
         _MADE, lambda: equal_cut(executable, ranks.count) if ranks.is_host else []

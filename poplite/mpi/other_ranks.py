@@ -31,7 +31,7 @@ from poplite.mpi.plan.rank_plan import Exchange
 from poplite.mpi.ranks import Ranks, Word, stopped_by, text_of
 from poplite.mpi.stops import Stops
 from poplite.mpi.transport import KEPT, ONCE, KeptExchange, requests
-from poplite.simulator.stopping import Running
+from poplite.simulator.stopping import Running, Stopped
 from poplite.source import here
 
 if TYPE_CHECKING:
@@ -189,9 +189,9 @@ class OtherRanks:
         self._stops.look()
 
     @property
-    def is_stopping(self) -> bool:
-        """Whether the run is to end behind a step that all ranks know."""
-        return self._stops.limit is not None
+    def limit(self) -> int | None:
+        """Counted rows behind which the run ends on all ranks; None where nobody wants that."""
+        return self._stops.limit
 
     def stop_here(self) -> None:
         """End the run, if this is the place."""
@@ -295,9 +295,10 @@ class OtherRanks:
                 run()
             except BaseException as found:  # it is raised below, when the others know
                 error = found
-        is_alone = error is not None and not self._is_agreed
-        failed = text_of(error) if error is not None and is_alone else ""
-        words = self._ranks.share(Word(call, failed=failed))
+            is_alone = error is not None and not self._is_agreed
+            failed = text_of(error) if error is not None and is_alone else ""
+            words = self._ranks.share(Word(call, self._stops.is_interrupted, failed=failed))
+            self._stops.is_interrupted |= any(word.value for word in words)
         self._ranks.stops.clear()
         if any(word.failed for word in words):
             self._ranks.renew()
@@ -306,12 +307,15 @@ class OtherRanks:
                 self.broken = f"rank {rank}: {word.failed.splitlines()[0]}"
         if isinstance(error, RanksDiffer):
             raise error.error from None
-        if error is not None:
+        if error is not None and not isinstance(error, Stopped):
             raise error
         for rank, word in enumerate(words):
             if word.failed:
                 raise stopped_by(rank, word.failed, call)
-        self._stops.check_interrupt()
+        if self._stops.is_interrupted:
+            raise KeyboardInterrupt  # it came too late to end the run
+        if error is not None:
+            raise error
 
 
 def _free(kept: list[KeptExchange]) -> None:

@@ -9,6 +9,7 @@ MPI, so that Ctrl-C works and a rank that never comes is found after a time.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
@@ -71,6 +72,7 @@ class Ranks:
         self._inbox: list[deque[Word]] = [deque() for _ in range(self.count)]
         self._sent: list[Request] = []
         self.stops: dict[int, Word] = {}
+        self._heard_at = -math.inf
 
     def _new_data(self) -> Comm:
         from mpi4py import MPI
@@ -113,6 +115,7 @@ class Ranks:
 
             status = MPI.Status()
             word, rank = message.recv(status), status.Get_source()
+            self._heard_at = time.monotonic()
             if word.is_stop:
                 self.stops[rank] = word
             else:
@@ -215,7 +218,8 @@ class Ranks:
             self.check_patience(waited, call, whom)
 
     def check_patience(self, waited_s: float, call: str, whom: Callable[[], str]) -> None:
-        """End the job when it has waited too long."""
+        """End the job when it has waited too long, and as long nobody has said anything."""
+        waited_s = min(waited_s, time.monotonic() - self._heard_at)
         if self._timeout and waited_s > self._timeout:
             self.abort(
                 f"rank {self.number} waited {waited_s:.0f} s for {whom()} in {call}\n"

@@ -120,8 +120,10 @@ def interpret(
     row, now = state[op.STATE_ROW], clock(state)
     deadline = now + SLICE_NS
     state[op.STATE_DEADLINE] = deadline
-    while now < deadline:
-        looked, budget, recent = now, LOOK_NS, 0
+    left = state[op.STATE_LEFT]
+    while now < deadline and left > 0:
+        allowed = min(LOOK_NS, OP_NS * left)  # so many ops at most, but for the end of a step
+        looked, budget, recent = now, allowed, 0
         while budget > 0:
             at = row * op.OP_WORDS
             kind = ops[at]
@@ -181,6 +183,7 @@ def interpret(
                 row += 1
             elif kind == op.MARK:
                 counts[row] += 1
+                left -= 1
                 row += 1
             elif kind == op.EXPECT:
                 expect(address(launches) + 8 * op.LAUNCH_WORDS * ops[at + 1])
@@ -194,6 +197,7 @@ def interpret(
                     state[op.STATE_ROW], state[op.STATE_REASON] = row, op.WAITING
                     return op.WAITING
                 counts[row] += 1
+                left -= 1
                 row += 1
                 budget -= waited + LAUNCH_NS
                 if ops[at + 2] != 0:
@@ -204,8 +208,9 @@ def interpret(
             else:
                 state[op.STATE_REASON] = op.DONE
                 return op.DONE
+        left -= recent
         now = clock(state)
-        if now - looked > LOOK_NS - budget + SURPRISE_NS:  # one of them takes longer than it did
+        if now - looked > allowed - budget + SURPRISE_NS:  # one of them takes longer than it did
             for number in range(recent):
                 forget_cost(state[op.STATE_RECENT + number])
     state[op.STATE_ROW], state[op.STATE_REASON] = row, op.PAUSED

@@ -45,10 +45,15 @@ def ring(device: Any, *, interpret: bool, extra: Callable[[pl.Graph], pl.Program
     for tile in range(2):
         graph.add_vertex(there, Step, tile=tile, x=x[1 - tile], y=y[tile])
     body = pl.Sequence(pl.Execute(there), pl.Copy(y, x), extra(graph))
+    z = graph.add_variable(pl.INT, (2,), "z", mapping=0, initial_value=0)
+    here = graph.add_compute_set("here")
+    graph.add_vertex(here, Step, tile=0, x=z[0], y=z[1])
+    programs = {
+        "ever": pl.Loop(body), "few": pl.Repeat(10, body), "one": pl.Loop(pl.Execute(there)),
+        "apart": pl.Repeat(2**31 - 1, pl.Execute(here)),
+    }  # fmt: skip
     engine = pl.Engine(
-        graph,
-        {"ever": pl.Loop(body), "few": pl.Repeat(10, body), "one": pl.Loop(pl.Execute(there))},
-        device=device, interpret=interpret, checks=CHECKS[0],
+        graph, programs, device=device, interpret=interpret, checks=CHECKS[0],
     )  # fmt: skip
     return engine, x, y
 
@@ -62,11 +67,23 @@ def nothing(graph: pl.Graph) -> pl.Program:
 
 
 def interrupted(device: Any, interpret: bool) -> None:
-    """Ctrl-C on one rank, then `stop` on the other: all end behind the same step, and go on."""
+    """Ctrl-C on one rank, then `stop` on the other: all end behind the same step, and go on.
+
+    In "apart" rank 1 has nothing to do, and is millions of steps ahead where vertices are compiled.
+    One Ctrl-C reaches both, rank 1 when it has ended the run, or in the next one.
+    """
+    from mpi4py import MPI
+
     engine, x, y = ring(device, interpret=interpret, extra=nothing)
-    ends = (1, "interrupt", "ever"), (0, "stop", "ever"), (1, "stop", "ever"), (0, "stop", "one")
-    for rank, end, program in ends:
-        if device.rank == rank:
+    one, other, both = [0], [1], [0, 1]
+    ends = [
+        (other, "interrupt", "ever"), (one, "stop", "ever"), (other, "stop", "ever"),
+        (one, "stop", "one"),
+    ]  # fmt: skip
+    ends += [] if interpret else [(one, "stop", "apart")]
+    ends += [(both, "interrupt", "ever")] if CHECKS[0] == "fast" else []
+    for ranks, end, program in ends:
+        if device.rank in ranks:
 
             def soon(end: str = end) -> None:
                 if end == "stop":
@@ -74,7 +91,7 @@ def interrupted(device: Any, interpret: bool) -> None:
                 else:
                     os.kill(os.getpid(), signal.SIGINT)
 
-            threading.Timer(0.3, soon).start()
+            threading.Timer(0.3 + 0.1 * device.rank, soon).start()
         try:
             engine.run(program)
             assert end == "stop"
@@ -84,6 +101,7 @@ def interrupted(device: Any, interpret: bool) -> None:
         assert equal(ended), ended
         assert (ended[0] > 0) == (program == "ever")
         assert engine.read(y)[0] in (ended[0], ended[0] + 1)
+        assert equal(MPI.COMM_WORLD.allgather(engine.report().cycles))
         engine.run("few")
         after = engine.read(x)
         assert equal(after), after
@@ -222,6 +240,7 @@ def refused(device: Any, interpret: bool) -> None:
         (lambda: pl.mpi.Device(timeout=wrong), "timeout='x' is no number of seconds"),
         (lambda: pl.mpi.Device(cut=[wrong]), "cut=['x'] is no list of tiles"),
         (lambda: pl.mpi.Device(cut=wrong), "cut='x' is no list of tiles"),
+        (lambda: pl.Engine(graph, copy, device=pl.mpi.Device(cut=[2])), "there is no tile 2"),
     ]
     for call, text in refusals:
         with pytest.raises(pl.PopliteError, match=re.escape(text)):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +15,7 @@ import pytest
 from helpers.depth import deep
 from helpers.ranks import ended, needs_mpi, on_ranks
 from helpers.running import LIMIT, ROOT, python
+from poplite.mpi.last_steps import LENGTH, FirstEnd, lost
 from poplite.tools.command import main
 
 
@@ -67,6 +71,26 @@ def build():
         threading.Thread(target=die, daemon=True).start()
     return graph, pl.Loop(pl.Sequence(pl.Execute(work), pl.Copy(y, x)))
 """
+
+
+@pytest.mark.skipif(not hasattr(select, "epoll"), reason="only Linux tells the order")
+def test_the_rank_that_ends_first_is_known(tmp_path: Path) -> None:
+    said, output = os.pipe()
+    with contextlib.closing(FirstEnd(tmp_path, 12, said)) as watched:
+        open_ = [os.open(tmp_path / f"{rank}.pipe", os.O_WRONLY) for rank in range(12)]
+        os.write(output, b"begun")
+        watched.wait()
+        assert (os.read(said, 99), watched.rank) == (b"begun", "")
+        for rank in (10, 1, 0):  # the one that is killed, and those that `mpiexec` ends
+            os.close(open_.pop(rank))
+        (tmp_path / "1").write_text("8122 at 1".ljust(LENGTH))
+        (tmp_path / "10").write_text("8123 engine.run('main') at step 3 of 7".ljust(LENGTH))
+        os.write(output, b"=   PID 8122 RUNNING AT host")
+        watched.wait()
+        named = lost(os.read(said, 99).decode(), tmp_path, watched.rank)
+    for number in (*open_, said, output):
+        os.close(number)
+    assert named == "rank 10 was lost, last seen in engine.run('main') at step 3 of 7"
 
 
 @deep
