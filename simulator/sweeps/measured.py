@@ -4,32 +4,77 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from poplite.errors import ElementTypeError
+from poplite.errors import ControlProgramError, ElementTypeError
 from poplite.graph.graph import Graph
 from poplite.report.diff import report_since
 from poplite.report.report import Report
-from poplite.report.sweep import ERROR, Scalar
+from poplite.report.sweep import BYTES, CYCLES, ERROR, Scalar
 from poplite.simulator.engine import Engine
 from poplite.simulator.sweeps.sent import Received
+from poplite.simulator.sweeps.warned import WarningThere, gathered
+from poplite.source import SourceLocation
 from poplite.text import clipped, of_type
 
 Point = dict[str, Scalar]
 Row = dict[str, Any]
+COMPARED = ERROR, *CYCLES, *BYTES
 
 
-def measured(build: Callable[..., object] | Received, point: Point) -> Row:
+@dataclass(frozen=True)
+class RowThere:
+    """The row of a point that was measured in another process, and its warnings."""
+
+    row: Row
+    warnings: list[WarningThere]
+
+
+def measured(build: Callable[..., object] | Received, point: Point) -> Row | RowThere:
     """Return the row of a point; with the message of what it raised, where it did.
 
     Raises what making `build` of what was sent raises, as no point could run then.
     """
     if isinstance(build, Received):
-        build = build.opened()
+        made, rules, at = build.opened()
+        return RowThere(*gathered(lambda: row_of(made, point), rules, at))
+    return row_of(build, point)
+
+
+def row_of(build: Callable[..., object], point: Point) -> Row:
+    """Return the same for a build of this process."""
     try:
         return {**point, **_measures(build, point), ERROR: ""}
     except (Exception, SystemExit) as error:  # the row tells
         return {**point, ERROR: f"{type(error).__name__}: {error}"}
+
+
+def check_same(found: Row, away: Row, at: SourceLocation) -> None:
+    """Refuse a sweep whose point takes other cycles or bytes in another process than here.
+
+    What workers do not get would else change the answer: values that a script set in modules
+    which they import anew, what a build does by chance, or what an earlier point left behind.
+    """
+    differing = [
+        f"{name} {our} here, {their} there"
+        for name, our, their in zip(COMPARED, _compared(found), _compared(away), strict=True)
+        if our != their
+    ]
+    if differing:
+        raise ControlProgramError(
+            "sweep: the first point takes other cycles or bytes in a worker than here",
+            at=at,
+            found="\n".join([*differing[:3], *filter(None, [away[ERROR] or found[ERROR]])]),
+            fix="give what build draws by chance a seed, and set in build what it needs of imported"
+            " modules; workers=1 runs all here",
+        )
+
+
+def _compared(row: Row) -> list[str]:
+    """Return what is the same wherever a point is measured; of an error its kind."""
+    kind = row[ERROR].partition(":")[0]
+    return [kind or "none", *(str(row.get(name, "none")) for name in COMPARED[1:])]
 
 
 def _measures(build: Callable[..., object], point: Point) -> Row:

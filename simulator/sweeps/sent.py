@@ -16,12 +16,14 @@ from collections import ChainMap
 from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
-from types import CodeType
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from poplite.errors import ControlProgramError, DeviceRuntimeError
 from poplite.simulator.sweeps.sent_class import reduced
-from poplite.source import here
+from poplite.simulator.sweeps.sent_function import is_importable, reduced_cell, reduced_function
+from poplite.simulator.sweeps.warned import filters
+from poplite.source import SourceLocation, here
 from poplite.vertex.vertex import Vertex
 
 
@@ -29,12 +31,12 @@ class Sent:
     """A build that is pickled as its contents, once for all points."""
 
     def __init__(self, build: Callable[..., object]) -> None:
-        self._build, self._at = build, here()
+        self.build, self.at, self.rules = build, here(), filters()
         self._contents = b""
 
     def __call__(self, **point: Any) -> object:
         """Build in this process, as threads do."""
-        return self._build(**point)
+        return self.build(**point)
 
     def contents(self) -> bytes:
         """Return the build and the texts of its files.
@@ -44,20 +46,20 @@ class Sent:
         """
         if not self._contents:
             try:
-                self._contents = _pickled(self._build)
+                self._contents = _pickled((self.build, self.rules, self.at))
             except ControlProgramError as error:
-                error.at = self._at
+                error.at = self.at
                 raise
             except ImportError as error:
                 raise DeviceRuntimeError(
                     "sweep: other processes take cloudpickle, which is not installed",
-                    at=self._at,
+                    at=self.at,
                     fix="pip install 'poplite[sweep]'; workers=1 runs all points in this process",
                 ) from error
             except Exception as error:
                 raise DeviceRuntimeError(
                     "sweep: build cannot be sent to workers",
-                    at=self._at,
+                    at=self.at,
                     found=str(error),
                     fix="a build that opens by itself what it needs of files, locks and processes",
                 ) from error
@@ -73,8 +75,8 @@ class Received:
     def __init__(self, contents: bytes) -> None:
         self._contents = contents
 
-    def opened(self) -> Callable[..., object]:
-        """Return the build, the same for all points of a sweep.
+    def opened(self) -> tuple[Callable[..., object], list[Any], SourceLocation]:
+        """Return the build, the same for all points of a sweep, its filters of warnings, its line.
 
         Raises `DeviceRuntimeError` where a module is missing here.
         """
@@ -88,7 +90,7 @@ class Received:
             ) from error
 
 
-def _pickled(build: Callable[..., object]) -> bytes:
+def _pickled(sent: tuple[object, ...]) -> bytes:
     cloudpickle: Any = import_module("cloudpickle")
     table: Any = cloudpickle.Pickler.dispatch_table
     files: dict[str, list[str]] = {}
@@ -104,29 +106,28 @@ def _pickled(build: Callable[..., object]) -> bytes:
         return _of_file, (make, arguments, code.co_filename)
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
-        dispatch_table = ChainMap({CodeType: with_file}, table)
+        dispatch_table = ChainMap({CodeType: with_file, CellType: reduced_cell}, table)
 
         def reducer_override(self, value: Any) -> Any:
-            if type(value) is not type(Vertex):
-                return super().reducer_override(value)
-            name = copyreg.dispatch_table[type(Vertex)](value)
-            if not isinstance(name, str):  # of a template, by which it is made
-                return name
-            if _is_importable(value):
-                return value.__qualname__
-            made = reduced(value)
-            files[value.location.file] = linecache.getlines(value.location.file)
+            if isinstance(value, type(Vertex)):
+                name = copyreg.dispatch_table[type(Vertex)](value)
+                if not isinstance(name, str) and _is_importable(name[1][0]):
+                    return name  # of a template, by which it is made
+                return value.__qualname__ if _is_importable(value) else reduced(value)
+            made = super().reducer_override(value)
+            if isinstance(value, FunctionType) and isinstance(made, tuple):
+                return reduced_function(value, made)
             return made
 
-    Pickler(file := io.BytesIO(), pickle.HIGHEST_PROTOCOL).dump(build)
+    Pickler(file := io.BytesIO(), pickle.HIGHEST_PROTOCOL).dump(sent)
     texts = {name: lines for name, lines in files.items() if lines}
     return pickle.dumps((texts, file.getvalue()))
 
 
 def _is_importable(cls: type[Vertex]) -> bool:
-    found: Any = sys.modules.get(cls.__module__)
-    if cls.__module__ == "__main__" or getattr(found, "__spec__", None) is None:
-        return False  # what `runpy` runs has no spec
+    if not is_importable(cls.__module__):
+        return False
+    found: Any = sys.modules[cls.__module__]
     for part in cls.__qualname__.split("."):
         found = getattr(found, part, None)
     return found is cls
@@ -137,10 +138,10 @@ def _of_file(make: Callable[..., CodeType], arguments: tuple[Any, ...], file: st
 
 
 @lru_cache(maxsize=1)
-def _opened(contents: bytes) -> Callable[..., object]:
-    texts, build = pickle.loads(contents)  # noqa: S301
+def _opened(contents: bytes) -> tuple[Callable[..., object], list[Any], SourceLocation]:
+    texts, sent = pickle.loads(contents)  # noqa: S301
     for file, lines in texts.items():
         if linecache.getlines(file) != lines:  # the file may be elsewhere, or not be there
             linecache.cache[file] = sum(map(len, lines)), None, lines, file
-    made: Callable[..., object] = pickle.loads(build)  # noqa: S301
-    return made
+    build, rules, at = pickle.loads(sent)  # noqa: S301
+    return build, rules, at

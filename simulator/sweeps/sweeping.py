@@ -17,8 +17,16 @@ import numpy as np
 from poplite.errors import ControlProgramError, DeviceRuntimeError, ElementTypeError
 from poplite.report.sweep import ERROR, MEASURES, Scalar, Sweep
 from poplite.simulator.progress import shown
-from poplite.simulator.sweeps.measured import Point, Row, measured
+from poplite.simulator.sweeps.measured import (
+    Point,
+    Row,
+    RowThere,
+    check_same,
+    measured,
+    row_of,
+)
 from poplite.simulator.sweeps.sent import Sent
+from poplite.simulator.sweeps.warned import WarningThere, gathered, tell
 from poplite.source import here
 from poplite.text import clipped, of_type
 
@@ -31,7 +39,7 @@ LAUNCHERS = "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"
 class Client(Protocol):
     """What runs functions elsewhere: a dask client, or an executor of `concurrent.futures`."""
 
-    def submit(self, function: Callable[..., Row], /, *arguments: Any) -> Any:
+    def submit(self, function: Callable[..., Row | RowThere], /, *arguments: Any) -> Any:
         """Run a function with some arguments; return what has its `result()`."""
 
 
@@ -52,8 +60,8 @@ def sweep(
         build: takes the parameters of a point by name, and returns a graph and its programs (what
             follows in the tuple is left alone), or an engine, of which what it has run before is
             not counted. All programs run once, in order. With several workers it is sent to them,
-            with the globals that it uses as they are now and the text of its vertex classes; it
-            may be of a script, a notebook or a function.
+            with the vertex classes and globals that it uses as they are now; it may be of a script,
+            a notebook or a function. What it imports is imported there anew.
         grid: the values of each parameter, for all their combinations, of which the last changes
             fastest; or a list of points. Values are numbers and texts.
         workers: how many processes, which takes `pip install 'poplite[sweep]'`; 1 runs all here. A
@@ -67,7 +75,8 @@ def sweep(
         ElementTypeError: for a grid, a value, a `build` or `workers` of another kind.
         ControlProgramError: for a grid without points, parameters that `build` does not take or
             that are called like a measure, for a vertex class whose text is not known, which
-            cannot be sent to workers, and on several ranks of an MPI job.
+            cannot be sent to workers, for a first point that takes other cycles or bytes in a
+            worker than here, and on several ranks of an MPI job.
         DeviceRuntimeError: where joblib or cloudpickle is missing, `build` holds what cannot be
             sent, such as a lock, or a worker ended without a result or lacks a module.
 
@@ -92,11 +101,22 @@ def sweep(
         )
     points = _points(grid)
     _check_parameters(build, points[0])
-    measure = _measuring(build, workers)
+    sent = Sent(build)
+    measure = _measuring(sent, workers)
     with shown("sweep", "points", len(points), wanted=progress) as bar:
-        measured(build, points[0])
+        told: set[WarningThere] = set()
+        if _is_here(workers):
+            row_of(build, points[0])
+        else:
+            first, given = gathered(lambda: row_of(build, points[0]), sent.rules, sent.at)
+            tell(given, told)
         rows: list[Row] = []
         for row in measure(points):
+            if isinstance(row, RowThere):
+                tell(row.warnings, told)
+                row = row.row
+                if not rows:
+                    check_same(first, row, sent.at)
             rows.append(row)
             bar.update(lambda: len(rows))
     return Sweep(tuple(points[0]), rows)
@@ -122,7 +142,7 @@ def _points(grid: Any) -> list[Point]:
     """Return the points of a grid, or refuse what is none."""
     if isinstance(grid, Mapping):
         for name, values in grid.items():
-            if isinstance(values, str) or not hasattr(values, "__iter__"):
+            if isinstance(values, str | bytes | bytearray) or not np.iterable(values):
                 raise ElementTypeError(
                     f"sweep: parameter {clipped(name)} has {clipped(values)}, which is no list",
                     at=here(),
@@ -198,16 +218,18 @@ def _check_parameters(build: Callable[..., object], point: Point) -> None:
         pass
 
 
-def _measuring(
-    build: Callable[..., object], workers: Any
-) -> Callable[[Sequence[Point]], Iterator[Row]]:
+def _is_here(workers: Any) -> bool:
+    """Return whether points are measured in this process, so that nothing is sent."""
+    return workers == 1 or isinstance(workers, ThreadPoolExecutor)
+
+
+def _measuring(sent: Sent, workers: Any) -> Callable[[Sequence[Point]], Iterator[Row | RowThere]]:
     """Return what yields the rows of points, in order, as they become known."""
-    sent = Sent(build)
     if callable(getattr(workers, "submit", None)):
-        if not isinstance(workers, ThreadPoolExecutor):  # all others send it
+        if not _is_here(workers):
             sent.contents()
 
-        def by_client(points: Sequence[Point]) -> Iterator[Row]:
+        def by_client(points: Sequence[Point]) -> Iterator[Row | RowThere]:
             waiting = [workers.submit(measured, sent, point) for point in points]
             return _collected(each.result() for each in waiting)
 
@@ -220,7 +242,7 @@ def _measuring(
             fix="workers=2, or a dask client",
         )
     if workers == 1:
-        return lambda points: (measured(build, point) for point in points)
+        return lambda points: (row_of(sent.build, point) for point in points)
     try:
         joblib = import_module("joblib")
     except ImportError as error:
@@ -231,7 +253,7 @@ def _measuring(
         ) from error
     sent.contents()  # what cannot be sent is refused before anything runs
 
-    def by_processes(points: Sequence[Point]) -> Iterator[Row]:
+    def by_processes(points: Sequence[Point]) -> Iterator[Row | RowThere]:
         # One thread for each: as many as processors for all of them would wait for each other.
         with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
             parallel = joblib.Parallel(n_jobs=workers, return_as="generator")
@@ -240,7 +262,7 @@ def _measuring(
     return by_processes
 
 
-def _collected(rows: Iterator[Row]) -> Iterator[Row]:
+def _collected(rows: Iterator[Row | RowThere]) -> Iterator[Row | RowThere]:
     try:
         yield from rows
     except PicklingError as error:

@@ -8,6 +8,7 @@ import pickle
 import runpy
 import subprocess
 import sys
+import warnings
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
@@ -126,17 +127,61 @@ class Other(pl.Vertex):
     def compute(self) -> None:
         self.x = self.OWN
 
-def other(k):
-    return Other
+def one(vertex, **state):
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.INT, (), "x", mapping=0, initial_value=1)
+    work = graph.add_compute_set("c")
+    graph.add_vertex(work, vertex, tile=0, x=x, **state)
+    return graph, pl.Execute(work)
 
-def around():
+def setting(k):
+    global STEP
+    STEP = 100 * k
+    return one(InScript)
+
+MADE = []
+
+class Base(Base):
+    OWN = STEP
+    def __init_subclass__(cls):
+        super().__init_subclass__()
+        MADE.append(cls)
+
+def around(n):
     kind = pl.INT
-    class Around(pl.Vertex):
-        x: pl.InOut[kind]
+    class Around(Base):
+        y: pl.State[kind]
         def compute(self) -> None:
-            self.x = 1
-    return lambda k: Around
+            self.x = self.OWN + self.y
+        @staticmethod
+        def price(times):
+            return 50 * times * n
+        price_of_one = property(lambda self: n)
+        @classmethod
+        def cost(cls):
+            return cls.price(2)
+        def cycles(self, target):
+            return self.cost() + self.price_of_one + super().OWN
+    Around.price_of_all = [n]
+    def build(k):
+        nonlocal n
+        n += k
+        graph, program = one(Around, y=k)
+        n -= k
+        class Inside(Base):
+            y: pl.State[KIND]
+            OWN = PRICE
+        if k == 2:
+            engine = pl.Engine(graph, program)
+            engine.run()
+            made = MADE.index(Around), MADE.count(Around)
+            raise ValueError(engine.read(graph.tensor("x")), Inside.OWN, *made)
+        return graph, program
+    return build
 
+shared = around(7)
+KIND, PRICE = pl.INT, 60
+n = 1000
 if __name__ == "__main__":
     STEP = 500
     for workers in (1, 2):
@@ -166,12 +211,12 @@ def test_vertex_classes_of_a_script_are_sent_with_their_text(tmp_path: Path) -> 
     assert str(one) == str(two)
     assert str(6 * 502.0) in str(two)  # worker threads take turns
     assert "k is 500" in str(two)
-    for refused, message in (
-        (script["other"], "makes another class when it runs again: OWN = 1, OWN = 500"),
-        (script["around"](), "it names 'kind' of the function around it"),
-    ):
-        with pytest.raises(pl.ControlProgramError, match=message):
-            pl.sweep(refused, {"k": [1]}, workers=Pickling())
+    for name in ("setting", "shared"):
+        one, two = (
+            rows(pl.sweep(script[name], {"k": [1, 2]}, workers=each)) for each in (1, Pickling())
+        )
+        assert str(one) == str(two)
+    assert "ValueError: (array(3, dtype=int32), 60, 0, 1)" in str(two)
     path.write_text(SCRIPT.replace("STEP + self", "2 + self"))
     with pytest.raises(pl.ControlProgramError, match="changed since it was imported"):
         pl.sweep(script["build"], {"k": [1]}, workers=Pickling())
@@ -187,6 +232,48 @@ def test_a_script_sweeps_its_own_classes_in_processes(tmp_path: Path) -> None:
     one, two = run.stdout.replace("[", "").splitlines()
     assert one == two
     assert "k is 500" in one
+
+
+COUNT: list[int] = []
+
+
+def test_a_point_that_is_another_one_in_a_worker_is_refused() -> None:
+    pytest.importorskip("cloudpickle")
+
+    def growing(k: int) -> Any:
+        COUNT.append(k)  # of this module, in which other functions see it too
+        return build(len(COUNT))
+
+    def breaking(k: int) -> Any:
+        COUNT.append(k)
+        return build(2, "broken" if len(COUNT) == 4 else "copy")
+
+    for point, message in (
+        (growing, r"other cycles or bytes in a worker.*\n  cycles \d+ here, \d+ there\n"),
+        (breaking, r"\n  error none here, ValueError there\n"),
+    ):
+        with pytest.raises(pl.ControlProgramError, match=message):
+            pl.sweep(point, {"k": [1]}, workers=Pickling())
+
+
+def test_workers_warn_as_here(recwarn: pytest.WarningsRecorder) -> None:
+    pytest.importorskip("cloudpickle")
+
+    def warning(tiles: int) -> Any:
+        graph, program, _ = build(tiles)
+        warnings.warn("of the build", DeprecationWarning, stacklevel=1)
+        return graph, pl.Sequence(program, pl.Execute(graph.add_compute_set("empty")))
+
+    for rule in ("default", "ignore"):
+        warnings.simplefilter(rule)
+        assert not pl.sweep(warning, {"tiles": [1, 2]}, workers=Pickling()).num_failed
+    first, second = recwarn.list
+    assert (str(first.message), first.category) == ("of the build", DeprecationWarning)
+    assert second.category is pl.EmptyComputeSetWarning
+    assert (first.filename, second.filename) == (__file__, __file__)
+    warnings.simplefilter("error")
+    found = pl.sweep(warning, {"tiles": [1, 2]}, workers=Pickling())
+    assert found["error"].tolist() == ["DeprecationWarning: of the build"] * 2
 
 
 @deep
@@ -242,6 +329,8 @@ REFUSED: list[tuple[str, tuple[object, ...], dict[str, Any]]] = [
     ("build 7 is no function", (7, GRID), {}),
     ("grid 7 is no grid", (build, 7), {}),
     ("'tiles' has 4, which is no list", (build, {"tiles": 4}), {}),
+    (r"'tiles' has array\(3\), which is no list", (build, {"tiles": np.array(3)}), {}),
+    ("'tiles' has b'ab', which is no list", (build, {"tiles": b"ab"}), {}),
     ("the grid has no points", (build, {"tiles": []}), {}),
     ("the grid has no points", (build, {}), {}),
     ("parameter 1 is no name", (build, [{1: 2}]), {}),
