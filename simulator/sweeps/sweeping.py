@@ -6,6 +6,7 @@ import inspect
 import itertools
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from importlib import import_module
@@ -257,7 +258,13 @@ def _measuring(sent: Sent, workers: Any) -> Callable[[Sequence[Point]], Iterator
         # One thread for each: as many as processors for all of them would wait for each other.
         with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
             parallel = joblib.Parallel(n_jobs=workers, return_as="generator")
-            return _collected(parallel(joblib.delayed(measured)(sent, point) for point in points))
+            found = parallel(joblib.delayed(measured)(sent, point) for point in points)
+        try:
+            yield from _collected(found)
+        finally:
+            with warnings.catch_warnings():  # of joblib, where a refusal leaves points behind
+                warnings.simplefilter("ignore")
+                found.close()
 
     return by_processes
 
