@@ -26,6 +26,11 @@ def matrix(rng: np.random.Generator, rows: int, width: int, dtype: Any) -> npt.N
     return rng.integers(0, 100, (rows, width)).astype(dtype)
 
 
+def larger(old: Any, new: Any) -> Any:
+    """Return the larger numbers; of zeros the new one, where np.maximum takes either."""
+    return np.where((old > new) | (old != old), old, new)
+
+
 def set_last(old: npt.NDArray[Any], new: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return new
 
@@ -116,8 +121,8 @@ RECIPES: dict[Key, Recipe] = {
     (FILE, "CheckIndices"): check_indices,
     (FILE, "GatherRows"): gather,
     (FILE, "ListRows"): list_rows,
-    (FILE, "MaxListed"): listed(np.maximum),
-    (FILE, "MaxRows"): update(np.maximum),
+    (FILE, "MaxListed"): listed(larger),
+    (FILE, "MaxRows"): update(larger),
     (FILE, "MulListed"): listed(np.multiply),
     (FILE, "MulRows"): update(np.multiply),
     (FILE, "SetListed"): listed(set_last),

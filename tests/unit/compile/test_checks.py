@@ -97,7 +97,7 @@ class TestGraph:
         shown = PrintTensor(Graph().add_variable(FLOAT, (0,), "none", mapping=0))
         with pytest.raises(
             ControlProgramError,
-            match=r"(?s)uses 1 object .*tensor without elements of <Graph 1,472",
+            match=r"(?s)uses 1 object .*tensor 'none' of <Graph 1,472",
         ) as caught:
             check(graph, shown)
         assert caught.value.at == shown.location

@@ -121,7 +121,7 @@ def test_tensors_without_elements() -> None:
     engine = pl.Engine(graph, pl.Sequence(pl.PrintTensor(empty), pl.PrintTensor("none", empty)))
     engine.print_stream = io.StringIO()
     engine.run()
-    assert engine.print_stream.getvalue() == "[]\nnone: []\n"
+    assert engine.print_stream.getvalue() == "empty: []\nnone: []\n"
 
 
 @both_forms
