@@ -20,7 +20,7 @@ import numpy as np
 
 from poplite.compat.arguments import sizes_of
 from poplite.compat.options import check_params
-from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError, checked_truth
+from poplite.errors import InvalidOption, TensorCreationError, checked_truth
 from poplite.expr.tree import ElementClass
 from poplite.ops.convolution.arguments import float_type
 from poplite.ops.convolution.call import check_number
@@ -295,13 +295,7 @@ def _left(what: str, d: int, name: str, size: int, given: Sides) -> int:
 
 def _sides(what: str, role: str, given: Any, kind: Any, rank: int) -> Sides:
     """Return a transform, complete, or raise."""
-    if not isinstance(given, kind):
-        raise ElementTypeError(
-            f"{what}: {role} is {clipped(given)}",
-            at=here(),
-            found=of_type(given),
-            fix=f"{role}={kind.__name__}(...)",
-        )
+    check_params(what, given, kind, role)
 
     def numbers(name: str, least: int) -> list[int]:
         value = getattr(given, name)

@@ -64,12 +64,12 @@ def last_arguments(what: str, arguments: tuple[Any, ...]) -> tuple[str, Options,
     return check_name(what, name), options, cache
 
 
-def check_params(what: str, params: object, kind: type) -> None:
+def check_params(what: str, params: object, kind: type, name: str = "params") -> None:
     """Refuse parameters of another class."""
     if not isinstance(params, kind):
         raise ElementTypeError(
-            f"{what}: params is {clipped(params)}",
+            f"{what}: {name} is {clipped(params)}",
             at=here(),
             found=of_type(params),
-            fix=f"params={kind.__name__}(...)",
+            fix=f"{name}={kind.__name__}(...)",
         )
