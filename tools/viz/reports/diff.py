@@ -41,7 +41,7 @@ def add(commands: Commands) -> None:
         "With --fail-if, check the change; the exit code is 3 when a check fails.",
         epilog="NAME of --fail-if: cycles, fullest (bytes of the fullest tile), bytes (of all "
         "tiles), balance (percent), a phase (compute, copy, exchange, 'global exchange', "
-        "'host exchange', sync), step:NAME, kind:NAME (of memory). OP: > or <. AMOUNT: +5%% or "
+        "'host exchange', sync), step:NAME, kind:NAME (of memory). OP: > or <. AMOUNT: +5% or "
         "+1000 for a change, 600000 for the later number.",
     )
     for name, which in (("before", "A"), ("after", "B")):
