@@ -81,7 +81,8 @@ def load(
 
     Nothing in the file is executed, and no name in it is imported. A vertex class is looked
     for in `vertices`, in its module if that is imported already, and in `poplite.vertices`.
-    Where none declares the same fields, the graph can be drawn and asked, but not compiled.
+    Where none has the same fields and the same code, the graph can be drawn and asked, but not
+    compiled.
 
     Args:
         path: the file.

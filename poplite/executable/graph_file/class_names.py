@@ -1,19 +1,20 @@
 """The vertex classes of a graph's file: what it says of them, and which classes are meant.
 
 A file names a class by its module and its name there, a template with its element types, and lists
-the fields that it declares.  It is looked up among the classes that the user gives, then among
-those that are defined already in that module, then among those of `poplite.vertices`; nothing that
-a file names is ever imported.  Where none declares the same fields, a class without code takes its
-place (`poplite.vertex.stand_in`).
+the fields that it declares and what its code is.  It is looked up among the classes that the user
+gives, then among those that are defined already in that module, then among those of
+`poplite.vertices`; nothing that a file names is ever imported.  A function may have made several
+classes of one name, so the one with the same code is meant.  Where none has, a class without code
+takes its place (`poplite.vertex.stand_in`).  Of `poplite.vertices` the name is enough.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from poplite.errors import FileLoadError, VertexDefinitionError
+from poplite.errors import FileLoadError, VertexCompileError, VertexDefinitionError
 from poplite.executable.file.archive import Malformed
 from poplite.executable.file.vertex_classes import (
     LIBRARY,
@@ -27,9 +28,11 @@ from poplite.executable.file.vertex_classes import (
 from poplite.ops.fuse.classes import class_of, recipe_of
 from poplite.ops.fuse.recipe import MapRecipe, ReductionRecipe, SumRecipe, fault_of
 from poplite.types import ElementType
+from poplite.vertex.compute import ClassCode, code_of
+from poplite.vertex.compute.cycles_code import cycles_code
 from poplite.vertex.fields import Field, Role
 from poplite.vertex.layouts import PLAIN, Layout
-from poplite.vertex.stand_in import stand_in
+from poplite.vertex.stand_in import saved_code, stand_in, why_missing
 from poplite.vertex.templates import specialise
 from poplite.vertex.vertex import MultiVertex, Vertex
 
@@ -56,6 +59,7 @@ class DeclaredClass:
         fields: what it declares.
         is_multi: whether all workers run it.
         recipe: what it was generated from; None for a class that somebody wrote.
+        code: what `compute` and `cycles` of such a class do; None where it cannot be compiled.
     """
 
     module: str
@@ -64,6 +68,7 @@ class DeclaredClass:
     fields: tuple[DeclaredField, ...]
     is_multi: bool = False
     recipe: MapRecipe | ReductionRecipe | SumRecipe | None = None
+    code: ClassCode | None = None
 
     @property
     def full_name(self) -> str:
@@ -75,6 +80,10 @@ class DeclaredClass:
         """What is equal where vertices can have either class."""
         fields = tuple((f.name, f.role, f.element, f.depth, f.layout) for f in self.fields)
         return fields, self.is_multi, self.elements
+
+    def is_of_library_as(self, other: DeclaredClass) -> bool:
+        """Return whether both are of one module of `poplite.vertices`, where names are unique."""
+        return self.module == other.module and self.module.startswith(f"{LIBRARY}.")
 
 
 def declared_class(cls: type[Vertex]) -> DeclaredClass:
@@ -100,8 +109,20 @@ def declared_class(cls: type[Vertex]) -> DeclaredClass:
         if not each.is_implicit
     )
     is_multi = issubclass(cls, MultiVertex)
-    name = local_name(template)
-    return DeclaredClass(template.__module__, name, elements, fields, is_multi, recipe_of(cls))
+    name, recipe = local_name(template), recipe_of(cls)
+    code = None if recipe is not None else _code_of(cls)
+    return DeclaredClass(template.__module__, name, elements, fields, is_multi, recipe, code)
+
+
+def _code_of(cls: type[Vertex]) -> ClassCode | None:
+    if why_missing(cls) is not None:
+        code: ClassCode | None = saved_code(cls)
+        return code
+    try:
+        code = code_of(cls)
+    except VertexCompileError:
+        return None
+    return replace(code, functions=(*code.functions, *cycles_code(cls)))
 
 
 def known_classes(
@@ -136,8 +157,9 @@ def _candidates(
 def _first_alike(
     declared: DeclaredClass, candidates: Iterable[type[Vertex]]
 ) -> tuple[type[Vertex] | None, str]:
-    """Return the first class that declares the same; else why none was taken."""
+    """Return the first class that declares the same and has the same code; else why none has."""
     why = "no class of that name was given or imported when its graph was loaded"
+    others: list[tuple[type[Vertex], ClassCode | None]] = []
     for candidate in candidates:
         try:
             is_template = bool(candidate.type_variables and declared.elements)
@@ -146,10 +168,39 @@ def _first_alike(
         except VertexDefinitionError as error:
             why = error.what
             continue
-        if own is not None and own.declaration == declared.declaration:
+        if own is None or own.declaration != declared.declaration:
+            why = f"{cls.__name__} ({cls.location}) declares other fields"
+        elif (
+            own.code == declared.code
+            or own.module == declared.module
+            and own.module.startswith(f"{LIBRARY}.")
+        ):
             return cls, ""
-        why = f"{cls.__name__} ({cls.location}) declares other fields"
-    return None, why
+        else:
+            others.append((cls, own.code))
+    return _of_others(declared, others) if others else (None, why)
+
+
+def _of_others(
+    declared: DeclaredClass, others: Sequence[tuple[type[Vertex], ClassCode | None]]
+) -> tuple[type[Vertex] | None, str]:
+    """Return the class that a file without code means, or why none of other code is meant."""
+    cls, code = others[0]
+    if declared.code is not None:
+        difference = "it cannot be compiled"
+        if code is not None:
+            difference = code.differences(declared.code)[0]
+        return None, (
+            f"{cls.__name__} ({cls.location}) has other code than when the graph was saved, "
+            f"{difference}"
+        )
+    if all(own == code for _, own in others):
+        return cls, ""
+    differing = next(other for other, own in others if own != code)
+    return None, (
+        f"{cls.__name__} ({cls.location}) and another one ({differing.location}) have that name, "
+        "and the file does not say which"
+    )
 
 
 def _stand_in(declared: DeclaredClass, why: str) -> type[Vertex]:
@@ -158,6 +209,13 @@ def _stand_in(declared: DeclaredClass, why: str) -> type[Vertex]:
         raise Malformed(f"vertex class {declared.full_name}: a field nests {deepest:,} vectors")
     fields = [Field(f.name, f.role, f.element, f.depth, layout=f.layout) for f in declared.fields]
     try:
-        return stand_in(declared.full_name, declared.module, fields, declared.is_multi, why)
+        return stand_in(
+            declared.full_name,
+            declared.module,
+            fields,
+            is_multi=declared.is_multi,
+            why=why,
+            code=declared.code,
+        )
     except VertexDefinitionError as error:
         raise Malformed(error.what) from None

@@ -268,28 +268,30 @@ def _identity(checked: Checked) -> tuple[object, ...]:
 
 
 def _function(checked: Checked) -> FunctionCode:
-    import hashlib  # 3 ms, which graphs without code do without
-
     facts = checked.facts
-    text = repr(
-        (
-            _tree(checked.text.tree),
+    return FunctionCode(
+        checked.function.__name__,
+        digest(
+            comparable_tree(checked.text.tree),
             [repr(default) for default in checked.function.__defaults__ or ()],
             in_order(facts.calls),
             [callee.function.__name__ for callee in in_order(facts.helpers)],
-        )
-    )
-    return FunctionCode(
-        checked.function.__name__,
-        hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:32],
+        ),
         dict(sorted((ast.unparse(node), repr(value)) for node, value in facts.constants.items())),
     )
 
 
-def _tree(node: Any) -> Any:
+def digest(*parts: object) -> str:
+    """Return a digest of parts that `repr` tells apart."""
+    import hashlib  # 3 ms, which graphs without code do without
+
+    return hashlib.sha256(repr(parts).encode("utf-8", "backslashreplace")).hexdigest()[:32]
+
+
+def comparable_tree(node: Any) -> Any:
     """Return a syntax tree as tuples and texts, without the parts in `_SAYS_NOTHING`."""
     if isinstance(node, list):
-        return [_tree(each) for each in node]
+        return [comparable_tree(each) for each in node]
     if isinstance(node, ast.Constant):
         return repr(node.value)
     if not isinstance(node, ast.AST):
@@ -301,5 +303,5 @@ def _tree(node: Any) -> Any:
             continue
         if name == "body" and isinstance(node, ast.FunctionDef) and ast.get_docstring(node, False):
             part = part[1:]
-        parts.append((name, _tree(part)))
+        parts.append((name, comparable_tree(part)))
     return parts

@@ -300,6 +300,10 @@ def test_a_graph_without_its_classes_is_drawn_and_not_compiled(of_script: bytes)
 def renamed(content: bytes, old: str, new: str) -> bytes:
     members = zipped(content)
     members["manifest.json"] = members["manifest.json"].replace(old.encode(), new.encode())
+    return of_members(members)
+
+
+def of_members(members: dict[str, bytes]) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
         for name, data in members.items():
@@ -331,6 +335,94 @@ def test_a_class_with_other_fields_is_another_one(of_script: bytes) -> None:
     graph, programs = loaded(renamed(of_script, "Scale", "Gone"), [Gone])
     with pytest.raises(pl.VertexCompileError, match="declares other fields"):
         pl.compile_graph(graph, programs)
+
+
+def factory(factor: int, cost: int = 5, rounding: int = 1) -> type[pl.Vertex]:
+    """A class that is called Scale, as every other one of this function."""
+    base = rounding * 2
+
+    class Scale(pl.Vertex):
+        x: pl.InOut[pl.INT]
+
+        def compute(self) -> None:
+            self.x = self.x * factor
+
+        def cycles(self, target: pl.Target) -> int:
+            return cost + base
+
+    return Scale
+
+
+def pairs(second: type[pl.Vertex], first: type[pl.Vertex]) -> bytes:
+    graph = pl.Graph(pl.Target(tiles=4))
+    x = graph.add_variable(pl.INT, (4,), "x", mapping="linear", initial_value=1)
+    cs = graph.add_compute_set("scale")
+    for tile in range(4):
+        graph.add_vertex(cs, first if tile < 2 else second, tile=tile, x=x[tile])
+    return saved(graph, pl.Execute(cs))
+
+
+def values_of(content: bytes, vertices: Any = ()) -> list[int]:
+    engine = pl.Engine(*loaded(content, vertices), interpret=True)
+    engine.run()
+    found: list[int] = engine.read("x").tolist()
+    return found
+
+
+def test_classes_of_one_name_are_told_apart_by_their_code() -> None:
+    twice, thrice = factory(2), factory(3)
+    content = pairs(thrice, twice)
+    assert values_of(content) == [2, 2, 3, 3]
+    assert values_of(content, [thrice, twice]) == [2, 2, 3, 3]
+    assert values_of(content, [twice]) == [2, 2, 3, 3]  # the other is found in its module
+
+
+def test_classes_of_one_name_are_told_apart_by_their_cycles() -> None:
+    cheap, dear, base = factory(2, cost=5), factory(2, cost=500), factory(2, rounding=4)
+    for second in (dear, base):
+        graph, _ = loaded(pairs(second, cheap), [dear, cheap, base])
+        classes = [vertex.vertex_class for vertex in graph.compute_sets[0].vertices]
+        assert classes == [cheap, cheap, second, second]
+
+
+def test_templates_of_one_name_are_told_apart() -> None:
+    def template(factor: int) -> Any:
+        class Scaled(pl.Vertex, Generic[T]):
+            x: pl.InOut[T]
+
+            def compute(self) -> None:
+                self.x = self.x * factor
+
+        return Scaled
+
+    twice, thrice = template(2), template(3)
+    content = pairs(thrice[pl.INT], twice[pl.INT])
+    assert values_of(content, [thrice, twice]) == [2, 2, 3, 3]
+
+
+def test_a_class_that_changed_is_drawn_and_not_compiled() -> None:
+    import gc
+
+    content = renamed(pairs(factory(7), factory(7)), "Scale", "Changed")
+    gc.collect()
+    changed = factory(8)
+    changed.__qualname__ = "factory.<locals>.Changed"
+    graph, programs = loaded(content, [changed])
+    with pytest.raises(pl.VertexCompileError, match="other code than when") as e:
+        pl.compile_graph(graph, programs)
+    assert "'factor' in compute: 8; saved with 7" in str(e.value)
+    assert saved(graph, programs) == content
+
+
+def test_a_file_without_code_takes_no_class_of_several() -> None:
+    twice, thrice = factory(2), factory(3)
+    members = zipped(pairs(twice, twice))
+    manifest = json.loads(members["manifest.json"])
+    for each in manifest["classes"]:
+        del each["code"]
+    old = of_members(members | {"manifest.json": json.dumps(manifest).encode()})
+    with pytest.raises(pl.VertexCompileError, match="the file does not say which"):
+        values_of(old, [twice, thrice])
 
 
 def test_a_template_without_types_is_not_saved() -> None:
