@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import tomllib
 from pathlib import Path
@@ -48,6 +49,16 @@ def test_link_or_its_text_is_committed(name: str) -> None:
     target = str(link.readlink()) if link.is_symlink() else link.read_text().strip()
     assert target == f"../{name}"
     assert (ROOT / name / "__init__.py").is_file()
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_a_folder_of_the_checkout_is_not_a_package_of_its_own(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT)
+    with pytest.raises(ImportError, match=rf"^{name} is a part of poplite: import poplite\.{name}"):
+        importlib.import_module(name)
+    assert name not in sys.modules
 
 
 def test_package_says_that_it_is_typed() -> None:
