@@ -26,7 +26,7 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import MOST_NARROW, NARROW, Listed, Series, compact, constant, counting
 from poplite.errors import FileLoadError, PopliteError
 from poplite.report.per_tile import PerTile
-from poplite.report.program_tree import Program, Programs, ProgramType
+from poplite.report.program_tree import Programs, nodes_of, tree_of
 from poplite.text import clipped
 
 VERSION = 2
@@ -90,7 +90,7 @@ def _encoded(value: Any) -> Any:
     if isinstance(value, PerTile):
         return _encoded_per_tile(value)
     if isinstance(value, Programs):
-        return {name: _encoded_tree(tree) for name, tree in value.items()}
+        return {name: nodes_of(tree) for name, tree in value.items()}
     if isinstance(value, Enum):
         return value.name
     if dataclasses.is_dataclass(value):
@@ -134,28 +134,6 @@ def _unpacked(text: str) -> npt.NDArray[np.integer[Any]]:
     if kind not in PACKED:
         raise _Malformed(f"{clipped(kind)} is no type of numbers")
     return np.frombuffer(b64decode(data, validate=True), "<" + kind)
-
-
-def _encoded_tree(tree: Program) -> list[Any]:
-    """Return a list for each node: type, name, row, numbers of its children, line, role and count.
-
-    The root comes last.
-    """
-    numbers: dict[int, int] = {}
-    nodes: list[Any] = []
-    pending = [tree]
-    while pending:
-        node = pending[-1]
-        if below := [child for child in node.children if id(child) not in numbers]:
-            pending.extend(reversed(below))
-            continue
-        pending.pop()
-        if id(node) not in numbers:
-            children = [numbers[id(child)] for child in node.children]
-            numbers[id(node)] = len(nodes)
-            own = [node.type.name, node.name, node.row, children]
-            nodes.append([*own, node.at, node.role, node.count])
-    return nodes
 
 
 # -- reading ---------------------------------------------------------------------------------
@@ -211,7 +189,7 @@ def _decoded(kind: Any, data: Any, known: Mapping[str, Any]) -> Any:
     if is_object:
         return _decoded_object(kind, _object(data), known)
     if kind is Programs:
-        trees = {name: _decoded_tree(nodes) for name, nodes in _object(data).items()}
+        trees = {name: tree_of(_list(nodes)) for name, nodes in _object(data).items()}
         return Programs(lambda: trees)
     if origin is UnionType:
         if data is None and NoneType in arguments:
@@ -311,18 +289,6 @@ def _of_ranges(ranges: Any, size: int) -> Series:
 
 
 NO_TILES: Int64 = np.zeros(0, np.int64)
-
-
-def _decoded_tree(data: Any) -> Program:
-    nodes: list[Program] = []
-    for kind, name, row, children, *younger in _list(data):
-        if kind not in ProgramType.__members__:
-            raise _Malformed(f"{clipped(kind)} is no type of program")
-        below = tuple(nodes[number] for number in children)
-        nodes.append(Program(ProgramType[kind], name, row, below, *younger))
-    if not nodes:
-        raise _Malformed("a program without nodes")
-    return nodes[-1]
 
 
 def _object(data: Any) -> Mapping[str, Any]:

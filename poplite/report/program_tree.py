@@ -17,7 +17,7 @@ blur
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +51,7 @@ _ARRANGING = (
 """What is no step, also where it holds nothing."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Program:
     """A program in its tree.
 
@@ -91,8 +91,60 @@ class Program:
                 yield program
                 pending.extend(reversed(program.children))
 
+    def __eq__(self, other: object) -> bool:
+        return nodes_of(self) == nodes_of(other) if isinstance(other, Program) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.name, self.row, len(self.children)))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return its nodes: pickle follows no tree that is hundreds of programs deep."""
+        return tree_of, (nodes_of(self),)
+
     def __repr__(self) -> str:
         return fitted(f"<Program {self.type.value} '{{}}'>", self.name)
+
+
+Node = tuple[str, str, int, tuple[int, ...], str, str, int | None]
+"""A program without those under it: type, name, row, their numbers, line, role and count."""
+
+
+def nodes_of(tree: Program) -> list[Node]:
+    """Return each program of a tree once, after those under it; the root comes last."""
+    numbers: dict[int, int] = {}
+    nodes: list[Node] = []
+    for node in children_first(tree):
+        children = tuple(numbers[id(child)] for child in node.children)
+        numbers[id(node)] = len(nodes)
+        nodes.append(
+            (node.type.name, node.name, node.row, children, node.at, node.role, node.count)
+        )
+    return nodes
+
+
+def tree_of(nodes: Iterable[Sequence[Any]]) -> Program:
+    """Return the tree of nodes; reports of version 1 have no line, role and count.
+
+    Raises `ValueError` for other data, and where a node does not follow those under it.
+    """
+    made: list[Program] = []
+    for kind, name, row, children, *younger in nodes:
+        at, role, count = younger or ("", "", None)
+        whole = (row, *children, 0 if count is None else count)
+        texts = (kind, name, at, role)
+        if any(type(each) is not int for each in whole) or not all(
+            isinstance(each, str) for each in texts
+        ):
+            raise ValueError(f"{clipped([kind, name, row, children, *younger])} is not a program")
+        if kind not in ProgramType.__members__:
+            raise ValueError(f"{clipped(kind)} is not a type of program")
+        if row < 0 or any(not 0 <= child < len(made) for child in children):
+            raise ValueError(f"program {len(made):,} holds {clipped(children)}")
+        below = tuple(made[child] for child in children)
+        made.append(Program(ProgramType[kind], name, row, below, at, role, count))
+    if not made:
+        raise ValueError("a program without nodes")
+    return made[-1]
 
 
 def num_steps(tree: Program) -> int:

@@ -5,21 +5,29 @@
     2  AGAIN     row 1
     3  END
 
-`poplite.compile.emit` writes each kind of program as a pattern of ops that its first op identifies.
-A tree is only made for a report that somebody looks at; executables need not hold it.
+`poplite.executable.control_flow` says which rows each loop and branch holds.  A tree is only made
+for a report that somebody looks at; executables need not hold it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.executable import opcodes as op
 from poplite.executable.actions import Action, Equal, Fail, Stamp, action_text
+from poplite.executable.control_flow import (
+    Block,
+    Closed,
+    ControlFlow,
+    Entered,
+    Opened,
+    Part,
+    Rows,
+)
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep
@@ -72,115 +80,74 @@ _BY_DATA = (ProgramType.REPEAT_WHILE, ProgramType.LOOP, ProgramType.IF, ProgramT
 class _Tree:
     def __init__(self, executable: Executable, code: Code) -> None:
         self._executable, self._code = executable, code
+        self._flow = ControlFlow(code.ops)
         self._ops: list[list[int]] = code.ops.tolist()
         self._numbers: list[int] = code.step_numbers.tolist()
         self._works = set(code.step_rows.tolist())
-        self._ends = np.flatnonzero(np.isin(code.ops[:, 0], [op.END, op.RETURN]))
         self._functions: dict[int, Program] = {}
         self._times: dict[int, int] = {}
-        back = [row for row, kind in enumerate(self._ops) if kind[0] == op.JUMP and kind[1] <= row]
-        self._loops: dict[int, list[int]] = {}
-        for row in back:  # of two loops that begin together, the outer ends later
-            self._loops.setdefault(self._ops[row][1], []).append(row)
 
     def root(self, name: str) -> Program:
         """Return the tree of the program."""
-        tree = replace(self._sequence(0, int(self._ends[0])), name=name)
-        return _counted(tree, self._times)
+        calls = np.flatnonzero(self._code.ops[:, 0] == op.CALL)
+        called: dict[int, dict[int, None]] = {}
+        for row, begin in zip(calls.tolist(), self._code.ops[calls, 1].tolist(), strict=True):
+            called.setdefault(self._flow.end_of(row), {})[begin] = None
+        pending = [0]
+        while pending:  # those that a function calls are read before it
+            own = called.get(self._flow.end_of(pending[-1]), {})
+            unread = [begin for begin in own if begin not in self._functions]
+            pending += unread
+            if not unread and (begin := pending.pop()) not in self._functions:
+                self._functions[begin] = self._section(begin)
+        return _counted(replace(self._functions[0], name=name), self._times)
 
-    def _sequence(self, row: int, end: int, role: str = "") -> Program:
-        return Program(ProgramType.SEQUENCE, "", row, tuple(self._in(row, end)), role=role)
+    def _section(self, begin: int) -> Program:
+        """Return what a section runs; the functions that it calls have been read."""
+        end = self._flow.end_of(begin)
+        # Of each block that is open the parts that have been entered, with their programs.
+        opened: list[list[tuple[Part, list[Program]]]] = [[(Part("", begin, end), [])]]
+        for event in self._flow.events(begin, end):
+            match event:
+                case Rows():
+                    opened[-1][-1][1].extend(self._steps(*event))
+                case Opened():
+                    opened.append([])
+                case Entered(part):
+                    opened[-1].append((part, []))
+                case Closed(block):
+                    parts = opened.pop()
+                    opened[-1][-1][1].extend(self._closed(block, parts))
+        return _sequence(*opened[0][0])
 
-    def _node(
-        self, kind: ProgramType, row: int, children: Iterable[Program] = (), name: str = ""
-    ) -> Program:
-        return Program(kind, name, row, tuple(children), at=self._line(row))
+    def _closed(self, block: Block, parts: list[tuple[Part, list[Program]]]) -> list[Program]:
+        """Return a block as programs, usually one."""
+        kind, row = block.kind, block.row
+        below = [replace(each, role=part.role) for part, own in parts for each in own]
+        if kind is ProgramType.IF and self._is_abort(row):
+            return parts[0][1]
+        name = ""
+        if kind is ProgramType.REPEAT:
+            self._times[row] = self._ops[row][2]
+            name = amount(self._times[row], "time")
+        elif kind is not ProgramType.LOOP:
+            name = self._scalar(self._ops[block.decided][2])
+        if kind is ProgramType.SWITCH or len(parts) == 2 and kind is ProgramType.IF:
+            below = [_sequence(*each) for each in parts]
+        elif kind is ProgramType.REPEAT_WHILE:  # the condition runs first
+            below.sort(key=lambda each: each.role == "body")
+        line = block.decided if kind is ProgramType.LOOP else row
+        return [Program(kind, name, row, tuple(below), at=self._line(line))]
 
     def _line(self, row: int) -> str:
         """Return the user's line of a row."""
         return self._code.locations[row].portable if self._code.locations else ""
-
-    def _in(self, row: int, end: int, role: str = "") -> Iterator[Program]:
-        """Yield the programs of some rows."""
-        while row < end:
-            program, row = self._next(row, end)
-            if program is not None:
-                yield replace(program, role=role) if role else program
-
-    def _next(self, row: int, end: int) -> tuple[Program | None, int]:
-        """Return the program that begins at a row, and the row behind it."""
-        kind, a, b, c = self._ops[row]
-        ends = self._loops.get(row, [])
-        if ends and ends[-1] < end:
-            last = ends.pop()
-            loop = Program(
-                ProgramType.LOOP, "", row, tuple(self._in(row, last)), at=self._line(last)
-            )
-            return loop, last + 1
-        if kind == op.REPEAT:
-            below = self._in(row + 1, c - 1)
-            repeat = self._node(ProgramType.REPEAT, row, below, amount(b, "time"))
-            self._times[row] = b
-            return repeat, c
-        if kind == op.JUMP:
-            return self._repeat_while(row, a)
-        if kind in (op.AGREE, op.SAME):  # behind it, Python reports replicas that do not agree
-            return None, a
-        if kind == op.JUMP_IF_ZERO and not self._is_abort(row):
-            return self._if(row, a)
-        if kind == op.SWITCH:
-            return self._switch(row, a, c)
-        if kind == op.CALL:
-            return self._node(ProgramType.CALL, row, [self._function(a)]), row + 1
-        return self._leaf(row, end)
-
-    def _repeat_while(self, row: int, condition: int) -> tuple[Program, int]:
-        test = condition
-        while self._ops[test][:2] not in (
-            [op.JUMP_IF_ZERO, row + 1],
-            [op.JUMP_IF_NONZERO, row + 1],
-        ):
-            test += 1
-        below = [*self._in(condition, test, "condition"), *self._in(row + 1, condition, "body")]
-        name = self._scalar(self._ops[test][2])
-        return self._node(ProgramType.REPEAT_WHILE, row, below, name), test + 1
-
-    def _if(self, row: int, otherwise: int) -> tuple[Program, int]:
-        kind, end = self._ops[otherwise - 1][:2]
-        name = self._scalar(self._ops[row][2])
-        if kind != op.JUMP or end <= otherwise:
-            only = self._in(row + 1, otherwise, "then")
-            return self._node(ProgramType.IF, row, only, name), otherwise
-        then = self._sequence(row + 1, otherwise - 1, "then")
-        below = [then, self._sequence(otherwise, end, "else")]
-        return self._node(ProgramType.IF, row, below, name), end
-
-    def _switch(self, row: int, cases: int, default: int) -> tuple[Program, int]:
-        name = self._scalar(self._ops[row][2])
-        if not cases:
-            return self._node(ProgramType.SWITCH, row, name=name), row + 1
-        rows = self._ops[row + 1 : row + 1 + cases]
-        begins = sorted([(target, str(value)) for _, value, target, _ in rows])
-        end = self._ops[default - 1][1]  # the last case leaves
-        parts = [
-            replace(self._sequence(first, behind - 1, f"case {name}"), name=name)
-            for (first, name), (behind, _) in pairwise([*begins, (default, "")])
-        ]
-        if default < end:
-            parts.append(replace(self._sequence(default, end, "default"), name="default"))
-        return self._node(ProgramType.SWITCH, row, parts, name), end
 
     def _scalar(self, position: int) -> str:
         """Return the name of the variable that decides, by a byte of the arena."""
         layout = self._executable.layout
         (owner,) = layout.owners(np.array([position])).tolist()
         return layout.variables[owner].name if owner >= 0 else ""
-
-    def _function(self, begin: int) -> Program:
-        if begin not in self._functions:
-            end = int(self._ends[np.searchsorted(self._ends, begin)])
-            self._functions[begin] = self._sequence(begin, end)
-        return self._functions[begin]
 
     def _is_abort(self, row: int) -> bool:
         kind, action = self._ops[row + 1][:2]
@@ -189,29 +156,38 @@ class _Tree:
         what = self._executable.actions[action]
         return isinstance(what, Fail) and what.predicate is not None
 
-    def _leaf(self, row: int, end: int) -> tuple[Program | None, int]:
-        """Return the step whose rows begin here, and the row behind them."""
-        behind = row + 1
-        arranging = (op.REPEAT, op.JUMP, op.JUMP_IF_ZERO, op.SWITCH, op.CALL, op.AGREE, op.SAME)
-        while (
-            behind < end
-            and self._numbers[behind] == self._numbers[row]
-            and (self._ops[behind][0] not in arranging)
-        ):
-            behind += 1
-        rows = range(row, behind)
-        work = [each for each in rows if each in self._works]
+    def _steps(self, row: int, end: int) -> Iterator[Program]:
+        """Yield the programs of rows that are steps, or of a call."""
+        while row < end:
+            behind = row + 1
+            while behind < end and self._numbers[behind] == self._numbers[row]:
+                behind += 1
+            program = self._step(range(row, behind))
+            if program is not None:
+                yield program
+            row = behind
+
+    def _step(self, rows: range) -> Program | None:
+        """Return the step of some rows; None for what belongs to another."""
+        row = rows[0]
+        if self._ops[row][0] == op.CALL:
+            function = self._functions[self._ops[row][1]]
+            return Program(ProgramType.CALL, "", row, (function,), at=self._line(row))
         for each in rows:
             if self._ops[each][0] == op.CALLBACK:
-                action = self._executable.actions[self._ops[each][1]]
-                program = _action(action, each)
-                return program and replace(program, at=self._line(each)), behind
-        if work:
-            step = self._executable.steps[self._ops[work[0]][1]]
-            is_execute = isinstance(step, ComputeStep)
-            kind = ProgramType.EXECUTE if is_execute else ProgramType.COPY
-            return self._node(kind, work[0], name=step.name), behind
-        return self._node(ProgramType.MARK, row), behind
+                program = _action(self._executable.actions[self._ops[each][1]], each)
+                return program and replace(program, at=self._line(each))
+        work = [each for each in rows if each in self._works]
+        if not work:
+            return Program(ProgramType.MARK, "", row, at=self._line(row))
+        step = self._executable.steps[self._ops[work[0]][1]]
+        is_execute = isinstance(step, ComputeStep)
+        kind = ProgramType.EXECUTE if is_execute else ProgramType.COPY
+        return Program(kind, step.name, work[0], at=self._line(work[0]))
+
+
+def _sequence(part: Part, programs: list[Program]) -> Program:
+    return Program(ProgramType.SEQUENCE, part.name, part.begin, tuple(programs), role=part.role)
 
 
 def _action(action: Action, row: int) -> Program | None:

@@ -2,7 +2,8 @@
 
 A program and each function that it calls are sections: they end in the only END, or in a RETURN,
 and only a CALL leaves them, for the beginning of another.  So every RETURN has its CALL, and as no
-function calls itself, at most as many calls are open as there are functions.
+function calls itself, at most as many calls are open as there are functions.  Jumps are those of
+loops and branches that lie within each other, so that reports can tell what runs how often.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.executable import opcodes as op
+from poplite.executable.control_flow import ControlFlow, Unstructured
 from poplite.executable.file.archive import Malformed
 from poplite.executable.step import ComputeStep, CopyStep, phases_of
 
@@ -86,6 +88,7 @@ def check_code(
     _check_scalars(ops, arena)
     _check_floats(ops, float_modes)
     _check_calls(ops, section, begins)
+    _check_blocks(ops)
 
 
 def _strange(found: npt.NDArray[np.int64], known: Iterable[int]) -> int:
@@ -175,6 +178,20 @@ def _check_floats(ops: npt.NDArray[np.int64], modes: tuple[int, ...]) -> None:
     for clear, set_bits in np.unique(changes, axis=0).tolist():
         if not np.isin(known & ~clear | set_bits, known).all():
             raise Malformed("an op leads to a mode of floating-point arithmetic that is not listed")
+
+
+def _check_blocks(ops: npt.NDArray[np.int64]) -> None:
+    """Check that loops and branches are those of programs, which end and lie within each other."""
+    loops = ops[ops[:, 0] == op.REPEAT, 1]
+    if len(np.unique(loops)) < len(loops):
+        raise Malformed("two REPEATs count in one place")
+    try:
+        flow = ControlFlow(ops)
+        for begin, end in flow.sections():
+            for _ in flow.events(begin, end):
+                pass
+    except Unstructured as error:
+        raise Malformed(str(error)) from None
 
 
 def _check_calls(

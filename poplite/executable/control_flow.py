@@ -1,0 +1,226 @@
+"""Which rows of a program's ops each loop, branch and switch holds.
+
+    0  REPEAT    loop 0, else row 3        Block(REPEAT, 0, 3, parts: rows 1 to 2)
+    1    LAUNCH
+    2  AGAIN     loop 0, row 1
+    3  END
+
+`poplite.compile.emit` writes each kind of program as a pattern of ops that its first op identifies.
+Rows that keep to these patterns are read once, in their order, however deep programs are nested;
+rows that do not are refused, so that nothing which follows jumps can go on for ever.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.executable import opcodes as op
+from poplite.report.program_tree import ProgramType
+
+
+class Unstructured(ValueError):
+    """Jumps lead elsewhere than those of any program."""
+
+
+class Part(NamedTuple):
+    """Rows below a block.
+
+    Attributes:
+        role: what they are to it: "condition", "body", "then", "else", "case 3" or "default".
+        begin: the first row.
+        end: the row behind the last.
+        name: the value of a case, or "default"; empty for others.
+    """
+
+    role: str
+    begin: int
+    end: int
+    name: str = ""
+
+
+class Block(NamedTuple):
+    """A program that holds others.
+
+    Attributes:
+        kind: what it is.
+        row: its first row; of a loop without end, the first row of its body.
+        behind: the row behind its last one.
+        parts: the rows of the programs that it holds, in the order of their rows.
+        decided: the row that has the number of repetitions or the scalar that decides.
+    """
+
+    kind: ProgramType
+    row: int
+    behind: int
+    parts: tuple[Part, ...]
+    decided: int
+
+
+class Opened(NamedTuple):
+    """The rows of a block begin."""
+
+    block: Block
+
+
+class Entered(NamedTuple):
+    """The rows of a part of the innermost block begin."""
+
+    part: Part
+
+
+class Closed(NamedTuple):
+    """The rows of the innermost block end."""
+
+    block: Block
+
+
+class Rows(NamedTuple):
+    """Rows between blocks: steps, and calls, each of which is alone."""
+
+    begin: int
+    end: int
+
+
+Event = Opened | Entered | Closed | Rows
+
+_CONTROL = (
+    *(op.REPEAT, op.AGAIN, op.JUMP, op.JUMP_IF_ZERO, op.JUMP_IF_NONZERO, op.SWITCH, op.CASE),
+    *(op.CALL, op.AGREE, op.SAME, op.RETURN, op.END),
+)
+"""Ops after which another row may follow than the next one."""
+
+
+class ControlFlow:
+    """Reads the blocks of a program and of the functions that it calls.
+
+    Args:
+        ops: int64[rows, 4]; every operand that is a row lies in the section of its op.
+    """
+
+    def __init__(self, ops: npt.NDArray[np.int64]) -> None:
+        kind, target = ops[:, 0], ops[:, 1]
+        number = np.arange(len(ops))
+        self._ops: list[list[int]] = ops.tolist()
+        self._loops: dict[int, list[int]] = {}
+        for row in np.flatnonzero((kind == op.JUMP) & (target <= number)).tolist():
+            self._loops.setdefault(self._ops[row][1], []).append(row)
+        self._tests: dict[int, int] = {}
+        tests = np.isin(kind, [op.JUMP_IF_ZERO, op.JUMP_IF_NONZERO]) & (target <= number)
+        for row in np.flatnonzero(tests).tolist():
+            if self._tests.setdefault(self._ops[row][1], row) != row:
+                raise Unstructured(f"two loops go on at row {self._ops[row][1]:,}")
+        control = np.flatnonzero(np.isin(kind, _CONTROL)).tolist()
+        self._stops: list[int] = sorted({*control, *self._loops})
+        ends = np.flatnonzero(np.isin(kind, [op.END, op.RETURN]))
+        self._ends: list[int] = ends.tolist()
+
+    def sections(self) -> Iterator[tuple[int, int]]:
+        """Yield first row and end of the program, and of each function."""
+        yield from zip([0, *(end + 1 for end in self._ends[:-1])], self._ends, strict=True)
+
+    def end_of(self, begin: int) -> int:
+        """Return the row of the END or RETURN of the section that begins at a row."""
+        return self._ends[bisect_left(self._ends, begin)]
+
+    def events(self, begin: int, end: int) -> Iterator[Event]:
+        """Yield what the rows of a section are, in the order of rows.
+
+        Raises `Unstructured` at rows that no program is written as.
+        """
+        used: dict[int, int] = {}
+        pending: list[Event] = [Rows(begin, end)]
+        while pending:
+            item = pending.pop()
+            if not isinstance(item, Rows):
+                yield item
+                continue
+            row, last = item
+            if row >= last:
+                continue
+            # Of loops that begin together the outer ends later, and is read first.
+            loops = self._loops.get(row, [])
+            left = len(loops) - used.get(row, 0)
+            kind = self._ops[row][0]
+            if not left and kind not in _CONTROL:
+                stop = min(self._stops[bisect_left(self._stops, row + 1)], last)
+                yield Rows(row, stop)
+                pending.append(Rows(stop, last))
+            elif not left and kind == op.CALL:
+                yield Rows(row, row + 1)
+                pending.append(Rows(row + 1, last))
+            elif not left and kind in (op.AGREE, op.SAME):
+                pending.append(Rows(self._behind_agreement(row, last), last))
+            else:
+                block = self._loop(row, loops[left - 1], last) if left else self._block(row, last)
+                used[row] = used.get(row, 0) + bool(left)
+                pending += [Rows(block.behind, last), Closed(block)]
+                for part in reversed(block.parts):
+                    pending += [Rows(part.begin, part.end), Entered(part)]
+                pending.append(Opened(block))
+
+    def _behind_agreement(self, row: int, last: int) -> int:
+        """Return the row behind the action that reports replicas which do not agree."""
+        if self._ops[row][1] != row + 2 or row + 2 > last or self._ops[row + 1][0] != op.CALLBACK:
+            raise Unstructured(f"row {row:,} jumps over more than one action")
+        return row + 2
+
+    def _loop(self, row: int, end: int, last: int) -> Block:
+        self._check(end < last, row)
+        return Block(ProgramType.LOOP, row, end + 1, (Part("", row, end),), end)
+
+    def _block(self, row: int, last: int) -> Block:
+        """Return the block whose first op is at a row."""
+        kind, a, _, c = self._ops[row]
+        if kind == op.REPEAT:
+            self._check(row + 2 <= c <= last, row)
+            self._check(self._ops[c - 1][:3] == [op.AGAIN, a, row + 1], row)
+            return Block(ProgramType.REPEAT, row, c, (Part("", row + 1, c - 1),), row)
+        if kind == op.JUMP:
+            test = self._tests.get(row + 1, -1)
+            self._check(row < a <= test < last, row)
+            parts = Part("body", row + 1, a), Part("condition", a, test)
+            return Block(ProgramType.REPEAT_WHILE, row, test + 1, parts, test)
+        if kind == op.JUMP_IF_ZERO:
+            return self._if(row, a, last)
+        if kind == op.SWITCH:
+            return self._switch(row, a, c, last)
+        raise Unstructured(f"row {row:,} belongs to no loop and no branch")
+
+    def _if(self, row: int, otherwise: int, last: int) -> Block:
+        self._check(row < otherwise <= last, row)
+        kind, end = self._ops[otherwise - 1][:2]
+        if kind != op.JUMP or end <= otherwise:
+            then = Part("then", row + 1, otherwise)
+            return Block(ProgramType.IF, row, otherwise, (then,), row)
+        self._check(row + 1 < otherwise and end <= last, row)
+        parts = Part("then", row + 1, otherwise - 1), Part("else", otherwise, end)
+        return Block(ProgramType.IF, row, end, parts, row)
+
+    def _switch(self, row: int, cases: int, default: int, last: int) -> Block:
+        first = row + 1 + cases
+        self._check(first <= default <= last, row)
+        if not cases:
+            self._check(default == first, row)
+            return Block(ProgramType.SWITCH, row, first, (), row)
+        begins = sorted((target, str(value)) for _, value, target, _ in self._ops[row + 1 : first])
+        end = self._ops[default - 1][1]  # the last case leaves
+        self._check(begins[0][0] == first and default <= end <= last, row)
+        parts = []
+        for (begin, value), (behind, _) in pairwise([*begins, (default, "")]):
+            self._check(begin < behind <= default, row)
+            self._check(self._ops[behind - 1][:2] == [op.JUMP, end], row)
+            parts.append(Part(f"case {value}", begin, behind - 1, value))
+        if default < end:
+            parts.append(Part("default", default, end, "default"))
+        return Block(ProgramType.SWITCH, row, end, tuple(parts), row)
+
+    @staticmethod
+    def _check(is_right: bool, row: int) -> None:
+        if not is_right:
+            raise Unstructured(f"row {row:,} jumps elsewhere than any program does")
