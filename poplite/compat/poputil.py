@@ -11,18 +11,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from poplite.arrays.intervals import Interval
+from poplite.arrays.intervals import Int64, Interval
 from poplite.compat.arguments import checked as _checked, sizes_of as _sizes_of
 from poplite.errors import InvalidOption, TensorCreationError, TensorIndexError
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.partition import map_linearly, spread
-from poplite.graph.spreading import split_regions
+from poplite.graph.spreading import cut_regions
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.program import Copy, Sequence as Steps
 from poplite.source import here
-from poplite.text import clipped
+from poplite.text import clipped, integer_or_none
 from poplite.types import ElementTypeLike
 
 _VECTOR_BYTES, _LEAST_BYTES = 8, 128
@@ -36,7 +35,9 @@ def mapTensorLinearly(
     min_elements_per_tile: int | None = None,
     grain_size: int | None = None,
 ) -> None:
-    """Spread elements in order over all tiles, `poputil::mapTensorLinearly`.
+    """Spread elements in order over tiles, `poputil::mapTensorLinearly`.
+
+    As few tiles are used as keep the fullest one as small as it can be, see `splitRegions`.
 
     Args:
         graph: of the tensor, or a virtual graph of it.
@@ -51,15 +52,14 @@ def mapTensorLinearly(
     >>> graph.tile_mapping(t).tiles.tolist()
     [0, 1]
     """
-    least, grain = _defaults(t, min_elements_per_tile, grain_size)
-    map_linearly(graph, t, grain=grain, min_elements=least)
+    mapTensorLinearlyWithOffset(graph, t, min_elements_per_tile, grain_size, 0)
 
 
 @_checked("poputil")
 def mapTensorLinearlyWithOffset(
     graph: Graph,
     t: Tensor,
-    *arguments: int,
+    *arguments: int | None,
     offset: int = 0,
     ascending: bool = True,
 ) -> None:
@@ -102,10 +102,10 @@ def mapTensorLinearlyWithOffset(
     (offset,) = numbers or (offset,)
     least, grain = _defaults(t, *sizes)
     tiles = graph.target.tiles
-    begin, end, tile = spread(t.num_elements, tiles, grain=grain, min_elements=least)
-    tile = (tile + offset) % tiles
+    ends = _ends("mapTensorLinearly", t.num_elements, grain, tiles, least)
+    tile = (np.arange(len(ends)) + offset) % tiles
     tile = tile if ascending else tiles - 1 - tile
-    graph.set_tile_mapping(t, TileMapping(tiles, tile, end - begin))
+    graph.set_tile_mapping(t, TileMapping(tiles, tile, np.diff(ends, prepend=0)))
 
 
 @_checked("poputil")
@@ -113,15 +113,32 @@ def splitRegions(
     regions: Sequence[tuple[int, int]],
     grain_size: int,
     max_partitions: int,
-    min_elements_per_partition: int = 1,
+    min_elements_per_partition: int = 0,
 ) -> list[list[Interval]]:
     """Return intervals cut into parts of nearly equal size, `poputil::splitRegions`.
 
-    >>> splitRegions([(0, 6)], 2, 2)
-    [[Interval(begin=0, end=2)], [Interval(begin=2, end=6)]]
+    Parts are of whole grains, and there are as few of them as keep the largest one as small as it
+    can be: of 4 grains for at most 3 parts each has 2.
+
+    Args:
+        regions: intervals of elements, `(begin, end)`.
+        grain_size: number of elements that stay together, counted along all intervals.
+        max_partitions: the largest number of parts.
+        min_elements_per_partition: minimum number of elements of a part, as far as there are
+            enough; 0 for any.
+
+    Returns:
+        The intervals of each part; no part is empty.
+
+    Raises:
+        InvalidOption: for a number that is not positive; the minimum may be 0.
+
+    >>> splitRegions([(0, 8)], 2, 3)
+    [[Interval(begin=0, end=4)], [Interval(begin=4, end=8)]]
     """
-    least = max(1, min_elements_per_partition)
-    return split_regions(regions, max_partitions, grain=grain_size, min_elements=least)
+    size = sum(max(0, end - begin) for begin, end in regions)
+    least = min_elements_per_partition
+    return cut_regions(regions, _ends("splitRegions", size, grain_size, max_partitions, least))
 
 
 @_checked("poputil")
@@ -129,7 +146,7 @@ def splitRegionsBetweenWorkers(
     target: Target,
     regions: Sequence[tuple[int, int]],
     grain_size: int,
-    min_elements_per_partition: int = 1,
+    min_elements_per_partition: int = 0,
 ) -> list[list[Interval]]:
     """Return intervals cut into a part for each worker, `poputil::splitRegionsBetweenWorkers`.
 
@@ -228,6 +245,25 @@ def _defaults(t: Tensor, least: int | None, grain: int | None) -> tuple[int, int
     size = t.element_type.size_bytes
     least = -(-_LEAST_BYTES // size) if least is None else least
     return least, max(1, _VECTOR_BYTES // size) if grain is None else grain
+
+
+def _ends(what: str, size: int, grain: int, most: int, least: int) -> Int64:
+    """Return where parts of nearly equal size end: as few parts as have no larger one."""
+    numbers = {"grain": grain, "parts": most, "minimum": least}
+    for name, number in numbers.items():
+        if integer_or_none(number) is None or number < (name != "minimum"):
+            raise InvalidOption(
+                f"poputil.{what}: {name} {clipped(number)}",
+                at=here(),
+                found=", ".join(f"{each} {clipped(n)}" for each, n in numbers.items()),
+                fix="whole numbers of at least 1; the minimum may be 0",
+            )
+    grains = -(-size // grain)
+    largest = -(-grains // most)
+    if least:
+        largest = max(largest, -(-grains // max(1, grains // -(-least // grain))))
+    parts = -(-grains // max(1, largest))
+    return np.minimum(np.arange(1, parts + 1) * grains // max(1, parts) * grain, size)
 
 
 def _common(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:

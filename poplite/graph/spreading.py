@@ -200,15 +200,20 @@ def split_regions(
             fix="all of them are at least 1",
         )
     held = [(begin, end) for begin, end in regions if end > begin]
-    ends = np.cumsum([end - begin for begin, end in held], dtype=np.int64)
-    size = int(ends[-1]) if held else 0
-    low, high, _ = spread(size, parts, grain=grain, min_elements=min_elements)
-    found: list[list[Interval]] = [[] for _ in low]
-    breaks = sorted({0, *ends.tolist(), *high.tolist()})
-    for begin, end in pairwise(breaks):
-        source = int(np.searchsorted(ends, begin, "right"))
-        shift = held[source][1] - int(ends[source])
-        part = int(np.searchsorted(low, begin, "right")) - 1
+    size = sum(end - begin for begin, end in held)
+    _, high, _ = spread(size, parts, grain=grain, min_elements=min_elements)
+    return cut_regions(held, high)
+
+
+def cut_regions(regions: Iterable[tuple[int, int]], ends: Int64) -> list[list[Interval]]:
+    """Return intervals in parts, each of which ends behind a number of elements of all of them."""
+    held = [(begin, end) for begin, end in regions if end > begin]
+    stops = np.cumsum([end - begin for begin, end in held], dtype=np.int64)
+    found: list[list[Interval]] = [[] for _ in ends]
+    for begin, end in pairwise(sorted({0, *stops.tolist(), *ends.tolist()})):
+        source = int(np.searchsorted(stops, begin, "right"))
+        shift = held[source][1] - int(stops[source])
+        part = int(np.searchsorted(ends, begin, "right"))
         found[part].append(Interval(begin + shift, end + shift))
     return found
 

@@ -58,7 +58,7 @@ def calcLoss(
         loss: [batch], what takes the loss of each row.
         deltas: [batch, classes], what takes the gradient.
         *arguments: `[deltas_scale, model_output_scaling,] [num_correct,] loss_type,
-            debug_context=""`, as in C++.
+            debug_context=""`, as in C++; the number of right rows is added to `num_correct`.
 
     Raises:
         TensorCreationError: for tensors that do not fit each other.
@@ -137,15 +137,16 @@ def calcAccuracy(
     num_correct: Tensor,
     debug_context: str = "",
 ) -> Steps:
-    """Return a program that counts the rows whose label is greatest, `popnn::calcAccuracy`.
+    """Return a program that adds up the rows whose label is greatest, `popnn::calcAccuracy`.
 
-    Rows of the label `MASKED_LABEL_CODE` do not count.
+    Their number is added to what `num_correct` holds, so that programs of several batches count
+    them all. Rows of the label `MASKED_LABEL_CODE` do not count.
 
     Args:
         graph: of the tensors.
         model_outputs: [batch, classes].
         expected: [batch] of INT or UNSIGNED_INT.
-        num_correct: what takes the number, one element of UNSIGNED_INT.
+        num_correct: what their number is added to, one element of UNSIGNED_INT.
         debug_context: name of the steps.
 
     Raises:
@@ -165,9 +166,8 @@ def calcAccuracy(
     program = Steps()
     out = num_correct.reshape(())
     name = debug_context or what
-    ops.lower(
-        graph, [ops.Root(ops.cast(ops.sum(right), out.element_type), out, name=name)], program
-    )
+    total = out + ops.cast(ops.sum(right), out.element_type)
+    ops.lower(graph, [ops.Root(total, out, name=name)], program)
     return program
 
 

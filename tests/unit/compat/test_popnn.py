@@ -76,7 +76,20 @@ def test_losses(bench: Bench, kind: LossType, labels: str, is_scaled: bool) -> N
     kept = [1, 1, 1, 0]
     np.testing.assert_allclose(found[0], exact[0] * kept, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(found[1], exact[1] * np.c_[kept], rtol=1e-5, atol=1e-6)
-    assert found[2].tolist() == [2]
+    assert found[2].tolist() == [9 + 2]
+
+
+def test_right_rows_are_added_up(bench: Bench) -> None:
+    p = bench.tensor([[0.75, 0.25], [0.25, 0.75]])
+    label = bench.tensor([0, 0], "uint32")
+    loss, deltas = bench.tensor([0.0] * 2), bench.tensor(np.zeros((2, 2)))
+    counts = [bench.tensor(10, "uint32"), bench.tensor([10], "uint32")]
+    program = popnn.calcAccuracy(bench.graph, p, label, counts[0])
+    kind = LossType.SUM_SQUARED_LOSS
+    other = popnn.calcLoss(bench.graph, p, label, loss, deltas, counts[1], kind)
+    bench.prog.add(pl.Repeat(3, pl.Sequence(program, other)))
+    first, second = bench.read(counts)
+    assert (int(first), second.tolist()) == (13, [13])
 
 
 def test_the_greatest_of_rows(bench: Bench) -> None:

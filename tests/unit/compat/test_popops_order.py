@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import interpreted
@@ -87,8 +90,54 @@ def test_linear_mappings_begin_elsewhere_and_may_fall() -> None:
         poputil.mapTensorLinearlyWithOffset(graph, x, 3, True, 2, 2)
 
 
+def test_linear_mappings_use_as_few_tiles_as_are_as_fast() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    x = graph.add_variable(pl.FLOAT, (5,), "x")
+    poputil.mapTensorLinearly(graph, x, 1, 1)
+    assert graph.tile_mapping(x) == [[(0, 1)], [(1, 3)], [(3, 5)]]
+    y = graph.add_variable(pl.FLOAT, (5,), "y")
+    poputil.mapTensorLinearlyWithOffset(graph, y, 1, 1, 2)
+    assert graph.tile_mapping(y) == [[(3, 5)], [], [(0, 1)], [(1, 3)]]
+    none = graph.add_variable(pl.FLOAT, (0,), "none")
+    poputil.mapTensorLinearly(graph, none)
+    with pytest.raises(pl.InvalidOption, match=r"mapTensorLinearly: grain 0"):
+        poputil.mapTensorLinearly(graph, x, 1, 0)
+
+
+@given(
+    st.lists(st.integers(0, 9), max_size=4),
+    st.integers(1, 5),
+    st.integers(1, 8),
+    st.integers(0, 12),
+)
+def test_regions_are_split_as_poplibs_does(
+    sizes: list[int], grain: int, most: int, least: int
+) -> None:
+    ends = np.cumsum([size + 3 for size in sizes]).tolist()
+    regions = [(end - size, end) for size, end in zip(sizes, ends, strict=True)]
+    elements = [each for begin, end in regions for each in range(begin, end)]
+    grains = math.ceil(len(elements) / grain)
+    largest = math.ceil(grains / most)
+    if least:
+        largest = max(largest, math.ceil(grains / max(1, grains // math.ceil(least / grain))))
+    parts = math.ceil(grains / largest) if grains else 0
+    found = poputil.splitRegions(regions, grain, most, least)
+    assert len(found) == parts
+    for part, intervals in enumerate(found):
+        begin, end = (part * grains // parts * grain, (part + 1) * grains // parts * grain)
+        held = [each for low, high in intervals for each in range(low, high)]
+        assert held == elements[begin:end]
+
+
 def test_regions_are_split() -> None:
+    parts = poputil.splitRegions([(0, 3)], 2, 5, 1)
+    assert parts == [[(0, 2)], [(2, 3)]]
     parts = poputil.splitRegions([(0, 5), (8, 11)], 2, 3)
-    assert parts == [[(0, 2)], [(2, 4)], [(4, 5), (8, 11)]]
+    assert parts == [[(0, 4)], [(4, 5), (8, 11)]]
+    parts = poputil.splitRegions([(0, 10), (15, 20), (33, 60)], 4, 8, 6)
+    assert [sum(end - begin for begin, end in part) for part in parts] == [8, 12, 12, 10]
+    assert parts[:2] == [[(0, 8)], [(8, 10), (15, 20), (33, 38)]]
+    with pytest.raises(pl.InvalidOption, match="splitRegions: parts 0"):
+        poputil.splitRegions([(0, 8)], 1, 0)
     parts = poputil.splitRegionsBetweenWorkers(pl.Target(workers=4), [(0, 8)], 1, 4)
     assert parts == [[(0, 4)], [(4, 8)]]
