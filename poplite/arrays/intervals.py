@@ -4,6 +4,11 @@
     >>> held[1], held == [(0, 3), (6, 8)], held.end.tolist()
     (Interval(begin=6, end=8), True, [3, 8])
 
+Many intervals at regular distances are shown, and can be asked for, as a few `StridedIntervals`:
+
+    >>> Intervals(np.arange(0, 96, 12), np.arange(4, 96, 12))
+    <8 intervals: [0, 4) 8 times every 12>
+
 Tile mappings are intervals with a tile, and a view cuts its variables into intervals::
 
     overlay   intervals  [-----------)   [---)        merge   intervals  [--)[--)[--) [--)
@@ -16,6 +21,7 @@ Tile mappings are intervals with a tile, and a view cuts its variables into inte
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
@@ -29,8 +35,11 @@ from poplite.text import clipped, integer_or_none
 
 Int64 = npt.NDArray[np.int64]
 
-SHOWN = 100
-"""Intervals that a repr lists."""
+SHOWN = 6
+"""Intervals, or groups of them, that a repr lists."""
+
+MOST_GROUPED = 2**16
+"""Intervals that a repr looks at to find groups, in some tens of milliseconds."""
 
 
 class _Bounds(NamedTuple):
@@ -124,10 +133,111 @@ class Intervals(Sequence[Interval]):
     ) -> npt.NDArray[Any]:
         return np.stack([self.begin, self.end], axis=1).astype(dtype or np.int64, copy=False)
 
+    def strided(self) -> list[StridedIntervals]:
+        """Return the same intervals, in the same order, as few groups at regular distances.
+
+        >>> begin = np.arange(96).reshape(8, 12).T.ravel()
+        >>> Intervals(begin, begin + 1).strided()
+        [StridedIntervals(begin=0, size=1, digits=((12, 1), (8, 12)))]
+        """
+        return strided(self.begin, self.end)
+
     def __repr__(self) -> str:
-        more = len(self) - SHOWN
-        shown = repr(list(self[:SHOWN]))
-        return f"{shown[:-1]}, ... {more:,} more]" if more > 0 else shown
+        if len(self) <= SHOWN // 2:
+            return repr(list(self))
+        return f"<{len(self):,} intervals: {strided_text(self.begin, self.end)}>"
+
+
+class StridedIntervals(NamedTuple):
+    """Intervals of one size at regular distances.
+
+    Attributes:
+        begin: first element of the first interval.
+        size: elements of each interval.
+        digits: (count, step) of each level, the outermost first: the next interval of the last
+            level begins `step` elements later, `count` times, and so on.
+
+    >>> print(StridedIntervals(0, 1, ((12, 1), (8, 12))))
+    [0, 1) 8 times every 12, 12 times every 1
+    >>> StridedIntervals(0, 1, ((12, 1), (8, 12))).count
+    96
+    """
+
+    begin: int
+    size: int
+    digits: tuple[tuple[int, int], ...]
+
+    @property
+    def count(self) -> int:  # type: ignore[override]  # of intervals, not of equal fields
+        """Number of intervals."""
+        return math.prod([count for count, _ in self.digits])
+
+    def __str__(self) -> str:
+        levels = [
+            f"{count:,} times" + (f" every {step:,}" if step else "")
+            for count, step in reversed(self.digits)
+        ]
+        bounds = f"[{self.begin:,}, {self.begin + self.size:,})"
+        return " ".join([bounds, ", ".join(levels)]) if levels else bounds
+
+
+def strided(begin: Int64, end: Int64) -> list[StridedIntervals]:
+    """Return intervals as groups at regular distances, found from left to right, level by level."""
+    shapes: list[tuple[int, tuple[tuple[int, int], ...]]]  # size and digits of each kind of group
+    sizes, shape = np.unique(end - begin, return_inverse=True)
+    shapes = [(size, ()) for size in sizes.tolist()]
+    while True:
+        first, count, step = _progressions(begin, shape)
+        if len(first) == len(begin):
+            groups = zip(begin.tolist(), shape.tolist(), strict=True)
+            return [each for b, k in groups for each in _without_pairs(b, *shapes[k])]
+        found: dict[tuple[int, tuple[tuple[int, int], ...]], int] = {}
+        numbers = []
+        for k, n, distance in zip(shape[first].tolist(), count, step, strict=True):
+            size, digits = shapes[k]
+            group = (size, ((n, distance), *digits) if n > 1 else digits)
+            numbers.append(found.setdefault(group, len(found)))
+        begin, shape, shapes = begin[first], np.array(numbers, np.int64), list(found)
+
+
+def _without_pairs(
+    begin: int, size: int, digits: tuple[tuple[int, int], ...]
+) -> Iterator[StridedIntervals]:
+    """Yield a group, or two intervals by themselves, as any two are at a regular distance."""
+    if len(digits) == 1 and digits[0][0] == 2:
+        yield StridedIntervals(begin, size, ())
+        yield StridedIntervals(begin + digits[0][1], size, ())
+    else:
+        yield StridedIntervals(begin, size, digits)
+
+
+def _progressions(begin: Int64, shape: Int64) -> tuple[list[int], list[int], list[int]]:
+    """Cut groups into progressions: the first of each, how many, and the distance between them."""
+    distance = np.diff(begin)
+    alike = shape[1:] == shape[:-1]
+    changes = (distance[1:] != distance[:-1]) | ~alike[1:]
+    lasts = np.flatnonzero(np.append(changes, True)) + 1 if len(begin) > 1 else begin[:0]
+    ends = iter(lasts.tolist())
+    last = next(ends, 0)
+    first, count, step = [], [], []
+    at, total = 0, len(begin)
+    while at < total:
+        while last <= at and last < total - 1:
+            last = next(ends)
+        joined = at < total - 1 and bool(alike[at])
+        first.append(at)
+        count.append(last - at + 1 if joined else 1)
+        step.append(int(distance[at]) if joined else 0)
+        at += count[-1]
+    return first, count, step
+
+
+def strided_text(begin: Int64, end: Int64) -> str:
+    """Return the text of many intervals, as the first of their groups."""
+    groups = strided(begin[:MOST_GROUPED], end[:MOST_GROUPED])
+    shown = "; ".join(map(str, groups[:SHOWN]))
+    listed = sum([group.count for group in groups[:SHOWN]])
+    return f"{shown}; {len(begin) - listed:,} more" if listed < len(begin) else shown
 
 
 def place(key: object, count: int, noun: str) -> int:

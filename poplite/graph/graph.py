@@ -382,7 +382,7 @@ class Graph(Displayed):
         >>> graph = Graph()
         >>> x = graph.add_variable("float32", (2, 3), "x", mapping=1)
         >>> graph.clone(x.T)
-        <Tensor 'x_1' float32[3, 2] on tile 1, 24 B>
+        <Tensor 'x_1'.reshape((2, 3)).T float32[3, 2] on tile 1, 24 B>
         >>> graph.clone(x.T).var_str()
         'VAR:2 DIMSHUFFLE(1,0)'
         """

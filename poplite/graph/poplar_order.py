@@ -192,7 +192,7 @@ def cloneN(graph: Graph, *arguments: Any, **keywords: Any) -> Tensor:
     >>> from poplite.graph import Graph
     >>> graph = Graph()
     >>> graph.cloneN("float16", graph.add_variable("float32", (3,), "x", mapping=1), 2, "y")
-    <Tensor 'concat(y, y_1)' float16[2, 3] on tile 1, 12 B>
+    <Tensor concat(['y'.expand([0]), 'y_1'.expand([0])]) float16[2, 3] on tile 1, 12 B>
     """
     element_type, metadata, rest = tensor_third(arguments, keywords, "cloneN")
     keywords |= {"element_type": element_type, "metadata": metadata}

@@ -8,8 +8,8 @@
 `view` has the operations, `concat` and `slices` concatenation, `contiguous` the runs of addresses;
 `aliases` decides who shares elements by the number theory of `strided_sets`, many at once in
 `set_arrays`; `address_sets` and `memory_order` sort elements by address; `equality` decides who
-shows the same elements; `parts` cuts views into parts on variables.  The arithmetic of digits is
-in `poplite.arrays.digits`.
+shows the same elements; `operations` finds the expression that makes a view; `parts` cuts views
+into parts on variables.  The arithmetic of digits is in `poplite.arrays.digits`.
 """
 
 from poplite.arrays.intervals import (
@@ -43,6 +43,9 @@ from poplite.view.equality import (
     same_elements as same_elements,
     sample as sample,
 )
+from poplite.view.operations import (
+    source as source,
+)
 from poplite.view.parts import (
     MOST_LEVELS as MOST_LEVELS,
     one_level as one_level,
@@ -56,4 +59,5 @@ from poplite.view.view import (
     View as View,
     all_of as all_of,
     empty as empty,
+    once as once,
 )

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from poplite.arrays.digits import digits_of
 from poplite.errors import SizeOverflowError
-from poplite.graph.tensor.text import placement, repeated, type_and_shape
+from poplite.graph.tensor.text import made_from, placement, repeated, size, type_and_shape
+from poplite.graph.tensor.variable_regions import var_regions
 from poplite.text import amount, shortened
 from poplite.types import type_text
-from poplite.view import Cat, Storage, View, num_runs, runs, storages
+from poplite.view import Cat, Storage, View, num_runs, storages
 
 if TYPE_CHECKING:
     from poplite.graph.tensor.tensor import Tensor
@@ -67,14 +68,14 @@ def _quoted(name: str) -> str:
 
 def _dimensions(view: View) -> list[tuple[str, str]]:
     found = []
-    for d, (size, dim) in enumerate(zip(view.shape, view.dims, strict=True)):
+    for d, (extent, dim) in enumerate(zip(view.shape, view.dims, strict=True)):
         if d == SHOWN_DIMENSIONS:
             found.append(("", f"and {amount(len(view.shape) - d, 'more dimension')}"))
             break
-        digits = digits_of(size, dim)
-        number = f"{size:,}"
+        digits = digits_of(extent, dim)
+        number = f"{extent:,}"
         if len(digits) > 1:
-            number += " = " + " x ".join([f"{extent:,}" for extent, _ in digits])
+            number += " = " + " x ".join([f"{count:,}" for count, _ in digits])
         steps = ", ".join([_step(stride) for _, stride in digits]) or "one index"
         if isinstance(view.space, Cat) and any([stride for _, stride in digits]):
             steps += " in the layer below"
@@ -96,11 +97,12 @@ def _facts(tensor: Tensor) -> list[tuple[str, str]]:
     below = _below(view, regions)
     tiles = placement(tensor, count if regions is None else regions, MOST_LOOKED_UP)
     return [
-        ("elements", f"{count:,} ({count * tensor.element_type.size_bytes:,} B)"),
+        ("view", made_from(tensor)),
+        ("elements", f"{count:,} ({size(tensor, count if regions is None else regions)})"),
         *_dimensions(view),
         ("reads", _variables(tensor, below)),
         ("layers", _layers(view)),
-        ("regions", _regions(view, regions)),
+        ("regions", _regions(tensor, regions)),
         ("tiles", tiles or "not looked up: too many regions"),
         ("contiguous", _contiguity(view, regions, len(below))),
         *_writing(tensor, regions, all([storage.constant for storage in below])),
@@ -140,20 +142,24 @@ def _count(view: View) -> int | None:
     return None if jumps and view.num_elements > MOST_READ else num_runs(view)
 
 
-def _regions(view: View, regions: int | None) -> str:
+def _regions(tensor: Tensor, regions: int | None) -> str:
+    view = tensor.view
     if regions is None:
         return f"not counted: {view.num_elements:,} elements across pieces"
     each, rest = divmod(view.num_elements, regions)
     if regions == 1:
         return "1, all elements"
-    if each == 1 and not rest:
-        return f"{regions:,} of 1 element each"
     if regions > MOST_MEASURED:
+        if each == 1 and not rest:
+            return f"{regions:,} of 1 element each"
         return f"{regions:,} of {view.num_elements / regions:,.1f} elements on average"
-    _, length = runs(view)
+    ranges = var_regions(tensor.graph.space, view)
+    length = ranges.end - ranges.begin
     least, most = int(length.min()), int(length.max())
-    sizes = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-    return f"{regions:,} of {sizes} elements" + " each" * (least == most)
+    sizes = (
+        f"{least:,} to {most:,} elements" if least != most else amount(least, "element") + " each"
+    )
+    return f"{regions:,} of {sizes}: {ranges.text()}"
 
 
 def _contiguity(view: View, regions: int | None, variables: int) -> str:

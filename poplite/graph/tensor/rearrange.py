@@ -87,8 +87,7 @@ class TensorRearranger:
         >>> graph = pl.Graph()
         >>> t = graph.add_variable(pl.FLOAT, (2, 2), "x").T
         >>> graph.simplifying_rearranger(t).rearrange([(10, 13), (20, 21)])
-        [Interval(begin=10, end=11), Interval(begin=12, end=13), Interval(begin=11, end=12), \
-Interval(begin=20, end=21)]
+        <4 intervals: [10, 11); [12, 13); [11, 12); [20, 21)>
         """
         return self._through(what, "rearrange")
 

@@ -99,7 +99,7 @@ class Tensor(Displayed, Operand):
 
     >>> import poplite as pl
     >>> pl.Graph().add_variable(pl.FLOAT, (4, 6), "t")[1:3, ::-1]
-    <Tensor 't' float32[2, 6] on no tile, 48 B>
+    <Tensor 't'[1:3, ::-1] float32[2, 6] on no tile, 48 B>
     """
 
     # A view without elements has no variable below it; only there, `_origin` records one.
@@ -657,9 +657,9 @@ class Tensor(Displayed, Operand):
     def explain(self) -> Explanation:
         """Describe what the tensor reads, in which order, and what follows from that.
 
-        The description has the shape, the steps of each dimension, variables, layers, number of
-        regions and tiles, and whether the tensor is contiguous and can be written in parallel
-        (or why not).
+        The description has the operations that make the tensor, the steps of each dimension,
+        variables, layers, regions and tiles, and whether the tensor is contiguous and can be
+        written in parallel (or why not).
 
         Returns:
             At most 24 lines of 80 columns, which the prompt shows as they are.
@@ -667,12 +667,14 @@ class Tensor(Displayed, Operand):
         >>> import poplite as pl
         >>> pl.Graph().add_variable(pl.FLOAT, (3, 6), "x").T[:4].explain()
         'x' float32[4, 3]
+          view          'x'[:, :4].T
           elements      12 (48 B)
           dimension 0   4: steps of 1
           dimension 1   3: steps of 6
           reads         'x' float32[3, 6]
           layers        none: straight from the variable
-          regions       12 of 1 element each
+          regions       12 of 1 element each: 'x' [0, 1) 3 times every 6, 4 times every
+                        1
           tiles         on no tile
           contiguous    no: neighbours along dimension 1 are 6 elements apart
           aliases       none

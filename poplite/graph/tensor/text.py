@@ -1,6 +1,8 @@
 """Texts about a tensor: its name, its one-line repr, its expression.
 
     <Tensor 'weights' float32[64, 128] on 32 tiles (0-31), 32,768 B>
+    <Tensor 'weights'.T float32[128, 64] on 32 tiles (0-31), 32,768 B>
+    <Tensor 'bias'.broadcast(8, 0) float32[512] on tile 0, 64 distinct elements, 256 B>
     VAR:weights DIMSHUFFLE(1,0)
     float32[3, 2]: t from 0, extent:stride (3:1) (2:3)
 
@@ -24,7 +26,18 @@ from poplite.graph.mapping.tile_table import split
 from poplite.graph.tensor.placement import mapping_of
 from poplite.text import amount, element_range, fitted
 from poplite.types import type_text
-from poplite.view import Cat, Storage, View, all_of, contains_aliases, num_runs, runs, storages
+from poplite.view import (
+    Cat,
+    Storage,
+    View,
+    all_of,
+    contains_aliases,
+    num_runs,
+    once,
+    runs,
+    source,
+    storages,
+)
 
 if TYPE_CHECKING:
     from poplite.graph.storage.variable import Variable
@@ -38,6 +51,9 @@ MANY_RUNS = 1_000_000
 
 LONGEST_EXPRESSION = 100_000
 """Characters of an expression that are written."""
+
+LONGEST_SOURCE = 60
+"""Characters of the operations, without names, that make a tensor."""
 
 SHOWN_NAMES = 3
 SHOWN_RANGES = 3
@@ -62,16 +78,80 @@ def type_and_shape(tensor: Tensor) -> str:
 
 
 def one_line(tensor: Tensor) -> str:
-    """Return the repr of a tensor."""
+    """Return the repr of a tensor: how it is made, shape, tiles, and bytes of storage."""
     if not tensor.num_elements:
         return f"<Tensor {type_and_shape(tensor)}, no elements>"
-    size_bytes = tensor.num_elements * tensor.element_type.size_bytes
     view = tensor.view
     regions = num_runs(view) if isinstance(view.space, Storage) else view.num_elements
     mapping = _mapping(tensor, regions, FEW_RUNS)
     where = "" if mapping is None else " " + _tiles(mapping)
-    text = f"<Tensor '{{}}' {type_and_shape(tensor)}{where}, {size_bytes:,} B"
-    return fitted(text + _unmapped(tensor, mapping) + ">", tensor.name)
+    made, names = _made(tensor)
+    pattern = f"<Tensor {made} {type_and_shape(tensor)}{where}, {size(tensor, regions)}"
+    return fitted(pattern + _unmapped(tensor, mapping) + ">", *names)
+
+
+def size(tensor: Tensor, regions: int) -> str:
+    """Return the bytes of the elements of a tensor, each counted once.
+
+    `regions` is an upper bound of their number.
+
+    >>> import poplite as pl
+    >>> size(pl.Graph().add_variable(pl.FLOAT, (4,)).broadcast(3, 0), 3)
+    '4 distinct elements, 16 B'
+    """
+    each, count = tensor.element_type.size_bytes, tensor.num_elements
+    distinct = _num_distinct(tensor, regions)
+    if distinct is None:
+        return f"at most {count * each:,} B"
+    repeats = f"{amount(distinct, 'distinct element')}, " if distinct < count else ""
+    return f"{repeats}{distinct * each:,} B"
+
+
+def _num_distinct(tensor: Tensor, regions: int) -> int | None:
+    """Return the number of elements without repeats, or None where counting would take long."""
+    view = once(tensor.view)
+    if regions > FEW_RUNS and not isinstance(view.space, Storage):
+        return None
+    if not contains_aliases(view):
+        return view.num_elements
+    if regions > FEW_RUNS:
+        return None
+    begin, end = _once(tensor)
+    return int((end - begin).sum())
+
+
+def made_from(tensor: Tensor) -> str:
+    """Return how a tensor that has elements is made of its variables, or in how many pieces.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
+    >>> made_from(pl.concat([x[:2].T, x[3:].T], 1)[::-1])
+    "concat(['x'[:2].T, 'x'[3].expand([1])], 1)[::-1]"
+    """
+    pattern, names = _made(tensor)
+    return pattern.format(*names)
+
+
+def _made(tensor: Tensor) -> tuple[str, list[str]]:
+    """Return how a tensor is made, with `{}` for each name, and the names."""
+    names: list[str] = []
+
+    def variable(storage: Storage) -> tuple[str, tuple[int, ...]]:
+        found = tensor.graph.variable_of(storage)
+        names.append(found.name)
+        types.add(found.element_type)
+        return "'{}'", found.shape
+
+    types: set[object] = set()
+    made = source(tensor.view, variable)
+    if made is None or len(made) > LONGEST_SOURCE:
+        view = tensor.view
+        counted = isinstance(view.space, Storage) or view.num_elements <= FEW_RUNS
+        pieces = amount(num_runs(view), "piece") if counted else "many pieces"
+        return f"'{{}}' in {pieces}", [name(tensor)]
+    if types != {tensor.element_type}:
+        made += f".reinterpret({tensor.element_type.__name__})"
+    return made, names
 
 
 def placement(tensor: Tensor, regions: int, most: int) -> str:

@@ -9,11 +9,12 @@ A tensor may read millions of ranges, and most programs use only the arrays.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64
+from poplite.arrays.intervals import Int64, StridedIntervals, strided, strided_text
 from poplite.errors import TensorIndexError
 from poplite.graph.storage.empty_handles import NONE
 from poplite.source import here
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from poplite.graph.storage.space import Space
     from poplite.graph.storage.variable import Variable
 
-SHOWN = 100
-"""Largest number of ranges that a repr lists."""
+SHOWN = 6
+"""Ranges, or parts that are ranges of one variable, that a repr lists."""
 
 
 class _Elements(NamedTuple):
@@ -136,11 +137,39 @@ class VarRegions(Sequence[VariableInterval]):
             return NotImplemented
         return len(self) == len(other) and list(self) == list(other)
 
+    def strided(self) -> list[tuple[Variable, StridedIntervals]]:
+        """Return the same ranges, in the same order, as few groups at regular distances.
+
+        >>> import poplite as pl
+        >>> columns = pl.Graph().add_variable(pl.FLOAT, (8, 12)).T
+        >>> columns.var_regions().strided()[0][1]
+        StridedIntervals(begin=0, size=1, digits=((12, 1), (8, 12)))
+        """
+        return [
+            (self.variables[part.number[0]], group)
+            for part in self._of_one_variable()
+            for group in strided(part.begin, part.end)
+        ]
+
+    def _of_one_variable(self) -> Iterator[VarRegions]:
+        """Yield the longest parts that are ranges of one variable."""
+        ends = [*(np.flatnonzero(np.diff(self.number)) + 1).tolist(), len(self)]
+        return (self[a:b] for a, b in pairwise([0, *ends]) if a < b)
+
+    def text(self) -> str:
+        """Return the first groups of ranges as text, with the names of their variables."""
+        parts = list(islice(self._of_one_variable(), SHOWN))
+        shown = [
+            f"'{part.variables[part.number[0]].name}' {strided_text(part.begin, part.end)}"
+            for part in parts
+        ]
+        rest = len(self) - sum(map(len, parts))
+        return "; ".join([*shown, f"{rest:,} more"] if rest else shown)
+
     def __repr__(self) -> str:
-        if len(self) <= SHOWN:
+        if len(self) <= SHOWN // 2:
             return repr(list(self))
-        of = amount(len(self.variables), "variable")
-        return f"<VarRegions {amount(len(self), 'range')} of {of}>"
+        return f"<VarRegions {amount(len(self), 'range')}: {self.text()}>"
 
 
 class _Owners:

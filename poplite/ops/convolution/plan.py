@@ -101,7 +101,7 @@ class ConvolutionPlan:
         >>> graph = pl.Graph(pl.Target(tiles=4))
         >>> how = dict(batch=2, field=(8, 8), inputs=3, outputs=16, kernel=(3, 3))
         >>> plan_convolution(graph, **how).create_input("x")
-        <Tensor 'x' float32[2, 3, 8, 8] on 4 tiles (0-3), 1,536 B>
+        <Tensor 'x'.dim_shuffle([0, 3, 1, 2]) float32[2, 3, 8, 8] on 4 tiles (0-3), 1,536 B>
         """
         return input_of(self.graph, self.layout.unexpanded, name)
 

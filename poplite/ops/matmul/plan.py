@@ -95,7 +95,7 @@ class MatMulPlan:
         >>> graph = pl.Graph(pl.Target(tiles=4))
         >>> plan = plan_matmul(graph, m=32, k=64, n=100, type=pl.HALF)
         >>> plan.create_left("weights")
-        <Tensor 'weights' float16[32, 64] on 4 tiles (0-3), 4,096 B>
+        <Tensor 'weights'.reshape((32, 64)) float16[32, 64] on 4 tiles (0-3), 4,096 B>
         """
         return self._matrix(left_of(self.graph, self.layout, name))
 
@@ -115,7 +115,7 @@ class MatMulPlan:
         >>> graph = pl.Graph(pl.Target(tiles=4))
         >>> plan = plan_matmul(graph, m=32, k=64, n=100, type=pl.HALF)
         >>> plan.create_right("x")
-        <Tensor 'x' float16[64, 100] on 4 tiles (0-3), 12,800 B>
+        <Tensor 'x'.reshape((64, 100)) float16[64, 100] on 4 tiles (0-3), 12,800 B>
         """
         return self._matrix(right_of(self.graph, self.layout, name))
 

@@ -192,8 +192,8 @@ def create_sliceable(
 
     >>> import poplite as pl
     >>> x = create_sliceable(pl.Graph(pl.Target(tiles=8)), pl.FLOAT, (1000, 16), [0], [1])
-    >>> x
-    <Tensor 'sliceable' float32[1000, 16] on 8 tiles (0-7), 64,000 B>
+    >>> x.var_regions()
+    <VarRegions 8,000 ranges: 'sliceable' [0, 2) 8 times every 2,000, 1,000 times every 2>
     """
     what = "ops.create_sliceable"
     check_graph(f"{what}(graph, element_type, shape, dims, sizes)", graph)

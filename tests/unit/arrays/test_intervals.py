@@ -1,8 +1,11 @@
-"""Painting, cutting and joining intervals."""
+"""Painting, cutting, joining and grouping intervals."""
 
 import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, strategies as st
 
-from poplite.arrays.intervals import merge, overlay
+from poplite.arrays.intervals import Intervals, StridedIntervals, merge, overlay
 from poplite.arrays.sweep import intersection, paint, union
 
 
@@ -50,3 +53,47 @@ def test_intersection_with_nothing() -> None:
     assert [len(a) for a in intersection(none, none, np.array([0]), np.array([9]))] == [0, 0]
     apart = intersection(np.array([0, 6]), np.array([2, 9]), np.array([2]), np.array([6]))
     assert [len(a) for a in apart] == [0, 0]
+
+
+def listed(groups: list[StridedIntervals]) -> list[tuple[int, int]]:
+    """All intervals of groups, one by one."""
+    found = []
+    for begin, size, digits in groups:
+        starts = np.array([begin])
+        for count, step in digits:
+            starts = np.add.outer(starts, np.arange(count) * step).ravel()
+        found += [(int(start), int(start) + size) for start in starts]
+    return found
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(1, 2)), max_size=30))
+def test_groups_are_the_same_intervals_in_the_same_order(pairs: list[tuple[int, int]]) -> None:
+    begin = np.array([b for b, _ in pairs], np.int64)
+    intervals = Intervals(begin, begin + np.array([size for _, size in pairs], np.int64))
+    groups = intervals.strided()
+    assert listed(groups) == intervals
+    assert sum([group.count for group in groups]) == len(pairs)
+
+
+@pytest.mark.parametrize(
+    ("begin", "shown"),
+    [
+        (np.arange(96).reshape(8, 12).T, "[0, 1) 8 times every 12, 12 times every 1"),
+        (
+            np.arange(60).reshape(3, 4, 5).transpose(2, 0, 1),
+            "[0, 1) 12 times every 5, 5 times every 1",
+        ),
+        (np.array([0, 2, 4, 9, 7]), "[0, 1) 3 times every 2; [9, 10); [7, 8)"),
+        (np.array([3, 3, 3, 3]), "[3, 4) 4 times"),
+        (np.arange(20) ** 2, "[0, 1); [1, 2); [4, 5); [9, 10); [16, 17); [25, 26); 14 more"),
+    ],
+)
+def test_many_intervals_print_as_groups(begin: npt.NDArray[np.int64], shown: str) -> None:
+    flat = begin.ravel()
+    assert repr(Intervals(flat, flat + 1)) == f"<{len(flat)} intervals: {shown}>"
+
+
+def test_few_intervals_print_as_a_list() -> None:
+    assert repr(Intervals(np.array([0, 6]), np.array([3, 8]))) == (
+        "[Interval(begin=0, end=3), Interval(begin=6, end=8)]"
+    )

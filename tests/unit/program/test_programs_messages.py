@@ -74,7 +74,7 @@ CASES: dict[str, tuple[Callable[[Bench], object], str, str, str]] = {
     ),
     "Repeat of a tensor": (
         lambda b: pl.Repeat(b.x[0], b.nothing),  # type: ignore[arg-type]
-        "Repeat: <Tensor 'x' int32[]",
+        "Repeat: <Tensor 'x'[0] int32[]",
         "it is of type Tensor",
         "counted_loop(graph, 0, count, 1, body) reads how often from a tensor",
     ),

@@ -139,8 +139,8 @@ def test_repetitions_of_both_are_compared_once() -> None:
 
 def test_a_repr_is_cheap() -> None:
     tensor = Graph().add_variable(FLOAT, (SIDE, SIDE), "big")
-    assert repr(tensor.T) == "<Tensor 'big' float32[32768, 32768] on no tile, 4,294,967,296 B>"
-    assert repr(tensor.T[1:]) == "<Tensor 'big' float32[32767, 32768], 4,294,836,224 B>"
+    assert repr(tensor.T) == "<Tensor 'big'.T float32[32768, 32768] on no tile, 4,294,967,296 B>"
+    assert repr(tensor.T[1:]) == "<Tensor 'big'[:, 1:].T float32[32767, 32768], 4,294,836,224 B>"
     assert "float32[65536, 32768]" in repr(concat([tensor, tensor.T]))
 
 

@@ -1,0 +1,339 @@
+"""The operations that make a view from all elements of its variable, found from its digits.
+
+A view holds no history: it is digits and an offset. But digits say by which operations it can be
+made, and those that are found are applied and compared before they are shown::
+
+    variable (8, 12)    digits ((12, 1), (8, 12))      .T
+                        digits ((6, 2), (2, 0))        [:, ::2].upsample(2, 1)
+                        offset 12, digits (12, 1)      [1]
+
+So two equal views have the same text, however they were made. A view over a concatenation is made
+from the shape that its strides tell, if they tell one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from poplite.arrays.digits import Digit, digits_of
+from poplite.view.view import Cat, Shape, Storage, View
+
+LEVELS = 3
+"""Concatenations within each other of which an expression is written."""
+
+MOST_JOINED = 4
+"""Views that an expression joins."""
+
+Operation = tuple[str, Callable[[View], View]]
+"""An operation as text behind a tensor, and what it does."""
+
+
+class Part(NamedTuple):
+    """A digit within one dimension of what a view is made from.
+
+    Attributes:
+        axis: the dimension of the variable.
+        extent: number of indices.
+        step: from one index to the next; negative when they are read backwards.
+    """
+
+    axis: int
+    extent: int
+    step: int
+
+
+def operations(view: View, shape: Shape) -> list[str] | None:
+    """Return what stands behind a variable of this shape to make a view of it.
+
+    The view has elements, and reads one space. None where no such operations are found: where
+    an index of a dimension carries into another.
+
+    >>> from poplite.view.view import all_of
+    >>> x = all_of(Storage(0, 0, 24), (4, 6))
+    >>> operations(x.dim_shuffle((1, 0)).slice(1, 3, 0), (4, 6))
+    ['[:, 1:3]', '.T']
+    >>> operations(x.reshape((24,)).slice(4, 9, 0), (4, 6))
+    ['.flatten()', '[4:9]']
+    """
+    for base in dict.fromkeys([shape, (math.prod(shape),)]):
+        found = _from(view, base)
+        if found is not None:
+            return [".flatten()"] * (base != shape) + found
+    return None
+
+
+def source(view: View, variable: Callable[[Storage], tuple[str, Shape]]) -> str | None:
+    """Return the expression that makes a view, which has elements, of its variables.
+
+    `variable` returns the text and the shape of a variable. None where no short expression is
+    found, as of concatenations of many views.
+
+    >>> from poplite.view.concat import concat
+    >>> from poplite.view.view import all_of
+    >>> x = all_of(Storage(0, 0, 24), (4, 6))
+    >>> source(concat([x, x.reverse(0)], 1).dim_shuffle((1, 0)), lambda _: ("x", (4, 6)))
+    'concat([x, x[::-1]], 1).T'
+    """
+    return _source(view, variable, LEVELS)
+
+
+def _source(
+    view: View, variable: Callable[[Storage], tuple[str, Shape]], levels: int
+) -> str | None:
+    space = view.space
+    if isinstance(space, Storage):
+        text, shape = variable(space)
+    else:
+        if not levels or len(space.kids) > MOST_JOINED:
+            return None
+        shape = _shape_read(view)
+        dim = _joined_along(space, shape)
+        if dim is None:
+            return None
+        parts = []
+        for kid in space.kids:
+            size = space.outer * kid.shape[1] // math.prod([*shape[:dim], *shape[dim + 1 :]])
+            part = _source(
+                kid.reshape((*shape[:dim], size, *shape[dim + 1 :])), variable, levels - 1
+            )
+            if part is None:
+                return None
+            parts.append(part)
+        along = f", {dim}" if dim else ""
+        text = parts[0] if len(parts) == 1 else f"concat([{', '.join(parts)}]{along})"
+    found = operations(view, shape)
+    return None if found is None else "".join([text, *found])
+
+
+def _shape_read(view: View) -> Shape:
+    """Return the shape of a space in which the digits of a view are whole dimensions, or flat.
+
+    >>> from poplite.view.view import all_of
+    >>> _shape_read(all_of(Storage(0, 0, 24), (4, 6)).dim_shuffle((1, 0)))
+    (4, 6)
+    """
+    digits = [
+        digit
+        for size, dim in zip(view.shape, view.dims, strict=True)
+        for digit in digits_of(size, dim)
+    ]
+    shape: list[int] = []
+    covered = 1
+    for stride, extent in sorted((abs(stride), extent) for extent, stride in digits if stride):
+        if stride != covered:
+            break
+        shape.insert(0, extent)
+        covered *= extent
+    count = view.space.num_elements
+    return tuple(shape) if covered == count else (count,)
+
+
+def _joined_along(cat: Cat, shape: Shape) -> int | None:
+    """Return the dimension of a shape along which a space joins its views, if there is one.
+
+    >>> from poplite.view.concat import concat
+    >>> from poplite.view.view import all_of
+    >>> x = all_of(Storage(0, 0, 24), (4, 6))
+    >>> cat = concat([x, x.reverse(0)], 1).space
+    >>> _joined_along(cat, (4, 12)), _joined_along(cat, (48,))
+    (1, None)
+    """
+    for dim in range(len(shape)):
+        outer, inner = math.prod(shape[:dim]), math.prod(shape[dim + 1 :])
+        if outer == cat.outer and all(kid.shape[1] % inner == 0 for kid in cat.kids):
+            return dim
+    return None
+
+
+def _from(view: View, shape: Shape) -> list[str] | None:
+    """Return the operations from a shape, if digits and offset are steps within dimensions."""
+    parts = _parts(view, shape)
+    merged = None if parts is None else _merged(parts, shape)
+    if parts is None or merged is None:
+        return None
+    found = [_selection(merged, _corner(view, shape), shape)]
+    kept = tuple([merged[a].extent for a in range(len(shape)) if a in merged])
+    found += _arranged(parts, kept, view)
+    made = View(shape, _row_major(shape), 0, view.space)
+    for _, apply in found:
+        made = apply(made)
+    return [text for text, _ in found if text] if made == view else None
+
+
+def _row_major(shape: Shape) -> tuple[int, ...]:
+    return tuple([math.prod(shape[d + 1 :]) for d in range(len(shape))])
+
+
+def _parts(view: View, shape: Shape) -> list[list[Part]] | None:
+    """Return the digits of each dimension of a view, cut at the dimensions of a shape.
+
+    A part of extent n and axis -1 repeats its dimension n times.
+    """
+    axes = [(math.prod(shape[a + 1 :]), a) for a in range(len(shape)) if shape[a] != 1]
+    found = []
+    for size, dim in zip(view.shape, view.dims, strict=True):
+        parts: list[Part] = []
+        for digit in digits_of(size, dim):
+            cut = [Part(-1, digit[0], 0)] if digit[1] == 0 else _cut(digit, axes, shape)
+            if cut is None:
+                return None
+            parts += cut
+        found.append(parts)
+    return found
+
+
+def _cut(digit: Digit, axes: Sequence[tuple[int, int]], shape: Shape) -> list[Part] | None:
+    """Return a digit as parts that each step within one dimension, the outermost first."""
+    extent, stride = digit
+    parts: list[Part] = []
+    for place, axis in reversed(axes):  # the innermost dimension first
+        if place > abs(stride):
+            break
+        outer = place * shape[axis]
+        if abs(stride) >= outer and outer < math.prod(shape):
+            continue
+        if stride % place:
+            return None
+        step = stride // place
+        room = -(-shape[axis] // abs(step))
+        if extent <= room:
+            return [Part(axis, extent, step), *parts]
+        if shape[axis] % step or extent % room:
+            return None
+        if room > 1:
+            parts.insert(0, Part(axis, room, step))
+        extent, stride = extent // room, stride * room
+    return None
+
+
+def _merged(parts: Sequence[Sequence[Part]], shape: Shape) -> dict[int, Part] | None:
+    """Return one part for each dimension that is read, if its parts are a range of indices."""
+    merged: dict[int, Part] = {a: Part(a, 1, 1) for a, size in enumerate(shape) if size == 1}
+    for part in sorted((p for each in parts for p in each), key=lambda part: abs(part.step)):
+        if part.axis < 0:
+            continue
+        inner = merged.get(part.axis)
+        if inner is None:
+            merged[part.axis] = part
+        elif part.step == inner.step * inner.extent:
+            merged[part.axis] = inner._replace(extent=inner.extent * part.extent)
+        else:
+            return None
+    return merged
+
+
+def _corner(view: View, shape: Shape) -> list[int]:
+    """Return the least index of each dimension that a view reads."""
+    offset = view.off
+    for size, dim in zip(view.shape, view.dims, strict=True):
+        offset += sum([(e - 1) * s for e, s in digits_of(size, dim) if s < 0])
+    corner = []
+    for place in _row_major(shape):
+        index, offset = divmod(offset, place)
+        corner.append(index)
+    return corner
+
+
+def _selection(merged: dict[int, Part], corner: Sequence[int], shape: Shape) -> Operation:
+    """Return the indices and ranges that are selected, as NumPy writes them."""
+    keys: list[str] = []
+    for axis, size in enumerate(shape):
+        part = merged.get(axis)
+        keys.append(str(corner[axis]) if part is None else _range(part, corner[axis], size))
+    while keys and keys[-1] == ":":
+        keys.pop()
+
+    def apply(view: View) -> View:
+        for axis in range(len(shape) - 1, -1, -1):
+            part, first = merged.get(axis), corner[axis]
+            if part is None:
+                view = view.slice(first, first + 1, axis).squeeze((axis,))
+                continue
+            step = abs(part.step)
+            end = min(first + (part.extent - 1) * step + 1, shape[axis])
+            view = view.slice(first, end, axis).sub_sample(step, axis)
+            view = view.reverse(axis) if part.step < 0 else view
+        return view
+
+    return (f"[{', '.join(keys)}]" if keys else "", apply)
+
+
+def _range(part: Part, first: int, size: int) -> str:
+    """Return a range of indices as NumPy writes it.
+
+    >>> _range(Part(0, 4, 1), 0, 4), _range(Part(0, 2, 2), 1, 8), _range(Part(0, 4, -1), 0, 4)
+    (':', '1:4:2', '::-1')
+    """
+    step = abs(part.step)
+    last = first + (part.extent - 1) * step
+    if part.step < 0:
+        start = "" if last == size - 1 else str(last)
+        stop = "" if first < step else str(first - 1)
+        return f"{start}:{stop}:{part.step}"
+    start = str(first) if first else ""
+    stop = "" if last + step >= size else str(last + 1)
+    return f"{start}:{stop}" + (f":{step}" if step > 1 else "")
+
+
+def _arranged(parts: Sequence[Sequence[Part]], kept: Shape, view: View) -> list[Operation]:
+    """Return the operations from the selected elements to the view's dimensions."""
+    found: list[Operation] = []
+    read = [part for each in parts for part in each if part.axis >= 0]
+    stored = sorted(range(len(read)), key=lambda k: (read[k].axis, -abs(read[k].step)))
+    order = [stored.index(k) for k in range(len(read))]
+    shape = kept
+    if order != sorted(order):
+        shape = _reshaped(shape, tuple([read[k].extent for k in stored]), found)
+        backwards = order == sorted(order, reverse=True)
+        text = ".T" if backwards else f".dim_shuffle({order})"
+        found.append((text, lambda view: view.dim_shuffle(order)))
+        shape = tuple([part.extent for part in read])
+    once = tuple([math.prod([p.extent for p in each if p.axis >= 0]) for each in parts])
+    _reshaped(shape, once, found)
+    for dim, each in enumerate(parts):
+        for k, part in enumerate(each):
+            if part.axis < 0:
+                found.append(_repeated(part.extent, dim, inner=0 < k == len(each) - 1))
+    return found
+
+
+def _reshaped(shape: Shape, new: Shape, found: list[Operation]) -> Shape:
+    """Add the operation from one shape to another, if they differ; return the other."""
+    if shape != new:
+        inserted, removed = _ones_between(shape, new), _ones_between(new, shape)
+        if inserted is not None:
+            text = f".expand({[at for at, _ in inserted]})"
+        elif len(new) == 1:
+            text = ".flatten()"
+        elif removed is not None:
+            text = f".squeeze({[dim for _, dim in removed]})"
+        else:
+            text = f".reshape({new})"
+        found.append((text, lambda view: view.reshape(new)))
+    return new
+
+
+def _ones_between(shape: Shape, longer: Shape) -> list[tuple[int, int]] | None:
+    """Return the sizes of 1 that a longer shape has more: where they go in one, and where they are.
+
+    >>> _ones_between((4,), (1, 4)), _ones_between((4,), (4, 1)), _ones_between((4,), (2, 2))
+    ([(0, 0)], [(1, 1)], None)
+    """
+    more: list[tuple[int, int]] = []
+    k = 0
+    for dim, size in enumerate(longer):
+        if k < len(shape) and size == shape[k]:
+            k += 1
+        elif size == 1:
+            more.append((k, dim))
+        else:
+            return None
+    return more if k == len(shape) else None
+
+
+def _repeated(times: int, dim: int, inner: bool) -> Operation:
+    if inner:
+        return (f".upsample({times}, {dim})", lambda view: view.upsample(times, dim))
+    return (f".broadcast({times}, {dim})", lambda view: view.broadcast(times, dim))
