@@ -1,6 +1,6 @@
-"""Writing a file: whole or not at all.
+"""Files: written whole or not at all, and read though they may hold anything.
 
-It is first written beside its place under another name, then renamed over it: nobody finds half
+A file is first written beside its place under another name, then renamed over it: nobody finds half
 a file, and a failed write leaves the old one.
 
     >>> import tempfile
@@ -16,10 +16,12 @@ a file, and a failed write leaves the old one.
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
+import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -27,6 +29,17 @@ from typing import Any, BinaryIO
 from poplite.errors import ElementTypeError, FileLoadError
 from poplite.source import here
 from poplite.text import clipped, of_type
+
+MOST_TEXT_BYTES = 1 << 30
+"""Bytes of the largest text that is read: a report of 10,000 steps has a hundredth of it."""
+
+OBJECT_BYTES, LIST_BYTES, BYTES_A_CHARACTER = 240, 80, 20
+"""Memory of an object with one value and of a short list, and the most for each character."""
+
+SMALL_BYTES = 1 << 20
+"""Memory that any text may take, however short it is."""
+
+Pairs = list[tuple[str, Any]]
 
 _ELSEWHERE = "write to a folder that has room, and that you may write to"
 
@@ -160,6 +173,43 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
     with replacing(path) as file:
         file.write(content)
     return Path(path)
+
+
+def check_regular(path: str | os.PathLike[str]) -> int:
+    """Return the bytes of a file; raise OSError for a device or a pipe, which may never end."""
+    status = os.stat(path)
+    if stat.S_ISREG(status.st_mode):
+        return status.st_size
+    what = "it is a folder" if stat.S_ISDIR(status.st_mode) else "it is a device or a pipe"
+    raise OSError(errno.EINVAL, f"{what}, not a file", os.fspath(path))
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Return the UTF-8 text of a file; raise OSError, or ValueError for other bytes."""
+    size = check_regular(path)
+    if size > MOST_TEXT_BYTES:
+        what = f"it has {size:,} B, and {MOST_TEXT_BYTES:,} B are the most"
+        raise OSError(errno.EFBIG, what, os.fspath(path))
+    return Path(path).read_text("utf-8")
+
+
+def parsed_json(text: str, object_pairs_hook: Callable[[Pairs], Any] | None = None) -> Any:
+    """Return what JSON says, in memory of at most about 20 bytes for each of its characters.
+
+    Raises ValueError and RecursionError as `json.loads`, and ValueError for a text that consists
+    of lists and objects with next to nothing in them.
+
+    >>> parsed_json('{"tiles": [1, 2]}')
+    {'tiles': [1, 2]}
+    >>> parsed_json("[" + 1_000_000 * "[]," + "[]]")
+    Traceback (most recent call last):
+    ValueError: 1,000,002 lists and 0 objects in 3,000,004 characters
+    """
+    lists, objects = text.count("["), text.count("{")
+    room = max(SMALL_BYTES, BYTES_A_CHARACTER * len(text))
+    if LIST_BYTES * lists + OBJECT_BYTES * objects > room:
+        raise ValueError(f"{lists:,} lists and {objects:,} objects in {len(text):,} characters")
+    return json.loads(text, object_pairs_hook=object_pairs_hook)
 
 
 def new_file(folder: str, prefix: str, mode: int = 0o666) -> tuple[int, str]:

@@ -108,6 +108,10 @@ def fitted(pattern: str, *names: str) -> str:
     return pattern.format(*(shown[k] for k in range(len(names))))
 
 
+_MOST_READ = 100
+"""Characters that are read for each one that is shown; others would be taken apart for nothing."""
+
+
 def clipped(value: object, length: int = 40) -> str:
     """Return the repr of a value on one line, cut off where it is long.
 
@@ -117,7 +121,10 @@ def clipped(value: object, length: int = 40) -> str:
     if isinstance(value, int) and abs(value) >= MOST_DIGITS:
         return number_text(value)
     try:
-        text = " ".join(repr(value).split())
+        whole = repr(value)
+        text = " ".join(whole[: _MOST_READ * length].split())
+        if len(whole) > _MOST_READ * length:
+            text += "..."
     except ValueError:  # a whole number in it has more digits than Python writes
         text = of_type(value).removeprefix("it is ") + " with very large numbers"
     return clipped_text(text, length)

@@ -178,6 +178,38 @@ class Listed:
 Series = Steps | Listed
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Runs:
+    """Consecutive numbers in rising runs, written out only on demand.
+
+    Attributes:
+        begin: int64[runs], the first number of each.
+        end: int64[runs], the number behind its last.
+
+    >>> Runs(np.array([0, 7]), np.array([3, 9])).array().tolist()
+    [0, 1, 2, 7, 8]
+    """
+
+    begin: Int64
+    end: Int64
+
+    @property
+    def count(self) -> int:
+        """How many numbers."""
+        return int((self.end - self.begin).sum())
+
+    def at(self, index: int) -> int:
+        """Return one number."""
+        before = np.cumsum(self.end - self.begin)
+        run = int(np.searchsorted(before, index, "right"))
+        return int(self.end[run] - before[run]) + index
+
+    def array(self) -> Int64:
+        """Return int64[count]."""
+        size = self.end - self.begin
+        return np.repeat(self.end - np.cumsum(size), size) + np.arange(int(size.sum()))
+
+
 def taken(series: Series, chosen: Int64) -> Series:
     """Return some of the numbers.
 

@@ -8,10 +8,13 @@ It is what pictures of variables and of the dataflow need where there is no grap
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from poplite.report.per_tile import PerTile
+
+MOST_PIECES = 1 << 20
+"""Most pieces of a variable that are written down, as in `poplite.executable.layout`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +36,8 @@ class Variable:
     shape: tuple[int, ...]
     constant: bool
     at: str
-    first: PerTile | None = None
-    tiles: PerTile | None = None
+    first: PerTile | None = field(default=None, metadata={"numbers": "pieces"})
+    tiles: PerTile | None = field(default=None, metadata={"numbers": "pieces"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ class TilePairs:
     """
 
     block: int
-    bytes: PerTile
+    bytes: PerTile = field(metadata={"numbers": "pairs"})
     largest: tuple[tuple[int, int, int], ...] = ()
 
     @property

@@ -23,8 +23,19 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.arrays.series import MOST_NARROW, NARROW, Listed, Series, compact, constant, counting
+from poplite.arrays.series import (
+    MOST_NARROW,
+    NARROW,
+    Listed,
+    Runs,
+    Series,
+    compact,
+    constant,
+    counting,
+)
 from poplite.errors import FileLoadError, PopliteError
+from poplite.files import parsed_json
+from poplite.report.accesses import MOST_PIECES
 from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Programs, nodes_of, tree_of
 from poplite.text import clipped
@@ -42,6 +53,9 @@ KIND = "report"
 
 FEW = 64
 """Most ranges of tiles, and most different numbers, that are written out as lists."""
+
+MOST = 2**63
+"""Whole numbers are below it, as those of arrays."""
 
 PACKED = {"u1": 0xFF, "u2": 0xFFFF, "u4": 0xFFFFFFFF, "i8": 2**63 - 1}
 """Types of numbers that are written as bytes in base 64, little-endian, and the most of each."""
@@ -62,7 +76,7 @@ def to_json(report: Any) -> str:
 def from_json(cls: type[T], text: str, source: str = "this") -> T:
     """Return what JSON describes; raise FileLoadError, which names the source, where it cannot."""
     try:
-        data = json.loads(text)
+        data = parsed_json(text)
         if not isinstance(data, dict) or data.get("poplite") != KIND:
             raise _Malformed("it does not say that it is a report")
         if data.get("version") not in range(OLDEST, VERSION + 1):
@@ -154,21 +168,29 @@ def _kind(annotation: Hashable) -> _Kind:
 
 
 class _Part(NamedTuple):
-    """A field of a class, with its annotation."""
+    """A field of a class: its annotation, and what its PerTile counts where not tiles."""
 
     name: str
     kind: Any
     is_saved: bool
     default: Any
+    numbers: Literal["pairs", "pieces"] | None
 
 
 @cache
 def _parts(cls: Hashable) -> tuple[_Part, ...]:
     hints, fields = get_type_hints(cls), dataclasses.fields(cls)  # type: ignore[arg-type]
     return tuple(
-        _Part(f.name, hints[f.name], f.metadata.get("saved", True), f.default) for f in fields
+        _Part(
+            *(f.name, hints[f.name], f.metadata.get("saved", True), f.default),
+            f.metadata.get(NUMBERS),
+        )
+        for f in fields
     )
 
+
+NUMBERS = "numbers"
+"""Says of what a PerTile has numbers: blocks of tiles in pairs, or pieces; otherwise of tiles."""
 
 LENT = ("target", "programs")
 """Fields that are not saved with each step, but once for all."""
@@ -184,7 +206,7 @@ def _lent(kind: Hashable) -> tuple[str, ...]:
 def _decoded(kind: Any, data: Any, known: Mapping[str, Any]) -> Any:
     """Return the value of JSON by its annotation; `known` has fields that are not saved."""
     if kind is PerTile:
-        return _decoded_per_tile(data)
+        return _decoded_per_tile(data, known.get(NUMBERS, known["target"].tiles))
     origin, arguments, is_object = _kind(kind)
     if is_object:
         return _decoded_object(kind, _object(data), known)
@@ -211,12 +233,14 @@ def _decoded(kind: Any, data: Any, known: Mapping[str, Any]) -> Any:
         return float(data)
     if type(data) is not kind:
         raise _Malformed(f"{clipped(data)} is not of type {kind.__name__}")
+    if kind is int and not -MOST <= data < MOST:
+        raise _Malformed(f"{clipped(data)} is larger than any number of a report")
     return data
 
 
 def _decoded_object(cls: Any, data: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
     values: dict[str, Any] = {}
-    for name, kind, is_saved, default in _parts(cls):
+    for name, kind, is_saved, default, numbers in _parts(cls):
         if not is_saved:
             values[name] = known[name]
         elif name not in data and default is not dataclasses.MISSING:
@@ -224,7 +248,10 @@ def _decoded_object(cls: Any, data: Mapping[str, Any], known: Mapping[str, Any])
         elif name not in data:
             raise _Malformed(f"a {cls.__name__} has no {name!r}")
         else:
-            value = values[name] = _decoded(kind, data[name], known)
+            inner = known
+            if numbers is not None:
+                inner = {**known, NUMBERS: _count(numbers, values, data[name], known)}
+            value = values[name] = _decoded(kind, data[name], inner)
             if name in LENT:  # for those that come later, in this object and beside it
                 known = {**known, name: value}
             elif lent := _lent(kind):
@@ -232,13 +259,23 @@ def _decoded_object(cls: Any, data: Mapping[str, Any], known: Mapping[str, Any])
     return cls(**values)
 
 
-def _decoded_per_tile(data: Any) -> PerTile:
+def _count(numbers: str, values: Mapping[str, Any], data: Any, known: Mapping[str, Any]) -> int:
+    """Return how many numbers a PerTile may have that are not those of tiles."""
+    if numbers == "pairs":
+        block = values["block"]
+        return (-(-known["target"].tiles // block) if block > 0 else 0) ** 2
+    size = data.get("of") if isinstance(data, dict) else 0
+    return size if type(size) is int and 0 <= size <= MOST_PIECES else 0
+
+
+def _decoded_per_tile(data: Any, size: int) -> PerTile:
+    """Return the numbers of so many tiles: what is written about ranges stays as short."""
     saved = _object(data)
-    size, where, values = saved.get("of"), saved.get("tiles"), saved.get("values")
-    if type(size) is not int:
-        raise _Malformed(f"{clipped(data)} is no number for each tile")
+    where, values = saved.get("tiles"), saved.get("values")
+    if saved.get("of") != size:
+        raise _Malformed(f"{clipped(data)} is not a number for each of {size:,}")
     tiles = _listed(_of_steps(where, size)) if isinstance(where, str) else _of_ranges(where, size)
-    if isinstance(values, int):
+    if type(values) is int and abs(values) < MOST:
         numbers: Series = constant(values, tiles.count)
     elif isinstance(values, str):
         numbers = _listed(_unpacked(values))
@@ -258,7 +295,7 @@ def _of_steps(text: str, size: int) -> npt.NDArray[np.integer[Any]]:
     """Return the tiles of the distances from each to the next."""
     steps = _unpacked(text)
     tiles = np.cumsum(steps, dtype=np.int64)
-    if (steps[1:] < 1).any() or (steps[:1] < 0).any():
+    if (steps[1:] < 1).any() or (steps[:1] < 0).any() or (tiles < 0).any():
         raise _Malformed(f"{clipped(text)}: tiles do not rise")
     if len(tiles) and tiles[-1] >= size:
         raise _Malformed(f"tile {tiles[-1]:,} of {size:,}")
@@ -273,8 +310,8 @@ def _whole(data: Any) -> Int64:
     return numbers.astype(np.int64)
 
 
-def _of_ranges(ranges: Any, size: int) -> Series:
-    """Return the tiles of ranges; refuse them before they are written out, as they may be long."""
+def _of_ranges(ranges: Any, size: int) -> Series | Runs:
+    """Return the tiles of ranges, which may be many more than their numbers."""
     before = -1
     bounds = _whole(ranges).reshape(-1, 2).tolist()
     for first, last in bounds:
@@ -285,10 +322,10 @@ def _of_ranges(ranges: Any, size: int) -> Series:
         before = last
     if len(bounds) == 1:
         return counting(bounds[0][0], bounds[0][1] - bounds[0][0] + 1)
-    return compact(np.concatenate([NO_TILES, *(np.arange(a, b + 1) for a, b in bounds)]))
-
-
-NO_TILES: Int64 = np.zeros(0, np.int64)
+    if not bounds:
+        return constant(0, 0)
+    runs = np.array(bounds, np.int64)
+    return Runs(runs[:, 0], runs[:, 1] + 1)
 
 
 def _object(data: Any) -> Mapping[str, Any]:

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.arrays.series import Series, compact, constant
+from poplite.arrays.series import Runs, Series, compact, constant
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -43,7 +43,7 @@ class PerTile(Sequence[int]):
     """
 
     num_tiles: int
-    tiles: Series
+    tiles: Series | Runs
     values: Series
 
     @classmethod

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from poplite.display import Displayed, report_page
 from poplite.errors import FileLoadError
-from poplite.files import replacing
+from poplite.files import read_text, replacing
 from poplite.report.compilation import Compilation
 from poplite.report.execution import Execution
 from poplite.report.measured import BetweenRanks, Measured
@@ -273,7 +272,7 @@ class Report(Displayed):
             FileLoadError: when there is none, or it is something else.
         """
         try:
-            text = Path(path).read_text()
+            text = read_text(path)
         except (OSError, ValueError) as error:
             raise FileLoadError(
                 f"cannot read {os.fspath(path)!r}: {getattr(error, 'strerror', None) or error}",

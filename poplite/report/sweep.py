@@ -25,7 +25,7 @@ from poplite.errors import (
     UnknownName,
     did_you_mean,
 )
-from poplite.files import write_text
+from poplite.files import parsed_json, read_text, write_text
 from poplite.source import here
 from poplite.text import amount, clipped, of_type
 
@@ -181,8 +181,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
                 fix="pl.Sweep.load('sweep.json')",
             ) from None
         try:
-            with open(path, encoding="utf-8") as file:
-                return _read(json.load(file))
+            return _read(parsed_json(read_text(path)))
         except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
             raise FileLoadError(
                 f"{name!r} is no sweep that can be loaded: {error}",

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -86,7 +87,8 @@ def write_state(path: str, manifest: Mapping[str, Any], members: Members) -> Non
     with replacing(path, "run.state") as file:
         write_members(file, {MANIFEST: (len(text), [text]), **members})
         file.flush()
-        os.fsync(file.fileno())
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            os.fsync(file.fileno())
     if os.name == "posix":  # so that the new name is on the disk too
         folder = os.open(os.path.dirname(os.path.realpath(path)), os.O_RDONLY)
         try:

@@ -15,6 +15,7 @@ import json
 import math
 import os
 import reprlib
+import shutil
 import stat
 import zipfile
 from collections import Counter
@@ -26,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import FileLoadError, PopliteError
+from poplite.files import check_regular, parsed_json
 from poplite.source import here
 
 MANIFEST = "manifest.json"
@@ -195,7 +197,7 @@ def manifest_text(manifest: Mapping[str, Any]) -> str:
 
 
 def write_archive(file: BinaryIO, text: str, arrays: ArrayWriter) -> None:
-    """Write a manifest and the arrays that it names to a seekable file."""
+    """Write a manifest and the arrays that it names to a file."""
     members: dict[str, list[Any]] = {MANIFEST: [text.encode()]}
     for name, parts in arrays.members().items():
         members[name] = [_header(parts[0].dtype, sum(len(part) for part in parts)), *parts]
@@ -209,7 +211,15 @@ def write_archive(file: BinaryIO, text: str, arrays: ArrayWriter) -> None:
 
 
 def write_members(file: BinaryIO, members: Mapping[str, tuple[int, Iterable[Any]]]) -> None:
-    """Write members, each with its bytes and the blocks that they come in, to a seekable file."""
+    """Write members, each with its bytes and the blocks that they come in, to a file."""
+    if not _is_seekable(file):  # a device or a pipe: the same bytes, which are put together first
+        import tempfile  # its random names load much that others never need
+
+        with tempfile.TemporaryFile() as whole:
+            write_members(whole, members)
+            whole.seek(0)
+            shutil.copyfileobj(whole, file)
+        return
     with zipfile.ZipFile(file, "w") as archive:
         for name, (size, blocks) in sorted(members.items()):
             info = zipfile.ZipInfo(name, _NO_DATE)
@@ -218,6 +228,14 @@ def write_members(file: BinaryIO, members: Mapping[str, tuple[int, Iterable[Any]
             with archive.open(info, "w") as member:
                 for block in blocks:
                     member.write(block)
+
+
+def _is_seekable(file: BinaryIO) -> bool:
+    """Return whether a file is one on a disk, or in memory: /dev/null claims to seek."""
+    try:
+        return stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+    except (AttributeError, OSError):
+        return file.seekable()
 
 
 def read_archive(path: str | os.PathLike[str]) -> tuple[Any, ArrayReader]:
@@ -242,17 +260,15 @@ def opened(
 
     Raises OSError or Malformed; `whose` members they are is for the message.
     """
-    status = os.stat(path)
-    if not stat.S_ISREG(status.st_mode):  # a pipe may never end
-        raise Malformed("it is a folder, a device or a pipe, and no file")
+    size = check_regular(path)
     with undamaged():
         archive = zipfile.ZipFile(path)
     with archive:
-        _check_members(archive.infolist(), status.st_size, is_allowed, whose)
+        _check_members(archive.infolist(), size, is_allowed, whose)
         with undamaged():
             text = archive.read(MANIFEST)
         try:
-            manifest = json.loads(text.decode(), object_pairs_hook=_distinct)
+            manifest = parsed_json(text.decode(), _distinct)
         except Malformed:
             raise
         except (ValueError, RecursionError) as error:

@@ -477,10 +477,10 @@ def refused(path: Path, folder: Path, model: dict[str, Any]) -> str:
 
 def test_files_that_are_not_there(tmp_path: Path, model: dict[str, Any]) -> None:
     assert "No such file" in refused(tmp_path / "no.poplite", tmp_path, model)
-    assert "a folder, a device or a pipe, and no file" in refused(tmp_path, tmp_path, model)
+    assert "it is a folder, not a file" in refused(tmp_path, tmp_path, model)
     os.mkfifo(tmp_path / "pipe")  # nobody writes to it: opening it would wait
-    assert "and no file" in refused(tmp_path / "pipe", tmp_path, model)
-    assert "and no file" in refused(Path("/dev/zero"), tmp_path, model)
+    assert "a device or a pipe, not a file" in refused(tmp_path / "pipe", tmp_path, model)
+    assert "a device or a pipe, not a file" in refused(Path("/dev/zero"), tmp_path, model)
     with pytest.raises(pl.ElementTypeError, match="load: 5 is no path"):
         pl.Executable.load(5)  # type: ignore[arg-type]
 
@@ -750,7 +750,7 @@ def test_memory_is_bounded(
     told = refused(path, folder, model)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert "is no line of a file" in told
+    assert "is no line of a file" in told or "lists and" in told
     assert peak < 32 * path.stat().st_size
 
 

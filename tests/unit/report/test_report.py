@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -402,11 +403,21 @@ def test_json_round_trip(report: Report, tmp_path: Path) -> None:
     assert Report.load(tmp_path / "run.json") == report
 
 
+@pytest.fixture(scope="module")
+def report_of_1472() -> Report:
+    """A report of one copy on 1,472 tiles."""
+    graph = pl.Graph(pl.Target())
+    x, y = (graph.add_variable(pl.INT, (1472,), name, mapping="linear") for name in "xy")
+    engine = pl.Engine(graph, pl.Copy(x.reverse(0), y), interpret=True)
+    engine.run()
+    return engine.report()
+
+
 @pytest.mark.parametrize("most", [3, 200, 60_000, 2**31, 2**40])
 @pytest.mark.parametrize("least", [0, -5])
 @pytest.mark.parametrize("used", [0.02, 0.5, 1])
-def test_many_numbers_come_back(report: Report, most: int, least: int, used: float) -> None:
-    rng = np.random.default_rng(most)
+def test_many_numbers_come_back(report_of_1472: Report, most: int, least: int, used: float) -> None:
+    report, rng = report_of_1472, np.random.default_rng(most)
     numbers = rng.integers(least, most, 1472) * (rng.random(1472) < used)
     phase = report.execution.steps[0].phases[0]
     step = replace(report.execution.steps[0], phases=(replace(phase, sent=PerTile.of(numbers)),))
@@ -452,7 +463,7 @@ def test_json_is_plain_to_read(report: Report) -> None:
         (lambda data: data["compilation"].update(vertex_types=3), "3 is no list"),
         (
             lambda data: data["compilation"]["modelled"]["including_gaps"].update(of=2),
-            "tile 3 of 2",
+            "is not a number for each of 4",
         ),
         (
             lambda data: data["compilation"]["modelled"]["including_gaps"].update(values=[1]),
@@ -643,3 +654,76 @@ def test_numbers_per_tile() -> None:
     nothing = PerTile.nothing(3)
     assert (nothing.total, nothing.most, nothing.worst_tile, list(nothing)) == (0, 0, None, [0] * 3)
     assert nothing != PerTile.nothing(4)
+
+
+# -- files that may hold anything ----------------------------------------------------------------
+
+
+def peak_of(call: Callable[[], object]) -> int:
+    """Return the most memory that a call takes, in bytes."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_ranges_of_many_tiles_take_the_room_of_their_numbers(report: Report) -> None:
+    data = json.loads(report.to_json())
+    most = 1 << 22
+    data["compilation"]["target"].update(tiles=most, ipus=1)
+
+    def widen(value: Any) -> None:
+        if isinstance(value, dict) and {"of", "tiles", "values"} == value.keys():
+            is_of_pairs = value["of"] == TILES**2
+            size = most**2 if is_of_pairs else most
+            value.update(of=size, tiles=[[0, size // 2], [size // 2 + 2, size - 1]], values=1)
+        elif isinstance(value, dict | list):
+            for each in value.values() if isinstance(value, dict) else value:
+                widen(each)
+
+    data["compilation"]["variables"] = []  # which have numbers of pieces
+    widen(data)
+    text = json.dumps(data)
+    assert peak_of(lambda: Report.from_json(text)) < 32 * len(text)
+
+
+def test_numbers_of_other_tiles_are_refused(report: Report) -> None:
+    text = report.to_json().replace('"of": 4,', f'"of": {1 << 28},')
+    with pytest.raises(pl.FileLoadError, match="is not a number for each of 4"):
+        Report.from_json(text)
+    with pytest.raises(pl.FileLoadError, match="larger than any number of a report"):
+        Report.from_json(report.to_json().replace('"runs": 1', f'"runs": {1 << 63}'))
+
+
+@pytest.mark.parametrize("kind", ["device", "pipe", "folder", "huge"])
+@pytest.mark.parametrize("load", [Report.load, pl.Sweep.load])
+def test_only_files_are_read(load: Callable[[Path], object], kind: str, tmp_path: Path) -> None:
+    path = {"device": Path("/dev/zero"), "folder": tmp_path}.get(kind, tmp_path / "file")
+    if kind == "pipe":
+        os.mkfifo(path)
+    if kind == "huge":
+        with path.open("wb") as file:
+            file.truncate(1 << 40)
+    told = {"folder": "it is a folder, not a file", "huge": "1,099,511,627,776 B"}
+    with pytest.raises(pl.FileLoadError, match=told.get(kind, "a device or a pipe, not a file")):
+        load(path)
+
+
+@pytest.mark.parametrize("bomb", ["[],", "{},", '{"":{}},', '"",', "[1],", "0,"])
+def test_texts_take_bounded_memory(bomb: str) -> None:
+    text = '{"poplite": "report", "version": 2, "compilation": [' + bomb * (600_000 // len(bomb))
+
+    def load() -> None:
+        with pytest.raises(pl.FileLoadError):
+            Report.from_json(text + "0]}")
+
+    assert peak_of(load) < 32 * len(text)
+
+
+def test_a_variable_has_as_many_pieces_as_an_executable() -> None:
+    from poplite.executable.layout import MOST_PIECES as MOST
+    from poplite.report.accesses import MOST_PIECES
+
+    assert MOST_PIECES == MOST
