@@ -79,11 +79,21 @@ def _sent(
     sent: dict[int, tuple[int, int]] = {}
     for row, exchange in places:
         kind, what = code.ops[row, :2].tolist()
-        place = works[what, numbers[row]] if kind in (op.LAUNCH, op.COLLECT) else row
+        place = row
+        if kind in (op.LAUNCH, op.COLLECT):
+            work = works.get((what, numbers[row]))
+            place = _call_beside(code, row) if work is None else work
         messages, size = sent.get(place, (0, 0))
         count = int(counts[row])
         sent[place] = messages + count * amounts[exchange][0], size + count * amounts[exchange][1]
     return sent
+
+
+def _call_beside(code: Code, row: int) -> int:
+    """Return the row of the host function whose inputs or outputs a LAUNCH copies."""
+    is_before = code.ops[row + 1, 0] == op.CALLBACK
+    is_before &= code.step_numbers[row + 1] == code.step_numbers[row]
+    return row + 1 if is_before else row - 1
 
 
 def _name(executable: Executable, code: Code, row: int) -> str:

@@ -220,6 +220,7 @@ def hosted(engine_of: EngineOf) -> Found:
     body = pl.Sequence(
         pl.Copy(there, x),
         pl.Call(double, [x.reverse(0)], [x]),
+        pl.Call(double, [x], [x.reverse(0)]),
         pl.PrintTensor("x", x),
         pl.Copy(x, table, row),
         pl.Copy(x.reverse(0), back),
@@ -240,7 +241,8 @@ def hosted(engine_of: EngineOf) -> Found:
     found += [engine.read("x"), engine.read(x, root=0)]
     engine.load()
     engine.run(1)
-    return [*found, engine.read(x), Hosts([taken.tolist(), printed.getvalue()])]
+    found += [engine.read(x), told(engine)]
+    return [*found, Hosts([taken.tolist(), printed.getvalue()])]
 
 
 class Hosts(list[object]):

@@ -91,6 +91,38 @@ def test_reports_tell_what_each_place_sent() -> None:
     assert copies == []  # x lies as y does
 
 
+def test_what_the_host_gives_and_takes_is_sent_at_its_own_row() -> None:
+    graph = pl.Graph(pl.Target(tiles=TILES))
+    x = graph.add_variable(pl.INT, (8,), "x", mapping="linear", initial_value=0)
+    at = graph.add_variable(pl.INT, (1,), "at", mapping=7, initial_value=0)
+    both = graph.add_host_function("both", [(pl.INT, 8)] * 2, [(pl.INT, 8)])
+    gives = graph.add_host_function("gives", [], [(pl.INT, 8)])
+    takes = graph.add_host_function("takes", [(pl.INT, 8)], [])
+    rows = graph.add_remote_buffer("rows", pl.INT, 8, repeats=2)
+    every, half = x[7:].broadcast(8, 0), 4 * 4
+    expected = {  # messages and bytes between rank 0, which is the host, and rank 1
+        pl.Call(both, [x.reverse(0), every], [x]): (2, half + 4 * 8 + half),
+        pl.Call(gives, [], [x.reverse(0)]): (1, half),
+        pl.Call(takes, [x], []): (1, half),
+        pl.Copy(graph.add_host_to_device_fifo("in", pl.INT, 8), x.reverse(0)): (1, half),
+        pl.Copy(x[::2], graph.add_device_to_host_fifo("out", pl.INT, 4)): (1, half // 2),
+        pl.Copy(x.reverse(0), rows, at): (2, half + 4),
+        pl.PrintTensor("x", x): (1, half),
+    }
+    executable = pl.compile_graph(graph, pl.Sequence(*expected), "fast")
+    counts = np.ones(len(executable.programs["0"].ops), np.int64)
+    (plan, _) = plans(executable, [4])
+    found = between_ranks(
+        executable, plan.exchanges, plan.places, {"0": counts}, lambda number: True
+    )
+    by_number: dict[int, tuple[int, int]] = {}
+    for each in found:
+        messages, size = by_number.get(each.number, (0, 0))
+        by_number[each.number] = messages + each.messages, size + each.bytes
+    assert by_number == dict(enumerate(expected.values(), 1))
+    assert [each.name for each in found[:3]] == ["Call 'both'", "Call 'gives'", "Call 'takes'"]
+
+
 def test_every_vertex_runs_on_the_rank_of_its_tile() -> None:
     executable = plate()
     cut, found = [2, 5], []
