@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.compile.options import EngineOptions
-from poplite.errors import Absent, DeviceRuntimeError, InvalidOption
+from poplite.errors import Absent, InvalidOption
 from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.target import Target
+from poplite.mpi.channel import say_end
+from poplite.mpi.endings import watch_own_end
 from poplite.mpi.loaded import OnRank
 from poplite.mpi.ranks import Ranks
-from poplite.mpi.uncaught import end_job_on_uncaught
+from poplite.mpi.starting import started
 from poplite.simulator.device import Setup
 from poplite.simulator.engine_arguments import Source
 from poplite.source import here
@@ -37,7 +39,8 @@ class Device(PoplarDevice):
         comm: a communicator of mpi4py; by default that of all ranks of the job.
         cut: the first tile of each rank but the first, rising; by default ranks get about equal
             work.
-        timeout: seconds after which a rank that waits for another one ends the job; 0 for never.
+        timeout: seconds after which a rank that waits for another one ends the job, here too; 0 for
+            never.
         target: the machine of `pl.Graph(device)`; by default `pl.Target()`. Programs for any other
             machine run as well.
 
@@ -65,41 +68,29 @@ class Device(PoplarDevice):
         target: Target | None = None,
     ) -> None:
         super().__init__(Target() if target is None else target)
-        try:
-            from mpi4py import MPI
-        except (ImportError, RuntimeError) as error:
-            raise DeviceRuntimeError(
-                f"MPI cannot be used: {error}",
-                at=here(),
-                found="pl.mpi needs mpi4py, and an MPI library",
-                fix="pip install 'poplite[mpi]', which brings both",
-            ) from error
-        self._comm = MPI.COMM_WORLD if comm is None else comm
-        count = self._comm.Get_size()
-        self._cut = None if cut is None else _checked_cut(cut, count)
         if not isinstance(timeout, int | float) or not timeout >= 0:
             raise InvalidOption(
                 f"Device: timeout={clipped(timeout)} is no number of seconds",
                 at=here(),
                 fix="leave timeout out for 60, or timeout=0 to wait for ever",
             )
-        self._ranks = Ranks(self._comm, timeout)
-        node = self._comm.Split_type(MPI.COMM_TYPE_SHARED)
-        self._on_node = node.Get_size()
-        node.Free()
-        _share_processors(self._on_node)
-        if count > 1:
-            end_job_on_uncaught()
+        world = started(timeout).COMM_WORLD
+        if world.Get_size() > 1:
+            watch_own_end(say_end)
+        comm = world if comm is None else comm
+        self._cut = None if cut is None else _checked_cut(cut, comm.Get_size())
+        self._ranks = Ranks(comm, timeout)
+        _share_processors(self._ranks.on_machine)
 
     @property
     def rank(self) -> int:
         """The number of this rank."""
-        return self._comm.Get_rank()
+        return self._ranks.number
 
     @property
     def num_ranks(self) -> int:
         """How many ranks there are."""
-        return self._comm.Get_size()
+        return self._ranks.count
 
     def options(self, asked: EngineOptions) -> EngineOptions:
         """Return the options of an engine on ranks: checks are fast unless it asks for others."""
@@ -107,9 +98,7 @@ class Device(PoplarDevice):
 
     def load(self, source: Source, setup: Setup) -> OnRank:
         """Make programs ready to run."""
-        return OnRank(
-            source, setup, self._ranks, self._cut, self._on_node, is_poisoned=self._is_poisoned
-        )
+        return OnRank(source, setup, self._ranks, self._cut, is_poisoned=self._is_poisoned)
 
     createVirtualDevice = Absent(
         "the ranks simulate any machine", "pl.mpi.Device(target=pl.Target(tiles=16))"

@@ -60,7 +60,6 @@ class OnRank:
         setup: Setup,
         ranks: Ranks,
         cut: tuple[int, ...] | None,
-        node: int,
         *,
         is_poisoned: bool,
     ) -> None:
@@ -71,7 +70,7 @@ class OnRank:
         plan = rank_plan(executable, self._owners, ranks.number, is_poisoned=is_poisoned)
         self._poison, self._rows, self._plan = plan.poison, plan.rows, plan
         own = self._owners.runs_of(ranks.number)
-        self._peers = OtherRanks(ranks, plan.exchanges, executable.actions, node, own)
+        self._peers = OtherRanks(ranks, plan.exchanges, executable.actions, own)
 
         def simulated() -> Simulated:
             return Simulated(plan.executable, source.graph, setup, self._peers)
@@ -129,14 +128,7 @@ class OnRank:
         access, ranks = self._simulated.tensors.to_write(tensor, replica), self._ranks
         if (byte := self._metadata_of(access)) is not None:  # values are encoded by it
             self._bring(access, np.array([byte]), np.array([byte + 1]), HOST)
-        error: Exception | None = None
-        if ranks.is_host:
-            try:
-                self._simulated.write(tensor, array, replica)
-            except Exception as found:  # it is raised below, on all ranks
-                error = found
-        if (error := ranks.from_host(access.call, error)) is not None:
-            raise error
+        ranks.on_host(access.call, lambda: self._simulated.write(tensor, array, replica))
         begin, end = self._runs_of(access, with_metadata=False)
         self._move(access, returned(np.full(len(begin), HOST), begin, end, self._owners))
 

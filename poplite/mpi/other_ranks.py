@@ -30,7 +30,7 @@ from poplite.mpi.plan.messages import Messages
 from poplite.mpi.plan.rank_plan import Exchange
 from poplite.mpi.ranks import Ranks, Word, stopped_by, text_of
 from poplite.mpi.stops import Stops
-from poplite.mpi.transport import KEPT, ONCE, KeptExchange, requests
+from poplite.mpi.transport import KeptExchange, message_tag, requests
 from poplite.simulator.stopping import Running, Stopped
 from poplite.source import here
 
@@ -65,15 +65,14 @@ class OtherRanks:
         ranks: Ranks,
         exchanges: Sequence[Exchange],
         actions: Sequence[Action],
-        node: int,
         own: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
     ) -> None:
         self.own = own
         self._ranks, self._exchanges, self._actions = ranks, exchanges, actions
         processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-        self._spins = SPINS if node <= processors else 0
+        self._spins = SPINS if ranks.on_machine <= processors else 0
         self._kept: list[KeptExchange] = []
-        self._generation = ranks.generation
+        self._series = ranks.series
         weakref.finalize(self, _free, self._kept)
         self._call = ""
         self._is_agreed = False
@@ -123,7 +122,8 @@ class OtherRanks:
             return []
         data = self._ranks.data
         makers = data.Recv_init, data.Send_init
-        return requests(exchange.messages, self._ranks.number, memory, makers, KEPT)
+        tag = message_tag(self._series, is_kept=True)
+        return requests(exchange.messages, self._ranks.number, memory, makers, tag)
 
     def load(self) -> None:
         """Forget that memory was undefined: it has been filled anew, on all ranks."""
@@ -131,9 +131,9 @@ class OtherRanks:
 
     def _renew(self) -> None:
         """Make all requests anew, where what is under way on the old ones never arrives."""
-        if self._generation == self._ranks.generation:
+        if self._series == self._ranks.series:
             return
-        self._generation = self._ranks.generation
+        self._series = self._ranks.series
         for kept, exchange in zip(self._kept, self._exchanges, strict=True):
             kept.free()
             kept.take(self._made(exchange))
@@ -158,7 +158,8 @@ class OtherRanks:
     def move(self, messages: Messages, memory: Sequence[Bytes], call: str) -> None:
         """Send and get pieces of memory once."""
         ranks, data = self._ranks, self._ranks.data
-        made = requests(messages, ranks.number, memory, (data.Irecv, data.Isend), ONCE)
+        tag = message_tag(ranks.series, is_kept=False)
+        made = requests(messages, ranks.number, memory, (data.Irecv, data.Isend), tag)
         peers = sorted({rank for rank, _ in made})
         left = [request for _, request in made]
 
@@ -166,7 +167,7 @@ class OtherRanks:
             left[:] = [each for each in left if not each.Test()]
             return not left
 
-        ranks.wait(is_done, call, lambda: _named(peers))
+        ranks.wait(is_done, call, lambda: peers)
 
     def waiting(self, exchange: int) -> None:
         """Look after the ranks that an exchange waits for."""
@@ -231,8 +232,9 @@ class OtherRanks:
                 raise RanksDiffer(stopped_by(0, word.value, self._call))
             return
         try:
-            call()
-        except Exception as error:
+            with self._ranks.calling_back(self._call):
+                call()
+        except BaseException as error:
             self._ranks.tell(Word(self._call, text_of(error), is_last=False))
             self._is_agreed = True
             raise
@@ -262,7 +264,7 @@ class OtherRanks:
             self.look()
             return self._ranks.has_said(rank)
 
-        self._ranks.wait(is_said, self._call, lambda: f"rank {rank}")
+        self._ranks.wait(is_said, self._call, lambda: [rank])
         return self._ranks.next_word(rank, self._call)
 
     def _by_all(self, call: Callable[[], object]) -> None:
@@ -287,6 +289,7 @@ class OtherRanks:
 
     def run(self, call: str, run: Callable[[], None]) -> None:
         """Run a program; all ranks end it alike."""
+        self._ranks.check_host_is_free(call)
         self.check_sound(call)
         self._renew()
         self._call, self._is_agreed, error = call, False, None
@@ -332,10 +335,6 @@ def _bytes_at(address: int, size: int) -> Bytes:
     return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
 
 
-def _missing(kept: KeptExchange) -> str:
+def _missing(kept: KeptExchange) -> Sequence[int]:
     """Return which ranks an exchange waits for."""
-    return _named(sorted({rank for rank, each in kept.requests if not each.Get_status()}))
-
-
-def _named(ranks: Sequence[int]) -> str:
-    return "rank " + ", ".join(map(str, ranks))
+    return sorted({rank for rank, each in kept.requests if not each.Get_status()})

@@ -11,14 +11,18 @@ from __future__ import annotations
 
 import math
 import os
-import sys
+import pickle
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from poplite.errors import ControlProgramError, DeviceRuntimeError
+from poplite.mpi.channel import channel_of
+from poplite.mpi.endings import end_job
+from poplite.mpi.starting import CALL
 from poplite.source import here
 
 if TYPE_CHECKING:
@@ -29,6 +33,9 @@ T = TypeVar("T")
 EAGER_S, SLEEP_S = 2e-3, 50e-6
 """How long ranks that wait for each other only let others run, and the pause between later
 looks."""
+
+END_S = 1.0
+"""How long a rank still waits for one that has ended: what that sent may be on its way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,29 +68,30 @@ class Ranks:
         number: of this rank.
         count: of all ranks.
         data: the communicator of data.
-        generation: how often the communicator of data was another one.
+        series: the number of the messages of programs, which are of no other device.
         stops: what ranks said that want to stop the run in progress.
+        on_machine: how many of them this machine has.
     """
 
     def __init__(self, comm: Comm, timeout: float) -> None:
-        self._comm, self._timeout = comm.Dup(), timeout
+        from mpi4py import MPI
+
         self.number, self.count = comm.Get_rank(), comm.Get_size()
-        self.data, self.generation = self._new_data(), 0
+        self._timeout = timeout
+        self._channel = channel_of(comm, timeout)
+        self.check_host_is_free(CALL)
+        self.data, self._comm = self._channel.data, self._channel.words
+        self.series = self._tag = self._channel.new_number()
         self._inbox: list[deque[Word]] = [deque() for _ in range(self.count)]
         self._sent: list[Request] = []
         self.stops: dict[int, Word] = {}
         self._heard_at = -math.inf
-
-    def _new_data(self) -> Comm:
-        from mpi4py import MPI
-
-        data = self._comm.Dup()
-        data.Set_errhandler(MPI.ERRORS_ARE_FATAL)  # compiled code looks at no codes
-        return data
+        machine = MPI.Get_processor_name()
+        self.on_machine = [each.value for each in self.share(Word(CALL, machine))].count(machine)
 
     def renew(self) -> None:
-        """Take a new communicator for data: what is under way on the old one never arrives."""
-        self.data, self.generation = self._new_data(), self.generation + 1
+        """Take a new number for messages: what is under way with the old one never arrives."""
+        self.series = self._channel.new_number()
 
     def are_those_of(self, other: Ranks) -> bool:
         """Tell whether the ranks of another device are the same processes in the same order."""
@@ -101,7 +109,7 @@ class Ranks:
         self._is_sent()
         for rank in range(self.count):
             if rank != self.number:
-                self._sent.append(self._comm.isend(word, rank))
+                self._sent.append(self._comm.isend(word, rank, self._tag))
 
     def _is_sent(self) -> bool:
         """Tell whether all that was said has left."""
@@ -110,7 +118,7 @@ class Ranks:
 
     def look(self) -> None:
         """Take in what others have said."""
-        while (message := self._comm.improbe()) is not None:
+        while (message := self._comm.improbe(tag=self._tag)) is not None:
             from mpi4py import MPI
 
             status = MPI.Status()
@@ -143,8 +151,10 @@ class Ranks:
         """Return what each rank says about the same call, by rank.
 
         Raises:
-            ControlProgramError: when the user called something else on another rank.
+            ControlProgramError: when the user called something else on another rank, or this in a
+                callback.
         """
+        self.check_host_is_free(word.call)
         self.tell(word)
         return [
             word if rank == self.number else self._last_word(rank, word.call)
@@ -159,7 +169,7 @@ class Ranks:
 
     def next_word(self, rank: int, call: str) -> Word:
         """Return the next word of a rank, about this call."""
-        self.wait(lambda: self.has_said(rank), call, lambda: f"rank {rank}")
+        self.wait(lambda: self.has_said(rank), call, lambda: [rank])
         word = self._inbox[rank].popleft()
         if word.call != call:
             raise ControlProgramError(
@@ -173,17 +183,36 @@ class Ranks:
     def from_host(self, call: str, value: T) -> T:
         """Return what rank 0 says about a call that all make."""
         if self.is_host:
+            self.check_host_is_free(call)
             self.tell(Word(call, value))
-            self.wait(self._is_sent, call, lambda: "all other ranks")
+            self.wait(self._is_sent, call, lambda: self.others)
             return value
         found: T = self.next_word(0, call).value
         return found
+
+    def on_host(self, call: str, function: Callable[[], T]) -> T | None:
+        """Return what a function returns on rank 0, None elsewhere; all raise what it raises."""
+        value: T | None = None
+        error: BaseException | None = None
+        if self.is_host:
+            self.check_host_is_free(call)
+            try:
+                value = function()
+            except BaseException as found:  # it is raised below, when the others know
+                error = found
+        said = None if error is None else as_others_raise(error, call)
+        said = self.from_host(call, said)
+        if error is not None:
+            raise error
+        if said is not None:
+            raise said
+        return value
 
     def together(self, call: str, function: Callable[[], T]) -> T:
         """Do something on all ranks; where it fails on one, it fails on all."""
         try:
             value = function()
-        except Exception as error:
+        except BaseException as error:
             self.share(Word(call, failed=text_of(error)))
             raise
         for rank, word in enumerate(self.share(Word(call))):
@@ -194,9 +223,10 @@ class Ranks:
     def host_first(self, call: str, function: Callable[[], T]) -> T:
         """Do something on rank 0, then on all others; where it fails on one, it fails on all."""
         if self.is_host:
+            self.check_host_is_free(call)
             try:
                 value = function()
-            except Exception as error:
+            except BaseException as error:
                 self.tell(Word(call, failed=text_of(error)))
                 raise
             self.tell(Word(call))
@@ -206,8 +236,34 @@ class Ranks:
             raise stopped_by(0, word.failed, call)
         return self.together(call, function)
 
-    def wait(self, is_done: Callable[[], bool], call: str, whom: Callable[[], str]) -> None:
-        """Wait until something is done; a rank that never comes ends the job."""
+    @property
+    def others(self) -> Sequence[int]:
+        """The numbers of all other ranks."""
+        return [rank for rank in range(self.count) if rank != self.number]
+
+    @contextmanager
+    def calling_back(self, call: str) -> Iterator[None]:
+        """Refuse calls of all ranks in a `with` statement, in which the host is alone in `call`."""
+        before, self._channel.called_in = self._channel.called_in, call
+        try:
+            yield
+        finally:
+            self._channel.called_in = before
+
+    def check_host_is_free(self, call: str) -> None:
+        """Refuse a call of all ranks that is made in a callback."""
+        if within := self._channel.called_in:
+            raise ControlProgramError(
+                f"{call}: all ranks make this call, and callbacks run on rank 0 alone",
+                at=here(),
+                found=f"rank 0 is in a callback of {within}",
+                fix="use the arrays that the callback is given, or make the call after the run",
+            )
+
+    def wait(
+        self, is_done: Callable[[], bool], call: str, whom: Callable[[], Sequence[int]]
+    ) -> None:
+        """Wait until something is done by the ranks `whom`; one that never comes ends the job."""
         begin = time.monotonic()
         while not is_done():
             waited = time.monotonic() - begin
@@ -217,20 +273,34 @@ class Ranks:
                 os.sched_yield()
             self.check_patience(waited, call, whom)
 
-    def check_patience(self, waited_s: float, call: str, whom: Callable[[], str]) -> None:
-        """End the job when it has waited too long, and as long nobody has said anything."""
+    def check_patience(self, waited_s: float, call: str, whom: Callable[[], Sequence[int]]) -> None:
+        """End the job when it has waited for ranks that have ended, or too long.
+
+        That is as long as nobody has said anything.
+        """
+        if waited_s > EAGER_S:
+            self._check_ends(call, whom)
         waited_s = min(waited_s, time.monotonic() - self._heard_at)
         if self._timeout and waited_s > self._timeout:
-            self.abort(
-                f"rank {self.number} waited {waited_s:.0f} s for {whom()} in {call}\n"
+            end_job(
+                f"rank {self.number} waited {waited_s:.0f} s for {named(whom())} in {call}\n"
                 "  all ranks make the same calls of an engine, in the same order\n"
                 f"  try: pl.mpi.Device(timeout=...) where a step takes longer than that"
             )
 
-    def abort(self, message: str) -> None:
-        """End all ranks, with a message."""
-        print(f"poplite: {message}", file=sys.stderr, flush=True)
-        self._comm.Abort(1)
+    def _check_ends(self, call: str, whom: Callable[[], Sequence[int]]) -> None:
+        """End the job when a rank has ended that this one waits for."""
+        self._channel.look_for_ends()
+        if not self._channel.ended:
+            return
+        before = time.monotonic() - END_S
+        ended = [rank for rank in whom() if self._channel.ended.get(rank, math.inf) < before]
+        if ended:
+            end_job(
+                f"rank {self.number} waited for {named(ended)} in {call}, but it has ended\n"
+                "  all ranks make the same calls of an engine, in the same order\n"
+                "  try: look at what it printed; a script ends after the last call of all ranks"
+            )
 
 
 class StoppedElsewhere(DeviceRuntimeError):
@@ -249,6 +319,21 @@ def stopped_by(rank: int, why: str, call: str) -> DeviceRuntimeError:
     )
 
 
+def as_others_raise(error: BaseException, call: str) -> Exception:
+    """Return the exception for the others where rank 0 raises one: the same, if it can be sent."""
+    if isinstance(error, Exception):
+        with suppress(Exception):
+            copied = pickle.loads(pickle.dumps(error))
+            if type(copied) is type(error):
+                return error
+    return stopped_by(0, text_of(error), call)
+
+
 def text_of(error: BaseException) -> str:
     """Return an exception as other ranks show it."""
     return f"{type(error).__name__}: {error}"
+
+
+def named(ranks: Sequence[int]) -> str:
+    """Return the numbers of ranks as messages name them."""
+    return "rank " + ", ".join(map(str, ranks))

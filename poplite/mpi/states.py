@@ -12,17 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.errors import FileLoadError
+from poplite.executable.file.archive import Malformed
 from poplite.mpi.other_ranks import OtherRanks
 from poplite.mpi.plan.messages import Messages, returned, to_rank
 from poplite.mpi.plan.moved_pieces import Pieces
 from poplite.mpi.plan.owners import HOST, Owners
-from poplite.mpi.ranks import Ranks
+from poplite.mpi.ranks import Ranks, as_others_raise
 from poplite.simulator.states.engine_state import EngineState, Taken
 from poplite.simulator.states.state_file import (
     Bytes,
@@ -30,10 +30,9 @@ from poplite.simulator.states.state_file import (
     chunks_of,
     path_of,
     reading,
+    refusing,
     write_state,
 )
-
-T = TypeVar("T")
 
 Planned = Callable[[int, Int64, Int64, Owners], Messages]
 """Returns the messages that bring runs of bytes to a rank, or from it."""
@@ -100,8 +99,8 @@ class StatesOnRanks:
 
         try:
             write_state(name, self._state.manifest(), members)
-        except Exception as error:
-            said = None, error
+        except BaseException as error:
+            said = None, as_others_raise(error, _SAVE)
             self._ranks.from_host(_SAVE, said)
             raise
         said = None, None
@@ -119,13 +118,13 @@ class StatesOnRanks:
         """Read a file on rank 0; where that refuses it, all ranks do."""
         name = path_of(path, _LOAD)
         self._loaded.check_idle(_LOAD)
-        with ExitStack() as stack:
+        with refusing(name), ExitStack() as stack:
 
             def checked() -> tuple[StateFile, Taken]:
                 file = stack.enter_context(reading(name))
                 return file, self._state.checked(file, name, _LOAD)
 
-            read = self._on_host(checked)
+            read = self._ranks.on_host(_LOAD, checked)
             taken = self._ranks.from_host(_LOAD, None if read is None else read[1])
             assert taken is not None, "rank 0 has read it"
             self._loaded.load()
@@ -133,7 +132,7 @@ class StatesOnRanks:
                 self._state.take(taken)
                 self._loaded.forget_sent()
                 self._fill(None if read is None else read[0], taken)
-            except FileLoadError:  # of the disk: no memory of which half is old
+            except (OSError, Malformed):  # of the disk: no memory of which half is old
                 self._loaded.load()
                 raise
 
@@ -144,26 +143,13 @@ class StatesOnRanks:
             if file is not None:
                 self._state.take_host(file, taken)
 
-        self._on_host(filled)
+        self._ranks.on_host(_LOAD, filled)
         for kind, parts in enumerate(self._memories):
             for replica in range(len(parts)):
                 chunks = iter(()) if file is None else self._state.chunks(file, kind, replica)
                 for begin, end in chunks_of(self._state.size):
-                    chunk = self._on_host(partial(next, chunks))
+                    chunk = self._ranks.on_host(_LOAD, partial(next, chunks))
                     self._spread((kind, replica, begin, end), chunk)
-
-    def _on_host(self, function: Callable[[], T]) -> T | None:
-        """Return what a function returns on rank 0, None elsewhere; all raise its errors."""
-        value: T | None = None
-        error: Exception | None = None
-        if self._ranks.is_host:
-            try:
-                value = function()
-            except Exception as found:  # it is raised below, on all ranks
-                error = found
-        if (error := self._ranks.from_host(_LOAD, error)) is not None:
-            raise error
-        return value
 
     def _spread(self, which: Which, chunk: Bytes | None) -> None:
         """Bring a chunk that rank 0 has read to its owners."""

@@ -116,13 +116,14 @@ class Stops:
         self._is_told, self._told_at = True, time.monotonic()
         self._word = Word(self._call, (own, why), is_last=False, is_stop=True)
         self._ranks.tell(self._word)
-        others = [rank for rank in range(self._ranks.count) if rank != self._ranks.number]
+        others = self._ranks.others
 
-        def is_known() -> bool:
+        def unknown() -> list[int]:
             self._ranks.look()
-            return all(rank in self._ranks.stops or self._ranks.has_ended(rank) for rank in others)
+            known = self._ranks.stops
+            return [r for r in others if r not in known and not self._ranks.has_ended(r)]
 
-        self._ranks.wait(is_known, self._call, lambda: "all ranks to stop")
+        self._ranks.wait(lambda: not unknown(), self._call, unknown)
         said = self._ranks.stops
         self.is_interrupted |= any(word.value[1] == INTERRUPTED for word in said.values())
         # Who has ended the run cannot stop it: then all end it.

@@ -27,9 +27,6 @@ T = TypeVar("T")
 Integers = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
-KEPT, ONCE = 0, 1
-"""Tags of messages of programs, and of those of single calls."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
@@ -59,6 +56,11 @@ def parts_of(messages: Messages, rank: int) -> Iterator[Part]:
         for peer in np.unique(other[mine]).tolist():
             chosen = mine[other[mine] == peer]
             yield Part(peer, bool(is_sent), begin[chosen], pieces.size[chosen])
+
+
+def message_tag(series: int, *, is_kept: bool) -> int:
+    """Return the tag of messages of programs, which are kept, or of those of single calls."""
+    return 2 * series + is_kept
 
 
 def requests(

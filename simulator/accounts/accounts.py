@@ -125,6 +125,10 @@ class Accounts:
                 total += self._cycles(name, row, int(self._counts[name][row]), priced)
         return total
 
+    def exceed(self, cycles: int) -> bool:
+        """Return whether all runs so far took more than so many cycles, however many that is."""
+        return sum(count * priced.cycles for *_, count, priced in self._ran()) > cycles
+
     def _cycles(self, program: str, row: int, count: int, priced: _Priced) -> int:
         counted = self._slot_totals(program, row)
         if counted is None:

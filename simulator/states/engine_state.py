@@ -28,6 +28,7 @@ from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.file.archive import Malformed
 from poplite.executable.identity import constants_of, digest, meaning_of, own_rows
+from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.host.handles import HostLinks
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run_control import Runs
@@ -35,6 +36,10 @@ from poplite.simulator.states.state_file import Bytes, Members, StateFile, chunk
 from poplite.simulator.strict.checks import StrictChecks
 from poplite.source import here
 from poplite.types import BOOL
+
+FEW, MOST_CYCLES = 1 << 31, 1 << 52
+"""How often a row may run before its cycles are looked at, and the most cycles of all runs, which
+are weeks on a machine."""
 
 Memory = Callable[[int, int, int], Bytes]
 """Returns the bytes of a replica from one position to another."""
@@ -78,6 +83,7 @@ class EngineState:
         programs = executable.programs.items()
         own = {name: own_rows(executable, code.ops) for name, code in programs}
         self._rows = {name: rows[name][each] for name, each in own.items()} if rows else own
+        self._own_rows = own
         self.size = executable.layout.end_of_variables(len(executable.layout.variables))
 
     # -- what must be the same ---------------------------------------------------------------
@@ -194,8 +200,7 @@ class EngineState:
                 raise Malformed(f"its {key} are not those of its graph")
         file.check_members(self._sizes())
         accounts = file.bytes_of("accounts").view("<i8").astype(np.int64)
-        if len(accounts) and int(accounts.min()) < 0:
-            raise Malformed("its accounts hold a number below 0")
+        self._check_accounts(accounts)
         taken = Taken(
             self._checked_words(manifest.get("words")),
             _count(manifest.get("ended"), "ended"),
@@ -212,6 +217,21 @@ class EngineState:
                 at += len(chunk)
         self._links.check_positions(taken.streams, call)
         return taken
+
+    def _check_accounts(self, accounts: Int64) -> None:
+        """Refuse numbers that no runs lead to, with which reports could not reckon."""
+        if len(accounts) and int(accounts.min()) < 0:
+            raise Malformed("its accounts hold a number below 0")
+        if not len(accounts) or int(accounts.max()) < FEW:
+            return
+        counts, at = {}, 0
+        for name, rows in self._own_rows.items():
+            counts[name] = np.zeros(len(self._executable.programs[name].ops), np.int64)
+            counts[name][rows] = accounts[at : at + len(rows)]
+            at += len(rows)
+        most = max([int(each.max()) for each in counts.values()] + accounts[at:].tolist())
+        if most > MOST_CYCLES or Accounts(self._executable, counts).exceed(MOST_CYCLES):
+            raise Malformed(f"its accounts hold more than {MOST_CYCLES:,} cycles")
 
     def _check_graph(self, found: Any, own: list[list[str]], name: str) -> None:
         if not isinstance(found, list) or not all(

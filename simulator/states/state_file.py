@@ -17,7 +17,7 @@ import re
 import stat
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,11 +134,16 @@ class StateFile:
         return np.concatenate([np.zeros(0, np.uint8), *self.chunks(name)])
 
 
+def refusing(path: str) -> AbstractContextManager[None]:
+    """Let what is malformed in a `with` statement be a `FileLoadError`."""
+    return loading(path, f"{path!r} is no state of an engine", SAVED_BY, SAVED_BY)
+
+
 @contextmanager
 def reading(path: str) -> Iterator[StateFile]:
     """Open a state; what is malformed in a `with` statement is a `FileLoadError`."""
     with (
-        loading(path, f"{path!r} is no state of an engine", SAVED_BY, SAVED_BY),
+        refusing(path),
         opened(path, lambda name: bool(_MEMBER.fullmatch(name)), "a state's") as (manifest, zipped),
     ):
         if not isinstance(manifest, dict) or manifest.get("kind") != KIND:

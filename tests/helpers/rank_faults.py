@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
 import sys
+import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -135,6 +139,24 @@ def stopped_by_callback(device: Any, interpret: bool) -> None:
     own = ValueError if device.rank == 0 else pl.DeviceRuntimeError
     with pytest.raises(own, match="seven"):
         engine.run("ever")
+    for kind in (SystemExit, KeyboardInterrupt, GeneratorExit):
+
+        def leaving(array: Any, kind: type[BaseException] = kind) -> None:
+            raise kind("eight")
+
+        engine.connect_stream_to_callback("out", leaving)
+        with pytest.raises(kind if device.rank == 0 else pl.DeviceRuntimeError, match="eight"):
+            engine.run("ever")
+    calls_of_all: list[tuple[Callable[[], object], str]] = [
+        (lambda: engine.read(x), "engine.read of 'x'"),
+        (lambda: engine.write(x, [1, 2]), "engine.write to 'x'"),
+        (pl.mpi.Device, "pl.mpi.Device()"),
+    ]
+    for call, text in calls_of_all:
+        engine.connect_stream_to_callback("out", lambda array, call=call: call())
+        refused = pl.ControlProgramError if device.rank == 0 else pl.DeviceRuntimeError
+        with pytest.raises(refused, match=re.escape(f"{text}: all ranks make this call, and c")):
+            engine.run("ever")
     before = engine.read(x)[0]
     engine.connect_stream_to_callback("out", lambda array: None)
     engine.run("few")
@@ -247,6 +269,54 @@ def refused(device: Any, interpret: bool) -> None:
             call()
 
 
+def many_devices(device: Any, interpret: bool) -> None:
+    """More devices than MPI has communicators, and devices of communicators that are freed."""
+    from mpi4py import MPI
+
+    for _ in range(1100):
+        last = pl.mpi.Device()
+    turned = MPI.COMM_WORLD.Split(0, -device.rank)
+    other = pl.mpi.Device(turned)
+    turned.Free()
+    assert other.rank == 1 - device.rank
+    for each in (other, last, device):
+        engine, x, _ = ring(each, interpret=interpret, extra=nothing)
+        engine.run("few")
+        assert engine.read(x).tolist() == [10, 10]
+    channel = weakref.ref(other._ranks._channel)
+    del engine, each, other
+    gc.collect()
+    assert channel() is None
+
+
+def damaged(device: Any, interpret: bool) -> None:
+    """What rank 0 alone finds wrong is the same error on all."""
+    engine, x, _ = ring(device, interpret=interpret, extra=nothing)
+    engine.run("few")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "run.state")  # of rank 0
+        engine.save_state(path)
+        if device.rank == 0:
+            content = bytearray(path.read_bytes())
+            content[content.index(b"memory/0") + 8] ^= 1
+            path.write_bytes(content)
+        with pytest.raises(pl.FileLoadError, match="is no state of an engine that can be loaded"):
+            engine.load_state(path)
+
+    class Unsendable(Exception):
+        """An exception that only the process knows that raised it."""
+
+    class Refusing:
+        """An array that raises when it is read."""
+
+        def __array__(self, *arguments: Any, **keywords: Any) -> Any:
+            raise Unsendable("nine")
+
+    with pytest.raises(Unsendable if device.rank == 0 else pl.DeviceRuntimeError, match="nine"):
+        engine.write(x, Refusing())
+    assert engine.read(x).tolist() == [10, 10]
+
+
 def raising(device: Any, interpret: bool) -> None:
     """A script that raises on one rank."""
     engine, x, _ = ring(device, interpret=interpret, extra=nothing)
@@ -264,6 +334,22 @@ def killed(device: Any, interpret: bool) -> None:
     engine.run("ever")
 
 
+def leaving(device: Any, interpret: bool) -> None:
+    """A script that ends on one rank."""
+    engine, _, _ = ring(device, interpret=interpret, extra=nothing)
+    if device.rank == 1:
+        sys.exit(0)
+    engine.run("few")
+
+
+def lost(device: Any, interpret: bool) -> None:
+    """A rank that ends as if all were well."""
+    engine, _, _ = ring(device, interpret=interpret, extra=nothing)
+    if device.rank == 1:
+        os._exit(0)
+    engine.run("few")
+
+
 def hanging(device: Any, interpret: bool) -> None:
     """A rank that never comes."""
     engine, _, _ = ring(device, interpret=interpret, extra=nothing)
@@ -272,8 +358,22 @@ def hanging(device: Any, interpret: bool) -> None:
     engine.run("few")
 
 
+def before_device(how: str) -> None:
+    """End rank 1, or let it wait, before all make their device."""
+    if os.environ["PMI_RANK"] == "1":
+        if how == "before:raising":
+            raise ValueError("before")
+        if how == "before:leaving":
+            sys.exit(0)
+        time.sleep(60)
+
+
 def main(names: list[str]) -> None:
-    device = pl.mpi.Device(timeout=2 if "hanging" in names[0] else 60)
+    if "beside" in names:
+        import mpi4py.MPI  # noqa: F401  (the script itself starts MPI)
+    if names[0].startswith("before:"):
+        before_device(names[0])
+    device = pl.mpi.Device(timeout=1 if "hanging" in names[0] else 60)
     for name in names:
         kind, *forms = name.split(":")
         CHECKS[0] = "strict" if "strict" in forms else "fast"

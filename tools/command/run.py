@@ -55,12 +55,12 @@ def _run(arguments: argparse.Namespace) -> int:
     from poplite.tools.viz.load_report import connect_zeros, host_needs
     from poplite.tools.viz.load_target import load_programs
 
-    graph, programs = load_programs(arguments.target, arguments.given)
     device: Any = None
-    if arguments.on_ranks:
+    if arguments.on_ranks:  # before anything can fail on one rank alone
         from poplite.mpi.device import Device
 
         device = Device()
+    graph, programs = load_programs(arguments.target, arguments.given)
     engine = Engine(graph, programs, checks="fast", device=device)
     connect_zeros(engine, *host_needs(engine.executable))
     for name in programs:

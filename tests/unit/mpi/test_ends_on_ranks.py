@@ -7,7 +7,10 @@ import pytest
 from helpers.depth import deep, thinned
 from helpers.ranks import ended, needs_mpi, on_ranks
 
-TOGETHER = ["refused", "different", "stopped_by_callback", "faulted", "interrupted"]
+TOGETHER = [
+    "refused", "different", "damaged", "many_devices", "stopped_by_callback", "faulted",
+    "interrupted",
+]  # fmt: skip
 STRICT = ["undone", "unwritten", "stopped_by_callback:strict", "interrupted:strict"]
 COMPILED = [f"{name}:compiled" for name in (*TOGETHER, *STRICT)]
 
@@ -38,9 +41,22 @@ def test_a_killed_rank_ends_the_job() -> None:
     assert ended(on_ranks(2, "-m", "helpers.rank_faults", "killed")).returncode == 9
 
 
-@deep
+WAITED = "poplite: rank 0 waited for rank 1 in "
+LATE = "poplite: rank 0 waited 1 s for rank 1 in "
+ENDS = {
+    "before:raising": "ValueError: before",
+    "before:leaving": f"{WAITED}pl.mpi.Device(), but it has ended",
+    "before:hanging": f"{LATE}pl.mpi.Device()\n  all ranks",
+    "before:hanging beside": f"{LATE}pl.mpi.Device()\n  all ranks",
+    "leaving": f"{WAITED}engine.run('few'), but it has ended",
+    "lost": "poplite: rank 1 of 2 ended by os._exit(0)  (",
+    "hanging": f"{LATE}engine.run('few')",
+}
+
+
 @needs_mpi
-def test_a_rank_that_never_comes_is_named() -> None:
-    done = ended(on_ranks(2, "-m", "helpers.rank_faults", "hanging"))
-    assert done.returncode == 1
-    assert "rank 0 waited 2 s for rank 1 in engine.run('few')" in done.stderr
+@pytest.mark.parametrize("names", thinned(ENDS, keep=["before:raising", "lost"]))
+def test_a_rank_that_ends_or_never_comes_ends_the_job_and_is_named(names: str) -> None:
+    done = ended(on_ranks(2, "-m", "helpers.rank_faults", *names.split()))
+    assert done.returncode != 0
+    assert ENDS[names] in done.stderr

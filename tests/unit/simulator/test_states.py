@@ -131,10 +131,14 @@ def test_what_cannot_be_is_refused(
 
 def test_members_that_cannot_be_are_refused(path: Path) -> None:
     engine, whole = engine_of(), path.read_bytes()
+    rest = b"\0" * (accounts_of(path) - 8)
     for message, members in (
         ("its member 'memory/1' is there", {"memory_1": b""}),
         ("its member 'memory/0' is of 1 B in place of", {"memory_0": b"x"}),
         ("its accounts hold a number below 0", {"accounts": b"\xff" * accounts_of(path)}),
+        ("its accounts hold more than 4,5", {"accounts": b"\0" * 7 + b"\x3f" + rest}),
+        ("its accounts hold more than 4,5", {"accounts": b"\xff" * 6 + b"\0\0" + rest}),
+        ("its accounts hold more than 4,5", {"accounts": rest + b"\0" * 7 + b"\x3f"}),
         ("its member 'other' is none of a state's", {"other": b""}),
         ("'flags' holds other numbers than 0 and 1", {"memory_0": b"\x02" * memory_of(path)}),
     ):

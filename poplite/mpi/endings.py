@@ -1,0 +1,84 @@
+"""Ranks that end: the others hear of it, and so does who started the job.
+
+    an exception that nothing catches    its traceback, and the end of the job
+    the end of the script, sys.exit      a word to the others: who waits for this rank ends the job
+    os._exit                             a message, and the end of the job
+
+A script that ends on one rank would else leave the others waiting for ever, or, by `os._exit`, end
+the job as if all were well.  A rank that was only told of an error gives the one that knows more
+time to say it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import time
+from collections.abc import Callable
+from functools import cache
+from types import TracebackType
+from typing import TYPE_CHECKING, NoReturn
+
+from poplite.source import here
+
+if TYPE_CHECKING:
+    from mpi4py.MPI import Comm
+
+PATIENCE_S = 2.0
+"""Seconds in which the rank that knows why may end the job."""
+
+SAID_S = 0.1
+"""Seconds in which `mpiexec` passes on what a rank has printed before it ends the job."""
+
+INTERRUPTED = 130
+"""Exit code of a job that Ctrl-C ended."""
+
+
+def end_job(message: str, status: int = 1) -> None:
+    """End all ranks, with a message."""
+    from mpi4py import MPI
+
+    sys.stderr.write(f"poplite: {message}\n")  # at once, as other ranks write too
+    sys.stderr.flush()
+    _abort(MPI.COMM_WORLD, status)
+
+
+def _abort(comm: Comm, status: int) -> None:
+    time.sleep(SAID_S)
+    comm.Abort(status)
+
+
+@cache
+def watch_own_end(say_end: Callable[[], None]) -> None:
+    """Let others hear of the end of this rank; once for a process.  `say_end` tells them."""
+    from mpi4py import MPI
+
+    comm, before, leave, process = MPI.COMM_WORLD, sys.excepthook, os._exit, os.getpid()
+
+    def is_running() -> bool:
+        return os.getpid() == process and not MPI.Is_finalized()
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if not is_running():
+            before(kind, error, trace)
+            return
+        if getattr(error, "is_told", False):
+            time.sleep(PATIENCE_S)
+        print(f"poplite: rank {comm.rank} of {comm.size} raised:", file=sys.stderr)
+        before(kind, error, trace)
+        sys.stderr.flush()
+        _abort(comm, INTERRUPTED if issubclass(kind, KeyboardInterrupt) else 1)
+
+    def leave_loudly(status: int) -> NoReturn:
+        if is_running():
+            how = f"os._exit({status})  ({here()})"
+            end_job(f"rank {comm.rank} of {comm.size} ended by {how}", status % 256 or 1)
+        leave(status)
+
+    def end() -> None:
+        if is_running():
+            say_end()
+
+    sys.excepthook, os._exit = hook, leave_loudly
+    atexit.register(end)
