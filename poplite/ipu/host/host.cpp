@@ -352,6 +352,8 @@ private:
         first = column("first", number);
         begin = column("begin", number);
         size = column("size", number);
+      } else {
+        check(start.has_value());
       }
     }
 

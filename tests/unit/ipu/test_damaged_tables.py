@@ -88,7 +88,7 @@ def outcome(tables: Tables, data: bytes, built: tuple[Path, Path], folder: Path)
         *(built[0], folder / "tables.bin", built[1]),
         *(folder / "mapping", "--device", "hardware"),
     ]
-    replies = folder / "replies"
+    replies, made = folder / "replies", os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     with (folder / "commands").open() as given, replies.open("wb") as answers:
         process = os.posix_spawn(
             words[0],
@@ -97,11 +97,12 @@ def outcome(tables: Tables, data: bytes, built: tuple[Path, Path], folder: Path)
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, given.fileno(), 3),
                 (os.POSIX_SPAWN_DUP2, answers.fileno(), 4),
-                (os.POSIX_SPAWN_OPEN, 2, str(folder / "errors"), os.O_WRONLY | os.O_CREAT, 0o600),
+                (os.POSIX_SPAWN_OPEN, 2, str(folder / "errors"), made, 0o600),
             ],
         )
         status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-    return status, (folder / "errors").read_text() + replies.read_text()
+    texts = [each.read_text(errors="replace") for each in (folder / "errors", replies)]
+    return status, "".join(texts)
 
 
 def changed(data: bytes, random: Random) -> bytes:
@@ -115,8 +116,8 @@ def changed(data: bytes, random: Random) -> bytes:
             continue
         row = 64 + 64 * random.randrange(count)
         code, at, size = unpack_from("<c7xQQ", content, row + 40)
-        if size == 0:
-            continue
+        if size == 0 or at + 8 * size > len(content) or code not in b"BbHhIiq":
+            continue  # changed before
         kind = np.dtype(code.decode()).newbyteorder("<")
         place = at + random.randrange(size) * kind.itemsize
         (number,) = np.frombuffer(content, kind, 1, place).tolist()
