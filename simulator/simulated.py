@@ -53,6 +53,8 @@ class Simulated:
         runs: the programs.
         accounts: what they took.
         strict: what is written of memory; None without strict checks.
+
+    `looking` are the checks to be made in place of strict ones, where these are not.
     """
 
     def __init__(
@@ -61,6 +63,8 @@ class Simulated:
         graph: Graph | None,
         setup: Setup,
         peers: Peers | None = None,
+        *,
+        looking: type[StrictChecks] | None = None,
     ) -> None:
         self._executable, self._interpret = executable, setup.interpret
         floats = Floats(executable.float_modes, setup.seed)
@@ -77,8 +81,8 @@ class Simulated:
             peers=peers,
         )
         self.strict: StrictChecks | None = None
-        if is_strict:
-            self.strict = StrictChecks(
+        if (checks := StrictChecks if is_strict else looking) is not None:
+            self.strict = checks(
                 executable, self.arena, interpret=setup.interpret, forms=forms, peers=peers
             )
         with Announcer(setup.progress):

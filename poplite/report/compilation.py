@@ -136,8 +136,8 @@ class Compilation:
         operations: what functions of `poplite.ops` recorded, in that order.
         options: those of the engine that were asked for, with their values.
         planned: what each place of each program takes in one run of it, in the order of
-            `Execution.steps`: as often as the program says, once where data decide. Only where
-            nothing has run.
+            `Execution.steps`: as often as the program says, with every branch taken wherever it is
+            reached, and once round loops that data end. Only where nothing has run.
         variables: variables and constants, with the tiles of their elements; nothing in reports
             that were saved without.
         accesses: what steps read and write of these, in the order of the programs; likewise.

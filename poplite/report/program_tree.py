@@ -165,6 +165,40 @@ def steps_below(tree: Program) -> dict[int, int]:
     return found
 
 
+BY_DATA = (ProgramType.REPEAT_WHILE, ProgramType.LOOP, ProgramType.IF, ProgramType.SWITCH)
+"""What runs its programs as often as data, or whoever stops it, decide."""
+
+
+def repeats(node: Program) -> int:
+    """Return how often a Repeat runs what is under it.
+
+    >>> repeats(Program(ProgramType.REPEAT, "1,000 times", 0))
+    1000
+    """
+    return int(node.name.partition(" ")[0].replace(",", ""))
+
+
+def counts_as_compiled(tree: Program) -> dict[int, int]:
+    """Return how often one run executes each program of a tree, by its `id`.
+
+    Each branch is taken wherever it is reached, and a loop that data end goes round once; Repeats
+    inside them count in full.
+    """
+    below_first = list(children_first(tree))
+    total = dict.fromkeys(map(id, below_first), 0)
+    total[id(tree)] = 1
+    for node in reversed(below_first):
+        times = repeats(node) if node.type is ProgramType.REPEAT else 1
+        for child in node.children:
+            total[id(child)] += total[id(node)] * times
+    return total
+
+
+def are_decided_by_data(trees: Iterable[Program]) -> bool:
+    """Return whether data decide what programs run."""
+    return any(node.type in BY_DATA for tree in trees for node in tree.walk())
+
+
 def children_first(tree: Program) -> Iterator[Program]:
     """Yield each program of a tree once, after those under it."""
     seen: set[int] = set()

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 # Methods import what they need: an engine makes a report without it.
 
+NO_PROGRAM = "no program given"
+"""The note of a report of a graph without its program."""
+
 
 @dataclass(frozen=True, slots=True)
 class Instrumentation:
@@ -58,6 +61,8 @@ class Report(Displayed):
             and how often each ran in a row.
         measured: what runs on a device took, by program; steps and cycles are the model's.
         between_ranks: what ranks sent each other, by place; nothing where there are none.
+        note: why nothing was run that could have been, or what decided in the run though nothing
+            had written it; empty where there is nothing to say.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -77,6 +82,7 @@ class Report(Displayed):
     order: tuple[tuple[int, int], ...] = ()
     measured: tuple[Measured, ...] = ()
     between_ranks: tuple[BetweenRanks, ...] = ()
+    note: str = ""
 
     @property
     def insights(self) -> Insights:
@@ -103,6 +109,24 @@ class Report(Displayed):
             steps=tuple(planned),
             cycles=sum(step.cycles for step in planned),
         )
+
+    @property
+    def fit_words(self) -> str:
+        """What fits, where no tile needs more memory than it has."""
+        return f"variables fit; {self.note}" if self.note == NO_PROGRAM else "fits"
+
+    @property
+    def run_note(self) -> str:
+        """What the numbers are of where they are not of a run, and `note`; empty for a run."""
+        if self.is_run:
+            return self.note
+        from poplite.report.program_tree import are_decided_by_data
+
+        of = "as compiled"
+        if self.instrumentation.is_modelled:
+            has_branches = are_decided_by_data(self.compilation.programs.values())
+            of += ", of one run" + (" with all branches" if has_branches else "")
+        return f"{of}; {self.note}" if self.note else of
 
     @property
     def places(self) -> Sequence[ExecutionStep]:

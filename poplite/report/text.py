@@ -47,9 +47,6 @@ UNBALANCED = 1.25
 FULLEST, LARGEST = 5, 4
 """How many tiles are shown, and how many categories of each."""
 
-AS_COMPILED = "as compiled, of one run"
-"""Stands beside cycles where nothing ran."""
-
 NOT_MODELLED = "not modelled: leave the option debug.instrument=False out"
 
 _PHASE_WORDS = {
@@ -121,6 +118,8 @@ def _summary(report: Report) -> list[str]:
     """Return the most important numbers."""
     execution, memory = report.shown, report.compilation.modelled
     rows = {"Total cycles": _total_cycles(report)}
+    if report.run_note and execution.steps:
+        rows["Cycles are"] = report.run_note
     if execution.cycles:
         largest = max(execution.steps, key=lambda step: step.cycles)
         share = _percent(largest.cycles, execution.cycles)
@@ -184,7 +183,7 @@ def _total_cycles(report: Report) -> str:
     execution = report.shown
     if execution.cycles is None:
         return NOT_MODELLED
-    planned = f", {AS_COMPILED}" if execution.steps and not report.is_run else ""
+    planned = ", as compiled" if execution.steps and not report.is_run else ""
     return f"{execution.cycles:,} (approx {_time(execution.seconds or 0)}{planned})"
 
 

@@ -48,6 +48,7 @@ class Overview:
         memory: bytes on it at its peak; they add up to what it needs.
         findings: what takes or loses most cycles, the most first.
         limit_bytes: memory of a tile.
+        note: what the cycles are of; empty where they are those of a run.
     """
 
     time: tuple[Part, ...]
@@ -55,6 +56,7 @@ class Overview:
     memory: tuple[Part, ...]
     findings: tuple[Finding, ...]
     limit_bytes: int
+    note: str = ""
 
 
 def overview_of(report: Report) -> Overview:
@@ -83,6 +85,7 @@ def overview_of(report: Report) -> Overview:
         memory=tuple(part for part in held if part.size > 0),
         findings=report.insights.findings[:MOST_FINDINGS],
         limit_bytes=report.compilation.target.tile_memory_bytes,
+        note=report.run_note,
     )
 
 
@@ -105,9 +108,14 @@ def draw_overview_svg(shown: Overview) -> SvgText:
     legends = [_legend_lines(parts) for _, parts in bars]
     height = 2 * MARGIN + sum(BAR + 34 + 18 * len(each) for each in legends)
     height += 26 + 16 * lines + 6 * len(rows) if rows else 0
+    notes = folded(name_text(shown.note), SENTENCE) if shown.note and shown.time else []
+    height += 18 * len(notes)
     title = "where time and memory go, and what to look at first"
     canvas = Canvas(WIDTH, max(height, 2 * MARGIN), title=title)
     y = float(MARGIN)
+    for words in notes:
+        canvas.text(MARGIN, y + 10, words, "line ink")
+        y += 18
     for (heading, parts), legend in zip(bars, legends, strict=True):
         canvas.text(MARGIN, y + 10, heading, "line ink")
         _draw_bar(canvas, parts, y + 18, shown.limit_bytes if parts is shown.memory else None)

@@ -228,7 +228,7 @@ def summary_text(
 
     >>> from poplite.graph import Graph
     >>> summary_text(Graph()).splitlines()[0]
-    'summary: fits'
+    'summary: variables fit; no program given'
     """
     style = Style(color, width=width)
     return summary_forms(summary_of(graph, program)).text(style)

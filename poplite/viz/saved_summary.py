@@ -9,7 +9,7 @@ from poplite.report.compilation import Compilation
 from poplite.report.memory import Memory
 from poplite.report.peaks import peaks_of
 from poplite.report.program_tree import Program, num_steps
-from poplite.report.report import Report
+from poplite.report.report import NO_PROGRAM, Report
 from poplite.viz.program.of_report import saved_programs
 from poplite.viz.program.tree import runs_of
 from poplite.viz.summary import Steps, Summary, VertexCount, machine_name
@@ -76,9 +76,10 @@ def summary_of_report(report: Report, program: str | None = None) -> Summary:
         kinds=kinds,
         unmodelled="" if memory is not None else "the option debug.instrument was False",
         over_tiles=int(np.count_nonzero(bytes_of_tiles > target.tile_memory_bytes)),
-        program=_length(report, program),
+        program=None if report.note == NO_PROGRAM else _length(report, program),
         cycles=sum(each.cycles for each in steps) if report.instrumentation.is_modelled else None,
         runs=report.runs,
+        note=report.run_note,
     )
 
 

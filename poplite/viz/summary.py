@@ -79,6 +79,7 @@ class Summary:
         program: length of the program, or None when there is none.
         cycles: of all runs so far, or of one as compiled; None where that is not known.
         runs: how often it ran; 0 where it is shown as compiled.
+        note: what the cycles are of; empty where they are those of runs.
     """
 
     machine: str
@@ -104,6 +105,7 @@ class Summary:
     program: Steps | None
     cycles: int | None = None
     runs: int = 0
+    note: str = ""
 
     @property
     def vertices(self) -> int:
@@ -130,7 +132,7 @@ class Summary:
             return f"fits so far: {_have_no_tile(self.unmapped_elements, 'element')}"
         if self.unmodelled:
             return f"variables fit; the rest is not known: {self.unmodelled}"
-        return "fits"
+        return "variables fit; no program given" if self.program is None else "fits"
 
     def rows(self) -> list[tuple[str, str]]:
         """Return `(label, text)` of each row under the verdict."""
@@ -175,8 +177,8 @@ class Summary:
         return f"{many(self.program.steps, 'step')}, {runs_text(self.program.runs)}"
 
     def _cycles(self) -> str:
-        how = f"in {amount(self.runs, 'run')}" if self.runs else "in one run, as compiled"
-        return f"{self.cycles:,} {how}"
+        how = f" in {amount(self.runs, 'run')}" if self.runs else ""
+        return f"{self.cycles:,}{how}{f', {self.note}' if self.note else ''}"
 
     def _mapping(self) -> str:
         holes = []
@@ -260,7 +262,7 @@ def summary_json(summary: Summary) -> str:
     >>> import json
     >>> from poplite.graph import Graph
     >>> json.loads(summary_json(summary_of(Graph())))["verdict"]
-    'fits'
+    'variables fit; no program given'
     """
     data = asdict(summary) | {
         "fits": summary.fits,
@@ -276,7 +278,7 @@ def draw_summary_text(summary: Summary, style: Style = DEFAULT_STYLE) -> str:
 
     >>> from poplite.graph import Graph
     >>> print(draw_summary_text(summary_of(Graph())).splitlines()[0])
-    summary: fits
+    summary: variables fit; no program given
     """
     width = style.columns
     emphasis = style.bold if summary.fits else style.warning
@@ -297,7 +299,7 @@ def draw_summary_svg(summary: Summary) -> SvgText:
     """Draw a summary as SVG.
 
     >>> from poplite.graph import Graph
-    >>> "summary: fits" in draw_summary_svg(summary_of(Graph()))
+    >>> "summary: variables fit" in draw_summary_svg(summary_of(Graph()))
     True
     """
     mark = "" if summary.fits else "! "

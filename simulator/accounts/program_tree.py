@@ -32,7 +32,13 @@ from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep
 from poplite.executable.transfers import CodeLoad, CodeUse, HostFunctionCall, RowTransfer, Transfer
-from poplite.report.program_tree import Program, ProgramType, children_first
+from poplite.report.program_tree import (
+    BY_DATA,
+    Program,
+    ProgramType,
+    children_first,
+    counts_as_compiled,
+)
 from poplite.text import amount
 
 
@@ -42,12 +48,10 @@ def program_trees(executable: Executable) -> dict[str, Program]:
 
 
 def planned_counts(code: Code, tree: Program) -> Int64:
-    """Return how often a run executes each row of its steps, 1 where data decide: int64[rows]."""
-    numbers = code.first_numbers
+    """Return how often a run executes each row of its steps, as compiled: int64[rows]."""
+    numbers, total = code.first_numbers, counts_as_compiled(tree)
     count_of = {
-        int(numbers[node.row]): 1 if node.count is None else node.count
-        for node in tree.walk()
-        if not node.children
+        int(numbers[node.row]): total[id(node)] for node in tree.walk() if not node.children
     }
     return np.array([count_of.get(number, 0) for number in numbers.tolist()], np.int64)
 
@@ -59,7 +63,7 @@ def _counted(root: Program, times: Mapping[int, int]) -> Program:
     total[id(root)] = 1
     for node in reversed(below_first):
         count = total[id(node)]
-        if count and node.type in _BY_DATA:
+        if count and node.type in BY_DATA:
             count = None
         elif count and node.type is ProgramType.REPEAT:
             count *= times[node.row]
@@ -71,10 +75,6 @@ def _counted(root: Program, times: Mapping[int, int]) -> Program:
         children = tuple(made[id(child)] for child in node.children)
         made[id(node)] = replace(node, children=children, count=total[id(node)])
     return made[id(root)]
-
-
-_BY_DATA = (ProgramType.REPEAT_WHILE, ProgramType.LOOP, ProgramType.IF, ProgramType.SWITCH)
-"""What runs its programs as often as data, or whoever stops it, decide."""
 
 
 class _Tree:

@@ -235,9 +235,11 @@ def carry(records: Array, count: int, pieces: Array, known: int, there: Array, h
 
 def _note(there: Array, written: Array) -> int:
     """Write whether some bytes are written; return what the kernel says about that."""
-    is_lossy = bool((there > written).any())
+    flags = 0 if written.all() else kernels.INCOMPLETE
+    flags |= kernels.LOSSY if (there > written).any() else 0
+    flags |= kernels.GAINED if (there < written).any() else 0
     there[...] = written
-    return (0 if written.all() else kernels.INCOMPLETE) | (kernels.LOSSY if is_lossy else 0)
+    return flags
 
 
 def _full(elements: Array) -> Any:

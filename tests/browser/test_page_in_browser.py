@@ -369,6 +369,30 @@ def test_what_is_over_the_limit_is_said_and_drawn(
     assert pixels["over"] > 100
 
 
+@pytest.mark.parametrize(
+    ("note", "runs", "words"),
+    [
+        ("", 0, "fits · as compiled, of one run"),
+        ("nothing has written 'c'", 0, "fits · as compiled, of one run; nothing has written 'c'"),
+        ("with zeros: nothing has written 'c'", 1, "fits · with zeros: nothing has written 'c'"),
+        ("no program given", 1, "variables fit; no program given"),
+    ],
+)
+def test_the_verdict_says_what_the_numbers_are_of(
+    note: str, runs: int, words: str, opened: Open, tmp_path: Path
+) -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    a, b = (graph.add_variable(pl.INT, (3,), name, mapping=0, initial_value=1) for name in "ab")
+    engine = pl.Engine(graph, pl.Copy(a, b))
+    for _ in range(runs):
+        engine.run()
+    path = tmp_path / "page.html"
+    path.write_text(report_page(replace(engine.report(), note=note), title="noted"))
+    page = opened(path, width=420).page
+    assert page.locator("#verdict").inner_text() == words
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 def test_what_is_not_there_is_said(opened: Open, file_of: Callable[[str], Path]) -> None:
     page = opened(file_of("not modelled"), "#tab=memory").page
     assert "debug.instrument" in view(page)

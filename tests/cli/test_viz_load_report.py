@@ -75,7 +75,7 @@ def test_a_target_runs_once_unless_that_is_not_wanted() -> None:
 def test_what_needs_data_runs_only_when_asked_to(capsys: pytest.CaptureFixture[str]) -> None:
     first = load("work.py:streams")
     assert not first.report.is_run
-    assert "2 streams or host functions of it ('numbers', 'ask') give" in first.note
+    assert "2 streams or host functions ('numbers', 'ask') give" in first.note
     assert load("work.py:streams", run=True).report.runs == 2
     assert load("work.py:streams", (), "double", run=True).report.runs == 1
     parser = argparse.ArgumentParser()

@@ -204,7 +204,7 @@ def test_programs_have_the_same_steps(capsys: pytest.CaptureFixture[str]) -> Non
             "1     1    Copy 'three' -> 'layer/y'  16 B",
             "2     3      Execute 'layer/add'  4 vertices",
             "If 'done'",
-            "3     ?      then: Copy 'layer/y' -> 'layer/x'  16 B",
+            "3    1?      then: Copy 'layer/y' -> 'layer/x'  16 B",
         ):
             assert text in out
 

@@ -192,7 +192,8 @@ def test_arguments_are_handed_to_the_callable(
     flags = [flag for each in given for flag in ("--arg", each)]
     name = variable.split("'")[1]
     assert variable in printed(capsys, "tensor", "net.py:sized", name, *flags)
-    assert printed(capsys, "summary", "net.py:sized", *flags).startswith("summary: fits\n")
+    summary = printed(capsys, "summary", "net.py:sized", *flags)
+    assert summary.startswith("summary: variables fit; no program given\n")
 
 
 def test_a_page_names_the_command_with_its_arguments(

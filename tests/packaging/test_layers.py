@@ -30,7 +30,7 @@ ROOMS = {
     " | virtual partition | spreading",
     "simulator": "progress stopping | peers | codegen | pricing | counting | compiled_parts | run"
     " | host | strict | carrying compiled_program interpreted_program | run_control | accounts"
-    " | states | engine_arguments | device | simulated | default_device"
+    " | states | engine_arguments | device | simulated | default_device | decided"
     " | poplar_order poplar_runs | engine | sweeps",
     "viz": "draw | memory | steps | tiles liveness one_tile tensor program exchange ops compare"
     " sweep | regions | dataflow | page | summary overview | saved_summary | forms"

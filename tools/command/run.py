@@ -3,7 +3,8 @@
     poplite run heat.py:build             in this process
     poplite run -n 4 heat.py:build        in four processes, which mpiexec starts
 
-Streams get zeros, as in `poplite-viz report --run`.
+Streams get zeros, as in `poplite-viz report --run`.  Where what nothing has written decides what
+runs, nothing is run; of ranks, one process finds out before they start.
 """
 
 from __future__ import annotations
@@ -18,10 +19,16 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from poplite.mpi.last_steps import FOLDER, FirstEnd, lost
 from poplite.tools.viz.flags import Commands, add_target, set_run
+from poplite.tools.viz.load_target import load_programs
+
+if TYPE_CHECKING:
+    from poplite.graph.graph import Graph
+    from poplite.program import Program
+    from poplite.simulator.engine import Engine
 
 LAST_BYTES = 4096
 """What `mpiexec` says in the end is not longer."""
@@ -51,21 +58,33 @@ def _ranks(text: str) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     if arguments.ranks is not None and not arguments.on_ranks:
         return _start(arguments)
+    if arguments.on_ranks:
+        return _run_on_ranks(arguments)
+    print(_ran_here(*load_programs(arguments.target, arguments.given)).report())
+    return 0
+
+
+def _ran_here(graph: Graph, programs: dict[str, Program]) -> Engine:
+    """Return an engine that ran each program once; raise where nothing knows what runs."""
+    from poplite.tools.viz.running import Once, run_each
+
+    once = Once(graph, programs, may_overflow=False)
+    once.run(run_each)
+    if once.unknown is not None:
+        raise once.unknown.error
+    return once.engine
+
+
+def _run_on_ranks(arguments: argparse.Namespace) -> int:
+    from poplite.mpi.device import Device
     from poplite.simulator.engine import Engine
-    from poplite.tools.viz.load_report import connect_zeros, host_needs
-    from poplite.tools.viz.load_target import load_programs
+    from poplite.tools.viz.running import run_each
 
-    device: Any = None
-    if arguments.on_ranks:  # before anything can fail on one rank alone
-        from poplite.mpi.device import Device
-
-        device = Device()
+    device = Device()  # before anything can fail on one rank alone
     graph, programs = load_programs(arguments.target, arguments.given)
     engine = Engine(graph, programs, checks="fast", device=device)
-    connect_zeros(engine, *host_needs(engine.executable))
-    for name in programs:
-        engine.run(name)
-    if device is None or device.rank == 0:
+    run_each(engine)
+    if device.rank == 0:
         print(engine.report())
     return 0
 
@@ -81,6 +100,7 @@ def _start(arguments: argparse.Namespace) -> int:
             found=f"neither beside {sys.executable}, nor beside mpi4py, nor on PATH",
             fix="pip install 'poplite[mpi]', which brings it",
         )
+    _check_decided(arguments)
     given = [f"--arg={name}={value}" for name, value in arguments.given]
     command = [sys.executable, "-m", "poplite.tools.command", "run", "--on-ranks"]
     command = [program, "-n", str(arguments.ranks), *command, arguments.target, *given]
@@ -100,6 +120,19 @@ def _start(arguments: argparse.Namespace) -> int:
         if message := lost(end.decode(errors="replace"), Path(folder), watched.rank):
             print(f"poplite: {message}", file=sys.stderr)
     return process.returncode
+
+
+def _check_decided(arguments: argparse.Namespace) -> None:
+    """Refuse programs of which nothing knows what runs, before ranks run them."""
+    from poplite.program import AbortOnCondition, Loop, children_first
+
+    graph, programs = load_programs(arguments.target, arguments.given)
+    nodes = [node for program in programs.values() for node in children_first(program)]
+    are_decided = any(
+        node.decided_by is not None or isinstance(node, AbortOnCondition) for node in nodes
+    )
+    if are_decided and not any(isinstance(node, Loop) for node in nodes):  # which never ends here
+        _ran_here(graph, programs)
 
 
 def mpiexec() -> str | None:

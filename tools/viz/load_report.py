@@ -1,8 +1,9 @@
 """From TARGET or a saved file to a Report: what all pictures of reports begin with.
 
     file.py:build        built, compiled, run once            report of the run
-                         ... with --no-run, or where it       as compiled: what one run takes
-                             needs data from the host
+                         ... with --no-run, or where data     as compiled: what one run takes
+                             from the host decide what runs,
+                             or are streamed
     run.json             a report that `Report.save` wrote    as it was saved
     program.poplite      an executable that was saved         as compiled; it is never run
     heat.graph           a graph that was saved               the same
@@ -19,17 +20,10 @@ import sys
 import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from poplite.errors import (
-    FileLoadError,
-    GraphMemoryAllocationError,
-    PopliteError,
-    UnknownName,
-    did_you_mean,
-)
+from poplite.errors import FileLoadError, PopliteError, UnknownName, did_you_mean
 from poplite.text import amount
 from poplite.tools.viz.flags import SAVED
 from poplite.tools.viz.load_target import (
@@ -188,13 +182,8 @@ def load(
         )
     graph, programs = load_programs(target, given, vertices, name)
     with contextlib.redirect_stdout(sys.stderr):
-        engine = _engine(graph, programs)
-        recorded = contextlib.nullcontext() if tracing is None else engine.tracing(tracing)
-        with recorded as trace:
-            note = _run_once(engine, target, run=run)
-        report = engine.report()
-    ran = trace if report.is_run else None
-    return Loaded(report, graph, tuple(programs.items()), note, ran)
+        report, trace, note = _of_target(graph, programs, target, run=run, tracing=tracing)
+    return Loaded(report, graph, tuple(programs.items()), note, trace)
 
 
 # -- saved files -----------------------------------------------------------------------------------
@@ -258,37 +247,37 @@ def _check_program(path: str, name: str | None, report: Report) -> None:
 # -- targets ---------------------------------------------------------------------------------------
 
 
-def _engine(graph: Graph, programs: dict[str, Program]) -> Engine:
-    """Compile; where a tile has too little memory once more, as the report shows by how much."""
-    from poplite.program import Sequence as Nothing
-    from poplite.simulator.engine import Engine
+def _of_target(
+    graph: Graph,
+    programs: dict[str, Program],
+    target: str,
+    *,
+    run: bool | None,
+    tracing: int | None,
+) -> tuple[Report, Trace | None, str]:
+    """Run each program once, unless that is not wanted or its data are not there.
 
-    compiled: Any = dict(programs) or Nothing()
-    # What the host would have written is not there: strict checks refuse to read that.
-    try:
-        return Engine(graph, compiled, checks="fast")
-    except GraphMemoryAllocationError:
-        options = {"debug.allowOutOfMemory": True}
-        return Engine(graph, compiled, checks="fast", options=options)
+    Returns the report, the trace, and what there is to say about that.
+    """
+    # Saved files need no engine that runs.
+    from poplite.report.report import NO_PROGRAM
+    from poplite.tools.viz.running import Once, run_each
 
-
-def _run_once(engine: Engine, target: str, *, run: bool | None) -> str:
-    """Run each program once unless that is not wanted; return why not."""
+    programs_once = Once(graph, programs)
     if run is False:
-        return ""
-    streams, functions = host_needs(engine.executable)
-    if (streams or functions) and run is None:
-        names = [*streams, *functions]
-        named = ", ".join(map(repr, names[:MOST_NAMED]))
-        more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
-        return (
-            f"{target} is shown as compiled, as {amount(len(names), 'stream')} or host functions "
-            f"of it ({named}{more}) give and take data; --run gives zeros"
-        )
-    connect_zeros(engine, streams, functions)
+        report = programs_once.engine.report()
+        return (report if programs else replace(report, note=NO_PROGRAM)), None, ""
+    if run is None and (why := _asks_the_host(programs_once.engine.executable)):
+        report = replace(programs_once.engine.report(), note=why)
+        return report, None, f"{target} is shown as compiled, as {why}; --run gives zeros"
+
+    def traced(engine: Engine) -> Trace | None:
+        with contextlib.nullcontext() if tracing is None else engine.tracing(tracing) as trace:
+            run_each(engine)
+        return trace
+
     try:
-        for name in engine.executable.programs:
-            engine.run(name)
+        trace = programs_once.run(traced, with_zeros=run is True)
     except PopliteError as error:
         raise FileLoadError(
             f"{target!r} cannot be run: {error.what}",
@@ -297,40 +286,25 @@ def _run_once(engine: Engine, target: str, *, run: bool | None) -> str:
             found=error.found,
             fix="--no-run tells what one run takes as compiled",
         ) from error
-    return ""
+    report = programs_once.engine.report()
+    if not programs:
+        return replace(report, note=NO_PROGRAM), trace, ""
+    if (unknown := programs_once.unknown) is None:
+        return report, trace, ""
+    if report.is_run:
+        note = f"{target} is run with zeros: {unknown.why}"
+        return replace(report, note=f"with zeros: {unknown.why}"), trace, note
+    note = f"{target} is shown as compiled, as {unknown.why}; --run takes zeros"
+    return replace(report, note=unknown.why), None, note
 
 
-def host_needs(executable: Executable) -> tuple[dict[str, Any], list[str]]:
-    """Return the streams by handle, and the handles of host functions, that programs need."""
-    from poplite.executable.transfers import HostFunctionCall, Transfer
+def _asks_the_host(executable: Executable) -> str:
+    """Say which streams and host functions need data; empty where none does."""
+    from poplite.tools.viz.running import host_needs
 
-    streams, functions = {}, []
-    for action in executable.actions:
-        match action:
-            case Transfer(stream=stream):
-                streams[stream.handle] = stream
-            case HostFunctionCall(handle=handle):
-                functions.append(handle)
-    return streams, list(dict.fromkeys(functions))
-
-
-def connect_zeros(engine: Engine, streams: dict[str, Any], functions: list[str]) -> None:
-    """Connect zeros to all that programs need."""
-    import numpy as np
-
-    from poplite.types import QUARTER, QuarterMetadata
-
-    for handle, stream in streams.items():
-        connect = partial(
-            engine.connect_stream, handle, np.zeros(stream.num_elements, stream.element_type.dtype)
-        )
-        if stream.element_type is QUARTER:
-            connect(metadata=QuarterMetadata("F143", scale=0))
-        else:
-            connect()
-    for handle in functions:
-        engine.connect_host_function(handle, _fill_nothing)
-
-
-def _fill_nothing(_: object, __: object) -> None:
-    """Leave the outputs of a host function as they are: zeros."""
+    streams, functions = host_needs(executable)
+    names = [*streams, *functions]
+    named = ", ".join(map(repr, names[:MOST_NAMED]))
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    count = amount(len(names), "stream")
+    return f"{count} or host functions ({named}{more}) give and take data" if names else ""

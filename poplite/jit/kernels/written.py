@@ -33,8 +33,9 @@ HOLE, WRITTEN, DEPENDENT = range(3)
 """What the runs make of an element: it holds what nothing has written, as before or by a copy;
 its value is the same in all runs; or it depends on what nothing has written."""
 
-INCOMPLETE, LOSSY = 1, 2
-"""Results of moving or marking: not all of it is written; something written no longer is."""
+INCOMPLETE, LOSSY, GAINED = 1, 2, 4
+"""Results of moving or marking: not all of it is written; something written no longer is.  Of
+moving also: something is written that was not."""
 
 MOVED = -1
 """What is known of bytes is copied from the bytes that are read."""
@@ -292,9 +293,9 @@ def carry(
     `pieces` are three numbers of each listed piece.  `known` is MOVED, or 1 or 0 to record for all
     written bytes.  `there` is the shadow of the replica that is written, `here` of the one that is
     read.  Returned is INCOMPLETE when something that moved is not written, with LOSSY when it
-    overwrote something that was.
+    overwrote something that was, and GAINED when something written overwrote what was not.
     """
-    lacking = lost = 0
+    lacking = lost = gained = 0
     for record in range(count):
         row = record * RECORD_WORDS
         to, start, rows = records[row], records[row + 1], records[row + 2]
@@ -311,5 +312,6 @@ def carry(
                 written = here[source + byte] if known == MOVED else known
                 lacking |= written ^ 1
                 lost |= there[target + byte] & (written ^ 1)
+                gained |= (there[target + byte] ^ 1) & written
                 there[target + byte] = written
-    return lacking * INCOMPLETE + lost * LOSSY
+    return lacking * INCOMPLETE + lost * LOSSY + gained * GAINED

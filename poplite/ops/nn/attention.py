@@ -31,7 +31,6 @@ from poplite.ops.operands import (
     check_type,
     count_of,
     described,
-    graph_of,
     operand,
     operand_beside,
     steps_for,
@@ -333,7 +332,7 @@ def _call(
                 fix="a matrix",
             )
     count = count_of(what, "heads", heads, 1)
-    graph = graph_of(what, tensors[0], program, *tensors, query, key, value)
+    graph = tensors[0].graph.top_level_graph
     q, k, v = given
     call = _Call(what, graph, (q, k, v), count, program, steps_for(what, graph, name, program))
     batch, keys = q.shape[0], k.shape[1]

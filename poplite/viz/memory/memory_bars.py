@@ -100,6 +100,7 @@ class MemoryBars:
         sort: how they are ordered.
         when: the fullest step of the fullest tile; empty where everything is always live.
         things: what lies on the fullest tile then, the largest first.
+        fit_words: what fits, where everything does.
     """
 
     note: str
@@ -112,6 +113,7 @@ class MemoryBars:
     sort: Sort
     when: str
     things: tuple[Thing, ...]
+    fit_words: str = "fits"
 
     @property
     def tile(self) -> int:
@@ -129,7 +131,7 @@ class MemoryBars:
         most, limit = int(self.needed[self.tile]), self.limit_bytes
         size = f"{size_text(most)} of {size_text(limit)}, {share_text(most / limit)}"
         if self.fits:
-            return f"memory: fits; fullest tile {self.tile:,}: {size}{self.note}"
+            return f"memory: {self.fit_words}; fullest tile {self.tile:,}: {size}{self.note}"
         others = int((self.needed > limit).sum()) - 1
         more = f", and {amount(others, 'more tile')}" if others else ""
         over = size_text(most - limit)
@@ -183,6 +185,7 @@ def memory_bars(report: Report, *, stack: Stack = "kind", sort: Sort = "tile") -
         sort=sort,
         when="" if fullest == NO_STEP else full_title(memory.steps[fullest], memory.steps),
         things=tuple(_things(memory, tile, fullest)),
+        fit_words=report.fit_words,
     )
 
 

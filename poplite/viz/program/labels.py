@@ -244,6 +244,15 @@ def product(runs: int | None, times: int | None) -> int | None:
     return None if runs is None or times is None else min(runs * times, MOST)
 
 
+def compiled_text(runs: int | None, as_compiled: int) -> str:
+    """Return how often something runs; where data decide, in one run as compiled, with a `?`.
+
+    >>> compiled_text(1234, 1234), compiled_text(None, 1000)
+    ('1,234', '1,000?')
+    """
+    return count_text(runs) if runs is not None else f"{count_text(as_compiled)}?"
+
+
 def no_picture(node: Program) -> ControlProgramError:
     """Return the error for a node of an unknown kind: what it does cannot be guessed.
 

@@ -11,7 +11,14 @@ from collections.abc import Mapping
 from poplite.program.base import set_once
 from poplite.report.accesses import StepAccesses
 from poplite.report.compilation import Compilation
-from poplite.report.program_tree import Program, ProgramType, children_first, steps_below
+from poplite.report.program_tree import (
+    BY_DATA,
+    Program,
+    ProgramType,
+    children_first,
+    repeats,
+    steps_below,
+)
 from poplite.report.report import Report
 from poplite.source import location_from
 from poplite.text import amount
@@ -26,8 +33,6 @@ KINDS = {
     ProgramType.HOST_ACTION: "host",
 }
 """The looks of steps; of all else that of control."""
-
-_BY_DATA = ProgramType.REPEAT_WHILE, ProgramType.LOOP, ProgramType.IF, ProgramType.SWITCH
 
 
 def saved_programs(report: Report) -> dict[str, SavedNode]:
@@ -57,9 +62,9 @@ def _tree(compilation: Compilation, name: str, root: Program) -> SavedNode:
     made: dict[int, SavedNode] = {}
     for node in children_first(root):
         step = None if node.children else known.get(numbers[id(node)])
-        times: int | None = None if node.type in _BY_DATA else 1
+        times: int | None = None if node.type in BY_DATA else 1
         if node.type is ProgramType.REPEAT:
-            times = _times(node.name)
+            times = repeats(node)
         below: list[SavedNode] = []
         roles: list[str] = []
         for child in node.children:
@@ -96,16 +101,11 @@ def _first_numbers(root: Program, counts: Mapping[int, int]) -> dict[int, int]:
     return found
 
 
-def _times(name: str) -> int:
-    """Return how often a Repeat repeats, from its name, such as "1,000 times"."""
-    return int(name.partition(" ")[0].replace(",", ""))
-
-
 def _label(node: Program, step: StepAccesses | None, compilation: Compilation) -> Label:
     kind, name = node.type, node.name
     look = KINDS.get(kind, "control")
     if kind is ProgramType.REPEAT:
-        return Label("control", f"Repeat {name}", (), {"times": _times(name)}, "")
+        return Label("control", f"Repeat {name}", (), {"times": repeats(node)}, "")
     if kind is ProgramType.EXECUTE:
         numbers, words = _vertices(step, compilation)
         return Label(look, "Execute {}", (name,), numbers, words)

@@ -28,6 +28,7 @@ from poplite.viz.draw.json_text import json_text
 from poplite.viz.program.labels import (
     MOST,
     Label,
+    compiled_text,
     count_text,
     label_of,
     line_of,
@@ -60,6 +61,8 @@ class TreeRow:
         first_step: number of its first step.
         num_steps: steps in it.
         runs: how often it runs in all, at most `MOST`; None where data decide.
+        as_compiled: the same of one run as compiled: with all branches, and once round loops that
+            data end.
         location: the user's line that made it.
     """
 
@@ -71,6 +74,7 @@ class TreeRow:
     first_step: int
     num_steps: int
     runs: int | None
+    as_compiled: int
     location: SourceLocation
 
     @property
@@ -105,7 +109,7 @@ class ProgramTree:
     def columns(self, *, counts: bool) -> list[tuple[str, list[str]]]:
         """Return `(title, texts)` of each column of numbers beside the rows."""
         steps = [("step", [row.steps for row in self.rows])]
-        runs = [("runs", [count_text(row.runs) for row in self.rows])]
+        runs = [("runs", [compiled_text(row.runs, row.as_compiled) for row in self.rows])]
         return steps + runs if counts else steps
 
     def notice(self) -> str:
@@ -123,6 +127,17 @@ class ProgramTree:
             steps = f"{count_text(self.matched)} of {steps} {verb} {self.match!r}"
         program = f"program {self.name!r}" if self.name else "program"
         return f"{program}: {steps}{f', {runs_text(self.runs)}' if counts else ''}"
+
+
+class _Pending(NamedTuple):
+    """A node that is yet to be drawn, with its place and how often it runs."""
+
+    node: Program
+    role: str
+    parent: int
+    level: int
+    runs: int | None
+    as_compiled: int
 
 
 def program_tree(
@@ -159,9 +174,9 @@ def program_tree(
     hidden = 0
     drawn: dict[int, int] = {}  # first steps of what is drawn with its children
     number = first
-    pending: list[tuple[Program, str, int, int, int | None]] = [(program, "", -1, 0, 1)]
+    pending: list[_Pending] = [_Pending(program, "", -1, 0, 1, 1)]
     while pending:
-        node, role, parent, level, runs = pending.pop()
+        node, role, parent, level, runs, planned = pending.pop()
         fact, begin = facts[id(node)], number
         number += node.num_steps
         if match is not None and not fact.matched:
@@ -170,9 +185,11 @@ def program_tree(
         note = _why_closed(node, fact.lines, drawn.get(id(node)), is_deep) if node.children else ""
         if node.children and not note:
             drawn.setdefault(id(node), begin)
-            inner, place = product(runs, times_of(node)), len(rows)
+            times, place = times_of(node), len(rows)
+            inner = product(runs, times)
+            every = product(planned, 1 if times is None else times) or 0
             below = [
-                (child, role, place, level + 1, inner)
+                _Pending(child, role, place, level + 1, inner, every)
                 for child, role in zip(node.children, roles_of(node), strict=True)
             ]
             pending += reversed(below)
@@ -182,7 +199,7 @@ def program_tree(
             continue
         label, steps = label_of(node, role), node.num_steps
         is_leaf, at = not node.children, node.location
-        rows.append(TreeRow(is_leaf, level, parent, label, note, begin, steps, runs, at))
+        rows.append(TreeRow(is_leaf, level, parent, label, note, begin, steps, runs, planned, at))
     steps = program.num_steps
     return ProgramTree(tuple(rows), hidden, steps, match, whole.matched, whole.runs, name)
 
@@ -196,6 +213,7 @@ def program_json(tree: ProgramTree) -> str:
     """
     rows = [
         {
+            "as_compiled": row.as_compiled,
             "at": line_text(row.location),
             "first_step": row.first_step,
             "kind": row.label.kind,

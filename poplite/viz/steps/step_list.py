@@ -18,7 +18,6 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.errors import UnknownName, did_you_mean, listed
 from poplite.report.execution import ExecutionStep, between_syncs
-from poplite.report.text import AS_COMPILED
 from poplite.text import amount
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.phases import Part
@@ -104,9 +103,9 @@ def note_of(report: Report) -> str:
     notes = []
     if not report.instrumentation.is_modelled:
         notes.append(NOT_MODELLED)
-    elif not report.is_run:
-        notes.append(AS_COMPILED)
-    elif report.runs != 1:
+    elif report.run_note:
+        notes.append(report.run_note)
+    if report.is_run and report.runs != 1:
         notes.append(f"in {amount(report.runs, 'run')}")
     if report.replicas > 1:
         notes.append(f"of one of {report.replicas:,} replicas")

@@ -630,7 +630,8 @@ def test_before_a_run_text_and_insights_are_those_of_one_run() -> None:
     assert ran.insights.findings
     before, after = str(planned), str(ran)
     assert before.count(f"{ran.cycles:,} (approx") == 2
-    assert before.count(", as compiled, of one run)") == 2
+    assert before.count(", as compiled)") == 2
+    assert before.count("  Cycles are:   as compiled, of one run\n") == 1
     assert before[before.index("Largest steps") :] == after[after.index("Largest steps") :]
     assert "as compiled" in planned.rows()["cycles"]
     assert "as compiled" not in after

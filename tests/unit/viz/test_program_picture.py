@@ -146,7 +146,8 @@ def test_what_data_decide_on_runs_nobody_knows_how_often(graph: Graph) -> None:
     assert program_tree(program, match="test").runs is None
     rows = json.loads(program_json(tree))["rows"]
     assert [row["runs"] for row in rows][5:8] == [1, None, None]
-    assert "     2     ?      condition: Execute 'test'" in program_text(program, counts=True)
+    assert [row.as_compiled for row in tree.rows] == [1, 1, 3, 3, 6, 1, 1, 1, 1, 1, 1, 1, 1, 0]
+    assert "     2    1?      condition: Execute 'test'" in program_text(program, counts=True)
     assert "<summary>" in program._repr_html_()
     assert "then: Execute &#x27;step&#x27;" in program._repr_html_()
 

@@ -119,7 +119,7 @@ def test_the_machine_is_named(target: Target, machine: str) -> None:
 
 def test_an_empty_graph_fits() -> None:
     summary = summary_of(Graph())
-    assert summary.verdict == "fits"
+    assert summary.verdict == "variables fit; no program given"
     told = rows(summary)
     assert told["vertices"] == "0"
     assert told["program"] == "none given"
@@ -131,7 +131,7 @@ def test_a_tile_is_full_before_it_is_over() -> None:
     def verdict(limit: int) -> str:
         graph = Graph(Target(tiles=8, tile_memory_bytes=limit))
         graph.add_variable(FLOAT, (100,), "x", mapping=3)
-        return summary_of(graph).verdict
+        return summary_of(graph, Sequence()).verdict
 
     assert verdict(STACKS + 400) == "fits"
     assert verdict(STACKS + 396) == ("does not fit: tile 3 needs 3,568 B, has 3,564 B (4 B over)")
@@ -155,7 +155,7 @@ def test_messages_count_as_they_do_for_the_engine() -> None:
     work = graph.add_compute_set("work")
     graph.add_vertex(work, Reads, tile=1, x=y, total=totals[0])
     program = Execute(work)
-    assert summary_of(graph).verdict == "fits"  # nothing is sent yet
+    assert summary_of(graph).verdict == "variables fit; no program given"  # nothing is sent yet
     summary = summary_of(graph, program)
     with pytest.raises(GraphMemoryAllocationError) as caught:
         Engine(graph, program)

@@ -30,10 +30,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType, FunctionType
 
-from poplite.errors import VertexCompileError
-from poplite.source import SourceLocation
-from poplite.text import amount
-
 _COMMAND = "<string>"
 """File name of code that comes from `python -c`, and of most code that `exec` runs."""
 
@@ -47,12 +43,6 @@ FUTURE_FLAGS: int = functools.reduce(
     operator.or_,
     (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names),
 )
-DEEPEST = 200
-"""Levels of a syntax tree: Python's own `ast` and `copy` descend by recursion."""
-
-TOO_DEEP = f"text nested more than {DEEPEST} levels deep"
-SHALLOWER = "give parts of an expression names, add up in a loop; branch in several steps"
-
 _JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
 
 
@@ -88,8 +78,7 @@ class SourceText:
 def read(function: FunctionType) -> SourceText | None:
     """Parse the text of a function made by a `def` statement.
 
-    None where there is no text, or only that of another function.  Raises `VertexCompileError` for
-    text that Python's own parser can read once only, when it compiles the module.
+    None where there is no text, or only that of another function.
 
     >>> text = read(read)
     >>> text.tree.name, text.line(text.tree.lineno)
@@ -99,20 +88,11 @@ def read(function: FunctionType) -> SourceText | None:
     for lines in _texts(code):
         try:
             module = _parse("".join(lines), code)
-            body = module.body[0]
-            tree = body.body[0] if isinstance(body, ast.ClassDef) else body
-            is_own = isinstance(tree, ast.FunctionDef) and _is_text_of(module, tree, code)
         except SyntaxError:
             continue
-        except RecursionError as error:
-            raise VertexCompileError(
-                f"'{code.co_qualname.rpartition('<locals>.')[2]}': {TOO_DEEP}",
-                at=SourceLocation(code.co_filename, code.co_firstlineno, code.co_name),
-                found=amount(len(lines), "line"),
-                fix=SHALLOWER,
-            ) from error
-        if is_own:
-            assert isinstance(tree, ast.FunctionDef)
+        body = module.body[0]
+        tree = body.body[0] if isinstance(body, ast.ClassDef) else body
+        if isinstance(tree, ast.FunctionDef) and _is_text_of(module, tree, code):
             return SourceText(function, tree, tuple(lines), code, function.__defaults__)
     return None
 

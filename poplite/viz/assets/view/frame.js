@@ -118,9 +118,9 @@ function verdict(of) {
       ? "memory not modelled"
       : over
         ? `! does not fit: ${amount(over, "tile")} over`
-        : "fits",
+        : of.fits,
   ];
-  if (!of.run) parts.push("as compiled");
+  if (of.note && !of.fits.includes(of.note)) parts.push(of.note);
   if (of.rough > 1) parts.push(of.rough > 2 ? "blocks of tiles" : "tiles to three digits");
   if (of.replicas > 1) parts.push(`of one of ${of.replicas} replicas`);
   shown.textContent = parts.join(" · ");

@@ -1,0 +1,191 @@
+"""Which scalars that decide what runs depend on what nothing has written.
+
+    limit                   nothing has written it
+    more = rest > limit     its vertex reads 'limit', so nothing knows 'more' either
+    RepeatWhileTrue(more)   undecided
+
+Strict checks refuse a result that depends on unwritten elements.  Here vertices may read them, and
+run once: what a vertex writes that reads an unwritten element counts as unwritten too.  So a
+program may run with memory as it is, as long as nothing that is unwritten decides what runs.
+
+A step that changes nothing of what is known about memory is not looked at again, until another
+one does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from poplite.executable import opcodes as op
+from poplite.executable.executable import Executable
+from poplite.executable.layout import StoredVariable
+from poplite.executable.opcodes import Code
+from poplite.executable.step import ComputeStep, CopyStep
+from poplite.jit.kernels.written import GAINED, INCOMPLETE, LOSSY
+from poplite.simulator.run.touched import Touched, touched
+from poplite.simulator.strict.checks import DECIDING, MOST_KEPT, StrictChecks
+from poplite.simulator.strict.host import look_at_action
+from poplite.simulator.strict.messages import Place
+from poplite.simulator.strict.replay import Runner
+from poplite.simulator.strict.shadow import Shadow, are_written, shadow_of_written
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Undecided:
+    """A scalar that was to decide what runs, and is not known.
+
+    Attributes:
+        variable: the one that holds it.
+        where: what it decides on, for messages.
+    """
+
+    variable: StoredVariable
+    where: str
+
+
+def are_decided(executable: Executable) -> bool:
+    """Tell whether scalars decide what programs run."""
+    return any(np.isin(code.ops[:, 0], DECIDING).any() for code in executable.programs.values())
+
+
+class Decisions(StrictChecks):
+    """Looks at all that decides what runs.
+
+    Attributes:
+        executable: what runs.
+        undecided: the scalar that nothing knew when it decided; None where there was none.
+        past_inout: whether unwritten elements of InOut fields count as written, as those of
+            working memory may.
+    """
+
+    undecided: Undecided | None = None
+    past_inout = False
+
+    def __init__(self, executable: Executable, *arguments: Any, **options: Any) -> None:
+        super().__init__(executable, *arguments, **options)
+        self.executable = executable
+        self._known_of: dict[int, KnownResults] = {}
+        self._unknown_results: set[int] = set()
+        self._settled = False
+
+    def look(self, code: Code, row: int, calls: Sequence[int], runner: Runner) -> int:
+        """Run a row that is looked at, as strict checks do."""
+        kind, number, scalar, size = code.ops[row].tolist()
+        if kind == op.COLLECT:
+            self._collected(scalar, known=number not in self._unknown_results)
+            return row
+        if kind in DECIDING and not self.shadow.holds(scalar, 4 if kind == op.SWITCH else size):
+            variable, _ = self.executable.layout.variable_at(scalar)
+            place = Place(self.executable, code, row, tuple(calls))
+            self.undecided = Undecided(variable, str(place))
+            raise place.undecided(scalar)
+        return super().look(code, row, calls, runner)
+
+    def _undefined(self, code: Code, row: int, calls: Sequence[int], number: int) -> bool:
+        # Unwritten elements may be read; only strict checks know what is undefined.
+        look_at_action(self.shadow, self.executable.actions[number], "")
+        self._note(GAINED)
+        return False
+
+    def _copied(self, number: int, step: CopyStep, runner: Runner) -> bool:
+        if number not in self._moving:
+            self._moving[number] = self.shadow.moving(step.moves, step.replica_map)
+        self._note(flags := self._moving[number]())
+        self._rest(number, flags)
+        runner.run_launches(self._places[number].launches(op.GATHER))
+        return True
+
+    def _executed(self, number: int, step: ComputeStep, runner: Runner) -> bool:
+        known = self._known_of.get(number)
+        if known is None:
+            known = KnownResults(step, self.shadow, past_inout=self.past_inout)
+            if self._kept + known.size <= MOST_KEPT:
+                self._kept += known.size
+                self._known_of[number] = known
+        flags = known.find()
+        if (number in self._unknown_results) != known.is_unknown:
+            self._unknown_results ^= {number}
+            flags |= LOSSY
+        self._note(flags)
+        self._rest(number, flags)
+        place = self._places[number]
+        phases = place.code.ops[place.row : place.end, 2].tolist()
+        runner.run_launches(place.launches(*phases))
+        return True
+
+    def _collected(self, scalar: int, *, known: bool) -> None:
+        """Note whether anybody knows what vertices returned."""
+        if self.shadow.holds(scalar, 1) != known:
+            for part in self.shadow.parts:
+                part[scalar] = known
+            self._note(GAINED if known else LOSSY)
+
+    def _note(self, flags: int) -> None:
+        """Look at all steps again where what is known about memory has changed for them."""
+        if flags & LOSSY or (flags & GAINED and self._settled):
+            self._settled = False
+            self.arm()
+
+    def _rest(self, number: int, flags: int) -> None:
+        """Look at a step no more that changed nothing, or left nothing to be known."""
+        is_complete = not flags & INCOMPLETE
+        self._armed[number] = not is_complete and bool(flags & (LOSSY | GAINED))
+        self._settled |= not is_complete and not self._armed[number]
+
+
+class KnownResults:
+    """What is known of the results of a compute set.
+
+    Attributes:
+        size: how many elements it touches.
+        is_unknown: whether a vertex read unwritten elements, the last time.
+    """
+
+    def __init__(self, step: ComputeStep, shadow: Shadow, *, past_inout: bool) -> None:
+        self._shadow, self._vertices = shadow, step.num_vertices
+        self._fields = touched(step)
+        self._past_inout = past_inout
+        self._gather, self._scatter = shadow.moving(step.gather), shadow.moving(step.scatter)
+        self.size = sum(len(each.elements) for each in self._fields)
+        self.is_unknown = False
+
+    def find(self) -> int:
+        """Note which results are written; return flags as of moving."""
+        self._gather()
+        flags, self.is_unknown = 0, False
+        for part in self._shadow.parts:
+            unknown = np.zeros(self._vertices, np.bool_)
+            for each in self._fields:
+                if each.field.reads and not (each.field.writes and self._past_inout):
+                    holes = ~are_written(_elements(each, part)[each.elements])
+                    unknown[_vertices_of(each)[holes]] = True
+            for each in self._fields:
+                if each.field.writes:
+                    flags |= self._write(each, part, unknown)
+            self.is_unknown |= bool(unknown.any())
+        return flags | self._scatter() | (INCOMPLETE if self.is_unknown else 0)
+
+    def _write(self, field: Touched, part: Any, unknown: Any) -> int:
+        """Note what vertices write, and return what that changes, but for temporaries."""
+        elements, places = _elements(field, part), field.elements
+        before = are_written(elements[places])
+        after = ~unknown[_vertices_of(field)]
+        written = shadow_of_written(field.field.element).view(elements.dtype)
+        elements[places] = np.where(after, written, 0)
+        kept = places * field.size < self._shadow.layout.temporary_base
+        flags = LOSSY if (before & ~after & kept).any() else 0
+        return flags | (GAINED if (~before & after & kept).any() else 0)
+
+
+def _elements(field: Touched, part: Any) -> Any:
+    """Return the bytes of a replica as elements of a field's size."""
+    return part[: len(part) // field.size * field.size].view(f"u{field.size}")
+
+
+def _vertices_of(field: Touched) -> Any:
+    """Return the vertex of each element of a field, by its position in the compute set."""
+    return np.repeat(field.vertex, np.diff(field.end, prepend=0))
