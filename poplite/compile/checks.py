@@ -27,9 +27,11 @@ from poplite.errors import (
     GraphConnectionError,
     InvalidTileMapping,
     NoSizeSpecified,
+    SizeOverflowError,
     listed,
     warn,
 )
+from poplite.executable.opcodes import MOST_RUNS
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
@@ -40,6 +42,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.program import (
     Execute,
     Program,
+    Repeat,
     children_first,
     distinct_decisions,
     distinct_steps,
@@ -86,6 +89,7 @@ def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: EdgeT
     ...
     poplite.errors.InvalidTileMapping: 'x': elements [0, 4) of 4 have no tile ...
     """
+    _check_counts(programs)
     used = _used(programs)
     _check_graph(graph, used)
     _check_functions(graph, programs)
@@ -97,6 +101,24 @@ def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: EdgeT
     check_races(graph, tables, used.compute_sets)
     check_in_place(graph, tables, used.compute_sets)
     _warn_of_empty(used)
+
+
+def _check_counts(programs: Mapping[str, Program]) -> None:
+    """Refuse programs of more steps than anything counts, if each branch is taken once."""
+    for program in programs.values():
+        runs: dict[int, int] = {}
+        for node in children_first(program):
+            count = sum([runs[id(part)] for part in node.children]) if node.children else 1
+            if isinstance(node, Repeat):
+                count *= max(node.count, 1)
+            runs[id(node)] = 0 if node.is_empty else count
+            if runs[id(node)] > MOST_RUNS:
+                raise SizeOverflowError(
+                    f"{node} would run more than {MOST_RUNS:,} steps",
+                    at=node.location,
+                    found=f"about {count:.1e} of them, where each branch is taken once",
+                    fix="fewer repetitions, or Loop(body), which goes on until something stops it",
+                )
 
 
 def _used(programs: Mapping[str, Program]) -> _Used:

@@ -13,7 +13,7 @@ rows that do not are refused, so that nothing which follows jumps can go on for 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -164,6 +164,43 @@ class ControlFlow:
                     pending += [Rows(part.begin, part.end), Entered(part)]
                 pending.append(Opened(block))
 
+    def check_counts(self) -> None:
+        """Raise `Unstructured` where a row would run more than `MOST_RUNS` times.
+
+        Each branch is taken once, and no function may call itself.
+        """
+        calls = {begin: self._calls(begin, end) for begin, end in self.sections()}
+        runs = dict.fromkeys(calls, 0) | {0: 1}
+        for begin in reversed(_callees_first(calls)):
+            most, called = calls[begin]
+            self._counted(runs[begin] * most)
+            for function, times in called.items():
+                runs[function] = self._counted(runs[function] + runs[begin] * times)
+
+    def _calls(self, begin: int, end: int) -> tuple[int, dict[int, int]]:
+        """Return how often a section runs a row at most, and how often each function."""
+        times, most = [1], 1
+        called: dict[int, int] = {}
+        for event in self.events(begin, end):
+            match event:
+                case Opened(block):
+                    is_repeat = block.kind is ProgramType.REPEAT
+                    count = max(self._ops[block.row][2], 1) if is_repeat else 1
+                    times.append(self._counted(times[-1] * count))
+                    most = max(most, times[-1])
+                case Closed():
+                    times.pop()
+                case Rows(row, _) if self._ops[row][0] == op.CALL:
+                    function = self._ops[row][1]
+                    called[function] = self._counted(called.get(function, 0) + times[-1])
+        return most, called
+
+    @staticmethod
+    def _counted(runs: int) -> int:
+        if runs > op.MOST_RUNS:
+            raise Unstructured(f"one run takes more than {op.MOST_RUNS:,} steps")
+        return runs
+
     def _behind_agreement(self, row: int, last: int) -> int:
         """Return the row behind the action that reports replicas which do not agree."""
         if self._ops[row][1] != row + 2 or row + 2 > last or self._ops[row + 1][0] != op.CALLBACK:
@@ -224,3 +261,15 @@ class ControlFlow:
     def _check(is_right: bool, row: int) -> None:
         if not is_right:
             raise Unstructured(f"row {row:,} jumps elsewhere than any program does")
+
+
+def _callees_first(calls: Mapping[int, tuple[int, Mapping[int, int]]]) -> list[int]:
+    """Return the sections that the program reaches, each behind those that it calls."""
+    found: dict[int, None] = {}
+    pending = [0]
+    while pending:
+        missing = [begin for begin in calls[pending[-1]][1] if begin not in found]
+        pending += missing
+        if not missing:
+            found[pending.pop()] = None
+    return list(found)

@@ -50,6 +50,9 @@ from poplite.source import SourceLocation
     CALLBACK, MARK, EXPECT, COLLECT, AGREE, SAME, FLOATS, END, EXCHANGE, ALL,
 ) = range(20)  # fmt: skip
 
+MOST_RUNS = 1 << 62
+"""Most steps of one run, if each branch is taken once: reports count them in 64 bits."""
+
 COUNTED = LAUNCH, CALLBACK, MARK, EXCHANGE
 """Ops of which it is counted how often they run."""
 

@@ -18,7 +18,7 @@ from poplite.arrays.series import Series
 from poplite.cost.memory.plan import MemoryPlan
 from poplite.cost.spread import Spread
 from poplite.cost.step_cost import Pairs, PhaseTotal, StepTotal
-from poplite.errors import ControlProgramError, ProfilingDisabled
+from poplite.errors import ControlProgramError, ProfilingDisabled, SizeOverflowError
 from poplite.executable import opcodes as op
 from poplite.executable.descriptor import COUNT, positions
 from poplite.executable.executable import Executable
@@ -295,7 +295,30 @@ def planned_steps(executable: Executable, programs: Programs) -> tuple[Execution
     counts = {
         name: planned_counts(code, programs[name]) for name, code in executable.programs.items()
     }
+    _check_cycles(executable, counts)
     return execution_steps(Accounts(executable, counts).totals(), executable, programs)
+
+
+MOST_CYCLES = 1 << 60
+"""Most cycles of one run that a report tells: its numbers of tiles have 64 bits."""
+
+
+def _check_cycles(executable: Executable, counts: Mapping[str, Int64]) -> None:
+    """Refuse to tell of a run that takes more cycles than are counted, as one of centuries."""
+    if all(int(each.max(initial=0)) < 1 << 31 for each in counts.values()):
+        return
+    once = {name: np.minimum(each, 1) for name, each in counts.items()}
+    cycles: dict[str, int] = {}
+    for total in Accounts(executable, once).totals():
+        ran = total.cycles * int(counts[total.program][total.row])
+        cycles[total.program] = cycles.get(total.program, 0) + ran
+        if cycles[total.program] > MOST_CYCLES:
+            raise SizeOverflowError(
+                f"one run of program '{total.program}' takes more than {MOST_CYCLES:,} cycles, "
+                "and reports count no further",
+                found=f"{total.name}: {counts[total.program][total.row]:,} times",
+                fix="fewer repetitions, or Loop(body), which goes on until something stops it",
+            )
 
 
 def steps_between(

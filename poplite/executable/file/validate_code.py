@@ -182,14 +182,13 @@ def _check_floats(ops: npt.NDArray[np.int64], modes: tuple[int, ...]) -> None:
 
 def _check_blocks(ops: npt.NDArray[np.int64]) -> None:
     """Check that loops and branches are those of programs, which end and lie within each other."""
-    loops = ops[ops[:, 0] == op.REPEAT, 1]
+    loops, counts = ops[ops[:, 0] == op.REPEAT, 1:3].T
     if len(np.unique(loops)) < len(loops):
         raise Malformed("two REPEATs count in one place")
+    if ((counts < 0) | (counts >= 1 << 32)).any():
+        raise Malformed("a REPEAT of a number that no program has")
     try:
-        flow = ControlFlow(ops)
-        for begin, end in flow.sections():
-            for _ in flow.events(begin, end):
-                pass
+        ControlFlow(ops).check_counts()
     except Unstructured as error:
         raise Malformed(str(error)) from None
 

@@ -136,3 +136,51 @@ def test_programs_nested_400_deep(kind: str, tmp_path: Path) -> None:
     graph, programs = pl.Graph.load(tmp_path / "deep.graph", vertices=[Add])
     assert programs["0"].num_steps == program.num_steps
     pl.compile_graph(graph, programs).save(tmp_path / "again.poplite")
+
+
+# -- counts --------------------------------------------------------------------------------------
+
+MANY = 2**32 - 1
+
+
+def test_more_steps_than_are_counted_are_refused() -> None:
+    bench = Bench()
+    with pytest.raises(pl.SizeOverflowError, match="would run more than 4,611,686,018,427,387,904"):
+        bench.compiled(pl.Repeat(MANY, pl.Repeat(MANY, bench.add)))
+    bench.compiled(pl.Repeat(MANY, pl.Repeat(MANY, pl.Repeat(9, pl.Sequence()))))
+
+
+def test_what_is_counted_is_told_saved_and_loaded(tmp_path: Path) -> None:
+    bench = Bench()
+    executable = bench.compiled(pl.Repeat(MANY, pl.Repeat(2**20, bench.add)))
+    executable.save(tmp_path / "many.poplite")
+    again = Executable.load(tmp_path / "many.poplite", vertices=[Add])
+    assert again.programs["0"].num_runs == MANY << 20
+    report = pl.Engine(again, interpret=True).report()
+    assert report.compilation.planned[0].executions == MANY << 20
+    assert pl.Report.from_json(report.to_json()) == report
+    assert pl.Report.from_json(report.to_json()).to_html() == report.to_html()
+
+
+def test_more_cycles_than_are_counted_are_told() -> None:
+    bench = Bench()
+    executable = bench.compiled(pl.Repeat(MANY, pl.Repeat(2**24 - 1, bench.add)))
+    report = pl.Engine(executable, interpret=True).report()
+    for call in (report.to_html, report.to_json, lambda: str(report)):
+        with pytest.raises(pl.SizeOverflowError, match="takes more than 1,152,921,504,606,846,976"):
+            call()
+
+
+def test_a_file_of_more_steps_is_refused(tmp_path: Path) -> None:
+    bench = Bench()
+    executable = bench.compiled(pl.Repeat(MANY, pl.Repeat(9, pl.Repeat(9, bench.add))))
+    (code,) = executable.programs.values()
+    for count, why in (
+        (MANY, "takes more than 4,611,686,018,427,387,904"),
+        (-1, "a number that no program has"),
+    ):
+        ops = code.ops.copy()
+        ops[1, 2] = count
+        replace(executable, programs={"0": replace(code, ops=ops)}).save(tmp_path / "more")
+        with pytest.raises(pl.FileLoadError, match=why):
+            Executable.load(tmp_path / "more", vertices=[Add])
