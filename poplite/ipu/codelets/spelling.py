@@ -4,7 +4,10 @@
     F32, FLOAT, INT, UINT   float, double, pl::Int, pl::Unsigned     what `compute` works on
     0.1 beside a float32    0.1f                        rounded where the text is written
 
-A name that C++ keeps for itself gets an underscore: the field `float` is `float_` there.
+A name that C++ keeps for itself gets an underscore: the field `float` is `float_` there.  So does
+one that a header may define as a macro.  Macros are spelled in capitals, so every name that begins
+with a capital and goes on with a capital, a digit or an underscore gets one, whichever headers a
+compiler has; for the few macros in small letters there is a list.  Ordinary names stay readable.
 """
 
 from __future__ import annotations
@@ -69,6 +72,16 @@ _KEYWORDS = """
     unsigned using virtual void volatile wchar_t while xor xor_eq
 """
 _RESERVED = frozenset(_KEYWORDS.split())
+_MACROS = re.compile(
+    r"[A-Z][A-Z0-9_]\w*|I|errno|assert\w*|std(in|out|err)|unix|linux|i386|complex|imaginary|noreturn"
+    r"|va_\w+|setjmp|sigsetjmp|offsetof|alloca|math_errhandling|strdupa|strndupa|onexit|environ"
+    r"|(sa|si|sigev|sched|pthread)_\w+|st_[acm]time\w*|h_(addr|errno)|s6_addr\w*|sigmask|major|minor|makedev"
+    r"|[bl]e\d+toh|hto[bl]e\d+|hton[ls]|ntoh[ls]"
+    r"|is(nan|inf|finite|normal|subnormal|zero|unordered|less\w*|greater\w*)|signbit|fpclassify"
+    r"|(get|put)w?c(har)?|feof|ferror|clearerr|fileno|to(upper|lower)|is(al\w+|digit|\w*space|graph)"
+)
+"""Names of macros: all in capitals, those of C and POSIX in small letters, and functions of C that
+may be macros as well."""
 _OURS = frozenset({"compute", "half", "numWorkers", "pl", "poplar", "std"})
 """Names that codelets use for something else."""
 
@@ -76,12 +89,12 @@ _OURS = frozenset({"compute", "half", "numWorkers", "pl", "poplar", "std"})
 def identifier(name: str) -> str:
     """Return a name that C++ takes, for a Python name.
 
-    >>> identifier("x"), identifier("float"), identifier("größe")
-    ('x', 'float_', 'gru00f6u00dfe')
+    >>> identifier("x"), identifier("float"), identifier("größe"), identifier("EOF")
+    ('x', 'float_', 'gru00f6u00dfe', 'EOF_')
     """
     plain = re.sub(r"[^A-Za-z0-9_]", lambda found: f"u{ord(found[0]):04x}", name)
     plain = re.sub("__+", "_", plain)
-    reserved = plain in _RESERVED or plain in _OURS or plain.startswith("PL_")
+    reserved = plain in _RESERVED or plain in _OURS or _MACROS.fullmatch(plain)
     return f"{plain}_" if reserved or re.match("_[A-Z]", plain) or plain == "_" else plain
 
 
