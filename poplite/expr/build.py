@@ -20,6 +20,7 @@ from poplite.errors import (
     TensorIndexError,
     checked_truth,
 )
+from poplite.expr.equality import JOINS_TRUTHS, Equality, check_no_truth
 from poplite.expr.formula import REDUCTIONS, formula
 from poplite.expr.matrix_shapes import fitting, misfit, product_shape
 from poplite.expr.operand import Operand
@@ -59,6 +60,8 @@ def as_expr(value: object, what: str) -> Expr:
         value = value.item()
     if isinstance(value, bool | int | float):
         return Weak(value)
+    if isinstance(value, Equality):
+        raise value.refused(what)
     fix = "a tensor, an expression or a number of Python's"
     if isinstance(value, np.ndarray | list | tuple):
         fix = "graph.add_constant(element_type, shape, values) makes a tensor of an array"
@@ -70,6 +73,8 @@ def as_expr(value: object, what: str) -> Expr:
 def apply(name: str, *values: object) -> Expr:
     """Return the node of an operation; see `poplite.ops` for each."""
     operation = OPERATIONS[name]
+    if name in JOINS_TRUTHS or name == "select":
+        check_no_truth(_called(operation), values[2:] if name == "select" else values)
     operands = tuple(as_expr(value, _called(operation)) for value in values)
     if all(isinstance(each, Weak) for each in operands):
         raise ElementTypeError(
@@ -519,7 +524,7 @@ def of_numpy(operand: Operand, function: str, method: str, inputs: Sequence[obje
     is_beside = any(isinstance(each, np.generic | np.ndarray) for each in inputs)
     if method == "__call__" and is_beside and name in ("equal", "not_equal"):
         other = next(each for each in inputs if each is not operand)
-        return (operand.__eq__(other) is True) == (name == "equal")
+        return operand == other if name == "equal" else operand != other
     if method == "__call__" and is_beside and name in OPERATIONS and OPERATIONS[name].symbol:
         # Comparisons bring numbers as arrays of rank 0.
         return apply(name, *[each[()] if isinstance(each, np.ndarray) else each for each in inputs])

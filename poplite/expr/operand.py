@@ -1,13 +1,15 @@
 """What takes part in formulas: Python's operators on tensors and expressions.
 
 x + 1        an expression: nothing is computed or stored until `ops.map` records it
-x < y        likewise; `==` compares views, and `ops.equal` elements
+x < y        likewise; `==` of two tensors compares views, and `ops.equal` elements
 x += 1       is refused: `ops.assign(x, x + 1)` records it
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
+
+from poplite.expr.equality import DIFFERENT, SAME, Equality, is_value, not_compared
 
 if TYPE_CHECKING:
     from poplite.expr.tree import Expr
@@ -42,6 +44,33 @@ class Operand:
     def read_as(self) -> Operand:
         """Return the tensor that an expression reads for this operand: itself, mostly."""
         return self
+
+    def _is_same(self, other: Operand) -> bool | None:
+        """Return whether another operand is the same one; None where `ops.equal` is meant."""
+        return True if other is self else None
+
+    _kind = "an expression"
+    """What messages call it."""
+
+    __hash__ = object.__hash__
+
+    if not TYPE_CHECKING:  # a type checker would let these pass
+
+        def __eq__(self, other: object) -> Equality:
+            return self._compared("==", other)
+
+        def __ne__(self, other: object) -> Equality:
+            found = self._compared("!=", other)
+            return found if found is NotImplemented else DIFFERENT if found else SAME
+
+    def _compared(self, symbol: str, other: object) -> Equality:
+        """Return whether it is the same as another object; raise for one that holds numbers."""
+        same = self._is_same(other) if isinstance(other, Operand) else None
+        if same is not None:
+            return SAME if same else DIFFERENT
+        if isinstance(other, Operand) or is_value(other):
+            raise not_compared(symbol, self._kind, repr(self), other, "ops")
+        return DIFFERENT if other is None else NotImplemented
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: object, **_: object) -> object:
         """Take the operators of NumPy's numbers, and refuse its functions."""

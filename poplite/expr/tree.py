@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from poplite.errors import ElementTypeError
+from poplite.expr.equality import Equality, equal_instead
 from poplite.expr.operand import Operand
 from poplite.source import SourceLocation, here
 
@@ -111,25 +112,7 @@ class Expr(Operand):
             return f"<Expr {text}>"
         return f"<Expr {text} {type_text(self.element_type)}{list(self.shape)}>"
 
-    __hash__ = object.__hash__
-
     if not TYPE_CHECKING:
-
-        def __eq__(self, other: object) -> bool:
-            if other is self:
-                return True
-            raise _refused(
-                self,
-                "'==' of an expression: it holds no values",
-                "ops.equal(a, b) compares elements",
-            )
-
-        def __ne__(self, other: object) -> bool:
-            raise _refused(
-                self,
-                "'!=' of an expression: it holds no values",
-                "ops.not_equal(a, b) compares elements",
-            )
 
         def __getattr__(self, name: str) -> NoReturn:
             raise AttributeError(
@@ -188,6 +171,8 @@ _REFUSED = {
 
 def stored_first(value: object, otherwise: str) -> str:
     """Return the remedy where a tensor is needed: for an expression, to store it."""
+    if isinstance(value, Equality):
+        return equal_instead()
     return _STORE if isinstance(value, Expr) else otherwise
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from poplite.errors import ControlProgramError, ElementTypeError
+from poplite.expr.equality import Equality, check_no_truth
 from poplite.expr.operand import Operand
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.loop import LoopIndex
@@ -304,6 +305,9 @@ def _decided(outer: Steps, value: Predicate, usage: str) -> tuple[Steps, Tensor]
     with steps:
         found: object = value() if callable(value) else value
         if not isinstance(found, Operand):
+            if isinstance(found, Equality):
+                raise found.refused(usage)
+            check_no_truth(usage, [found])
             raise ElementTypeError(
                 f"{usage}: {clipped(found)} decides nothing while the program runs",
                 at=here(),

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import index as whole_number
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from poplite.errors import (
     ControlProgramError,
@@ -133,17 +133,7 @@ class LoopIndex(Operand):
     def __repr__(self) -> str:
         return f"<index of ops.repeat({self._count})>"
 
-    __hash__ = object.__hash__
-
-    if not TYPE_CHECKING:  # a type checker would let these pass
-
-        def __eq__(self, other: object) -> bool:
-            if other is self:
-                return True
-            raise _no_number("'==' of the index of a loop", "ops.equal(i, 3) compares it")
-
-        def __ne__(self, other: object) -> bool:
-            raise _no_number("'!=' of the index of a loop", "ops.not_equal(i, 3) compares it")
+    _kind = "the index of a loop"
 
     def __bool__(self) -> NoReturn:
         raise _no_number("the index of a loop has no truth value", "with ops.if_(i > 0): ...")

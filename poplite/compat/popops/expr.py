@@ -18,6 +18,7 @@ from poplite import ops
 from poplite.compat.popops.meanings import BINARY, TERNARY, UNARY
 from poplite.errors import ElementTypeError
 from poplite.expr.operand import Operand
+from poplite.expr.tree import Weak
 from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.types import HALF, ElementTypeLike
@@ -130,9 +131,9 @@ class Const(Any):
             )
         self.value = value
 
-    def of(self, tensors: Sequence[Operand]) -> Number:
-        """Return the number."""
-        return self.value
+    def of(self, tensors: Sequence[Operand]) -> Number | Operand:
+        """Return the number; a truth value as an operand, since it is written on purpose."""
+        return Weak(self.value) if isinstance(self.value, bool) else self.value
 
 
 class ConstHalf(Const):

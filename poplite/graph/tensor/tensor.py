@@ -748,9 +748,12 @@ class Tensor(Displayed, Operand):
 
     # Equality, and refused conversions
 
-    def __eq__(self, other: object) -> bool:
+    _kind = "a tensor"
+
+    def _is_same(self, other: Operand) -> bool | None:
+        """Return whether both show the same elements; None beside an expression."""
         if not isinstance(other, Tensor):
-            return NotImplemented
+            return None
         return (
             self.graph is other.graph
             and self.element_type is other.element_type

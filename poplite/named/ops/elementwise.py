@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from poplite.errors import ImplicitOuterProductError
+from poplite.expr.equality import JOINS_TRUTHS, check_no_truth
 from poplite.expr.tree import ElementClass
 from poplite.named.axes.axes import Axes, check_lengths, order_of, same_lengths
 from poplite.named.ops.element_types import is_held, of_floats, public_name, stored_type, type_of
@@ -73,6 +74,8 @@ def apply(operation: str, *values: Any) -> Op:
     """Return the node of an operation; numbers take the element type of tensors beside them."""
     name = public_name(operation)
     args = tuple([each if isinstance(each, Op) else as_op(each, name) for each in values])
+    if operation == "select":
+        check_no_truth(name, values[2:], "ng")
     if len(args) == 2:
         return pair(operation, *args)
     axes = args[0].axes
@@ -85,9 +88,9 @@ def apply(operation: str, *values: Any) -> Op:
 def pair(operation: str, one: Any, other: Any) -> Op:
     """Return the node of an operation on two operands."""
     if not isinstance(one, Op):
-        one = as_op(one, public_name(operation))
+        one = _beside(operation, one)
     if not isinstance(other, Op):
-        other = as_op(other, public_name(operation))
+        other = _beside(operation, other)
     axes, wide = one.axes, other.axes
     if wide is not axes and not wide.identities <= axes.identities:
         inside = axes.identities <= wide.identities
@@ -104,6 +107,14 @@ def pair(operation: str, one: Any, other: Any) -> Op:
     elif other.dtype is None and not is_held(other, one.dtype):
         type_of(operation, (one, other), public_name(operation))
     return Elementwise(operation, (one, other), axes, dtype)
+
+
+def _beside(operation: str, value: object) -> Op:
+    """Return a number that stands beside a tensor as an operand."""
+    name = public_name(operation)
+    if operation in JOINS_TRUTHS:
+        check_no_truth(name, [value], "ng")
+    return as_op(value, name)
 
 
 _TYPES: dict[tuple[str, ElementClass | None, ElementClass | None], ElementClass] = {}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 import numpy as np
 
 from poplite.errors import AxisError, ElementTypeError
+from poplite.expr.equality import DIFFERENT, SAME, Equality, is_value, not_compared
 from poplite.expr.tree import ElementClass
 from poplite.named.axes.axes import Axes
 from poplite.source import SourceLocation, here
@@ -207,6 +208,25 @@ class Op:
 
     # -- operators -------------------------------------------------------------------------------
 
+    __hash__ = object.__hash__
+
+    if not TYPE_CHECKING:  # a type checker would let comparisons with numbers pass
+
+        def __eq__(self, other: object) -> Equality:
+            return self._compared("==", other)
+
+        def __ne__(self, other: object) -> Equality:
+            found = self._compared("!=", other)
+            return found if found is NotImplemented else DIFFERENT if found else SAME
+
+    def _compared(self, symbol: str, other: object) -> Equality:
+        """Return whether it is the same object as another one; raise beside values."""
+        if isinstance(other, Op) or other is None:
+            return SAME if other is self else DIFFERENT
+        if is_value(other):
+            raise not_compared(symbol, "a named tensor", repr(self), other, "ng")
+        return NotImplemented
+
     __add__, __radd__ = _operators("add")
     __sub__, __rsub__ = _operators("subtract")
     __mul__, __rmul__ = _operators("multiply")
@@ -348,6 +368,8 @@ def as_op(value: Any, what: str) -> Op:
             found=of_type(value),
             fix=f"ng.constant(array, [{', '.join('HWNCDEFG'[: len(shape)])}])",
         )
+    if isinstance(value, Equality):
+        raise value.refused(what, "ng")
     if getattr(value, "is_effect", False):
         raise AxisError(
             f"{what}: {value!r} changes tensors, and has no value",

@@ -150,7 +150,16 @@ def test_every_operation_of_an_expression_has_a_meaning() -> None:
         if each[0].isupper() and each not in ("Any", "Cast", "Const", "ConstHalf", "Number")
     }
     classes = {"BinaryOp", "Operand", "PlaceHolder", "TernaryOp", "UnaryOp", "ElementTypeError"}
-    classes |= {"BINARY", "TERNARY", "UNARY", "HALF", "Callable", "Sequence", "ElementTypeLike"}
+    classes |= {
+        "BINARY",
+        "TERNARY",
+        "UNARY",
+        "HALF",
+        "Callable",
+        "Sequence",
+        "ElementTypeLike",
+        "Weak",
+    }
     functions = named - classes
     operands = pe._1, pe._2, pe._3
     made = {getattr(pe, n)(*operands[: _arity(n)]).operation for n in functions}

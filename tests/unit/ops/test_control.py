@@ -322,7 +322,7 @@ def test_what_decides_is_computed_by_the_program(graph: pl.Graph) -> None:
     other = pl.Graph().add_variable(pl.INT, (), "other", mapping=0)
     with graph.steps() as step:
         for block in (ops.while_, ops.if_, ops.switch):
-            called = f"ops.{block.__name__}: True decides nothing"
+            called = f"ops.{block.__name__}: True is one truth value"
             with pytest.raises(pl.ElementTypeError, match=called), block(True):  # type: ignore
                 pass
             elsewhere = pytest.raises(pl.ControlProgramError, match="the open block on <Graph 2")

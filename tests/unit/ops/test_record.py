@@ -171,8 +171,6 @@ def test_numbers_of_numpy_are_operands_and_its_functions_are_refused(graph: pl.G
     x: Any = variable(graph, "x")
     assert repr(np.float32(2) - x) == "<Expr 2.0 - x float32[24]>"
     assert repr(np.int64(2) < x + 1) == "<Expr 2.0 < x + 1.0 bool[24]>"
-    assert (np.float32(2) == x, x == np.float32(2), x != np.float32(2)) == (False, False, True)
-    assert np.float32(2) != x
     uses: list[Any] = [
         (lambda: np.exp(x), "ops.exp"),
         (lambda: np.arctan2(x, x + 1), "ops.atan2"),
@@ -230,7 +228,7 @@ def refusals(graph: pl.Graph) -> list[tuple[Any, type[pl.PopliteError], str]]:
         (lambda: i + 2**31, pl.SizeOverflowError, "2147483648 does not fit INT"),
         (lambda: i / 2, pl.ElementTypeError, "'/': 'i' is INT"),
         (lambda: ops.where(x, x, 0), pl.ElementTypeError, "predicate 'x' is FLOAT, not BOOL"),
-        (lambda: ops.where(untyped(True), x, 0), pl.ElementTypeError, "predicate True"),
+        (lambda: ops.where(untyped(True), x, 0), pl.ElementTypeError, "True is one truth value"),
         (lambda: ops.sum(x, 2), pl.TensorIndexError, "dimension 2 of 'x', which has 2"),
         (lambda: ops.sum(x, [0, -2]), pl.TensorIndexError, "listed twice"),
         (lambda: ops.all(x), pl.ElementTypeError, "'x' is FLOAT"),

@@ -132,9 +132,9 @@ def test_repetitions_of_both_are_compared_once() -> None:
     one, other = concat([r, x]), concat([x[50:].reverse(0), x[:50].reverse(0), x])
     wrong = concat([x[50:].reverse(0), x[48:49], x[49:50], x[:48].reverse(0), x])
     for t, equal in ((other, True), (wrong, False)):
-        assert (t.broadcast(10**12, 0) == one.broadcast(10**12, 0)) is equal
-        assert (t.upsample(10**12, 0) == one.upsample(10**12, 0)) is equal
-        assert (concat([one.broadcast(10**9, 0), t]) == one.broadcast(10**9 + 1, 0)) is equal
+        assert (t.broadcast(10**12, 0) == one.broadcast(10**12, 0)) == equal
+        assert (t.upsample(10**12, 0) == one.upsample(10**12, 0)) == equal
+        assert (concat([one.broadcast(10**9, 0), t]) == one.broadcast(10**9 + 1, 0)) == equal
 
 
 def test_a_repr_is_cheap() -> None:
