@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from poplite.types import BOOL, QUARTER, QUARTER_METADATA, ElementType
+from poplite.types import BOOL, QUARTER, QUARTER_METADATA, UNSIGNED_LONGLONG, ElementType
 
 Kind = Literal["float", "int", "bool"]
 
@@ -48,7 +48,9 @@ class Operation:
             for those integers, where they differ.
         symbol: an operator of Python, where one stands for it.
         gives: "same" type as its operands, or BOOL.
-        is_exact: whether its result is one of the type already, which nothing rounds or cuts.
+        is_exact: whether its result is a number of the type already, which nothing rounds or cuts.
+        other_kind: names of the types whose text gives another kind of number than their elements:
+            signed for unsigned, or a Python float for a float32. It is stored in the type, too.
         helpers: names of functions in `HELPERS` that the text calls.
         fixes: what to write instead for operands of other kinds.
     """
@@ -59,6 +61,7 @@ class Operation:
     symbol: str = ""
     gives: Literal["same", "bool"] = "same"
     is_exact: bool = False
+    other_kind: tuple[str, ...] = ()
     helpers: tuple[str, ...] = ()
     fix: str = ""
 
@@ -219,6 +222,7 @@ def _arithmetic() -> None:
             "int": "({0} > 0) - ({0} < 0)",
         },
         is_exact=True,
+        other_kind=("UNSIGNED_LONGLONG",),
     )
     OPERATIONS["sign_popops"] = Operation(
         "sign_popops",
@@ -228,6 +232,7 @@ def _arithmetic() -> None:
             "int": "({0} > 0) - ({0} < 0)",
         },
         is_exact=True,
+        other_kind=("UNSIGNED_LONGLONG", "FLOAT", "HALF"),
     )
     for name, sign in (("maximum", ">"), ("minimum", "<")):
         OPERATIONS[name] = Operation(
@@ -290,11 +295,13 @@ def _logic() -> None:
     OPERATIONS["shift_right"] = Operation(
         "shift_right", 2, {"int": signed, "unsigned": logical}, symbol=">>", is_exact=True
     )
-    _add("shift_right_logical", 2, ["int"], logical)
-    _add("popcount", 1, ["int"], "_popcount({U}({0}))", helpers=("_popcount",), is_exact=True)
+    unsigned: dict[str, Any] = {"other_kind": ("LONGLONG",)}
+    _add("shift_right_logical", 2, ["int"], logical, **unsigned)
+    unsigned["is_exact"] = True
+    _add("popcount", 1, ["int"], "_popcount({U}({0}))", helpers=("_popcount",), **unsigned)
     text = "{bits} - _bit_length({U}({0}))"
     helpers = ("_popcount", "_bit_length")
-    _add("count_leading_zeros", 1, ["int"], text, helpers=helpers, is_exact=True)
+    _add("count_leading_zeros", 1, ["int"], text, helpers=helpers, **unsigned)
 
 
 def _functions() -> None:
@@ -356,7 +363,8 @@ def cast_text(source: ElementClass, target: ElementClass) -> str:
     if kind[1] == "bool":
         return "{0}" if kind[0] == "bool" else "{0} != 0"
     if kind[1] == "int":
-        return f"{target.__name__}({'int({0})' if kind[0] != 'int' else '{0}'})"
+        is_taken = kind[0] == "int" or (kind[0] == "float" and target is UNSIGNED_LONGLONG)
+        return f"{target.__name__}({'{0}' if is_taken else 'int({0})'})"
     if kind[0] == "bool":
         return f"{target.__name__}(int({{0}}))"
     return (

@@ -40,6 +40,7 @@ _OF_FLOATS = frozenset(
 
 _OF_DOUBLES = (_OF_FLOATS - {"as_float"}) | frozenset(
     {"minimum", "maximum", "smaller", "larger", "truncate", "floor", "ceil", "as_HALF"}
+    | {"as_UNSIGNED_LONGLONG"}
 )
 """Functions that, of a double, compute in double; `pl.FLOAT` only rounds it."""
 

@@ -46,7 +46,8 @@ def where(predicate: Operand, a: Operand | float, b: Operand | float) -> Expr:
 def cast(x: Operand | float, element_type: ElementTypeLike) -> Expr:
     """Return elements in another type.
 
-    Floats lose their fraction on the way to integers; integers keep the low bits that the type
+    Floats lose their fraction on the way to integers, and stop at -2^63 and 2^63 - 1, to
+    UNSIGNED_LONGLONG at -2^63 and 2^64 - 1; NaN gives 0. Integers keep the low bits that the type
     has; to BOOL, what is not 0 is true; to floats, numbers round to nearest.
 
     Args:

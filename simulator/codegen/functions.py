@@ -146,6 +146,8 @@ def _emit_stored(element: type[ElementType[Any]]) -> Emit:
         (value,), (kind,) = args, sig.args
         if element is BOOL:
             return context.cast(builder, value, kind, types.boolean)
+        if isinstance(kind, types.Float):
+            return _whole_unsigned(builder, value)
         value = context.cast(builder, value, kind, types.int64)
         if element.size_bytes == INDEX.width // 8:
             return value
@@ -153,6 +155,14 @@ def _emit_stored(element: type[ElementType[Any]]) -> Emit:
         return widen(builder.trunc(value, storage_type(element)), INDEX)
 
     return emit
+
+
+def _whole_unsigned(builder: ir.IRBuilder, value: Any) -> Any:
+    """Emit a float as an int from -2**63 to 2**64 - 1, cut to 64 bits."""
+    half = value.type(2.0**63)
+    is_high = builder.fcmp_ordered(">=", value, half)
+    whole = _saturated(builder, builder.select(is_high, builder.fsub(value, half), value))
+    return builder.add(whole, builder.select(is_high, whole.type(-(2**63)), whole.type(0)))
 
 
 def _emit_half(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:

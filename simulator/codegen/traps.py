@@ -29,12 +29,13 @@ from poplite.simulator.codegen import functions  # noqa: F401  (importing it fil
 from poplite.simulator.codegen.arguments import TRAPPED_STATUS
 from poplite.simulator.codegen.lanes.values import LanesType
 from poplite.simulator.codegen.rounding import appears, exceeds
+from poplite.types import UNSIGNED_LONGLONG
 from poplite.vertex.compute.interpreted.trapping import (
     COMPARISONS,
     DIVISIONS,
     FUNCTIONS,
+    MOST,
     POLES,
-    WHOLE,
 )
 from poplite.vertex.compute.parse.dialect import FUSED
 
@@ -69,6 +70,7 @@ _NAMES: dict[object, str] = {
     },
     **{replacements[each]: "fma" for each in FUSED},
     replacements[builtins.int]: "truncate",
+    replacements[UNSIGNED_LONGLONG]: "as_UNSIGNED_LONGLONG",
     replacements[builtins.min]: "minimum",
     replacements[builtins.max]: "maximum",
 }
@@ -150,9 +152,9 @@ class Traps:
         operands = zip(args, sig.args, strict=True)
         floats = [value for value, kind in operands if isinstance(kind, types.Float)]
         found: list[Any] = []
-        if name in WHOLE:
+        if name in MOST:
             if floats and isinstance(sig.return_type, types.Integer):
-                found += self._if(INVALID, lambda: _does_not_fit(builder, floats[0]))
+                found += self._if(INVALID, lambda: _does_not_fit(builder, floats[0], MOST[name]))
         elif name in COMPARISONS:
             for operand in floats:
                 found += self._if(INVALID, partial(exceeds, builder, operand, 1))
@@ -189,7 +191,7 @@ class Traps:
         return [emit()] if self._enabled & bit else []
 
 
-def _does_not_fit(builder: ir.IRBuilder, value: Any) -> Any:
+def _does_not_fit(builder: ir.IRBuilder, value: Any, most: float) -> Any:
     above = builder.fcmp_ordered(">=", value, value.type(-(2.0**63)))
-    below = builder.fcmp_ordered("<", value, value.type(2.0**63))
+    below = builder.fcmp_ordered("<", value, value.type(most))
     return builder.sext(builder.not_(builder.and_(above, below)), STATUS)

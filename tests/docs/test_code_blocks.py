@@ -83,6 +83,9 @@ SHELL_COMMANDS = {
     ".venv/bin/python -m poplite.testing.fuzz --states 1000 --seed 1": (
         "tests/unit/testing/test_fuzz.py"
     ),
+    ".venv/bin/python -m poplite.testing.fuzz_integers --operations 1000 --seed 1": (
+        "tests/unit/testing/test_fuzz_integers.py"
+    ),
     ".venv/bin/python -m poplite.testing.fuzz_files --files 1000 --seed 1": (
         "tests/unit/testing/test_fuzz_files.py"
     ),

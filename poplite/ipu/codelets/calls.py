@@ -152,6 +152,8 @@ def _stored_term(name: str, value: Term) -> Term:
     if element is BOOL:
         return truth_term(value)
     if element is UNSIGNED_LONGLONG:
+        if value.kind > Kind.UINT:
+            return Term(f"pl::whole_unsigned({value.code})", Kind.UINT)
         return value.to(Kind.UINT)
     if element is FLOAT:
         return value.to(Kind.F32)

@@ -135,6 +135,13 @@ template <class F> inline Int whole(F x) {
   return static_cast<long long>(x);
 }
 
+// As whole, but up to 2^64 - 1; modulo 2^64.
+template <class F> inline Unsigned whole_unsigned(F x) {
+  const F half = F(9223372036854775808.0);
+  if (x >= half) return Unsigned(whole(x - half)) + Unsigned(LEAST);
+  return Unsigned(whole(x));
+}
+
 template <class T> constexpr T power(T base, unsigned exponent) {
   T result = 1;
   for (; exponent != 0; exponent >>= 1) {

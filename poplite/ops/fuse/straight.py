@@ -124,7 +124,8 @@ def _text(line: Line, source: ElementClass, made: Written) -> str:
     found = text.format(*line.operands, U=unsigned, bits=bits)
     made.helpers.update(name for name in operation.helpers if f"{name}(" in found)
     made.types.update(each for each in (unsigned, element.__name__) if f"{each}(" in found)
-    if operation is CAST or operation.is_exact or _is_stored_so(element):
+    is_kept = element.__name__ not in operation.other_kind
+    if operation is CAST or is_kept and (operation.is_exact or _is_stored_so(element)):
         return found
     made.types.add(element.__name__)
     return f"{element.__name__}({found})"

@@ -445,7 +445,18 @@ as_CHAR = as_SIGNED_CHAR = _stored(8, signed=True)
 as_UNSIGNED_CHAR = _stored(8, signed=False)
 as_SHORT, as_UNSIGNED_SHORT = _stored(16, signed=True), _stored(16, signed=False)
 as_INT, as_UNSIGNED_INT = _stored(32, signed=True), _stored(32, signed=False)
-as_LONGLONG, as_UNSIGNED_LONGLONG, as_BOOL = as_int, as_unsigned, as_bool
+as_LONGLONG, as_BOOL = as_int, as_bool
+
+
+def as_UNSIGNED_LONGLONG(value: Number) -> np.uint64:  # noqa: N802  (the name of the type)
+    """Return an int modulo 2**64; a float without its fraction, at most 2**64 - 1.
+
+    >>> as_UNSIGNED_LONGLONG(-1.5), as_UNSIGNED_LONGLONG(2.0**63)
+    (np.uint64(18446744073709551615), np.uint64(9223372036854775808))
+    """
+    if kind_of(value) <= Kind.UINT or not value >= 2.0**63:
+        return as_unsigned(truncate(value))
+    return np.uint64(min(int(value), 2**64 - 1) if math.isfinite(value) else 2**64 - 1)
 
 
 def as_FLOAT(value: Number) -> np.float32:

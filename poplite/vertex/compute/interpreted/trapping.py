@@ -62,8 +62,8 @@ FUSED = frozenset({"fma"})
 POLES = frozenset({"log", "log2", "log10", "log1p"})
 """Functions that divide by zero where they are infinite."""
 
-WHOLE = frozenset({"truncate", "floor", "ceil"})
-"""Conversions to int, invalid when the number does not fit 64 bits."""
+MOST = {**dict.fromkeys(("truncate", "floor", "ceil"), 2.0**63), "as_UNSIGNED_LONGLONG": 2.0**64}
+"""Conversions to int, with the first float that is too large: those beyond are invalid."""
 
 _CASTING = COMPARISONS | EXTREMES | FUSED | SYMBOLS.keys() - {"power"}
 """Operations that round a double to float32 if the other operand is a float32."""
@@ -100,7 +100,7 @@ def trapping(enabled: int) -> Any:
     """
     if not enabled & TRAPS:
         return arithmetic
-    names = {*SYMBOLS, *COMPARISONS, *EXTREMES, *FUSED, *FUNCTIONS, *WHOLE, "as_f32"}
+    names = {*SYMBOLS, *COMPARISONS, *EXTREMES, *FUSED, *FUNCTIONS, *MOST, "as_f32"}
     tested = {name: _tested(name, getattr(arithmetic, name), enabled) for name in names}
     return SimpleNamespace(**{**vars(arithmetic), **tested})
 
@@ -125,8 +125,8 @@ def happened(name: str, operands: tuple[Number, ...], result: Number) -> int:
     floats = [float(x) for x in operands if kind_of(x) > Kind.UINT]
     if not floats and name not in DIVISIONS | FUNCTIONS:
         return 0
-    if name in WHOLE:
-        return 0 if -(2.0**63) <= floats[0] < 2.0**63 else INVALID
+    if name in MOST:
+        return 0 if -(2.0**63) <= floats[0] < MOST[name] else INVALID
     narrowed = 0
     if name == "as_f32" or (name in _CASTING and Kind.F32 in map(kind_of, operands)):
         doubles = [x for x in operands if kind_of(x) is Kind.FLOAT and math.isfinite(x)]

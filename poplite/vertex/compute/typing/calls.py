@@ -252,7 +252,7 @@ class Calls:
         element = next(each for each in STORED if f"as_{each.__name__}" == name)
         if element.is_floating_point:
             return Number(Kind.F32)
-        if value.kind > Kind.UINT:
+        if value.kind > Kind.UINT and element is not UNSIGNED_LONGLONG:
             function = "bool" if element is BOOL else "int"
             self._scope.refuse(
                 node,

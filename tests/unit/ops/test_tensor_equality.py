@@ -12,10 +12,10 @@ import pytest
 
 import poplite as pl
 import poplite.named as ng
+from helpers.depth import interpreted
 from poplite import ops
 from poplite.compat import popops
 from poplite.compat.popops.expr import And, Const, Gt, _1
-from tests.helpers.depth import interpreted
 
 COMPARES = "{0}.{1}(a, b) compares elements"
 EITHER = "{0}.equal(a, b) or {0}.not_equal(a, b), which compare elements"

@@ -1,0 +1,348 @@
+"""Compute drawn expressions of integers: `python -m poplite.testing.fuzz_integers`.
+
+A graph gets a few tensors of one shape, of all integer types and BOOL, with values at the ends of
+their ranges. Expressions of some operations are drawn over them, and computed four ways::
+
+    fused         ops.map(expression), interpreted; of every tenth graph compiled as well
+    one by one    ops.map of every operation, whose operands are stored
+    in Python     integers of any length, cut to the type
+
+The first difference ends the run with a report: the expression, its operands, and all results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from itertools import count, repeat
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+import poplite as pl
+from poplite import ops
+from poplite.expr.operations import OPERATIONS
+from poplite.testing.integers import ELEMENTWISE, as_float, from_float, wrapped
+
+Values = npt.NDArray[np.object_]
+"""Integers of Python's, or truth values."""
+
+TYPES: tuple[Any, ...] = (
+    *(pl.CHAR, pl.SIGNED_CHAR, pl.UNSIGNED_CHAR, pl.SHORT, pl.UNSIGNED_SHORT),
+    *(pl.INT, pl.UNSIGNED_INT, pl.LONGLONG, pl.UNSIGNED_LONGLONG, pl.BOOL),
+)
+
+REDUCTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": lambda values, axis: np.sum(values, axis),
+    "prod": lambda values, axis: np.prod(values, axis),
+    "min": lambda values, axis: np.min(values, axis),
+    "max": lambda values, axis: np.max(values, axis),
+    "all": lambda values, axis: np.all(values, axis),
+    "any": lambda values, axis: np.any(values, axis),
+}
+
+ALONG: dict[str, Callable[[Any], Any]] = {
+    "cumulative_sum": lambda values: np.cumsum(values, -1),
+    "cumulative_product": lambda values: np.cumprod(values, -1),
+    "sort": lambda values: np.sort(values, -1),
+}
+"""Operations along the last dimension, for which their operand is stored."""
+
+COMPILED = 10
+"""Of so many graphs one is compiled."""
+
+EXPRESSIONS_OF_A_GRAPH = 6
+
+GRAPHS_AT_ONCE = 10
+
+
+@dataclass(eq=False)
+class Node:
+    """An operation of a drawn expression, or a tensor.
+
+    Attributes:
+        text: the operation.
+        operands: nodes.
+        element: the element type.
+        values: what it is, in Python.
+        make: the expression of its operands.
+        is_number: whether it is a number of Python's.
+    """
+
+    text: str
+    operands: tuple[Node, ...]
+    element: Any
+    values: Values
+    make: Callable[..., Any] = field(repr=False)
+    is_number: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.text}({', '.join(map(str, self.operands))})" if self.operands else self.text
+
+
+class Result(NamedTuple):
+    """How many operations some graphs had, and the report of the first difference."""
+
+    operations: int = 0
+    compiled: int = 0
+    failure: str = ""
+
+
+class Drawing:
+    """One graph, and expressions over its tensors.
+
+    Args:
+        seed: of the whole run.
+        number: of this graph.
+    """
+
+    def __init__(self, seed: int, number: int) -> None:
+        self.random = Random(f"{seed}/{number}")
+        self.graph = pl.Graph(pl.Target(tiles=self.random.choice([1, 3])))
+        self.shape = self.random.choice([(7,), (3, 5), (2, 3, 2), (65,)])
+        self.types = self.random.sample(TYPES, 2) + self.random.choices(TYPES[-3:], k=1)
+        self.tensors = [self._tensor(n) for n in range(4)]
+        self.expressions = [self._expression() for _ in range(EXPRESSIONS_OF_A_GRAPH)]
+
+    def _tensor(self, number: int) -> Node:
+        element = self.random.choice(self.types)
+        shape = self.shape if number else self.shape[self.random.randrange(len(self.shape)) :]
+        values = np.empty(shape, np.object_)
+        values.ravel()[:] = [self._value(element) for _ in range(values.size)]
+        mapping: Any = self.random.choice(["linear", 0])
+        tensor = self.graph.add_variable(element, shape, f"x{number}", mapping=mapping)
+        self.graph.set_initial_value(tensor, values.astype(element.dtype))
+        return Node(f"x{number}:{element.__name__}", (), element, values, lambda: tensor)
+
+    def _value(self, element: Any) -> Any:
+        """Return a value, more often than not at an end of the range, or small."""
+        if element is pl.BOOL:
+            return self.random.random() < 0.5
+        limits = np.iinfo(element.dtype)
+        least, most = int(limits.min), int(limits.max)
+        near = self.random.choice([0, least, most, self.random.randint(least, most), 0])
+        return min(max(near + self.random.randint(-3, 9), least), most)
+
+    def _expression(self) -> Node:
+        made = self.random.choice(self.tensors)
+        for _ in range(self.random.randint(2, 7)):
+            made = self._operation(made)
+        return made
+
+    def _operation(self, operand: Node) -> Node:
+        element, kind = operand.element, self.random.random()
+        if kind < 0.2:
+            return self._cast(operand, self.random.choice([*TYPES, *self.types]))
+        if kind < 0.25 and element is not pl.BOOL:
+            return self._cast_by_float(operand, self.random.choice(TYPES))
+        if kind < 0.3:
+            return self._where(operand)
+        if kind < 0.4 and operand.values.ndim:
+            return self._reduction(operand)
+        if kind < 0.43 and operand.values.ndim and element not in (pl.BOOL, pl.CHAR):
+            names = sorted(ALONG) if element.size_bytes <= 4 else sorted(ALONG)[:2]
+            name = self.random.choice(names)
+            return _node(name, (operand,), element, ALONG[name](operand.values))
+        return self._elementwise(operand)
+
+    def _elementwise(self, operand: Node) -> Node:
+        element = operand.element
+        names = [n for n in sorted(ELEMENTWISE) if OPERATIONS[n].text_for(element)]
+        name = self.random.choice([n for n in names if n != "select"])
+        operation = OPERATIONS[name]
+        operands = [operand, *(self._beside(operand) for _ in range(operation.arity - 1))]
+        self.random.shuffle(operands)
+        last = operands[-1]
+        if name == "power" and last.is_number and int(last.values) < 0:
+            operands[-1] = operand  # negative numbers are refused there
+        values = elementwise(functools.partial(ELEMENTWISE[name], element), *operands)
+        return _node(name, operands, pl.BOOL if operation.gives == "bool" else element, values)
+
+    def _beside(self, operand: Node) -> Node:
+        """Return another operand of the same type: a tensor, one that is cast, or a number."""
+        element = operand.element
+        if element is not pl.BOOL and self.random.random() < 0.4:
+            value = self._value(element)
+            number = np.array(value, np.object_)
+            return Node(str(value), (), element, number, lambda: value, is_number=True)
+        fitting = [each for each in self.tensors if each.element is element]
+        fitting.append(self._cast(self.random.choice(self.tensors), element))
+        other = self.random.choice(fitting)
+        try:
+            np.broadcast_shapes(other.values.shape, operand.values.shape)
+        except ValueError:  # a reduction has made it another shape
+            return operand
+        return other
+
+    def _cast(self, operand: Node, element: Any) -> Node:
+        if element is operand.element:
+            return operand
+        return _cast(operand, element, elementwise(functools.partial(wrapped, element), operand))
+
+    def _cast_by_float(self, operand: Node, element: Any) -> Node:
+        real = _cast(operand, pl.FLOAT, elementwise(as_float, operand))
+        return _cast(real, element, elementwise(functools.partial(from_float, element), real))
+
+    def _where(self, operand: Node) -> Node:
+        other = self._beside(operand)
+        predicate = self._cast(self.random.choice(self.tensors), pl.BOOL)
+        if predicate.values.shape not in ((), operand.values.shape):
+            predicate = self._cast(operand, pl.BOOL)
+        values = np.where(predicate.values, operand.values, other.values)
+        return _node("where", (predicate, operand, other), operand.element, values)
+
+    def _reduction(self, operand: Node) -> Node:
+        names = ["all", "any"] if operand.element is pl.BOOL else ["sum", "prod", "min", "max"]
+        name, axis = self.random.choice(names), self.random.randrange(operand.values.ndim)
+        function, text = getattr(ops, name), f"{name}[{axis}]"
+        found = REDUCTIONS[name](operand.values, axis)
+        return _node(text, (operand,), operand.element, found, lambda x: function(x, axis))
+
+
+def elementwise(function: Callable[..., Any], *operands: Node) -> Values:
+    """Return a function of the elements of nodes, broadcast."""
+    return as_values(np.frompyfunc(function, len(operands), 1)(*[each.values for each in operands]))
+
+
+def as_values(found: Any) -> Values:
+    """Return what NumPy makes of objects as an array; of one element it makes no array."""
+    values = np.empty(np.shape(found), np.object_)
+    values[...] = found
+    return values
+
+
+def _cast(operand: Node, element: Any, values: Values) -> Node:
+    text = f"cast[{element.__name__}]"
+    return Node(text, (operand,), element, values, lambda x: ops.cast(x, element))
+
+
+def _node(text: str, operands: Sequence[Node], element: Any, found: Any, make: Any = None) -> Node:
+    cut = np.frompyfunc(functools.partial(wrapped, element), 1, 1)(as_values(found))
+    return Node(text, tuple(operands), element, as_values(cut), make or getattr(ops, text))
+
+
+def in_order(root: Node) -> list[Node]:
+    """Return the operations of an expression, each once and after its operands."""
+    found: dict[Node, None] = {}
+
+    def visit(node: Node) -> None:
+        for each in node.operands:
+            if each not in found:
+                visit(each)
+        if node.operands:
+            found.setdefault(node)
+
+    visit(root)
+    return list(found)
+
+
+def recorded(root: Node, is_fused: bool) -> pl.Tensor:
+    """Record an expression in the open block, whole or one by one; return where it is stored."""
+    made: dict[Node, Any] = {}
+    for node in in_order(root):
+        operands = [made[each] if each in made else each.make() for each in node.operands]
+        made[node] = node.make(*operands)
+        if not is_fused and not isinstance(made[node], pl.Tensor):
+            made[node] = ops.map(made[node])
+    result = made[root] if root in made else root.make()
+    return result if isinstance(result, pl.Tensor) else ops.map(result)
+
+
+def check(seed: int, number: int, *, compiled: int = COMPILED) -> Result:
+    """Compute the expressions of one graph in all ways, up to the first difference."""
+    drawing = Drawing(seed, number)
+    operations = sum(len(in_order(root)) for root in drawing.expressions)
+    is_compiled = compiled > 0 and number % compiled == 0
+    with drawing.graph.steps() as step:
+        found = {
+            way: [recorded(root, way == "fused") for root in drawing.expressions]
+            for way in ("fused", "one by one")
+        }
+    for interpret in (True, False)[: 1 + is_compiled]:
+        options = {"debug.instrument": False}
+        engine = pl.Engine(drawing.graph, step, interpret=interpret, options=options)
+        engine.run()
+        for way, tensors in found.items():
+            for root, tensor in zip(drawing.expressions, tensors, strict=True):
+                read = engine.read(tensor)
+                if read.astype(np.object_).tolist() != root.values.tolist():
+                    form = "interpreted" if interpret else "compiled"
+                    text = f"seed {seed}, graph {number}, {way}, {form}: {root}\n"
+                    text += "".join(f"  {x.text} = {x.values.tolist()}\n" for x in drawing.tensors)
+                    text += f"  found {read.tolist()}\n  right {root.values.tolist()}\n"
+                    return Result(operations, operations * is_compiled, text)
+    return Result(operations, operations * is_compiled)
+
+
+def run(seed: int, numbers: Sequence[int], compiled: int) -> list[Result]:
+    """Check some graphs.
+
+    >>> [each.failure for each in run(0, [1, 2], 0)]
+    ['', '']
+    """
+    return [check(seed, number, compiled=compiled) for number in numbers]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Args:
+        arguments: of the command line.
+
+    Returns:
+        Exit code: 1 when a result was wrong.
+    """
+    options = _parser().parse_args(arguments)
+    began = time.perf_counter()
+    done = compiled = failures = graphs = 0
+    for each in _results(options.seed, options.compiled, options.jobs):
+        graphs, done = graphs + 1, done + each.operations
+        compiled, failures = compiled + each.compiled, failures + bool(each.failure)
+        print(each.failure, end="")
+        if graphs % GRAPHS_AT_ONCE == 0:
+            print(f"{done:,} of {options.operations:,} operations", file=sys.stderr)
+        if failures or done >= options.operations:
+            break
+    seconds = time.perf_counter() - began
+    print(
+        f"{done:,} operations in {graphs:,} graphs, {compiled:,} of them compiled, "
+        f"{'a wrong result' if failures else 'no mismatch'}, {seconds:.1f} s"
+    )
+    return 1 if failures else 0
+
+
+def _results(seed: int, compiled: int, jobs: int) -> Iterator[Result]:
+    """Yield what each graph showed, in order, without end."""
+    if jobs == 1:
+        for number in count():
+            yield check(seed, number, compiled=compiled)
+    with ProcessPoolExecutor(jobs) as pool:
+        for first in count(0, GRAPHS_AT_ONCE * jobs):
+            begins = [first + GRAPHS_AT_ONCE * job for job in range(jobs)]
+            parts = [range(begin, begin + GRAPHS_AT_ONCE) for begin in begins]
+            for results in pool.map(run, repeat(seed), parts, repeat(compiled)):
+                yield from results
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m poplite.testing.fuzz_integers",
+        description="Compare drawn expressions of integers, fused and not, with Python's integers.",
+    )
+    parser.add_argument("--operations", type=int, default=20_000, help="operations to draw")
+    parser.add_argument("--seed", type=int, default=0, help="the same seed draws the same ones")
+    compiled = "of so many graphs one is compiled; 0 for none"
+    parser.add_argument("--compiled", type=int, default=COMPILED, help=compiled)
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
