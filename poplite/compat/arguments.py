@@ -9,6 +9,7 @@ poplin.triangularMask(graph, None, True)       poplin.triangularMask: a is None
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import wraps
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar
@@ -18,6 +19,8 @@ import numpy as np
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError, checked_truth
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.virtual import working_graph
+from poplite.program.recording import over
 from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
 
@@ -37,6 +40,9 @@ _KINDS: Mapping[str, tuple[Any, str]] = MappingProxyType(
 def checked(library: str, method: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Refuse arguments that are not of the classes that annotations name, before anything else.
 
+    The graph among them decides the tiles of all that the function makes: the function gets it as
+    operations see it.
+
     Args:
         library: begins the name in messages.
         method: of a method, its name there, with `{name}` or `{title}` for its object's `name`.
@@ -46,17 +52,34 @@ def checked(library: str, method: str = "") -> Callable[[Callable[P, R]], Callab
         code: Any = function
         names = code.__code__.co_varnames[: code.__code__.co_argcount]
         texts = code.__annotations__
+        has_graph = texts.get("graph") == "Graph"
+        place = names.index("graph") if has_graph else 0
 
         @wraps(function)
         def door(*args: P.args, **kwargs: P.kwargs) -> R:
             what = f"{library}.{_named(method, args[0]) if method else code.__name__}"
             for name, value in (*zip(names, args, strict=False), *kwargs.items()):
                 _check(what, name, value, texts.get(name, ""))
-            return function(*args, **kwargs)
+            given: Any = kwargs.get("graph", args[place] if place < len(args) else None)
+            if not has_graph or given is None:
+                return function(*args, **kwargs)
+            graph: Any = working_graph(given)
+            if "graph" in kwargs:
+                kwargs["graph"] = graph
+            else:
+                args = (*args[:place], graph, *args[place + 1 :])  # type: ignore[assignment]
+            with over(graph):
+                return function(*args, **kwargs)
 
         return door
 
     return made
+
+
+def over_graph(what: str, graph: Graph) -> AbstractContextManager[None]:
+    """Let the graph of a call decide the tiles of all that is made in a `with` block, or raise."""
+    _check(what, "graph", graph, "Graph")
+    return over(graph)
 
 
 def check_tensors(what: str, **tensors: object) -> None:

@@ -55,10 +55,11 @@ _STATES: WeakKeyDictionary[Graph, int] = WeakKeyDictionary()
 
 
 def _state(graph: Graph) -> Tensor:
+    """Return the key of draws without a seed, on the first tile of the graph that asks first."""
     top = graph.top_level_graph
     if top not in _STATES:
         _STATES[top] = len(top.variables)
-        return ops.random.key(top, 0, "poprand/state")
+        return ops.random.key(graph, 0, "poprand/state")
     return of_variable(top, top.variables[_STATES[top]])
 
 

@@ -52,14 +52,14 @@ def mapTensorLinearly(
     >>> graph.tile_mapping(t).tiles.tolist()
     [0, 1]
     """
-    mapTensorLinearlyWithOffset(graph, t, min_elements_per_tile, grain_size, 0)
+    _map_linearly(graph, t, min_elements_per_tile, grain_size)
 
 
 @_checked("poputil")
 def mapTensorLinearlyWithOffset(
     graph: Graph,
     t: Tensor,
-    *arguments: int | None,
+    *arguments: int,
     offset: int = 0,
     ascending: bool = True,
 ) -> None:
@@ -100,12 +100,7 @@ def mapTensorLinearlyWithOffset(
     if len(numbers) > 1:
         sizes, numbers = numbers[:2], numbers[2:]
     (offset,) = numbers or (offset,)
-    least, grain = _defaults(t, *sizes)
-    tiles = graph.target.tiles
-    ends = _ends("mapTensorLinearly", t.num_elements, grain, tiles, least)
-    tile = (np.arange(len(ends)) + offset) % tiles
-    tile = tile if ascending else tiles - 1 - tile
-    graph.set_tile_mapping(t, TileMapping(tiles, tile, np.diff(ends, prepend=0)))
+    _map_linearly(graph, t, *sizes, offset, ascending)
 
 
 @_checked("poputil")
@@ -240,11 +235,22 @@ def duplicate(graph: Graph, in_: Tensor, prog: Steps, debug_context: str = "") -
     return made
 
 
-def _defaults(t: Tensor, least: int | None, grain: int | None) -> tuple[int, int]:
-    """Return the minimum of a tile and the grain, in elements."""
-    size = t.element_type.size_bytes
+def _map_linearly(
+    graph: Graph,
+    t: Tensor,
+    least: int | None,
+    grain: int | None,
+    offset: int = 0,
+    ascending: bool = True,
+) -> None:
+    """Spread elements in order; by default in grains of a load, and 128 bytes of them at least."""
+    size, tiles = t.element_type.size_bytes, graph.target.tiles
     least = -(-_LEAST_BYTES // size) if least is None else least
-    return least, max(1, _VECTOR_BYTES // size) if grain is None else grain
+    grain = max(1, _VECTOR_BYTES // size) if grain is None else grain
+    ends = _ends("mapTensorLinearly", t.num_elements, grain, tiles, least)
+    tile = (np.arange(len(ends)) + offset) % tiles
+    tile = tile if ascending else tiles - 1 - tile
+    graph.set_tile_mapping(t, TileMapping(tiles, tile, np.diff(ends, prepend=0)))
 
 
 def _ends(what: str, size: int, grain: int, most: int, least: int) -> Int64:

@@ -90,6 +90,7 @@ class Parts:
         handles: what the host finds by name.
         recorded_functions: what `graph_function` made, by function and signature.
         function_buffers: by the name of their function.
+        working: virtual graphs as operations see them, by the top-level numbers of their tiles.
     """
 
     space: Space
@@ -100,6 +101,7 @@ class Parts:
     recorded_functions: dict[object, object] = field(default_factory=dict)
     estimators: dict[type[Vertex], Estimator] = field(default_factory=dict)
     function_buffers: dict[str, FunctionBuffer] = field(default_factory=dict)
+    working: dict[bytes, Graph] = field(default_factory=dict)
 
 
 @refuse_copies(
@@ -857,6 +859,8 @@ class Graph(Displayed):
     def steps(self, name: str = "") -> Steps:
         """Return a program whose `with` block takes the steps of operations.
 
+        Operations in the block of a virtual graph put all that they make on its tiles.
+
         Args:
             name: for messages and drawings.
 
@@ -872,7 +876,7 @@ class Graph(Displayed):
         """
         from poplite.program.recording import Steps  # it imports this module
 
-        return Steps(self.top_level_graph, checked_name(name, "program", here(), "graph.steps()"))
+        return Steps(self, checked_name(name, "program", here(), "graph.steps()"))
 
     def add_function(self, program: Program, name: str = "") -> Function:
         """Make a function: a program that `Call` can run from many places.

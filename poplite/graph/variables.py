@@ -84,6 +84,7 @@ def add_variable(
     """Make a variable; see `Graph.add_variable`."""
     tile = tiles.in_range(mapping)
     variable = _declared(space, like, shape, name, at, tile, constant=False)
+    space.note_home(variable, tiles.home)
     try:
         _attach(space, tiles, variable, metadata, at)
         if mapping is not None and tile is None:
@@ -111,6 +112,7 @@ def add_constant(
 ) -> Variable:
     """Make a constant; see `Graph.add_constant`."""
     variable = _declared(space, like, shape, name, at, constant=True)
+    space.note_home(variable, tiles.home)
     try:
         _attach(space, tiles, variable, metadata, at)
         kind, view = variable.element_type, variable.view
@@ -189,13 +191,14 @@ def _clone(
         metadata = source.metadata
     local = space.names.local(source.name) if isinstance(name, str) and not name else name
     variable = _declared(space, kind, (place.size,), local, at, constant=False)
+    space.note_home(variable, tiles.home or space.home_of(storages(source.view)))
     try:
         _attach(space, tiles, variable, metadata, at)
     except PopliteError:
         space.take_back(variable)
         raise
     end = np.cumsum(place.length)
-    variable.mapping.paint_many(end - place.length, end, place.tile)
+    variable.mapping.paint_many(end - place.length, end, tiles.of_clone(place.tile))
     return of_variable(source.graph, variable)._of(place.view(variable.view))
 
 

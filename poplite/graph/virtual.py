@@ -14,6 +14,7 @@ Source: Poplar API reference, "Graph::createVirtualGraph".
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, SupportsIndex
 
@@ -22,11 +23,13 @@ import numpy as np
 from poplite.errors import InvalidTileMapping
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import ranges
-from poplite.graph.storage.tile_numbers import SomeTiles
+from poplite.graph.storage.tile_numbers import NearTiles, SomeTiles
 from poplite.text import amount, clipped, integer_or_none
+from poplite.view import storages
 
 if TYPE_CHECKING:
     from poplite.arrays.intervals import Int64
+    from poplite.graph.tensor.tensor import Tensor
     from poplite.machine.target import Target
     from poplite.source import SourceLocation
 
@@ -55,6 +58,46 @@ class VirtualGraph(Graph):
 
     def __repr__(self) -> str:
         return repr(self._tiles)
+
+
+class WorkingGraph(VirtualGraph):
+    """A virtual graph as its operations see it: all that they read or write has a tile of its own.
+
+    Attributes:
+        virtual: the virtual graph, whose tiles the user's mappings count.
+    """
+
+    def __init__(self, given: VirtualGraph) -> None:
+        assert isinstance(given._tiles, SomeTiles)
+        self._top, self._parts, self.space = given._top, given._parts, given.space
+        self._tiles, self.virtual = NearTiles(given._tiles), given
+        self.target, self.replication_factor = given.target, given.replication_factor
+
+
+def working_graph(graph: Graph) -> Graph:
+    """Return a graph as its operations see it: of one list of tiles always the same."""
+    if not isinstance(graph, VirtualGraph) or isinstance(graph, WorkingGraph):
+        return graph
+    assert isinstance(graph._tiles, SomeTiles)
+    known, key = graph._parts.working, graph._tiles.tiles.tobytes()
+    if key not in known:
+        known[key] = WorkingGraph(graph)
+    return known[key]
+
+
+def home_graph(graph: Graph, tensors: Iterable[Tensor]) -> Graph:
+    """Return the virtual graph that all of some tensors were made with; else the graph itself."""
+    space = graph.space
+    if not space.homes:
+        return graph
+    made = [storage for tensor in tensors for storage in storages(tensor.view)]
+    home = space.home_of(made)
+    return graph if home is None else VirtualGraph(graph.top_level_graph, home.tiles)
+
+
+def mapping_graph(graph: Graph) -> Graph:
+    """Return the graph whose tiles the user's numbers count where operations see this one."""
+    return graph.virtual if isinstance(graph, WorkingGraph) else graph
 
 
 def virtual_graph(parent: Graph, tiles: object, upper: object, at: SourceLocation) -> VirtualGraph:

@@ -20,7 +20,7 @@ from poplite.expr.tree import Expr, stored_first
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Call, Copy, Function, Sequence
-from poplite.program.recording import Steps, target
+from poplite.program.recording import Steps, graph_for, target
 from poplite.source import here
 from poplite.text import clipped, of_type
 
@@ -86,7 +86,8 @@ class GraphFunction(Generic[P, R]):
                 fix="pass the tensors that it works on",
             )
         self._check_inout(tensors)
-        graph = next(iter(tensors.values())).graph
+        first, *others = tensors.values()
+        graph = graph_for(first.graph, (first, *others), None)
         steps = target(graph, None, f"{self.__name__}(...)")
         recorded = self._recorded(graph, bound, tensors)
         for name, tensor in tensors.items():
@@ -114,7 +115,7 @@ class GraphFunction(Generic[P, R]):
     def _recorded(
         self, graph: Graph, bound: inspect.BoundArguments, tensors: dict[str, Tensor]
     ) -> _Recorded:
-        key = self, tuple(self._keys(bound.arguments))
+        key = self, graph, tuple(self._keys(bound.arguments))
         functions = graph._parts.recorded_functions  # kept there, they live as long as the graph
         known = functions.get(key)
         if known is None:
@@ -146,14 +147,14 @@ class GraphFunction(Generic[P, R]):
     def _record(
         self, graph: Graph, bound: inspect.BoundArguments, tensors: dict[str, Tensor]
     ) -> _Recorded:
-        if id(graph) in self._recording:
+        if id(graph._parts) in self._recording:
             raise GraphRecursionError(
                 f"graph_function '{self.__name__}' calls itself",
                 at=here(),
                 found="its body is being recorded",
                 fix="loop with ops.repeat or ops.while_",
             )
-        self._recording.add(id(graph))
+        self._recording.add(id(graph._parts))
         try:
             with graph.scope(self.__name__):
                 parameters = {name: graph.clone(tensor, name) for name, tensor in tensors.items()}
@@ -164,7 +165,7 @@ class GraphFunction(Generic[P, R]):
             self._check(results)
             function = graph.add_function(steps, self.__name__)
         finally:
-            self._recording.discard(id(graph))
+            self._recording.discard(id(graph._parts))
         return _Recorded(function, parameters, results)
 
     def _check(self, results: object) -> None:
@@ -200,7 +201,8 @@ def graph_function(body: Any = None, *, inout: tuple[str, ...] = ()) -> Any:
     """Turn a Python function of tensors into a function of the graph.
 
     The body is recorded once for each signature: the shapes, element types and tile mappings of
-    the tensors among the arguments, and the values of the others. A call within `graph.steps`
+    the tensors among the arguments, and the values of the others; and for each virtual graph over
+    whose tiles it works. A call within `graph.steps`
     copies the tensors to the function's parameters, runs it, and copies its results to new
     tensors. What the body writes to a parameter stays there, unless `inout` names it.
 

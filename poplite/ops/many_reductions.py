@@ -23,7 +23,7 @@ from poplite.ops.record import map
 from poplite.ops.reduce_by_name import reduce
 from poplite.ops.reductions import Dims
 from poplite.program import Sequence as Steps
-from poplite.program.recording import Steps as Block, Together, innermost, target
+from poplite.program.recording import Steps as Block, Together, graph_for, innermost, target
 from poplite.source import here
 from poplite.text import amount, clipped, of_type
 
@@ -97,6 +97,7 @@ def reduce_many(
         return []
     leaves = [leaf for each in exprs for leaf in each.leaves if isinstance(leaf, Tensor)]
     graph = leaves[0].graph if leaves else innermost(_USAGE).graph
+    graph = graph_for(graph, leaves, program, is_placed=mapping is not None)
 
     def recorded() -> list[Tensor]:
         outs: Sequence[Tensor | None] = outputs or (None,) * len(exprs)

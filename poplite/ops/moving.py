@@ -25,6 +25,7 @@ from poplite.ops.choices import iota, where
 from poplite.ops.operands import beside, check_closed, dimension, graph_of, operand, steps_for
 from poplite.ops.record import map as stored
 from poplite.program import Sequence
+from poplite.program.recording import graph_for, over
 from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import BOOL
@@ -236,14 +237,16 @@ def transpose(
     given = operand(what, x, program)
     reversed_ = range(given.rank)[::-1]
     order = _numbers(what, "permutation", reversed_ if permutation is None else permutation)
+    graph = graph_of(what, given, program)
     if isinstance(given, Expr):
-        graph = graph_of(what, given, program)
         steps_for(what, graph, name, program)
         # A variable of this shape, to look at: nothing is added to the graph.
         like = Graph(graph.target).add_variable(given.element_type, given.shape, name)
         like.dim_shuffle(order)
         given = stored(given, name=f"{name}/x", program=program)
-    return stored(given.dim_shuffle(order), mapping="linear", name=name, program=program)
+    turned = given.dim_shuffle(order)
+    with over(graph):
+        return stored(turned, mapping="linear", name=name, program=program)
 
 
 def _check_tensor(what: str, x: object) -> None:
@@ -297,7 +300,8 @@ def _added(x: Tensor, dim: int, count: int, mode: str, value: Any, side: int) ->
         return x.slice(0, 0, dim)
     if mode == "constant":
         shape = (*x.shape[:dim], count, *x.shape[dim + 1 :])
-        one = x.graph.add_constant(x.element_type, (), value, f"{x.name}/padding", mapping=0)
+        graph = graph_for(x.graph, [x], None)
+        one = graph.add_constant(x.element_type, (), value, f"{x.name}/padding", mapping=0)
         return one.reshape((1,)).broadcast(math.prod(shape), 0).reshape(shape)
     if mode == "edge":
         if not size:

@@ -11,7 +11,7 @@ A refused call leaves nothing in the graph and the program.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import index as whole_number
 from typing import Any
 
@@ -33,7 +33,7 @@ from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape, why_not_writeable
 from poplite.program import Sequence as Steps
-from poplite.program.recording import innermost, target
+from poplite.program.recording import graph_for, innermost, target
 from poplite.source import here
 from poplite.text import clipped, clipped_text, integer_or_none, of_type
 from poplite.types import (
@@ -131,22 +131,33 @@ def the_tensor(what: str, role: str, x: object) -> Tensor:
     return x
 
 
-def graph_of(what: str, x: Operand, program: Steps | None) -> Graph:
-    """Return the graph of an operand; of an expression without tensors, that of the open block."""
-    if isinstance(x, Tensor):
-        return x.graph
+def graph_of(
+    what: str, x: Operand, program: Steps | None, *others: object, is_placed: bool = False
+) -> Graph:
+    """Return the graph over whose tiles an operation works; `others` are its other operands.
+
+    It is of the first operand; of an expression without tensors, that of the open block.
+    """
+    tensors = [*tensors_of(x, *others)]
+    if tensors:
+        return graph_for(tensors[0].graph, tensors, program, is_placed=is_placed)
     assert isinstance(x, Expr)
-    for tensor in x.leaves:
-        if isinstance(tensor, Tensor):
-            return tensor.graph
     if program is None and not isinstance(x, Weak):
-        return innermost(what).graph
+        return graph_for(innermost(what).graph.top_level_graph, (), None)
     raise ElementTypeError(
         f"{what}: no tensor takes part",
         at=here(),
         found=formula(x),
         fix="out=tensor, or ops.lower(graph, [expression], program)",
     )
+
+
+def tensors_of(*operands: object) -> Iterator[Tensor]:
+    """Yield the tensors that operands are or read; other things have none."""
+    for each in operands:
+        for tensor in each.leaves if isinstance(each, Expr) else (each,):
+            if isinstance(tensor, Tensor):
+                yield tensor
 
 
 def steps_for(what: str, graph: Graph, name: object, program: Steps | None) -> Steps:

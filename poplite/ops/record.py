@@ -21,9 +21,9 @@ from poplite.ops.fuse.contractions import layout_of
 from poplite.ops.fuse.lowering import Lowering, Root
 from poplite.ops.fuse.notes import NOTES
 from poplite.ops.fuse.placement import Mappings
-from poplite.ops.operands import check_closed, check_name, check_writeable, graph_of
+from poplite.ops.operands import check_closed, check_name, check_writeable, graph_of, tensors_of
 from poplite.program import Sequence as Steps
-from poplite.program.recording import recorder, target as append_to
+from poplite.program.recording import graph_for, recorder, target as append_to
 from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.text import amount, clipped, clipped_text, of_type
@@ -51,9 +51,11 @@ def map(  # noqa: A001  (the name that PopLibs has)
             shape is broadcast to. It may be a tensor of the expression itself, which is then
             changed in place, but not share elements with one in another order or place.
             Elements without a tile get one. Left out, a new variable.
-        mapping: of the new variable, as in `graph.add_variable`. Left out, it lies as the
-            operand of the result's shape whose fullest tile has least; or linearly over all
-            tiles, where operands are broadcast or use less than half of the tiles.
+        mapping: of the new variable, as in `graph.add_variable` of the graph whose `steps()` it
+            is. Left out, it lies as the operand of the result's shape whose fullest tile has
+            least; or linearly over all tiles, where operands are broadcast or use less than half
+            of the tiles. In the block of a virtual graph, or with operands that were all made with
+            one, these are its tiles.
         name: of the new variable and of the steps; left out, the name of the operation.
         program: where the steps go; left out, the block of `graph.steps()` that is open.
 
@@ -192,7 +194,7 @@ def _lower(
     may_overlap: bool = False,
 ) -> list[Tensor]:
     roots = [_typed(root, usage) for root in roots]
-    graph = graph or _graph(roots, program, usage)
+    graph = _graph(roots, program, usage, graph)
     mappings = Mappings(graph)
     seen: set[Expr] = set()
     for root in roots:
@@ -210,7 +212,7 @@ def _lower(
     work.recorder.uses(name, [], made)
     work.recorder.finish(target, name)
     for each in made:
-        NOTES.setdefault(graph, {})[each.name, each.shape] = work.notes
+        NOTES.setdefault(graph.top_level_graph, {})[each.name, each.shape] = work.notes
     return made
 
 
@@ -222,12 +224,15 @@ def _typed(root: Root, usage: str) -> Root:
     return replace(root, expr=number(root.expr.value, root.out.element_type, called))
 
 
-def _graph(roots: Sequence[Root], program: Steps | None, usage: str) -> Graph:
-    """Return the graph of the tensors; without any, that of the block that takes the steps."""
-    for root in roots:
-        for tensor in (*root.expr.leaves, root.out):
-            if isinstance(tensor, Tensor):
-                return tensor.graph
+def _graph(roots: Sequence[Root], program: Steps | None, usage: str, graph: Graph | None) -> Graph:
+    """Return the graph that is named, or of the tensors; else of the block that takes the steps."""
+    is_placed = any(root.mapping is not None for root in roots)
+    tensors = [*tensors_of(*(root.expr for root in roots))]
+    outs = [root.out for root in roots if isinstance(root.out, Tensor)]
+    if graph is None and (tensors or outs):
+        graph = (tensors or outs)[0].graph
+    if graph is not None:
+        return graph_for(graph, tensors or outs, program, is_placed=is_placed)
     return graph_of(usage, roots[0].expr, program)
 
 

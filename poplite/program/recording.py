@@ -4,6 +4,8 @@
         ops.assign(w, w - rate * g)
         update.add(Execute(by_hand))
 
+    with virtual.steps() as other:              what is recorded below keeps to its tiles
+
 The steps of a block become part of its Sequence when the block ends; where it ends by an exception,
 none does. Blocks may stand in each other; each is a program of its own. They are open for the
 thread, or the asynchronous task, that entered them.
@@ -11,7 +13,8 @@ thread, or the asynchronous task, that entered them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -21,6 +24,7 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.operations import Operation
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.virtual import home_graph, working_graph
 from poplite.program.base import Program, checked
 from poplite.program.execute import Execute
 from poplite.program.sequence import Sequence, check_appended
@@ -29,6 +33,9 @@ from poplite.view import Storage
 
 _OPEN: ContextVar[tuple[Steps, ...]] = ContextVar("open steps", default=())
 """The blocks that are open, the innermost last."""
+
+_OVER: ContextVar[Graph | None] = ContextVar("graph of operations", default=None)
+"""The graph that decides the tiles of operations, where a call names one."""
 
 _OPERATION = "operation"
 """Kind of the names of operations, which are unique among them."""
@@ -40,7 +47,7 @@ class Steps(Sequence):
     `graph.steps(name)` makes one. A block may be entered again: more steps follow those before.
 
     Args:
-        graph: the graph whose operations append to it.
+        graph: the graph whose operations append to it; a virtual graph decides their tiles.
         name: shown in messages.
         around: the block that a loop or a branch stands in; what is added to that one goes here,
             as long as this one is the innermost.
@@ -60,7 +67,7 @@ class Steps(Sequence):
 
     def __init__(self, graph: Graph, name: str = "", around: Steps | None = None) -> None:
         super().__init__(name=name)
-        object.__setattr__(self, "graph", graph.top_level_graph)
+        object.__setattr__(self, "graph", graph)
         object.__setattr__(self, "_around", around)
         object.__setattr__(self, "_blocks", [])
 
@@ -294,9 +301,9 @@ def _dependent(use: _Use, other: _Use) -> GraphCycleError:
 class TogetherRecorder(Recorder):
     """The steps of one operation among others that run together."""
 
-    def __init__(self, together: Together) -> None:
+    def __init__(self, graph: Graph, together: Together) -> None:
         # Steps, and the note of what the operation is, are the block's.
-        self.graph, self._together, self._level = together.graph, together, 0
+        self.graph, self._together, self._level = graph, together, 0
 
     def compute_set(self, name: str) -> ComputeSet:
         """Return the compute set that operations share in the next step."""
@@ -324,7 +331,7 @@ class TogetherRecorder(Recorder):
 
 def recorder(graph: Graph, target: Sequence) -> Recorder:
     """Return what takes the steps of an operation that appends to a program."""
-    return TogetherRecorder(target) if isinstance(target, Together) else Recorder(graph)
+    return TogetherRecorder(graph, target) if isinstance(target, Together) else Recorder(graph)
 
 
 def target(graph: Graph, program: object, usage: str) -> Sequence:
@@ -338,9 +345,9 @@ def target(graph: Graph, program: object, usage: str) -> Sequence:
 
 def open_steps(graph: Graph, usage: str) -> Steps:
     """Return the innermost open block of a graph."""
-    for steps in reversed(_OPEN.get()):
-        if steps.graph is graph.top_level_graph:
-            return steps
+    steps = _innermost_of(graph)
+    if steps is not None:
+        return steps
     found = "no block of graph.steps() is open"
     if _OPEN.get():
         found = f"it works on {graph!r}, the open block on {_OPEN.get()[-1].graph!r}"
@@ -350,6 +357,44 @@ def open_steps(graph: Graph, usage: str) -> Steps:
         found=found,
         fix="with graph.steps() as step: ...; or program=pl.Sequence()",
     )
+
+
+def _innermost_of(graph: Graph) -> Steps | None:
+    """Return the innermost open block of a graph or its virtual graphs, if there is one."""
+    for steps in reversed(_OPEN.get()):
+        if steps.graph.top_level_graph is graph.top_level_graph:
+            return steps
+    return None
+
+
+@contextmanager
+def over(graph: Graph) -> Iterator[None]:
+    """Let a graph decide the tiles of all operations of a `with` block."""
+    token = _OVER.set(graph)
+    try:
+        yield
+    finally:
+        _OVER.reset(token)
+
+
+def graph_for(
+    graph: Graph, tensors: Iterable[Tensor], program: object, *, is_placed: bool = False
+) -> Graph:
+    """Return the graph over whose tiles an operation works, as it sees them.
+
+    It is the one that a call names (`over`, or a virtual graph); else that of the block that takes
+    the steps; else, unless the user placed the result (`is_placed`), the virtual graph that all
+    operands were made with; else the top-level graph.
+    """
+    named = _OVER.get()
+    if named is not None and named.top_level_graph is graph.top_level_graph:
+        return working_graph(named)
+    if graph is not graph.top_level_graph:
+        return working_graph(graph)
+    block = program if isinstance(program, Steps) else _innermost_of(graph)
+    if block is not None and block.graph is not graph:
+        return working_graph(block.graph)
+    return graph if is_placed else working_graph(home_graph(graph, tensors))
 
 
 def innermost(usage: str) -> Steps:

@@ -29,6 +29,7 @@ from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.executable.transfers import CodeLoad, HostAction
+from poplite.report.phase_kinds import Source
 from poplite.simulator.counting.slot_tables import SlotTotals, cycles_around, known_slots
 
 SlotTotalsOf = Callable[[str, int], SlotTotals | None]
@@ -211,7 +212,7 @@ class Accounts:
                 replace(
                     each,
                     slots=each.slots * count if counted is None else counted.slots[k],
-                    source="counted" if counted and counted.is_counted[k] else each.source,
+                    source=_source(each, k, counted),
                     flops=None if each.flops is None else each.flops * count,
                 )
                 for k, each in enumerate(priced.types)
@@ -228,6 +229,13 @@ class Accounts:
         action = self._executable.actions[number]
         assert isinstance(action, HostAction | Stamp), "others cost nothing"
         return f"load '{action.function}'" if isinstance(action, CodeLoad) else action.program
+
+
+def _source(known: VertexType, family: int, counted: SlotTotals | None) -> Source:
+    """Return who says what the vertices of a family took."""
+    if counted is None or not counted.is_counted[family]:
+        return known.source
+    return "guessed" if counted.is_cut else "counted"
 
 
 def _ran_for(counted: SlotTotals) -> PhaseTotal:

@@ -35,7 +35,7 @@ from poplite.simulator.pricing.measured_slots import COUNTED
 from poplite.simulator.pricing.module import priced_text
 from poplite.simulator.pricing.parameters import POINTERS, Parameter, parameters_of
 from poplite.simulator.pricing.schedule import PARTS
-from poplite.simulator.pricing.slot_function import MOST_SLOTS, OVER
+from poplite.simulator.pricing.slot_function import MOST_COUNTED
 from poplite.types import BOOL
 from poplite.vertex.vertex import Field, Vertex
 
@@ -76,6 +76,8 @@ _PARTS = {
 }
 """The arguments of `compute` for a field, as `VertexCopies` takes them, by depth and form."""
 
+_MOST_PARTS = MOST_COUNTED * PARTS
+
 OUTSIDE_WORDS = 3
 """Field, index and length, which the function that counts writes down."""
 
@@ -107,8 +109,8 @@ class _CountingEmitter(VertexWalk):
             self._outside = cgutils.alloca_once(builder, INDEX, size=OUTSIDE_WORDS)
             kinds.append(INDEX.as_pointer())
         self._compute = ir.Function(builder.module, ir.FunctionType(INDEX, kinds), COUNTED)
-        # The first word before the table is the size of the arena.
         place = builder.load(builder.gep(self.faults, [INDEX(op.CHUNK_SLOTS - op.FAULT_WORD)]))
+        # The first word before the table is the size of the arena.
         self._table = builder.inttoptr(place, INDEX.as_pointer())
         self._most = cgutils.alloca_once(builder, INDEX)
         self._rehearsal: DriverEmitter | None = None
@@ -196,8 +198,7 @@ class _CountingEmitter(VertexWalk):
                 copies.add(field, self._forms[number], first)
         copies.make()
         arena_bytes = self.builder.load(self.builder.gep(self._table, [INDEX(-1)]))
-        budget = INDEX(MOST_SLOTS * PARTS)
-        return [budget, self.arena, arena_bytes, copies.memory, copies.size]
+        return [INDEX(_MOST_PARTS), self.arena, arena_bytes, copies.memory, copies.size]
 
     def _count(self, vertex: Any, arguments: list[Any], copied: list[Any]) -> None:
         """Call the function that counts; of several workers the slowest decides."""
@@ -212,8 +213,8 @@ class _CountingEmitter(VertexWalk):
                 record_fault(builder, self.faults, vertex, *map(builder.load, places))
                 builder.ret_void()
         slots = builder.lshr(builder.add(taken, INDEX(PARTS // 2)), INDEX(PARTS.bit_length() - 1))
-        over = builder.icmp_signed("==", taken, INDEX(OVER))
-        slots = builder.select(over, INDEX(MOST_SLOTS), slots)
+        is_cut = builder.icmp_unsigned(">", taken, INDEX(_MOST_PARTS))  # so is OVER
+        slots = builder.select(is_cut, INDEX(MOST_COUNTED), slots)
         most = builder.load(self._most)
         is_more = builder.icmp_unsigned(">", slots, most)
         builder.store(builder.select(is_more, slots, most), self._most)

@@ -65,10 +65,17 @@ def sum_slots(
     _add(totals, at.TOTAL_EXECUTIONS, 1)
     _add(totals, at.TOTAL_SLOWEST, slowest)
     _add(totals, at.TOTAL_SEGMENT, segment)
-    begin = 0
-    for run in range(record[at.RUNS]):
-        end, taken = word(record[at.RUN_ENDS], run), 0
-        for vertex in range(begin, end):
-            taken += word(record[at.TABLE], vertex)
-        _add(totals, at.TOTAL_WORDS + tiles + word(record[at.RUN_FAMILIES], run), taken)
-        begin = end
+    cut = 0
+    for replica in range(record[at.REPLICAS]):
+        table, begin = record[at.TABLE] + 8 * replica * record[at.STRIDE], 0
+        for run in range(record[at.RUNS]):
+            end, taken, longest = word(record[at.RUN_ENDS], run), 0, 0
+            for vertex in range(begin, end):
+                taken += word(table, vertex)
+                longest = max(longest, word(table, vertex))
+            if replica == 0:
+                _add(totals, at.TOTAL_WORDS + tiles + word(record[at.RUN_FAMILIES], run), taken)
+            if longest >= word(record[at.RUN_LIMITS], run):
+                cut = 1
+            begin = end
+    _add(totals, at.TOTAL_CUT, cut)

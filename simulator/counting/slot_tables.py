@@ -25,6 +25,7 @@ from poplite.machine.target import Target
 from poplite.report.phase_kinds import Source
 from poplite.simulator.codegen.variant import Counting
 from poplite.simulator.counting import record_words as at
+from poplite.simulator.pricing.slot_function import MOST_COUNTED
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 
@@ -35,6 +36,7 @@ class SlotTotals:
     Attributes:
         slowest: cycles of the slowest tile, summed over executions.
         elapsed: the same with the phases before and after that no sync separates from it.
+        is_cut: whether a vertex took more than `MOST_COUNTED` slots, and counts as that many.
         tile_cycles: int64[tiles], summed.
         slots: worker slots of each family of the step, summed; for a MultiVertex tile cycles.
         is_counted: whether a family was counted; the slots of the others were known.
@@ -43,6 +45,7 @@ class SlotTotals:
     executions: int
     slowest: int
     elapsed: int
+    is_cut: bool
     tile_cycles: Int64
     slots: tuple[int, ...]
     is_counted: tuple[bool, ...]
@@ -90,6 +93,11 @@ class SlotTable:
         changes = np.flatnonzero(np.diff(family_of)) + 1
         self._run_ends = np.append(changes, len(family_of))
         self._run_families = family_of[self._run_ends - 1]
+        limits = [
+            _limit(f, target) if own else _NO_LIMIT
+            for f, own in zip(families, self._is_counted, strict=True)
+        ]
+        self._run_limits = np.array([*limits, _NO_LIMIT])[self._run_families]
         self._used, compact = np.unique(tiles, return_inverse=True)
         # The vertices of a tile start in the order of their numbers.
         order = np.flatnonzero(~alone)
@@ -119,6 +127,7 @@ class SlotTable:
             at.RUNS: len(self._run_ends),
             at.RUN_ENDS: self._run_ends.ctypes.data,
             at.RUN_FAMILIES: self._run_families.ctypes.data,
+            at.RUN_LIMITS: self._run_limits.ctypes.data,
             at.SHARED: self._shared.ctypes.data,
             at.SHARED_ENDS: self._shared_ends.ctypes.data,
             at.WORKERS: workers,
@@ -143,10 +152,21 @@ class SlotTable:
             int(words[at.TOTAL_EXECUTIONS]),
             int(words[at.TOTAL_SLOWEST]),
             int(words[at.TOTAL_SEGMENT]),
+            bool(words[at.TOTAL_CUT]),
             tile_cycles,
             tuple(words[at.TOTAL_WORDS + len(self._used) : -1].tolist()),
             tuple(self._is_counted),
         )
+
+
+_NO_LIMIT = np.iinfo(np.int64).max
+
+
+def _limit(family: VertexCosts, target: Target) -> int:
+    """Return what drivers write for vertices of a family that took more than is counted."""
+    if issubclass(family.cls, MultiVertex):
+        return int(target.cost("supervisor_overhead")) + target.workers * MOST_COUNTED
+    return MOST_COUNTED
 
 
 def cycles_around(cost: StepCost, num_tiles: int) -> Int64:

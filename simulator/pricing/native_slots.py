@@ -6,7 +6,7 @@ Importing this module imports llvmlite.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding as llvm
@@ -120,6 +120,9 @@ def block_costs(
             limit=int(cost("repeat_limit")),
             may_not_end=block.name in unbounded,
         )
+    for loop in loops:  # one that LLVM knows never to end: a mere jump, which would be free
+        if loop.header in unbounded and not any(found[name].parts for name in loop.blocks):
+            found[loop.header] = replace(found[loop.header], parts=PARTS)
     return found
 
 

@@ -12,7 +12,7 @@ a field may get elements as they stand.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -61,7 +61,19 @@ _ORDER = ast.Lt | ast.LtE | ast.Gt | ast.GtE
 
 
 def _loops(checked: Checked) -> Loops:
-    return Loops(_ends(checked), _depth(checked))
+    depths: dict[Checked, int] = {}
+    for each in _helpers_first(checked, {}):
+        depths[each] = _depth(each, depths)
+    return Loops(_ends(checked), depths[checked])
+
+
+def _helpers_first(checked: Checked, found: dict[Checked, None]) -> Iterable[Checked]:
+    """Return a function and all that it calls, each once, behind those that it calls itself."""
+    for helper in checked.facts.helpers.values():
+        if helper not in found:
+            _helpers_first(helper, found)
+    found[checked] = None
+    return found
 
 
 def _ends(checked: Checked) -> Ends:
@@ -83,7 +95,7 @@ def _compares_by_order(test: ast.expr) -> bool:
     return False
 
 
-def _depth(checked: Checked) -> int:
+def _depth(checked: Checked, of_helpers: Mapping[Checked, int]) -> int:
     """Return how many loops are nested whose iterations may depend on data, helpers included."""
     tree = checked.text.tree
     changed = {n.target.id for n in _augmented(tree) if isinstance(n.target, ast.Name)}
@@ -97,7 +109,7 @@ def _depth(checked: Checked) -> int:
         depth += isinstance(node, ast.While)
         depth += isinstance(node, ast.For) and _is_of_data(checked, node.iter, names)
         helper = checked.facts.helpers.get(node) if isinstance(node, ast.Call) else None
-        deepest = max(deepest, depth + (_depth(helper) if helper is not None else 0))
+        deepest = max(deepest, depth + (of_helpers[helper] if helper is not None else 0))
         waiting += ((each, depth) for each in ast.iter_child_nodes(node))
     return deepest
 

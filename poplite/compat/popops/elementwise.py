@@ -17,6 +17,7 @@ from inspect import Parameter, Signature
 from typing import Any
 
 from poplite import ops
+from poplite.compat.arguments import over_graph
 from poplite.compat.popops.expr import Any as Expr, BinaryOp, PlaceHolder
 from poplite.compat.popops.meanings import BINARY, TERNARY, UNARY, Meaning
 from poplite.compat.popops.mixed import TOLERANCE, product_of_half
@@ -75,7 +76,8 @@ def map(  # noqa: A001  (PopLibs' name)
     array([-3,  0,  3], dtype=int32)
     """
     node = _node("map", expr, tensors, options, _NEW)
-    return ops.map(node, name=debug_context, program=prog)
+    with over_graph("popops.map", graph):
+        return ops.map(node, name=debug_context, program=prog)
 
 
 def mapInPlace(
@@ -88,7 +90,8 @@ def mapInPlace(
 ) -> None:
     """Record an expression whose result replaces the first tensor, `popops::mapInPlace`."""
     node = _node("mapInPlace", expr, tensors, options, _IN_PLACE)
-    ops.lower(graph, [ops.Root(node, out=tensors[0], name=debug_context)], prog)
+    with over_graph("popops.mapInPlace", graph):
+        ops.lower(graph, [ops.Root(node, out=tensors[0], name=debug_context)], prog)
 
 
 def mapWithOutput(
@@ -102,7 +105,8 @@ def mapWithOutput(
 ) -> None:
     """Record an expression whose result goes to a tensor, `popops::mapWithOutput`."""
     node = _node("mapWithOutput", expr, tensors, options, _WITH_OUTPUT)
-    ops.lower(graph, [ops.Root(node, out=out, name=debug_context)], prog)
+    with over_graph("popops.mapWithOutput", graph):
+        ops.lower(graph, [ops.Root(node, out=out, name=debug_context)], prog)
 
 
 def _node(what: str, expr: object, tensors: Sequence[Tensor], options: Options, form: str) -> Any:
@@ -142,8 +146,9 @@ def _forms(name: str, meaning: Meaning, count: int) -> Forms:
     def new(graph: Graph, *arguments: Any, **named: Any) -> Tensor:
         given = completed(f"{name}(graph, {operands}, {end}", arguments, count + 3, named)
         prog, debug_context, options = given[count:]
-        made = expression(given[:count], options, _NEW)
-        return ops.map(made, name=debug_context or name, program=prog)
+        with over_graph(f"popops.{name}", graph):
+            made = expression(given[:count], options, _NEW)
+            return ops.map(made, name=debug_context or name, program=prog)
 
     def in_place(graph: Graph, *arguments: Any, **named: Any) -> None:
         given = completed(f"{name}InPlace(graph, {operands}, {end}", arguments, count + 3, named)
@@ -156,8 +161,9 @@ def _forms(name: str, meaning: Meaning, count: int) -> Forms:
 
     def into(graph: Graph, values: Any, out: Tensor, rest: tuple[Any, ...], form: str) -> None:
         prog, debug_context, options = rest
-        made = expression(values, options, form)
-        ops.lower(graph, [ops.Root(made, out=out, name=debug_context or name)], prog)
+        with over_graph(f"popops.{name}{form}", graph):
+            made = expression(values, options, form)
+            ops.lower(graph, [ops.Root(made, out=out, name=debug_context or name)], prog)
 
     def expression(values: Sequence[Any], options: Options, form: str) -> Any:
         check_options(name, options, _KNOWN)

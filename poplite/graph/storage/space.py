@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from poplite.graph.mapping.tile_table import NO_TILE, TileTable, joined_table
 from poplite.graph.mapping.variable_mapping import Version
 from poplite.graph.storage.host_values import ElementClass
 from poplite.graph.storage.names import Names
+from poplite.graph.storage.tile_numbers import SomeTiles
 from poplite.graph.storage.variable import Variable
 from poplite.source import SourceLocation
 from poplite.text import amount, shape_text
@@ -42,8 +43,10 @@ class Space:
         num_constants: number of constants among them.
         next_base: the first free address.
         version: changes with every edit of a variable's mapping.
+        homes: by the number of a variable that was made with a virtual graph: that graph's tiles.
 
     >>> from poplite.graph.storage.names import Names
+    from poplite.graph.storage.tile_numbers import SomeTiles
     >>> from poplite.source import here
     >>> from poplite.types import INT
     >>> space = Space(4, Names())
@@ -60,6 +63,7 @@ class Space:
         "_spent",
         "_table",
         "_table_version",
+        "homes",
         "names",
         "next_base",
         "num_constants",
@@ -74,6 +78,7 @@ class Space:
         self.num_constants = 0
         self.next_base = 0
         self.version = Version()
+        self.homes: dict[int, SomeTiles] = {}
         self._table: TileTable | None = None
         self._table_version = -1
         self._spent = 0
@@ -112,6 +117,25 @@ class Space:
         self.num_constants += constant
         return variable
 
+    def note_home(self, variable: Variable, home: SomeTiles | None) -> None:
+        """Note the virtual graph that a variable is made with, if any."""
+        if home is not None:
+            self.homes[variable.id] = home
+
+    def home_of(self, made: Iterable[Storage]) -> SomeTiles | None:
+        """Return the virtual graph that variables were made with, if it is one.
+
+        Of several it is the one that has the tiles of all others.
+        """
+        if not self.homes:
+            return None
+        found = [self.homes.get(storage.id) for storage in made]
+        homes = list(dict.fromkeys(each for each in found if each is not None))
+        if not homes or None in found:
+            return None
+        widest = max(homes, key=lambda home: home.num_tiles)
+        return widest if all(np.isin(home.tiles, widest.tiles).all() for home in homes) else None
+
     def default_name(self, constant: bool) -> str:
         """Return the name of the next variable if the user does not name it."""
         return f"{'const' if constant else 'var'}{len(self.variables)}"
@@ -121,6 +145,7 @@ class Space:
         for made in self.variables[variable.storage.id :]:
             self.num_constants -= made.constant
             self.names.release("variable", made.name)
+            self.homes.pop(made.id, None)
         del self.variables[variable.storage.id :]
         self._by_name.clear()
         self._by_ending.clear()

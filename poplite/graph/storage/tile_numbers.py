@@ -4,6 +4,7 @@
     top-level graph       0  1  2  3   4  5  6  7        AllTiles
     virtual graph (4, 8)               0  1  2  3        SomeTiles
     of that, [3, 1]                       1     0        SomeTiles
+    the same, for operations      0  1  0  1   0  1  1  0        NearTiles
 
 Storage has only top-level numbers: the arguments of a virtual graph are converted to them
 (`to_top_level`), and its results from them (`from_top_level`).
@@ -33,6 +34,9 @@ class AllTiles:
 
     __slots__ = ("num_tiles",)
 
+    home: SomeTiles | None = None
+    """The virtual graph whose variables are made with these numbers."""
+
     def __init__(self, num_tiles: int) -> None:
         self.num_tiles = num_tiles
 
@@ -54,6 +58,10 @@ class AllTiles:
 
     def from_top_level(self, tiles: Int64) -> Int64:
         """Return this graph's numbers of top-level tiles; `NO_TILE` for tiles of others."""
+        return tiles
+
+    def of_clone(self, tiles: Int64) -> Int64:
+        """Return the top-level tiles of a clone of elements on some tiles: the same."""
         return tiles
 
     def renumbered(self, mapping: TileMapping) -> TileMapping:
@@ -85,6 +93,16 @@ class SomeTiles:
         # The last entry, at index -1, is for `NO_TILE`.
         self._from = np.full(num_top_level + 1, NO_TILE)
         self._from[tiles] = np.arange(len(tiles))
+
+    @property
+    def home(self) -> SomeTiles | None:
+        """The virtual graph whose variables are made with these numbers."""
+        return self
+
+    @property
+    def tiles(self) -> Int64:
+        """The top-level number of each tile."""
+        return self._to
 
     def checked(self, tile: object, what: str, at: SourceLocation) -> int:
         """Return the top-level number of a user's tile, or refuse it."""
@@ -126,6 +144,10 @@ class SomeTiles:
         """Return this graph's numbers of top-level tiles; `NO_TILE` for tiles of others."""
         return self._from[tiles]
 
+    def of_clone(self, tiles: Int64) -> Int64:
+        """Return the top-level tiles of a clone of elements on some tiles: the same."""
+        return tiles
+
     def renumbered(self, mapping: TileMapping) -> TileMapping:
         """Return a mapping of the top-level graph in this graph's numbers."""
         return mapping.renumbered(self._from[:-1], self.num_tiles)
@@ -154,6 +176,36 @@ class SomeTiles:
         rising = (np.diff(self._to) > 0).all()
         names = ranges(self._to) if rising else clipped(self._to.tolist(), 40).strip("[]")
         return f"<VirtualGraph of tiles {names} of {self._top_level!r}>"
+
+
+class NearTiles(SomeTiles):
+    """The tile numbers of a virtual graph for its operations, which count other tiles as its own.
+
+    What lies on another tile is read and written from one of the graph: of the others in order,
+    each from the next, and again from the first.
+
+    >>> import poplite as pl
+    >>> tiles = NearTiles(SomeTiles(np.array([6, 4]), pl.Graph(pl.Target(tiles=8)), 8))
+    >>> tiles.from_top_level(np.arange(8)).tolist()
+    [0, 1, 0, 1, 1, 0, 0, 1]
+    """
+
+    __slots__ = ("_own",)
+
+    def __init__(self, own: SomeTiles) -> None:
+        super().__init__(own._to, own._top_level, len(own._from) - 1)
+        others = np.flatnonzero(self._from[:-1] == NO_TILE)
+        self._from[others] = np.arange(len(others)) % self.num_tiles
+        self._own = own
+
+    def of_clone(self, tiles: Int64) -> Int64:
+        """Return the top-level tiles of a clone: of elements elsewhere the graph's own."""
+        return np.where(tiles == NO_TILE, NO_TILE, self._to[self._from[tiles]])
+
+    @property
+    def home(self) -> SomeTiles | None:
+        """The virtual graph whose variables are made with these numbers."""
+        return self._own
 
 
 TileNumbers = AllTiles | SomeTiles

@@ -16,6 +16,8 @@
 //
 // Any command may be answered by `error CLASS BYTES` and so many bytes of text; the next one is
 // taken as always. The program is the same for every graph: poplite/ipu/tables writes what it reads.
+// TABLES has a checksum, which is compared first; numbers of a table are checked where they are used,
+// so that one with wrong numbers and a right checksum is refused, too.
 
 #include <algorithm>
 #include <chrono>
@@ -26,6 +28,7 @@
 #include <exception>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -61,9 +64,10 @@ using Integer = long long;
 class Mapped {
 public:
   Mapped(const std::string &path, bool shared) {
-    const int file = open(path.c_str(), shared ? O_RDWR : O_RDONLY);
+    const int file = open(path.c_str(), (shared ? O_RDWR : O_RDONLY) | O_NONBLOCK); // of a pipe
     struct stat found;
-    if (file < 0 || fstat(file, &found) != 0) throw std::runtime_error("cannot read " + path);
+    if (file < 0 || fstat(file, &found) != 0 || !S_ISREG(found.st_mode))
+      throw std::runtime_error("cannot read " + path);
     size = static_cast<std::size_t>(found.st_size);
     const int access = shared ? PROT_READ | PROT_WRITE : PROT_READ;
     void *at = mmap(nullptr, size, access, shared ? MAP_SHARED : MAP_PRIVATE, file, 0);
@@ -79,6 +83,39 @@ public:
 
 // ---- Tables ---------------------------------------------------------------------------------
 
+// Refuses tables that say what cannot be.
+void check(bool is_right) {
+  if (!is_right) throw std::out_of_range("the tables are damaged");
+}
+
+// A count that is not negative.
+std::size_t count_of(Integer number) {
+  check(number >= 0);
+  return static_cast<std::size_t>(number);
+}
+
+// Whether `count` things of some bytes lie in `room` bytes, from byte `at` on.
+bool are_within(Integer at, Integer count, std::size_t bytes, std::size_t room) {
+  return at >= 0 && count >= 0 && static_cast<std::size_t>(at) <= room &&
+         static_cast<std::size_t>(count) <= (room - static_cast<std::size_t>(at)) / bytes;
+}
+
+// CRC-32 of bytes, as of zip files, gone on with from that of the bytes before.
+std::uint32_t checksum(const unsigned char *data, std::size_t size, std::uint32_t before = 0) {
+  static const std::vector<std::uint32_t> table = [] {
+    std::vector<std::uint32_t> made(256);
+    for (std::uint32_t byte = 0; byte < 256; ++byte) {
+      made[byte] = byte;
+      for (int bit = 0; bit < 8; ++bit)
+        made[byte] = made[byte] & 1 ? 0xEDB88320U ^ made[byte] >> 1 : made[byte] >> 1;
+    }
+    return made;
+  }();
+  std::uint32_t sum = ~before;
+  for (std::size_t k = 0; k < size; ++k) sum = table[(sum ^ data[k]) & 0xFF] ^ sum >> 8;
+  return ~sum;
+}
+
 // Integers of one size.
 struct Column {
   const unsigned char *data = nullptr;
@@ -87,7 +124,7 @@ struct Column {
 
   Integer operator[](Integer index) const { return at(static_cast<std::size_t>(index)); }
   Integer at(std::size_t index) const {
-    if (index >= size) throw std::out_of_range("the tables are damaged");
+    check(index < size);
     switch (type) {
     case 'B': return data[index];
     case 'b': return as<std::int8_t>(index);
@@ -96,6 +133,20 @@ struct Column {
     case 'I': return as<std::uint32_t>(index);
     case 'i': return as<std::int32_t>(index);
     default: return as<std::int64_t>(index);
+    }
+  }
+
+  // The bytes of a number; 0 for what is no type.
+  static std::size_t width(char type) {
+    switch (type) {
+    case 'B':
+    case 'b': return 1;
+    case 'H':
+    case 'h': return 2;
+    case 'I':
+    case 'i': return 4;
+    case 'q': return 8;
+    default: return 0;
     }
   }
 
@@ -113,13 +164,20 @@ public:
   explicit Tables(const std::string &path) : file(path, false) {
     if (file.size < 64 || std::memcmp(file.data, "poplite", 8) != 0)
       throw std::runtime_error(path + " holds no tables");
-    if (word(8) != 1) throw std::runtime_error(path + " is of another version than 1");
+    if (word(8) != 2) throw std::runtime_error(path + " is of another version than 2");
+    // The checksum is of all bytes but its own eight.
+    if (word(24) != checksum(file.data + 32, file.size - 32, checksum(file.data, 24)))
+      throw std::runtime_error(path + " is damaged: its checksum is another one");
+    check(word(16) <= (file.size - 64) / 64);
     for (std::uint64_t row = 0; row < word(16); ++row) {
       const std::size_t at = 64 + row * 64;
       const char *name = reinterpret_cast<const char *>(file.data + at);
-      const Column column{file.data + word(at + 48), static_cast<char>(file.data[at + 40]), word(at + 56)};
-      columns[std::string(name, strnlen(name, 40))] = column;
+      const char type = static_cast<char>(file.data[at + 40]);
+      const std::uint64_t begin = word(at + 48), size = word(at + 56), width = Column::width(type);
+      check(width > 0 && begin <= file.size && size <= (file.size - begin) / width);
+      columns[std::string(name, strnlen(name, 40))] = Column{file.data + begin, type, size};
     }
+    largest = (*this)["machine"][3];
   }
 
   const Column &operator[](const std::string &name) const {
@@ -130,13 +188,25 @@ public:
 
   std::string text(Integer number) const {
     const auto [begin, end] = part((*this)["text.end"], number);
-    const auto *bytes = reinterpret_cast<const char *>((*this)["text.bytes"].data);
+    const Column &all = (*this)["text.bytes"];
+    check(are_within(begin, end - begin, 1, all.size));
+    const auto *bytes = reinterpret_cast<const char *>(all.data);
     return std::string(bytes + begin, bytes + end);
   }
 
+  // How many there are of something, of which a graph has at most `largest` in one place.
+  std::size_t count(Integer number) const {
+    check(number <= largest);
+    return count_of(number);
+  }
+
+  Integer largest = 0;
+
   // Begin and end of part `number`, from a column of ends.
   static std::pair<Integer, Integer> part(const Column &ends, Integer number) {
-    return {number ? ends[number - 1] : 0, ends[number]};
+    const Integer begin = number ? ends[number - 1] : 0, end = ends[number];
+    check(begin >= 0 && begin <= end && end < std::numeric_limits<Integer>::max() / 2);
+    return {begin, end};
   }
 
 private:
@@ -161,13 +231,21 @@ struct Series {
   std::optional<Column> list;
 
   Integer operator[](Integer index) const {
-    if (list) return first + (*list)[index];
+    if (list) return sum(first, (*list)[index], 1);
+    check(index >= 0);
     Integer value = first;
     for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit) {
-      value += index % digit->extent * digit->stride;
+      value = sum(value, index % digit->extent, digit->stride);
       index /= digit->extent;
     }
     return value;
+  }
+
+private:
+  // value + factor * stride; numbers of damaged tables wrap around.
+  static Integer sum(Integer value, Integer factor, Integer stride) {
+    using Word = std::uint64_t;
+    return static_cast<Integer>(static_cast<Word>(value) + static_cast<Word>(factor) * static_cast<Word>(stride));
   }
 };
 
@@ -175,14 +253,18 @@ Series series_of(const Tables &tables, Integer number) {
   Series series;
   series.first = tables["series.first"][number];
   const auto [begin, end] = Tables::part(tables["series.digits_end"], number);
-  for (Integer k = begin; k < end; ++k)
+  for (Integer k = begin; k < end; ++k) {
     series.digits.push_back({tables["digit.extent"][k], tables["digit.stride"][k]});
+    check(series.digits.back().extent >= 1);
+  }
   const Integer list = tables["series.list"][number];
   if (list >= 0) {
     const Integer width = tables["list.width"][list], from = tables["list.begin"][list];
     const Column &bytes = tables["list.bytes"];
     const char type = width == 1 ? 'B' : width == 2 ? 'H' : width == 4 ? 'I' : 'q';
-    const auto room = (bytes.size - static_cast<std::size_t>(from)) / static_cast<std::size_t>(width);
+    const std::size_t size = Column::width(type);
+    check(static_cast<Integer>(size) == width && are_within(from, 0, 1, bytes.size));
+    const auto room = (bytes.size - static_cast<std::size_t>(from)) / size;
     series.list = Column{bytes.data + from, type, room};
   }
   return series;
@@ -197,11 +279,18 @@ const poplar::Type &type_of(Integer number) {
                                        poplar::INT,         poplar::UNSIGNED_INT,
                                        poplar::LONGLONG,    poplar::UNSIGNED_LONGLONG,
                                        poplar::HALF,        poplar::FLOAT};
+  check(number >= 0 && number < 12);
   return types[number];
 }
 
 constexpr Integer HALF = 10;
-constexpr std::size_t SIZES[] = {1, 1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 4};
+
+// The bytes of an element.
+std::size_t size_of(Integer number) {
+  static constexpr std::size_t sizes[] = {1, 1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 4};
+  check(number >= 0 && number < 12);
+  return sizes[number];
+}
 
 // Calls `use` with a null pointer to the C++ type of an element; a half is named by its bits.
 template <class F> auto with_type(Integer number, F use) {
@@ -263,27 +352,39 @@ private:
         first = column("first", number);
         begin = column("begin", number);
         size = column("size", number);
+      } else {
+        check(start.has_value());
       }
     }
 
-    poplar::Tensor tensor(Integer edge) const {
+    poplar::Tensor tensor(Integer edge) {
       const Integer count = length[edge];
+      check(count >= 0 && count < left);
+      left -= count + 1;
       if (count == 0) return builder.graph.addVariable(type, {0}, "empty");
       std::vector<poplar::Tensor> parts;
       if (first) {
-        for (Integer k = (*first)[edge], end = (*first)[edge + 1]; k < end;) {
-          const Integer count = even_singles(k, end);
-          const bool is_stretch = count > 1;
+        const Integer from = (*first)[edge], end = (*first)[edge + 1];
+        check(from >= 0 && from < end && end - from <= count);
+        Integer missing = count;
+        for (Integer k = from; k < end;) {
+          const Integer singles = even_singles(k, end);
+          const bool is_stretch = singles > 1;
           const Integer step = is_stretch ? (*begin)[k + 1] - (*begin)[k] : 1;
-          parts.push_back(piece((*begin)[k], is_stretch ? count : (*size)[k], step));
-          k += count;
+          const Integer elements = is_stretch ? singles : (*size)[k];
+          check(elements > 0 && elements <= missing);
+          missing -= elements;
+          parts.push_back(piece((*begin)[k], elements, step));
+          k += singles;
         }
+        check(missing == 0);
       } else if (!inner) {
         parts.push_back(piece((*start)[edge], count, 1));
       } else if (inner->digits.empty()) {
         parts.push_back(piece((*start)[edge], 1, 1));
       } else {
         const auto [extent, stride] = inner->digits.back();
+        check(count % extent == 0);
         for (Integer k = 0; k < count; k += extent)
           parts.push_back(piece((*start)[edge] + (*inner)[k], extent, stride));
       }
@@ -312,6 +413,7 @@ private:
     const poplar::Type &type;
     Series rows, length;
     std::optional<Series> start, inner, first, begin, size;
+    Integer left = builder.tables.largest + 1; // elements, and one for each edge
 
   private:
     Series column(const char *name, Integer number) const {
@@ -325,6 +427,7 @@ private:
   // The number of the variable that has an address.
   std::size_t owner(Integer address) const {
     const auto above = std::upper_bound(bases.begin(), bases.end(), address);
+    check(above != bases.begin());
     return static_cast<std::size_t>(above - bases.begin()) - 1;
   }
 
@@ -332,7 +435,13 @@ private:
   poplar::Tensor piece(Integer address, Integer count, Integer stride) {
     const std::size_t number = owner(address);
     const poplar::Tensor &all = flat[number];
-    const Integer first = address - bases[number], last = first + (count - 1) * stride;
+    const auto room = static_cast<Integer>(all.numElements());
+    const Integer first = address - bases[number];
+    check(count > 0 && first >= 0 && first < room);
+    if (count == 1) stride = 0;
+    check(stride > -room && stride < room && (stride == 0 || count - 1 <= (room - 1) / std::abs(stride)));
+    const Integer last = first + (count - 1) * stride;
+    check(last >= 0 && last < room);
     const auto low = static_cast<std::size_t>(std::min(first, last));
     const poplar::Tensor part = all.slice(low, static_cast<std::size_t>(std::max(first, last)) + 1);
     if (stride == 1 || count == 1) return part;
@@ -343,8 +452,10 @@ private:
   }
 
   template <class T> std::unique_ptr<T[]> values(Integer at, Integer count, bool uniform) const {
-    std::unique_ptr<T[]> copied(new T[static_cast<std::size_t>(count)]);
-    const unsigned char *from = tables["values.bytes"].data + at;
+    const Column &all = tables["values.bytes"];
+    check(are_within(at, uniform ? 1 : count, sizeof(T), all.size));
+    std::unique_ptr<T[]> copied(new T[tables.count(count)]);
+    const unsigned char *from = all.data + at;
     for (Integer k = 0; k < count; ++k)
       std::memcpy(&copied[static_cast<std::size_t>(k)], from + (uniform ? 0 : k * Integer(sizeof(T))),
                   sizeof(T));
@@ -358,8 +469,14 @@ private:
     const std::string name = tables.text(tables["variable.name"][number]);
     std::vector<std::size_t> shape;
     const auto [begin, end] = Tables::part(tables["variable.dims_end"], number);
-    for (Integer k = begin; k < end; ++k) shape.push_back(static_cast<std::size_t>(tables["dim.size"][k]));
-    const auto size = static_cast<std::size_t>(count);
+    const std::size_t size = tables.count(count);
+    std::size_t product = 1;
+    for (Integer k = begin; k < end; ++k) {
+      shape.push_back(count_of(tables["dim.size"][k]));
+      check(shape.back() == 0 || product <= size / shape.back() || size == 0);
+      product *= size == 0 ? (shape.back() == 0 ? 0 : 1) : shape.back();
+    }
+    check(product == size);
 
     poplar::Tensor made = with_type(type, [&](auto *kind) {
       using T = std::remove_pointer_t<decltype(kind)>;
@@ -386,17 +503,21 @@ private:
     const Series tiles = series_of(tables, tables["variable.tiles"][number]);
     std::vector<std::vector<poplar::Interval>> mapping(static_cast<std::size_t>(tables["machine"][0]));
     const Integer count = tables["variable.count"][number];
-    for (Integer k = 0; breaks[k] < count; ++k)
+    check(breaks[0] == 0);
+    for (Integer k = 0; breaks[k] < count; ++k) {
+      check(breaks[k] <= breaks[k + 1] && breaks[k + 1] <= count && k <= 2 * count);
       if (tiles[k] >= 0 && breaks[k] < breaks[k + 1])
-        mapping[static_cast<std::size_t>(tiles[k])].push_back(
-            poplar::Interval(static_cast<std::size_t>(breaks[k]), static_cast<std::size_t>(breaks[k + 1])));
+        mapping.at(count_of(tiles[k]))
+            .push_back(poplar::Interval(static_cast<std::size_t>(breaks[k]),
+                                        static_cast<std::size_t>(breaks[k + 1])));
+    }
     graph.setTileMapping(variable, mapping);
   }
 
   void add_stream(Integer number) {
     const std::string name = tables.text(tables["stream.name"][number]);
     const poplar::Type &type = type_of(tables["stream.type"][number]);
-    const auto count = static_cast<std::size_t>(tables["stream.count"][number]);
+    const std::size_t count = count_of(tables["stream.count"][number]);
     const bool is_input = tables["stream.input"][number] != 0;
     streams.push_back(is_input ? graph.addHostToDeviceFIFO(name, type, count)
                                : graph.addDeviceToHostFIFO(name, type, count));
@@ -407,7 +528,8 @@ private:
     std::vector<poplar::Graph::HostFunctionArgument> inputs, outputs;
     const auto [begin, end] = Tables::part(tables["called.end"], number);
     for (Integer k = begin; k < end; ++k) {
-      const auto count = static_cast<std::size_t>(tables["argument.count"][k]);
+      const std::size_t count = count_of(tables["argument.count"][k]);
+      check(outputs.empty() || tables["argument.input"][k]); // inputs come first
       (tables["argument.input"][k] ? outputs : inputs).emplace_back(type_of(tables["argument.type"][k]), count);
     }
     called.push_back(graph.addHostFunction(tables.text(tables["called.name"][number]), inputs, outputs));
@@ -430,10 +552,11 @@ private:
     const std::string name = tables.text(tables["family.class"][family]);
     const Series stops = series_of(tables, tables["family.stops"][family]);
     const Series tiles = series_of(tables, tables["family.tiles"][family]);
-    const Integer count = tables["family.count"][family];
+    const auto count = static_cast<Integer>(tables.count(tables["family.count"][family]));
     std::vector<poplar::VertexRef> vertices;
     for (Integer k = 0, run = 0; k < count; ++k) {
-      while (k >= stops[run]) ++run;
+      while (k >= stops[run]) check(++run <= 2 * count);
+      check(tiles[run] >= 0 && tiles[run] < tables["machine"][0]);
       vertices.push_back(graph.addVertex(compute_sets.back(), name));
       graph.setTileMapping(vertices.back(), static_cast<unsigned>(tiles[run]));
     }
@@ -466,13 +589,16 @@ private:
   void connect(Integer field, const std::vector<poplar::VertexRef> &vertices) {
     const std::string name = tables.text(tables["field.name"][field]);
     const Integer kind = tables["field.kind"][field];
-    const Edges edges(*this, tables["field.of"][field]);
+    check(kind >= 0);
+    Edges edges(*this, tables["field.of"][field]);
     Integer edge = 0;
     for (std::size_t k = 0; k < vertices.size(); ++k) {
       const poplar::FieldRef at = vertices[k][name];
       if (kind == LIST_OF_EDGES) {
         std::vector<poplar::Tensor> rows;
-        for (Integer row = edges.rows[static_cast<Integer>(k)]; row > 0; --row)
+        const Integer count = edges.rows[static_cast<Integer>(k)];
+        check(count >= 0);
+        for (Integer row = 0; row < count; ++row)
           rows.push_back(edges.tensor(edge++));
         graph.connect(at, rows);
       } else {
@@ -500,13 +626,12 @@ private:
       return;
     }
     const Series numbers = kind == SERIES ? series_of(tables, of) : Series();
+    const Column &all = tables["values.bytes"];
+    check(kind == SERIES || are_within(of, kind == ONE_VALUE ? 1 : count, sizeof(T), all.size));
     for (Integer k = 0; k < count; ++k) {
       T value;
       if (kind == SERIES) value = static_cast<T>(numbers[k]);
-      else
-        std::memcpy(&value,
-                    tables["values.bytes"].data + of + (kind == ONE_VALUE ? 0 : k * Integer(sizeof(T))),
-                    sizeof(T));
+      else std::memcpy(&value, all.data + of + (kind == ONE_VALUE ? 0 : k * Integer(sizeof(T))), sizeof(T));
       const poplar::FieldRef at = vertices[static_cast<std::size_t>(k)][name];
       set_value(at, value, is_half);
     }
@@ -804,19 +929,20 @@ public:
     if (mapping.size < static_cast<std::size_t>(tables["machine"][1]))
       throw std::runtime_error(arguments.mapping + " is smaller than the tables say");
     for (std::size_t k = 0; k < tables["program.name"].size; ++k)
-      numbers[tables.text(tables["program.name"].at(k))] = static_cast<unsigned>(k);
+      check(numbers.emplace(tables.text(tables["program.name"].at(k)), static_cast<unsigned>(k)).second);
     arithmetic = static_cast<unsigned>(numbers.size());
     for (std::size_t k = 0; k < tables["variable.name"].size; ++k)
       if (tables["variable.host"].at(k)) {
-        const auto count = static_cast<std::size_t>(tables["variable.count"].at(k));
         const std::string name = "variable:" + tables.text(tables["variable.name"].at(k));
-        reads[name] = writes[name] = count * SIZES[tables["variable.type"].at(k)];
+        reads[name] = writes[name] =
+            bytes_of(tables["variable.count"].at(k), tables["variable.type"].at(k), 0);
       }
     for (std::size_t k = 0; k < tables["handle.name"].size; ++k) {
       const Integer length = tables["edges.length"][tables["handle.of"].at(k)];
-      const auto count = static_cast<std::size_t>(series_of(tables, length)[0]);
+      const Integer count = series_of(tables, length)[0];
       const std::string name = tables.text(tables["handle.name"].at(k));
-      (tables["handle.writes"].at(k) ? writes : reads)[name] = count * SIZES[tables["handle.type"].at(k)];
+      check(tables["edges.type"][tables["handle.of"].at(k)] == tables["handle.type"].at(k));
+      (tables["handle.writes"].at(k) ? writes : reads)[name] = bytes_of(count, tables["handle.type"].at(k), 0);
     }
   }
 
@@ -837,6 +963,12 @@ public:
   }
 
 private:
+  // Bytes of so many elements, which lie in the mapping from a byte on.
+  std::size_t bytes_of(Integer count, Integer type, Integer offset) const {
+    check(are_within(offset, count, size_of(type), mapping.size));
+    return static_cast<std::size_t>(count) * size_of(type);
+  }
+
   std::string answer(const std::string &line) {
     const auto space = line.find(' ');
     const std::string command = line.substr(0, space);
@@ -943,9 +1075,9 @@ private:
   void connect_streams() {
     for (std::size_t k = 0; k < tables["stream.name"].size; ++k) {
       const std::string name = tables.text(tables["stream.name"].at(k));
-      unsigned char *place = mapping.data + tables["stream.offset"].at(k);
-      const std::size_t size =
-          static_cast<std::size_t>(tables["stream.count"].at(k)) * SIZES[tables["stream.type"].at(k)];
+      const Integer offset = tables["stream.offset"].at(k);
+      const std::size_t size = bytes_of(tables["stream.count"].at(k), tables["stream.type"].at(k), offset);
+      unsigned char *place = mapping.data + offset;
       if (tables["stream.input"].at(k))
         engine->connectStreamToCallback(name, [this, name, place, size](void *block) {
           if (asked("fetch " + name)) std::memcpy(block, place, size);
@@ -981,8 +1113,9 @@ private:
   std::pair<unsigned char *, std::size_t> argument(std::size_t function, std::size_t number) const {
     const auto [begin, end] = Tables::part(tables["called.end"], static_cast<Integer>(function));
     const std::size_t row = static_cast<std::size_t>(begin) + number;
-    const auto count = static_cast<std::size_t>(tables["argument.count"].at(row));
-    return {mapping.data + tables["argument.offset"].at(row), count * SIZES[tables["argument.type"].at(row)]};
+    const Integer offset = tables["argument.offset"].at(row);
+    const auto size = bytes_of(tables["argument.count"].at(row), tables["argument.type"].at(row), offset);
+    return {mapping.data + offset, size};
   }
 
   // Returns whether the other side did its part; if not, the run ends.

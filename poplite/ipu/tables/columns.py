@@ -1,6 +1,6 @@
 r"""A file of named columns of integers: little-endian, and read in place by the host program.
 
-    "poplite\0", version, number of columns
+    "poplite\0", version, number of columns, CRC-32 of all other bytes
     name in 40 bytes, type, offset, count         64 bytes for each column
     the columns, each at a multiple of 64 bytes
 
@@ -11,8 +11,9 @@ that equal numbers give equal bytes. Columns named `.bytes` are taken as they ar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from struct import Struct
+from struct import Struct, pack
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +21,11 @@ import numpy.typing as npt
 from poplite.errors import FileLoadError
 
 MAGIC = b"poplite\0"
-VERSION = 1
+VERSION = 2
 ALIGNMENT = 64
 
-_HEAD = Struct("<8sQQ40x")
+_HEAD = Struct("<8sQQQ32x")
+_SUM = Struct("<24xQ")
 _ROW = Struct("<40sc7xQQ")
 _ENDS = [
     (np.dtype(f"<{kind}"), int(np.iinfo(kind).min), int(np.iinfo(kind).max)) for kind in "BbHhIiQq"
@@ -43,14 +45,24 @@ def file_of(columns: Mapping[str, Values | bytes | bytearray]) -> bytes:
     {'tile': array([  3, 200], dtype=uint8), 'text.bytes': array([97, 98], dtype=uint8)}
     """
     arrays = {name: _narrow(values) for name, values in columns.items()}
-    rows, parts = [_HEAD.pack(MAGIC, VERSION, len(arrays))], []
+    rows, parts = [_HEAD.pack(MAGIC, VERSION, len(arrays), 0)], []
     at = _aligned(_HEAD.size + _ROW.size * len(arrays))
     for name, array in arrays.items():
         rows.append(_ROW.pack(name.encode(), array.dtype.char.encode(), at, len(array)))
         parts.append(array.tobytes().ljust(_aligned(array.nbytes), b"\0"))
         at += _aligned(array.nbytes)
     head = b"".join(rows)
-    return b"".join([head.ljust(_aligned(len(head)), b"\0"), *parts])
+    return with_checksum(b"".join([head.ljust(_aligned(len(head)), b"\0"), *parts]))
+
+
+def with_checksum(data: bytes) -> bytes:
+    """Return a file with the checksum of all its other bytes in its place."""
+    begin, end = _SUM.size - 8, _SUM.size
+    return data[:begin] + pack("<Q", _checksum(data)) + data[end:]
+
+
+def _checksum(data: bytes) -> int:
+    return crc32(memoryview(data)[_SUM.size :], crc32(data[: _SUM.size - 8]))
 
 
 def read(data: bytes) -> dict[str, npt.NDArray[Any]]:
@@ -60,11 +72,13 @@ def read(data: bytes) -> dict[str, npt.NDArray[Any]]:
     """
     if len(data) < _HEAD.size or not data.startswith(MAGIC):
         raise FileLoadError("no file of tables", fix="make it with poplite export")
-    _, version, count = _HEAD.unpack_from(data)
+    _, version, count, checksum = _HEAD.unpack_from(data)
     if version != VERSION:
         raise FileLoadError(
             f"tables of version {version}, but {VERSION} is read here", fix="export once more"
         )
+    if checksum != _checksum(data):
+        raise FileLoadError("tables are damaged: their checksum differs", fix="export once more")
     columns = {}
     for number in range(count):
         name, kind, at, size = _ROW.unpack_from(data, _HEAD.size + number * _ROW.size)

@@ -29,15 +29,21 @@ _COLUMNS = "type", "rows", "length", "start", "inner", "first", "begin", "size"
 
 
 class EdgesTable:
-    """Edges and tensors by number."""
+    """Edges and tensors by number.
+
+    Attributes:
+        largest: most edges of one field, with their elements.
+    """
 
     def __init__(self, series: SeriesTable) -> None:
         self._series = series
         self._rows: dict[tuple[int, ...], int] = {}
+        self.largest = 0
 
     def add(self, edges: Edges, element: ElementClass) -> int:
         """Return the number of the edges of a field."""
         view, kind = edges.pieces, type_number(element)
+        self.largest = max(self.largest, edges.length.total() + edges.length.count)
         if edges.start is not None:
             return self._starting(kind, edges.rows, edges.length, edges.start, NONE)
         if isinstance(view, View) and len(view.shape) > 1 and isinstance(view.space, Storage):
@@ -51,6 +57,7 @@ class EdgesTable:
         """Return the number of a tensor, in the order of its elements."""
         kind = type_number(element)
         one, count = constant(1, 1), constant(view.num_elements, 1)
+        self.largest = max(self.largest, view.num_elements + 1)
         if not view.num_elements:
             return self._starting(kind, one, count, constant(0, 1), NONE)
         if isinstance(view.space, Storage):

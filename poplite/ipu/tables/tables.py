@@ -129,8 +129,10 @@ def tables_of(
         trees.add(name, program)
 
     size = max(host.end, ALIGNMENT)
+    counts = [*variables.columns()["variable.count"], *vertices.columns()["family.count"]]
+    largest = max(edges.largest, max(counts, default=0))  # no count of the tables is larger
     columns: dict[str, Any] = {
-        "machine": [graph.target.tiles, size, (float_mode & TRAPS) | OVERFLOW_NAN],
+        "machine": [graph.target.tiles, size, (float_mode & TRAPS) | OVERFLOW_NAN, largest],
         **variables.columns(),
         **host.columns(texts),
         **handle_columns(graph, texts, edges),

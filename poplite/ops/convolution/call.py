@@ -37,7 +37,7 @@ class Call:
         """Return operands of one graph and one type of floats."""
         (x, role), *others = given
         first = operand(self.what, x, self.program, role)
-        self.graph: Graph = graph_of(self.what, first, self.program)
+        self.graph: Graph = graph_of(self.what, first, self.program, *(each for each, _ in others))
         check_type(self.what, first, FLOATS, role)
         check_placed(first)
         found = [first, *(self.another(other, name, first) for other, name in others)]

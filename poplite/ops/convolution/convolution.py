@@ -23,6 +23,7 @@ from dataclasses import replace
 from poplite.errors import TensorCreationError
 from poplite.expr.operand import Operand
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.virtual import working_graph
 from poplite.ops.convolution.arguments import (
     Flag,
     Number,
@@ -140,7 +141,7 @@ def convolution(
     )
     if plan is not None:
         _check_plan(call, plan, request)
-        request = plan.request
+        call.graph, request = working_graph(plan.graph), plan.request
     made_of, by = call.stored(image, "x"), call.stored(kernel, "weights")
     return _convolved(call, request, made_of, _in_groups(by, request))
 
@@ -285,7 +286,7 @@ def convolution_weights_gradient(
     )
     check_gradient(call.what, result, request)
     by_places = _by_places(call.stored(result, "gradient"), request)
-    by_taps = _by_taps(call.stored(image, "x"), request, name)
+    by_taps = _by_taps(call, call.stored(image, "x"), request, name)
     at_once = call.graph.target.getNumConvUnits(image.element_type, FLOAT)
     few = request.taps * request.inputs < min(outputs, at_once)
     if few:  # rows for the unit, which takes as long for one as for as many as it makes at once
@@ -348,10 +349,10 @@ def _by_places(gradient: Tensor, request: Request) -> Tensor:
     return shuffled.reshape((request.groups, places, request.outputs))
 
 
-def _by_taps(x: Tensor, request: Request, name: str) -> Tensor:
+def _by_taps(call: Call, x: Tensor, request: Request, name: str) -> Tensor:
     """Return what each output reads, [groups, batch * field, taps * inputs]."""
     rank = len(request.dimensions)
-    zeros = x.graph.add_constant(
+    zeros = call.graph.add_constant(
         request.element_type, (1,) * (3 + rank), 0, f"{name}/zeros", mapping=0
     )
     read = by_taps(by_channels(x, request), list(enumerate(request.dimensions)), zeros)

@@ -17,15 +17,18 @@ from poplite.expr.formula import step_name
 from poplite.expr.tree import (
     Applied,
     Contraction,
+    ElementClass,
     Expr,
     Iota,
     Leaf,
     Number,
     Reduction,
+    Shape,
     View,
 )
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.virtual import mapping_graph
 from poplite.ops.fuse.contractions import (
     as_matrices,
     computed_behind,
@@ -223,8 +226,7 @@ class Lowering:
             return self._copied(root, made, "out shares elements with what is read")
         shape = expr.shape if out is None else out.shape
         if out is None:
-            options = {} if root.mapping is None else {"mapping": root.mapping}
-            out = self.graph.add_variable(expr.element_type, shape, root.name, **options)
+            out = self._variable(expr.element_type, shape, root)
         where = "mapping="
         if root.out is not None:
             where = "out"
@@ -256,9 +258,15 @@ class Lowering:
         """Return a root with the variable that its mapping asks for."""
         if root.out is not None or root.mapping is None:
             return root
-        element, shape = root.expr.element_type, root.expr.shape
-        out = self.graph.add_variable(element, shape, root.name, mapping=root.mapping)
+        out = self._variable(root.expr.element_type, root.expr.shape, root)
         return Root(root.expr, out, name=root.name)
+
+    def _variable(self, element: ElementClass, shape: Shape, root: Root) -> Tensor:
+        """Return a new variable, which lies where the user placed it, or nowhere yet."""
+        if root.mapping is None:
+            return self.graph.add_variable(element, shape, root.name)
+        graph = mapping_graph(self.graph)
+        return graph.add_variable(element, shape, root.name, mapping=root.mapping)
 
     def _flat_out(
         self, root: Root, expr: Expr, work: Multiplication, beside: Sequence[Tensor]
@@ -332,10 +340,7 @@ class Lowering:
         return out if root.out in (None, out) else self._copied(root, out)
 
     def _reduced(self, expr: Reduction, root: Root) -> Tensor:
-        if root.out is None and root.mapping is not None:
-            element, shape = expr.element_type, expr.shape
-            out = self.graph.add_variable(element, shape, root.name, mapping=root.mapping)
-            root = Root(expr, out, name=root.name)
+        root = self._with_variable(root)
         operand = expr.operands[0]
         made = None
         if isinstance(operand, Leaf):
@@ -400,8 +405,7 @@ class Lowering:
     def _copied(self, root: Root, source: Tensor, why: str = "as it is") -> Tensor:
         out = root.out
         if out is None:
-            options = {} if root.mapping is None else {"mapping": root.mapping}
-            out = self.graph.add_variable(source.element_type, source.shape, root.name, **options)
+            out = self._variable(source.element_type, source.shape, root)
             if root.mapping is None:
                 place(self.mappings, out, source.shape, [source])
         else:

@@ -3,6 +3,7 @@
 It lies as the operand of its shape whose fullest tile holds least, the first of equals: so most of
 what is read is on the tile that reads it. Where all operands are broadcast, or that operand uses
 less than half of the tiles that a linear mapping would use, it is spread linearly over all tiles.
+Over a virtual graph these are its tiles, and operands elsewhere count as if they lay on them.
 
 Source: PopLibs, `poputil::createOutputForElementWiseOp`, for the choice among operands; that
 operands on few tiles are not followed is ours.

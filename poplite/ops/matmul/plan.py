@@ -15,6 +15,7 @@ from functools import lru_cache
 from poplite.errors import TensorCreationError
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.virtual import working_graph
 from poplite.machine.target import Target
 from poplite.ops.matmul.exact import priced
 from poplite.ops.matmul.layout import Layout, Three
@@ -311,7 +312,7 @@ def layout_for(
     """Return the layout for groups, m, k and n, by a plan or by options, and whose tiles it has."""
     if isinstance(how, MatMulPlan):
         _check_plan(graph, how, sizes, element)
-        return how.graph, how.layout
+        return working_graph(how.graph), how.layout
     request = request_of(sizes, element_type(element), how or Options())
     return graph, planned(graph.target, request)
 

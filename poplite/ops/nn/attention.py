@@ -31,6 +31,7 @@ from poplite.ops.operands import (
     check_type,
     count_of,
     described,
+    graph_of,
     operand,
     operand_beside,
     steps_for,
@@ -332,7 +333,7 @@ def _call(
                 fix="a matrix",
             )
     count = count_of(what, "heads", heads, 1)
-    graph = tensors[0].graph.top_level_graph
+    graph = graph_of(what, tensors[0], program, *tensors, query, key, value)
     q, k, v = given
     call = _Call(what, graph, (q, k, v), count, program, steps_for(what, graph, name, program))
     batch, keys = q.shape[0], k.shape[1]

@@ -14,6 +14,7 @@ from poplite.expr.operand import Operand
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
+from poplite.graph.virtual import home_graph
 from poplite.ops.fuse.lowering import Root
 from poplite.ops.mathematics import sqrt
 from poplite.ops.operands import beside, check_name
@@ -111,16 +112,16 @@ def adam_state(parameter: Tensor, name: str = "") -> AdamState:
     """
     _operands(parameter, parameter, "ops.nn.adam_state")
     check_name("ops.nn.adam_state", name)
-    graph, name = parameter.graph, name or parameter.name
-    mapping = graph.tile_mapping(parameter)
-    first, second = (
-        graph.add_variable(
-            FLOAT, parameter.shape, f"{name}/{each}", mapping=mapping, initial_value=0
-        )
-        for each in ("first", "second")
-    )
+    name = name or parameter.name
+    mapping = parameter.graph.tile_mapping(parameter)
     tile = int(mapping.tiles[0]) if len(mapping.tiles) else 0
-    shares = graph.add_variable(FLOAT, (2,), f"{name}/shares", mapping=tile, initial_value=0)
+    graph, shape = home_graph(parameter.graph, [parameter]), parameter.shape
+    first, second, shares = (
+        graph.add_variable(FLOAT, sizes, f"{name}/{each}", initial_value=0)
+        for each, sizes in (("first", shape), ("second", shape), ("shares", (2,)))
+    )
+    for made, where in ((first, mapping), (second, mapping), (shares, tile)):
+        parameter.graph.set_tile_mapping(made, where)
     return AdamState(first, second, shares)
 
 

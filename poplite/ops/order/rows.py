@@ -52,6 +52,7 @@ class Rows:
         types: those that are allowed.
         name: of the steps.
         program: where the steps go; None for the open block.
+        others: its other operands.
 
     Attributes:
         given: what is stored first, or the tensor.
@@ -76,6 +77,7 @@ class Rows:
         types: tuple[ElementClass, ...],
         name: str,
         program: Steps | None,
+        *others: object,
     ) -> None:
         self.given = operand(what, x, program)
         check_type(what, self.given, types)
@@ -84,7 +86,7 @@ class Rows:
         self.dim = dimension(what, self.given, dim) if dim is not None else 0
         self.size = self.shape[self.dim]
         self.count = math.prod(self.shape[: self.dim] + self.shape[self.dim + 1 :])
-        self.graph: Graph = graph_of(what, self.given, program)
+        self.graph: Graph = graph_of(what, self.given, program, *others)
         self.mappings = Mappings(self.graph)
         self._program, self._target = program, steps_for(what, self.graph, name, program)
 

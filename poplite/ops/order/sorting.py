@@ -15,6 +15,7 @@ from poplite.ops.order.taking import MOVED, take_along_axis
 from poplite.ops.order.words import check_positions, write
 from poplite.ops.record import map as stored
 from poplite.program import Sequence
+from poplite.program.recording import Steps as Block
 from poplite.source import here
 from poplite.vertices.order import key_rule
 
@@ -149,7 +150,7 @@ def sort_key_value(
     """
     what = "ops.sort_key_value"
     inner = f"{name}/keys"
-    rows = Rows(what, keys, dim, ORDERED, inner, program)
+    rows = Rows(what, keys, dim, ORDERED, inner, program, values)
     check_positions(rows)
     first, second = rows.given, own_operand(what, rows.graph, values, program)
     check_type(what, second, MOVED)
@@ -165,7 +166,7 @@ def sort_key_value(
         first = stored(first, name=f"{inner}/x", program=program)
     if isinstance(second, Expr):
         second = stored(second, name=f"{name}/values/x", program=program)
-    steps = Sequence(name=name)
+    steps = Block(rows.graph, name)
     made, order = _sorted(what, first, dim, descending, inner, steps, values=True, positions=True)
     moved = take_along_axis(second, order, dim, name=f"{name}/values", program=steps)
     place.add(steps)

@@ -72,7 +72,7 @@ def take_along_axis(
     [[9, 9], [3, 1]]
     """
     what = "ops.take_along_axis"
-    rows = Rows(what, x, dim, MOVED, name, program)
+    rows = Rows(what, x, dim, MOVED, name, program, indices)
     which = own_operand(what, rows.graph, indices, program, "indices")
     check_type(what, which, INDICES, "indices")
     check_placed(which)

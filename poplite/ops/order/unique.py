@@ -9,6 +9,7 @@ import numpy as np
 from poplite.errors import TensorCreationError
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
+from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.choices import cast
@@ -28,6 +29,7 @@ from poplite.ops.order.scans import cumulative_sum
 from poplite.ops.record import assign, map as stored
 from poplite.ops.steps import zero
 from poplite.program import Execute, Sequence
+from poplite.program.recording import Steps as Block
 from poplite.source import here
 from poplite.types import UNSIGNED_INT
 from poplite.vertices.taking import PackUnique
@@ -89,18 +91,19 @@ def unique_sorted(
             found=f"shape {given.shape}",
             fix="x.flatten(), sorted",
         )
-    place = steps_for(what, graph_of(what, given, program), name, program)
+    graph = graph_of(what, given, program)
+    place = steps_for(what, graph, name, program)
     if isinstance(given, Expr):
         given = stored(given, name=f"{name}/x", program=program)
-    steps = Sequence(name=name)
-    found = _packed(given, name, steps)
+    steps = Block(graph, name)
+    found = _packed(graph, given, name, steps)
     place.add(steps)
     return found
 
 
-def _packed(x: Tensor, name: str, steps: Sequence) -> Unique:
+def _packed(graph: Graph, x: Tensor, name: str, steps: Sequence) -> Unique:
     """Record that each tile finds the elements that it gets, in one part of x after the other."""
-    graph, mappings, size = x.graph, Mappings(x.graph), x.num_elements
+    mappings, size = Mappings(graph), x.num_elements
     values = variable(mappings, x.element_type, x.shape, name, [x])
     zero(values, name=f"{name}/zero", program=steps)
     none = graph.add_constant(UNSIGNED_INT, (1,), 0, f"{name}/none", mapping=0)

@@ -16,15 +16,15 @@ import numpy as np
 from poplite.errors import ElementTypeError, GraphConnectionError, TensorCreationError
 from poplite.expr.tree import ElementClass
 from poplite.graph.connect.ownership import check_own
-from poplite.graph.graph import Graph
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import expression, type_and_shape
+from poplite.graph.virtual import mapping_graph
 from poplite.ops.fuse.cuts import cuts
 from poplite.ops.fuse.placement import Mappings, complete, held, variable
-from poplite.ops.operands import check_writeable, steps_for
+from poplite.ops.operands import check_writeable, steps_for, tensors_of
 from poplite.program import Sequence as Steps
-from poplite.program.recording import Recorder, recorder
+from poplite.program.recording import Recorder, graph_for, recorder
 from poplite.source import here
 from poplite.types import UNSIGNED_INT
 from poplite.vertices.random import AdvanceKey, Draw
@@ -41,6 +41,8 @@ class Drawing:
         key: what is drawn from, which goes on; or the counter of an earlier draw.
         name: of the steps and of a new variable.
         program: where the steps go; None for the open block.
+        operands: what else it reads.
+        is_placed: whether the user placed the result.
         again: whether the numbers of an earlier draw are drawn again, by its counter.
 
     Attributes:
@@ -48,14 +50,21 @@ class Drawing:
     """
 
     def __init__(
-        self, what: str, key: Tensor, name: str, program: Steps | None, *, again: bool = False
+        self,
+        what: str,
+        key: Tensor,
+        name: str,
+        program: Steps | None,
+        *operands: object,
+        is_placed: bool = False,
+        again: bool = False,
     ) -> None:
         if not isinstance(key, Tensor) or key.element_type is not UNSIGNED_INT or key.rank != 1:
             raise self._no_key(what, key)
         if key.num_elements != WORDS:
             raise self._no_key(what, key)
         self._what, self._key, self._name = what, key, name
-        self.graph: Graph = key.graph
+        self.graph = graph_for(key.graph, tensors_of(key, *operands), program, is_placed=is_placed)
         self._target = steps_for(what, self.graph, name, program)
         self._recorder: Recorder = recorder(self.graph, self._target)
         self._mappings = Mappings(self.graph)
@@ -99,7 +108,8 @@ class Drawing:
         if out is not None:
             complete(self._mappings, out, like)
         elif mapping is not None:
-            out = self.graph.add_variable(element_type, shape, self._name, mapping=mapping)
+            graph = mapping_graph(self.graph)
+            out = graph.add_variable(element_type, shape, self._name, mapping=mapping)
         else:
             out = variable(self._mappings, element_type, shape, self._name, like)
         if self._tile is not None:

@@ -71,7 +71,7 @@ def dropout(
     True
     """
     what = "ops.random.dropout"
-    draw = Drawing(what, key, name, program)
+    draw = Drawing(what, key, name, program, x)
     made = _drop(draw, what, x, rate, out, name, program)
     return Dropped(made, draw.counter)
 
@@ -102,7 +102,7 @@ def dropout_gradient(
         the errors of `ops.random.dropout`, which has an example.
     """
     what = "ops.random.dropout_gradient"
-    draw = Drawing(what, counter, name, program, again=True)
+    draw = Drawing(what, counter, name, program, gradient, again=True)
     return _drop(draw, what, gradient, rate, out, name, program)
 
 

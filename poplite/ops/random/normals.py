@@ -60,7 +60,7 @@ def normal(
     what = "ops.random.normal"
     found = drawn_type(what, shape, element_type, FLOATS, out)
     numbers = normal_fields(what, mean, deviation)
-    draw = Drawing(what, key, name, program)
+    draw = Drawing(what, key, name, program, is_placed=mapping is not None)
     return draw.new(Normal, numbers, shape, found, out, mapping)
 
 
@@ -111,7 +111,7 @@ def truncated_normal(
     what = "ops.random.truncated_normal"
     found = drawn_type(what, shape, element_type, FLOATS, out)
     numbers = truncated_fields(what, mean, deviation, bound)
-    draw = Drawing(what, key, name, program)
+    draw = Drawing(what, key, name, program, is_placed=mapping is not None)
     return draw.new(TruncatedNormal, numbers, shape, found, out, mapping)
 
 

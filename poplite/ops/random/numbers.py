@@ -67,7 +67,7 @@ def uniform(
     what = "ops.random.uniform"
     found = drawn_type(what, shape, element_type, FLOATS, out)
     numbers = uniform_fields(what, found, low, high)
-    draw = Drawing(what, key, name, program)
+    draw = Drawing(what, key, name, program, is_placed=mapping is not None)
     return draw.new(Uniform, numbers, shape, found, out, mapping)
 
 
@@ -139,7 +139,7 @@ def integers(
     what = "ops.random.integers"
     found = drawn_type(what, shape, element_type, INTEGERS, out)
     numbers = integer_fields(what, found, low, high)
-    draw = Drawing(what, key, name, program)
+    draw = Drawing(what, key, name, program, is_placed=mapping is not None)
     return draw.new(Integers, numbers, shape, found, out, mapping)
 
 
@@ -199,5 +199,5 @@ def bernoulli(
     what = "ops.random.bernoulli"
     found = drawn_type(what, shape, element_type, CHOSEN, out)
     limit = threshold(what, "probability", probability)
-    draw = Drawing(what, key, name, program)
+    draw = Drawing(what, key, name, program, is_placed=mapping is not None)
     return draw.new(Bernoulli, {"threshold": limit}, shape, found, out, mapping)

@@ -27,6 +27,7 @@ from poplite.ops.operands import (
     check_type,
     count_of,
     described,
+    graph_of,
     operand,
     operand_beside,
     own_operand,
@@ -320,7 +321,7 @@ def layer_of(
             fix=f"[{gates}, {own.shape[2]}, units]",
         )
     units = first.shape[2]
-    graph = first.graph.top_level_graph
+    graph = graph_of(what, first, program, x, *weights)
     made = Layer(what, graph, own, weights, name, program, steps_for(what, graph, name, program))
     made.operand_of_type("x", own, own.shape)
     made.tensor("weights.input", first, (gates, own.shape[2], units))

@@ -16,7 +16,9 @@ from poplite.expr.build import as_expr, cast
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr
 from poplite.graph.graph import Graph
+from poplite.graph.spreading import map_like
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.virtual import home_graph
 from poplite.ops.choices import where
 from poplite.ops.control import repeat
 from poplite.ops.record import map as stored
@@ -79,8 +81,9 @@ def shown(run: Tensor | None, h: Tensor) -> Tensor:
 
 def beside(like: Tensor, name: str) -> Tensor:
     """Make a variable that lies as another tensor does."""
-    mapping = like.graph.tile_mapping(like)
-    return like.graph.add_variable(like.element_type, like.shape, name, mapping=mapping)
+    made = home_graph(like.graph, [like]).add_variable(like.element_type, like.shape, name)
+    map_like(like.graph, made, like)
+    return made
 
 
 def wide(x: Operand) -> Expr:

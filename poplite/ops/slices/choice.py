@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from poplite.errors import InvalidOption
+from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
+from poplite.graph.virtual import working_graph
 from poplite.ops.operands import beside
 from poplite.ops.slices.blocks import lies_in_blocks
 from poplite.ops.slices.grid import (
@@ -20,25 +22,29 @@ from poplite.ops.slices.plan import EmbeddingPlan
 from poplite.source import here
 
 
-def way_to_read(matrix: Tensor, lookups: int, plan: EmbeddingPlan | None) -> Reading:
-    """Return how rows of a matrix are read."""
-    table, columns = _chosen(matrix, lookups, plan, is_read=True)
-    return best_reading(table, columns, lookups)
+def way_to_read(
+    graph: Graph, matrix: Tensor, lookups: int, plan: EmbeddingPlan | None
+) -> tuple[Graph, Reading]:
+    """Return how rows of a matrix are read, and over the tiles of which graph."""
+    graph, table, columns = _chosen(graph, matrix, lookups, plan, is_read=True)
+    return graph, best_reading(table, columns, lookups)
 
 
-def way_to_change(matrix: Tensor, lookups: int, plan: EmbeddingPlan | None) -> Changing:
-    """Return how rows of a matrix are changed."""
-    table, columns = _chosen(matrix, lookups, plan, is_read=False)
-    return best_changing(table, columns, lookups)
+def way_to_change(
+    graph: Graph, matrix: Tensor, lookups: int, plan: EmbeddingPlan | None
+) -> tuple[Graph, Changing]:
+    """Return how rows of a matrix are changed, and over the tiles of which graph."""
+    graph, table, columns = _chosen(graph, matrix, lookups, plan, is_read=False)
+    return graph, best_changing(table, columns, lookups)
 
 
 def _chosen(
-    matrix: Tensor, lookups: int, plan: EmbeddingPlan | None, *, is_read: bool
-) -> tuple[Table, int]:
+    graph: Graph, matrix: Tensor, lookups: int, plan: EmbeddingPlan | None, *, is_read: bool
+) -> tuple[Graph, Table, int]:
     if plan is not None:
-        return plan.table, plan.columns
-    table = Table(matrix.graph.target, matrix.element_type, *matrix.shape)
-    return table, _columns(table, matrix, lookups, is_read=is_read)
+        return working_graph(plan.graph), plan.table, plan.columns
+    table = Table(graph.target, matrix.element_type, *matrix.shape)
+    return graph, table, _columns(table, matrix, lookups, is_read=is_read)
 
 
 def _columns(table: Table, matrix: Tensor, lookups: int, *, is_read: bool) -> int:

@@ -21,7 +21,15 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
 from poplite.ops.choices import iota, where
-from poplite.ops.operands import Given, called, own_operand, steps_for, the_tensor, writeable
+from poplite.ops.operands import (
+    Given,
+    called,
+    graph_of,
+    own_operand,
+    steps_for,
+    the_tensor,
+    writeable,
+)
 from poplite.ops.record import map as stored
 from poplite.ops.slices.checks import (
     as_tensor,
@@ -92,9 +100,10 @@ def dynamic_slice(
     what = "ops.dynamic_slice"
     x = the_tensor(what, "x", x)
     strict, (dims, sizes) = is_strict(what, out_of_range), sliced(what, x, dims, sizes)
-    begin = _offsets(what, x, offset, dims, name, program)
-    rows = _rows(what, x, begin, dims, sizes, strict, name, program)
-    made = gather_matrix(what, _matrix(x, dims), rows, None, False, name, program)
+    graph = graph_of(what, x, program, offset)
+    begin = _offsets(what, graph, offset, dims, name, program)
+    rows = _rows(what, graph, x, begin, dims, sizes, strict, name, program)
+    made = gather_matrix(what, graph, _matrix(x, dims), rows, None, False, name, program)
     rest = [dim for dim in range(x.rank) if dim not in dims]
     shape = (*sizes, *(x.shape[dim] for dim in rest))
     back = {dim: k for k, dim in enumerate((*dims, *rest))}
@@ -149,18 +158,19 @@ def dynamic_update(
     what = "ops.dynamic_update"
     x = writeable(what, x)
     strict, (dims, sizes) = is_strict(what, out_of_range), sliced(what, x, dims, sizes)
-    given = own_operand(what, x.graph, s, program, "s")
+    graph = graph_of(what, x, program, s, offset)
+    given = own_operand(what, graph, s, program, "s")
     shape = list(x.shape)
     for dim, size in zip(dims, sizes, strict=True):
         shape[dim] = size
     check_shape(what, "s", given, tuple(shape), x)
-    begin = _offsets(what, x, offset, dims, name, program)
+    begin = _offsets(what, graph, offset, dims, name, program)
     new = as_tensor(given, f"{name}/s", program)
-    rows = _rows(what, x, begin, dims, sizes, strict, name, program)
+    rows = _rows(what, graph, x, begin, dims, sizes, strict, name, program)
     if new.num_elements:
-        place = target(x.graph, program, what)
+        place = target(graph, program, what)
         matrix, part = _matrix(x, dims), _matrix(new, dims)
-        update_matrix(SET, matrix, part, rows, None, False, name, place, {})
+        update_matrix(SET, graph, matrix, part, rows, None, False, name, place, {})
     return x
 
 
@@ -228,10 +238,15 @@ def _matrix(x: Tensor, dims: Several[int]) -> Tensor:
 
 
 def _offsets(
-    what: str, x: Tensor, offset: Operand, dims: Several[int], name: str, program: Sequence | None
+    what: str,
+    graph: Graph,
+    offset: Operand,
+    dims: Several[int],
+    name: str,
+    program: Sequence | None,
 ) -> Given:
     """Return the offsets, one for each of dims, or raise; the steps that follow are not refused."""
-    begin = indices_of(what, x.graph, offset, program, is_read=True, name="offset")
+    begin = indices_of(what, graph, offset, program, is_read=True, name="offset")
     if begin.num_elements != len(dims):
         raise TensorCreationError(
             f"{what}: {begin.num_elements} offsets for {len(dims)} dimensions",
@@ -239,12 +254,13 @@ def _offsets(
             found=f"offset {called(begin)}",
             fix="an offset for each of dims",
         )
-    steps_for(what, x.graph, name, program)
+    steps_for(what, graph, name, program)
     return begin
 
 
 def _rows(
     what: str,
+    graph: Graph,
     x: Tensor,
     offset: Given,
     dims: Several[int],
@@ -256,8 +272,8 @@ def _rows(
     """Record which rows the slice has, and return them: UNSIGNED_INT[product of sizes]."""
     begin = as_tensor(offset, f"{name}/indices", program).flatten()
     if strict:
-        place = target(x.graph, program, what)
-        record = recorder(x.graph, place)
+        place = target(graph, program, what)
+        record = recorder(graph, place)
         for k, dim in enumerate(dims):
             check_indices(record, begin[k : k + 1], x.shape[dim], f"{name}/offset_{k}")
         record.uses(name, [begin], [])

@@ -18,7 +18,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.operands import bits_of, dimension, steps_for, the_tensor
+from poplite.ops.operands import bits_of, dimension, graph_of, steps_for, the_tensor
 from poplite.ops.record import map as stored
 from poplite.ops.reductions import sum as sum_of
 from poplite.ops.slices.blocks import (
@@ -91,15 +91,16 @@ def multi_slice(
     x = the_tensor(what, "x", x)
     dim = dimension(what, x, dim)
     strict = is_strict(what, out_of_range)
-    given = indices_of(what, x.graph, indices, program, is_read=strict)
+    graph = graph_of(what, x, program, indices)
+    given = indices_of(what, graph, indices, program, is_read=strict)
     check_rows(what, x, x.shape[dim], given.num_elements)
     turned = x.dim_roll(dim, 0)
     rest = turned.shape[1:]
     matrix = turned.reshape((x.shape[dim], int(np.prod(rest))))
     check_plan(what, plan, matrix)
-    steps_for(what, x.graph, name, program)
+    steps_for(what, graph, name, program)
     numbers = as_tensor(given, f"{name}/indices", program)
-    made = gather_matrix(what, matrix, numbers, plan, strict, name, program)
+    made = gather_matrix(what, graph, matrix, numbers, plan, strict, name, program)
     shape = (*numbers.shape, *rest)
     order = [*range(numbers.rank, numbers.rank + dim), *range(numbers.rank)]
     order += range(numbers.rank + dim, len(shape))
@@ -141,6 +142,7 @@ def embedding(
 
 def gather_matrix(
     what: str,
+    graph: Graph,
     matrix: Tensor,
     indices: Tensor,
     plan: EmbeddingPlan | None,
@@ -149,11 +151,11 @@ def gather_matrix(
     program: Sequence | None,
 ) -> Tensor:
     """Record the rows of a matrix, and return them: [indices, width]."""
-    graph, lookups, (entries, width) = matrix.graph, indices.num_elements, matrix.shape
+    lookups, (entries, width) = indices.num_elements, matrix.shape
     place = target(graph, program, what)
     if not lookups or not width:
         return graph.add_variable(matrix.element_type, (lookups, width), name, mapping="linear")
-    way = way_to_read(matrix, lookups, plan)
+    graph, way = way_to_read(graph, matrix, lookups, plan)
     columns = way.columns
     record = recorder(graph, place)
     if strict:

@@ -254,7 +254,8 @@ def _of_rows(
     program: Sequence | None,
 ) -> tuple[Tensor, Expr]:
     """Return the index of each row, and which elements have them."""
-    given = own_operand(what, x.graph, indices, program, "indices")
+    graph = graph_of(what, x, program, indices)
+    given = own_operand(what, graph, indices, program, "indices")
     check_placed(x)
     if given.shape != x.shape[:1]:
         raise TensorCreationError(
@@ -263,6 +264,6 @@ def _of_rows(
             found=f"x '{x.name}' is {type_and_shape(x)}",
             fix="an index for each row",
         )
-    numbers = _checked(what, x.graph, given, x.shape[1], out_of_range, name, program)
+    numbers = _checked(what, graph, given, x.shape[1], out_of_range, name, program)
     column = numbers.reshape((*numbers.shape, 1))
     return numbers, equal(iota((x.shape[1],), UNSIGNED_INT), column)

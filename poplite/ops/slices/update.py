@@ -31,6 +31,7 @@ from poplite.ops.operands import (
     check_type,
     described,
     dimension,
+    graph_of,
     own_operand,
     steps_for,
     writeable,
@@ -239,7 +240,8 @@ def _update(
     scale: Operand | float = 1,
 ) -> Tensor:
     x = writeable(what, x)
-    dim, strict, graph = dimension(what, x, dim), is_strict(what, out_of_range), x.graph
+    dim, strict = dimension(what, x, dim), is_strict(what, out_of_range)
+    graph = graph_of(what, x, program, s, indices, scale)
     if join is not SET:
         check_type(what, x, NUMBERS, "x")
     given = indices_of(what, graph, indices, program, is_read=strict)
@@ -261,7 +263,7 @@ def _update(
     order = [*sliced, *(each for each in range(new.rank) if each not in sliced)]
     rows = new.dim_shuffle(order).reshape((numbers.num_elements, width))
     if width and numbers.num_elements:
-        update_matrix(join, matrix, rows, numbers, plan, strict, name, place, fields)
+        update_matrix(join, graph, matrix, rows, numbers, plan, strict, name, place, fields)
     return x
 
 
@@ -284,6 +286,7 @@ def _scale(
 
 def update_matrix(
     join: Join,
+    graph: Graph,
     matrix: Tensor,
     rows: Tensor,
     indices: Tensor,
@@ -294,8 +297,8 @@ def update_matrix(
     fields: dict[str, Tensor],
 ) -> None:
     """Record that rows of a matrix are changed; `fields` are of every vertex."""
-    graph, lookups, (entries, width) = matrix.graph, indices.num_elements, matrix.shape
-    way = way_to_change(matrix, lookups, plan)
+    lookups, (entries, width) = indices.num_elements, matrix.shape
+    graph, way = way_to_change(graph, matrix, lookups, plan)
     columns = way.columns
     record = recorder(graph, place)
     if strict:

@@ -95,7 +95,7 @@ def test_other_files_are_refused(data: bytes) -> None:
 def test_another_version_is_refused() -> None:
     data = bytearray(columns.file_of({}))
     data[8] = 9
-    with pytest.raises(pl.FileLoadError, match="version 9, but 1"):
+    with pytest.raises(pl.FileLoadError, match="version 9, but 2"):
         columns.read(bytes(data))
 
 

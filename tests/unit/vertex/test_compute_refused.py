@@ -342,6 +342,18 @@ def test_what_is_nested_too_deeply_is_refused(body: str, tmp_path: Path) -> None
     assert caught.value.found.endswith("characters")
 
 
+def test_text_too_deep_for_pythons_own_parser_is_refused_with_the_limit(tmp_path: Path) -> None:
+    rest = "\n".join(f"elif self.n == {k}:\n    self.count = {k}" for k in range(1, 2_000))
+    vertex = define(f"if self.n == 0:\n    pass\n{rest}", tmp_path)
+    with pytest.raises(
+        VertexCompileError, match="'V.compute': text nested more than 200"
+    ) as caught:
+        check(vertex)
+    assert caught.value.at is not None
+    assert caught.value.at.line == FIRST_LINE - 1  # of the def
+    assert caught.value.found == "4,001 lines"
+
+
 def test_declared_fields_are_listed(tmp_path: Path) -> None:
     with pytest.raises(VertexCompileError) as caught:
         check(define("self.out = self.q", tmp_path))

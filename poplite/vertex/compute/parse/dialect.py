@@ -49,7 +49,7 @@ from poplite.types import (
 from poplite.vertex.compute.arithmetic import INT_MAX, INT_MIN
 from poplite.vertex.compute.fused import fma
 from poplite.vertex.compute.mathematics.functions import KERNELS
-from poplite.vertex.compute.parse.source_text import SourceText
+from poplite.vertex.compute.parse.source_text import DEEPEST, SHALLOWER, TOO_DEEP, SourceText
 from poplite.vertex.faster import promise_of
 from poplite.vertex.vertex import Vertex
 
@@ -302,10 +302,6 @@ def scope_of(
     return scope
 
 
-DEEPEST = 200
-"""Levels of a syntax tree: Python's own `ast` and `copy` descend by recursion."""
-
-
 def _check_depth(scope: Scope) -> None:
     level: list[ast.AST] = [scope.text.tree]
     for _ in range(DEEPEST):
@@ -314,8 +310,8 @@ def _check_depth(scope: Scope) -> None:
     if deep is not None:
         scope.refuse(
             deep,
-            f"text nested more than {DEEPEST} levels deep",
-            "give parts of an expression names, add up in a loop; branch in several steps",
+            TOO_DEEP,
+            SHALLOWER,
             found=f"a line of {len(scope.text.line(scope.place(deep).line)):,} characters",
         )
 

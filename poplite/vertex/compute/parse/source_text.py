@@ -30,6 +30,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType, FunctionType
 
+from poplite.errors import VertexCompileError
+from poplite.source import SourceLocation
+from poplite.text import amount
+
 _COMMAND = "<string>"
 """File name of code that comes from `python -c`, and of most code that `exec` runs."""
 
@@ -43,6 +47,12 @@ FUTURE_FLAGS: int = functools.reduce(
     operator.or_,
     (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names),
 )
+DEEPEST = 200
+"""Levels of a syntax tree: Python's own `ast` and `copy` descend by recursion."""
+
+TOO_DEEP = f"text nested more than {DEEPEST} levels deep"
+SHALLOWER = "give parts of an expression names, add up in a loop; branch in several steps"
+
 _JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
 
 
@@ -78,7 +88,8 @@ class SourceText:
 def read(function: FunctionType) -> SourceText | None:
     """Parse the text of a function made by a `def` statement.
 
-    None where there is no text, or only that of another function.
+    None where there is no text, or only that of another function.  Raises `VertexCompileError` for
+    text that Python's own parser can read once only, when it compiles the module.
 
     >>> text = read(read)
     >>> text.tree.name, text.line(text.tree.lineno)
@@ -88,11 +99,20 @@ def read(function: FunctionType) -> SourceText | None:
     for lines in _texts(code):
         try:
             module = _parse("".join(lines), code)
+            body = module.body[0]
+            tree = body.body[0] if isinstance(body, ast.ClassDef) else body
+            is_own = isinstance(tree, ast.FunctionDef) and _is_text_of(module, tree, code)
         except SyntaxError:
             continue
-        body = module.body[0]
-        tree = body.body[0] if isinstance(body, ast.ClassDef) else body
-        if isinstance(tree, ast.FunctionDef) and _is_text_of(module, tree, code):
+        except RecursionError as error:
+            raise VertexCompileError(
+                f"'{code.co_qualname.rpartition('<locals>.')[2]}': {TOO_DEEP}",
+                at=SourceLocation(code.co_filename, code.co_firstlineno, code.co_name),
+                found=amount(len(lines), "line"),
+                fix=SHALLOWER,
+            ) from error
+        if is_own:
+            assert isinstance(tree, ast.FunctionDef)
             return SourceText(function, tree, tuple(lines), code, function.__defaults__)
     return None
 

@@ -35,7 +35,7 @@ from poplite.vertex.compute.typing.values import (
     Result,
     State,
     Value,
-    kinds_of,
+    are_wider,
     meet,
     meet_numbers,
     restart,
@@ -47,6 +47,25 @@ from poplite.vertex.vertex import Field
 class _Loop:
     breaks: list[State] = field(default_factory=list)
     continues: list[State] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Head:
+    """What is known of a loop.
+
+    Attributes:
+        entry: the state before it.
+        start: the state at the beginning of each iteration.
+        breaks: the states at its `break`s.
+        restarts: how often loops had begun again by then; marks from before the last time are void.
+        is_final: whether another iteration would not change it, nor a loop inside.
+    """
+
+    entry: State
+    start: State
+    breaks: list[State]
+    restarts: int
+    is_final: bool
 
 
 class Statements:
@@ -62,6 +81,8 @@ class Statements:
         self._path = Path({name: Local(value) for name, value in parameters})
         self._expressions = Expressions(scope, self.facts, self._path, type_helper)
         self._loops: list[_Loop] = []
+        self._heads: dict[ast.For | ast.While, _Head] = {}
+        self._restarts = self._changes = 0
         self._results: list[tuple[ast.AST, Result]] = []
 
     def run(self) -> Result:
@@ -226,7 +247,7 @@ class Statements:
             if not endless:
                 self._expressions.test(node.test)
 
-        self._loop(first, node.body, node.orelse, endless=endless)
+        self._loop(node, first, endless=endless)
 
     def _For(self, node: ast.For) -> None:
         items = self._items(node.iter)
@@ -242,13 +263,12 @@ class Statements:
                     self._scope.refuse(target, "a loop variable is a local", "for i in ...")
                 self._store(target, item)
 
-        self._loop(first, node.body, node.orelse)
+        self._loop(node, first)
 
     def _loop(
         self,
+        node: ast.For | ast.While,
         first: Callable[[], None],
-        body: Sequence[ast.stmt],
-        orelse: Sequence[ast.stmt],
         *,
         endless: bool = False,
     ) -> None:
@@ -256,36 +276,59 @@ class Statements:
 
         `first` types the beginning of each iteration; an `endless` loop ends by `break` only.
         """
-
-        def turn(start: State) -> tuple[_Loop, State]:
-            loop = _Loop()
-            self._loops.append(loop)
-            self._path.locals = dict(start)
-            first()
-            self._block(body)
-            self._loops.pop()
-            seen = meet((entry, self._path.locals, *loop.continues))
-            assert seen is not None
-            return loop, seen
-
         assert self._path.locals is not None
-        start = entry = self._path.locals
+        head = self._head(node, first, self._path.locals)
+        breaks = head.breaks
+        if self._path.settled:
+            loop, _ = self._turn(node, first, head.start)
+            breaks = loop.breaks
+        self._path.locals = None if endless else dict(head.start)
+        self._block(node.orelse)
+        self._path.locals = meet((self._path.locals, *breaks))
+
+    def _head(self, node: ast.For | ast.While, first: Callable[[], None], entry: State) -> _Head:
+        """Return the head of a loop that is entered with `entry`, once its kinds are final.
+
+        Inside another loop its marks need not be: each turn of the outermost one goes on where the
+        last turn ended, until no head changes.  Otherwise the turns would double with each level.
+        """
+        start, known = entry, self._heads.get(node)
+        if known is not None:
+            is_current = known.restarts == self._restarts
+            if is_current and known.is_final and known.entry == entry:
+                return known
+            start = _merged(entry, known.start)
+            start = start if is_current else restart(entry, start)
         settled, self._path.settled = self._path.settled, False
         while True:
-            _, seen = turn(start)
-            if kinds_of(seen) != kinds_of(start):
+            changes = self._changes
+            loop, back = self._turn(node, first, start)
+            seen = _merged(entry, *back)
+            if are_wider(seen, start):
                 start = restart(entry, seen)
+                self._restarts += 1
+                self._changes += 1
                 continue
-            marked = meet((start, seen))
-            assert marked is not None
-            if marked == start:
+            marked = _merged(start, seen)
+            self._changes += marked != start
+            start, is_final = marked, self._changes == changes
+            if is_final or not settled:
                 break
-            start = marked
         self._path.settled = settled
-        loop, _ = turn(start)
-        self._path.locals = None if endless else dict(start)
-        self._block(orelse)
-        self._path.locals = meet((self._path.locals, *loop.breaks))
+        self._heads[node] = _Head(entry, start, loop.breaks, self._restarts, is_final)
+        return self._heads[node]
+
+    def _turn(
+        self, node: ast.For | ast.While, first: Callable[[], None], start: State
+    ) -> tuple[_Loop, list[State | None]]:
+        """Type one iteration; return how it was left, and the states that lead back to the head."""
+        loop = _Loop()
+        self._loops.append(loop)
+        self._path.locals = dict(start)
+        first()
+        self._block(node.body)
+        self._loops.pop()
+        return loop, [self._path.locals, *loop.continues]
 
     # Stores
 
@@ -397,6 +440,13 @@ class Statements:
                 else "for i in range(len(...))",
             )
         return self._expressions.read(node, value.field)
+
+
+def _merged(state: State, *others: State | None) -> State:
+    """Return the state where a path meets others, which need not lead there."""
+    merged = meet((state, *others))
+    assert merged is not None
+    return merged
 
 
 def _is_none(node: ast.expr) -> bool:

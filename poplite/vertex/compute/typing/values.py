@@ -144,12 +144,20 @@ def meet(states: Iterable[State | None]) -> State | None:
     return result
 
 
-def kinds_of(state: State) -> dict[str, object]:
-    """Return the kind or value of each variable, without its marks."""
-    return {
-        name: local.value.kind if isinstance(local.value, Number) else local.value
-        for name, local in state.items()
-    }
+def are_wider(seen: State, start: State) -> bool:
+    """Return whether a variable of the head of a loop is of another kind at its end.
+
+    Variables that only an iteration assigns are no reason to begin again: at the head none of them
+    can be read.
+    """
+    return any(
+        name in seen and _kind_of(seen[name]) != _kind_of(local) for name, local in start.items()
+    )
+
+
+def _kind_of(local: Local) -> object:
+    """Return the kind or value of a variable, without its marks."""
+    return local.value.kind if isinstance(local.value, Number) else local.value
 
 
 def restart(entry: State, seen: State) -> State:

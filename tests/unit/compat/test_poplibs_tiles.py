@@ -1,0 +1,299 @@
+"""The graph of a PopLibs call decides the tiles of all that it makes."""
+
+from __future__ import annotations
+
+import inspect
+import io
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from helpers.depth import deep, thinned, values_only
+from helpers.virtual_tiles import tiles_made
+from poplite.compat import poplin, popnn, popops, poprand, poputil
+from poplite.compat.popops import Operation, TopKParams, expr as pe
+
+TOP = pl.Graph(pl.Target(tiles=16))
+OWN = {4, 5, 6, 7, 9}
+GRAPH = TOP.create_virtual_graph(4, 12).create_virtual_graph([5, 1, 2, 3, 0])
+PROG, END = pl.Sequence(), ("n", None, None)
+
+LIBRARIES = {
+    "poplin": poplin,
+    "poplin.experimental": poplin.experimental,
+    "popnn": popnn,
+    "popnn.bn": popnn.bn,
+    "popnn.gn": popnn.gn,
+    "popnn.lstm": popnn.lstm,
+    "popnn.gru": popnn.gru,
+    "popops": popops,
+    "popops.embedding": popops.embedding,
+    "poprand": poprand,
+    "poputil": poputil,
+}
+NOT_OF_POPLIBS = {"sequence_gradient", "state_like", "check_own", "of_variable", "steps_for"}
+"""What modules import for themselves."""
+
+
+def functions_of(library: Any) -> dict[str, Callable[..., Any]]:
+    """Return the functions of a library that take a graph, by name."""
+    found = {name: getattr(library, name) for name in dir(library) if name not in NOT_OF_POPLIBS}
+    return {
+        name: each
+        for name, each in found.items()
+        if (isinstance(each, FunctionType) or hasattr(each, "__wrapped__")) and name[0] != "_"
+        if "graph" in inspect.signature(each).parameters
+    }
+
+
+def tensor(graph: pl.Graph, *shape: int, kind: Any = pl.FLOAT) -> pl.Tensor:
+    """Return a new variable of a shape."""
+    return graph.add_variable(kind, shape, "t", mapping="linear")
+
+
+LSTM = popnn.lstm.LstmParams(pl.FLOAT, 2, 2, [3, 4])
+GRU = popnn.gru.GruParams(pl.FLOAT, 2, 2, [3, 4])
+CONV = poplin.ConvParams(pl.FLOAT, 2, [9], [2], 4, 3, 1)
+POOL = popnn.PoolParams(popnn.PoolingType.MAX, [9], [2], [1], [0], [0], 4, 2, pl.FLOAT)
+RELU, LOSS = popnn.NonLinearityType.RELU, popnn.LossType.CROSS_ENTROPY_LOSS
+SHAPES, GROUPS = ((30, 40), (40, 30)), ((2, 30, 40), (2, 40, 30))
+
+
+def calls(made: Any) -> dict[str, list[tuple[Any, ...]]]:
+    """Return arguments of all functions but elementwise ones, by name; `made` makes tensors."""
+    matrix, turned, square = made(30, 40), made(40, 30), made(30, 30)
+    whole, groups, many = made(40, 40), made(2, 30, 40), made(2, 40, 30)
+    row, column, one = made(40), made(30), made()
+    labels, count = made(30, kind=pl.UNSIGNED_INT), made(kind=pl.UNSIGNED_INT)
+    offset, flags = made(1, kind=pl.UNSIGNED_INT), made(30, 40, kind=pl.BOOL)
+    seed = made(2, kind=pl.UNSIGNED_INT)
+    acts, weights, out = made(2, 4, 9), made(1, 3, 4, 2), made(2, 3, 8)
+    four, three = made(4), made(3)
+    kept, kept_of_gru = popnn.lstm.Intermediates(), popnn.gru.Intermediates()
+    steps, state, outputs = made(2, 2, 3), made(2, 4), made(2, 2, 4)
+    states = popnn.lstm.LstmState(state, made(2, 4))
+    gates = popnn.lstm.LstmWeights(made(4, 3, 4), made(4, 4, 4), made(4, 4))
+    gates_of_gru = popnn.gru.GruWeights(*(each[:3] for each in gates))
+    sums = popops.ReduceParams(Operation.ADD)
+    lookups = labels.reshape((30, 1))
+    updates = groups.reshape((60, 40))[:30].reshape((30, 1, 40))
+    drawn = seed, 1, matrix
+    norm = {
+        "Params": (acts, "n"),
+        "Whiten": (acts, four, four, PROG, *END[:2]),
+        "alise": (acts, four, four, four, four, PROG, *END[:2]),
+        "ParamGradients": (acts, acts, four, four, PROG, pl.FLOAT, *END[:2]),
+        "Gradients": (acts, acts, four, four, four, PROG, pl.FLOAT, *END[:2]),
+        "ParamUpdate": (four, made(4), 0.1, made(4), made(4), PROG, *END[:2]),
+    }
+    found: dict[str, list[tuple[Any, ...]]] = {
+        "poplin.matMul": [(matrix, turned, PROG, pl.FLOAT, *END)],
+        "poplin.matMulGrouped": [(groups, many, PROG, *END)],
+        "poplin.matMulWithOutput": [(matrix, turned, square, PROG, *END)],
+        "poplin.matMulGroupedWithOutput": [(groups, many, made(2, 30, 30), PROG, *END)],
+        "poplin.matMulAcc": [(square, 1.0, matrix, turned, PROG, *END)],
+        "poplin.matMulGroupedAcc": [(made(2, 30, 30), 1.0, groups, many, PROG, *END)],
+        "poplin.createMatMulInputLHS": [(pl.FLOAT, *SHAPES, *END)],
+        "poplin.createMatMulInputRHS": [(pl.FLOAT, *SHAPES, *END)],
+        "poplin.createMatMulOutput": [(pl.FLOAT, pl.FLOAT, *SHAPES, *END)],
+        "poplin.createMatMulGroupedInputLHS": [(pl.FLOAT, pl.FLOAT, *GROUPS, *END)],
+        "poplin.createMatMulGroupedInputRHS": [(pl.FLOAT, pl.FLOAT, *GROUPS, *END)],
+        "poplin.createMatMulGroupedOutput": [(pl.FLOAT, pl.FLOAT, *GROUPS, *END)],
+        "poplin.matMulReportPlan": [(pl.FLOAT, pl.FLOAT, *SHAPES, *END[1:])],
+        "poplin.convolution": [(acts, weights, CONV, False, PROG, *END)],
+        "poplin.convolutionWithOutput": [(acts, weights, out, CONV, False, PROG, *END)],
+        "poplin.createInput": [(CONV, *END)],
+        "poplin.createWeights": [(CONV, *END)],
+        "poplin.createConvOutput": [(CONV, *END)],
+        "poplin.calculateWeightDeltas": [(out, acts, CONV, PROG, *END)],
+        "poplin.convolutionWeightUpdate": [(out, weights, acts, CONV, one, PROG, *END)],
+        "poplin.createBiases": [(out, *END[:2])],
+        "poplin.addBias": [(out, three, PROG, *END[:2])],
+        "poplin.convolutionBiasUpdate": [(out, three, 0.5, None, PROG, "n")],
+        "poplin.weightsTransposeChansFlipXY": [(weights, made(1, 4, 3, 2), PROG, "n")],
+        "poplin.cholesky": [(square, True, PROG, *END)],
+        "poplin.choleskyInPlace": [(square, True, 8, PROG, *END)],
+        "poplin.createCholeskyInput": [(pl.FLOAT, (30, 30), True, *END)],
+        "poplin.triangularMask": [(square, True, True, PROG, "n")],
+        "poplin.triangularSolve": [(square, square, True, True, False, PROG, *END)],
+        "poplin.createTriangularSolveInputLHS": [(pl.FLOAT, pl.FLOAT, *SHAPES, True, *END)],
+        "poplin.createTriangularSolveInputRHS": [(pl.FLOAT, pl.FLOAT, *SHAPES, True, *END)],
+        "poplin.linspace": [(pl.FLOAT, 0.0, 1.0, 50, "n")],
+        "poplin.meshgrid2d": [(row, column)],
+        "poplin.experimental.LUFactorization": [(square, PROG, "n")],
+        "poplin.experimental.QRFactorization": [(turned, whole, PROG, "n", None)],
+        "poplin.experimental.createQRFactorizationMatrices": [(pl.FLOAT, 50, 30, "n")],
+        "popnn.nonLinearity": [(kind, matrix, PROG, "n") for kind in popnn.NonLinearityType],
+        "popnn.nonLinearityInPlace": [(RELU, matrix, PROG, "n")],
+        "popnn.nonLinearityInputGradient": [(RELU, matrix, matrix, PROG, "n")],
+        "popnn.calcLoss": [(matrix, labels, column, groups[0], one, one, count, LOSS, "n")],
+        "popnn.calcAccuracy": [(matrix, labels, count, "n")],
+        "popnn.topK": [(matrix, 2, True, PROG, "n")],
+        "popnn.pool": [(POOL, acts, PROG, *END[:2])],
+        "popnn.poolInputGradient": [
+            (POOL, acts, made(2, 4, 8), made(2, 4, 8), False, PROG, *END[:2])
+        ],
+        "popnn.lstm.createInput": [(LSTM, *END)],
+        "popnn.lstm.createInitialState": [(LSTM, *END)],
+        "popnn.lstm.createWeights": [(LSTM, *END)],
+        "popnn.lstm.lstmFwd": [(LSTM, states, steps, gates, kept, PROG, *END)],
+        "popnn.lstm.lstmBwdWithWU": [
+            (LSTM, PROG, states, kept, gates, steps, outputs, outputs, state, *END)
+        ],
+        "popnn.gru.createInput": [(GRU, *END)],
+        "popnn.gru.createInitialState": [(GRU, *END)],
+        "popnn.gru.createWeights": [(GRU, *END)],
+        "popnn.gru.gruFwd": [(GRU, state, steps, gates_of_gru, kept_of_gru, PROG, *END)],
+        "popnn.gru.gruBwdWithWU": [
+            (GRU, PROG, state, kept_of_gru, gates_of_gru, steps, outputs, outputs, *END)
+        ],
+        "popops.map": [(pe._1 + pe._2, [matrix, row], PROG)],
+        "popops.mapInPlace": [(pe._1 + pe._2, [matrix, row], PROG)],
+        "popops.mapWithOutput": [(pe._1 + pe._2, [matrix, row], groups[0], PROG)],
+        "popops.reduce": [(matrix, [1], sums, PROG), (matrix, pl.FLOAT, [0, 1], sums, PROG)],
+        "popops.reduceWithOutput": [(matrix, row, [0], sums, PROG)],
+        "popops.reduceMany": [([popops.SingleReduceOp(matrix, [0], sums)], [], PROG)],
+        "popops.pad": [(matrix, [1, 0], [0, 2], 3.0)],
+        "popops.sort": [(matrix, 1, PROG)],
+        "popops.sortInPlace": [(matrix, 1, PROG)],
+        "popops.sortKeyValue": [(matrix, groups[0], 1, PROG)],
+        "popops.sortKeyValueInPlace": [(matrix, groups[0], 1, PROG)],
+        "popops.createSliceableTensor": [(pl.FLOAT, (30, 40), [0], [1])],
+        "popops.dynamicSlice": [(matrix, offset, [1], [3], PROG)],
+        "popops.dynamicSliceWithOutput": [(made(30, 3), matrix, offset, [1], [3], PROG)],
+        "popops.dynamicUpdate": [(matrix, groups[0][:, :3], offset, [1], [3], PROG)],
+        "popops.multiSlice": [(whole, lookups, [0], [1], PROG)],
+        "popops.multiUpdate": [(whole, updates, lookups, [0], [1], PROG)],
+        "popops.multiUpdateAdd": [(whole, updates, lookups, one, [0], [1], PROG)],
+        "popops.multiUpdateMax": [(whole, updates, lookups, [0], [1], PROG)],
+        "popops.multiUpdateMul": [(whole, updates, lookups, [0], [1], PROG)],
+        "popops.encodeOneHot": [(labels, matrix, PROG)],
+        "popops.selectScalarFromRows": [(matrix, labels, PROG)],
+        "popops.updateScalarInRows": [(matrix, labels, PROG)],
+        "popops.cast": [(matrix, pl.HALF, PROG)],
+        "popops.castWithOutput": [(matrix, made(30, 40, kind=pl.INT), PROG)],
+        "popops.fill": [(matrix, PROG, 2.0)],
+        "popops.zero": [(matrix, PROG)],
+        "popops.iota": [(labels, 5, PROG)],
+        "popops.allTrue": [(flags, PROG)],
+        "popops.scaledAddTo": [(matrix, groups[0], 2.0, PROG), (row, one, row, one, PROG)],
+        "popops.scaledSubtractFrom": [(matrix, groups[0], one, PROG)],
+        "popops.embedding.plan": [(pl.FLOAT, 100, 20, 7)],
+        "poprand.setSeed": [(seed, 1, PROG)],
+        "poprand.uniform": [
+            (*drawn, pl.FLOAT, 0.0, 1.0, PROG),
+            (None, *drawn[1:], pl.INT, 0, 9, PROG),
+        ],
+        "poprand.bernoulli": [(*drawn, pl.FLOAT, 0.5, PROG)],
+        "poprand.normal": [(*drawn, pl.FLOAT, 0.0, 1.0, PROG)],
+        "poprand.truncatedNormal": [(*drawn, pl.FLOAT, 0.0, 1.0, 2.0, PROG)],
+        "poprand.dropout": [(seed, 1, matrix, matrix, 0.5, 2.0, PROG)],
+        "poputil.createBroadcastOperand": [
+            (matrix, pl.FLOAT, d, dither) for d in (0, 1) for dither in (False, True)
+        ],
+        "poputil.duplicate": [(matrix, PROG)],
+        "poputil.mapTensorLinearly": [(groups,), (groups, 1, 1)],
+        "poputil.mapTensorLinearlyWithOffset": [(groups, 3), (groups, 1, 1, 3, False)],
+    }
+    for name in ("topK", "topKWithPermutation"):
+        found[f"popops.{name}"] = [(PROG, matrix, TopKParams(3, True, popops.SortOrder.NONE))]
+    found["popops.topKKeyValue"] = [
+        (PROG, matrix, groups[0], TopKParams(3, True, popops.SortOrder.NONE))
+    ]
+    for name in ("argMax", "argMin", "maxAndArgMax", "minAndArgMin", "logSoftmax"):
+        found[f"popnn.{name}"] = [(matrix, PROG, "n")]
+    for name in functions_of(popnn):
+        found.setdefault(f"popnn.{name}", [(matrix, PROG, "n")])
+    for library, title, parts in (("bn", "batch", ()), ("gn", "group", (2,))):
+        found[f"popnn.{library}.{title}NormStatistics"] = [
+            (acts, 0.1, PROG, *parts, False, False, pl.FLOAT, *END[:2])
+        ]
+        for name, arguments in norm.items():
+            full = f"create{title.title()}NormParams" if name == "Params" else f"{title}Norm{name}"
+            found[f"popnn.{library}.{full}"] = [arguments]
+    return found
+
+
+ELEMENTWISE = [
+    name
+    for name in functions_of(popops)
+    if f"popops.{name}" not in calls(partial(tensor, pl.Graph(pl.Target(tiles=2))))
+]
+"""Functions of popops that take operands of one shape; and of some type."""
+
+OTHERS = [
+    f"{library}.{name}"
+    for library, module in LIBRARIES.items()
+    for name in functions_of(module)
+    if library != "popops" or name not in ELEMENTWISE
+]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("of", [pytest.param(GRAPH, marks=deep), TOP], ids=["own", "all"])
+def test_the_graph_decides_the_tiles(name: str, of: pl.Graph) -> None:
+    library, _, last = name.rpartition(".")
+    function = functions_of(LIBRARIES[library])[last]
+    ahead = [io.StringIO()] if last == "matMulReportPlan" else []
+    needed = calls(partial(tensor, of))
+    before = {"popnn.lstm.lstmBwdWithWU": "lstmFwd", "popnn.gru.gruBwdWithWU": "gruFwd"}
+    if name in before:
+        forward = functions_of(LIBRARIES[library])[before[name]]
+        forward(GRAPH, *needed[f"{library}.{before[name]}"][0])
+    for arguments in needed[name]:
+        assert tiles_made(GRAPH, partial(function, *ahead, GRAPH, *arguments)) <= OWN
+
+
+@pytest.mark.parametrize("name", thinned(ELEMENTWISE, keep=ELEMENTWISE[::8]))
+def test_elementwise_functions_use_the_tiles_of_their_graph(name: str) -> None:
+    function = functions_of(popops)[name]
+    count = len(inspect.signature(function).parameters) - 4  # graph, prog, name and options
+    kinds: tuple[Any, ...] = (pl.FLOAT, pl.INT, pl.BOOL)
+    for kind, last in product(kinds, (None, pl.BOOL)):
+        operands = [tensor(TOP, 30, 40, kind=kind) for _ in range(count)]
+        operands[-1:] = [tensor(TOP, 30, 40, kind=last or kind)]
+        try:
+            made = tiles_made(GRAPH, partial(function, GRAPH, *operands, PROG))
+        except pl.PopliteError:
+            continue
+        assert made <= OWN
+        return
+    assert name in ("gtInPlace", "gteqInPlace", "ltInPlace", "lteqInPlace")  # of no type
+
+
+def test_values_are_those_of_all_tiles() -> None:
+    found = []
+    for tiles in (None, [9, 5, 6, 7, 4]):
+        top = pl.Graph(pl.Target(tiles=16))
+        own = top if tiles is None else top.create_virtual_graph(tiles)
+        numbers = np.arange(64, dtype=np.float32).reshape(8, 8) % 11
+        x = top.add_variable(pl.FLOAT, (8, 8), "x", mapping="linear", initial_value=numbers)
+        rows = top.add_constant(pl.UNSIGNED_INT, (3, 1), [[7], [0], [7]], mapping=2)
+        seed = top.add_constant(pl.UNSIGNED_INT, (2,), [5, 6], mapping=0)
+        one = top.add_constant(pl.FLOAT, (), 1, mapping=15)
+        changed = top.add_variable(pl.FLOAT, (8, 8), "c", mapping="linear", initial_value=numbers)
+        prog = pl.Sequence()
+        made = [
+            poplin.matMul(own, x, x, prog),
+            popops.sort(own, x, 0, prog),
+            popops.multiSlice(own, x, rows, [0], [1], prog),
+            popnn.softmax(own, x, prog),
+            poprand.uniform(own, seed, 3, x, pl.FLOAT, 0.0, 1.0, prog),
+            popops.reduce(own, x, [0, 1], popops.ReduceParams(Operation.MAX), prog),
+        ]
+        popops.addInPlace(own, changed, x, prog)
+        popops.multiUpdateAdd(own, changed, x[:3].expand([1]), rows, one, [0], [1], prog)
+        engine = pl.Engine(top, prog, interpret=True, options=values_only())
+        engine.run()
+        found.append([engine.read(each) for each in (*made, changed)])
+    for first, second in zip(*found, strict=True):
+        np.testing.assert_array_equal(first, second)
+    np.testing.assert_array_equal(found[1][0], numbers @ numbers)
+    np.testing.assert_array_equal(found[1][1], np.sort(numbers, 0))
+    np.testing.assert_array_equal(found[1][2][:, 0], numbers[[7, 0, 7]])
