@@ -12,6 +12,7 @@ Source: PopLibs, `poplin/Cholesky.hpp`, `poplin/TriangularSolve.hpp`, `poplin/Me
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from math import isfinite
 from typing import Any
@@ -21,8 +22,12 @@ import numpy as np
 from poplite import ops
 from poplite.compat.arguments import checked, number_of, sizes_of
 from poplite.compat.options import Options, check_known, last_arguments
+from poplite.compat.placing import grain_of
+from poplite.compat.poputil import mapTensorLinearly
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
 from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.operands import count_of
 from poplite.program import Program, Sequence as Steps
@@ -160,15 +165,29 @@ def createTriangularSolveInputLHS(
     leftSide: bool,
     *arguments: Any,
 ) -> Tensor:
-    """Make a variable for a triangular matrix, linear over tiles.
+    """Make a variable for a triangular matrix, block after block of rows and columns over tiles.
+
+    Blocks are of `blockSize`, by default 64; a matrix of one block lies row after row.
 
     Raises:
         the errors of `createCholeskyInput`, which has the last arguments.
     """
     what = "createTriangularSolveInputLHS"
-    _, _, name = _arguments(what, arguments, is_recorded=False)
+    block, _, name = _arguments(what, arguments, is_recorded=False, usual=64)
     sizes = sizes_of(f"poplin.{what}", "aShape", aShape)
-    return graph.add_variable(inputType, sizes, name, mapping="linear")
+    if len(sizes) < 2:
+        raise TensorCreationError(
+            f"poplin.{what}: a shape of {sizes}", at=here(), fix="[..., n, n]"
+        )
+    rows, columns = sizes[-2:] if leftSide else sizes[:-3:-1]
+    block = block if rows > block else 1
+    down, across = -(-rows // block), -(-columns // block)
+    shape = math.prod(sizes[:-2]), down, across, block, block
+    made = graph.add_variable(inputType, shape, name)
+    mapTensorLinearly(graph, made, block, grain_of(made.element_type))
+    made = made.dim_shuffle((0, 1, 3, 2, 4)).reshape((shape[0], down * block, across * block))
+    made = made[:, :rows, :columns]
+    return (made if leftSide else made.dim_shuffle((0, 2, 1))).reshape(sizes)
 
 
 @checked("poplin")
@@ -181,7 +200,9 @@ def createTriangularSolveInputRHS(
     leftSide: bool,
     *arguments: Any,
 ) -> Tensor:
-    """Make a variable for a right side, linear over tiles.
+    """Make a variable for a right side, of the type of the result.
+
+    It is linear over tiles, column after column where the triangular matrix is on the left.
 
     Raises:
         the errors of `createCholeskyInput`, which has the last arguments.
@@ -189,7 +210,11 @@ def createTriangularSolveInputRHS(
     what = "createTriangularSolveInputRHS"
     _, _, name = _arguments(what, arguments, is_recorded=False)
     sizes = sizes_of(f"poplin.{what}", "bShape", bShape)
-    return graph.add_variable(inputType, sizes, name, mapping="linear")
+    order = [*range(len(sizes) - 2), -1, -2] if leftSide and len(sizes) > 1 else range(len(sizes))
+    places = [each % max(1, len(sizes)) for each in order]
+    made = graph.add_variable(outputType, [sizes[each] for each in places], name)
+    mapTensorLinearly(graph, made)
+    return made.dim_shuffle(places)
 
 
 class experimental:
@@ -212,16 +237,23 @@ class experimental:
     def createQRFactorizationMatrices(
         graph: Graph, type: ElementTypeLike, m: int, n: int, debug_context: str = ""
     ) -> tuple[Tensor, Tensor]:
-        """Make variables for A, [m, n], and Q, [m, m]; linear over tiles.
+        """Make variables for A, [m, n], and Q, [m, m].
+
+        The columns of A and the rows of Q are spread over tiles, one after the other.
 
         Raises:
             the errors of `graph.add_variable`.
         """
         a, q = (
-            graph.add_variable(type, shape, f"{debug_context or 'QR'}/{name}", mapping="linear")
-            for name, shape in (("A", (m, n)), ("Q", (m, m)))
+            graph.add_variable(type, shape, f"{debug_context or 'QR'}/{name}")
+            for name, shape in (("A", (n, m)), ("Q", (m, m)))
         )
-        return a, q
+        tiles = graph.target.tiles
+        most, more = divmod(n + m, tiles)
+        lines = most + (np.arange(tiles) < more)
+        mapping = TileMapping(tiles, np.arange(tiles), lines * m)
+        graph.set_tile_mapping(concat([a, q]), mapping)
+        return a.transpose(), q
 
     @staticmethod
     @checked("poplin.experimental")
@@ -266,6 +298,8 @@ def linspace(
 ) -> Tensor:
     """Make a constant of numbers at equal distances, both ends included, `poplin::linspace`.
 
+    It lies on tile 0.
+
     Raises:
         SizeOverflowError: for a count below 0.
         InvalidOption: for a count that is no whole number, and ends that are not finite.
@@ -288,9 +322,7 @@ def linspace(
             fix="two finite numbers",
         )
     numbers = np.linspace(first, last, number)
-    return graph.add_constant(
-        type, (number,), numbers, debug_prefix or "linspace", mapping="linear"
-    )
+    return graph.add_constant(type, (number,), numbers, debug_prefix or "linspace", mapping=0)
 
 
 @checked("poplin")
@@ -314,9 +346,16 @@ def meshgrid2d(graph: Graph, x: Tensor, y: Tensor) -> list[Tensor]:
 
 
 def _arguments(
-    what: str, arguments: tuple[Any, ...], *, is_recorded: bool = True
+    what: str, arguments: tuple[Any, ...], *, is_recorded: bool = True, usual: int = 8
 ) -> tuple[int, Any, str]:
-    """Return the block size, the program and the debug name of the last arguments."""
+    """Return the block size, the program and the debug name of the last arguments.
+
+    Args:
+        what: the function.
+        arguments: the last ones.
+        is_recorded: whether a program is among them.
+        usual: the block size where none is given.
+    """
     block: Any = None
     if arguments and integer_or_none(arguments[0]) is not None:
         block, *arguments_left = arguments
@@ -334,7 +373,7 @@ def _arguments(
         arguments = tuple(rest)
     name, options, _ = last_arguments(f"poplin.{what}", arguments)
     check_known(f"poplin.{what}", options, ("blockSize", *PRODUCTS))
-    size = block if block is not None else (options or {}).get("blockSize", 8)
+    size = block if block is not None else (options or {}).get("blockSize", usual)
     return _size(what, "blockSize", size), prog, name or what
 
 

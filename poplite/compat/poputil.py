@@ -11,21 +11,27 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64, Interval
+from poplite.arrays.intervals import Interval
 from poplite.compat.arguments import checked as _checked, sizes_of as _sizes_of
+from poplite.compat.placing import (
+    dithered as _dithered,
+    grain_of as _grain_of,
+    linear_mapping as _linear_mapping,
+    mapping_by_use as _mapping_by_use,
+    part_ends as _part_ends,
+)
 from poplite.errors import InvalidOption, TensorCreationError, TensorIndexError
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.spreading import cut_regions
+from poplite.graph.spreading import cut_regions as _cut_regions
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.program import Copy, Sequence as Steps
 from poplite.source import here
-from poplite.text import clipped, integer_or_none
+from poplite.text import clipped
 from poplite.types import ElementTypeLike
 
-_VECTOR_BYTES, _LEAST_BYTES = 8, 128
-"""What one load of a tile takes, and what a tile has at least of a small tensor."""
+_LEAST_BYTES = 128
+"""What a tile has at least of a small tensor."""
 
 
 @_checked("poputil")
@@ -96,11 +102,11 @@ def mapTensorLinearlyWithOffset(
             at=here(),
             fix="offset, ascending, or min_elements_per_tile, grain_size, offset, ascending",
         )
-    sizes: Sequence[int | None] = (None, None)
+    least = grain = None
     if len(numbers) > 1:
-        sizes, numbers = numbers[:2], numbers[2:]
+        least, grain, *numbers = numbers
     (offset,) = numbers or (offset,)
-    _map_linearly(graph, t, *sizes, offset, ascending)
+    _map_linearly(graph, t, least, grain, offset, ascending)
 
 
 @_checked("poputil")
@@ -133,7 +139,8 @@ def splitRegions(
     """
     size = sum(max(0, end - begin) for begin, end in regions)
     least = min_elements_per_partition
-    return cut_regions(regions, _ends("splitRegions", size, grain_size, max_partitions, least))
+    ends = _part_ends("splitRegions", size, grain_size, max_partitions, least)
+    return _cut_regions(regions, ends)
 
 
 @_checked("poputil")
@@ -163,9 +170,8 @@ def createBroadcastOperand(
 ) -> Tensor:
     """Return a new tensor that is broadcast along all dimensions of another one but `dim`.
 
-    Each element lies on the tile of the first element that it meets, for
-    `poputil::createBroadcastOperand`, where PopLibs may choose another tile that has one; with
-    `dither_mapping` the elements are spread linearly over all tiles.
+    Elements are shared evenly among the tiles that use them, `poputil::createBroadcastOperand`;
+    with `dither_mapping` all tiles are moved on, by a number that follows from the shape.
 
     Raises:
         TensorIndexError: for a dimension that the tensor does not have.
@@ -173,8 +179,8 @@ def createBroadcastOperand(
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
-    >>> x = graph.add_variable(pl.FLOAT, (4, 6), "x", mapping="linear")
-    >>> bias = createBroadcastOperand(graph, x, pl.FLOAT, 0)
+    >>> x = graph.add_variable(pl.FLOAT, (4, 8), "x", mapping="linear")
+    >>> bias = createBroadcastOperand(graph, x, pl.FLOAT, 1)
     >>> graph.tile_mapping(bias).tiles.tolist()
     [0, 1, 2, 3]
     """
@@ -186,12 +192,12 @@ def createBroadcastOperand(
             fix=f"a dimension from 0 to {full_tensor.rank - 1}",
         )
     made = graph.add_variable(element_type, (full_tensor.shape[dim],), name)
-    if dither_mapping or not full_tensor.num_elements:
+    if not full_tensor.num_elements:
         mapTensorLinearly(graph, made)
         return made
-    size = full_tensor.shape[dim]
-    first = full_tensor.dim_roll(dim, 0).reshape((size, full_tensor.num_elements // size))[:, 0]
-    graph.set_tile_mapping(made, graph.tile_mapping(first))
+    mapping = _mapping_by_use(graph, full_tensor, dim, made.element_type)
+    mapping = _dithered(mapping, full_tensor.shape) if dither_mapping else mapping
+    graph.set_tile_mapping(made, mapping)
     return made
 
 
@@ -244,32 +250,11 @@ def _map_linearly(
     ascending: bool = True,
 ) -> None:
     """Spread elements in order; by default in grains of a load, and 128 bytes of them at least."""
-    size, tiles = t.element_type.size_bytes, graph.target.tiles
-    least = -(-_LEAST_BYTES // size) if least is None else least
-    grain = max(1, _VECTOR_BYTES // size) if grain is None else grain
-    ends = _ends("mapTensorLinearly", t.num_elements, grain, tiles, least)
-    tile = (np.arange(len(ends)) + offset) % tiles
-    tile = tile if ascending else tiles - 1 - tile
-    graph.set_tile_mapping(t, TileMapping(tiles, tile, np.diff(ends, prepend=0)))
-
-
-def _ends(what: str, size: int, grain: int, most: int, least: int) -> Int64:
-    """Return where parts of nearly equal size end: as few parts as have no larger one."""
-    numbers = {"grain": grain, "parts": most, "minimum": least}
-    for name, number in numbers.items():
-        if integer_or_none(number) is None or number < (name != "minimum"):
-            raise InvalidOption(
-                f"poputil.{what}: {name} {clipped(number)}",
-                at=here(),
-                found=", ".join(f"{each} {clipped(n)}" for each, n in numbers.items()),
-                fix="whole numbers of at least 1; the minimum may be 0",
-            )
-    grains = -(-size // grain)
-    largest = -(-grains // most)
-    if least:
-        largest = max(largest, -(-grains // max(1, grains // -(-least // grain))))
-    parts = -(-grains // max(1, largest))
-    return np.minimum(np.arange(1, parts + 1) * grains // max(1, parts) * grain, size)
+    least = -(-_LEAST_BYTES // t.element_type.size_bytes) if least is None else least
+    grain = _grain_of(t.element_type) if grain is None else grain
+    tiles, size = graph.target.tiles, t.num_elements
+    mapping = _linear_mapping(tiles, size, grain, least, offset, ascending=ascending)
+    graph.set_tile_mapping(t, mapping)
 
 
 def _common(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:

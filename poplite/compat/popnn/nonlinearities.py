@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from poplite import ops
 from poplite.compat.arguments import checked
+from poplite.compat.placing import output_mapping
 from poplite.errors import ElementTypeError
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
@@ -68,7 +69,8 @@ def nonLinearity(
         ElementTypeError: for a type that is none, and elements that are no floats.
     """
     made = _forward(non_linearity_type, t, "nonLinearity")
-    return ops.map(made, name=debug_context or non_linearity_type.value, program=prog)
+    name, mapping = debug_context or non_linearity_type.value, output_mapping(graph, [t], t)
+    return ops.map(made, mapping=mapping, name=name, program=prog)
 
 
 @checked("popnn")
@@ -111,7 +113,8 @@ def nonLinearityInputGradient(
     """
     what = "nonLinearityInputGradient"
     gradient = _function(_BACKWARD, non_linearity_type, what)(act, out_gradient)
-    return ops.map(gradient, name=debug_context or what, program=prog)
+    mapping = output_mapping(graph, [act], act)
+    return ops.map(gradient, mapping=mapping, name=debug_context or what, program=prog)
 
 
 @checked("popnn")

@@ -23,6 +23,7 @@ from poplite.compat.arguments import (
     number_of,
 )
 from poplite.compat.options import Options, check_known
+from poplite.compat.poputil import createBroadcastOperand
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
@@ -51,12 +52,10 @@ class Norm:
     @checked("popnn", "create{title}Params")
     def params(self, graph: Graph, acts: Tensor, debug_context: str = "") -> tuple[Tensor, Tensor]:
         """Make gamma and beta for activations [batch, channels, ...], `createNormParams`."""
-        channels = channels_of(
-            f"popnn.create{self.name[0].upper()}{self.name[1:]}Params", "acts", acts
-        )
+        channels_of(f"popnn.create{self.name[0].upper()}{self.name[1:]}Params", "acts", acts)
         name = debug_context or self.name
         gamma, beta = (
-            graph.add_variable(acts.element_type, (channels,), f"{name}/{each}", mapping="linear")
+            createBroadcastOperand(graph, acts, acts.element_type, 1, True, f"{name}/{each}")
             for each in ("gamma", "beta")
         )
         return gamma, beta

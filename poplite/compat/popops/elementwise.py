@@ -18,13 +18,16 @@ from typing import Any
 
 from poplite import ops
 from poplite.compat.arguments import over_graph
+from poplite.compat.placing import output_mapping
 from poplite.compat.popops.expr import Any as Expr, BinaryOp, PlaceHolder
 from poplite.compat.popops.meanings import BINARY, TERNARY, UNARY, Meaning
 from poplite.compat.popops.mixed import TOLERANCE, product_of_half
 from poplite.compat.popops.options import Options, check_options, completed
 from poplite.errors import ElementTypeError
+from poplite.expr.tree import Expr as Node, Weak
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.virtual import working_graph
 from poplite.program import Sequence as Steps
 from poplite.source import here
 from poplite.text import clipped, of_type
@@ -77,7 +80,7 @@ def map(  # noqa: A001  (PopLibs' name)
     """
     node = _node("map", expr, tensors, options, _NEW)
     with over_graph("popops.map", graph):
-        return ops.map(node, name=debug_context, program=prog)
+        return _new(graph, node, tensors, debug_context, prog)
 
 
 def mapInPlace(
@@ -138,6 +141,14 @@ def _product(what: str, values: Sequence[Any], options: Options, form: str) -> A
     return BINARY["MULTIPLY"](*values) if mixed is None else mixed
 
 
+def _new(graph: Graph, made: Any, inputs: Sequence[Any], name: str, prog: Steps) -> Tensor:
+    """Record an expression to a new tensor, which lies where PopLibs puts it."""
+    mapping = None
+    if isinstance(made, Node) and not isinstance(made, Weak) and not made.is_open:
+        mapping = output_mapping(working_graph(graph), inputs, made)
+    return ops.map(made, mapping=mapping, name=name, program=prog)
+
+
 def _forms(name: str, meaning: Meaning, count: int) -> Forms:
     """Return the three forms of an operation of so many operands."""
     operands = ", ".join("abc"[:count])
@@ -148,7 +159,7 @@ def _forms(name: str, meaning: Meaning, count: int) -> Forms:
         prog, debug_context, options = given[count:]
         with over_graph(f"popops.{name}", graph):
             made = expression(given[:count], options, _NEW)
-            return ops.map(made, name=debug_context or name, program=prog)
+            return _new(graph, made, given[:count], debug_context or name, prog)
 
     def in_place(graph: Graph, *arguments: Any, **named: Any) -> None:
         given = completed(f"{name}InPlace(graph, {operands}, {end}", arguments, count + 3, named)

@@ -10,6 +10,7 @@ from typing import Any
 
 from poplite import ops
 from poplite.compat.arguments import checked
+from poplite.compat.placing import output_mapping
 from poplite.compat.popops.options import check_options, completed
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -24,7 +25,9 @@ def cast(
     graph: Graph, src: Tensor, element_type: ElementTypeLike, prog: Steps, debug_context: str = ""
 ) -> Tensor:
     """Record a cast to a new tensor, `popops::cast`."""
-    return ops.map(ops.cast(src, element_type), name=debug_context or "cast", program=prog)
+    made = ops.cast(src, element_type)
+    mapping = output_mapping(graph, [src], made)
+    return ops.map(made, mapping=mapping, name=debug_context or "cast", program=prog)
 
 
 @checked("popops")
