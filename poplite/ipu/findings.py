@@ -46,10 +46,10 @@ def findings_text(findings: Sequence[Finding]) -> str:
     """Return findings one below the other, with how many there are of each rule.
 
     >>> findings_text([])
-    'a tile would emulate nothing of this graph, and copy nothing first'
+    'a tile would emulate nothing of this graph, and copy nothing for its vertices'
     """
     if not findings:
-        return "a tile would emulate nothing of this graph, and copy nothing first"
+        return "a tile would emulate nothing of this graph, and copy nothing for its vertices"
     rules = Counter(finding.rule for finding in findings)
     counts = ", ".join(f"{count:,} {rule}" for rule, count in rules.items())
     return "\n\n".join([f"{amount(len(findings), 'finding')}: {counts}", *map(str, findings)])

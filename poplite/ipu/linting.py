@@ -16,8 +16,9 @@ def lint(graph: Graph) -> list[Finding]:
     Looked at are the classes of all vertices: doubles, divisions of 64-bit ints, functions of
     `math` that compute in double, and stores of less than a word by the workers of a MultiVertex.
     Of compute sets whose vertices all have a tile and are connected also what they ask of memory:
-    words that two vertices of a tile write, edges that are not aligned as their layout says, and
-    inputs that share elements with an output of their vertex.
+    words that two vertices of a tile write, edges that are not aligned as their layout says,
+    inputs that share elements with an output of their vertex, and, once all variables have tiles,
+    fields that are copied on their tiles as the cost model says.
 
     Args:
         graph: any graph; it is not changed.

@@ -48,6 +48,8 @@ def in_memory(graph: Graph, compute_set: ComputeSet) -> Iterator[Finding]:
     yield from _shared_words(graph, compute_set, table, tiles)
     yield from _misaligned(graph, compute_set, table, tiles)
     yield from _copied_inputs(compute_set, table)
+    if all(variable.mapping.is_complete for variable in graph.variables):
+        yield from _rearranged(graph, compute_set, table)
 
 
 def _places(field: FieldEdges, tiles: Int64) -> _Places:
@@ -131,7 +133,8 @@ def _misaligned(
                     "alignment",
                     f"compute set '{compute_set.name}'",
                     f"'{field.field.name}' of {owner} begins {offset} bytes into its part of the "
-                    f"tile, and is aligned to {align}: its elements are copied first",
+                    f"tile, and is aligned to {align}: a machine copies its elements first, which "
+                    "reports do not count",
                     owner.location,
                     elements(graph.variables, begin, begin + 1),
                     f"cut where a multiple of {align // size} elements ends, or ask for less: "
@@ -152,3 +155,28 @@ def _copied_inputs(compute_set: ComputeSet, table: EdgeTable) -> Iterator[Findin
             f"{amount(int(mask.sum()), 'edge')} of {len(mask):,}",
             "connect a copy, or declare an InOut",
         )
+
+
+def _rearranged(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iterator[Finding]:
+    """Yield what is copied on its tile before or after the vertices run, as reports count it."""
+    from poplite.cost.exchange.phases import KEPT, phases_of_compute_set
+
+    for phases, when in zip(
+        phases_of_compute_set(graph, compute_set, table), ("before", "after"), strict=True
+    ):
+        for phase in phases:
+            for cause in phase.causes if phase.kind == "copy" else ():
+                if cause.why == KEPT:  # found by what its vertex shares
+                    continue
+                assert cause.at is not None, "vertices have a line"
+                yield Finding(
+                    "copy",
+                    f"compute set '{compute_set.name}'",
+                    f"{cause.what} {cause.why}: {cause.bytes:,} B are copied on their tiles "
+                    f"{when} the vertices run",
+                    cause.at,
+                    f"{amount(phase.cycles.most, 'cycle')} of the slowest tile, in which the "
+                    f"compute set copies {phase.copied.total:,} B on all tiles",
+                    "connect elements in the order of memory, or lay the tensor out as it is read; "
+                    "poplite-viz regions --field draws where they lie",
+                )

@@ -165,7 +165,10 @@ ANSWERS: dict[str, list[tuple[str, Lines]]] = {
     "what would a real tile emulate, copy first, or get wrong?": [
         (
             "lint BFS",
-            lambda _: [("3 findings: 2 division, 1 sub-word store",), ("examples/bfs.py:91",)],
+            lambda _: [
+                ("6 findings: 3 copy, 2 division, 1 sub-word store",),
+                ("examples/bfs.py:91",),
+            ],
         )
     ],
     "which operation or layer takes it?": [("ops SAVED", answers.steps)],

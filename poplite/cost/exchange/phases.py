@@ -197,7 +197,8 @@ class _Way(NamedTuple):
 _IN = _Way("comes from other tiles", "is put together from several places", True)
 _OUT = _Way("goes to other tiles", "is taken apart to several places", False)
 
-_KEPT = "keeps its values from before, as an Output of its vertex overwrites them"
+KEPT = "keeps its values from before, as an Output of its vertex overwrites them"
+"""Why an Input is copied that shares elements with an Output of its vertex."""
 
 
 def _moved(graph: Graph, table: EdgeTable) -> Iterator[_Moved]:
@@ -236,9 +237,7 @@ def _is_at_home(edges: Edges, tiles: VertexTiles, homes: Locations) -> bool:
 
 def _phases(target: Target, moved: Sequence[_Moved], way: _Way) -> Iterator[Phase]:
     """Yield the phases before vertices, or after them."""
-    several = (
-        (each, *own) for each in moved for own in ((each.rows, way.rows), (each.kept, _KEPT))
-    )
+    several = ((each, *own) for each in moved for own in ((each.rows, way.rows), (each.kept, KEPT)))
     copied = [(each, rows, why) for each, rows, why in several if rows is not None]
     if copied:
         room = np.zeros(target.tiles, np.int64)

@@ -25,7 +25,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.machine.target import Target
-from poplite.report.execution import ExecutionStep, Phase, between_syncs
+from poplite.report.execution import Cause, ExecutionStep, Phase, between_syncs
 from poplite.report.memory import Memory
 
 if TYPE_CHECKING:
@@ -75,13 +75,15 @@ class _Group:
         sync: cycles that all tiles wait at first.
         phases: what comes then.
         cycles: how long each tile is busy with each phase.
-        told: what is said of each phase beside its time.
+        moved: bytes that each tile receives, sends or rearranges in each phase, the most of them.
+        told: what is said of each phase beside its time, of all tiles.
     """
 
     begin: int
     sync: int
     phases: list[Phase]
     cycles: list[Int64]
+    moved: list[Int64]
     told: list[Event]
 
     @property
@@ -97,14 +99,21 @@ class _Group:
         most = int(busy.max())
         return round(len(busy) - int(busy.sum()) / most) if most else 0
 
+    def on_tile(self, number: int, tile: int) -> Event:
+        """Return what is said of a phase on one tile: its bytes, and why if all have one cause."""
+        moved, causes = int(self.moved[number][tile]), self.phases[number].causes
+        why = {} if len(causes) != 1 else {"why": _why(causes[0]), "at": causes[0].at}
+        return {name: each for name, each in {"bytes": moved, **why}.items() if moved and each}
+
 
 def _groups(step: ExecutionStep) -> Iterator[_Group]:
     """Yield what one execution of a step does, from sync to sync."""
     begin, times = 0, step.executions
     for phases in between_syncs(step.phases):
         cycles = [phase.tile_cycles.array() // times for phase in phases]
+        moved = [_moved(phase) // times for phase in phases]
         told = [_told_of_phase(phase, times) for phase in phases]
-        group = _Group(begin, phases[0].sync // times, phases, cycles, told)
+        group = _Group(begin, phases[0].sync // times, phases, cycles, moved, told)
         yield group
         begin += group.sync + int(group.busy.max())
 
@@ -163,9 +172,10 @@ def _of_group(
         own = [(FIRST_TILE + tile, tile) for tile in tiles if tile // size == ipu]
         for track, tile in [(PHASES, slowest), *own]:
             done = start
-            for phase, cycles, told in zip(group.phases, group.cycles, group.told, strict=True):
+            for number, (phase, cycles) in enumerate(zip(group.phases, group.cycles, strict=True)):
                 end = done + int(cycles[tile])
                 if end > done:
+                    told = group.told[number] if track == PHASES else group.on_tile(number, tile)
                     name = phase.kind, phase.kind
                     yield clock.stretch((process, track), name, done, end, told)
                 done = end
@@ -211,12 +221,23 @@ def _told_of_step(step: ExecutionStep) -> Event:
 
 
 def _told_of_phase(phase: Phase, executions: int) -> Event:
-    """Return what is said of a phase beside its time, of one execution."""
+    """Return what is said of a phase on all tiles beside its time, of one execution."""
     moved = max(phase.received.total, phase.sent.total, phase.copied.total) // executions
     cause = phase.causes[0] if phase.causes else None
     known = {
         "bytes": moved,
-        "why": "" if cause is None else f"{cause.what} {cause.why}",
+        "why": "" if cause is None else _why(cause),
         "at": "" if cause is None else cause.at,
     }
     return {"balance": round(phase.balance, 4), **{k: v for k, v in known.items() if v}}
+
+
+def _why(cause: Cause) -> str:
+    return f"{cause.what} {cause.why}"
+
+
+def _moved(phase: Phase) -> Int64:
+    """Return the bytes that each tile moves in all executions: int64[tiles]."""
+    kinds = [each.array() for each in (phase.received, phase.sent, phase.copied)]
+    most: Int64 = np.max(kinds, axis=0)
+    return most

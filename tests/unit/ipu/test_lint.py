@@ -191,6 +191,33 @@ def test_inputs_that_share_elements_with_an_output_are_found() -> None:
     assert "Input 'x' of Shift 0 on tile 0 shares elements with an Output of it" in finding.what
 
 
+def test_what_is_copied_on_its_tile_is_that_of_the_report() -> None:
+    graph = pl.Graph(pl.Target(tiles=2))
+    x = graph.add_variable(pl.FLOAT, (16, 4), "x", mapping="linear", initial_value=1)
+    h = graph.add_variable(pl.HALF, (16, 4), "h", mapping="linear")
+    work = graph.add_compute_set("work")
+    for tile in range(2):
+        part = slice(8 * tile, 8 * tile + 8)
+        turned = x[part].reverse(0).flatten()
+        graph.add_vertex(work, Copy, tile=tile, x=turned, h=h[part].reverse(1).flatten())
+    before, after = [each for each in pl.ipu.lint(graph) if each.rule == "copy"]
+    engine = pl.Engine(graph, pl.Repeat(3, pl.Execute(work)))
+    engine.run()
+    report = engine.report()
+    phases = [phase for phase in report.step("work").phases if phase.kind == "copy"]
+    for finding, phase, when in zip((before, after), phases, ("before", "after"), strict=True):
+        (cause,) = phase.causes
+        said = f"{cause.what} {cause.why}: {cause.bytes:,} B are copied on their tiles {when}"
+        assert finding.what.startswith(said)
+        assert finding.found.startswith(f"{phase.cycles // 3:,} cycles of the slowest tile")
+        assert f"copies {phase.copied.total // 3:,} B on all tiles" in finding.found
+    moved = [each for each in report.insights.findings if each.kind == "copied on its tile"]
+    assert {each.what for each in moved} == {"field 'x' of Copy", "field 'h' of Copy"}
+    loose = pl.Graph(pl.Target(tiles=2))
+    loose.add_variable(pl.FLOAT, (3,), "unmapped")
+    assert pl.ipu.lint(loose) == []
+
+
 def test_what_is_no_graph_and_no_class_is_refused() -> None:
     with pytest.raises(pl.ControlProgramError, match="lint: 3 is not a graph"):
         pl.ipu.lint(3)  # type: ignore[arg-type]

@@ -275,6 +275,28 @@ def test_slices_say_where_they_come_from_and_what_moves() -> None:
     }
 
 
+def test_slices_of_a_tile_are_its_own() -> None:
+    bench = Bench()
+    engine = pl.Engine(bench.graph, pl.Repeat(3, bench.add("add")))
+    with engine.tracing() as trace:
+        engine.run()
+    tiles = range(engine.executable.target.tiles)
+    data = json.loads(trace.to_json(tiles))["traceEvents"]
+    (step,) = engine.report().places
+    for tile in tiles:
+        own = [e for e in data if e["ph"] == "X" and e["tid"] == 3 + tile]
+        expected = []
+        for phase in step.phases:
+            moved = max(phase.received[tile], phase.sent[tile], phase.copied[tile]) // 3
+            if phase.tile_cycles[tile]:
+                expected.append((phase.kind, phase.tile_cycles[tile] // 3, moved))
+        found = [(e["cat"], e["args"]["cycles"], e["args"].get("bytes", 0)) for e in own]
+        assert found == 3 * expected
+        assert all("balance" not in e["args"] for e in own)
+    whole = [e["args"]["bytes"] for e in data if e.get("cat") == "exchange" and e["tid"] == 2]
+    assert set(whole) == {48, 24}
+
+
 def test_counters_say_who_waits_and_what_is_live() -> None:
     data = json.loads(traced().to_json())["traceEvents"]
     waiting = [(e["ts"], e["args"]["tiles"]) for e in data if e["name"] == "tiles waiting"]
