@@ -18,11 +18,13 @@ import difflib
 import warnings
 from collections.abc import Iterable, Sequence
 from enum import Enum
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from poplite.called import CalledText
 from poplite.source import SourceLocation, here
-from poplite.text import clipped, of_type
+from poplite.text import clipped, integer_or_none, items_or_none, of_type
+
+T = TypeVar("T")
 
 SHOWN_FAULTS = 5
 
@@ -486,6 +488,73 @@ def checked_truth(value: object, what: str) -> bool:
         found=of_type(value),
         fix="True or False",
     )
+
+
+def checked_integer(value: object, what: str, least: int | None = None) -> int:
+    """Return a whole number, of Python or NumPy; refuse anything else, and less than `least`.
+
+    Args:
+        value: what should be one.
+        what: the call and the argument, for the message.
+        least: the least one that fits; None for any.
+
+    Raises:
+        ElementTypeError: for anything but a whole number.
+        TensorCreationError: for a number below the least.
+
+    >>> checked_integer(3, "spread: tiles", 1)
+    3
+    """
+    number = integer_or_none(value)
+    if number is None or (least is not None and number < least):
+        kind = ElementTypeError if number is None else TensorCreationError
+        asked = "a whole number" if least is None else f"a whole number from {least}"
+        raise kind(f"{what} is {clipped(value)}", at=here(), found=of_type(value), fix=asked)
+    return number
+
+
+def checked_kind(value: object, kind: type[T], what: str, fix: str) -> T:
+    """Return an object of a class; refuse anything else.
+
+    Args:
+        value: what should be one.
+        kind: the class.
+        what: the call and the argument, for the message.
+        fix: what to write instead.
+
+    Raises:
+        ElementTypeError: for anything else.
+
+    >>> checked_kind("heat", str, "report.to_html: title", 'title="heat"')
+    'heat'
+    """
+    if not isinstance(value, kind):
+        raise ElementTypeError(
+            f"{what} is {clipped(value)}", at=here(), found=of_type(value), fix=fix
+        )
+    return value
+
+
+def checked_items(value: object, what: str, fix: str) -> list[Any]:
+    """Return the items of a list, or of what else is iterated over but a text; refuse the rest.
+
+    Args:
+        value: what should be a list.
+        what: the call and the argument, for the message.
+        fix: a list that fits.
+
+    Raises:
+        ElementTypeError: for anything else.
+
+    >>> checked_items((1, 2), "ops.lower: roots", "[x + y]")
+    [1, 2]
+    """
+    items = items_or_none(value)
+    if items is None:
+        raise ElementTypeError(
+            f"{what} is {clipped(value)}, not a list", at=here(), found=of_type(value), fix=fix
+        )
+    return items
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -44,6 +44,25 @@ Pairs = list[tuple[str, Any]]
 _ELSEWHERE = "write to a folder that has room, and that you may write to"
 
 
+def checked_path(path: object) -> Path:
+    """Return a path, or refuse what is not one.
+
+    >>> checked_path("map.svg").name
+    'map.svg'
+    """
+    if isinstance(path, str | Path):
+        return Path(path)
+    named = os.fspath(path) if isinstance(path, os.PathLike) else None
+    if isinstance(named, str):
+        return Path(named)
+    raise ElementTypeError(
+        f"path is {clipped(path)}",
+        at=here(),
+        found=of_type(path),
+        fix="a text, or a pathlib.Path, such as 'map.svg'",
+    )
+
+
 def check_folder(path: str | os.PathLike[str], example: str = "map.svg") -> Path:
     """Check that a file could be written at a path.
 
@@ -62,16 +81,18 @@ def check_folder(path: str | os.PathLike[str], example: str = "map.svg") -> Path
     Traceback (most recent call last):
     poplite.errors.FileLoadError: cannot write 'no/such/map.svg': there is no folder 'no/such'...
     """
-    path = Path(path)
+    path = checked_path(path)
     if path.is_dir():
         raise FileLoadError(
             f"cannot write {str(path)!r}: it is a folder",
+            at=here(),
             fix=f"name a file in it, for instance {str(path / example)!r}",
         )
     if not path.parent.is_dir():
         known = next((p for p in path.parent.parents if p.is_dir()), Path())
         raise FileLoadError(
             f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}",
+            at=here(),
             found=f"the nearest folder that exists is {str(known)!r}",
             fix=f"mkdir -p {path.parent}",
         )
@@ -79,6 +100,7 @@ def check_folder(path: str | os.PathLike[str], example: str = "map.svg") -> Path
     if (path.is_file() or not path.exists()) and not os.access(folder, os.W_OK | os.X_OK):
         raise FileLoadError(
             f"cannot write {str(path)!r}: you may not write to the folder {folder!r}",
+            at=here(),
             fix=_ELSEWHERE,
         )
     return path

@@ -4,6 +4,7 @@ amount(1, "tile")                      '1 tile'
 fitted("<ComputeSet '{}' 4 vertices>", name)     one line, however long the name is
 clipped(value)                         a value on one line, cut off where it is long
 element_range("x", (4, 6), 6, 9)        elements in their own indices: 'x'[1, 0:3]
+items_or_none(value)                   the items of a list; None for what has none
 integer_or_none(value)                 an integer as users give one; None, and the caller refuses it
 """
 
@@ -13,6 +14,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from math import log10
 from operator import index
+from typing import Any
 
 LINE = 100
 """Characters of the longest repr."""
@@ -202,6 +204,21 @@ def why_not_called(function: Callable[..., object], count: int) -> str:
     except TypeError as error:
         return str(error)
     return ""
+
+
+def items_or_none(value: object) -> list[Any] | None:
+    """Return the items of a list, or of what else is iterated over but a text; None if it is not.
+
+    >>> items_or_none((1, 2)), items_or_none("ab"), items_or_none(3)
+    ([1, 2], None, None)
+    """
+    if isinstance(value, str | bytes):
+        return None
+    try:
+        iterator = iter(value)  # type: ignore[call-overload]
+    except TypeError:  # also of arrays of rank 0, and of expressions, which have an iterator
+        return None
+    return list(iterator)
 
 
 def integer_or_none(value: object) -> int | None:

@@ -45,7 +45,7 @@ import numpy.typing as npt
 
 from poplite.errors import ElementTypeError, TensorMetadataError
 from poplite.source import here
-from poplite.text import clipped
+from poplite.text import clipped, integer_or_none
 
 P_co = TypeVar("P_co", covariant=True)
 
@@ -348,9 +348,10 @@ class QuarterMetadata:
         >>> QuarterMetadata.from_byte(131)
         QuarterMetadata('F152', scale=3)
         """
-        if not 0 <= byte < 256:
+        number = integer_or_none(byte)
+        if number is None or not 0 <= number < 256:
             raise TensorMetadataError(
-                f"{byte} is not the metadata of a QUARTER tensor",
+                f"{clipped(byte)} is not the metadata of a QUARTER tensor",
                 at=here(),
                 found="format and scale are one byte, 0 to 255",
                 fix="QuarterMetadata('F143', scale=0)",

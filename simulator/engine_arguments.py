@@ -15,7 +15,12 @@ import numpy as np
 from poplite.compile.compiler import Programs, compile_graph, named_programs
 from poplite.compile.interpreting import classes_of_steps, interpret_text
 from poplite.compile.options import EngineOptions, engine_options
-from poplite.errors import ControlProgramError, InvalidMachineModel, InvalidOption
+from poplite.errors import (
+    ControlProgramError,
+    InvalidMachineModel,
+    InvalidOption,
+    checked_kind,
+)
 from poplite.executable.executable import Executable
 from poplite.executable.step import ComputeStep
 from poplite.graph.graph import Graph
@@ -129,6 +134,7 @@ class Source:
                 found="programs: " + ", ".join(map(repr, self.executable.programs)),
                 fix="pl.Engine(graph, program), whose engine grows",
             )
+        checked_kind(name, str, f"{call}: name", f"{call}(program, 'more')")
         if name in self.programs:
             raise ControlProgramError(
                 f"{call}: there is a program {clipped(name)} already",

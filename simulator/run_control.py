@@ -15,7 +15,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.compile.interpreting import Classes, Interpret, classes_of_steps
-from poplite.errors import ControlProgramError, UnknownName, did_you_mean
+from poplite.errors import ControlProgramError, UnknownName, checked_truth, did_you_mean
 from poplite.executable.executable import Executable
 from poplite.executable.step import vertex_classes
 from poplite.simulator.compiled_program import CompiledProgram
@@ -143,7 +143,7 @@ class Runs:
             watch = own.watch
             if self._peers is not None:  # which end a run at one place
                 calls, watch = self._peers.calls(calls, own), lambda: None
-            if progress:
+            if progress is not False and checked_truth(progress, "engine.run: progress"):
                 self._run_shown(name, watch, calls)
             else:
                 bound.run(calls, watch)

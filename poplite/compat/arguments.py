@@ -16,10 +16,19 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError, checked_truth
+from poplite.errors import (
+    ElementTypeError,
+    InvalidOption,
+    TensorCreationError,
+    checked_integer,
+    checked_truth,
+)
+from poplite.expr.operand import Operand
+from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import working_graph
+from poplite.machine.target import Target
 from poplite.program.recording import over
 from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
@@ -27,11 +36,14 @@ from poplite.text import clipped, integer_or_none, of_type
 P = ParamSpec("P")
 R = TypeVar("R")
 
+Number = bool | int | float
+
 _KINDS: Mapping[str, tuple[Any, str]] = MappingProxyType(
     {
         "Graph": (Graph, "a graph"),
         "Tensor": (Tensor, "a tensor, as graph.add_variable makes it"),
         "str": (str, 'a name, such as "x"'),
+        "Target": (Target, "a target, such as graph.target"),
     }
 )
 """Classes by their annotation, and what is asked for."""
@@ -88,6 +100,26 @@ def check_tensors(what: str, **tensors: object) -> None:
         _check(what, name, value, "Tensor")
 
 
+def operand_of(what: str, name: str, value: object) -> Operand | Number:
+    """Return an operand of an expression, whose type is known, or a number of Python's; or raise.
+
+    >>> operand_of("popops.add", "b", 2)
+    2
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool | int | float):
+        return value
+    if not isinstance(value, Operand) or (isinstance(value, Expr) and value.is_open):
+        raise ElementTypeError(
+            f"{what}: {name} is {clipped(value)}",
+            at=here(),
+            found=of_type(value),
+            fix="a tensor, as graph.add_variable makes it, or a number",
+        )
+    return value
+
+
 def sizes_of(what: str, name: str, value: object) -> tuple[int, ...]:
     """Return whole numbers as they stand in a list, or raise."""
     given = value.tolist() if isinstance(value, np.ndarray) else value
@@ -142,6 +174,12 @@ def _check(what: str, name: str, value: object, text: str) -> None:
     """Refuse an argument that is not what its annotation asks for."""
     if text == "bool":
         checked_truth(value, f"{what}: {name}")
+        return
+    if text == "int":
+        checked_integer(value, f"{what}: {name}")
+        return
+    if text == "Sequence[int]":
+        sizes_of(what, name, value)
         return
     kind, asked = _KINDS.get(text, (object, ""))
     if not isinstance(value, kind):

@@ -27,13 +27,14 @@ from poplite.compat.poputil import mapTensorLinearly
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.storage.room import check_room
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.operands import count_of
 from poplite.program import Program, Sequence as Steps
 from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
-from poplite.types import ElementTypeLike
+from poplite.types import ElementTypeLike, element_type
 
 PRODUCTS = (
     *("availableMemoryProportion", "enableFastReduce", "enableMultiStageReduce"),
@@ -273,7 +274,7 @@ class experimental:
         """
         what = "experimental.QRFactorization"
         check_known(f"poplin.{what}", options, ("rowsPerIteration",))
-        if Q.shape != (A.shape[0],) * 2:
+        if Q.shape != A.shape[:1] * 2 or not A.rank:
             raise TensorCreationError(
                 f"poplin.{what}: Q of shape {Q.shape} for A of shape {A.shape}",
                 at=here(),
@@ -321,8 +322,10 @@ def linspace(
             found="there are no equal distances between",
             fix="two finite numbers",
         )
+    name = debug_prefix or "linspace"
+    check_room(graph.space, element_type(type), (number,), "poplin.linspace, count", here())
     numbers = np.linspace(first, last, number)
-    return graph.add_constant(type, (number,), numbers, debug_prefix or "linspace", mapping=0)
+    return graph.add_constant(type, (number,), numbers, name, mapping=0)
 
 
 @checked("poplin")

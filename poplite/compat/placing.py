@@ -35,6 +35,7 @@ def part_ends(what: str, size: int, grain: int, most: int, least: int) -> Int64:
                 found=", ".join(f"{each} {clipped(n)}" for each, n in numbers.items()),
                 fix="whole numbers of at least 1; the minimum may be 0",
             )
+    grain = min(grain, max(1, size))
     grains = -(-size // grain)
     largest = -(-grains // most)
     if least:
@@ -48,7 +49,7 @@ def linear_mapping(
 ) -> TileMapping:
     """Return a mapping of elements in order, from a tile on; tiles wrap around at the last."""
     ends = part_ends("mapTensorLinearly", size, grain, tiles, least)
-    tile = (np.arange(len(ends)) + offset) % tiles
+    tile = (np.arange(len(ends)) + offset % tiles) % tiles
     tile = tile if ascending else tiles - 1 - tile
     return TileMapping(tiles, tile, np.diff(ends, prepend=0))
 

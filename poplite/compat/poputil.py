@@ -20,12 +20,21 @@ from poplite.compat.placing import (
     mapping_by_use as _mapping_by_use,
     part_ends as _part_ends,
 )
-from poplite.errors import InvalidOption, TensorCreationError, TensorIndexError
+from poplite.errors import (
+    InvalidOption,
+    TensorCreationError,
+    TensorIndexError,
+    checked_integer as _checked_integer,
+)
 from poplite.graph.graph import Graph
-from poplite.graph.spreading import cut_regions as _cut_regions
+from poplite.graph.spreading import (
+    checked_regions as _checked_regions,
+    cut_regions as _cut_regions,
+)
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.program import Copy, Sequence as Steps
+from poplite.program.recording import target as _target
 from poplite.source import here
 from poplite.text import clipped
 from poplite.types import ElementTypeLike
@@ -106,6 +115,7 @@ def mapTensorLinearlyWithOffset(
     if len(numbers) > 1:
         least, grain, *numbers = numbers
     (offset,) = numbers or (offset,)
+    _checked_integer(offset, "poputil.mapTensorLinearlyWithOffset: offset")
     _map_linearly(graph, t, least, grain, offset, ascending)
 
 
@@ -137,10 +147,11 @@ def splitRegions(
     >>> splitRegions([(0, 8)], 2, 3)
     [[Interval(begin=0, end=4)], [Interval(begin=4, end=8)]]
     """
-    size = sum(max(0, end - begin) for begin, end in regions)
+    held = _checked_regions("poputil.splitRegions", regions)
+    size = sum(end - begin for begin, end in held)
     least = min_elements_per_partition
     ends = _part_ends("splitRegions", size, grain_size, max_partitions, least)
-    return _cut_regions(regions, ends)
+    return _cut_regions(held, ends)
 
 
 @_checked("poputil")
@@ -236,8 +247,9 @@ def canBroadcastToMatch(a: Tensor, b: Tensor) -> bool:
 @_checked("poputil")
 def duplicate(graph: Graph, in_: Tensor, prog: Steps, debug_context: str = "") -> Tensor:
     """Record a copy to a new tensor on the same tiles, `poputil::duplicate`."""
+    steps = _target(graph, prog, "poputil.duplicate(graph, in_, prog)")
     made = graph.clone(in_, debug_context or f"{in_.name}/duplicate")
-    prog.add(Copy(in_, made))
+    steps.add(Copy(in_, made))
     return made
 
 

@@ -36,7 +36,7 @@ from poplite.program import CycleStamp, Program
 from poplite.program.floating_point import SetMode
 from poplite.program.function import written_steps
 from poplite.source import here
-from poplite.text import of_type
+from poplite.text import items_or_none, of_type
 from poplite.vertex.vertex import Vertex
 
 Programs = Program | Iterable[Program] | Mapping[str, Program]
@@ -269,7 +269,8 @@ def named_programs(programs: object, call: str = "Engine(graph, {})") -> dict[st
     function = call.partition("(")[0]
     if isinstance(programs, Program):
         programs = (programs,)
-    if not isinstance(programs, Iterable):
+    listed = programs if isinstance(programs, Mapping) else items_or_none(programs)
+    if listed is None:
         hint = "Execute(compute_set)" if isinstance(programs, ComputeSet) else "Sequence(...)"
         raise ControlProgramError(
             f"{function}: {programs!r:.60} is no program",
@@ -279,7 +280,7 @@ def named_programs(programs: object, call: str = "Engine(graph, {})") -> dict[st
         )
     kind = type(programs).__name__
     if not isinstance(programs, Mapping):
-        programs = {str(number): program for number, program in enumerate(programs)}
+        programs = {str(number): program for number, program in enumerate(listed)}
     for name, program in programs.items():
         if not isinstance(name, str):
             raise ControlProgramError(

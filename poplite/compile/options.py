@@ -151,7 +151,8 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
     >>> engine_options({"debug.floatPointOpException": "true"}, interpret=True).traps
     True
     """
-    if (checks := arguments.get("checks")) not in ("strict", "fast", "none", None):
+    checks = arguments.get("checks")
+    if not isinstance(checks, str | None) or checks not in ("strict", "fast", "none", None):
         raise ControlProgramError(
             f"checks={checks!r:.60}, but it is 'strict', 'fast' or 'none'",
             at=here(),

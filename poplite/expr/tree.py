@@ -154,6 +154,7 @@ class Expr(Operand):
 
 
 _STORE = "store it first: t = ops.map(expression)"
+_INDEX = "i.tensor is the index of a loop as a tensor, and i + 0 an expression of it"
 
 _REFUSED = {
     "divmod rdivmod": ("divmod of an expression", "x // y and x % y"),
@@ -173,7 +174,10 @@ def stored_first(value: object, otherwise: str) -> str:
     """Return the remedy where a tensor is needed: for an expression, to store it."""
     if isinstance(value, Equality):
         return equal_instead()
-    return _STORE if isinstance(value, Expr) else otherwise
+    if isinstance(value, Expr):
+        return _STORE
+    # Of the other operands, the index of a loop alone is not a tensor.
+    return _INDEX if isinstance(value, Operand) else otherwise
 
 
 def _refused(expr: Expr, what: str, fix: str) -> ElementTypeError:

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.display import Displayed, write_dataflow
-from poplite.errors import GraphConnectionError
+from poplite.errors import GraphConnectionError, checked_truth
 from poplite.graph import poplar_order, poplar_streams, saving, serial, variables
 from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
 from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
@@ -134,7 +134,7 @@ class Graph(Displayed):
         machine, replicas = part_of(checked_target(target, at), replication_factor, at)
         self.target, self.replication_factor = machine, replicas
         names = Names()
-        self.space = Space(machine.tiles, names)
+        self.space = Space(machine.tiles, names, machine.memory_bytes)
         self._parts = Parts(self.space, names)
         self._tiles: TileNumbers = AllTiles(machine.tiles)
 
@@ -477,10 +477,12 @@ class Graph(Displayed):
         <Variable 'x' float32[4]>
         """
         known = self.space.variables
-        if 0 <= storage.id < len(known) and known[storage.id].storage is storage:
-            return known[storage.id]
+        if isinstance(storage, Storage) and 0 <= storage.id < len(known):
+            variable = known[storage.id]
+            if variable.storage is storage:
+                return variable
         raise GraphConnectionError(
-            f"{storage!r} is not of {self!r}",
+            f"{clipped(storage, 80)} is not of {self!r}",
             at=here(),
             fix="use the graph that made the tensor: tensor.graph",
         )
@@ -553,7 +555,7 @@ class Graph(Displayed):
         """
         at = here()
         check_own(self, tensor, "tile_mapping", at)
-        if require_complete:
+        if checked_truth(require_complete, "tile_mapping: require_complete"):
             return placement.complete_mapping(self.space, self._tiles, tensor.view, tensor.name, at)
         return self._tiles.renumbered(placement.mapping_of(self.space, tensor.view))
 

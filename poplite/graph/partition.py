@@ -27,10 +27,11 @@ from operator import index as whole_number
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.errors import ElementTypeError, SizeOverflowError, TensorCreationError, checked_integer
 from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.variable_mapping import Linear
+from poplite.graph.storage.space import MAX_ADDRESS
 from poplite.graph.tensor.indexing import described
 from poplite.graph.tensor.placement import paint_linearly
 from poplite.graph.tensor.refused import no_tensor
@@ -56,7 +57,8 @@ def cut(i: int, n: int, parts: int) -> int:
     >>> [cut(i, 10, 4) for i in range(5)]
     [0, 2, 5, 7, 10]
     """
-    if parts < 1:
+    i, n = checked_integer(i, "cut: i"), checked_integer(n, "cut: n")
+    if checked_integer(parts, "cut: parts") < 1:
         raise TensorCreationError(
             f"cut of {amount(n, 'element')} into {parts} parts, but at least 1 is needed",
             at=here(),
@@ -81,9 +83,22 @@ def spread(
     Returns:
         `(begin, end, tile)`, int64[used tiles].
 
+    Raises:
+        ElementTypeError: for anything but whole numbers.
+        TensorCreationError: for tiles, a grain or a minimum below 1.
+
     >>> [a.tolist() for a in spread(10, 3, grain=2)]
     [[0, 2, 6], [2, 6, 10], [0, 1, 2]]
     """
+    checked_integer(num_elements, "spread: num_elements", 0)
+    if num_elements >= MAX_ADDRESS:
+        raise SizeOverflowError(
+            f"spread: num_elements is {clipped(num_elements)}",
+            at=here(),
+            fix=f"fewer than {MAX_ADDRESS:,}, the addresses of a graph",
+        )
+    for name, count in (("tiles", tiles), ("grain", grain), ("min_elements", min_elements)):
+        checked_integer(count, f"spread: {name}", 1)
     linear = Linear.over(num_elements, tiles, grain=grain, min_elements=min_elements)
     breaks, numbers = linear.pieces()
     return breaks[:-1], breaks[1:], numbers
@@ -150,7 +165,9 @@ def map_blocks(graph: Graph, tensor: Tensor, grid: tuple[int, int] | None = None
             fix=f"map_linearly(graph, {tensor.name})",
         )
     rows, cols = tensor.shape[:2]
-    blocks = grid_blocks((rows, cols), grid or near_square_grid(rows, cols, graph.target.tiles))
+    if grid is None:
+        grid = near_square_grid(rows, cols, graph.target.tiles)
+    blocks = grid_blocks((rows, cols), grid)
     for tile, (down, across) in enumerate(blocks):
         graph.set_tile_mapping(tensor[down, across], tile)
     return blocks
@@ -210,6 +227,8 @@ def near_square_grid(rows: int, cols: int, tiles: int) -> tuple[int, int]:
     >>> near_square_grid(427, 640, 1472), near_square_grid(3, 3, 1472)
     ((32, 46), (3, 3))
     """
+    for name, number in (("rows", rows), ("cols", cols), ("tiles", tiles)):
+        checked_integer(number, f"near_square_grid: {name}")
     if tiles < 1:
         raise TensorCreationError(
             f"a grid over {tiles} tiles, but at least 1 is needed",

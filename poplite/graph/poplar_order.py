@@ -167,7 +167,9 @@ def setInitialValueHalf(graph: Graph, target: Tensor | FieldRef, bits: npt.Array
     """
     given: Any = target  # set_initial_value says what is neither a tensor nor a field
     kind = (
-        given.field.element if isinstance(given, FieldRef) else getattr(given, "element_type", HALF)
+        given.field.element
+        if isinstance(given, FieldRef)
+        else getattr(given, "element_type", None) or HALF
     )
     if kind is not HALF:
         raise ElementTypeError(

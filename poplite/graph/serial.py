@@ -10,7 +10,7 @@ Source: Poplar API reference, "Graph::serializeTensors".
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
@@ -24,7 +24,7 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.source import SourceLocation, here
-from poplite.text import clipped, of_type
+from poplite.text import clipped, items_or_none, of_type
 from poplite.types import ELEMENT_TYPES, ElementType
 from poplite.view import empty
 
@@ -74,8 +74,9 @@ def serialize_tensors(
     graph, at = graph.top_level_graph, here()
     check_format(format, at)
     check_stream(stream, "graph.serialize_tensors", binary=format is SerializationFormat.BINARY)
-    given: Any = tensors
-    if isinstance(given, Tensor) or not isinstance(given, Iterable):
+    every: Any = tensors
+    given = None if isinstance(every, Tensor) else items_or_none(every)
+    if given is None:
         raise ElementTypeError(
             f"graph.serialize_tensors: {clipped(tensors, 60)} is no list of tensors",
             at=at,
@@ -83,7 +84,7 @@ def serialize_tensors(
             fix="graph.serialize_tensors(file, [x])",
         )
     rows = []
-    for tensor in tensors:
+    for tensor in given:
         check_own(graph, tensor, "serialize_tensors", at)
         regions = tensor.var_regions()
         names = [variable.name for variable in regions.variables]

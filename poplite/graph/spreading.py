@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64, Interval
-from poplite.errors import InvalidTileMapping, TensorCreationError
+from poplite.errors import ElementTypeError, InvalidTileMapping, TensorCreationError, checked_items
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.partition import check_counts, check_pair, is_count, spread
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import here
-from poplite.text import amount, clipped, integer_or_none
+from poplite.text import amount, clipped, integer_or_none, items_or_none, of_type
 
 
 def map_round_robin(graph: Graph, tensor: Tensor, *, grain: int = 1, first: int = 0) -> None:
@@ -121,7 +121,10 @@ def map_by_weights(graph: Graph, tensor: Tensor, weights: npt.ArrayLike, *, dim:
 def _weights(weights: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Return numbers, or none where weights are no numbers."""
     try:
-        return np.asarray(weights, np.float64)
+        given = np.asarray(weights)
+        if given.dtype.kind == "c":
+            raise TypeError("complex numbers have no order")
+        return np.asarray(given, np.float64)
     except (TypeError, ValueError) as error:
         raise TensorCreationError(
             f"map_by_weights: weights are {clipped(weights)}",
@@ -199,15 +202,30 @@ def split_regions(
             at=here(),
             fix="all of them are at least 1",
         )
-    held = [(begin, end) for begin, end in regions if end > begin]
+    held = checked_regions("split_regions", regions)
     size = sum(end - begin for begin, end in held)
     _, high, _ = spread(size, parts, grain=grain, min_elements=min_elements)
     return cut_regions(held, high)
 
 
-def cut_regions(regions: Iterable[tuple[int, int]], ends: Int64) -> list[list[Interval]]:
+def checked_regions(what: str, regions: object) -> list[tuple[int, int]]:
+    """Return intervals of elements without those that are empty, or raise.
+
+    >>> checked_regions("split_regions", [(0, 5), (8, 8)])
+    [(0, 5)]
+    """
+    fix = "a list of intervals, such as [(0, 4), (6, 8)]"
+    listed = [items_or_none(each) for each in checked_items(regions, f"{what}: regions", fix)]
+    pairs = [[integer_or_none(number) for number in each or ()] for each in listed]
+    if any(len(pair) != 2 or None in pair for pair in pairs):
+        raise ElementTypeError(
+            f"{what}: regions is {clipped(regions)}", at=here(), found=of_type(regions), fix=fix
+        )
+    return [(begin, end) for begin, end in pairs if end > begin]  # type: ignore[operator, misc]
+
+
+def cut_regions(held: list[tuple[int, int]], ends: Int64) -> list[list[Interval]]:
     """Return intervals in parts, each of which ends behind a number of elements of all of them."""
-    held = [(begin, end) for begin, end in regions if end > begin]
     stops = np.cumsum([end - begin for begin, end in held], dtype=np.int64)
     found: list[list[Interval]] = [[] for _ in ends]
     for begin, end in pairwise(sorted({0, *stops.tolist(), *ends.tolist()})):

@@ -40,6 +40,7 @@ from poplite.graph.mapping.tile_table import NO_TILE
 from poplite.graph.mapping.variable_mapping import Linear
 from poplite.graph.storage.host_values import ElementClass, elements
 from poplite.graph.storage.names import checked_name
+from poplite.graph.storage.room import check_room
 from poplite.graph.storage.space import Space
 from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers
 from poplite.graph.storage.variable import ShapeLike, Variable, shape_of
@@ -116,6 +117,7 @@ def add_constant(
     try:
         _attach(space, tiles, variable, metadata, at)
         kind, view = variable.element_type, variable.view
+        check_room(space, kind, view.shape, f"'{variable.name}'", at)
         codes = None if variable.metadata is None else initial_metadata(space, variable.metadata)
         _fix(variable, values_for(kind, view.shape, value, codes, variable.name, at))
         if mapping is not None:
@@ -428,6 +430,7 @@ def _store(
     at: SourceLocation,
 ) -> None:
     """Set the initial values of a view's elements; all are checked before any is stored."""
+    check_room(space, kind, view.shape, f"'{name}'", at)
     owners = [space.variable_of(storage) for storage in storages(view)]
     by_number: Iterable[tuple[int | None, npt.ArrayLike]]
     if isinstance(value, Mapping):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from poplite.errors import ElementTypeError, TensorCreationError, TensorMetadataError
+from poplite.errors import ElementTypeError, TensorCreationError, TensorMetadataError, checked_truth
 from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import SCALES, QuarterFormat, QuarterMetadata, decode, encode
@@ -113,7 +113,7 @@ def convert_to_quarter(
     _check_metadata(metadata, call)
     with np.errstate(over="ignore"):
         numbers = _real(values, call).astype(np.float32)
-    if saturate:
+    if checked_truth(saturate, f"{call}: saturate"):
         numbers = np.clip(numbers, -metadata.largest, metadata.largest)
     return encode(numbers, metadata)
 

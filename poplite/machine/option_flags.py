@@ -156,7 +156,7 @@ class RuntimeOptions(OptionFlags):
         self.update(_dictionary(options, type(self).__name__))
 
     def __setitem__(self, name: str, value: object) -> None:
-        if name not in RUNTIME_OPTIONS:
+        if not isinstance(name, str) or name not in RUNTIME_OPTIONS:
             raise InvalidOption(
                 f"no option {clipped(name)} of a run{did_you_mean(str(name), RUNTIME_OPTIONS)}",
                 at=here(),
@@ -166,14 +166,14 @@ class RuntimeOptions(OptionFlags):
         check_value(f"option {name!r} of a run", value, RUNTIME_OPTIONS[name])
         super().__setitem__(name, value)
 
-    def update(self, *given: Any, **named: object) -> None:
+    def update(self, given: Any = (), /, **named: object) -> None:
         """Set options, as a dictionary does."""
-        for name, value in dict(*given, **named).items():
+        for name, value in (_dictionary(given, type(self).__name__) | named).items():
             self[name] = value
 
     def setdefault(self, name: str, value: object = None) -> object:
         """Set an option if it is not set, and return its value."""
-        if name not in self:
+        if not isinstance(name, str) or name not in self:
             self[name] = value
         return self[name]
 

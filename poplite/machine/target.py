@@ -368,7 +368,7 @@ def _architecture(name: object) -> Architecture:
 def _known(name: str, architecture: Architecture) -> Fact:
     """Return a constant of an architecture; raise UnknownName where there is none."""
     facts = FACTS[architecture]
-    if name not in facts:
+    if not isinstance(name, str) or name not in facts:
         raise UnknownName(
             f"Target: no constant {clipped(name)}{did_you_mean(str(name), facts)}",
             at=here(),

@@ -15,7 +15,12 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
-from poplite.errors import ControlProgramError, ElementTypeError, GraphRecursionError
+from poplite.errors import (
+    ControlProgramError,
+    ElementTypeError,
+    GraphRecursionError,
+    checked_items,
+)
 from poplite.expr.tree import Expr, stored_first
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -41,15 +46,24 @@ class GraphFunction(Generic[P, R]):
     """A Python function that is recorded once for each signature; see `graph_function`."""
 
     def __init__(self, body: Callable[P, R], inout: tuple[str, ...]) -> None:
+        if not callable(body):
+            raise ControlProgramError(
+                f"graph_function: {clipped(body)} is not a function",
+                at=here(),
+                found=of_type(body),
+                fix="@pl.graph_function above a def",
+            )
         functools.update_wrapper(self, body)
-        self._body, self._inout = body, inout
+        self._body = body
+        self._inout = checked_items(inout, "graph_function: inout", "inout=('weights',)")
         self._signature = inspect.signature(body)
         self._recording: set[int] = set()
         self.__name__: str = getattr(body, "__name__", "function")
-        unknown = [name for name in inout if name not in self._signature.parameters]
+        known = self._signature.parameters
+        unknown = [name for name in self._inout if not isinstance(name, str) or name not in known]
         if unknown:
             raise ControlProgramError(
-                f"graph_function '{self.__name__}': inout names no parameter {unknown[0]!r}",
+                f"graph_function '{self.__name__}': inout names no parameter {clipped(unknown[0])}",
                 at=here(),
                 found=f"it is {self.__name__}{self._signature}",
                 fix="inout=('weights',), names of parameters",
@@ -62,11 +76,20 @@ class GraphFunction(Generic[P, R]):
             ControlProgramError: outside of any steps, when no argument is a tensor, an argument
                 is not hashable, something other than tensors is returned, or two that are copied
                 back share elements.
-            ElementTypeError: when an argument or a result is an expression.
+            ElementTypeError: when an argument or a result is an expression, and for arguments that
+                do not fit the function.
             GraphRecursionError: when the function calls itself.
             PopliteError: for tensors of several graphs, and as the body.
         """
-        bound = self._signature.bind(*args, **kwargs)
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise ElementTypeError(
+                f"graph_function '{self.__name__}': {error}",
+                at=here(),
+                found=f"it is {self.__name__}{self._signature}",
+                fix="the arguments of the function",
+            ) from None
         bound.apply_defaults()
         arguments = dict(bound.arguments)
         for name, value in arguments.items():
@@ -211,7 +234,9 @@ def graph_function(body: Any = None, *, inout: tuple[str, ...] = ()) -> Any:
         inout: names of parameters that are copied back to the arguments after each call.
 
     Raises:
-        ControlProgramError: when `inout` names something that is no parameter.
+        ControlProgramError: when `inout` names something that is no parameter, and for a body
+            that is not a function.
+        ElementTypeError: for an `inout` that is not a list.
 
     >>> import poplite as pl
     >>> @pl.graph_function(inout=("total",))

@@ -29,7 +29,7 @@ from poplite.graph.tensor.text import type_and_shape
 from poplite.program import Execute, Program, Repeat, RepeatWhileTrue, Sequence
 from poplite.program.sequence import check_graph
 from poplite.source import here
-from poplite.text import clipped, of_type
+from poplite.text import clipped, of_type, why_not_called
 from poplite.types import BOOL, UNSIGNED_INT
 from poplite.vertices.counting import CountFrom, CountOn
 
@@ -83,6 +83,13 @@ def counted_loop(
     bounds = _bound(graph, begin, "begin"), _bound(graph, end, "end")
     by = _step(step)
     tile = _tile(graph, *bounds)
+    if callable(body) and (why := why_not_called(body, 1)):
+        raise ControlProgramError(
+            f"counted_loop: body is {clipped(body, 60)}, which does not take the index: {why}",
+            at=here(),
+            found=of_type(body),
+            fix="lambda index: Sequence(...), or a program that needs no index",
+        )
     with graph.scope(name):
         index = graph.add_variable(UNSIGNED_INT, (), "index", mapping=tile)
         inner: object = body(index) if callable(body) else body

@@ -9,7 +9,7 @@ transpose(x)            a step: a copy that lies linearly in its own order
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence as List
+from collections.abc import Sequence as List
 from operator import index as whole_number
 from typing import Any
 
@@ -27,7 +27,7 @@ from poplite.ops.record import map as stored
 from poplite.program import Sequence
 from poplite.program.recording import graph_for, over
 from poplite.source import here
-from poplite.text import clipped, integer_or_none, of_type
+from poplite.text import clipped, integer_or_none, items_or_none, of_type
 from poplite.types import BOOL
 
 MODES = ("constant", "edge", "reflect")
@@ -280,7 +280,7 @@ def _widths(x: Tensor, widths: Any) -> list[tuple[int, int]]:
     """Return how many elements come before and after each dimension."""
     if hasattr(widths, "__index__"):
         widths = (widths, widths)
-    parts = list(widths) if isinstance(widths, Iterable) else []
+    parts = items_or_none(widths) or []
     if len(parts) == 2 and all(hasattr(each, "__index__") for each in parts):
         parts = [parts] * x.rank
     pairs = [_numbers("ops.pad", "widths", each) for each in parts]

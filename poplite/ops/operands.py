@@ -22,6 +22,7 @@ from poplite.errors import (
     SizeOverflowError,
     TensorCreationError,
     TensorIndexError,
+    checked_kind,
 )
 from poplite.expr.formula import formula
 from poplite.expr.operand import Operand
@@ -34,6 +35,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape, why_not_writeable
 from poplite.program import Sequence as Steps
 from poplite.program.recording import graph_for, innermost, target
+from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.text import clipped, clipped_text, integer_or_none, of_type
 from poplite.types import (
@@ -286,6 +288,14 @@ def beside(what: str, name: str, value: object, asked: str) -> InvalidOption:
     return InvalidOption(
         f"{what}: {name} is {clipped(value)}", at=here(), found=of_type(value), fix=asked
     )
+
+
+def check_parts(
+    plan: str, made_by: str, graph: object, part: str, value: object, kind: type
+) -> None:
+    """Refuse a plan of anything but a graph and what planning found for it."""
+    check_graph(f"ops.{plan}(graph, {part})", graph)
+    checked_kind(value, kind, f"ops.{plan}: {part}", f"ops.{made_by}(graph, ...) makes a plan")
 
 
 def bits_of(tensor: Tensor) -> Tensor:

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.errors import ElementTypeError, TensorCreationError, checked_items
 from poplite.expr.arguments import bind, number_of_arguments
 from poplite.expr.build import as_expr, number
 from poplite.expr.formula import formula, operation_name
 from poplite.expr.operand import Operand
-from poplite.expr.tree import Contraction, Expr, Leaf, Weak, new_parts
+from poplite.expr.tree import Contraction, Expr, Iota, Leaf, Weak, new_parts
 from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
+from poplite.graph.storage.room import check_room
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import expression, shared
@@ -25,7 +26,7 @@ from poplite.ops.operands import check_closed, check_name, check_writeable, grap
 from poplite.program import Sequence as Steps
 from poplite.program.recording import graph_for, recorder, target as append_to
 from poplite.program.sequence import check_graph
-from poplite.source import here
+from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, clipped_text, of_type
 
 
@@ -151,11 +152,17 @@ def lower(
         expression is stored through a temporary tensor.
     """
     check_graph("lower(graph, roots, program)", graph)
+    fix = "ops.lower(graph, [x + y, x - y], program)"
+    listed = checked_items(roots, "ops.lower: roots", fix)
     made = [
-        replace(each, expr=as_expr(each.expr, "ops.lower"), at=each.at or here())
+        replace(
+            each,
+            expr=as_expr(each.expr, "ops.lower"),
+            at=each.at if isinstance(each.at, SourceLocation) else here(),
+        )
         if isinstance(each, Root)
         else Root(as_expr(each, "ops.lower"), at=here())
-        for each in roots
+        for each in listed
     ]
     return _lower(made, program, "ops.lower(graph, roots, program)", graph, may_overlap=True)
 
@@ -248,6 +255,9 @@ def _check(mappings: Mappings, root: Root, usage: str, seen: set[Expr]) -> None:
             mappings.of(part.tensor)  # raises where an element has no tile
     check_closed(usage, root.expr)
     for part in parts:
+        if isinstance(part, Iota):
+            called = f"'{root.name}'" if root.name else usage.partition("(")[0]
+            check_room(graph.space, part.element_type, part.shape, called, at)
         if isinstance(part, Contraction):
             layout_of(graph, part)  # raises where none fits
     out = root.out

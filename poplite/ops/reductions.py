@@ -19,6 +19,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from poplite.errors import ElementTypeError, TensorCreationError, TensorIndexError
 from poplite.expr.build import apply, as_expr, cast, iota, reduction
 from poplite.expr.operand import Operand
@@ -125,7 +127,7 @@ def norm(x: Operand, dims: Dims = None, *, ord: float = 2, keepdims: bool = Fals
     """
     called = "ops.norm"
     operand = float_operand(x, called)
-    if ord not in (1, 2, math.inf):
+    if not isinstance(ord, int | float | np.number) or ord not in (1, 2, math.inf):
         raise TensorCreationError(
             f"{called}: ord is {clipped(ord)}",
             at=here(),

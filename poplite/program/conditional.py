@@ -17,7 +17,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.program.base import Program, check_name, checked, child, deciding, parts, set_once
 from poplite.program.sequence import Growing
 from poplite.source import here
-from poplite.text import amount, clipped, fitted, of_type
+from poplite.text import amount, clipped, fitted, items_or_none, of_type
 from poplite.types import INT
 
 Cases = Mapping[int, Program] | Iterable[tuple[int, Program]]
@@ -269,7 +269,7 @@ class Switch(Growing):
 
 
 def _pairs(cases: object) -> list[tuple[int, Program]]:
-    found = list(cases) if isinstance(cases, Iterable) else None
+    found = items_or_none(cases)
     for pair in [cases] if found is None else found:
         if found is None or not isinstance(pair, tuple | list) or len(pair) != 2:
             what = "cases" if found is None else "a value and its program"

@@ -16,7 +16,7 @@ from poplite.graph.storage.copies import refuse_copies
 from poplite.program.base import Program, check_name, checked, parts, set_once
 from poplite.program.function import functions_between
 from poplite.source import SourceLocation, here
-from poplite.text import amount, clipped, fitted, of_type
+from poplite.text import amount, clipped, fitted, items_or_none, of_type
 
 
 @refuse_copies("Sequence(*sequence.programs) or Switch(control, switch.cases): the same parts")
@@ -87,8 +87,8 @@ class Sequence(Growing):
             programs = programs[:-1]
         check_name(name, "Sequence")
         if len(programs) == 1 and not isinstance(programs[0], Program):
-            listed = programs[0]
-            programs = tuple(listed) if isinstance(listed, Iterable) else programs
+            listed = items_or_none(programs[0])
+            programs = programs if listed is None else tuple(listed)
         children = parts((p, f"Sequence, program {i}") for i, p in enumerate(programs))
         steps, is_empty = sum(p.num_steps for p in children), all(p.is_empty for p in children)
         set_once(

@@ -30,7 +30,7 @@ def step_named(
         chosen = _program(report, program, call)
         steps = tuple(step for step in steps if step.program_name == chosen)
         of_program = f" of program {chosen!r}"
-    of_name = [step for step in steps if step.name == name]
+    of_name = [step for step in steps if isinstance(name, str) and step.name == name]
     found = [step for step in of_name if row is None or step.row == integer_or_none(row)]
     if len(found) == 1:
         return found[0]

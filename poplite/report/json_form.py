@@ -38,6 +38,7 @@ from poplite.files import parsed_json
 from poplite.report.accesses import MOST_PIECES
 from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Programs, nodes_of, tree_of
+from poplite.source import here
 from poplite.text import clipped
 
 VERSION = 2
@@ -92,6 +93,7 @@ def from_json(cls: type[T], text: str, source: str = "this") -> T:
     ) as error:
         raise FileLoadError(
             f"{source} is no report that can be loaded: {error}",
+            at=here(),
             found=clipped(text),
             fix="write it again: report.save(path)",
         ) from error

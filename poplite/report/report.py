@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from poplite.display import Displayed, report_page
-from poplite.errors import FileLoadError
-from poplite.files import read_text, replacing
+from poplite.errors import FileLoadError, checked_kind
+from poplite.files import checked_path, read_text, replacing
 from poplite.report.compilation import Compilation
 from poplite.report.execution import Execution
 from poplite.report.measured import BetweenRanks, Measured
@@ -225,6 +225,7 @@ class Report(Displayed):
         """
         from poplite.report.diff import diff_of
 
+        checked_kind(other, Report, "report.diff: other", "report.diff(engine.report())")
         return diff_of(self, other)
 
     def to_json(self) -> str:
@@ -245,7 +246,8 @@ class Report(Displayed):
         """
         from poplite.report.json_form import from_json
 
-        return from_json(Report, text)
+        fix = "report.to_json() of a report"
+        return from_json(Report, checked_kind(text, str, "Report.from_json: text", fix))
 
     def with_order(self, trace: Trace) -> Report:
         """Return the report with the order in which steps ran.
@@ -266,8 +268,9 @@ class Report(Displayed):
         >>> engine.report().with_order(trace).order
         ((0, 3), (1, 1), (2, 1))
         """
-        from poplite.report.traces.trace import order_of
+        from poplite.report.traces.trace import Trace, order_of
 
+        checked_kind(trace, Trace, "report: trace", "with engine.tracing() as trace: ...")
         return replace(self, order=order_of(self.execution, trace))
 
     def save(self, path: str | os.PathLike[str], trace: Trace | None = None) -> None:
@@ -296,7 +299,7 @@ class Report(Displayed):
             FileLoadError: when there is none, or it is something else.
         """
         try:
-            text = read_text(path)
+            text = read_text(checked_path(path))
         except (OSError, ValueError) as error:
             raise FileLoadError(
                 f"cannot read {os.fspath(path)!r}: {getattr(error, 'strerror', None) or error}",
@@ -322,7 +325,8 @@ class Report(Displayed):
         >>> engine.report().to_html(title="nothing yet").splitlines()[0]
         '<!doctype html>'
         """
-        return report_page(self, title)
+        fix = 'report.to_html(title="heat")'
+        return report_page(self, checked_kind(title, str, "report.to_html: title", fix))
 
     def rows(self) -> dict[str, str]:
         """Return the most important numbers as words, by name."""

@@ -95,7 +95,7 @@ def _promise(bits: object, rtol: object, wide: object) -> Promise:
     if (bits is None) == (rtol is None):
         given = "neither bits nor rtol" if bits is None else "bits and rtol"
         raise VertexDefinitionError(f"faster: {given} given", at=here(), fix=fix)
-    if bits is not None and bits != "equal":
+    if bits is not None and not (isinstance(bits, str) and bits == "equal"):
         what = f'faster: bits={clipped(bits)}, but it is "equal"'
         raise VertexDefinitionError(what, at=here(), fix=fix)
     is_number = isinstance(rtol, int | float) and not isinstance(rtol, bool)

@@ -46,6 +46,7 @@ from poplite.simulator.accounts.program_tree import planned_counts, program_tree
 from poplite.simulator.run.recording import Recording
 from poplite.simulator.run_control import Runs
 from poplite.source import SourceLocation, here
+from poplite.text import clipped, integer_or_none, of_type
 from poplite.vertex.vertex import Vertex
 
 LAUNCHES = op.SUM_SLOTS + 1
@@ -85,6 +86,10 @@ def report_of(
     return Report(compilation, execution, looked)
 
 
+MOST_TRACED = 1 << 27
+"""Steps that are recorded at most."""
+
+
 @contextmanager
 def traced(
     executable: Executable,
@@ -104,10 +109,11 @@ def traced(
             found="the option debug.instrument is False",
             fix="leave that option out",
         )
-    if limit < 1:
+    if (integer_or_none(limit) or 0) < 1 or limit > MOST_TRACED:
         raise ControlProgramError(
-            f"engine.tracing: {limit:,} steps cannot be recorded",
+            f"engine.tracing: limit={clipped(limit)} steps cannot be recorded",
             at=here(),
+            found=f"{of_type(limit)}; from 1 to {MOST_TRACED:,} steps can be recorded",
             fix="engine.tracing(), for the first 10,000 steps",
         )
     trace = Trace(executable.target, replicas=executable.layout.replicas)

@@ -122,4 +122,4 @@ class Counter(pl.StreamCallback):
     """Fills blocks with ones."""
 
     def fetch(self, array: Any) -> None:
-        array[:] = 1
+        array[...] = 1

@@ -17,13 +17,13 @@ from inspect import Parameter, Signature
 from typing import Any
 
 from poplite import ops
-from poplite.compat.arguments import over_graph
+from poplite.compat.arguments import operand_of, over_graph
 from poplite.compat.placing import output_mapping
 from poplite.compat.popops.expr import Any as Expr, BinaryOp, PlaceHolder
 from poplite.compat.popops.meanings import BINARY, TERNARY, UNARY, Meaning
 from poplite.compat.popops.mixed import TOLERANCE, product_of_half
 from poplite.compat.popops.options import Options, check_options, completed
-from poplite.errors import ElementTypeError
+from poplite.errors import ElementTypeError, checked_items
 from poplite.expr.tree import Expr as Node, Weak
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -78,7 +78,7 @@ def map(  # noqa: A001  (PopLibs' name)
     >>> engine.read(b)
     array([-3,  0,  3], dtype=int32)
     """
-    node = _node("map", expr, tensors, options, _NEW)
+    node = _node("map", expr, _given("map", tensors), options, _NEW)
     with over_graph("popops.map", graph):
         return _new(graph, node, tensors, debug_context, prog)
 
@@ -92,9 +92,11 @@ def mapInPlace(
     options: Options = None,
 ) -> None:
     """Record an expression whose result replaces the first tensor, `popops::mapInPlace`."""
-    node = _node("mapInPlace", expr, tensors, options, _IN_PLACE)
+    given = _given("mapInPlace", tensors)
+    node = _node("mapInPlace", expr, given, options, _IN_PLACE)
+    out = given[0] if given else None
     with over_graph("popops.mapInPlace", graph):
-        ops.lower(graph, [ops.Root(node, out=tensors[0], name=debug_context)], prog)
+        ops.lower(graph, [ops.Root(node, out=out, name=debug_context)], prog)
 
 
 def mapWithOutput(
@@ -107,7 +109,7 @@ def mapWithOutput(
     options: Options = None,
 ) -> None:
     """Record an expression whose result goes to a tensor, `popops::mapWithOutput`."""
-    node = _node("mapWithOutput", expr, tensors, options, _WITH_OUTPUT)
+    node = _node("mapWithOutput", expr, _given("mapWithOutput", tensors), options, _WITH_OUTPUT)
     with over_graph("popops.mapWithOutput", graph):
         ops.lower(graph, [ops.Root(node, out=out, name=debug_context)], prog)
 
@@ -124,6 +126,12 @@ def _node(what: str, expr: object, tensors: Sequence[Tensor], options: Options, 
     if len(tensors) == 2 and _is_product(expr):
         return _product(what, tensors, options, form)
     return expr.of(tensors)
+
+
+def _given(what: str, tensors: object) -> list[Any]:
+    """Return the tensors of an expression, or raise."""
+    listed = checked_items(tensors, f"popops.{what}: tensors", "a list of tensors, such as [a, b]")
+    return [operand_of(f"popops.{what}", f"tensors[{n}]", each) for n, each in enumerate(listed)]
 
 
 def _is_product(expr: Expr) -> bool:
@@ -177,6 +185,8 @@ def _forms(name: str, meaning: Meaning, count: int) -> Forms:
             ops.lower(graph, [ops.Root(made, out=out, name=debug_context or name)], prog)
 
     def expression(values: Sequence[Any], options: Options, form: str) -> Any:
+        what = f"popops.{name}{form}"
+        values = [operand_of(what, *each) for each in zip("abc", values, strict=False)]
         check_options(name, options, _KNOWN)
         is_product = meaning is BINARY["MULTIPLY"]
         return _product(name, values, options, form) if is_product else meaning(*values)

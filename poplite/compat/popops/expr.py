@@ -15,8 +15,9 @@ import typing
 from collections.abc import Callable, Sequence
 
 from poplite import ops
+from poplite.compat.arguments import operand_of
 from poplite.compat.popops.meanings import BINARY, TERNARY, UNARY
-from poplite.errors import ElementTypeError
+from poplite.errors import ElementTypeError, checked_integer
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Weak
 from poplite.source import here
@@ -108,17 +109,24 @@ class PlaceHolder(Any):
     """The tensor at a position of the list that `popops.map` takes, from 1."""
 
     def __init__(self, index: int) -> None:
-        self.index = index
+        self.index = checked_integer(index, "popops.expr.PlaceHolder: index", 1)
 
-    def of(self, tensors: Sequence[Operand]) -> Operand:
+    def of(self, tensors: Sequence[Operand]) -> typing.Any:
         """Return that tensor; refuse a list that is too short."""
+        if not isinstance(tensors, Sequence):
+            raise ElementTypeError(
+                f"popops.expr: tensors is {clipped(tensors)}",
+                at=here(),
+                found=of_type(tensors),
+                fix="a list of tensors, such as [a, b]",
+            )
         if self.index > len(tensors):
             raise ElementTypeError(
                 f"popops.map: _{self.index} of {len(tensors)} tensors",
                 at=here(),
                 fix=f"a list of {self.index} tensors",
             )
-        return tensors[self.index - 1]
+        return operand_of("popops.expr", f"_{self.index}", tensors[self.index - 1])
 
 
 class Const(Any):
@@ -203,6 +211,19 @@ def _unary(operation: str) -> Callable[[Any], Any]:
 
 def _binary(operation: str) -> Callable[[Any, Any], Any]:
     return lambda a, b: BinaryOp(operation, a, b)
+
+
+def _reflected(operation: str) -> Callable[[Any, object], Any]:
+    return lambda own, other: BinaryOp(operation, other, own)
+
+
+# A number on the left is refused as one on the right.
+for _name, _operation in (
+    *(("add", "ADD"), ("sub", "SUBTRACT"), ("mul", "MULTIPLY"), ("truediv", "DIVIDE")),
+    *(("mod", "REMAINDER"), ("and", "BITWISE_AND"), ("or", "BITWISE_OR"), ("xor", "BITWISE_XOR")),
+    *(("lshift", "SHIFT_LEFT"), ("rshift", "SHIFT_RIGHT")),
+):
+    setattr(Any, f"__r{_name}__", _reflected(_operation))
 
 
 def Select(a: Any, b: Any, predicate: Any) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from poplite.compat.arguments import check_name
 from poplite.compat.options import Options as Options, check_known
 from poplite.errors import ElementTypeError
 from poplite.source import here
@@ -42,6 +43,7 @@ def completed(
             ),
             fix=f"popops.{form}",
         )
+    check_name(f"popops.{form.partition('(')[0]}", given["debug_context"])
     return tuple(given[name] for name in names)
 
 

@@ -12,15 +12,22 @@ from typing import Any, NamedTuple
 
 from poplite import ops
 from poplite.compat.arguments import check_tensors, checked, sizes_of
+from poplite.compat.options import check_params
 from poplite.compat.popops.options import Options, check_options, completed
-from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
+from poplite.errors import (
+    ElementTypeError,
+    InvalidOption,
+    TensorCreationError,
+    checked_items,
+    checked_truth,
+)
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Sequence as Steps
 from poplite.source import here
-from poplite.text import clipped, of_type
+from poplite.text import clipped, items_or_none, of_type
 from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
 
 _KNOWN = ("accumType.interTile", "accumType.inVertex")
@@ -57,6 +64,10 @@ class ReduceParams:
     scale: Tensor | None = None
 
     def __post_init__(self) -> None:
+        check_params("popops.ReduceParams", self.op, Operation, "op")
+        checked_truth(self.update, "popops.ReduceParams: update")
+        if self.scale is not None:
+            check_tensors("popops.ReduceParams", scale=self.scale)
         if (self.update or self.scale is not None) and self.op not in _SCALED:
             raise ElementTypeError(
                 f"popops.ReduceParams: {self.op.name} takes neither scale nor update",
@@ -169,6 +180,12 @@ def reduceMany(
     """
     check_options("reduceMany", options, _KNOWN)
     name = debug_context or "reduce"
+    what, fix = "popops.reduceMany", "[popops.SingleReduceOp(a, [0], popops.Operation.ADD)]"
+    reductions = checked_items(reductions, f"{what}: reductions", fix)
+    for place, each in enumerate(reductions):
+        check_params(what, each, SingleReduceOp, f"reductions[{place}]")
+    check_params(what, outputs, list, "outputs")
+    check_tensors(what, **{f"outputs[{place}]": each for place, each in enumerate(outputs)})
     wants_output = any(_params(each.params).update for each in reductions)
     if len(outputs) not in (0, len(reductions)) or (wants_output and not outputs):
         raise TensorCreationError(
@@ -196,6 +213,7 @@ def _params(params: ReduceParams | Operation) -> ReduceParams:
 
 def _to(reduction: SingleReduceOp, out: Tensor | None) -> tuple[Expr, Tensor | None]:
     """Return a reduction, and the output that takes it in its shape."""
+    check_tensors("popops.reduceMany", in_=reduction.in_)
     if out is None:
         return _reduced(reduction), None
     kept = [n for d, n in enumerate(reduction.in_.shape) if d not in _dims(reduction)]
@@ -205,8 +223,7 @@ def _to(reduction: SingleReduceOp, out: Tensor | None) -> tuple[Expr, Tensor | N
 
 
 def _dims(reduction: SingleReduceOp) -> tuple[int, ...]:
-    dims = reduction.dims
-    return sizes_of("popops.reduce", "dims", [*dims] if isinstance(dims, Collection) else dims)
+    return sizes_of("popops.reduce", "dims", items_or_none(reduction.dims) or reduction.dims)
 
 
 def _reduced(reduction: SingleReduceOp, update: Tensor | None = None) -> Expr:

@@ -12,14 +12,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from poplite import ops
-from poplite.compat.arguments import checked, sizes_of
+from poplite.compat.arguments import check_name, checked, sizes_of
 from poplite.compat.options import memory_share
 from poplite.compat.popops.options import check_options
-from poplite.errors import InvalidOption
+from poplite.errors import InvalidOption, TensorCreationError
 from poplite.expr.operand import Operand
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops import EmbeddingPlan
+from poplite.ops.operands import dimension
 from poplite.ops.slices.dynamic import NO_ROW
 from poplite.program import Sequence as Steps
 from poplite.source import here
@@ -123,7 +124,8 @@ def _options_and_name(form: str, arguments: tuple[Any, ...], name: str) -> tuple
             fix=f"popops.{form}",
         )
     options: Options = arguments[0] if arguments else None
-    return options, arguments[1] if len(arguments) == 2 else name
+    given = arguments[1] if len(arguments) == 2 else name
+    return options, check_name("popops.createSliceableTensor", given)
 
 
 @checked("popops")
@@ -338,11 +340,12 @@ def _rows(
             at=here(),
             fix="one dimension and one size",
         )
-    first, rows = offsets.reshape((offsets.num_elements, 1)), t.shape[dims[0]]
+    dim = dimension(f"popops.{what}", t, dims[0])
+    first, rows = offsets.reshape((offsets.num_elements, 1)), t.shape[dim]
     if sizes[0] == 1:
-        return dims[0], first
+        return dim, first
     row = (first + ops.iota((sizes[0],), UNSIGNED_INT)) % max(1, rows)
-    return dims[0], ops.where(first < rows, row, NO_ROW)
+    return dim, ops.where(first < rows, row, NO_ROW)
 
 
 def _refuse_remapping(what: str, options: Options) -> None:
@@ -367,6 +370,12 @@ def encodeOneHot(
     debug_context: str = "",
 ) -> None:
     """Record rows that are `on` at an index, `popops::encodeOneHot`."""
+    if not encoded.rank:
+        raise TensorCreationError(
+            f"popops.encodeOneHot: encoded '{encoded.name}' has rank 0",
+            at=here(),
+            fix="[indices, depth]",
+        )
     made = ops.one_hot(
         indices,
         encoded.shape[-1],

@@ -30,7 +30,7 @@ from poplite.executable.file.archive import Malformed
 from poplite.ops.fuse.classes import class_of, recipe_of
 from poplite.ops.fuse.recipe import MapRecipe, ReductionRecipe, SumRecipe, fault_of
 from poplite.source import here
-from poplite.text import LINE, amount, clipped, shortened
+from poplite.text import LINE, amount, clipped, items_or_none, shortened
 from poplite.types import ElementType
 from poplite.vertex.compute import ClassCode, code_of
 from poplite.vertex.stand_in import why_missing
@@ -193,8 +193,8 @@ def classes_of_user(
     sources: Iterable[VertexSource], call: str = "Executable.load"
 ) -> Iterator[type[Vertex]]:
     """Yield the vertex classes that a user gives, themselves or by their modules."""
-    several = isinstance(sources, Iterable) and not isinstance(sources, str)
-    for source in sources if several else [sources]:
+    several = items_or_none(sources)
+    for source in [sources] if several is None else several:
         if isinstance(source, ModuleType):
             yield from _within(vars(source).values())
         elif inspect.isclass(source) and issubclass(source, Vertex):

@@ -69,7 +69,7 @@ from poplite.machine.replicas import MOST_REPLICAS
 from poplite.machine.target import Target
 from poplite.program import Program
 from poplite.source import here
-from poplite.text import clipped, of_type
+from poplite.text import clipped, items_or_none, of_type
 
 KIND, FORMAT = "poplite graph", 1
 
@@ -97,8 +97,8 @@ def save(graph: Graph, programs: object, path: str | os.PathLike[str]) -> None:
 def _named(programs: object) -> dict[str, Program]:
     """Return programs by name; those without a name are "0", "1", ... as in an engine."""
     found: Any = (programs,) if isinstance(programs, Program) else programs
-    if isinstance(found, Iterable) and not isinstance(found, Mapping | str):
-        found = {str(number): program for number, program in enumerate(found)}
+    if not isinstance(found, Mapping) and (listed := items_or_none(found)) is not None:
+        found = {str(number): program for number, program in enumerate(listed)}
     if not isinstance(found, Mapping):
         found = {"0": found}
     for name, program in found.items():

@@ -76,7 +76,11 @@ def _count_of_state(probe: Probe, field: Field, value: Any) -> int | None:
         if not all(np.ndim(item) == 1 for item in value):
             raise _misshapen(probe, field, "a list of other things than lists is given")
         return len(value)
-    return _count_of_array(probe, field, np.asarray(value))
+    try:
+        array = np.asarray(value)
+    except ValueError:  # lists of several lengths
+        raise _misshapen(probe, field, f"{clipped(value)} is given") from None
+    return _count_of_array(probe, field, array)
 
 
 def _count_of_array(probe: Probe, field: Field, array: Array) -> int | None:
@@ -236,7 +240,7 @@ def _stored(probe: Probe, field: Field, array: Array) -> Array:
 
     def check(k: int) -> None:
         what = f"{probe.vertex}: field '{field.name}'"
-        elements(field.element, array[k], what=what, at=probe.at)
+        elements(field.element, array[k] if array.ndim else array[()], what=what, at=probe.at)
 
     try:
         stored = elements(field.element, array, what=field.name, at=probe.at)

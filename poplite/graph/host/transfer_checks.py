@@ -5,14 +5,13 @@ Source: Poplar user guide, "Data streams".
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy.typing as npt
 
 from poplite.errors import ElementTypeError, StreamMemoryAllocationError, TensorCreationError
 from poplite.source import SourceLocation
-from poplite.text import amount, clipped, integer_or_none
+from poplite.text import amount, clipped, integer_or_none, items_or_none
 from poplite.types import QUARTER, ElementType, element_type
 
 TypeLike = type[ElementType[Any]] | npt.DTypeLike
@@ -74,9 +73,9 @@ def signature(
     side: object, what: str, at: SourceLocation
 ) -> tuple[tuple[type[ElementType[Any]], int], ...]:
     """Return element type and number of elements of each array of a host function."""
-    pairs = list(side) if isinstance(side, Iterable) and not isinstance(side, str) else [side]
+    pairs = items_or_none(side)
     made = []
-    for pair in pairs:
+    for pair in [side] if pairs is None else pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TensorCreationError(
                 f"{what}: {clipped(pair)} is no (element type, number of elements)",

@@ -25,12 +25,15 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64, Intervals, merge, place
 from poplite.display import Displayed
-from poplite.errors import ConstantRemappedWarning
+from poplite.errors import ConstantRemappedWarning, InvalidTileMapping
 from poplite.graph.mapping.tile_table import NO_TILE as NO_TILE, Cut
 from poplite.jit.kernels.tile_table import by_tile
 from poplite.jit.native import address, native
-from poplite.source import SourceLocation
-from poplite.text import amount
+from poplite.source import SourceLocation, here
+from poplite.text import amount, clipped, integer_or_none, of_type
+
+MOST_TILES = 1 << 31
+"""The number of tiles of a mapping is below it."""
 
 
 class TileMapping(Displayed):
@@ -59,6 +62,7 @@ class TileMapping(Displayed):
     __hash__ = None  # type: ignore[assignment]  # equal to lists, which are not hashable
 
     def __init__(self, num_tiles: int, tile: npt.NDArray[np.integer], length: Int64) -> None:
+        _check_pieces(num_tiles, tile, length)
         end = np.cumsum(length, dtype=np.int64)
         self.num_elements = int(end[-1]) if len(end) else 0
         begin, end, tile = merge(end - length, end, tile.astype(np.int64))
@@ -265,3 +269,26 @@ def ranges(numbers: Iterable[int], limit: int = 4) -> str:
         return "none"
     shown = [f"{a}" if a == b else f"{a}-{b}" for a, b in parts[:limit]]
     return ", ".join([*shown, "..."] if len(parts) > limit else shown)
+
+
+def _check_pieces(num_tiles: object, tile: object, length: object) -> None:
+    """Refuse what are not whole numbers in arrays, and tiles beyond the last."""
+    number = integer_or_none(num_tiles)
+    is_fit = (
+        number is not None
+        and number < MOST_TILES
+        and isinstance(tile, np.ndarray)
+        and isinstance(length, np.ndarray)
+        and tile.ndim == 1
+        and tile.shape == length.shape
+        and {tile.dtype.kind, length.dtype.kind} <= {"i", "u"}
+    )
+    if not is_fit or (len(tile) and not -1 <= tile.min() <= tile.max() < number):  # type: ignore[arg-type, attr-defined]
+        raise InvalidTileMapping(
+            f"TileMapping: num_tiles={clipped(num_tiles)}, tile={clipped(tile)}, "
+            f"length={clipped(length)}",
+            at=here(),
+            found=", ".join(of_type(each) for each in (num_tiles, tile, length)),
+            fix="TileMapping(4, np.array([0, 3]), np.array([8, 8])): a tile below the number of "
+            "tiles, and a length, of each piece",
+        )

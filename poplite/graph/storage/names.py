@@ -98,6 +98,6 @@ def checked_scope(name: object) -> str:
     raise TensorCreationError(
         f"{clipped(name)} is no name for a scope",
         at=here(),
-        found=f"its type is {type(name).__name__}" if name != "" else "an empty name",
+        found="an empty name" if isinstance(name, str) else f"its type is {type(name).__name__}",
         fix="graph.scope('layer1')",
     )

@@ -49,7 +49,7 @@ class Space:
     from poplite.graph.storage.tile_numbers import SomeTiles
     >>> from poplite.source import here
     >>> from poplite.types import INT
-    >>> space = Space(4, Names())
+    >>> space = Space(4, Names(), 4 * 1024)
     >>> [space.make(name, INT, (4,), False, here()) for name in "xy"]
     [<Variable 'x' int32[4]>, <Variable 'y' int32[4]>]
     >>> space.owner(5), space.owners(np.array([3, 5, 8])).tolist()
@@ -64,6 +64,7 @@ class Space:
         "_table",
         "_table_version",
         "homes",
+        "memory_bytes",
         "names",
         "next_base",
         "num_constants",
@@ -72,8 +73,8 @@ class Space:
         "version",
     )
 
-    def __init__(self, num_tiles: int, names: Names) -> None:
-        self.num_tiles, self.names = num_tiles, names
+    def __init__(self, num_tiles: int, names: Names, memory_bytes: int) -> None:
+        self.num_tiles, self.names, self.memory_bytes = num_tiles, names, memory_bytes
         self.variables: list[Variable] = []
         self.num_constants = 0
         self.next_base = 0

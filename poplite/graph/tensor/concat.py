@@ -13,7 +13,7 @@ Source: Poplar API reference, "concat", "append".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -26,7 +26,7 @@ from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import here
-from poplite.text import clipped
+from poplite.text import clipped, items_or_none
 from poplite.types import QUARTER
 
 _FEWER = "concatenate fewer or smaller tensors"
@@ -74,9 +74,10 @@ def concat(tensors: Any, other: Any = 0, /, dim: Any = None, *, axis: Any = None
     if isinstance(tensors, Tensor):
         items, d = [tensors, other], 0 if dim is None else dim
     else:
-        if not isinstance(tensors, Iterable):
+        listed = tensors if isinstance(tensors, Slices) else items_or_none(tensors)
+        if listed is None:
             raise no_tensor("concat", tensors)
-        items = tensors if isinstance(tensors, Slices) else list(tensors)
+        items = listed
         d = other if dim is None else dim
     if not items:
         raise TensorCreationError(

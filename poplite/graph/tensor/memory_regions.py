@@ -202,9 +202,11 @@ def tile_regions(
 ) -> TileRegions:
     """Group the elements of a tensor in memory order on each tile."""
     space, view = tensor.graph.space, tensor.view
-    order, aliases = _ordered(
-        [(view, 0)], _tile_breaks(space, view), remove_aliased, report_aliases
+    remove, report = (
+        checked_truth(value, f"sorted_contiguous_regions_by_tile: {name}")
+        for name, value in (("remove_aliased", remove_aliased), ("report_aliases", report_aliases))
     )
+    order, aliases = _ordered([(view, 0)], _tile_breaks(space, view), remove, report)
     ptr, _, tile, begin, length = order
     tile = tiles.from_top_level(tile)
     if (tile == NO_TILE).any():

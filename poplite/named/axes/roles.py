@@ -9,7 +9,7 @@ from poplite.errors import AxisError, DuplicateAxisError, MissingAxisError
 from poplite.named.axes.axes import Axes, AxesLike, axes_of, some
 from poplite.named.axes.axis import Axis, check_kind, check_name, make_axis
 from poplite.source import SourceLocation, here
-from poplite.text import clipped, of_type
+from poplite.text import clipped, items_or_none, of_type
 
 
 class AxisRole:
@@ -48,7 +48,8 @@ def make_axis_role(name: str | None = None, docstring: str = "") -> AxisRole:
 
 def checked_roles(roles: Iterable[AxisRole]) -> list[AxisRole]:
     """Return roles; raises AxisError for what is none."""
-    listed = list(roles) if isinstance(roles, Iterable) else [roles]
+    found = items_or_none(roles)
+    listed = [roles] if found is None else found
     for role in listed:
         if not isinstance(role, AxisRole):
             raise AxisError(

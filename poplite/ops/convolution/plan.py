@@ -33,7 +33,7 @@ from poplite.ops.convolution.reading import input_of
 from poplite.ops.convolution.request import Request
 from poplite.ops.convolution.search import cheapest_ways, way_with_blocks
 from poplite.ops.convolution.steps import weights_of
-from poplite.ops.operands import count_of, counts_of
+from poplite.ops.operands import check_parts, count_of, counts_of
 from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.text import amount
@@ -54,6 +54,7 @@ class ConvolutionPlan:
     """
 
     def __init__(self, graph: Graph, request: Request) -> None:
+        check_parts("ConvolutionPlan", "plan_convolution", graph, "request", request, Request)
         self.graph, self.request = graph, request
         self._groups = planned(graph.target, request)
         found = [layout for several in self._groups for layout in several.values()]

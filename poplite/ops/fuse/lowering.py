@@ -422,10 +422,9 @@ class Lowering:
     def _filled(self, expr: Number | Iota, root: Root) -> Tensor:
         """Store numbers that no tensor takes part in."""
         shape = expr.shape if root.out is None else root.out.shape
+        name = f"{root.name}/value"
         values = [expr.value] if isinstance(expr, Number) else _positions(expr)
-        constant = self.graph.add_constant(
-            expr.element_type, expr.shape, values, f"{root.name}/value"
-        )
+        constant = self.graph.add_constant(expr.element_type, expr.shape, values, name)
         place(self.mappings, constant, expr.shape, [])
         if root.out is None and root.mapping is None:
             out = self.graph.add_variable(expr.element_type, shape, root.name)

@@ -24,6 +24,7 @@ from poplite.ops.matmul.request import Options, Request, checked_options, reques
 from poplite.ops.matmul.search import cheapest_ways
 from poplite.ops.matmul.steps import left_of, product_of, right_of
 from poplite.ops.matmul.upper_bound import most_cycles
+from poplite.ops.operands import check_parts
 from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.text import amount
@@ -42,6 +43,7 @@ class MatMulPlan:
     """
 
     def __init__(self, graph: Graph, layout: Layout) -> None:
+        check_parts("MatMulPlan", "plan_matmul", graph, "layout", layout, Layout)
         self.graph, self.layout = graph, layout
 
     @property

@@ -21,14 +21,14 @@ from poplite.errors import InvalidOption, TensorCreationError
 from poplite.expr.build import as_expr, cast
 from poplite.expr.formula import formula
 from poplite.expr.operand import Operand
-from poplite.expr.tree import Expr, Shape
+from poplite.expr.tree import Expr, Shape, Weak
 from poplite.expr.viewed import viewed
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import shared
 from poplite.ops.fuse.lowering import Root
 from poplite.ops.mathematics import rsqrt
 from poplite.ops.nn.by_result import by_result
-from poplite.ops.operands import check_name, count_of, the_tensor
+from poplite.ops.operands import check_closed, check_name, count_of, the_tensor
 from poplite.ops.record import lower
 from poplite.ops.reductions import float_operand, mean, sum, variance
 from poplite.program import Sequence as Steps
@@ -133,8 +133,10 @@ def batch_norm_inference(
         the errors of `batch_norm`.
     """
     norm = _of_batch("ops.nn.batch_norm_inference", x)
-    inverse = rsqrt(as_expr(norm.wide(variance), norm.what) + epsilon)
-    scaled = (norm.x - norm.wide(mean)) * inverse * norm.wide(gain) + norm.wide(bias)
+    inverse = rsqrt(as_expr(norm.wide("variance", variance), norm.what) + epsilon)
+    scaled = (norm.x - norm.wide("mean", mean)) * inverse * norm.wide("gain", gain) + norm.wide(
+        "bias", bias
+    )
     return cast(scaled, norm.given.element_type)
 
 
@@ -329,11 +331,13 @@ class _Norm:
         """How many channels there are."""
         return self.given.shape[1]
 
-    def wide(self, value: Scale) -> Expr | float:
+    def wide(self, role: str, value: Scale) -> Expr | float:
         """Return a number for each channel as an operand beside `x`, in FLOAT."""
-        if not isinstance(value, Operand):
-            return value
-        own = as_expr(value, self.what)
+        what = f"{self.what}, {role}"
+        own = as_expr(value, what)
+        if isinstance(own, Weak):
+            return own.value
+        check_closed(what, own)
         _check_channels(self, own)
         kept = [d for d in range(self.x.rank) if d not in self.across]
         shape = [1] * self.x.rank
@@ -349,7 +353,9 @@ class _Norm:
     def normalised(self, gain: Scale, bias: Scale, epsilon: float) -> Expr:
         """Return the result."""
         whitened, _ = self.whitened(epsilon)
-        made = cast(whitened * self.wide(gain) + self.wide(bias), self.given.element_type)
+        made = cast(
+            whitened * self.wide("gain", gain) + self.wide("bias", bias), self.given.element_type
+        )
         return _reshaped(made, self.given.shape)
 
     def gradients(self, gradient: Operand, gain: Scale, epsilon: float) -> ChannelNormGradient:
@@ -357,7 +363,7 @@ class _Norm:
         result = by_result(self.what, gradient, self.given)
         wide = cast(_reshaped(result, self.x.shape), FLOAT)
         whitened, inverse = self.whitened(epsilon)
-        inner = wide * self.wide(gain)
+        inner = wide * self.wide("gain", gain)
         along = whitened * mean(inner * whitened, self.dims, keepdims=True)
         by_x = inverse * (inner - mean(inner, self.dims, keepdims=True) - along)
         element = self.given.element_type

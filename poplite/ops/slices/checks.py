@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from poplite.errors import InvalidOption, TensorCreationError, TensorIndexError
+from poplite.errors import InvalidOption, TensorCreationError, TensorIndexError, checked_items
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.slices import Slices
@@ -29,7 +29,7 @@ from poplite.ops.record import map as stored
 from poplite.program import Sequence as Steps
 from poplite.program.recording import Recorder
 from poplite.source import here
-from poplite.text import clipped, of_type
+from poplite.text import clipped
 from poplite.vertices.slices import CheckIndices
 
 MOST_ROWS = 1 << 31
@@ -40,19 +40,15 @@ def sliced(
     what: str, x: Tensor, dims: Sequence[int], sizes: Sequence[int]
 ) -> tuple[list[int], list[int]]:
     """Return the dimensions that are sliced, and the sizes of slices."""
-    for name, each in (("dims", dims), ("sizes", sizes)):
-        if not isinstance(each, Sequence | np.ndarray):
-            raise InvalidOption(
-                f"{what}: {name}={clipped(each)}",
-                at=here(),
-                found=of_type(each),
-                fix=f"a list, such as {name}=[1]",
-            )
-    found = [dimension(what, x, dim) for dim in dims]
-    lengths = [count_of(what, "size", size) for size in sizes]
+    listed = [
+        checked_items(each, f"{what}: {name}", f"a list, such as {name}=[1]")
+        for name, each in (("dims", dims), ("sizes", sizes))
+    ]
+    found = [dimension(what, x, dim) for dim in listed[0]]
+    lengths = [count_of(what, "size", size) for size in listed[1]]
     if len(found) != len(lengths) or len(set(found)) != len(found):
         raise InvalidOption(
-            f"{what}: dims {list(dims)} and sizes {list(sizes)}",
+            f"{what}: dims {listed[0]} and sizes {listed[1]}",
             at=here(),
             found="a dimension twice" if len(set(found)) != len(found) else "",
             fix="each dimension once, and a size for each",

@@ -10,6 +10,8 @@ import numpy as np
 from poplite.errors import InvalidOption
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.variables import values_for
+from poplite.ops.operands import check_parts
 from poplite.ops.slices.blocks import home_mapping, of_blocks
 from poplite.ops.slices.grid import (
     Changing,
@@ -21,7 +23,7 @@ from poplite.ops.slices.grid import (
 )
 from poplite.program.sequence import check_graph
 from poplite.source import here
-from poplite.text import amount, clipped
+from poplite.text import amount, clipped, integer_or_none
 from poplite.types import FLOAT, ElementTypeLike, element_type
 
 MOST_SHOWN = 3
@@ -50,6 +52,9 @@ class EmbeddingPlan:
     changing: Changing | None
     others: tuple[EmbeddingPlan, ...] = field(repr=False, default=())
 
+    def __post_init__(self) -> None:
+        check_parts("EmbeddingPlan", "plan_embedding", self.graph, "table", self.table, Table)
+
     @property
     def cycles(self) -> int:
         """Cycles of reading and changing, as far as the plan knows."""
@@ -69,6 +74,9 @@ class EmbeddingPlan:
 
         Returns:
             [entries, width].
+
+        Raises:
+            TensorCreationError: for a name that is none, and another number of values.
         """
         entries, width = self.table.entries, self.table.width
         return self._create(name, entries, width, initial_value)
@@ -81,8 +89,8 @@ class EmbeddingPlan:
         return self._create(name, self.lookups, self.table.width, initial_value)
 
     def _create(self, name: str, rows: int, width: int, initial_value: Any) -> Tensor:
-        if initial_value is not None and np.ndim(initial_value):
-            given = np.broadcast_to(initial_value, (rows, width))
+        if not isinstance(initial_value, int | float | None):
+            given = values_for(self.table.element, (rows, width), initial_value, None, name, here())
             blocks = given.reshape(rows, self.columns, width // self.columns)
             initial_value = np.ascontiguousarray(blocks.transpose(1, 0, 2))
         made = self.graph.add_variable(
@@ -158,12 +166,13 @@ def plan_embedding(
     table = Table(graph.target, element_type(type), int(entries), int(width), float(memory))
     choices = blocks_to_try(table.width, graph.target.tiles)
     if columns is not None:
-        if columns not in choices:
+        number = integer_or_none(columns)
+        if number not in choices:
             raise _option(
-                f"{columns!r} blocks of columns, of rows of {width}",
-                "one of " + ", ".join(str(n) for n in choices),
+                f"{clipped(columns)} blocks of columns, of rows of {width}",
+                "columns= one of " + ", ".join(str(n) for n in choices),
             )
-        choices = [columns]
+        choices = [number]
     plans = [planned(graph, table, int(lookups), n, used_for) for n in choices]
     plans.sort(key=lambda plan: (table.excess(plan.bytes), plan.cycles, plan.columns))
     best, *others = plans

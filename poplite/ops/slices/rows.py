@@ -14,6 +14,7 @@ from poplite.expr.build import number
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr, Number
 from poplite.graph.graph import Graph
+from poplite.graph.storage.room import check_room
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
 from poplite.ops.choices import iota, where
@@ -92,6 +93,7 @@ def one_hot(
     where(equal(columns, 0), one, other)  # refuses types, before anything is recorded
     given = operand(what, indices, program, "indices")
     graph = graph_of(what, given, program)
+    check_room(graph.space, UNSIGNED_INT, (depth,), f"{what}, depth", here())
     numbers = _checked(what, graph, given, depth, out_of_range, name, program)
     is_on = equal(columns, numbers.reshape((*numbers.shape, 1)))
     found = where(is_on, one, other)

@@ -8,7 +8,7 @@ from poplite.errors import ElementTypeError
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.operands import FLOATS, count_of
+from poplite.ops.operands import FLOATS, check_parts, count_of
 from poplite.ops.sparse.layout import SparseLayout, best_layout
 from poplite.ops.sparse.pattern import SparsePattern
 from poplite.program.sequence import check_graph
@@ -31,6 +31,7 @@ class SparsePlan:
     """
 
     def __init__(self, graph: Graph, layout: SparseLayout) -> None:
+        check_parts("SparsePlan", "plan_sparse_matmul", graph, "layout", layout, SparseLayout)
         self.graph, self.layout = graph, layout
 
     @property
@@ -109,7 +110,7 @@ def plan_sparse_matmul(
 
     Raises:
         ElementTypeError: for another type, or no pattern.
-        SizeOverflowError: for columns below 0.
+        SizeOverflowError: for columns below 0, or from 2**31 on.
         ControlProgramError: for no graph.
 
     >>> import poplite as pl
@@ -133,7 +134,7 @@ def plan_sparse_matmul(
             found="sparse products are of FLOAT or HALF",
             fix="type=pl.FLOAT",
         )
-    count = count_of(what, "columns", columns)
+    count = count_of(what, "columns", columns, end=1 << 31)
     return SparsePlan(graph, best_layout(graph.target, pattern, element, count))
 
 

@@ -19,7 +19,7 @@ from poplite.errors import ControlProgramError
 from poplite.program import Program, Sequence
 from poplite.program.base import checked
 from poplite.source import here
-from poplite.text import clipped, of_type
+from poplite.text import clipped, items_or_none, of_type
 from poplite.viz.dataflow.graph import Dataflow, dataflow_of
 from poplite.viz.dataflow.nodes import LOOKS_AS, Node
 from poplite.viz.draw.colors import CATEGORIES, CATEGORY_INK, KINDS, LIGHT
@@ -73,14 +73,15 @@ def programs_dot(graph: Graph, programs: Iterable[Program]) -> str:
     >>> "nothing" in programs_dot(Graph(), [])
     True
     """
-    if isinstance(programs, Program) or not isinstance(programs, Iterable):
+    given = None if isinstance(programs, Program) else items_or_none(programs)
+    if given is None:
         raise ControlProgramError(
             f"programs {clipped(programs, 60)} are no list",
             at=here(),
             found=of_type(programs),
             fix="graph.output_vertex_graph(file, [program])",
         )
-    several = [checked(each, f"programs, {i}") for i, each in enumerate(programs)]
+    several = [checked(each, f"programs, {i}") for i, each in enumerate(given)]
     program = Sequence(*several) if len(several) > 1 else next(iter(several), None)
     return dataflow_dot(dataflow_of(graph, program))
 

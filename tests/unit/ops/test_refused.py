@@ -201,7 +201,7 @@ def test_nothing_is_left_of_a_refused_operation(name: str) -> None:
         (lambda t: ops.sort(t.x, name=3, program=t.p), "the name of a step is text, but 3"),  # type: ignore[arg-type]
         (lambda t: ops.one_hot(t.k, -3, program=t.p), "depth is -3"),
         (lambda t: ops.dynamic_slice(t.m, t.x, [0], [1], program=t.p), "offset: 'x' is FLOAT"),
-        (lambda t: ops.dynamic_slice(t.m, t.k[:1], [0], 1, program=t.p), "sizes=1"),  # type: ignore[arg-type]
+        (lambda t: ops.dynamic_slice(t.m, t.k[:1], [0], 1, program=t.p), "sizes is 1"),  # type: ignore[arg-type]
         (lambda t: nn.softmax(t.m, 2), "a dimension from -2 to 1"),
         (lambda t: ops.one_hot(t.k, 3, on="a", program=t.p), "on is 'a'"),  # type: ignore[arg-type]
         (lambda t: nn.adam(t.m, t.m, None, program=t.p), r"ops\.nn\.adam_state\(m\)"),  # type: ignore[arg-type]

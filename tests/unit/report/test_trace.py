@@ -183,7 +183,7 @@ def test_a_trace_needs_the_model_and_room() -> None:
     ):
         pass
     with (
-        pytest.raises(pl.ControlProgramError, match="0 steps cannot be recorded"),
+        pytest.raises(pl.ControlProgramError, match="limit=0 steps cannot be recorded"),
         pl.Engine(bench.graph, add).tracing(limit=0),
     ):
         pass

@@ -1,0 +1,114 @@
+"""Every public function, called with values of wrong kinds, refuses them by poplite's own errors.
+
+The calls are those of `helpers.public_calls`, in which each argument in turn is exchanged for each
+of `helpers.wrong_arguments.WRONG`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import poplite as pl
+from helpers import public_names
+from helpers.depth import thinned
+from helpers.public_calls.libraries import NORMS
+from helpers.wrong_arguments import WRONG, faults_of
+
+_MADE = {
+    *("ComputeSet", "DataStream", "Executable", "Expr", "FieldData", "FieldRef", "Function"),
+    *("FunctionBuffer", "HostFunction", "Intervals", "RemoteBuffer", "Report", "SortedRegions"),
+    *("Sweep", "Tensor", "TensorRearranger", "TileRegions", "VarRegions", "Variable"),
+    *("VertexBlock", "VertexInstance"),
+}
+_PROGRAMS = {
+    f"pl.{name}.mark_used": "engines call it"
+    for name, value in vars(pl.program).items()
+    if isinstance(value, type) and issubclass(value, pl.Program)
+}
+
+WITHOUT_CALL = {
+    "core": {
+        **{f"pl.{name}": "functions and methods of poplite return it" for name in _MADE},
+        **{name: why for name, why in _PROGRAMS.items() if name[3:].split(".")[0] in pl.__all__},
+        "pl.TileMapping.of": "graphs make it of views",
+        "pl.TileMapping.renumbered": "virtual graphs make it of others",
+        "pl.Variable.initial_value_of": "engines call it",
+        "pl.Vertex": "users derive from it",
+        "pl.MultiVertex": "users derive from it",
+        "pl.MultiVertex.compute": "users write it",
+        "pl.StreamCallback.fetch": "users write it",
+        "pl.counted_loop": "among operations",
+        "pl.graph_function": "among operations",
+        "pl.sweep": "it starts processes; its own tests refuse what does not fit",
+    },
+    "operations": {
+        "LoopIndex": "ops.repeat makes it",
+        "ops.Note": "operations write them down",
+        "ops.Note.of": "operations write them down",
+        "ops.nn.RecurrentPlan": "ops.nn.plan_lstm and ops.nn.plan_gru make it",
+    },
+    "libraries": {
+        "popops.expr.Any.of": "each kind of expression has its own",
+        **{f"popops.{name}InPlace": "BOOL has no order" for name in ("gt", "gteq", "lt", "lteq")},
+        **{f"popnn.{room}.Norm": "its methods are the functions" for room in NORMS},
+    },
+}
+"""What has no call that works, with the reason: most of it poplite makes itself."""
+
+ROOMS = sorted(WITHOUT_CALL)
+PARTS = 6
+"""Of the exchanged calls, which are tried one part at a time."""
+
+
+def room_of(name: str) -> Any:
+    return importlib.import_module(f"helpers.public_calls.{name}")
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_public_function_has_a_call_that_works(room: str, tmp_path: Path) -> None:
+    table = room_of(room)
+    calls = [*table.calls(), *getattr(table, "OTHER_CALLS", ())]
+    with table.world() as names:
+        found = [each for call in calls for each in public_names.called(call, names)]
+    known, methods = {id(each) for each in found}, [x for x in found if hasattr(x, "__self__")]
+    listed = dict(getattr(public_names, room)())
+    missing = {
+        name
+        for name, value in listed.items()
+        if id(value) not in known and not any(value == each for each in methods)
+    }
+    assert missing == set(WITHOUT_CALL[room])
+
+
+@pytest.mark.filterwarnings("ignore::poplite.PopliteWarning")
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_calls_work(room: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = room_of(room)
+    calls = [call for call in table.calls() if not call.startswith("operator.")]
+    with table.world() as names, redirect_stdout(io.StringIO()):
+        for call in calls:
+            eval(call, names)
+    assert len(calls) > 100
+
+
+@pytest.mark.filterwarnings("ignore::poplite.PopliteWarning")
+@pytest.mark.parametrize(
+    ("room", "part"), thinned([(room, n) for n in range(PARTS) for room in ROOMS], len(ROOMS))
+)
+def test_wrong_kinds_end_in_errors_of_poplite(
+    room: str, part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = room_of(room)
+    calls = table.calls()
+    with table.world() as names, redirect_stdout(io.StringIO()):
+        faults, count = faults_of(calls, names, table.NOT_OURS, part, PARTS)
+    assert count > len(calls) * len(WRONG) // PARTS
+    assert faults == []
