@@ -1,10 +1,18 @@
-"""Load mutated executable files: `python -m poplite.testing.fuzz_files --files 10000 --seed 1`.
+"""Load mutated files: `python -m poplite.testing.fuzz_files --kind report --files 10000 --seed 1`.
 
 A file of a program with a bit of everything is changed at random (`poplite.testing.mutations`), and
-loaded.  Each is refused with a `FileLoadError`, or accepted; what is accepted is run for a moment,
-and asked what that took.  This is done by processes of their own, as a fault of the simulator would
-end one.  The first file that ends its process, takes too long or too much memory, or of which no
-report can be made, ends the run with a report, and stays on disk.
+loaded.  Each is refused with a `FileLoadError`, or accepted; what is accepted is used as such a
+file is::
+
+    executable    run for a moment, asked what that took, saved again
+    state         loaded into an engine, which goes on from it for a moment, and saved again
+    graph         compiled, drawn, saved again
+    report        told as text, page and JSON
+    sweep         told, saved again
+
+This is done by processes of their own, as a fault of the simulator would end one.  The first file
+that ends its process, takes too long or too much memory, or of an executable of which no report can
+be made, ends the run with a report, and stays on disk.
 """
 
 from __future__ import annotations
@@ -18,7 +26,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -27,7 +35,7 @@ import numpy as np
 
 from poplite import ops
 from poplite.compile.compiler import compile_graph
-from poplite.errors import FileLoadError, StreamConnectionError
+from poplite.errors import FileLoadError, SizeOverflowError, StreamConnectionError
 from poplite.executable.executable import Executable
 from poplite.graph.graph import Graph
 from poplite.machine.target import Target
@@ -46,6 +54,8 @@ from poplite.program import (
     Switch,
     cycle_count,
 )
+from poplite.report.report import Report
+from poplite.report.sweep import MEASURES, Sweep
 from poplite.simulator.engine import Engine
 from poplite.testing.mutations import mutated
 from poplite.types import BOOL, FLOAT, HALF, INT
@@ -234,8 +244,112 @@ def try_file(path: Path) -> Outcomes:
         outcomes = Outcomes(stopped=1)
     except _TooLong:
         pass
-    str(engine.report())
+    report = engine.report()
+    try:
+        report.to_html()
+    except SizeOverflowError:  # of more cycles than are counted
+        return Outcomes(stopped=1)
+    assert Report.from_json(report.to_json()) == report
+    executable.save(path.with_suffix(".again"))
+    Executable.load(path.with_suffix(".again"))
     return outcomes
+
+
+def _try(load: Callable[[], Any], use: Callable[[Any], object]) -> Outcomes:
+    """Load a file and use what it holds, which may be nonsense."""
+    try:
+        loaded = load()
+    except FileLoadError:
+        return Outcomes(refused=1)
+    try:
+        use(loaded)
+    except Exception:  # noqa: BLE001
+        return Outcomes(stopped=1)
+    except _TooLong:
+        pass
+    return Outcomes(ran=1)
+
+
+def _try_state(path: Path) -> Outcomes:
+    graph, programs = program()
+    engine = Engine(graph, programs, interpret=True)
+
+    def use(_: object) -> None:
+        try:
+            _run(engine)
+        finally:
+            engine.report().to_html()
+            engine.save_state(path.with_suffix(".again"))
+
+    return _try(lambda: engine.load_state(path), use)
+
+
+def _try_graph(path: Path) -> Outcomes:
+    def use(loaded: tuple[Graph, dict[str, Program]]) -> None:
+        graph, programs = loaded
+        graph.save(path.with_suffix(".again"), programs)
+        graph.output_vertex_graph(io.StringIO(), list(programs.values()))
+        elements = sum(variable.num_elements for variable in graph.variables)
+        if elements < LARGEST_RUN >> 2:
+            compile_graph(graph, programs)
+
+    return _try(lambda: Graph.load(path), use)
+
+
+def _try_report(path: Path) -> Outcomes:
+    return _try(
+        lambda: Report.load(path),
+        lambda report: (str(report), report.to_html(), str(report.insights), report.to_json()),
+    )
+
+
+def _try_sweep(path: Path) -> Outcomes:
+    again = path.with_suffix(".again")
+    return _try(lambda: Sweep.load(path), lambda sweep: (str(sweep), sweep.save(again)))
+
+
+class Kind(NamedTuple):
+    """A kind of files.
+
+    Attributes:
+        write: writes one.
+        use: loads one that was changed, and uses it.
+    """
+
+    write: Callable[[Path], object]
+    use: Callable[[Path], Outcomes]
+
+
+def _write_executable(path: Path) -> None:
+    compile_graph(*program()).save(path)
+
+
+def _write_graph(path: Path) -> None:
+    graph, programs = program()
+    graph.save(path, programs)
+
+
+def _write_state(path: Path) -> None:
+    Engine(*program(), interpret=True).save_state(path)
+
+
+def _write_report(path: Path) -> None:
+    Engine(*program(), interpret=True).report().save(path)
+
+
+def _write_sweep(path: Path) -> None:
+    rows = [{"n": n, "kind": "even", **dict.fromkeys(MEASURES, n), "error": ""} for n in range(20)]
+    Sweep(["n", "kind"], rows).save(path)
+
+
+KINDS = {
+    "executable": Kind(_write_executable, try_file),
+    "state": Kind(_write_state, _try_state),
+    "graph": Kind(_write_graph, _try_graph),
+    "report": Kind(_write_report, _try_report),
+    "sweep": Kind(_write_sweep, _try_sweep),
+}
+"""Kinds of files, by name."""
 
 
 def _run(engine: Engine) -> None:
@@ -266,26 +380,28 @@ def _sorted(inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
     outputs[0][:] = np.sort(inputs[0])
 
 
-def try_files(folder: Path, seed: int, files: range, now: Any, outcomes: Any) -> None:
+def try_files(folder: Path, kind: str, seed: int, files: range, now: Any, outcomes: Any) -> None:
     """Try some files; in a process of its own.
 
     Args:
-        folder: holds `unchanged.poplite`, and the file that is tried.
+        folder: holds `unchanged`, and the file that is tried.
+        kind: of the file.
         seed: of the whole run.
         files: their numbers.
         now: where the number of the file is noted.
         outcomes: where what became of them is noted.
     """
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
-    content = (folder / "unchanged.poplite").read_bytes()
-    try_file(folder / "unchanged.poplite")
+    content = (folder / "unchanged").read_bytes()
+    use = KINDS[kind].use
+    use(folder / "unchanged")
     before = _peak_bytes()
     counts = Outcomes()
     for number in files:
         now.value = number
         path = folder / "tried.poplite"
         path.write_bytes(mutated(content, Random(f"{seed} {number}")))
-        counts = counts.plus(try_file(path))
+        counts = counts.plus(use(path))
         if _peak_bytes() - before > MOST_BYTES:
             sys.exit(f"memory grew by {_peak_bytes() - before:,} B")
     outcomes[:] = counts
@@ -296,24 +412,27 @@ def _peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def fuzz(files: int, seed: int, folder: Path) -> tuple[Outcomes, str]:
+def fuzz(files: int, seed: int, folder: Path, kind: str = "executable") -> tuple[Outcomes, str]:
     """Try files until there are enough, or one fails.
 
     Args:
         files: how many.
         seed: what the changes depend on.
         folder: where files are written.
+        kind: which files, of `KINDS`.
 
     Returns:
         What became of them, and the report of the first that failed, or nothing.
     """
-    compile_graph(*program()).save(folder / "unchanged.poplite")
+    KINDS[kind].write(folder / "unchanged")
     context = multiprocessing.get_context("spawn")
     total = Outcomes()
     for first in range(0, files, FILES_AT_ONCE):
         now, outcomes = context.Value("q", first), context.Array("q", 3)
         numbers = range(first, min(first + FILES_AT_ONCE, files))
-        process = context.Process(target=try_files, args=(folder, seed, numbers, now, outcomes))
+        process = context.Process(
+            target=try_files, args=(folder, kind, seed, numbers, now, outcomes)
+        )
         process.start()
         seen, since = -1, time.monotonic()
         while process.is_alive():
@@ -340,12 +459,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         0 when no file did harm, otherwise 1.
     """
-    parser = argparse.ArgumentParser(description="Load mutated executable files.")
+    parser = argparse.ArgumentParser(description="Load mutated files.")
+    parser.add_argument("--kind", choices=[*KINDS], default="executable", help="which files")
     parser.add_argument("--files", type=int, default=10_000, help="how many (default 10000)")
     parser.add_argument("--seed", type=int, default=1, help="what changes depend on (default 1)")
     options = parser.parse_args(argv)
     folder = Path(tempfile.mkdtemp(prefix="poplite-fuzz-"))
-    _, failure = fuzz(options.files, options.seed, folder)
+    _, failure = fuzz(options.files, options.seed, folder, options.kind)
     if failure:
         print(failure)
         return 1

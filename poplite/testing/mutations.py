@@ -1,4 +1,4 @@
-"""Files of executables, changed at random: bytes, numbers of arrays, values of the manifest.
+"""Files, changed at random: bytes, numbers of arrays, values of the manifest or of JSON.
 
 bytes       cut, flipped, inserted                    checksums no longer fit
 arrays      numbers replaced, checksums repaired      what compiled code would trust
@@ -33,6 +33,11 @@ def mutated(content: bytes, random: Random) -> bytes:
     kind = random.random()
     if kind < 0.15:
         return _bytes(content, random)
+    if content.startswith(b"{"):
+        value = json.loads(content)
+        for _ in range(random.choice((1, 1, 1, 2, 5))):
+            _value(value, random)
+        return json.dumps(value).encode()
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     for _ in range(random.choice((1, 1, 1, 2, 5))):
@@ -71,6 +76,8 @@ def _numbers(member: bytes, random: Random) -> bytes:
     """Replace a number of an array member."""
     if len(member) <= HEADER_BYTES or random.random() < 0.02:
         return member[: random.randrange(len(member) + 1)]
+    if not member.startswith(b"\x93NUMPY"):  # as those of states
+        return _bytes(member, random)
     kind = np.dtype(member.split(b"'", 4)[3].decode())
     whole = (len(member) - HEADER_BYTES) // kind.itemsize
     numbers = np.frombuffer(member, kind, whole, HEADER_BYTES).copy()
