@@ -94,6 +94,8 @@ def _numbers(member: bytes, random: Random) -> bytes:
 def _value(manifest: Any, random: Random) -> None:
     """Replace, remove or exchange a value somewhere in the manifest."""
     places = list(_places(manifest))
+    if not places:  # all was removed before
+        return
     holder, key = random.choice(places)
     other, other_key = random.choice(places)
     match random.randrange(6):
@@ -107,6 +109,8 @@ def _value(manifest: Any, random: Random) -> None:
             holder[key] = random.choice((None, True, "", "x", [], {}, 0.5, [1] * 30, -1, 1 << 70))
         case _:
             numbers = [(h, k) for h, k in places if type(h[k]) is int]
+            if not numbers:
+                return
             holder, key = random.choice(numbers)
             near = holder[key] + random.choice((-1, 1, 8, 64))
             holder[key] = random.choice((*NUMBERS, near, near))

@@ -739,7 +739,9 @@ def test_the_least_integer_in_a_row(tmp_path: Path) -> None:
             pl.Executable.load(tmp_path / "least", [Clear])
 
 
-@pytest.mark.parametrize("bomb", thinned([b"[],", b"{},", b'"",', b"[1],", b'{"":{}},', b"0,", b'"ab",'], keep=1))
+@pytest.mark.parametrize(
+    "bomb", thinned([b"[],", b"{},", b'"",', b"[1],", b'{"":{}},', b"0,", b'"ab",'], keep=1)
+)
 def test_memory_is_bounded(
     folder: Path, tmp_path: Path, model: dict[str, Any], bomb: bytes
 ) -> None:
