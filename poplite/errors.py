@@ -356,7 +356,7 @@ class UninitializedReadError(PopliteError, RuntimeError):
 
 
 class WorkerRaceError(PopliteError, RuntimeError):
-    """What the workers of a MultiVertex compute depends on the order in which they run."""
+    """A worker of a MultiVertex reads or changes what another one writes."""
 
 
 class AxisError(PopliteError, ValueError):

@@ -350,6 +350,10 @@ class CompiledProgram:
         self._steps.interpreted.remember(code)
         inner.run((), self._watch)
 
+    def choose_worker(self, step: int, worker: int | None) -> None:
+        """Let FALLING run one worker of each MultiVertex of a step only; None for all again."""
+        self._steps.choose_worker(step, worker)
+
     def returned(self, step: int) -> list[bool]:
         """Tell for each replica whether no vertex of a compute set returned false."""
         false: set[int] = set()

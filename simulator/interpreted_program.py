@@ -87,6 +87,10 @@ class InterpretedProgram:
         self._steps.remember(code)
         program.run((), self._watch)
 
+    def choose_worker(self, step: int, worker: int | None) -> None:
+        """Let FALLING run one worker of each MultiVertex of a step only; None for all again."""
+        self._steps.only_worker = worker
+
     def returned(self, step: int) -> list[bool]:
         """Tell for each replica whether no vertex of a compute set returned false."""
         return self._steps.returned(step)

@@ -83,12 +83,13 @@ run costs, and what an unfinished one has cost so far, in nanoseconds."""
 
 (
     CHUNK_DRIVER, CHUNK_ARENA, CHUNK_ROWS, CHUNK_WIDTH, CHUNK_LOW, CHUNK_HIGH, CHUNK_FIRST,
-    CHUNK_LAST, CHUNK_ROW, CHUNK_VERTEX, CHUNK_FALSE, CHUNK_FLOATS, CHUNK_SLOTS, FAULT_WORD,
-) = range(14)  # fmt: skip
+    CHUNK_LAST, CHUNK_ROW, CHUNK_VERTEX, CHUNK_FALSE, CHUNK_FLOATS, CHUNK_SLOTS, CHUNK_ALONE,
+    FAULT_WORD,
+) = range(15)  # fmt: skip
 """Words of a chunk: driver, arena, descriptor rows and their width (0 for copy records); its
 rows, the first vertex in the first of them and the end of those in the last; where it goes on
 after it was cut; whether a vertex returned false; the floating-point state; where to write down
-what each vertex took; its fault."""
+what each vertex took; the only worker that runs, from 1, of FALLING, 0 for all; its fault."""
 
 FAULT_WORDS = 5
 """A chunk's fault record: flag, vertex number, field number, index, length."""

@@ -209,9 +209,21 @@ class DriverEmitter(VertexWalk):
         with cgutils.for_range(builder, workers) as worker:
             number = worker.index
             if self._variant.falling:
-                number = builder.sub(builder.sub(workers, INDEX(1)), number)
-            arguments["self.worker"] = number
-            self._call(vertex, number, arguments)
+                self._call_if_chosen(vertex, builder.sub(workers, number), arguments)
+            else:
+                self._call_worker(vertex, number, arguments)
+
+    def _call_if_chosen(self, vertex: Any, position: Any, arguments: dict[str, Any]) -> None:
+        """Call `compute` for a worker, by its position from 1, unless another one runs alone."""
+        builder = self.builder
+        only = builder.load(builder.gep(self.faults, [INDEX(op.CHUNK_ALONE - op.FAULT_WORD)]))
+        is_all = builder.icmp_signed("==", only, INDEX(0))
+        with builder.if_then(builder.or_(is_all, builder.icmp_signed("==", only, position))):
+            self._call_worker(vertex, builder.sub(position, INDEX(1)), arguments)
+
+    def _call_worker(self, vertex: Any, worker: Any, arguments: dict[str, Any]) -> None:
+        arguments["self.worker"] = worker
+        self._call(vertex, worker, arguments)
 
     def _call(self, vertex: Any, worker: Any, arguments: dict[str, Any]) -> None:
         """Call `compute`; when it stops, the driver does as well."""

@@ -173,6 +173,11 @@ class CompiledSteps:
                 self.table.share(number, count)
                 self._may_share[number] = False
 
+    def choose_worker(self, step: int, worker: int | None) -> None:
+        """Let FALLING run one worker of each MultiVertex of a step only; None for all again."""
+        self.table.choose_worker(self.launches[step, op.FALLING], worker)
+        self.interpreted.only_worker = worker
+
     def take_fault(self, step: int, phase: int) -> Record:
         """Return the fault of the first vertex that faulted in a launch, and forget all faults."""
         return Record(*min(self.table.take_faults(self.launches[step, phase])))

@@ -16,7 +16,11 @@ from poplite.vertex.vertex import Vertex
 
 
 class InterpretedSteps:
-    """Runs the interpreted vertices of compute sets; `classes` are those of each step."""
+    """Runs the interpreted vertices of compute sets; `classes` are those of each step.
+
+    Attributes:
+        only_worker: the only worker of a MultiVertex that runs in falling order; None for all.
+    """
 
     def __init__(
         self,
@@ -34,6 +38,7 @@ class InterpretedSteps:
         }
         self._returned = [[True] * len(arena.parts) for _ in executable.steps]
         self._known: dict[tuple[int, int], dict[int, VertexRun]] | None = None
+        self.only_worker: int | None = None
 
     def __iter__(self) -> Iterator[int]:
         """Yield the steps that have such vertices."""
@@ -89,6 +94,7 @@ class InterpretedSteps:
                         watch=watch,
                         floats=self._arena.floats,
                         is_falling=is_falling,
+                        only_worker=self.only_worker,
                         known=known,
                     )
                 except VertexFault as fault:

@@ -180,11 +180,13 @@ def run_vertices(
     before: int | None = None,
     watch: Callable[[], None] = lambda: None,
     is_falling: bool = False,
+    only_worker: int | None = None,
     known: dict[int, VertexRun] | None = None,
 ) -> bool:
     """Run vertices of a group as plain Python, in order; return whether none returned false.
 
-    Runs only vertex `only`, or those before number `before`; `watch` is called before each.  What
+    Runs only vertex `only`, or those before number `before`; `watch` is called before each.  In
+    falling order only the worker `only_worker` may run.  What
     `known` has by number does not run where it would do the same; other vertices are added to it.
     Raises `VertexFault` when a vertex indexes outside a field or raises an exception.
     """
@@ -208,7 +210,8 @@ def run_vertices(
             own = True
             if has_workers:
                 workers = range(vertex.num_workers)
-                for worker in reversed(workers) if is_falling else workers:
+                order = [n for n in reversed(workers) if only_worker in (None, n)]
+                for worker in order if is_falling else workers:
                     of_worker = InterpretedSelf(group.cls, values, stores(number, worker), marks)
                     own &= _run(compute, number, of_worker, worker)
             else:

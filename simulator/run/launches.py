@@ -109,6 +109,7 @@ class Launch:
         work: in elements.
         measured: how many runs are measured, and can be cut between vertices.
         slots: by arena, the table of what each vertex took.
+        alone: the only worker that runs, from 1; 0 for all.
     """
 
     parts: list[BoundPart]
@@ -117,10 +118,11 @@ class Launch:
     work: int
     measured: int
     slots: Mapping[int, int]
+    alone: int = 0
 
     def complete(self, chunks: Integers, floats: int) -> None:
         """Fill in what all chunks of the launch share; `floats` is an address."""
-        chunks[:, op.CHUNK_FLOATS] = floats
+        chunks[:, op.CHUNK_FLOATS], chunks[:, op.CHUNK_ALONE] = floats, self.alone
         arenas = chunks[:, op.CHUNK_ARENA].tolist()
         chunks[:, op.CHUNK_SLOTS] = [self.slots.get(arena, 0) for arena in arenas]
 
@@ -206,6 +208,13 @@ class LaunchTable:
         row[op.LAUNCH_SHARES] = launch.shares.ctypes.data
         row[op.LAUNCH_SHARE_COUNT] = len(launch.shares)
         row[op.LAUNCH_COST], row[op.LAUNCH_UNMEASURED] = 0, launch.measured
+
+    def choose_worker(self, number: int, worker: int | None) -> None:
+        """Let a launch run one worker of each MultiVertex only; None for all again."""
+        launch = self.launches[number]
+        launch.alone = 0 if worker is None else worker + 1
+        for chunks in (launch.chunks, launch.shares):
+            chunks[:, op.CHUNK_ALONE] = launch.alone
 
     def take_faults(self, number: int) -> list[list[int]]:
         """Return the fault records that a launch left, and clear them.

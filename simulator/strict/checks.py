@@ -209,7 +209,13 @@ class StrictChecks:
             # Vertices that print run only once, as a second run would be seen.
             shows = any(group.cls in self._shown for group in step.groups)
             replay = Replay(
-                step, self._arena, self.shadow, self._forms, runs_once=shows, peers=self._peers
+                step,
+                self._arena,
+                self.shadow,
+                self._forms,
+                runs_once=shows,
+                workers=self._executable.target.workers,
+                peers=self._peers,
             )
             self._replays[number] = replay
             self._kept += replay.size

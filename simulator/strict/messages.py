@@ -147,22 +147,70 @@ class Place:
         )
 
     def worker_race(
-        self, field: Touched, number: int, replica: int, count: int, rising: str, falling: str
+        self,
+        field: Touched,
+        number: int,
+        replica: int,
+        count: int,
+        pair: tuple[int, int] | None,
+        rising: str,
+        falling: str,
     ) -> WorkerRaceError:
         """Return the error of workers whose order matters: `count` results of the field differ.
 
-        `rising` and `falling` are the values of one of them when workers run in that order.
+        `rising` and `falling` are the values of one of them when workers run in that order; `pair`
+        are two of these workers, if they are known.
         """
+        return self._race_of(
+            field,
+            number,
+            replica,
+            f"is {rising} when workers run in rising order, and {falling} in falling order",
+            pair,
+            count,
+        )
+
+    def shared_by_workers(
+        self,
+        field: Touched,
+        number: int,
+        replica: int,
+        count: int,
+        pair: tuple[int, int] | None,
+        value: str,
+    ) -> WorkerRaceError:
+        """Return the error of a worker that reads or changes what another one writes.
+
+        `value` is what they leave in one of the `count` elements when they run in turn.
+        """
+        what = f"is {value} when workers run in turn, and not what each stores by itself"
+        return self._race_of(field, number, replica, what, pair, count)
+
+    def _race_of(
+        self,
+        field: Touched,
+        number: int,
+        replica: int,
+        what: str,
+        pair: tuple[int, int] | None,
+        count: int,
+    ) -> WorkerRaceError:
         name, _ = self._element(field, number)
         vertex = self._vertex(field, number)
         more = f"; {amount(count - 1, 'more element')} of that field" if count > 1 else ""
         more += " differ" if count > 2 else " differs" if count == 2 else ""
+        found = f"the vertex was added at {vertex.location}; the element is {name}{more}"
+        if pair is not None:
+            found += f"\nworkers {pair[0]} and {pair[1]}: one uses or changes what the other stores"
         return self._race(
-            f"{vertex}{self._of_replica(replica)}: {field.name(number)} is {rising} when workers "
-            f"run in rising order, and {falling} in falling order",
+            f"{vertex}{self._of_replica(replica)}: {field.name(number)} {what}",
             vertex.vertex_class.location,
-            f"the vertex was added at {vertex.location}; the element is {name}{more}",
+            found,
         )
+
+    def fault_alone(self, worker: int, error: PopliteError) -> WorkerRaceError:
+        """Return the error of a worker that stops where it is the only one that runs."""
+        return self._race(f"worker {worker} by itself, and not with others: {error.what}", error.at)
 
     def falling_fault(self, error: PopliteError) -> WorkerRaceError:
         """Return the error of workers that stop in falling order only."""

@@ -413,6 +413,102 @@ def test_workers_that_do_not_race(bench: Bench) -> None:
     assert "; 6 compute sets run again" in str(engine.report())
 
 
+class Added(pl.MultiVertex):
+    """A sum whose order does not matter, and which a machine loses parts of."""
+
+    x: pl.Input[pl.Vector[pl.INT]]
+    total: pl.InOut[pl.INT]
+
+    def compute(self, worker: int) -> None:
+        for i in range(worker, len(self.x), self.num_workers):
+            self.total += self.x[i]
+
+
+class Largest(pl.MultiVertex):
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    most: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self, worker: int) -> None:
+        for i in range(worker, len(self.x), self.num_workers):
+            self.most[1] = max(self.most[1], self.x[i])
+
+
+class RowSums(pl.MultiVertex):
+    x: pl.Input[pl.Vector[pl.INT]]
+    rows: pl.InOut[pl.Vector[pl.Vector[pl.INT]]]
+
+    def compute(self, worker: int) -> None:
+        self.rows[worker // 2][0] += self.x[worker]
+
+
+class Twins(pl.MultiVertex):
+    """Workers 1 and 4 alone store the same element: other values than both together do."""
+
+    n: pl.InOut[pl.INT]
+
+    def compute(self, worker: int) -> None:
+        if worker % 3 == 1:
+            self.n += 1
+
+
+class Overwritten(pl.MultiVertex):
+    """Three workers store an element; in both orders the first and the last are of one mind."""
+
+    y: pl.Output[pl.INT]
+
+    def compute(self, worker: int) -> None:
+        if worker == 0 or worker == 5:
+            self.y = 7
+        elif worker == 3:
+            self.y = 8
+
+
+class Alike(pl.MultiVertex):
+    """Equal values, stored by several workers, and elements that one worker changes in place."""
+
+    x: pl.Input[pl.Vector[pl.INT]]
+    y: pl.InOut[pl.Vector[pl.INT]]
+
+    def compute(self, worker: int) -> None:
+        self.y[0] = self.x[0]
+        self.y[1 + worker] += self.x[worker]
+
+
+@pytest.mark.parametrize(
+    ("vertex", "fields", "match"),
+    [
+        (Added, {"x": range(1, 13), "total": 5}, r"'Added.total' is 83 when .*workers 0 and 1: "),
+        (Largest, {"x": range(12), "most": [0, 0]}, r"'Largest.most'\[1\] is 11.0 .*0 and 1: "),
+        (RowSums, {"x": range(1, 7), "rows": [[0], [0], [0]]}, r"\[0\] is 3 when .* 0 and 1: "),
+        (Twins, {"n": 10}, r"'Twins.n' is 12 when .*the element is 'n'.*workers 1 and 4: "),
+        (Overwritten, {"y": 0}, r"'Overwritten.y' is 7 when .*workers 0 and 3: "),
+    ],
+)
+def test_workers_that_use_what_others_store(
+    bench: Bench, vertex: type[pl.Vertex], fields: dict[str, Any], match: str
+) -> None:
+    variables = {}
+    for name, values in fields.items():
+        start = np.array(values)
+        kind = vertex.fields[name].element
+        variables[name] = bench.variable(kind, start.shape, name, start)
+    engine = bench.engine(bench.step(vertex, **variables))
+    for _ in range(2):
+        with pytest.raises(pl.WorkerRaceError, match=f"(?s){vertex.__name__} 0 on .*{match}"):
+            engine.run()
+    for name, values in fields.items():  # as before the compute set
+        assert engine.read(variables[name]).tolist() == np.array(values).tolist()
+
+
+def test_workers_may_store_equal_values(bench: Bench) -> None:
+    x = bench.variable(pl.INT, (6,), "x", np.arange(1, 7))
+    y = bench.variable(pl.INT, (7,), "y", 0)
+    engine = bench.engine(pl.Repeat(4, bench.step(Alike, x=x, y=y)))
+    engine.run()
+    assert engine.read(y).tolist() == [1, 4, 8, 12, 16, 20, 24]
+    assert engine.report().runs_again == 4  # runs of single workers are together one of the first
+
+
 def test_a_stop_while_workers_run_in_falling_order(bench: Bench) -> None:
     count, rounds = (12, 200_000) if bench.interpret else (400, 1_000_000)
     x = bench.variable(pl.INT, (6, count), "x", 0)

@@ -65,13 +65,16 @@ class Positive(pl.Vertex):
 
 
 class Race(pl.MultiVertex):
-    """Adds up in an order that matters as soon as `scale` is not 1."""
+    """Adds 15; as soon as `scale` is not 1, all workers do, in an order that matters."""
 
     scale: pl.Input[pl.INT]
     x: pl.InOut[pl.INT]
 
     def compute(self, worker: int) -> None:
-        self.x = self.x * self.scale + worker
+        if worker == 0:
+            self.x += 15
+        elif self.scale != 1:
+            self.x = self.x * self.scale + worker
 
 
 def variable(graph: pl.Graph, shape: Any, name: str, value: Any = None, kind: Any = pl.INT) -> Any:
