@@ -85,6 +85,7 @@ class Simulated:
             self.strict = checks(
                 executable, self.arena, interpret=setup.interpret, forms=forms, peers=peers
             )
+            self.links.watch(self.strict.shadow.parts, self.strict.arm)
         with Announcer(setup.progress):
             self.runs = Runs(
                 executable,

@@ -28,7 +28,7 @@ from poplite.executable.transfers import (
 from poplite.machine.replicas import replica_number
 from poplite.simulator.host.connections import Connection, Ring, ring_of, taker_of, workers
 from poplite.simulator.host.filling import Looking
-from poplite.simulator.host.remote import RemoteRows
+from poplite.simulator.host.remote import RemoteRows, Watch
 from poplite.simulator.peers import Peers
 from poplite.simulator.run.arena import Bytes
 from poplite.source import here
@@ -78,7 +78,9 @@ class HostLinks:
                     needs[number] = self._needed(number, action)
                 case RowTransfer(buffer=buffer):
                     if buffer.handle not in self._remote:
-                        self._remote[buffer.handle] = RemoteRows(buffer, len(parts))
+                        self._remote[buffer.handle] = RemoteRows(
+                            buffer, len(parts), is_strict=is_strict
+                        )
                     calls[number] = self._remote[buffer.handle].call(action, parts, where)
                 case CodeLoad(function=function):
                     calls[number] = partial(self._loaded.add, function)
@@ -167,6 +169,14 @@ class HostLinks:
         for handle in self._remote.keys() & other._remote.keys():
             self._remote[handle].continue_from(other._remote[handle])
         self._loaded |= other._loaded
+
+    def watch(self, parts: Sequence[Bytes], lost: Callable[[], object]) -> None:
+        """Let strict checks follow rows of remote buffers; `parts` say which bytes are written.
+
+        `lost` is called when written elements become unwritten.
+        """
+        for rows in self._remote.values():
+            rows.watch = Watch(parts, lost)
 
     def connect_as(self, other: HostLinks) -> None:
         """Connect what another engine of the same streams and host functions has connected."""

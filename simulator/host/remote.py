@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,17 +22,35 @@ from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Watch:
+    """What strict checks know of the memory of each replica: `parts` say which bytes are written.
+
+    Attributes:
+        lost: called when written elements become unwritten.
+    """
+
+    parts: Sequence[Bytes]
+    lost: Callable[[], object]
+
+
 class RemoteRows:
     """A remote buffer in memory; `rows` is [rows, elements] of each replica.
+
+    Attributes:
+        written: with strict checks bool[rows, elements] of each replica, what is written; else
+            empty.
 
     Raises `SizeOverflowError` when the computer has too little memory.
     """
 
-    def __init__(self, spec: Remote, replicas: int) -> None:
+    def __init__(self, spec: Remote, replicas: int, *, is_strict: bool = False) -> None:
         self.spec = spec
-        shape = spec.repeats, spec.num_elements
+        self.watch: Watch | None = None
+        shape, watched = (spec.repeats, spec.num_elements), range(replicas if is_strict else 0)
         try:
             self.rows = [np.zeros(shape, spec.element_type.dtype) for _ in range(replicas)]
+            self.written = [np.zeros(shape, np.bool_) for _ in watched]
         except (MemoryError, ValueError) as error:  # ValueError: beyond what NumPy can index
             size = spec.repeats * spec.num_elements * spec.element_type.size_bytes
             raise SizeOverflowError(
@@ -42,14 +61,16 @@ class RemoteRows:
             ) from error
 
     def reset(self) -> None:
-        """Set all rows to zero."""
-        for rows in self.rows:
+        """Set all rows to zero, as if nothing had written them."""
+        for rows in (*self.rows, *self.written):
             rows[...] = 0
 
     def continue_from(self, other: RemoteRows) -> None:
         """Take over the rows of the same buffer in another engine."""
         for mine, theirs in zip(self.rows, other.rows, strict=True):
             mine[...] = theirs
+        for k, own in enumerate(self.written):
+            own[...] = other.written[k] if other.written else True
 
     def store(self, array: npt.ArrayLike, row: object, replica: object, call: str) -> None:
         """Store a row of one replica, or of all (None); errors name `call`."""
@@ -62,13 +83,16 @@ class RemoteRows:
                 found=f"the array is of shape {stored.shape}",
                 fix="one row at a time",
             )
-        for rows in self.rows if replica is None else [self._of(replica, call)]:
-            rows[number] = stored.reshape(-1)
+        chosen = range(len(self.rows)) if replica is None else [self._replica(replica, call)]
+        for k in chosen:
+            self.rows[k][number] = stored.reshape(-1)
+            if self.written:
+                self.written[k][number] = True
 
     def load(self, row: object, replica: object, call: str) -> npt.NDArray[Any]:
         """Return a copy of a row; errors name `call`."""
         number = self._number(row, call)
-        return np.array(self._of(replica, call)[number])
+        return np.array(self.rows[self._replica(replica, call)][number])
 
     def _number(self, row: object, call: str) -> int:
         number, repeats = integer_or_none(row), self.spec.repeats
@@ -81,9 +105,8 @@ class RemoteRows:
             )
         return number
 
-    def _of(self, replica: object, call: str) -> npt.NDArray[Any]:
-        """Return the rows of a replica."""
-        return self.rows[replica_number(replica, len(self.rows), call, here())]
+    def _replica(self, replica: object, call: str) -> int:
+        return replica_number(replica, len(self.rows), call, here())
 
     def call(
         self, action: RowTransfer, parts: Sequence[Bytes], where: Callable[[], str]
@@ -96,11 +119,14 @@ class RemoteRows:
     def _one(
         self, action: RowTransfer, replica: int, part: Bytes, where: Callable[[], str]
     ) -> Iterator[Callable[[], object]]:
-        """Yield what checks a replica's offset, then what moves its rows."""
+        """Yield what checks a replica's offset, then what moves its rows and what is written."""
         rows = self.rows[replica]
         block = view_of(action.block, part)
         if action.offset is None:
             yield partial(np.copyto, *((block, rows[0]) if action.to_device else (rows[0], block)))
+            if self.written:
+                first = np.zeros(1, np.int64)
+                yield lambda: self._move_written(action, replica, first)
             return
         numbers = _live(action.offset, part)
         blocks = block.reshape(-1, rows.shape[1])
@@ -130,6 +156,24 @@ class RemoteRows:
                 rows[row] = block
 
         yield from (check_one, move_one) if len(blocks) == 1 else (check, move)
+        if self.written:
+            yield lambda: self._move_written(action, replica, numbers())
+
+    def _move_written(self, action: RowTransfer, replica: int, numbers: npt.NDArray[Any]) -> None:
+        """Note what is written where some rows have moved."""
+        if self.watch is None:
+            return
+        rows = self.written[replica]
+        shadow = view_of(action.block, self.watch.parts[replica]).view(np.uint8)
+        shadow = shadow.reshape(len(numbers), rows.shape[1], -1)
+        if not action.to_device:
+            rows[numbers] = shadow.all(axis=2)
+            return
+        written = rows[numbers][:, :, np.newaxis]
+        is_lossy = bool((shadow > written).any())
+        shadow[...] = written
+        if is_lossy:
+            self.watch.lost()
 
     def _outside(self, action: RowTransfer, row: int, replica: int, where: str) -> TensorIndexError:
         assert action.offset is not None

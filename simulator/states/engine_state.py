@@ -159,6 +159,10 @@ class EngineState:
         for number, rows in enumerate(self._links.remote.values()):
             for replica, each in enumerate(rows.rows):
                 found[f"remote/{number}/{replica}"] = each.nbytes, [each.data] * (each.nbytes > 0)
+            for replica, own in enumerate(rows.written):
+                bits = np.packbits(own)
+                name = f"written/{number}/{replica}"
+                found[name] = bits.nbytes, [bits.data] * (bits.nbytes > 0)
         for replica in range(len(self._arena.parts)):
             name = f"memory/{replica}"
             chunks = (memory(replica, *ends).data for ends in chunks_of(self.size))
@@ -174,6 +178,8 @@ class EngineState:
         for number, rows in enumerate(self._links.remote.values()):
             for replica, each in enumerate(rows.rows):
                 sizes[f"remote/{number}/{replica}"] = each.nbytes
+            for replica, own in enumerate(rows.written):
+                sizes[f"written/{number}/{replica}"] = -(-own.size // 8)
         for replica in range(len(self._arena.parts)):
             sizes[f"memory/{replica}"] = self.size
             if self._strict is not None:
@@ -303,6 +309,9 @@ class EngineState:
             for replica, each in enumerate(rows.rows):
                 found = file.bytes_of(f"remote/{number}/{replica}")
                 each.reshape(-1).view(np.uint8)[:] = found
+            for replica, own in enumerate(rows.written):
+                bits = file.bytes_of(f"written/{number}/{replica}")
+                own.reshape(-1)[:] = np.unpackbits(bits, count=own.size)
 
     def take_memory(self, file: StateFile) -> None:
         """Restore all variables, and which of their bytes are written."""

@@ -5,6 +5,7 @@
     memory/0          all variables of replica 0, one behind the other as in the arena
     remote/0/0        the rows of the first remote buffer, replica 0
     written/0         with strict checks: a bit for each byte of memory/0
+    written/0/0       with strict checks: a bit for each element of remote/0/0
 
 Members are stored, and each has a checksum.  Nothing tells how many ranks there were: equal states
 are equal bytes.
@@ -45,7 +46,7 @@ CHUNK_BYTES = 1 << 26
 
 SAVED_BY = "engine.save_state(path)"
 
-_MEMBER = re.compile(r"accounts|memory/\d+|remote/\d+/\d+|written/\d+")
+_MEMBER = re.compile(r"accounts|memory/\d+|remote/\d+/\d+|written/\d+(/\d+)?")
 
 Bytes = npt.NDArray[np.uint8]
 Members = Mapping[str, tuple[int, Iterable[Any]]]

@@ -36,8 +36,8 @@ def look_at_action(shadow: Shadow, action: Action, where: str) -> list[Uninitial
             _write_tensor(shadow, tensor)
         case Transfer(stream=stream, block=block) if stream.to_device:
             _write(shadow, block)
-        case RowTransfer(to_device=True, block=block):
-            _write(shadow, block)
+        case RowTransfer(to_device=True):
+            pass  # rows know themselves what is written of them
         case Transfer(program=program, location=at, block=block):
             reads.append((program, at, _of_block(shadow, block)))
         case RowTransfer(program=program, location=at, block=block):

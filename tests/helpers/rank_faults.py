@@ -32,6 +32,13 @@ class Step(pl.Vertex):
         self.y = self.x + 1
 
 
+class Sum(pl.MultiVertex):
+    n: pl.InOut[pl.INT]
+
+    def compute(self, worker: int) -> None:
+        self.n += worker
+
+
 class Pick(pl.Vertex):
     at: pl.Input[pl.INT]
     x: pl.InOut[pl.Vector[pl.INT]]
@@ -214,6 +221,7 @@ def unwritten(device: Any, interpret: bool) -> None:
         "run": pl.Execute(work),
         "forget": pl.Copy(empty, x),
         "decide": pl.If(ways, pl.Copy(empty, x), pl.Sequence()),
+        "get": pl.Copy(graph.add_remote_buffer("rows", pl.INT, 2), x),
     }
     engine = pl.Engine(graph, programs, device=device, interpret=interpret, checks="strict")
     for value in (3, 4):
@@ -224,12 +232,34 @@ def unwritten(device: Any, interpret: bool) -> None:
         engine.run("run")
         assert engine.read(y).tolist() == [value + 1, value + 1]
         engine.run("forget")
+    engine.write(x, [1, 1])
+    engine.run("get")
+    with pytest.raises((pl.UninitializedReadError, pl.DeviceRuntimeError), match="'x'|Uninit"):
+        engine.run("run")
+    engine.copy_to_remote_buffer([7, 8], "rows")
+    engine.run("get")
+    engine.run("run")
+    assert engine.read(y).tolist() == [8, 8]
+    engine.run("forget")
     with pytest.raises(pl.UninitializedReadError, match="'way'"):
         engine.run("decide")
     engine.write(ways, True)
     engine.run("decide")
     with pytest.warns(pl.UninitializedWarning, match="nothing has written 2 of 2 elements"):
         engine.read(x)
+
+
+def raced(device: Any, interpret: bool) -> None:
+    """Workers that add to one element on one rank end the run on all."""
+    graph = pl.Graph(pl.Target(tiles=2))
+    n = graph.add_variable(pl.INT, (), "n", mapping=1, initial_value=5)
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, Sum, tile=1, n=n)
+    engine = pl.Engine(graph, pl.Execute(work), device=device, interpret=interpret, checks="strict")
+    for _ in range(2):
+        with pytest.raises((pl.WorkerRaceError, pl.DeviceRuntimeError), match="'Sum.n' is 20|Race"):
+            engine.run()
+        assert engine.read(n) == 5
 
 
 def different(device: Any, interpret: bool) -> None:

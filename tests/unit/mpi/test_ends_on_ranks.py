@@ -11,7 +11,7 @@ TOGETHER = [
     "refused", "different", "damaged", "many_devices", "stopped_by_callback", "faulted",
     "interrupted",
 ]  # fmt: skip
-STRICT = ["undone", "unwritten", "stopped_by_callback:strict", "interrupted:strict"]
+STRICT = ["undone", "unwritten", "raced", "stopped_by_callback:strict", "interrupted:strict"]
 COMPILED = [f"{name}:compiled" for name in (*TOGETHER, *STRICT)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -171,3 +172,100 @@ def test_metadata_of_a_buffer() -> None:
     buffer = graph.add_remote_buffer("t", pl.HALF, 8, 100, True, True)
     assert (buffer.repeats, buffer.rearrange_on_host, buffer.optimise_memory) == (100, True, True)
     assert repr(buffer) == "<RemoteBuffer 't' 100 rows of float16[8], 1,600 B>"
+
+
+# -- rows that nothing has written ---------------------------------------------------------------
+
+
+class Total(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.INT]]
+    y: pl.InOut[pl.INT]
+
+    def compute(self) -> None:
+        for i in range(len(self.x)):
+            self.y += self.x[i]
+
+
+class Next(pl.Vertex):
+    n: pl.InOut[pl.INT]
+
+    def compute(self) -> None:
+        self.n += 1
+
+
+def strict(interpret: bool, replicas: int = 1) -> tuple[pl.Engine, pl.Tensor, pl.Tensor]:
+    """An engine that adds up rows that it gets, and puts two elements of a row."""
+    graph = pl.Graph(pl.Target(tiles=2 * replicas, ipus=replicas), replication_factor=replicas)
+    x = graph.add_variable(pl.INT, (2,), "x", mapping="linear")
+    y, row = (graph.add_variable(pl.INT, (), k, mapping=0, initial_value=0) for k in ("y", "row"))
+    half = graph.add_variable(pl.INT, (2,), "half", mapping="linear")
+    buffer = graph.add_remote_buffer("table", pl.INT, 2, repeats=4)
+    total, go_on = (graph.add_compute_set(name) for name in ("total", "go on"))
+    graph.add_vertex(total, Total, tile=1, x=x, y=y)
+    graph.add_vertex(go_on, Next, tile=0, n=row)
+    add = pl.Sequence(pl.Copy(buffer, x, row), pl.Execute(total))
+    programs = {
+        "put": pl.Copy(half, buffer, row),
+        "add": add,
+        "add three": pl.Repeat(3, pl.Sequence(add, pl.Execute(go_on))),
+    }
+    return pl.Engine(graph, programs, checks="strict", interpret=interpret), y, row
+
+
+UNWRITTEN = r"reads 'Total.x'\[{0}\], which is 'x'\[{0}\], but nothing has written it"
+
+
+@both_forms
+def test_a_row_that_nothing_wrote_is_unwritten_where_it_is_used(interpret: bool) -> None:
+    engine, y, row = strict(interpret)
+    with pytest.raises(pl.UninitializedReadError, match=UNWRITTEN.format(0)):
+        engine.run("add")
+    engine.copy_to_remote_buffer([3, 4], "table", 0)
+    engine.run("add")
+    assert engine.read(y) == 7
+    engine.write("half", [5, 6])
+    engine.write(row, 1)
+    engine.run("put")
+    engine.run("add")
+    assert engine.read(y) == 18
+    engine.load()
+    with pytest.raises(pl.UninitializedReadError, match=UNWRITTEN.format(0)):
+        engine.run("add")
+
+
+@both_forms
+def test_a_row_that_is_unwritten_late_in_a_loop(interpret: bool) -> None:
+    engine, y, row = strict(interpret)
+    for number in range(2):
+        engine.copy_to_remote_buffer([1, 1], "table", number)
+    with pytest.raises(pl.UninitializedReadError, match=UNWRITTEN.format(0)):
+        engine.run("add three")
+    assert (engine.read(y), engine.read(row)) == (4, 2)
+
+
+def test_a_row_that_unwritten_elements_were_put_into() -> None:
+    engine, _, row = strict(interpret=True)
+    with pytest.warns(pl.UninitializedWarning, match="nothing has written 2 of 2 elements"):
+        engine.run("put")
+    with pytest.raises(pl.UninitializedReadError, match=UNWRITTEN.format(0)):
+        engine.run("add")
+
+
+def test_a_state_says_which_rows_are_written(tmp_path: Path) -> None:
+    engine, _, row = strict(interpret=True)
+    engine.copy_to_remote_buffer([3, 4], "table", 2)
+    engine.save_state(tmp_path / "state")
+    engine.copy_to_remote_buffer([3, 4], "table", 3)
+    engine.load_state(tmp_path / "state")
+    engine.write(row, 3)
+    with pytest.raises(pl.UninitializedReadError, match=UNWRITTEN.format(0)):
+        engine.run("add")
+    engine.write(row, 2)
+    engine.run("add")
+
+
+def test_each_replica_has_rows_of_its_own() -> None:
+    engine, _, _ = strict(interpret=True, replicas=2)
+    engine.copy_to_remote_buffer([3, 4], "table", 0, replica=0)
+    with pytest.raises(pl.UninitializedReadError, match="replica 1 " + UNWRITTEN.format(0)):
+        engine.run("add")
