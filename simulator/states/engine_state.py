@@ -160,9 +160,8 @@ class EngineState:
             for replica, each in enumerate(rows.rows):
                 found[f"remote/{number}/{replica}"] = each.nbytes, [each.data] * (each.nbytes > 0)
             for replica, own in enumerate(rows.written):
-                bits = np.packbits(own)
-                name = f"written/{number}/{replica}"
-                found[name] = bits.nbytes, [bits.data] * (bits.nbytes > 0)
+                name, packed = f"written/{number}/{replica}", np.packbits(own)
+                found[name] = packed.nbytes, [packed.data] * (packed.nbytes > 0)
         for replica in range(len(self._arena.parts)):
             name = f"memory/{replica}"
             chunks = (memory(replica, *ends).data for ends in chunks_of(self.size))

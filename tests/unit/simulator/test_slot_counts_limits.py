@@ -89,7 +89,7 @@ def only(vertex: type[Vertex], checks: Any, **values: Any) -> pl.Engine:
     return pl.Engine(graph, pl.Execute(step), checks=checks)
 
 
-def taken(vertex: type[Vertex], checks: Any, **values: Any) -> tuple[int, int, str]:
+def taken(vertex: type[Vertex], checks: Any, **values: Any) -> tuple[int | None, int, str]:
     """Return all cycles, what the only vertex took, and who says so."""
     engine = only(vertex, checks, **values)
     engine.run()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -100,14 +101,14 @@ def test_the_work_for_nested_loops_is_in_proportion_to_their_number(
 ) -> None:
     checked(define(tmp_path, NESTS[kind](1)))  # what is done once in a process
     few, more, most = (define(tmp_path, NESTS[kind](depth)) for depth in (4, 10, 16))
-    counts = [calls_of(lambda vertex=vertex: checked(vertex)) for vertex in (few, more, most)]
+    counts = [calls_of(partial(checked, vertex)) for vertex in (few, more, most)]
     assert counts[2] - counts[1] < 2 * (counts[1] - counts[0])
 
 
 def test_kinds_that_widen_from_the_inside_out_double_no_work(tmp_path: Path) -> None:
     checked(define(tmp_path, SUMS(1)))
     few, most = (define(tmp_path, SUMS(depth)) for depth in (6, 12))
-    counts = [calls_of(lambda vertex=vertex: checked(vertex)) for vertex in (few, most)]
+    counts = [calls_of(partial(checked, vertex)) for vertex in (few, most)]
     assert counts[1] < 10 * counts[0]  # they were 700 times as many
 
 
