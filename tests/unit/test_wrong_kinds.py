@@ -26,6 +26,7 @@ _MADE = {
     *("Sweep", "Tensor", "TensorRearranger", "TileRegions", "VarRegions", "Variable"),
     *("VertexBlock", "VertexInstance"),
 }
+_OF_COMPUTATIONS = (*("check_has", "engine_for", "is_hinted", "stored_order", "variable", "why"),)
 _PROGRAMS = {
     f"pl.{name}.mark_used": "engines call it"
     for name, value in vars(pl.program).items()
@@ -52,6 +53,17 @@ WITHOUT_CALL = {
         "ops.Note": "operations write them down",
         "ops.Note.of": "operations write them down",
         "ops.nn.RecurrentPlan": "ops.nn.plan_lstm and ops.nn.plan_gru make it",
+    },
+    "named_axes": {
+        "ng.Axis": "ng.make_axis makes it",
+        "ng.AxisRole": "ng.make_axis_role makes it",
+        "ng.Computation": "transformers make it",
+        "ng.Op": "operations make it",
+        "ng.Transformer": "ng.make_transformer makes it",
+        "ng.FlattenedAxis.add_role": "it refuses all roles",
+        **{f"ng.Layout.{name}": "descriptions call it" for name in ("by", "size_of")},
+        **{f"ng.TensorDescription.{name}": "descriptions call it" for name in ("on", "seen")},
+        **{f"ng.Transformer.{name}": "computations call it" for name in _OF_COMPUTATIONS},
     },
     "libraries": {
         "popops.expr.Any.of": "each kind of expression has its own",

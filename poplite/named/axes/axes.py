@@ -25,7 +25,7 @@ from poplite.errors import (
 )
 from poplite.named.axes.axis import Axis, Root, check_kind, make_axis
 from poplite.source import here
-from poplite.text import amount, clipped, of_type
+from poplite.text import amount, clipped, items_or_none, of_type
 
 if TYPE_CHECKING:
     from poplite.named.axes.roles import AxisRole
@@ -124,7 +124,7 @@ class Axes:
 
     def own(self, axis: Axis) -> Axis:
         """Return the axis of these that pairs with another one."""
-        return self.items[self.roots.index(axis.root)]
+        return self.items[self.index(axis)]
 
     # -- algebra ---------------------------------------------------------------------------------
 
@@ -228,8 +228,15 @@ class Axes:
 
     def set_shape(self, lengths: Iterable[int]) -> None:
         """Set all lengths; raises AxisLengthError for another number of them."""
-        check_kind(lengths, Iterable, "set_shape: lengths", "a list of lengths, one for each axis")
-        listed = tuple(lengths)
+        found = items_or_none(lengths)
+        if found is None:
+            raise AxisError(
+                f"set_shape: lengths is {clipped(lengths)}",
+                at=here(),
+                found=f"{of_type(lengths)}; the axes are {self}",
+                fix="a list of lengths, one for each axis",
+            )
+        listed = tuple(found)
         if len(listed) != len(self.items):
             raise AxisLengthError(
                 f"{amount(len(listed), 'length')} for {amount(len(self.items), 'axis', 'axes')}",
@@ -450,9 +457,10 @@ def _listed(items: object) -> list[Any]:
         raise AxisError(
             "axes of a set, which has no order", at=here(), found=clipped(items), fix="a list"
         )
-    if not isinstance(items, Iterable):
+    listed = items_or_none(items)
+    if listed is None:
         raise _no_axis(items)
-    return list(items)
+    return listed
 
 
 def _item(item: object) -> Axis:

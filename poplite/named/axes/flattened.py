@@ -41,7 +41,11 @@ class FlattenedAxis(Axis):
 
     def __init__(self, axes: AxesLike, line: SourceLocation | None = None) -> None:
         axes = axes_of(axes)
-        self.root, self.docstring, self.line = _joined(axes.roots), "", line or here()
+        self.root, self.docstring, self.line = (
+            _joined(axes.roots),
+            "",
+            line if isinstance(line, SourceLocation) else here(),
+        )
         self._length, self._source, self._roles, self._user = None, None, {}, ""
         self.axes = axes
 

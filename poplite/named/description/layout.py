@@ -8,14 +8,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from poplite.errors import AxisError, AxisLengthError
 from poplite.named.axes.axes import Axes, AxesLike, axes_of, missing, some
 from poplite.named.axes.axis import Root
 from poplite.source import here
-from poplite.text import amount, clipped, integer_or_none, of_type
+from poplite.text import amount, clipped, integer_or_none, items_or_none, of_type
 
 SizesLike = Any
 """A dictionary of axes and numbers, a number for each axis, or None."""
@@ -186,11 +186,11 @@ def _sizes(order: Axes, sizes: SizesLike) -> dict[Root, int]:
     if sizes is None:
         return {}
     if not isinstance(sizes, Mapping):
-        if isinstance(sizes, str) or not isinstance(sizes, Iterable):
+        listed = items_or_none(sizes)
+        if listed is None:
             raise AxisError(
                 f"layout: sizes {clipped(sizes)}", at=here(), found=of_type(sizes), fix=_FIX
             )
-        listed = list(sizes)
         if len(listed) != len(order):
             raise AxisLengthError(
                 f"layout: {amount(len(listed), 'size')} for {amount(len(order), 'axis', 'axes')}",

@@ -28,7 +28,7 @@ from poplite.named.ops.shaping import (
 )
 from poplite.named.ops.slicing import Slice
 from poplite.source import here
-from poplite.text import amount, clipped, of_type
+from poplite.text import amount, clipped, of_type, why_not_called
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import Vertex
 
@@ -121,6 +121,13 @@ def _of_function(
     function: Callable[..., Any], args: tuple[Op, ...], others: Axes, seen: Axes
 ) -> Op:
     stand_ins = [Seen(each.axes & seen, each.dtype, ()) for each in args]
+    if why := why_not_called(function, len(stand_ins)):
+        raise AxisError(
+            f"nmap: {clipped(function)} does not take {amount(len(stand_ins), 'tensor')}: {why}",
+            at=here(),
+            found=of_type(function),
+            fix="ng.nmap(lambda row: ..., x, axes=[W])",
+        )
     found = function(*stand_ins)
     if not isinstance(found, Op):
         raise AxisError(

@@ -288,6 +288,17 @@ class Op:
 
     __rmatmul__ = __matmul__
 
+    def __and__(self, other: object) -> NoReturn:
+        raise self._refused(
+            "'&', '|', '^' and '~' of a named tensor",
+            "ng.logical_and(p, q), ng.logical_or(p, q), ng.not_equal(p, q), ng.logical_not(p)",
+        )
+
+    __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __and__
+
+    def __invert__(self) -> NoReturn:
+        self.__and__(None)
+
     def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
         raise self._refused("a named tensor has no values while a graph is built", _VALUES)
 
@@ -351,6 +362,14 @@ def _apply(name: str, *operands: Any) -> Op:
     return made
 
 
+def _shape_of(value: Any) -> tuple[int, ...] | None:
+    """Return the shape of an array; None for lists of several lengths."""
+    try:
+        return np.shape(value)
+    except ValueError:
+        return None
+
+
 def as_op(value: Any, what: str) -> Op:
     """Return an operand: an operation, or a number as a constant without axes."""
     if isinstance(value, Op):
@@ -360,8 +379,7 @@ def as_op(value: Any, what: str) -> Op:
     if isinstance(value, bool | int | float):
         made: Op = MAKERS["number"](value)
         return made
-    if isinstance(value, np.ndarray | list | tuple):
-        shape = np.shape(value)
+    if isinstance(value, np.ndarray | list | tuple) and (shape := _shape_of(value)) is not None:
         raise AxisError(
             f"{what}: an array of shape {shape} has no axes",
             at=here(),

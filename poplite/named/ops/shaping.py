@@ -7,7 +7,7 @@ from typing import Any
 from poplite.errors import AxisError, DuplicateAxisError
 from poplite.named.axes import changes
 from poplite.named.axes.axes import Axes, AxesLike, axes_of
-from poplite.named.axes.axis import Axis
+from poplite.named.axes.axis import Axis, check_name
 from poplite.named.axes.roles import AxesMap, by_roles
 from poplite.named.ops.op import Op, as_op
 from poplite.source import here
@@ -172,6 +172,7 @@ def flatten(x: Any, axes: AxesLike = None, name: str | None = None) -> Op:
     <flatten (N:8, (H,W):12) FLOAT>
     """
     operand = as_op(x, "flatten")
+    check_name(name)
     made, _ = changes.joined(operand.axes, axes, name, operand, here())
     return Regrouped(made, operand.dtype, (operand,))
 

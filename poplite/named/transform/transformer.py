@@ -169,6 +169,9 @@ class Transformer:
 
     def tensor(self, op: TensorOp) -> Tensor:
         """Return the tensor of a constant, an input or a state, in the order of its axes."""
+        check_kind(
+            op, TensorOp, "tensor: op", "a tensor of ng.variable, ng.placeholder or ng.constant"
+        )
         if op not in self._tensors:
             self._tensors[op] = self._stored(op)
         return self._tensors[op]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable
 from typing import Any
@@ -136,3 +137,11 @@ def test_a_transformer_says_what_it_has() -> None:
     device = ng.make_transformer(tiles=4)
     device.computation(v)
     assert repr(device) == "<Transformer of 4 tiles, 1 computation>"
+
+
+@pytest.mark.parametrize("join", [operator.and_, operator.or_, operator.xor])
+def test_truth_values_are_joined_by_functions(join: Callable[[Any, Any], Any]) -> None:
+    p = x > 0
+    for call in (lambda: join(p, p), lambda: join(True, p), lambda: ~p):
+        with pytest.raises(AxisError, match=re.escape("ng.logical_and(p, q), ng.logical_or")):
+            call()
