@@ -266,7 +266,9 @@ class experimental:
         debug_context: str = "",
         options: Options = None,
     ) -> None:
-        """Record QR: A becomes R, and Q, which is the identity before, the orthogonal matrix.
+        """Record QR: A becomes R, and Q is multiplied by the orthogonal matrix from the right.
+
+        So Q is the identity before, to be the orthogonal matrix.
 
         Raises:
             TensorCreationError: for a Q of another shape, and as `ops.linalg.qr`.
@@ -284,7 +286,7 @@ class experimental:
         q, r = ops.linalg.qr(
             A, complete=True, block=block, name=debug_context or "QRFactorization", program=prog
         )
-        ops.copy(q, Q, program=prog)
+        ops.assign(Q, Q @ q, name=f"{debug_context or 'QRFactorization'}/Q", program=prog)
         ops.copy(r, A, program=prog)
 
 

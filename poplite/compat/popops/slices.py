@@ -8,6 +8,7 @@ Source: PopLibs, `popops/DynamicSlice.hpp`, `popops/EncodeOneHot.hpp`,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,8 +21,10 @@ from poplite.expr.operand import Operand
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops import EmbeddingPlan
-from poplite.ops.operands import dimension
-from poplite.ops.slices.dynamic import NO_ROW
+from poplite.ops.operands import count_of, dimension
+from poplite.ops.slices.checks import sliced
+from poplite.ops.slices.dynamic import NO_ROW, sliceable_of
+from poplite.ops.slices.grid import blocks_to_try
 from poplite.program import Sequence as Steps
 from poplite.source import here
 from poplite.text import clipped
@@ -87,7 +90,8 @@ def createSliceableTensor(
         shape: of the tensor.
         dims: which dimensions are sliced.
         sizes: of the slices, in these dimensions.
-        min_grain_size: is not looked at; or a plan, as in C++.
+        min_grain_size: elements of a slice that a tile has at least; 0 for what reads fastest. Or
+            a plan, as in C++.
         *arguments: `debug_context=""`; after a plan `options=None, debug_context=""`.
         debug_context: likewise, by its name.
 
@@ -111,8 +115,40 @@ def createSliceableTensor(
         return min_grain_size.create_table(name or "sliceable")
     form = f"{what}(graph, element_type, shape, dims, sizes, min_grain_size, debug_context)"
     _, name = _options_and_name(form, (None, *arguments), debug_context)
-    name = name or "sliceable"
+    name, least = name or "sliceable", count_of(f"popops.{what}", "min_grain_size", min_grain_size)
+    if least:
+        return _in_grains(graph, element_type, shape, dims, sizes, least, name)
     return ops.create_sliceable(graph, element_type, shape, dims, sizes, name)
+
+
+def _in_grains(
+    graph: Graph,
+    element_type: ElementTypeLike,
+    shape: Sequence[int],
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    least: int,
+    name: str,
+) -> Tensor:
+    """Make a tensor whose slices are on as many tiles as have so many elements of each."""
+    # A variable of this shape, to look at: nothing is added to the graph.
+    like = Graph(graph.target).add_variable(element_type, shape, name)
+    dims, sizes = sliced("popops.createSliceableTensor", like, dims, sizes)
+    entries = math.prod(like.shape[dim] for dim in dims)
+    if not like.num_elements:
+        return ops.create_sliceable(graph, element_type, shape, dims, sizes, name)  # refuses
+    width, tiles = like.num_elements // entries, graph.target.tiles
+    most = -(-width // max(-(-width // tiles), least))
+    plan = ops.plan_embedding(
+        graph,
+        entries=entries,
+        width=width,
+        lookups=max(1, math.prod(sizes)),
+        type=element_type,
+        used_for="read",
+        columns=max(each for each in blocks_to_try(width, tiles) if each <= most),
+    )
+    return sliceable_of(plan, like.shape, dims, name)
 
 
 def _options_and_name(form: str, arguments: tuple[Any, ...], name: str) -> tuple[Options, str]:

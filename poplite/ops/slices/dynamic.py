@@ -40,7 +40,7 @@ from poplite.ops.slices.checks import (
     sliced,
 )
 from poplite.ops.slices.gather import gather_matrix
-from poplite.ops.slices.plan import plan_embedding
+from poplite.ops.slices.plan import EmbeddingPlan, plan_embedding
 from poplite.ops.slices.update import SET, update_matrix
 from poplite.program import Sequence
 from poplite.program.recording import recorder, target
@@ -223,10 +223,14 @@ def create_sliceable(
         type=element_type,
         used_for="read",
     )
-    rest = [dim for dim in range(like.rank) if dim not in dims]
-    order = (*dims, *rest)
-    made = plan.create_table(name).reshape([like.shape[dim] for dim in order])
-    return made.dim_shuffle([order.index(dim) for dim in range(like.rank)])
+    return sliceable_of(plan, like.shape, dims, name)
+
+
+def sliceable_of(plan: EmbeddingPlan, shape: Several[int], dims: Several[int], name: str) -> Tensor:
+    """Make a variable of a shape whose sliced dimensions are the entries of a plan."""
+    order = [*dims, *(dim for dim in range(len(shape)) if dim not in dims)]
+    made = plan.create_table(name).reshape([shape[dim] for dim in order])
+    return made.dim_shuffle([order.index(dim) for dim in range(len(shape))])
 
 
 def _matrix(x: Tensor, dims: Several[int]) -> Tensor:

@@ -35,7 +35,8 @@ def test_functions_have_poplibs_arguments() -> None:
     low, upright = poplin.experimental.LUFactorization(graph, lhs, prog, "lu")
     engine = pl.Engine(graph, prog, **interpreted())
     right, high = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(4, 3) ** 2
-    for tensor, values in ((a, NUMBERS), (lhs, NUMBERS), (rhs, right), (tall, high)):
+    given = (a, NUMBERS), (lhs, NUMBERS), (rhs, right), (tall, high), (q, np.eye(4))
+    for tensor, values in given:
         engine.write(tensor, values)
     engine.run()
     expected = np.linalg.cholesky(NUMBERS)
