@@ -102,7 +102,8 @@ class Phase:
         sent: bytes that each tile sends.
         copied: bytes that are rearranged on each tile.
         buffers: bytes that each tile needs until the step ends, to receive or rearrange data in.
-        causes: the largest causes of the phase, the most bytes first.
+        causes: the largest causes of the phase, the most bytes first; the last one may be of
+            all others together, without a line.
         controls: instructions by which each tile sends and receives.
         pairs: bytes that tiles receive from each other in an exchange.
     """

@@ -168,13 +168,12 @@ def _rearranged(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iter
             for cause in phase.causes if phase.kind == "copy" else ():
                 if cause.why == KEPT:  # found by what its vertex shares
                     continue
-                assert cause.at is not None, "vertices have a line"
                 yield Finding(
                     "copy",
                     f"compute set '{compute_set.name}'",
                     f"{cause.what} {cause.why}: {cause.bytes:,} B are copied on their tiles "
                     f"{when} the vertices run",
-                    cause.at,
+                    cause.at or compute_set.location,
                     f"{amount(phase.cycles.most, 'cycle')} of the slowest tile, in which the "
                     f"compute set copies {phase.copied.total:,} B on all tiles",
                     "connect elements in the order of memory, or lay the tensor out as it is read; "

@@ -89,7 +89,8 @@ class Finding:
         share: these cycles, of all cycles that ran.
         names: of its steps, each name once; of "guessed" the vertex class.
         steps: their positions in `Execution.steps`.
-        tile: the one that takes longest; None where nothing waits for a tile.
+        tile: the one that takes longest; None where nothing waits for a tile, or steps wait for
+            different ones.
         tiles: the most tiles that are busy with it in one step.
         bytes: total that moves.
         what: the field or tensor, as messages call it; empty where there is none.
@@ -187,6 +188,8 @@ class _Loss(NamedTuple):
     at: str
     ideal: float
     """Of what waits or is idle: the cycles that it would take without that."""
+    work: float
+    """Of the same: the cycles that it takes; of waiting those of the slowest tile."""
 
 
 def _losses(execution: Execution) -> list[Finding]:
@@ -209,21 +212,21 @@ def _finding(
     lost = sum(loss.cycles for loss in group)
     why = most.why
     if most.kind in ("waiting", "idle workers"):
-        ideal = sum(loss.ideal for loss in group)
-        part = ideal / (ideal + lost)
+        part = sum(loss.ideal for loss in group) / sum(loss.work for loss in group)
         why = (
             f"as tiles have {100 * part:.1f}% of its work on average"
             if most.kind == "waiting"
             else f"{100 * (1 - part):.1f}% of the time of workers"
         )
     numbers = tuple(dict.fromkeys(loss.step for loss in group))
+    slowest = {loss.tile for loss in group}
     return Finding(
         kind=most.kind,
         cycles=round(lost),
-        share=lost / whole if whole else 0.0,
+        share=round(lost) / whole if whole else 0.0,
         names=tuple(dict.fromkeys(steps[number].name for number in numbers)),
         steps=numbers,
-        tile=most.tile,
+        tile=most.tile if most.kind != "waiting" or len(slowest) == 1 else None,
         tiles=max(loss.tiles for loss in group),
         bytes=sum(loss.bytes for loss in group),
         what=most.what,
@@ -268,6 +271,7 @@ def _moved(number: int, step: ExecutionStep, phase: Phase, taken: int) -> Iterat
             cause.why,
             cause.at or step.at,
             0.0,
+            0.0,
         )
 
 
@@ -276,12 +280,13 @@ def _computed(number: int, step: ExecutionStep, phase: Phase, taken: int) -> Ite
     busy = phase.tile_cycles
     worst, used = busy.worst_tile, busy.num_used
     if taken > busy.mean:
-        lost = taken - busy.mean
-        yield _Loss("waiting", lost, number, worst, used, 0, "", "", step.at, busy.mean)
+        lost, work = taken - busy.mean, float(phase.cycles)
+        yield _Loss("waiting", lost, number, worst, used, 0, "", "", step.at, busy.mean, work)
     issued = sum(each.cycles for each in step.vertex_types)
     if busy.total > 0 and 1 - issued / busy.total > MUCH:
-        lost = (busy.total - issued) / used
-        yield _Loss("idle workers", lost, number, None, used, 0, "", "", step.at, issued / used)
+        ideal, work = issued / used, busy.total / used
+        lost = work - ideal
+        yield _Loss("idle workers", lost, number, None, used, 0, "", "", step.at, ideal, work)
 
 
 def _guessed(execution: Execution) -> Iterator[Finding]:
@@ -324,7 +329,8 @@ def _text(finding: Finding) -> str:
     inside = f"in {first}" + (f" and {amount(others, 'other step')}" if others else "")
     at = where(finding.at)
     if finding.kind == "waiting":
-        return f"{took} {inside} for tile {finding.tile:,}, {finding.why}{at}"
+        slowest = "the slowest of each" if finding.tile is None else f"tile {finding.tile:,}"
+        return f"{took} {inside} for {slowest}, {finding.why}{at}"
     if finding.kind == "idle workers":
         fix = "more vertices a tile of equal work, or a MultiVertex, would use it"
         return f"{took} {inside}, {finding.why}: {fix}{at}"

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from poplite.view import View
 
 MOST_CAUSES = 3
-"""Most causes that a phase keeps."""
+"""Most fields that a phase names as its causes; the others are one cause together."""
 
 MOST_PIECES = 1 << 20
 """Most pieces that are handled together, unless they all leave one tile."""
@@ -100,7 +100,7 @@ def phases_of_alike(phases: Phases, first: EdgeTable, table: EdgeTable) -> Phase
 
 
 def _with_lines(phase: Phase, lines: Mapping[SourceLocation | None, SourceLocation]) -> Phase:
-    return replace(phase, causes=tuple([replace(c, at=lines[c.at]) for c in phase.causes]))
+    return replace(phase, causes=tuple([replace(c, at=c.at and lines[c.at]) for c in phase.causes]))
 
 
 def phases_of_copy(graph: Graph, copy: TensorCopy | CrossReplicaCopy) -> tuple[Phase, ...]:
@@ -342,8 +342,13 @@ class _Sums:
 
 
 def _causes(found: Sequence[_Sums]) -> tuple[Cause, ...]:
-    """Return the largest causes."""
-    return tuple(sums.cause() for sums in sorted(found, key=lambda sums: -sums.bytes)[:MOST_CAUSES])
+    """Return the largest causes, and what is left as one."""
+    order = sorted(found, key=lambda sums: -sums.bytes)
+    named = [sums.cause() for sums in order[:MOST_CAUSES]]
+    if others := order[MOST_CAUSES:]:
+        what = f"each of {len(others):,} other fields" if len(others) > 1 else "another field"
+        named.append(Cause(what, others[0].why, None, sum(sums.bytes for sums in others)))
+    return tuple(named)
 
 
 def _add(total: Int64, tiles: Int64, num_bytes: Int64) -> None:

@@ -1,7 +1,10 @@
 // Overview: five numbers, where time and memory go, and what to look at first.
 
 const LOSSES = {
-  waiting: (found) => `Tiles wait for tile ${thousands(found.tile)} in ${found.names[0]}`,
+  waiting: ({ tile, names }) =>
+    tile === null
+      ? `Tiles wait for the slowest of each in ${names[0]} and others`
+      : `Tiles wait for tile ${thousands(tile)} in ${names[0]}`,
   "idle workers": (found) => `Workers of busy tiles are idle in ${found.names[0]}`,
   guessed: (found) => `The cycles of ${found.names[0]} depend on data that was not counted`,
 };
