@@ -184,6 +184,8 @@ def test_memory_streams_and_rows(
     engine.connect_host_function("mix", mix)
     for name, tensor in tensors.items():
         engine.write(tensor, getattr(world, name)[0] * 0)
+    for number in range(ROWS):  # which nothing has written otherwise
+        engine.copy_to_remote_buffer([0] * (SIZE // 2), "table", number)
     for _ in range(2):
         engine.run()
         play(world, tree)

@@ -153,8 +153,9 @@ def test_strict_checks_know_what_came_from_the_host(interpret: bool) -> None:
     for _ in range(2):
         engine.run("all")
         assert engine.read(totals).tolist() == [6, 12]
+        engine.copy_to_remote_buffer([7] * 4, "rows", 0)
         engine.run("rows")
-        assert engine.read(y).tolist() == [0] * 4
+        assert engine.read(y).tolist() == [7] * 4
         engine.load()
 
 
