@@ -91,7 +91,7 @@ def world(owner: str) -> dict[str, Any]:
         graph.create_host_write("hx", x)
         programs = [
             pl.Copy(x, y),
-            pl.Sequence(pl.Copy(to_device, x), pl.Copy(buffer, y), pl.Copy(y, buffer)),
+            pl.Sequence(pl.Copy(to_device, x), pl.Copy(x, buffer), pl.Copy(buffer, y)),
             pl.Call(sorting, [x], [y]),
         ]
         engine = pl.Engine(graph, programs, no_cycles)
