@@ -39,6 +39,12 @@ OBJECT_BYTES, LIST_BYTES, BYTES_A_CHARACTER = 240, 80, 20
 SMALL_BYTES = 1 << 20
 """Memory that any text may take, however short it is."""
 
+WRONG_CONTENT = (
+    *(ValueError, TypeError, LookupError, ArithmeticError),
+    *(AttributeError, RecursionError, MemoryError),
+)
+"""What Python raises where data of a file are used that nothing has refused before."""
+
 Pairs = list[tuple[str, Any]]
 
 _ELSEWHERE = "write to a folder that has room, and that you may write to"

@@ -34,7 +34,7 @@ from poplite.arrays.series import (
     counting,
 )
 from poplite.errors import FileLoadError, PopliteError
-from poplite.files import parsed_json
+from poplite.files import WRONG_CONTENT, parsed_json
 from poplite.report.accesses import MOST_PIECES
 from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Programs, nodes_of, tree_of
@@ -87,10 +87,7 @@ def from_json(cls: type[T], text: str, source: str = "this") -> T:
             )
         loaded: T = _decoded(cls, data, {})
         return loaded
-    except (
-        *(_Malformed, PopliteError, RecursionError),
-        *(ValueError, TypeError, IndexError, OverflowError),
-    ) as error:
+    except (_Malformed, PopliteError, *WRONG_CONTENT) as error:
         raise FileLoadError(
             f"{source} is no report that can be loaded: {error}",
             at=here(),

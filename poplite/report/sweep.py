@@ -25,7 +25,7 @@ from poplite.errors import (
     UnknownName,
     did_you_mean,
 )
-from poplite.files import parsed_json, read_text, write_text
+from poplite.files import WRONG_CONTENT, parsed_json, read_text, write_text
 from poplite.source import here
 from poplite.text import amount, clipped, of_type
 
@@ -182,7 +182,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
             ) from None
         try:
             return _read(parsed_json(read_text(path)))
-        except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        except (OSError, *WRONG_CONTENT) as error:
             raise FileLoadError(
                 f"{name!r} is no sweep that can be loaded: {error}",
                 at=here(),

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import FileLoadError, PopliteError
-from poplite.files import check_regular, parsed_json
+from poplite.files import WRONG_CONTENT, check_regular, parsed_json
 from poplite.source import here
 
 MANIFEST = "manifest.json"
@@ -96,17 +96,18 @@ def loading(name: str, title: str, saved_by: str, again: str) -> Iterator[None]:
     """
     try:
         yield
+    except PopliteError:
+        raise
     except OSError as error:
-        if isinstance(error, PopliteError):
-            raise
         raise FileLoadError(
             f"cannot read {name!r}: {error.strerror or error}",
             at=here(),
             fix=f"name a file that {saved_by} wrote",
         ) from error
-    except Malformed as error:
+    except WRONG_CONTENT as error:
+        what = str(error) if isinstance(error, Malformed) else f"{type(error).__name__}, {error}"
         raise FileLoadError(
-            f"{title} that can be loaded: {error}", at=here(), fix=f"save it again: {again}"
+            f"{title} that can be loaded: {what}", at=here(), fix=f"save it again: {again}"
         ) from error
 
 

@@ -24,6 +24,7 @@ from helpers.depth import deep, thinned
 from helpers.running import python
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
+from poplite.executable.file.archive import loading
 from poplite.executable.file.codec import coder_of
 from poplite.executable.file.coders import ArrayCoder
 from poplite.executable.file.validate_code import OPERANDS
@@ -832,3 +833,20 @@ def test_the_digest_of_a_text_is_the_same_in_every_version_of_python(model: dict
         ("compute", "f0d263a8ca5397162c9493a1c4a3a6d8", {"SHIFT": "0.25"}),
         ("halved", "8193762650fd9a0520be7b96a3ba6dfc", {}),
     ]
+
+
+@pytest.mark.parametrize(
+    ("use", "told"),
+    [
+        (lambda: {}["row"], "KeyError, 'row'"),
+        (lambda: int("x"), "ValueError, invalid literal"),
+        (lambda: 1 // 0, "ZeroDivisionError"),
+        (lambda: None.row, "AttributeError"),  # type: ignore[attr-defined]
+    ],
+)
+def test_whatever_wrong_data_raise_is_an_error_of_the_file(use: Any, told: str) -> None:
+    with (
+        pytest.raises(pl.FileLoadError, match=f"'a' is no state that can be loaded: {told}"),
+        loading("a", "'a' is no state", "save_state", "engine.save_state(path)"),
+    ):
+        use()
