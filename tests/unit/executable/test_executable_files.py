@@ -838,7 +838,7 @@ def test_the_digest_of_a_text_is_the_same_in_every_version_of_python(model: dict
 @pytest.mark.parametrize(
     ("use", "told"),
     [
-        (lambda: {}["row"], "KeyError, 'row'"),
+        (lambda: dict[str, int]()["row"], "KeyError, 'row'"),
         (lambda: int("x"), "ValueError, invalid literal"),
         (lambda: 1 // 0, "ZeroDivisionError"),
         (lambda: None.row, "AttributeError"),  # type: ignore[attr-defined]

@@ -91,7 +91,7 @@ def outcome(tables: Tables, data: bytes, built: tuple[Path, Path], folder: Path)
     replies, made = folder / "replies", os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     with (folder / "commands").open() as given, replies.open("wb") as answers:
         process = os.posix_spawn(
-            words[0],
+            built[0],
             [*map(str, words)],
             os.environ,
             file_actions=[
