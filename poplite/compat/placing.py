@@ -60,7 +60,7 @@ def grain_of(element: ElementClass) -> int:
 
 
 def output_mapping(graph: Graph, inputs: Iterable[object], result: Tensor | Expr) -> TileMapping:
-    """Return where the result of an elementwise function lies, of which type and shape are known.
+    """Return where the result of an elementwise function lies, a tensor or an expression.
 
     It lies as the input whose fullest tile has least; of equal ones as the one on most tiles, then
     of fewest pieces. Inputs that are broadcast, or hold an element twice, do not count.

@@ -11,7 +11,7 @@ Source: PopLibs `poputil::splitRegions` for how regions are split.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from operator import index as whole_number
 from typing import NamedTuple
@@ -224,8 +224,8 @@ def checked_regions(what: str, regions: object) -> list[tuple[int, int]]:
     return [(begin, end) for begin, end in pairs if end > begin]  # type: ignore[operator, misc]
 
 
-def cut_regions(held: list[tuple[int, int]], ends: Int64) -> list[list[Interval]]:
-    """Return intervals in parts, each of which ends behind a number of elements of all of them."""
+def cut_regions(held: Sequence[tuple[int, int]], ends: Int64) -> list[list[Interval]]:
+    """Return intervals cut into parts; `ends` count the elements of all intervals, in order."""
     stops = np.cumsum([end - begin for begin, end in held], dtype=np.int64)
     found: list[list[Interval]] = [[] for _ in ends]
     for begin, end in pairwise(sorted({0, *stops.tolist(), *ends.tolist()})):

@@ -25,7 +25,7 @@ from poplite.source import here
 def way_to_read(
     graph: Graph, matrix: Tensor, lookups: int, plan: EmbeddingPlan | None
 ) -> tuple[Graph, Reading]:
-    """Return how rows of a matrix are read, and over the tiles of which graph."""
+    """Return how rows of a matrix are read, and the graph whose tiles share it."""
     graph, table, columns = _chosen(graph, matrix, lookups, plan, is_read=True)
     return graph, best_reading(table, columns, lookups)
 
@@ -33,7 +33,7 @@ def way_to_read(
 def way_to_change(
     graph: Graph, matrix: Tensor, lookups: int, plan: EmbeddingPlan | None
 ) -> tuple[Graph, Changing]:
-    """Return how rows of a matrix are changed, and over the tiles of which graph."""
+    """Return how rows of a matrix are changed, and the graph whose tiles share it."""
     graph, table, columns = _chosen(graph, matrix, lookups, plan, is_read=False)
     return graph, best_changing(table, columns, lookups)
 
