@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import poplite as pl
+from poplite.compat import popops
+from poplite.compat.popops import expr
 
 GRAPH = pl.Graph(pl.Target(tiles=4))
 X = GRAPH.add_variable(pl.FLOAT, (4, 4), "x", mapping="linear")
+K = GRAPH.add_constant(pl.UNSIGNED_INT, (1,), 0, "k", mapping=0)
 STEPS = pl.Sequence()
 
 Call = Callable[[Any], object]
@@ -28,7 +32,7 @@ def refused(error: type[pl.PopliteError], call: Call, value: object) -> tuple[st
         call(value)
     assert caught.value.at is not None
     assert caught.value.at.file == __file__
-    assert ([v.name for v in GRAPH.variables], GRAPH.compute_sets) == (["x"], ())
+    assert ([v.name for v in GRAPH.variables], GRAPH.compute_sets) == (["x", "k"], ())
     assert STEPS.is_empty
     return caught.value.what, caught.value.found, caught.value.fix
 
@@ -40,3 +44,84 @@ def test_a_graph_is_needed(name: str, value: object) -> None:
     assert what == f"{name}: {value!r} is no graph"
     assert found == f"it is of type {type(value).__name__}"
     assert fix.startswith(f"{name}(graph, ")
+
+
+WRONG: dict[str, tuple[Call, str, str]] = {
+    "roots": (lambda x: pl.ops.lower(GRAPH, 3), "ops.lower: roots is 3, not a list", "[x + y"),  # type: ignore[arg-type]
+    "gain": (
+        lambda x: pl.ops.nn.batch_norm(x, gain=pl.ops.arg(0)),
+        "ops.nn.batch_norm, gain: arguments of the expression are not given",
+        "ops.map(expression, [tensors])",
+    ),
+    "sizes": (
+        lambda x: pl.ops.dynamic_slice(x, K, [0], np.array(1), program=STEPS),  # type: ignore[arg-type]
+        "ops.dynamic_slice: sizes is array(1), not a list",
+        "sizes=[1]",
+    ),
+    "request": (
+        lambda x: pl.ops.ConvolutionPlan(GRAPH, 3),  # type: ignore[arg-type]
+        "ops.ConvolutionPlan: request is 3",
+        "ops.plan_convolution(graph, ...) makes a plan",
+    ),
+    "inout": (
+        lambda x: pl.graph_function(pl.ops.exp, inout=3),  # type: ignore[call-overload]
+        "graph_function: inout is 3, not a list",
+        "inout=('weights',)",
+    ),
+    "abs": (
+        lambda x: popops.abs(GRAPH, [1], STEPS),  # type: ignore[arg-type]
+        "popops.abs: a is [1]",
+        "a tensor, as graph.add_variable makes it, or a number",
+    ),
+    "neg": (
+        lambda x: popops.neg(GRAPH, pl.QUARTER, STEPS),
+        "popops.neg: a is QUARTER",
+        "a tensor, as graph.add_variable makes it, or a number",
+    ),
+    "addInPlace": (
+        lambda x: popops.addInPlace(GRAPH, np.arange(3), (1, 1), STEPS),
+        "popops.addInPlace: a is array([0, 1, 2])",
+        "a tensor, as graph.add_variable makes it, or a number",
+    ),
+    "pad": (
+        lambda x: popops.pad(GRAPH, x, [0, 0], 3),  # type: ignore[arg-type]
+        "popops.pad: padding_upper is 3",
+        "a list of whole numbers",
+    ),
+    "number on the left": (
+        lambda x: 1.0 - expr._1,
+        "popops.expr: 1.0 is no expression",
+        "expr.Const(1.0)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_an_argument_of_another_kind_is_named(name: str) -> None:
+    call, what, fix = WRONG[name]
+    with pytest.raises(pl.ElementTypeError if name != "pad" else pl.InvalidOption) as caught:
+        call(X.reshape((4, 4, 1)) if name == "gain" else X)
+    assert caught.value.what == what
+    assert fix in caught.value.fix
+    assert caught.value.at is not None
+    assert caught.value.at.file == __file__
+
+
+INDEXED: dict[str, Callable[[Any], object]] = {
+    "slice": lambda i: pl.ops.dynamic_slice(X, i, [0], [1]),
+    "update": lambda i: pl.ops.dynamic_update(X, X[:1] * 2, i, [0], [1]),
+    "rows": lambda i: pl.ops.multi_slice(X, i),
+}
+
+
+@pytest.mark.parametrize("name", INDEXED)
+def test_the_index_of_a_loop_has_a_tensor_and_an_expression(name: str) -> None:
+    with (
+        pytest.raises(pl.ElementTypeError) as caught,
+        GRAPH.steps(),
+        pl.ops.repeat(3) as i,
+    ):
+        INDEXED[name](i)
+    assert "LoopIndex is not a tensor" in caught.value.what
+    assert "i.tensor" in caught.value.fix
+    assert "i + 0" in caught.value.fix
