@@ -49,7 +49,7 @@ def make_axis_role(name: str | None = None, docstring: str = "") -> AxisRole:
 def checked_roles(roles: Iterable[AxisRole]) -> list[AxisRole]:
     """Return roles; raises AxisError for what is none."""
     found = items_or_none(roles)
-    listed = [roles] if found is None else found
+    listed: list[Any] = [roles] if found is None else found
     for role in listed:
         if not isinstance(role, AxisRole):
             raise AxisError(

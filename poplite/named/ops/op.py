@@ -365,7 +365,8 @@ def _apply(name: str, *operands: Any) -> Op:
 def _shape_of(value: Any) -> tuple[int, ...] | None:
     """Return the shape of an array; None for lists of several lengths."""
     try:
-        return np.shape(value)
+        shape: tuple[int, ...] = np.shape(value)
+        return shape
     except ValueError:
         return None
 

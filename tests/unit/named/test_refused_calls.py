@@ -142,6 +142,7 @@ def test_a_transformer_says_what_it_has() -> None:
 @pytest.mark.parametrize("join", [operator.and_, operator.or_, operator.xor])
 def test_truth_values_are_joined_by_functions(join: Callable[[Any, Any], Any]) -> None:
     p = x > 0
-    for call in (lambda: join(p, p), lambda: join(True, p), lambda: ~p):
+    calls: list[Call] = [lambda: join(p, p), lambda: join(True, p), lambda: ~p]
+    for call in calls:
         with pytest.raises(AxisError, match=re.escape("ng.logical_and(p, q), ng.logical_or")):
             call()

@@ -69,7 +69,7 @@ WRONG: dict[str, tuple[Call, str, str]] = {
         "inout=('weights',)",
     ),
     "abs": (
-        lambda x: popops.abs(GRAPH, [1], STEPS),  # type: ignore[arg-type]
+        lambda x: popops.abs(GRAPH, [1], STEPS),
         "popops.abs: a is [1]",
         "a tensor, as graph.add_variable makes it, or a number",
     ),
@@ -89,7 +89,7 @@ WRONG: dict[str, tuple[Call, str, str]] = {
         "a list of whole numbers",
     ),
     "number on the left": (
-        lambda x: 1.0 - expr._1,
+        lambda x: 1.0 - expr._1,  # type: ignore[operator]
         "popops.expr: 1.0 is no expression",
         "expr.Const(1.0)",
     ),
