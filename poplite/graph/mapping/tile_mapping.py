@@ -68,7 +68,13 @@ class TileMapping(Displayed):
         begin, end, tile = merge(end - length, end, tile.astype(np.int64))
         # In both arrays, elements without a tile come first.
         self._totals = np.zeros((num_tiles + 1, 2), np.int64)
-        self._totals[:, 0] = np.bincount(tile + 1, minlength=num_tiles + 1)
+        try:
+            counts = np.bincount(tile + 1, minlength=num_tiles + 1)
+        except ValueError:  # of a tile below NO_TILE
+            raise _unfit_pieces(num_tiles, tile, length) from None
+        if len(counts) > num_tiles + 1:
+            raise _unfit_pieces(num_tiles, tile, length)
+        self._totals[:, 0] = counts
         np.add.at(self._totals[:, 1], tile + 1, end - begin)
         # NumPy's radix sort for 16-bit integers is faster.
         order = np.argsort(tile.astype(np.int16) if num_tiles < 1 << 15 else tile, kind="stable")
@@ -272,23 +278,26 @@ def ranges(numbers: Iterable[int], limit: int = 4) -> str:
 
 
 def _check_pieces(num_tiles: object, tile: object, length: object) -> None:
-    """Refuse what are not whole numbers in arrays, and tiles beyond the last."""
-    number = integer_or_none(num_tiles)
+    """Refuse another number of tiles than a whole one, and what are not whole numbers in arrays."""
     is_fit = (
-        number is not None
-        and number < MOST_TILES
-        and isinstance(tile, np.ndarray)
+        isinstance(tile, np.ndarray)
         and isinstance(length, np.ndarray)
         and tile.ndim == 1
         and tile.shape == length.shape
-        and {tile.dtype.kind, length.dtype.kind} <= {"i", "u"}
+        and tile.dtype.kind in "iu"
+        and length.dtype.kind in "iu"
     )
-    if not is_fit or (len(tile) and not -1 <= tile.min() <= tile.max() < number):  # type: ignore[arg-type, attr-defined]
-        raise InvalidTileMapping(
-            f"TileMapping: num_tiles={clipped(num_tiles)}, tile={clipped(tile)}, "
-            f"length={clipped(length)}",
-            at=here(),
-            found=", ".join(of_type(each) for each in (num_tiles, tile, length)),
-            fix="TileMapping(4, np.array([0, 3]), np.array([8, 8])): a tile below the number of "
-            "tiles, and a length, of each piece",
-        )
+    number = integer_or_none(num_tiles)
+    if not is_fit or number is None or not 0 <= number < MOST_TILES:
+        raise _unfit_pieces(num_tiles, tile, length)
+
+
+def _unfit_pieces(num_tiles: object, tile: object, length: object) -> InvalidTileMapping:
+    return InvalidTileMapping(
+        f"TileMapping: num_tiles={clipped(num_tiles)}, tile={clipped(tile)}, "
+        f"length={clipped(length)}",
+        at=here(),
+        found=", ".join(of_type(each) for each in (num_tiles, tile, length)),
+        fix="TileMapping(4, np.array([0, 3]), np.array([8, 8])): a tile below the number of "
+        "tiles, and a length, of each piece",
+    )
