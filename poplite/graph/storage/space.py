@@ -46,7 +46,6 @@ class Space:
         homes: by the number of a variable that was made with a virtual graph: that graph's tiles.
 
     >>> from poplite.graph.storage.names import Names
-    from poplite.graph.storage.tile_numbers import SomeTiles
     >>> from poplite.source import here
     >>> from poplite.types import INT
     >>> space = Space(4, Names(), 4 * 1024)
