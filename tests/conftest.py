@@ -54,13 +54,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="quick",
         help="quick: each behaviour in a few minutes; full: all cases and drawn examples",
     )
+    parser.addoption(
+        "--examples",
+        type=int,
+        help="draw so many examples in each test of Hypothesis; --hypothesis-seed repeats a run",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "deep: runs with --depth=full only")
     config.addinivalue_line("markers", "priced: looks at cycles or memory, in a folder of values")
     config.addinivalue_line("markers", "browser: opens pages in Chromium, where it is installed")
-    depth.choose(config.getoption("depth"))
+    depth.choose(config.getoption("depth"), config.getoption("examples"))
     for plugin in (values, both_ends):  # hooks of this file are for tests/ alone
         config.pluginmanager.register(plugin)
 

@@ -32,6 +32,7 @@ from poplite.named.ops.shaping import (
     Broadcast,
     Regrouped,
     Relabelled,
+    as_flattened,
     axes_with_order,
     broadcast,
     cast_axes,
@@ -157,7 +158,7 @@ def _shares(op: Op, d: Op) -> Adjoints:
             return [(x, cast_axes(_filled(d, op), x.axes))]
         case Regrouped():
             (x,) = op.args
-            return [(x, regrouped(_complete(d, op), x.axes))]
+            return [(x, regrouped(as_flattened(_complete(d, op), op.axes), x.axes))]
         case Slice():
             return [(op.args[0], _unsliced(op, _complete(d, op)))]
         case Concat():

@@ -18,6 +18,9 @@ T = TypeVar("T")
 
 _chosen = "quick"
 
+_drawn: int | None = None
+"""How many examples every test of Hypothesis draws; None for as many as it says."""
+
 USUAL = {"quick": 10, "full": 50}
 """By depth: how many examples Hypothesis draws for a test that says nothing else."""
 
@@ -35,11 +38,14 @@ for _depth, _examples in USUAL.items():
     )
 
 
-def choose(depth: str) -> None:
-    """Run the tests at this depth."""
-    global _chosen
-    _chosen = depth
+def choose(depth: str, drawn: int | None = None) -> None:
+    """Run the tests at this depth; or draw so many examples, others in each run."""
+    global _chosen, _drawn
+    _chosen, _drawn = depth, drawn
     settings.load_profile(depth)
+    if drawn is not None:
+        settings.register_profile("drawn", max_examples=drawn, derandomize=False, database=None)
+        settings.load_profile("drawn")
 
 
 def thinned(cases: Iterable[T], keep: int | Collection[T]) -> list[Any]:
@@ -101,6 +107,8 @@ def examples(number: int, *, quick: int | None = None) -> settings:
         quick: of examples by default; left out, as much less as other tests draw.  Tests that
             compile something for each example need to say fewer.
     """
+    if _drawn is not None:
+        return settings(max_examples=_drawn)
     usual = settings().max_examples
     few = number * usual // USUAL["full"] if quick is None or usual == USUAL["full"] else quick
     return settings(max_examples=max(1, few))

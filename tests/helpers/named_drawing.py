@@ -28,10 +28,15 @@ LEAVES = ("placeholder", "variable", "persistent_tensor", "constant")
 
 
 class Drawn:
-    """Operands that are built of draws."""
+    """Operands that are built of draws.
 
-    def __init__(self, data: st.DataObject) -> None:
-        self.draw = data.draw
+    Args:
+        data: the draws.
+        hints_all: whether every tensor has a hint of where it lies.
+    """
+
+    def __init__(self, data: st.DataObject, *, hints_all: bool = False) -> None:
+        self.draw, self._hints_all = data.draw, hints_all
         lengths = [self.draw(st.sampled_from(few)) for few in ([2, 3], [3, 2], [0, 1, 5], [1, 2])]
         self._axes = [
             ng.make_axis(length, name, roles=[role])
@@ -39,18 +44,18 @@ class Drawn:
         ]
         self._random = np.random.default_rng(self.draw(st.integers(0, 99)))
         self.values: dict[TensorOp, Any] = {}
-        self.exact: list[Op] = [self._tensor(self._axes[:2], "placeholder")]
+        self.exact: list[Op] = [self.tensor(self._axes[:2], "placeholder")]
         for _ in range(self.draw(st.integers(0, 3))):
             axes = self.draw(st.permutations(self._axes))[: self.draw(st.integers(0, 3))]
-            self.exact.append(self._tensor(axes, self.draw(st.sampled_from(LEAVES))))
+            self.exact.append(self.tensor(axes, self.draw(st.sampled_from(LEAVES))))
         self.pool = [*self.exact]
 
     # -- tensors -----------------------------------------------------------------------------------
 
-    def _tensor(self, axes: list[ng.Axis], kind: str) -> Op:
+    def tensor(self, axes: list[ng.Axis], kind: str) -> Op:
         values = self._random.integers(-16, 17, [each.known_length("test") for each in axes]) / 8
         if kind == "constant":
-            return ng.constant(values, axes)
+            return ng.constant(values, axes, map=self._hint(axes) if self._hints_all else None)
         options: dict[str, Any] = {"layout": self._layout(axes), "map": self._hint(axes)}
         if kind != "placeholder":
             state: Op = getattr(ng, kind)(axes, values, **options)
@@ -67,6 +72,9 @@ class Drawn:
         return ng.row_major(self.draw(st.permutations(axes)), room)
 
     def _hint(self, axes: list[ng.Axis]) -> Any:
+        if self._hints_all:
+            first = self.draw(st.permutations(axes))[:1]
+            return {first[0]: self.draw(st.sampled_from(["tiles", "tiles", 1]))} if first else 0
         hint = self.draw(st.sampled_from([None, 0, "tiles", 1]))
         return {axes[0]: hint} if axes and hint in ("tiles", 1) else None if hint else hint
 

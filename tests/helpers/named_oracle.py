@@ -55,10 +55,14 @@ def by_labels(value: Array, have: Any, want: Any) -> Array:
     return moved.reshape([value.shape[have.index(r)] if r in have else 1 for r in want])
 
 
-def evaluate(roots: list[Op], values: Mapping[TensorOp, Any]) -> list[Array]:
-    """Return what operations come to, each in the order of its axes."""
-    made: dict[Op, Array] = {}
+def evaluate(
+    roots: list[Op], values: Mapping[TensorOp, Any], known: Mapping[Op, Array] | None = None
+) -> list[Array]:
+    """Return what operations come to, each in the order of its axes; some may be known already."""
+    made: dict[Op, Array] = dict(known or {})
     for op in below(roots):
+        if op in made:
+            continue
         found = _value(op, [made[each] for each in op.args], values)
         made[op] = np.broadcast_to(found, op.shape)
     return [made[root] for root in roots]

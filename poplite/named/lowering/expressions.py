@@ -48,7 +48,13 @@ from poplite.named.ops.lifting import VertexMap
 from poplite.named.ops.losses import Softmax
 from poplite.named.ops.op import Op
 from poplite.named.ops.reducing import Count, Dot, Extreme, Reduce, size_of
-from poplite.named.ops.shaping import Broadcast, Regrouped, Relabelled, regrouped
+from poplite.named.ops.shaping import (
+    Broadcast,
+    Regrouped,
+    Relabelled,
+    as_flattened,
+    regrouped,
+)
 from poplite.named.ops.slicing import Slice
 from poplite.named.ops.tensors import TensorOp
 from poplite.ops.fuse.storing import is_worth_storing
@@ -310,7 +316,9 @@ class Expressions:
         (x,) = op.args
         if isinstance(x, Elementwise) and x not in self.remembered and not self._keeps_all:
             args = tuple(
-                regrouped(_broadcast(each, x.axes), op.axes) if each.axes.items else each
+                regrouped(as_flattened(_broadcast(each, x.axes), x.axes), op.axes)
+                if each.axes.items
+                else each
                 for each in x.args
             )
             other = Elementwise(x.operation, args, op.axes, x.dtype)

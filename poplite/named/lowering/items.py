@@ -221,6 +221,7 @@ class Items:
 
     def _repeat(self, item: Repeat) -> None:
         self._flush([])
+        self._expressions.forget()  # what it stores is stored again each time
         before = dict(self._expressions.remembered)
         with ops.repeat(item.count):
             self._item(item.item)

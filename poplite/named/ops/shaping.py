@@ -8,6 +8,7 @@ from poplite.errors import AxisError, DuplicateAxisError
 from poplite.named.axes import changes
 from poplite.named.axes.axes import Axes, AxesLike, axes_of
 from poplite.named.axes.axis import Axis, check_name
+from poplite.named.axes.flattened import leaves
 from poplite.named.axes.roles import AxesMap, by_roles
 from poplite.named.ops.op import Op, as_op
 from poplite.source import here
@@ -193,6 +194,12 @@ def regrouped(x: Op, axes: Axes) -> Op:
     if x.axes == axes:
         return x
     return Regrouped(changes.regrouped(x.axes, axes, x), x.dtype, (x,))
+
+
+def as_flattened(x: Op, axes: Axes) -> Op:
+    """Return x by axes equal to its own, which slices of flattened axes are, but not flattened."""
+    is_same = [each.root for each in leaves(x.axes)] == [each.root for each in leaves(axes)]
+    return x if is_same else Relabelled(axes, x.dtype, (x,))
 
 
 def check_axis_is_new(what: str, axis: object, x: Op) -> Axis:

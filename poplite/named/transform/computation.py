@@ -134,6 +134,8 @@ class Computation:
         """
         op = as_op(op, "tensor")
         _ = self.program
+        if isinstance(op, TensorOp):  # also where a result is a copy of it
+            return self._transformer.tensor(op)
         assert self._work is not None
         stored = {id(other): tensor for other, tensor in self._work.stored}
         if id(op) in stored:

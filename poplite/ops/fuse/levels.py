@@ -2,6 +2,14 @@
 
 sum(x) and sum(y)     tiles, tiles, final, final      by themselves
 tiles, final                    at once: half of the synchronisations
+
+All orders of steps follow from these rules:
+
+    a step runs in a level behind those of the steps that make what it reads
+    a view of what is stored is no step: it is there when the last thing that it shows is
+    a copy of a view is a step: a root that is a view, and has a place of its own or shows tensors
+    that others may write, is copied in a level behind what the view shows
+    roots that write tensors are stored one after the other (`Lowering.lower`)
 """
 
 from __future__ import annotations
@@ -70,16 +78,23 @@ class Task(NamedTuple):
     is_root: bool
 
 
-def levels(roots: Sequence[Expr], kept: set[Expr]) -> list[list[Task]]:
+def levels(roots: Sequence[Expr], kept: set[Expr], copied: Sequence[bool]) -> list[list[Task]]:
     """Return what is stored, in levels: a task depends on tasks of the levels before it alone.
 
     Args:
         roots: the expressions that are stored.
-        kept: the parts that are stored, each by steps of its own.
+        kept: the parts that are stored, each by steps of its own; a view by none.
+        copied: of each root, whether it is a view that is copied, by a step.
     """
     found: list[list[Task]] = []
     level_of: dict[Expr, int] = {}
     deepest: dict[Expr, int] = {}  # how many levels stand before a part, whatever root has it
+
+    def add(level: int, task: Task) -> None:
+        while len(found) <= level:
+            found.append([])
+        found[level].append(task)
+
     for number, root in enumerate(roots):
         for node in in_order(root, deepest):
             if node in deepest and node is not root:
@@ -92,9 +107,9 @@ def levels(roots: Sequence[Expr], kept: set[Expr]) -> list[list[Task]]:
             if node not in level_of:
                 # A view takes no step: it is there as soon as what it shows is.
                 level_of[node] = max(before - isinstance(node, View), 0)
-                while len(found) <= level_of[node]:
-                    found.append([])
-                found[level_of[node]].append(Task(node, number, node is root))
+                add(level_of[node], Task(node, number, node is root and not copied[number]))
             if node in kept:
                 deepest[node] = level_of[node] + 1
+        if copied[number]:
+            add(deepest[root], Task(root, number, True))
     return found

@@ -49,6 +49,7 @@ from poplite.ops.reduce.reduce import reduce_into
 from poplite.program import Copy
 from poplite.program.recording import Recorder
 from poplite.source import SourceLocation
+from poplite.view import storages
 
 MOST_REDUCED = 64
 """Lines of what is reduced without being stored: its class writes each of them some 25 times."""
@@ -92,6 +93,7 @@ class Lowering:
     _kept: set[Expr] = field(default_factory=set)
     _behind_of: dict[Expr, list[Contraction]] = field(default_factory=dict)
     _left: set[Contraction] = field(default_factory=set)
+    _first: int = 0  # the number of the first variable that is made here
 
     @property
     def graph(self) -> Graph:
@@ -99,7 +101,11 @@ class Lowering:
         return self.recorder.graph
 
     def lower(self, roots: Sequence[Root]) -> list[Tensor]:
-        """Store the roots, one after the other: each sees what those before it stored."""
+        """Store the roots, one after the other: each sees what those before it stored.
+
+        What is stored of a tensor is forgotten when a root writes it; a root without `out` shares
+        nothing with tensors that are there, so that a later write changes no result.
+        """
         exprs = interned(split_positions(self.mappings, [root.expr for root in roots]))
         parts = _all(exprs)
         kept: set[Expr] = {
@@ -123,6 +129,7 @@ class Lowering:
             self.notes.append(Note.of("stored", part, why))
         self._kept, self._behind_of = kept, products_behind(parts, exprs, kept)
         self._left = {product for each in self._behind_of.values() for product in each}
+        self._first = len(self.graph.space.variables)
         at_once: dict[int, Tensor] = {}
         if type(self.recorder) is Recorder and all(root.out is None for root in roots):
             at_once = self._at_once(roots, exprs)
@@ -134,22 +141,26 @@ class Lowering:
             made.append(self._root(root, expr))
             if root.out is not None:
                 self._overwritten(root.out)
+        new = [each for root, each in zip(roots, made, strict=True) if root.out is None]
+        assert all(self._is_own(each) for each in new)
         return made
 
     def _at_once(self, roots: Sequence[Root], exprs: Sequence[Expr]) -> dict[int, Tensor]:
         """Store what does not depend on each other together; return the roots that are stored."""
         made: dict[int, Tensor] = {}
-        for tasks in levels(exprs, self._kept - self._left):
+        copied = [self._is_copied(root, expr) for root, expr in zip(roots, exprs, strict=True)]
+        for tasks in levels(exprs, self._kept - self._left, copied):
             steps = Beside(self.recorder)
             around, self.recorder = self.recorder, steps
             before, fresh = self.stored, dict(self.stored)
             for expr, number, is_root in sorted(tasks, key=_is_view):
                 steps.begin()
                 # Views show what the level stored; other tasks run with it, and do not read it.
-                self.stored = fresh if isinstance(expr, View) else dict(before)
+                is_shown = isinstance(expr, View) and not (is_root and copied[number])
+                self.stored = fresh if is_shown else dict(before)
                 root = roots[number]
                 if is_root:
-                    made[number] = self._store(expr, root)
+                    made[number] = self._result(root, expr)
                 elif (same := self._with_other_dims(expr, fresh)) is not None:
                     self.stored[expr] = same
                 else:
@@ -176,9 +187,37 @@ class Lowering:
                 self.stored[node] = same
             else:
                 self._store(node, Root(node, name=f"{root.name}/{step_name(node) or 'value'}"))
+        return self._result(root, expr)
+
+    def _result(self, root: Root, expr: Expr) -> Tensor:
+        """Store a root whose parts are stored, in a tensor that is its own."""
+        if self._is_copied(root, expr) and expr not in self.stored:
+            self.stored[expr] = self._viewed(expr)
         if expr in self.stored:
             return self._copied(root, self.stored[expr])
         return self._store(expr, root)
+
+    def _is_copied(self, root: Root, expr: Expr) -> bool:
+        """Return whether a root is a view that is wanted elsewhere, or shows what may change."""
+        if not isinstance(expr, View):
+            return False
+        return root.out is not None or root.mapping is not None or self._shows_others(expr)
+
+    def _shows_others(self, view: View) -> bool:
+        """Return whether a view shows tensors that are not made here, and no constants."""
+        shown: list[Expr] = [view]
+        while shown:
+            node = shown.pop()
+            if isinstance(node, View):
+                shown += node.operands
+            elif isinstance(node, Leaf) and not self._is_own(_tensor(node)):
+                return True
+        return False
+
+    def _is_own(self, tensor: Tensor) -> bool:
+        """Return whether nothing but the steps that are made here writes a tensor."""
+        owners = map(self.graph.variable_of, storages(tensor.view))
+        return all(each.constant or each.id >= self._first for each in owners)
 
     @staticmethod
     def _with_other_dims(expr: Expr, stored: Mapping[Expr, Tensor]) -> Tensor | None:
@@ -196,7 +235,7 @@ class Lowering:
         elif isinstance(expr, Contraction):
             made = self._multiplied(expr, root)
         elif isinstance(expr, View):
-            made = self._viewed(expr, root)
+            made = self._viewed(expr)
         elif isinstance(expr, Leaf):
             made = self._copied(root, _tensor(expr))
         elif isinstance(expr, Number | Iota):
@@ -208,15 +247,14 @@ class Lowering:
             self.stored[expr] = made
         return made
 
-    def _viewed(self, expr: View, root: Root) -> Tensor:
-        """Return the view of tensors that are stored: itself, unless it is wanted elsewhere."""
+    def _viewed(self, expr: View) -> Tensor:
+        """Return the view of tensors that are stored."""
         sources = [
             _tensor(each) if isinstance(each, Leaf) else self.stored[each] for each in expr.operands
         ]
         made = expr.how(*sources)
         assert isinstance(made, Tensor)
-        is_free = root.out is None and root.mapping is None
-        return made if is_free else self._copied(root, made)
+        return made
 
     def _mapped(self, expr: Expr, root: Root) -> Tensor:
         body = straight(expr, self.stored)

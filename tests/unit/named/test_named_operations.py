@@ -73,6 +73,10 @@ SMOOTH: dict[str, Make] = {
     "flatten of what is computed": lambda: ng.flatten(X + Y, [H, W]) * ng.sum(X, [H, W]),
     "flatten of a sum": lambda: ng.flatten(ng.sum(X, [H])),
     "unflatten": lambda: ng.unflatten(ng.flatten(X) * 2),
+    "unflatten beside a slice": lambda: _unflattened(lambda x, axis: x * x[axis, ::-1]),
+    "unflatten of a slice beside it": lambda: _unflattened(
+        lambda x, axis: x + x[axis, ::-1] * x[axis, ::-1]
+    ),
     "index": lambda: X[H, 1] * Y[H, 2],
     "index beside the axis": lambda: Y * Y[H, 0],
     "slices": lambda: X[{N: slice(1, None), W: slice(None, None, -2)}],
@@ -101,6 +105,13 @@ SMOOTH: dict[str, Make] = {
     "numbers alone": lambda: ng.sqrt(4.0) * 2 + ng.constant(3.0),
 }
 """What has a derivative everywhere."""
+
+
+def _unflattened(made: Callable[[Op, ng.Axis], Op]) -> Op:
+    """What is made of a flattened tensor and its axis, of which slices are not flattened."""
+    flat = ng.flatten(Y)
+    return ng.unflatten(made(flat, flat.axes[0]))
+
 
 KINKED: dict[str, Make] = {
     "absolute, sign": lambda: abs(X) + ng.sign(Y),
