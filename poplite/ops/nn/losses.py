@@ -122,7 +122,10 @@ def binary_cross_entropy_gradient(logits: Operand, targets: Operand) -> Expr:
     >>> binary_cross_entropy_gradient(x, t)
     <Expr sigmoid(x) - t float32[4]>
     """
-    return sigmoid(float_operand(logits, "ops.nn.binary_cross_entropy_gradient")) - targets
+    called = "ops.nn.binary_cross_entropy_gradient"
+    operand, target = float_operand(logits, called), float_operand(targets, called)
+    gradient = sigmoid(cast(operand, FLOAT)) - cast(target, FLOAT)
+    return cast(gradient, operand.element_type)
 
 
 def squared_error(predictions: Operand, targets: Operand) -> Expr:

@@ -153,9 +153,10 @@ def select_from_rows(
     x = the_tensor(what, "x", x)
     _check_table(what, x)
     numbers, is_there = _of_rows(what, x, indices, out_of_range, name, program)
-    found = sum_of(where(is_there, x, 0), 1)
+    found = sum_of(where(is_there, x, -0.0), 1)  # -0.0 + x is x, also where x is -0.0
     if out_of_range == "popops":
-        found = where(_is_known(numbers, x.shape[1]), found, math.nan)
+        found = where(numbers < x.shape[1], found, math.nan)
+        found = where(equal(numbers, MASKED), 0, found)
     return stored(found, name=name, program=program)
 
 
@@ -206,13 +207,9 @@ def update_from_rows(
     changed = where(is_there, added, x)
     if out_of_range == "popops":
         column = numbers.reshape((*numbers.shape, 1))
-        changed = where(_is_known(column, x.shape[1]), changed, math.nan)
+        is_known = (column < x.shape[1]) | equal(column, MASKED)
+        changed = where(is_known, changed, math.nan)
     return assign(x, changed, name=name, program=program)
-
-
-def _is_known(numbers: Tensor, columns: int) -> Expr:
-    """Return whether popops knows what to do with indices."""
-    return (numbers < columns) | equal(numbers, MASKED)
 
 
 def _checked(

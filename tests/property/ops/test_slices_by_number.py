@@ -336,6 +336,7 @@ def test_one_element_of_each_row(interpret: bool, kind: Any) -> None:
     rng = np.random.default_rng(3)
     graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
     values = rng.integers(-9, 9, (20, 6)).astype(kind.dtype)
+    values[:, :2] = -0.0
     k = rng.integers(0, 6, 20).astype(np.uint32)
     wrong = k.copy()
     wrong[[3, 4, 5]] = 6, 2**31, 2**32 - 1
@@ -355,9 +356,11 @@ def test_one_element_of_each_row(interpret: bool, kind: Any) -> None:
     engine.run()
     rows = np.arange(20)
     np.testing.assert_array_equal(engine.read(found), values[rows, k])
+    assert np.signbit(engine.read(found)).tolist() == np.signbit(values[rows, k]).tolist()
     expected = values[rows, k].copy()
     expected[[3, 4, 5]] = np.nan, np.nan, 0
     np.testing.assert_array_equal(engine.read(lenient), expected)
+    assert not np.signbit(engine.read(lenient)[5])
     np.testing.assert_array_equal(engine.read(hot), np.where(np.arange(6) == wrong[:, None], 2, -1))
     changed = values.copy()
     changed[rows, k] += 0.5
