@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from poplite.arrays.masked import unmasked
 from poplite.compile.compiler import Programs, compile_graph
 from poplite.compile.options import OPTIONS
 from poplite.errors import (
@@ -196,7 +197,7 @@ def _shaped(
         found = [] if graph is None else graph.space.named(tensor)
         place = found[0] if len(found) == 1 else None
     try:
-        values = np.asarray(array)
+        values = np.asarray(unmasked(array, "engine.writeTensor"))
     except ValueError:  # rows of several lengths, which are refused where they are written
         return array
     if place is None or values.ndim != 1:

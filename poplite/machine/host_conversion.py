@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from poplite.arrays.masked import unmasked
 from poplite.errors import ElementTypeError, TensorCreationError, TensorMetadataError, checked_truth
 from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
@@ -189,7 +190,7 @@ def _check_metadata(metadata: object, call: str) -> None:
 def _real(values: npt.ArrayLike, call: str) -> Array:
     """Return real numbers as an array, or refuse what are none."""
     try:
-        array = np.asarray(values)
+        array = np.asarray(unmasked(values, call))
         found = f"an array of {array.dtype}"
     except ValueError:
         array, found = np.array(None), "rows of several lengths"
@@ -229,6 +230,7 @@ def _written(array: Array, types: tuple[np.dtype[Any], ...], call: str) -> Array
 def _flat(array: Any, types: tuple[np.dtype[Any], ...], call: str, role: str) -> Array:
     """Return an array of one of some types in one dimension, in the same memory."""
     names = " or ".join(map(str, types))
+    unmasked(array, f"{call}, {role}")
     if not isinstance(array, np.ndarray):
         raise ElementTypeError(
             f"{call}: {role} {clipped(array, 60)} is no array",

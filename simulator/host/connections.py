@@ -17,6 +17,7 @@ from functools import partial
 
 import numpy as np
 
+from poplite.arrays.masked import unmasked
 from poplite.errors import ElementTypeError, StreamConnectionError, TensorMetadataError
 from poplite.executable.transfers import Block, HostFunctionCall, Stream, Transfer
 from poplite.graph.host.streams import StreamCallback
@@ -120,6 +121,7 @@ class Feed:
 def ring_of(array: object, stream: Stream, call: str) -> Ring:
     """Return an array of the user's as a stream, in place, or refuse it; messages name `call`."""
     dtype, count = stream.element_type.dtype, stream.num_elements
+    unmasked(array, call)
     if not isinstance(array, np.ndarray) or array.dtype != dtype:
         found = f"an array of {array.dtype}" if isinstance(array, np.ndarray) else clipped(array)
         raise ElementTypeError(

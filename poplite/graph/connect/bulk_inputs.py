@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.masked import unmasked
 from poplite.arrays.series import compact, constant
 from poplite.errors import GraphConnectionError, InvalidTileMapping, PopliteError
 from poplite.graph.compute_sets.edges import (
@@ -209,9 +210,9 @@ def is_numbers(field: Field, value: Any) -> bool:
 
 def numbers_of(probe: Probe, field: Field, value: Any) -> Any:
     """Return one number for all vertices, or an array with one for each, in the field's type."""
-    if np.ndim(value):
-        return _stored(probe, field, np.asarray(value))
     what = f"{probe.vertex}: field '{field.name}'"
+    if np.ndim(value):
+        return _stored(probe, field, np.asarray(unmasked(value, what, probe.at)))
     return scalar(field.element, value, what=what, at=probe.at)
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.masked import unmasked
 from poplite.errors import ElementTypeError, SizeOverflowError, TensorMetadataError
 from poplite.source import SourceLocation
 from poplite.text import clipped
@@ -179,6 +180,7 @@ def held_number(element: ElementClass, value: object) -> int | float | None:
 def _as_array(
     element: ElementClass, value: npt.ArrayLike, what: str, at: SourceLocation | None
 ) -> npt.NDArray[Any]:
+    unmasked(value, what, at)
     try:
         array = np.asarray(value)
     except ValueError:  # ragged lists

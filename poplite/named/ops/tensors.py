@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.masked import unmasked
 from poplite.errors import AxisError, AxisLengthError, ElementTypeError, ReadOnlyError
 from poplite.expr.tree import ElementClass
 from poplite.graph.storage.host_values import elements, held_number
@@ -322,7 +323,7 @@ def fitting(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.NDArray
 def _array_of(value: Any, what: str, axes: Axes) -> npt.NDArray[Any]:
     """Return numbers that a user gave as an array; one that names its dimensions in axes' order."""
     try:
-        array = np.asarray(value)
+        array = np.asarray(unmasked(value, what))
     except ValueError as error:
         raise ElementTypeError(
             f"{what}: {clipped(value)} is no array",

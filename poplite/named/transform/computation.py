@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.masked import unmasked
 from poplite.compile.garbage import no_collection
 from poplite.errors import AxisError, AxisLengthError
 from poplite.graph.graph import Graph
@@ -285,7 +286,7 @@ class Computation:
     def _array(self, param: TensorOp, value: Any) -> npt.NDArray[Any]:
         shape = self._transformer.tensor(param).shape
         if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], _LISTED):
-            array, axes = np.asarray(value[0]), axes_of(value[1])
+            array, axes = np.asarray(unmasked(value[0], param.name)), axes_of(value[1])
             if not axes.is_equal_set(param.axes) or array.ndim != len(axes):
                 raise AxisLengthError(
                     f"{param.name}: a value with axes {axes}",

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
+from poplite.arrays.masked import unmasked
 from poplite.errors import TensorCreationError
 from poplite.ops.operands import count_of
 from poplite.source import here
@@ -135,7 +136,7 @@ class SparsePattern:
 def _whole(what: str, name: str, values: npt.ArrayLike) -> Int64:
     """Return a list of whole numbers as an array of its own."""
     try:
-        array = np.asarray(values)
+        array = np.asarray(unmasked(values, f"{what}, {name}"))
     except ValueError:  # lists of different lengths
         array = np.asarray(values, object)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):

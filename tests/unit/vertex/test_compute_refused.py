@@ -40,6 +40,7 @@ class V(pl.Vertex):
     TAPS = 9
     NAMES = ("a", "b")
     BIG = 2**70
+    LARGE = 2**33
     ROOT = np.sqrt(2)
 
     def helper(self):
@@ -143,6 +144,19 @@ REFUSED = {
     "huge global": ("self.out = HUGE", "9223372036854775808 does not fit 64 bits", "float"),
     "huge class number": ("self.out = self.BIG", f"{2**70} does not fit 64 bits", "float"),
     "huge literal": ("self.out = 9223372036854775808", "9223372036854775808 does not", "float"),
+    "too large for its field": (
+        "self.z[0] = 2**40",
+        f"{2**40} is stored in 'z', a field of INT",
+        f"pl.INT({2**40}) is its low 32 bits; or a wider element type",
+    ),
+    "too small for its field": (
+        "self.count = -(2**31) - 1",
+        "-2147483649 is stored in 'count'",
+        "",
+    ),
+    "too large, folded": ("self.z[0], k = 2**40 + 1, 0", f"{2**40 + 1} is stored in 'z'", "low 32"),
+    "too large, chosen": ("self.count = 0 if self.flag else 2**32", "4294967296 is stored", "low"),
+    "too large, of the class": ("self.count = self.LARGE", f"{2**33} is stored in 'count'", "low"),
     "folded": ("self.out = (1 << 62) * 4 // 3", f"{2**64} does not fit 64 bits", "float"),
     "module": ("self.out = math.tau2", "'math.tau2' is not a local", "math.pi"),
     # fields
@@ -387,6 +401,8 @@ ACCEPTED = {
     "annotated": "k: float = 0.0\nself.out = k",
     "chain": "self.truth = 0 <= self.n < STEPS",
     "length of output": "for i in range(len(self.y)):\n    self.y[i] = 1",
+    "bits": "self.count = 0xFFFFFFFF\nself.z[0] = -(2**31)\nself.truth = 2**40",
+    "low bits": "self.count = pl.INT(2**40)\nk = 2**40\nself.z[0] = k >> 9",
     "several targets": "a = b = self.z[0] = 3\nself.count = a + b",
     "short int": "t = 0\nif self.flag:\n    t = 0.5\nfor v in self.x:\n    t = t + v\nself.out = t",
     "named switch": "t = 0.1\nif STEPS == 3:\n    t = self.a\nself.out = t",

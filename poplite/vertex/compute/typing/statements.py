@@ -20,6 +20,8 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from poplite.vertex.compute.parse.constants import is_literal
 from poplite.vertex.compute.parse.dialect import Scope, is_num_workers
 from poplite.vertex.compute.typing.calls import TypeHelper
@@ -211,8 +213,10 @@ class Statements:
                     f"{len(parts)} names take {len(values)} values",
                     "write as many values as names, side by side: a, b = first, second",
                 )
-            for part, item in zip(parts, values, strict=True):
-                self._store(part, item)
+            for part, item, source in zip(parts, values, sources, strict=True):
+                stored = self._store(part, item)
+                if stored is not None:
+                    self._check_constant(source, stored)
 
     def _AugAssign(self, node: ast.AugAssign) -> None:
         made = self._expressions.binary(node, node.op, node.target, node.value)
@@ -332,13 +336,14 @@ class Statements:
 
     # Stores
 
-    def _store(self, target: ast.expr, value: Value) -> None:
+    def _store(self, target: ast.expr, value: Value) -> Field | None:
+        """Type a store; return the field whose element is stored, None for a local."""
         assert self._path.locals is not None
         if isinstance(target, ast.Name):
             if target.id == "self":
                 self._scope.refuse(target, "self is assigned", "use another name")
             self._path.locals[target.id] = Local(value)
-            return
+            return None
         if isinstance(target, ast.Attribute):
             stored, depth = self._expressions.field(target), 0
             if stored.depth == 1 and isinstance(value, LanesOf):
@@ -362,6 +367,27 @@ class Statements:
         else:
             self._scope.refuse(target, "this is no place for a value", "a, b = first, second")
         self._check_store(target, stored, depth, value)
+        return stored
+
+    def _check_constant(self, node: ast.expr, stored: Field) -> None:
+        """Refuse an integer constant that is neither a value nor a bit pattern of the element."""
+        if element_kind(stored.element) not in (Kind.INT, Kind.UINT):
+            return
+        if isinstance(node, ast.IfExp):
+            self._check_constant(node.body, stored)
+            self._check_constant(node.orelse, stored)
+            return
+        constant = self._expressions.constants.evaluate(node)
+        bits, element = 8 * stored.element.size_bytes, stored.element
+        if constant is None or -(1 << bits - 1) <= constant < 1 << bits:
+            return
+        limits = np.iinfo(element.dtype)
+        self._scope.refuse(
+            node,
+            f"{constant} is stored in '{stored.name}', a field of {element!r}",
+            f"pl.{element.__name__}({constant}) is its low {bits} bits; or a wider element type",
+            found=f"{element!r} holds {limits.min} to {limits.max}, or bits up to {2**bits - 1}",
+        )
 
     def _check_store(self, target: ast.expr, stored: Field, depth: int, value: Value) -> None:
         if depth:
