@@ -219,7 +219,7 @@ class Op:
             found = self._compared("!=", other)
             return found if found is NotImplemented else DIFFERENT if found else SAME
 
-    def _compared(self, symbol: str, other: object) -> Equality:
+    def _compared(self, symbol: str, other: object) -> Any:
         """Return whether it is the same object as another one; raise beside values."""
         if isinstance(other, Op) or other is None:
             return SAME if other is self else DIFFERENT

@@ -11,8 +11,8 @@ import pytest
 import poplite as pl
 import poplite.named as ng
 
-MASKED: Any = np.ma.masked_array(np.float32([1, 2, 3]), [False, True, False])
-WHOLE: Any = np.ma.masked_array(np.uint32([0, 1, 2]), [False, True, False])
+MASKED: Any = np.ma.masked_array(np.array([1, 2, 3], np.float32), [False, True, False])
+WHOLE: Any = np.ma.masked_array(np.array([0, 1, 2], np.uint32), [False, True, False])
 
 
 class Scaled(pl.Vertex):

@@ -69,7 +69,7 @@ def test_results_of_64_bits_stay_signed_or_unsigned() -> None:
     a, b, both = tensor(pl.LONGLONG, -1), tensor(pl.LONGLONG, 5), tensor(pl.LONGLONG, -1, 5)
     u, v = tensor(pl.UNSIGNED_LONGLONG, 0), tensor(pl.UNSIGNED_LONGLONG, 7)
     x = tensor(pl.FLOAT, 2)
-    rows: list[tuple[Any, list[Any]]] = [
+    rows: list[tuple[Any, Any]] = [
         (ops.minimum(a, ops.popcount(b)) < 0, [True]),
         ((a * ops.popcount(b)) // 2, [-1]),
         (ops.cast(a - ops.popcount(b), pl.FLOAT), [-3]),

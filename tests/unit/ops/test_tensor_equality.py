@@ -197,5 +197,5 @@ def test_elements_are_compared_by_ops_equal(graph: pl.Graph) -> None:
     assert (
         engine.read(flags).tolist() == engine.read(filled).tolist() == [False, False, True, False]
     )
-    assert (engine.read(chosen).tolist(), engine.read(k)) == ([0, 0, 2, 3], 3)
+    assert [*engine.read(chosen).tolist(), int(engine.read(k))] == [0, 0, 2, 3, 3]
     assert engine.read(said).tolist() == [False, False, True, True]
