@@ -381,7 +381,7 @@ class Statements:
         bits, element = 8 * stored.element.size_bytes, stored.element
         if constant is None or -(1 << bits - 1) <= constant < 1 << bits:
             return
-        limits = np.iinfo(element.dtype)
+        limits = np.iinfo(element.dtype.name)
         self._scope.refuse(
             node,
             f"{constant} is stored in '{stored.name}', a field of {element!r}",
