@@ -62,7 +62,8 @@ class Computation(Drawn):
         x = self.draw(st.sampled_from([each for each in self._states if each.rank]))
         seen = self._view(x, self.draw(st.sampled_from([2, 1, 0, 3])))
         if not seen.rank:
-            return ng.deriv(ng.square(seen), x)
+            of_one: Op = ng.deriv(ng.square(seen), x)
+            return of_one
         axes = self.draw(st.permutations(list(seen.axes)))
         summed = axes[: self.draw(st.integers(1, len(axes)))]
         own = [ng.make_axis(self.draw(st.sampled_from([3, 2, 1])), "N")] * self.draw(
@@ -247,7 +248,7 @@ class Run:
         for each in assigns:
             value, axes = self._of(each.value), each.target.axes
             dims = [each.value.axes.index(axis) for axis in axes if axis in each.value.axes]
-            sizes = [axis.length if axis in each.value.axes else 1 for axis in axes]
+            sizes = [(axis.length or 0) if axis in each.value.axes else 1 for axis in axes]
             made.append(np.broadcast_to(value.transpose(dims).reshape(sizes), each.target.shape))
         for each, value in zip(assigns, made, strict=True):
             base = _base(each.target)

@@ -191,7 +191,8 @@ class Lowering:
 
     def _result(self, root: Root, expr: Expr) -> Tensor:
         """Store a root whose parts are stored, in a tensor that is its own."""
-        if self._is_copied(root, expr) and expr not in self.stored:
+        is_copied = self._is_copied(root, expr) and expr not in self.stored
+        if isinstance(expr, View) and is_copied:
             self.stored[expr] = self._viewed(expr)
         if expr in self.stored:
             return self._copied(root, self.stored[expr])

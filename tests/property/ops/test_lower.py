@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,6 +67,10 @@ def clipped(made: Drawn) -> Drawn:
     return Drawn(expr, lambda state: np.clip(made.value(state), -9, 9), made.shape)
 
 
+def _held(name: str, state: State) -> Array:
+    return state[name].copy()
+
+
 @st.composite
 def programs(draw: st.DrawFn) -> tuple[pl.Graph, State, dict[str, pl.Tensor], list[Any]]:
     """A graph, its tensors with their values, and roots: what is stored, where, and the oracle."""
@@ -76,11 +81,11 @@ def programs(draw: st.DrawFn) -> tuple[pl.Graph, State, dict[str, pl.Tensor], li
     made: list[Drawn] = []
     for name in "xyz":
         state[name] = random.integers(-4, 5, SHAPE).astype(np.float32)
-        mapping = draw(st.sampled_from(["linear", 0]))
+        mapping: Any = draw(st.sampled_from(["linear", 0]))
         tensors[name] = graph.add_variable(
             pl.FLOAT, SHAPE, name, mapping=mapping, initial_value=state[name]
         )
-        made.append(Drawn(tensors[name], lambda state, name=name: state[name].copy(), SHAPE))
+        made.append(Drawn(tensors[name], partial(_held, name), SHAPE))
     for _ in range(draw(st.integers(3, 8))):
         made.append(draw(steps(made)))
     kinds = draw(st.sampled_from([["mapped", "new"], ["out", "new", "mapped"]]))
