@@ -48,8 +48,9 @@ def run(
     [
         (
             "photo.py --output-dir no/such",
-            "photo.py: cannot write 'no/such/photo_before.png': there is no folder 'no/such'; "
-            "the nearest folder that exists is '.'; try: mkdir -p no/such\n",
+            "photo.py: cannot write 'no/such/photo_before.png': there is no folder 'no/such'  "
+            "({run} in run, called at {main} in main); the nearest folder that exists is '.'; "
+            "try: mkdir -p no/such\n",
         ),
         pytest.param(
             "photo.py --image absent.png",
@@ -77,8 +78,18 @@ def test_what_is_wrong_is_one_line(
     (tmp_path / "file").write_text("no folder, and no executable")
     example, *arguments = command.split()
     lines = (root / "examples" / example).read_text().splitlines()
-    line = next((k for k, text in enumerate(lines, 1) if "Executable.load(" in text), 0)
-    expected = message.replace("{at}", f"{root / 'examples' / example}:{line}")
+    calls = {
+        "at": "Executable.load(",
+        "run": "check_folder(options",
+        "main": "run(parser.parse_args(",
+    }
+    at = {
+        name: f"{root / 'examples' / example}:{number}"
+        for name, call in calls.items()
+        for number, text in enumerate(lines, 1)
+        if call in text
+    }
+    expected = message.format(**at)
     assert run(example, *arguments) == (1, expected)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 

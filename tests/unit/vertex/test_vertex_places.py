@@ -106,7 +106,7 @@ N = 4
     x: pl.InOut[pl.Vector[T]]
 
     def compute(self, worker: int) -> None:
-        self.x[0] += N * worker
+        self.x[worker] += N * worker
 """,
         f"""{future}class Work(pl.Vertex):
     x: pl.InOut[pl.Vector[pl.INT]]
@@ -123,7 +123,7 @@ N = 4
         linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
         exec(compile(text, name, "exec", dont_inherit=True), names)
         made.append(names.get("Work"))
-    assert run(made[1], [1]) == [1 + 4 * (0 + 1 + 2 + 3 + 4 + 5)]
+    assert run(made[1], [1] * 6) == [1, 5, 9, 13, 17, 21]
     assert run(made[2], [1]) == [5]
 
 
