@@ -15,6 +15,7 @@ from poplite.compile.host_steps import host_tensor
 from poplite.compile.interpreting import interpreted_classes
 from poplite.compile.lower import origins_of, stored
 from poplite.compile.options import EngineOptions, engine_options
+from poplite.compile.orders import check_orders
 from poplite.compile.program_parts import (
     LoweredParts,
     ProgramParts,
@@ -97,6 +98,8 @@ def compile_graph(
 
     parts = parts_of(named.values())
     checks = asked.checks or _default_checks(parts.compute_sets, edges_of)
+    if checks == "strict":
+        check_orders(graph, named.values(), edges_of)
     float_modes = _float_modes(asked, parts.leaves)
     layout = ArenaLayout(stored(graph.variables), graph.replication_factor)
     saved = _saved(asked, parts.compute_sets, edges_of, checks, float_modes)

@@ -103,7 +103,7 @@ class Program(Displayed):
         return self.is_empty
 
 
-_NOT_COMPARED = {"location", "used_at", "num_steps", "is_empty"}
+_NOT_COMPARED = {"location", "used_at", "num_steps", "is_empty", "_made"}
 
 
 def _parts_alike(a: Any, b: Any) -> list[tuple[Any, Any]] | None:

@@ -146,6 +146,11 @@ class OperationRecord:
         self._sets, self._variables = len(parts.compute_sets), len(parts.space.variables)
         self._operations = len(parts.operations)
 
+    @property
+    def made(self) -> range:
+        """The numbers of the variables that were made since."""
+        return range(self._variables, len(self._graph.space.variables))
+
     def close(self, name: str) -> None:
         """Add the operation to its graph, in the place of those that it consists of."""
         parts = self._graph._parts
@@ -198,7 +203,9 @@ class Recorder:
         if len(self.steps) == 1:
             target.add(self.steps[0])
         elif self.steps:
-            target.add(Sequence(*self.steps, name=name))
+            recorded = Sequence(*self.steps, name=name)
+            object.__setattr__(recorded, "_made", self._record.made)
+            target.add(recorded)
 
 
 class Together(Steps):

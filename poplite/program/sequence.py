@@ -79,6 +79,7 @@ class Sequence(Growing):
     """
 
     name: str
+    _made: range  # the numbers of the variables that an operation made for these steps alone
     _programs: list[Program]
 
     def __init__(self, *programs: Program | Iterable[Program] | str, name: str = "") -> None:
@@ -92,7 +93,13 @@ class Sequence(Growing):
         children = parts((p, f"Sequence, program {i}") for i, p in enumerate(programs))
         steps, is_empty = sum(p.num_steps for p in children), all(p.is_empty for p in children)
         set_once(
-            self, used_at=None, _programs=children, name=name, num_steps=steps, is_empty=is_empty
+            self,
+            used_at=None,
+            _programs=children,
+            name=name,
+            _made=range(0),
+            num_steps=steps,
+            is_empty=is_empty,
         )
 
     def add(self, program: Program) -> Self:

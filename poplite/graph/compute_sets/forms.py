@@ -10,14 +10,14 @@ for all compute sets of a form, and is found once.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps
-from poplite.graph.compute_sets.edge_table import EdgeTable, Family, edge_table
+from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges, edge_table
 from poplite.graph.compute_sets.edges import Edges, Runs
 from poplite.graph.compute_sets.moved_edges import form_of_view
 from poplite.graph.compute_sets.vertex_block import VertexBlock
@@ -59,6 +59,8 @@ class EdgeTables:
     >>> first, second = map(tables, graph.compute_sets)
     >>> second.alike is first, tables.owners(second)
     (True, (1,))
+    >>> tables.owners(second, written=True)
+    (1,)
     """
 
     def __init__(self, space: Space) -> None:
@@ -66,7 +68,7 @@ class EdgeTables:
         self._tables: dict[ComputeSet, EdgeTable] = {}
         self._forms: dict[EdgeTable, Form] = {}
         self._first: dict[Hashable, EdgeTable] = {}
-        self._owners: dict[EdgeTable, tuple[int, ...]] = {}
+        self._owners: dict[tuple[EdgeTable, bool], tuple[int, ...]] = {}
         self._mappings: dict[int, int] = {}
         self._numbers: dict[Hashable, int] = {}
 
@@ -82,19 +84,20 @@ class EdgeTables:
                 found.alike = None if first is found else first
         return found
 
-    def owners(self, table: EdgeTable) -> tuple[int, ...]:
-        """Return the numbers of the variables that a compute set touches, ascending."""
-        found = self._owners.get(table)
+    def owners(self, table: EdgeTable, *, written: bool = False) -> tuple[int, ...]:
+        """Return the numbers of the variables that a compute set touches or writes, ascending."""
+        found = self._owners.get((table, written))
         if found is None:
-            found = self._owners[table] = self._found_owners(table)
+            found = self._owners[table, written] = self._found_owners(table, written)
         return found
 
-    def _found_owners(self, table: EdgeTable) -> tuple[int, ...]:
+    def _found_owners(self, table: EdgeTable, written: bool) -> tuple[int, ...]:
         if table.alike is None:
-            return tuple(_owners(self._space, table))
+            fields = [each for each in table.fields if each.field.writes or not written]
+            return tuple(_owners(self._space, fields))
         theirs, own = self._forms[table.alike].variables, self._forms[table].variables
         to = dict(zip(theirs, own, strict=True))
-        return tuple([to[number] for number in self.owners(table.alike)])
+        return tuple([to[number] for number in self.owners(table.alike, written=written)])
 
     def _form(self, table: EdgeTable) -> Form | None:
         """Return the form of a compute set; None for vertices that were added one by one."""
@@ -218,9 +221,9 @@ def _edges(edges: Edges, seen: _Seen) -> Hashable:
     return counts, form_of_view(pieces)
 
 
-def _owners(space: Space, table: EdgeTable) -> list[int]:
+def _owners(space: Space, fields: Sequence[FieldEdges]) -> list[int]:
     owners: set[int] = set()
-    for field in table.fields:
+    for field in fields:
         low, high = field.envelope
         first, last = space.owner(low), space.owner(high - 1)
         if first != last:
