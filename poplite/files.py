@@ -1,7 +1,8 @@
 """Files: written whole or not at all, and read though they may hold anything.
 
 A file is first written beside its place under another name, then renamed over it: nobody finds half
-a file, and a failed write leaves the old one.
+a file, and a failed write leaves the old one.  What a killed process leaves there is removed by the
+next one that writes to the same place: who writes holds a lock, which the dead give back.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -21,8 +22,10 @@ import io
 import json
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -127,22 +130,21 @@ def replacing(path: str | os.PathLike[str], example: str = "map.svg") -> Iterato
     Raises:
         FileLoadError: when the folder does not exist or refuses the file.
     """
-    scratch = ""
     try:
         path = check_folder(path, example)
         if path.exists() and not path.is_file():  # a device or a pipe: written to, never replaced
-            with open(path, "wb") as file:
+            with _passed_on(path) as file:
                 yield file
             return
         real = os.path.realpath(path)  # of a link, the file that it leads to
         mode = stat.S_IMODE(os.stat(real).st_mode) if path.exists() else None
         folder, name = os.path.split(real)
-        number, scratch = new_file(folder, f".{name[:40]}.", 0o666 if mode is None else 0o600)
-        with os.fdopen(number, "wb") as file:
+        with unfinished(folder, f".{name[:40]}", 0o666 if mode is None else 0o600) as (part, file):
             yield file
-        if mode is not None:
-            os.chmod(scratch, mode)
-        os.replace(scratch, real)
+            file.close()
+            if mode is not None:
+                os.chmod(part, mode)
+            os.replace(part, real)
     except FileLoadError:
         raise
     except (OSError, ValueError) as error:  # ValueError: of a name that no file can have
@@ -150,10 +152,19 @@ def replacing(path: str | os.PathLike[str], example: str = "map.svg") -> Iterato
             f"cannot write {str(path)!r}: {getattr(error, 'strerror', None) or error}",
             fix=_ELSEWHERE,
         ) from error
-    finally:
-        if scratch:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(scratch)
+
+
+@contextmanager
+def _passed_on(path: Path) -> Iterator[BinaryIO]:
+    """Open a file of which the whole content is written to a device or a pipe in the end."""
+    from tempfile import TemporaryFile  # its random names load much that engines never need
+
+    with TemporaryFile() as file:  # where a writer can go back, as that of an archive does
+        yield file
+        file.seek(0)
+        with open(path, "wb") as device:
+            while block := file.read(SMALL_BYTES):
+                device.write(block)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
@@ -205,7 +216,10 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
 
 def check_regular(path: str | os.PathLike[str]) -> int:
     """Return the bytes of a file; raise OSError for a device or a pipe, which may never end."""
-    status = os.stat(path)
+    try:
+        status = os.stat(path)
+    except ValueError as error:  # of a name that no file can have
+        raise OSError(errno.EINVAL, str(error), os.fspath(path)) from error
     if stat.S_ISREG(status.st_mode):
         return status.st_size
     what = "it is a folder" if stat.S_ISDIR(status.st_mode) else "it is a device or a pipe"
@@ -240,30 +254,93 @@ def parsed_json(text: str, object_pairs_hook: Callable[[Pairs], Any] | None = No
     return json.loads(text, object_pairs_hook=object_pairs_hook)
 
 
-def new_file(folder: str, prefix: str, mode: int = 0o666) -> tuple[int, str]:
-    """Make a file under a name that no other file of a folder has.
+@contextmanager
+def unfinished(folder: str, name: str, mode: int = 0o666) -> Iterator[tuple[str, BinaryIO]]:
+    """Make a file for what gets another name when it is whole; remove those of dead processes.
 
     Args:
         folder: the folder.
-        prefix: what the name begins with.
+        name: what the name begins with; the same whenever the same place is written.
         mode: who may read and write it, of whom the umask and the folder take some away.
 
-    Returns:
-        Its descriptor, open for writing, and its path.
+    Yields:
+        Its path, and the file to write to; it is deleted unless it has another name in the end.
 
     Raises:
         OSError: when the folder does not exist or refuses the file.
 
     >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     number, path = new_file(folder, "map.")
-    ...     os.close(number)
-    ...     os.listdir(folder) == [os.path.basename(path)]
-    True
+    >>> with tempfile.TemporaryDirectory() as folder, unfinished(folder, ".map") as (path, file):
+    ...     os.path.basename(path)
+    '.map.poplite-0.part'
     """
-    path = os.path.join(folder, f"{prefix}{os.urandom(8).hex()}.part")
+    paths = (os.path.join(folder, f"{name}.poplite-{n}.part") for n in count())
+    path = next(paths)
+    while (number := _new_locked(path, mode)) is None:  # another process writes the same
+        path = next(paths)
+    try:
+        for other in paths:
+            if not os.path.lexists(other):
+                break
+            _remove_left(other)
+        with open(number, "wb", closefd=False) as file:
+            yield path, file
+    finally:
+        if _is_at(number, path):  # renamed, the path may be another process's by now
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+        os.close(number)  # the lock is held until the file has its other name
+
+
+def _new_locked(path: str, mode: int) -> int | None:
+    """Make a file and lock it, in place of one that is left; None where another process has it."""
+    _remove_left(path)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    return os.open(path, flags, mode), path
+    try:
+        number = os.open(path, flags, mode)
+    except FileExistsError:
+        return None
+    if _is_locked(number) is not False and _is_at(number, path):
+        return number
+    os.close(number)  # another process has taken it for one that was left
+    return None
+
+
+def _remove_left(path: str) -> None:
+    """Remove a file that no process writes any more."""
+    try:
+        number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:  # there is none, or it is another user's
+        return
+    try:
+        if _is_locked(number) and _is_at(number, path):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+    finally:
+        os.close(number)
+
+
+def _is_locked(number: int) -> bool | None:
+    """Lock an open file; False where another process has the lock, None where there are none."""
+    if sys.platform == "win32":  # where files of killed processes stay
+        return None
+    import fcntl
+
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # of a file system without locks
+        return None
+    return True
+
+
+def _is_at(number: int, path: str) -> bool:
+    """Return whether an open file has a path; who holds its lock knows that nobody removes it."""
+    try:
+        return os.path.samestat(os.fstat(number), os.stat(path, follow_symlinks=False))
+    except OSError:
+        return False
 
 
 @contextmanager

@@ -90,9 +90,9 @@ def export(
 def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: of a name that no folder can have
         raise FileLoadError(
-            f"cannot make the folder {str(folder)!r}: {error.strerror}",
+            f"cannot make the folder {str(folder)!r}: {getattr(error, 'strerror', None) or error}",
             fix="export to a folder that does not exist yet, where you may make one",
         ) from error
 

@@ -1,10 +1,10 @@
 """Native objects: loaded into the process, kept in a cache folder.
 
-A cache file is one line of JSON (exported name, needed symbols, checksum) followed by an
-object file as the compiler emitted it.  Its name is a hash of everything on which the code
-depends, so a file is never wrong, only unused.  Files appear complete or not at all (written
-under another name, then renamed), so several processes may fill one folder.  Loading needs
-llvmlite, not Numba, and takes well under a millisecond.
+A cache file is a checksum, one line of JSON (exported name, needed symbols) and an object file as
+the compiler emitted it.  Its name is a hash of everything on which the code depends, and part of
+what the checksum is of, so a file is never wrong, only unused.  Files appear complete or not at all
+(written under another name, then renamed), so several processes may fill one folder.  Loading
+needs llvmlite, not Numba, and takes well under a millisecond.
 
 The folder is optional: where it cannot be read or written, each process compiles its code.
 
@@ -105,14 +105,47 @@ def _choices() -> tuple[object, ...]:
 def find(name: str) -> bytes | None:
     """Return the content of a cache file, or None where there is no undamaged one.
 
-    A file that is damaged, or that this user may not read, counts as missing: its code is compiled
-    again, and `store` replaces it or says why not.
+    A file that is damaged, that has the name of another, or that this user may not read, counts as
+    missing: its code is compiled again, and `store` replaces it or says why not.  A folder where
+    anybody may write is told once, with a warning.
     """
     try:
-        content = (cache_folder() / f"{name}.o").read_bytes()
+        folder = cache_folder()
+        checksum, _, content = (folder / f"{name}.o").read_bytes().partition(b"\n")
     except (OSError, RuntimeError):
         return None
-    return content if _is_whole(content) else None
+    if checksum != _checksum(name, content):
+        return None
+    if folder not in _looked_at:
+        _looked_at.add(folder)
+        if found := danger(folder):
+            reason, fix = found
+            warn(CacheWarning(f"the cache folder '{folder}' is not safe: {reason}", fix=fix))
+    return content
+
+
+_looked_at: set[Path] = set()
+"""Folders of which this process knows who may write to them."""
+
+
+def _checksum(name: str, content: bytes) -> bytes:
+    import hashlib
+
+    return hashlib.sha256(name.encode() + b"\n" + content).hexdigest().encode()
+
+
+def danger(folder: Path) -> tuple[str, str] | None:
+    """Return why the code in a folder may be another user's, and a remedy; None where it is not.
+
+    A group that shares a folder is trusted.
+    """
+    import shlex
+    import stat
+
+    if not folder.stat().st_mode & stat.S_IWOTH:
+        return None
+    reason = "anybody may write to it, and so run code as you"
+    return reason, f"chmod o-w {shlex.quote(str(folder))}, and delete what is in it"
 
 
 def has(name: str) -> bool:
@@ -120,17 +153,6 @@ def has(name: str) -> bool:
     try:
         return (cache_folder() / f"{name}.o").is_file()
     except (OSError, RuntimeError):
-        return False
-
-
-def _is_whole(content: bytes) -> bool:
-    import hashlib
-    import json
-
-    head, _, code = content.partition(b"\n")
-    try:
-        return bool(json.loads(head)["checksum"] == hashlib.sha256(code).hexdigest())
-    except (ValueError, KeyError, TypeError):
         return False
 
 
@@ -142,11 +164,9 @@ def pack(
     `needed` are symbols that the code takes from the process; `about` are facts in values that JSON
     has.
     """
-    import hashlib
     import json
 
-    checksum = hashlib.sha256(code).hexdigest()
-    head = {"exported": exported, "needed": needed, "checksum": checksum, "about": about or {}}
+    head = {"exported": exported, "needed": needed, "about": about or {}}
     return json.dumps(head).encode() + b"\n" + code
 
 
@@ -182,7 +202,7 @@ def undefined_symbols(code: bytes) -> list[str]:
 def store(name: str, content: bytes) -> None:
     """Write a cache file, completely or not at all; warn once where it cannot be written."""
     try:
-        with _written(content) as part:
+        with _written(name, _checksum(name, content) + b"\n" + content) as part:
             os.replace(part, part.with_name(f"{name}.o"))
     except (OSError, RuntimeError) as error:
         _warn(error)
@@ -194,7 +214,7 @@ def write_fault() -> tuple[str, str] | None:
     try:
         folder = cache_folder()
         folders = [each for each in (folder, *folder.parents) if not each.exists()]
-        with _written(b"poplite" * 10_000):  # an empty file fits on a full disk
+        with _written("check", b"poplite" * 10_000):  # an empty file fits on a full disk
             pass
     except (OSError, RuntimeError) as error:
         return _reason(error), _remedy(error)
@@ -206,20 +226,16 @@ def write_fault() -> tuple[str, str] | None:
 
 
 @contextmanager
-def _written(content: bytes) -> Iterator[Path]:
+def _written(name: str, content: bytes) -> Iterator[Path]:
     """Write a file to the folder under a temporary name; it is deleted unless it is renamed."""
-    from poplite.files import new_file
+    from poplite.files import unfinished
 
     folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    number, name = new_file(str(folder), "")
-    try:
-        with open(number, "wb") as file:
-            file.write(content)
-        yield Path(name)
-    finally:
-        with suppress(OSError):
-            os.unlink(name)
+    with unfinished(str(folder), name) as (part, file):
+        file.write(content)
+        file.close()
+        yield Path(part)
 
 
 _warned: set[Path | None] = set()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from helpers.running import full_disk
-from poplite.jit import object_cache
+from poplite import files
 from poplite.tools.viz import doctor, main
 
 
@@ -112,7 +112,7 @@ def test_a_full_disk_is_found_though_an_empty_file_has_room(
 ) -> None:
     cache.mkdir()
     (cache / "one.o").write_bytes(b"")
-    monkeypatch.setattr(object_cache, "open", full_disk, raising=False)
+    monkeypatch.setattr(files, "open", full_disk, raising=False)
     found = doctor.cache()
     assert not found.fault
     assert f"the cache folder '{cache}' cannot be written: No space left on device" in found.state
@@ -153,7 +153,7 @@ def test_a_cache_that_anybody_may_write_to_is_told(mode: int, cache: Path) -> No
     if mode & 0o002:
         danger = "anybody may write to it, and so run code as you"
         assert found.state == f"{cache}  writable, 0 compiled; {danger}"
-        assert found.remedy == f"chmod o-w {cache}"
+        assert found.remedy == f"chmod o-w {cache}, and delete what is in it"
     else:
         assert (found.state, found.remedy) == (f"{cache}  writable, 0 compiled", "")
 

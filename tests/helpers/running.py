@@ -35,7 +35,7 @@ def simulated(engine: pl.Engine) -> Simulated:
     return engine._loaded
 
 
-def full_disk(*_: object) -> NoReturn:
+def full_disk(*_: object, **__: object) -> NoReturn:
     """Fail as what writes to a full disk does; it stands in the place of such a function."""
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import importlib
 import os
 import platform
-import shlex
-import stat
 import sys
 from dataclasses import dataclass
 
@@ -145,10 +143,9 @@ def cache() -> Finding:
     except (OSError, RuntimeError):  # a folder that cannot be entered, or none: `fault` says it
         closed, kept = 0, "none compiled"
     unread = f", {closed} of them for other users only" if closed else ""
-    if fault is None and folder.is_dir() and folder.stat().st_mode & stat.S_IWOTH:
-        danger = "anybody may write to it, and so run code as you"
-        state = f"{folder}  writable, {kept}{unread}; {danger}"
-        return Finding("cache folder", state, f"chmod o-w {shlex.quote(str(folder))}")
+    if fault is None and folder.is_dir() and (found := object_cache.danger(folder)):
+        danger, remedy = found
+        return Finding("cache folder", f"{folder}  writable, {kept}{unread}; {danger}", remedy)
     if fault is None:
         remedy = "their owner can let you read them (chmod a+r), or you delete them"
         return Finding(

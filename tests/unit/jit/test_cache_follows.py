@@ -255,7 +255,9 @@ def test_a_killed_process_leaves_nothing_wrong(tmp_path: Path, engine_cache: Pat
 def read_only() -> Iterator[Path]:
     """A cache folder with one file in it, which nobody may write to."""
     folder = Path(tempfile.mkdtemp())  # outside of pytest's, which only its owner may enter
-    (folder / "known.o").write_bytes(object_cache.pack(b"code", "known", []))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POPLITE_CACHE_DIR", str(folder))
+        object_cache.store("known", object_cache.pack(b"code", "known", []))
     (folder / "known.o").chmod(0o444)
     folder.chmod(0o555)
     is_root = os.geteuid() == 0

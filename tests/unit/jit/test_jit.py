@@ -17,6 +17,7 @@ import poplite as pl
 from helpers.depth import deep
 from helpers.running import full_disk, python
 from helpers.scripts import load
+from poplite import files
 from poplite.jit import build, object_cache
 from poplite.vertex.compute import code_identity
 
@@ -97,7 +98,7 @@ def test_engines_run_where_a_file_is_in_the_place_of_the_folder(tmp_path: Path) 
 
 def test_engines_run_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POPLITE_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(object_cache, "open", full_disk, raising=False)
+    monkeypatch.setattr(files, "open", full_disk, raising=False)
     monkeypatch.setattr(build, "_known", {})  # as in a new process
     with pytest.warns(pl.CacheWarning) as caught:
         engine = engine_of(Clear)
@@ -175,11 +176,36 @@ def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> 
     assert warnings_of(lambda: object_cache.store("name", b"content")) == []
 
 
-def test_content_is_checked() -> None:
-    whole = object_cache.pack(b"code", "name", ["expf"])
-    assert object_cache._is_whole(whole)
-    assert not object_cache._is_whole(whole[:-1])
-    assert not object_cache._is_whole(b"")
+def test_a_file_counts_only_whole_and_under_its_own_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POPLITE_CACHE_DIR", str(tmp_path))
+    content = object_cache.pack(b"code", "name", ["expf"])
+    object_cache.store("one", content)
+    whole = (tmp_path / "one.o").read_bytes()
+    assert object_cache.find("one") == content
+    (tmp_path / "other.o").write_bytes(whole)
+    assert object_cache.find("other") is None
+    for damaged in (whole[:-1], whole.replace(b"expf", b"exp2"), b""):
+        (tmp_path / "one.o").write_bytes(damaged)
+        assert object_cache.find("one") is None
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["one.o", "other.o"]
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o2770, 0o755])
+def test_a_folder_where_anybody_may_write_is_told_once(
+    mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "shared"
+    monkeypatch.setenv("POPLITE_CACHE_DIR", str(folder))
+    object_cache.store("one", b"content")
+    folder.chmod(mode)
+    reason = "anybody may write to it, and so run code as you"
+    fix = f"chmod o-w {folder}, and delete what is in it"
+    found = [f"the cache folder '{folder}' is not safe: {reason}\n  try: {fix}"]
+    told = warnings_of(lambda: object_cache.find("one"))
+    assert told == (found if mode & 0o002 else [])
+    assert warnings_of(lambda: object_cache.find("one")) == []
 
 
 def test_missing_symbol_is_refused_before_loading() -> None:
@@ -238,7 +264,7 @@ def test_needed_symbols_are_those_of_the_object(
     """Also what only code generation asks for, here the C library's fill."""
     monkeypatch.setenv("POPLITE_CACHE_DIR", str(tmp_path))
     engine_of(Clear)
-    heads = [path.read_bytes().partition(b"\n")[0] for path in tmp_path.iterdir()]
+    heads = [path.read_bytes().split(b"\n")[1] for path in tmp_path.iterdir()]
     assert ["memset"] in [json.loads(head)["needed"] for head in heads]
 
 

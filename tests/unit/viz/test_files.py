@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from poplite import FileLoadError
-from poplite.files import check_folder, write_bytes, write_text
+from poplite.files import check_folder, replacing, unfinished, write_bytes, write_text
 from poplite.viz import SvgText
 
 
@@ -52,6 +55,51 @@ def test_a_file_that_is_replaced_keeps_who_may_read_it(mode: int, tmp_path: Path
     path.chmod(mode)
     assert write_text(path, "new").stat().st_mode & 0o777 == mode
     assert path.read_text() == "new"
+
+
+KILLED = """
+import os, signal, sys
+from poplite.files import replacing
+
+with replacing("map.svg") as file:
+    file.write(b"half")
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_the_next_writer_removes_what_killed_ones_leave(tmp_path: Path, root: Path) -> None:
+    for _ in range(2):
+        killed = subprocess.run(
+            [sys.executable, "-c", KILLED],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(root)},
+            check=False,
+        )
+        assert killed.returncode == -signal.SIGKILL
+    assert os.listdir(tmp_path) == [".map.svg.poplite-0.part"]
+    write_text(tmp_path / "map.svg", "whole")
+    assert os.listdir(tmp_path) == ["map.svg"]
+
+
+def test_writers_of_one_place_leave_each_other_alone(tmp_path: Path) -> None:
+    path = tmp_path / "map.svg"
+    with replacing(path) as one:
+        one.write(b"one")
+        with replacing(path) as other:
+            other.write(b"other")
+        assert path.read_bytes() == b"other"
+        write_text(path, "third")
+    assert path.read_bytes() == b"one"
+    assert os.listdir(tmp_path) == ["map.svg"]
+
+
+def test_a_part_whose_name_is_taken_again_is_not_removed(tmp_path: Path) -> None:
+    with unfinished(str(tmp_path), ".map") as (part, file):
+        file.write(b"first")
+        os.rename(part, tmp_path / "map")
+        Path(part).write_bytes(b"of another process")
+    assert Path(part).read_bytes() == b"of another process"
 
 
 def test_a_missing_folder_is_named_with_the_remedy(tmp_path: Path) -> None:
