@@ -182,7 +182,13 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
             ) from None
         try:
             return _read(parsed_json(read_text(path)))
-        except (OSError, *WRONG_CONTENT) as error:
+        except OSError as error:
+            raise FileLoadError(
+                f"cannot read {name!r}: {error.strerror or error}",
+                at=here(),
+                fix="name a file that pl.sweep(build, grid).save(path) wrote",
+            ) from error
+        except WRONG_CONTENT as error:
             raise FileLoadError(
                 f"{name!r} is no sweep that can be loaded: {error}",
                 at=here(),

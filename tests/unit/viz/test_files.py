@@ -6,10 +6,12 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import poplite as pl
 from poplite import FileLoadError
 from poplite.files import check_folder, replacing, unfinished, write_bytes, write_text
 from poplite.viz import SvgText
@@ -55,6 +57,32 @@ def test_a_file_that_is_replaced_keeps_who_may_read_it(mode: int, tmp_path: Path
     path.chmod(mode)
     assert write_text(path, "new").stat().st_mode & 0o777 == mode
     assert path.read_text() == "new"
+
+
+GRAPH = pl.Graph(pl.Target(tiles=1))
+ENGINE = pl.Engine(GRAPH, pl.Sequence())
+NUL = "a\0b"
+
+
+@pytest.mark.parametrize(
+    "call",
+    {
+        "Graph.save": lambda: GRAPH.save(NUL, pl.Sequence()),
+        "Graph.load": lambda: pl.Graph.load(NUL),
+        "Report.save": lambda: ENGINE.report().save(NUL),
+        "Report.load": lambda: pl.Report.load(NUL),
+        "Executable.save": lambda: pl.compile_graph(GRAPH, pl.Sequence()).save(NUL),
+        "Executable.load": lambda: pl.Executable.load(NUL),
+        "save_state": lambda: ENGINE.save_state(NUL),
+        "load_state": lambda: ENGINE.load_state(NUL),
+        "Sweep.load": lambda: pl.Sweep.load(NUL),
+        "export": lambda: pl.ipu.export(GRAPH, pl.Sequence(), NUL),
+        "SvgText.write": lambda: SvgText("<svg/>").write(NUL),
+    }.values(),
+)
+def test_no_file_has_a_nul_in_its_name(call: Callable[[], object]) -> None:
+    with pytest.raises(FileLoadError, match="embedded null byte|no file can have the name"):
+        call()
 
 
 KILLED = """
