@@ -26,17 +26,33 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-import poplite as pl
 from poplite import ops
 from poplite.expr.operations import OPERATIONS
+from poplite.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.machine.target import Target
+from poplite.simulator.engine import Engine
 from poplite.testing.integers import ELEMENTWISE, as_float, from_float, wrapped
+from poplite.types import (
+    BOOL,
+    CHAR,
+    FLOAT,
+    INT,
+    LONGLONG,
+    SHORT,
+    SIGNED_CHAR,
+    UNSIGNED_CHAR,
+    UNSIGNED_INT,
+    UNSIGNED_LONGLONG,
+    UNSIGNED_SHORT,
+)
 
 Values = npt.NDArray[np.object_]
 """Integers of Python's, or truth values."""
 
 TYPES: tuple[Any, ...] = (
-    *(pl.CHAR, pl.SIGNED_CHAR, pl.UNSIGNED_CHAR, pl.SHORT, pl.UNSIGNED_SHORT),
-    *(pl.INT, pl.UNSIGNED_INT, pl.LONGLONG, pl.UNSIGNED_LONGLONG, pl.BOOL),
+    *(CHAR, SIGNED_CHAR, UNSIGNED_CHAR, SHORT, UNSIGNED_SHORT),
+    *(INT, UNSIGNED_INT, LONGLONG, UNSIGNED_LONGLONG, BOOL),
 )
 
 REDUCTIONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -105,7 +121,7 @@ class Drawing:
 
     def __init__(self, seed: int, number: int) -> None:
         self.random = Random(f"{seed}/{number}")
-        self.graph = pl.Graph(pl.Target(tiles=self.random.choice([1, 3])))
+        self.graph = Graph(Target(tiles=self.random.choice([1, 3])))
         self.shape = self.random.choice([(7,), (3, 5), (2, 3, 2), (65,)])
         self.types = self.random.sample(TYPES, 2) + self.random.choices(TYPES[-3:], k=1)
         self.tensors = [self._tensor(n) for n in range(4)]
@@ -123,7 +139,7 @@ class Drawing:
 
     def _value(self, element: Any) -> Any:
         """Return a value, more often than not at an end of the range, or small."""
-        if element is pl.BOOL:
+        if element is BOOL:
             return self.random.random() < 0.5
         limits = np.iinfo(element.dtype)
         least, most = int(limits.min), int(limits.max)
@@ -140,13 +156,13 @@ class Drawing:
         element, kind = operand.element, self.random.random()
         if kind < 0.2:
             return self._cast(operand, self.random.choice([*TYPES, *self.types]))
-        if kind < 0.25 and element is not pl.BOOL:
+        if kind < 0.25 and element is not BOOL:
             return self._cast_by_float(operand, self.random.choice(TYPES))
         if kind < 0.3:
             return self._where(operand)
         if kind < 0.4 and operand.values.ndim:
             return self._reduction(operand)
-        if kind < 0.43 and operand.values.ndim and element not in (pl.BOOL, pl.CHAR):
+        if kind < 0.43 and operand.values.ndim and element not in (BOOL, CHAR):
             names = sorted(ALONG) if element.size_bytes <= 4 else sorted(ALONG)[:2]
             name = self.random.choice(names)
             return _node(name, (operand,), element, ALONG[name](operand.values))
@@ -163,12 +179,12 @@ class Drawing:
         if name == "power" and last.is_number and int(last.values) < 0:
             operands[-1] = operand  # negative numbers are refused there
         values = elementwise(functools.partial(ELEMENTWISE[name], element), *operands)
-        return _node(name, operands, pl.BOOL if operation.gives == "bool" else element, values)
+        return _node(name, operands, BOOL if operation.gives == "bool" else element, values)
 
     def _beside(self, operand: Node) -> Node:
         """Return another operand of the same type: a tensor, one that is cast, or a number."""
         element = operand.element
-        if element is not pl.BOOL and self.random.random() < 0.4:
+        if element is not BOOL and self.random.random() < 0.4:
             value = self._value(element)
             number = np.array(value, np.object_)
             return Node(str(value), (), element, number, lambda: value, is_number=True)
@@ -187,19 +203,19 @@ class Drawing:
         return _cast(operand, element, elementwise(functools.partial(wrapped, element), operand))
 
     def _cast_by_float(self, operand: Node, element: Any) -> Node:
-        real = _cast(operand, pl.FLOAT, elementwise(as_float, operand))
+        real = _cast(operand, FLOAT, elementwise(as_float, operand))
         return _cast(real, element, elementwise(functools.partial(from_float, element), real))
 
     def _where(self, operand: Node) -> Node:
         other = self._beside(operand)
-        predicate = self._cast(self.random.choice(self.tensors), pl.BOOL)
+        predicate = self._cast(self.random.choice(self.tensors), BOOL)
         if predicate.values.shape not in ((), operand.values.shape):
-            predicate = self._cast(operand, pl.BOOL)
+            predicate = self._cast(operand, BOOL)
         values = np.where(predicate.values, operand.values, other.values)
         return _node("where", (predicate, operand, other), operand.element, values)
 
     def _reduction(self, operand: Node) -> Node:
-        names = ["all", "any"] if operand.element is pl.BOOL else ["sum", "prod", "min", "max"]
+        names = ["all", "any"] if operand.element is BOOL else ["sum", "prod", "min", "max"]
         name, axis = self.random.choice(names), self.random.randrange(operand.values.ndim)
         function, text = getattr(ops, name), f"{name}[{axis}]"
         found = REDUCTIONS[name](operand.values, axis)
@@ -243,16 +259,16 @@ def in_order(root: Node) -> list[Node]:
     return list(found)
 
 
-def recorded(root: Node, is_fused: bool) -> pl.Tensor:
+def recorded(root: Node, is_fused: bool) -> Tensor:
     """Record an expression in the open block, whole or one by one; return where it is stored."""
     made: dict[Node, Any] = {}
     for node in in_order(root):
         operands = [made[each] if each in made else each.make() for each in node.operands]
         made[node] = node.make(*operands)
-        if not is_fused and not isinstance(made[node], pl.Tensor):
+        if not is_fused and not isinstance(made[node], Tensor):
             made[node] = ops.map(made[node])
     result = made[root] if root in made else root.make()
-    return result if isinstance(result, pl.Tensor) else ops.map(result)
+    return result if isinstance(result, Tensor) else ops.map(result)
 
 
 def check(seed: int, number: int, *, compiled: int = COMPILED) -> Result:
@@ -267,7 +283,7 @@ def check(seed: int, number: int, *, compiled: int = COMPILED) -> Result:
         }
     for interpret in (True, False)[: 1 + is_compiled]:
         options = {"debug.instrument": False}
-        engine = pl.Engine(drawing.graph, step, interpret=interpret, options=options)
+        engine = Engine(drawing.graph, step, interpret=interpret, options=options)
         engine.run()
         for way, tensors in found.items():
             for root, tensor in zip(drawing.expressions, tensors, strict=True):

@@ -12,6 +12,7 @@ import contextlib
 import re
 import traceback
 from collections.abc import Iterable, Iterator
+from copy import copy
 from itertools import islice, product
 from types import CodeType
 from typing import Any, NamedTuple
@@ -172,7 +173,7 @@ def faults_of(
         every = product(exchanged(call, not_ours), WRONG.items())
         for each, (kind, value) in islice(every, (part + number) % parts, None, parts):
             count += 1
-            names["wrong"] = value
+            names["wrong"] = copy(value) if isinstance(value, dict | list | set) else value
             if fault := fault_of(f"{each.text}, wrong={kind}", each.code, names, *callers):
                 faults.append(fault)
     return faults, count

@@ -227,12 +227,13 @@ struct Series {
     Integer extent, stride;
   };
   Integer first = 0;
+  bool empty = false; // no number at all: a digit of extent 0
   std::vector<Digit> digits;
   std::optional<Column> list;
 
   Integer operator[](Integer index) const {
     if (list) return sum(first, (*list)[index], 1);
-    check(index >= 0);
+    check(index >= 0 && !empty);
     Integer value = first;
     for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit) {
       value = sum(value, index % digit->extent, digit->stride);
@@ -255,7 +256,8 @@ Series series_of(const Tables &tables, Integer number) {
   const auto [begin, end] = Tables::part(tables["series.digits_end"], number);
   for (Integer k = begin; k < end; ++k) {
     series.digits.push_back({tables["digit.extent"][k], tables["digit.stride"][k]});
-    check(series.digits.back().extent >= 1);
+    check(series.digits.back().extent >= 0);
+    series.empty = series.empty || series.digits.back().extent == 0;
   }
   const Integer list = tables["series.list"][number];
   if (list >= 0) {
@@ -384,7 +386,7 @@ private:
         parts.push_back(piece((*start)[edge], 1, 1));
       } else {
         const auto [extent, stride] = inner->digits.back();
-        check(count % extent == 0);
+        check(extent > 0 && count % extent == 0);
         for (Integer k = 0; k < count; k += extent)
           parts.push_back(piece((*start)[edge] + (*inner)[k], extent, stride));
       }

@@ -89,7 +89,9 @@ class Writer:
         for slot in range(3):
             self.statement(1, 2)
             self.line(1, f"self.y[{slot}] = {self.number(2)}")
-            self.line(1, f"self.k = {self.whole(2)}")
+            self.line(
+                1, f"self.k = {self.whole(2)} + self.n"
+            )  # no constant, which is refused if large
         return "\n".join(["", *("    " + line for line in self.lines)])
 
     def line(self, depth: int, text: str) -> None:
