@@ -282,7 +282,11 @@ def test_run_refuses_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert "try: give 'x' an initial_value" in said.err
     assert poplite(["run", "work.py:initial"]) == 0
     assert "Total cycles:" in capsys.readouterr().out
-    assert poplite(["run", "-n", "2", "work.py:abort"]) == 1  # before any rank starts
+
+
+@needs_mpi
+def test_run_refuses_it_before_any_rank_starts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert poplite(["run", "-n", "2", "work.py:abort"]) == 1
     assert "'c' decides what runs next, but nothing has written it" in capsys.readouterr().err
 
 
