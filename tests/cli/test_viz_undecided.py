@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import poplite as pl
+from helpers.ranks import needs_mpi
 from poplite.tools.command.main import main as poplite
 from poplite.tools.viz.load_report import load
 from poplite.tools.viz.main import main
