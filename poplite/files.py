@@ -306,10 +306,14 @@ def _new_locked(path: str, mode: int) -> int | None:
     return None
 
 
+_AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Flags that open no file behind a link, and wait for nobody at the other end of a pipe."""
+
+
 def _remove_left(path: str) -> None:
     """Remove a file that no process writes any more."""
     try:
-        number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        number = os.open(path, os.O_RDWR | _AS_IT_IS)
     except OSError:  # there is none, or it is another user's
         return
     try:

@@ -122,6 +122,12 @@ def test_writers_of_one_place_leave_each_other_alone(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["map.svg"]
 
 
+def test_a_pipe_in_the_place_of_a_part_is_waited_for_by_nobody(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".map.svg.poplite-0.part")
+    write_text(tmp_path / "map.svg", "whole")
+    assert (tmp_path / "map.svg").read_text() == "whole"
+
+
 def test_a_part_whose_name_is_taken_again_is_not_removed(tmp_path: Path) -> None:
     with unfinished(str(tmp_path), ".map") as (part, file):
         file.write(b"first")
