@@ -153,7 +153,10 @@ def _from(view: View, shape: Shape) -> list[str] | None:
     merged = None if parts is None else _merged(parts, shape)
     if parts is None or merged is None:
         return None
-    found = [_selection(merged, _corner(view, shape), shape)]
+    corner = _corner(view, shape)
+    if any(corner[a] + (p.extent - 1) * abs(p.step) >= shape[a] for a, p in merged.items()):
+        return None  # a range goes on in the next row
+    found = [_selection(merged, corner, shape)]
     kept = tuple([merged[a].extent for a in range(len(shape)) if a in merged])
     found += _arranged(parts, kept, view)
     made = View(shape, _row_major(shape), 0, view.space)

@@ -61,6 +61,10 @@ x = pl.Graph(pl.Target(tiles=16)).add_variable(pl.FLOAT, (8, 12), "x", mapping="
         (x[3], "'x'[3] float32[12] on 2 tiles (6-7), 48 B"),
         (x[5:2:-2, 3], "'x'[5:2:-2, 3] float32[2] on 2 tiles (6, 10), 8 B"),
         (x.flatten()[5:40], "'x'.flatten()[5:40] float32[35] on 7 tiles (0-6), 140 B"),
+        (
+            x.flatten()[10:14].reshape((2, 2)),
+            "'x'.flatten()[10:14].reshape((2, 2)) float32[2, 2] on 2 tiles (1-2), 16 B",
+        ),
         (x.reinterpret(pl.INT), "'x'.reinterpret(INT) int32[8, 12] on 16 tiles (0-15), 384 B"),
         (
             pl.concat([x[:2].T, x[5:].T], 1),
