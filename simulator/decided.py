@@ -133,6 +133,9 @@ def _sources(variable: StoredVariable, executable: Executable) -> tuple[str, ...
                 written.add(each.variable)
                 makers[each.variable] |= dict.fromkeys(read)
     pending = [variables.index(variable)]
+    seen = set(pending)
     for number in pending:  # which grows
-        pending += [other for other in makers[number] if other not in pending]
+        more = [other for other in makers[number] if other not in seen]
+        pending += more
+        seen.update(more)
     return tuple(variables[number].name for number in pending if number not in written)

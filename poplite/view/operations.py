@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from poplite.arrays.digits import Digit, digits_of
+from poplite.arrays.digits import Digit, Digits, digits_of, row_major
 from poplite.view.view import Cat, Shape, Storage, View
 
 LEVELS = 3
@@ -114,11 +114,7 @@ def _shape_read(view: View) -> Shape:
     >>> _shape_read(all_of(Storage(0, 0, 24), (4, 6)).dim_shuffle((1, 0)))
     (4, 6)
     """
-    digits = [
-        digit
-        for size, dim in zip(view.shape, view.dims, strict=True)
-        for digit in digits_of(size, dim)
-    ]
+    digits = [digit for each in _digits(view) for digit in each]
     shape: list[int] = []
     covered = 1
     for stride, extent in sorted((abs(stride), extent) for extent, stride in digits if stride):
@@ -159,14 +155,15 @@ def _from(view: View, shape: Shape) -> list[str] | None:
     found = [_selection(merged, corner, shape)]
     kept = tuple([merged[a].extent for a in range(len(shape)) if a in merged])
     found += _arranged(parts, kept, view)
-    made = View(shape, _row_major(shape), 0, view.space)
+    made = View(shape, row_major(shape), 0, view.space)
     for _, apply in found:
         made = apply(made)
     return [text for text, _ in found if text] if made == view else None
 
 
-def _row_major(shape: Shape) -> tuple[int, ...]:
-    return tuple([math.prod(shape[d + 1 :]) for d in range(len(shape))])
+def _digits(view: View) -> list[Digits]:
+    """Return the digits of each dimension."""
+    return [digits_of(size, dim) for size, dim in zip(view.shape, view.dims, strict=True)]
 
 
 def _parts(view: View, shape: Shape) -> list[list[Part]] | None:
@@ -176,9 +173,9 @@ def _parts(view: View, shape: Shape) -> list[list[Part]] | None:
     """
     axes = [(math.prod(shape[a + 1 :]), a) for a in range(len(shape)) if shape[a] != 1]
     found = []
-    for size, dim in zip(view.shape, view.dims, strict=True):
+    for digits in _digits(view):
         parts: list[Part] = []
-        for digit in digits_of(size, dim):
+        for digit in digits:
             cut = [Part(-1, digit[0], 0)] if digit[1] == 0 else _cut(digit, axes, shape)
             if cut is None:
                 return None
@@ -230,12 +227,11 @@ def _merged(parts: Sequence[Sequence[Part]], shape: Shape) -> dict[int, Part] | 
 def _corner(view: View, shape: Shape) -> list[int]:
     """Return the least index of each dimension that a view reads."""
     offset = view.off
-    for size, dim in zip(view.shape, view.dims, strict=True):
-        offset += sum([(e - 1) * s for e, s in digits_of(size, dim) if s < 0])
-    corner = []
-    for place in _row_major(shape):
-        index, offset = divmod(offset, place)
-        corner.append(index)
+    offset += sum([(e - 1) * s for digits in _digits(view) for e, s in digits if s < 0])
+    corner: list[int] = []
+    for size in reversed(shape):
+        offset, index = divmod(offset, size)
+        corner.insert(0, index)
     return corner
 
 

@@ -170,11 +170,7 @@ def _first_alike(
             continue
         if own is None or own.declaration != declared.declaration:
             why = f"{cls.__name__} ({cls.location}) declares other fields"
-        elif (
-            own.code == declared.code
-            or own.module == declared.module
-            and own.module.startswith(f"{LIBRARY}.")
-        ):
+        elif own.code == declared.code or own.is_of_library_as(declared):
             return cls, ""
         else:
             others.append((cls, own.code))
