@@ -108,6 +108,11 @@ def side(page: Page) -> str:
     return page.locator("#side").inner_text()
 
 
+def address(page: Page) -> str:
+    """The address as the page has it: `page.url` follows when the browser has said so."""
+    return str(page.evaluate("location.href"))
+
+
 def sized(size: float) -> str:
     return f"{size:,.1f}".removesuffix(".0") + " B"
 
@@ -175,8 +180,8 @@ def test_findings_stand_first_with_their_share(
         assert f"{finding.cycles:,} cycle" in row
         assert finding.at.split(" ")[0].rpartition("/")[2] in row
     page.locator(".finding").first.click()
-    assert "tab=" in page.url
-    assert f"step={report.execution.steps[findings[0].steps[0]].number}" in page.url
+    assert "tab=" in address(page)
+    assert f"step={report.execution.steps[findings[0].steps[0]].number}" in address(page)
     assert report.execution.steps[findings[0].steps[0]].name in side(page)
 
 
@@ -198,7 +203,7 @@ def test_a_tile_that_is_clicked_is_chosen_everywhere(
     page = opened(file_of("matvec"), "#tab=tiles").page
     page.mouse.click(*centre_of(page, 7, 32))
     assert side(page).startswith("Tile 7")
-    assert "tile=7" in page.url
+    assert "tile=7" in address(page)
     page.keyboard.press("3")
     assert "On tile 7" in view(page)
     page.keyboard.press("4")
@@ -214,12 +219,12 @@ def test_an_address_shows_what_its_sender_saw(opened: Open, file_of: Callable[[s
     page.keyboard.press("5")
     page.keyboard.press("j")
     page.keyboard.press("]")
-    seen, address = (view(page), side(page)), page.url
+    seen, chosen = (view(page), side(page)), address(page)
     page.reload()
     assert (view(page), side(page)) == seen
     page.keyboard.press("1")
     page.go_back()
-    assert page.url == address
+    assert address(page) == chosen
     assert (view(page), side(page)) == seen
     other = opened(file_of("bfs"), "#tab=nowhere&tile=99999999&step=12345&by=nothing").page
     assert other.locator("#view").get_attribute("aria-label") == "Overview"
@@ -235,7 +240,7 @@ def test_a_step_has_the_number_of_the_commands_where_only_the_second_program_ran
     assert "all tiles" in side(page)  # of sync, which no tile is busy with
     page.keyboard.press("j")
     assert "Step 4" in side(page)
-    assert "step=4" in page.url
+    assert "step=4" in address(page)
     assert "4\ta to b" in view(page)
 
 
@@ -295,10 +300,16 @@ def test_dragging_looks_closer_and_a_double_click_shows_all(
     page.mouse.down()
     page.mouse.move(box["x"] + 500, middle, steps=4)
     page.mouse.up()
-    assert ("zoom=" if tab == "memory" else "win=") in page.url
-    page.mouse.dblclick(box["x"] + 400, middle)
-    assert "zoom=" not in page.url
-    assert "win=" not in page.url
+    assert ("zoom=" if tab == "memory" else "win=") in address(page)
+    # The browser counts clicks; that a page takes long to draw the first is not seen as two.
+    page.clock.install()
+    page.mouse.click(box["x"] + 400, middle)
+    assert ("zoom=" if tab == "memory" else "win=") in address(page)
+    page.clock.fast_forward(5_000)
+    page.mouse.down(click_count=2)
+    page.mouse.up(click_count=2)
+    assert "zoom=" not in address(page)
+    assert "win=" not in address(page)
 
 
 COUNT_COLORS = """(names) => {

@@ -1,14 +1,15 @@
 // The pointer on a picture: what is there is told, a click chooses it, dragging chooses a range.
 
-// When and on which picture the pointer was up last: a click draws all anew, and with the canvas
-// the browser's own double click would be lost.
-let lastUp = { label: "", time: 0 };
-const DOUBLE = 400;
+// The picture that was clicked last.  A click draws all anew, and with the canvas the browser's own
+// double click is lost; but it counts the clicks, by what its user takes for a double one and
+// however long the drawing takes.
+let lastClicked = "";
 
 function watchPointer(canvas, { at, drag, undrag }) {
   const tip = document.getElementById("tip");
   const band = el("span", { class: "band", hidden: true });
   let start = null;
+  let wasDragged = false;
   const place = (event) => {
     const box = canvas.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
@@ -16,6 +17,7 @@ function watchPointer(canvas, { at, drag, undrag }) {
   queueMicrotask(() => canvas.after(band));
   canvas.addEventListener("pointerdown", (event) => {
     start = place(event)[0];
+    wasDragged = false;
     canvas.setPointerCapture(event.pointerId);
   });
   canvas.addEventListener("pointermove", (event) => {
@@ -32,18 +34,21 @@ function watchPointer(canvas, { at, drag, undrag }) {
     if (found?.text) showTip(tip, found.text, event);
   });
   canvas.addEventListener("pointerup", (event) => {
-    const [x, y] = place(event);
+    const [x] = place(event);
     const from = start;
     start = null;
     band.hidden = true;
     tip.hidden = true;
-    if (from !== null && drag && Math.abs(x - from) > 4)
-      return drag(Math.min(from, x), Math.max(from, x));
-    const up = { label: canvas.getAttribute("aria-label"), time: event.timeStamp };
-    const isSecond = up.label === lastUp.label && up.time - lastUp.time < DOUBLE;
-    lastUp = up;
+    wasDragged = from !== null && drag && Math.abs(x - from) > 4;
+    if (wasDragged) drag(Math.min(from, x), Math.max(from, x));
+  });
+  canvas.addEventListener("click", (event) => {
+    if (wasDragged) return;
+    const label = canvas.getAttribute("aria-label");
+    const isSecond = event.detail > 1 && label === lastClicked;
+    lastClicked = label;
     if (isSecond && undrag) return undrag();
-    const { text, ...choice } = at?.(x, y) ?? {};
+    const { text, ...choice } = at?.(...place(event)) ?? {};
     if (Object.keys(choice).length) go(choice);
   });
   canvas.addEventListener("pointerleave", () => (tip.hidden = true));
