@@ -3,7 +3,7 @@
 Errors are only as good as the line they point at, so every variable, compute set,
 vertex and program step remembers where the user made it.  `here()` walks the stack out
 of the package: the first frame whose module is not part of poplite is the user's.  The
-standard library's modules that call back into poplite are passed over as well.
+modules of the standard library and of NumPy that call back into poplite are passed over as well.
 Walking `sys._getframe` costs a fraction of a microsecond (`inspect.stack` costs
 thousands of times that), cheap enough for every vertex; and a line that a loop comes back
 to has one `SourceLocation`, found by the instruction that makes the call.
@@ -29,6 +29,9 @@ _INNER = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 _STANDARD = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
 """What files of Python's own library begin with.  They stand between the user's line and poplite in
 a `with` statement of `contextlib`, and where `typing`, `types` and `abc` make a class."""
+
+_NUMPYS = re.compile(r"(^|[\\/])(site|dist)-packages[\\/]numpy[\\/]")
+"""A file of NumPy's, whose functions call methods of poplite's objects, as `np.sum(x)` does."""
 
 _INSTALLED = re.compile(r"(^|[\\/])(site|dist)-packages[\\/]")
 """A folder of installed packages, in a path."""
@@ -209,11 +212,11 @@ def here(within: int = 1) -> SourceLocation:
 
 
 def _is_outside(frame: FrameType) -> bool:
-    """Tell whether a frame is of no module of poplite that is not being imported, nor standard."""
+    """Return whether a frame is of the user, or of a module of poplite that is being imported."""
     module, code = frame.f_globals.get("__name__", ""), frame.f_code
     if module.partition(".")[0] == "poplite":
         return code.co_name == "<module>"  # it is being imported
-    return not _is_standard(code.co_filename)
+    return not _is_standard(code.co_filename) and _NUMPYS.search(code.co_filename) is None
 
 
 def _is_users(frame: FrameType) -> bool:
@@ -236,7 +239,7 @@ _known: dict[
 other code gets that id; codes are not looked up by `==`, which does not compare their files."""
 
 _inside: dict[int, CodeType] = {}
-"""Code by its `id` that is no user's: of poplite, and of the standard library where it calls it."""
+"""Code by its `id` that is no user's: of poplite, and of the libraries that call it."""
 
 _MOST_KNOWN = 1024
 """Places that are remembered, with their code."""

@@ -170,6 +170,8 @@ def _type_text(expr: Expr) -> str:
 
 
 def _called(operation: Operation) -> str:
+    if operation.name == "select":  # both make it
+        return "ops.where or ops.select"
     return f"'{operation.symbol}'" if operation.symbol else f"ops.{operation.name}"
 
 

@@ -4,19 +4,20 @@ a == b       whether two tensors are the same elements of the same variables; no
 x == 2       refused: no tensor is a number, and `ops.equal(x, 2)` compares elements
 
 The truth value is for Python (`if`, `assert`, `in`, `not`); every operation refuses it, since
-`ops.equal(a, b)` is meant there.
+`ops.equal(a, b)` is meant there. Named tensors have it, too, and `ng.equal(a, b)`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from numbers import Number
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
+from poplite.arrays.masked import HoldsNoValues
 from poplite.errors import ElementTypeError
-from poplite.source import here
+from poplite.source import SourceLocation, here
 from poplite.text import clipped_text, of_type
 
 _NAMES = {"==": "equal", "!=": "not_equal"}
@@ -27,23 +28,25 @@ def equal_instead(module: str = "ops") -> str:
     return f"{module}.equal(a, b) or {module}.not_equal(a, b), which compare elements"
 
 
-class Equality:
+class Equality(HoldsNoValues):
     """Whether two tensors show the same elements: what `a == b` of tensors gives.
 
     `if`, `assert`, `in`, `not`, `and` and `or` take it, and `bool(...)` makes it one of Python's.
     Operations refuse it.
     """
 
-    __slots__ = ("_truth",)
+    __slots__ = ("_truth", "module")
 
-    def __init__(self, truth: bool) -> None:
+    def __init__(self, truth: bool, module: str = "ops") -> None:
         self._truth = truth
+        self.module = module
+        """That whose `equal` compares elements of such tensors."""
 
     def __bool__(self) -> bool:
         return self._truth
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, bool | Equality):
+        if not isinstance(other, bool | np.bool_ | Equality):
             return NotImplemented
         return self._truth is bool(other)
 
@@ -51,22 +54,35 @@ class Equality:
         return hash(self._truth)
 
     def __repr__(self) -> str:
-        return f"<same elements: {self._truth}>"
+        return f"<same elements: {self._truth} (not {self.module}.equal)>"
 
-    def refused(self, what: str, module: str = "ops") -> ElementTypeError:
+    def refused(self, what: str, at: SourceLocation | None = None) -> ElementTypeError:
         """Return the error of a call, `what`, that was given it as a value."""
         return ElementTypeError(
             f"{what}: '==' of two tensors compares what they are, not their values",
-            at=here(),
-            found=f"{self!r}, decided while the graph is built",
-            fix=equal_instead(module),
+            at=at or here(),
+            found=f"{bool(self)}, decided while the graph is built",
+            fix=equal_instead(self.module),
         )
 
     def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
-        raise self.refused("an array of values")
+        raise self.refused("np.asarray")
 
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **_: object) -> bool:
+        """Compare it with truth values of NumPy's, which stand on the left; refuse the rest."""
+        if method == "__call__" and ufunc in (np.equal, np.not_equal):
+            other = next(each for each in inputs if each is not self)
+            # NumPy brings its numbers as arrays of rank 0.
+            same = self.__eq__(other[()] if isinstance(other, np.ndarray) else other)
+            if same is not NotImplemented:
+                return same is (ufunc is np.equal)
+        raise self.refused(f"np.{ufunc.__name__}")
 
-SAME, DIFFERENT = Equality(True), Equality(False)
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            text = f"the '==' of two tensors has no {name!r}: {equal_instead(self.module)}"
+            raise AttributeError(text, name=name, obj=self)
 
 
 def _refusing(what: str) -> Callable[..., NoReturn]:
@@ -99,6 +115,13 @@ for _symbol, _methods in {
     "int": "int",
     "float": "float",
     "index": "index",
+    "divmod": "divmod rdivmod",
+    "abs": "abs",
+    "round": "round",
+    "len": "len",
+    "iter": "iter",
+    "[]": "getitem",
+    "in": "contains",
 }.items():
     for _method in _methods.split():
         setattr(Equality, f"__{_method}__", _refusing(f"'{_symbol}' of (a == b)"))
@@ -120,15 +143,15 @@ def check_no_truth(what: str, values: Iterable[object], module: str = "ops") -> 
                 f"{what}: {value!r} is one truth value of Python's, not one for each element",
                 at=here(),
                 found=f"{of_type(value)}, decided while the graph is built",
-                fix=equal_instead(module),
+                fix=f"{equal_instead(module)}; where it is meant, Python's own `if` decides by it",
             )
 
 
 def is_value(other: object) -> bool:
-    """Return whether something holds numbers, so that no tensor is equal to it."""
-    return isinstance(other, Number | list | tuple | range | Equality) or hasattr(
-        type(other), "__array__"
-    )
+    """Return whether something holds numbers, or may, so that no tensor is equal to it."""
+    if isinstance(other, str | bytes | type):
+        return False
+    return isinstance(other, Number | Iterable | Equality) or hasattr(type(other), "__array__")
 
 
 def not_compared(symbol: str, kind: str, one: str, other: object, module: str) -> ElementTypeError:

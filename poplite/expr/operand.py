@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from poplite.expr.equality import DIFFERENT, SAME, Equality, is_value, not_compared
+from poplite.expr.equality import Equality, is_value, not_compared
 
 if TYPE_CHECKING:
     from poplite.expr.tree import Expr
@@ -61,16 +61,16 @@ class Operand:
 
         def __ne__(self, other: object) -> Equality:
             found = self._compared("!=", other)
-            return found if found is NotImplemented else DIFFERENT if found else SAME
+            return found if found is NotImplemented else Equality(not found)
 
     def _compared(self, symbol: str, other: object) -> Equality:
         """Return whether it is the same as another object; raise for one that holds numbers."""
         same = self._is_same(other) if isinstance(other, Operand) else None
         if same is not None:
-            return SAME if same else DIFFERENT
+            return Equality(same)
         if isinstance(other, Operand) or is_value(other):
             raise not_compared(symbol, self._kind, repr(self), other, "ops")
-        return DIFFERENT if other is None else NotImplemented
+        return Equality(False) if other is None else NotImplemented
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: object, **_: object) -> object:
         """Take the operators of NumPy's numbers, and refuse its functions."""

@@ -173,7 +173,7 @@ _REFUSED = {
 def stored_first(value: object, otherwise: str) -> str:
     """Return the remedy where a tensor is needed: for an expression, to store it."""
     if isinstance(value, Equality):
-        return equal_instead()
+        return equal_instead(value.module)
     if isinstance(value, Expr):
         return _STORE
     # Of the other operands, the index of a loop alone is not a tensor.

@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Literal, get_args
 
 from poplite.errors import ControlProgramError, ElementTypeError
+from poplite.expr.tree import stored_first
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
 from poplite.program.base import Program, check_name, set_once
@@ -170,7 +171,10 @@ class PrintTensor(Program):
                 found=f"title {clipped(title, 60)}, tensor {clipped(tensor, 60)}",
                 fix=f"PrintTensor({clipped(tensor)}, t)"
                 if swapped
-                else "PrintTensor(t), or PrintTensor('title', t)",
+                else stored_first(
+                    title if tensor is None else tensor,
+                    "PrintTensor(t), or PrintTensor('title', t)",
+                ),
             )
         if format is not None and not isinstance(format, PrintTensorFormat):
             raise ElementTypeError(

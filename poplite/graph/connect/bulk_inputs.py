@@ -78,7 +78,7 @@ def _count_of_state(probe: Probe, field: Field, value: Any) -> int | None:
             raise _misshapen(probe, field, "a list of other things than lists is given")
         return len(value)
     try:
-        array = np.asarray(value)
+        array = np.asarray(unmasked(value, f"{probe.vertex}: field '{field.name}'", probe.at))
     except ValueError:  # lists of several lengths
         raise _misshapen(probe, field, f"{clipped(value)} is given") from None
     return _count_of_array(probe, field, array)

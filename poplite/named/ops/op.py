@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 import numpy as np
 
 from poplite.errors import AxisError, ElementTypeError
-from poplite.expr.equality import DIFFERENT, SAME, Equality, is_value, not_compared
+from poplite.expr.equality import Equality, is_value, not_compared
 from poplite.expr.tree import ElementClass
 from poplite.named.axes.axes import Axes
 from poplite.source import SourceLocation, here
@@ -217,12 +217,12 @@ class Op:
 
         def __ne__(self, other: object) -> Equality:
             found = self._compared("!=", other)
-            return found if found is NotImplemented else DIFFERENT if found else SAME
+            return found if found is NotImplemented else Equality(not found, "ng")
 
     def _compared(self, symbol: str, other: object) -> Any:
         """Return whether it is the same object as another one; raise beside values."""
         if isinstance(other, Op) or other is None:
-            return SAME if other is self else DIFFERENT
+            return Equality(other is self, "ng")
         if is_value(other):
             raise not_compared(symbol, "a named tensor", repr(self), other, "ng")
         return NotImplemented
@@ -307,6 +307,9 @@ class Op:
         name = "divide" if ufunc.__name__ == "true_divide" else ufunc.__name__
         if method == "__call__" and len(inputs) == 2 and name in _OPERATORS:
             return _apply(name, *inputs)
+        if method == "__call__" and name in ("equal", "not_equal"):
+            other = next(each for each in inputs if each is not self)
+            return self == other if name == "equal" else self != other
         called = f"{name}.{method}" if method != "__call__" else ufunc.__name__
         fix = _VALUES
         if method == "reduce" and name in _REDUCED:
@@ -388,7 +391,7 @@ def as_op(value: Any, what: str) -> Op:
             fix=f"ng.constant(array, [{', '.join('HWNCDEFG'[: len(shape)])}])",
         )
     if isinstance(value, Equality):
-        raise value.refused(what, "ng")
+        raise value.refused(what)
     if getattr(value, "is_effect", False):
         raise AxisError(
             f"{what}: {value!r} changes tensors, and has no value",

@@ -19,6 +19,7 @@ from poplite.compat.popops.expr import And, Const, Gt, _1
 
 COMPARES = "{0}.{1}(a, b) compares elements"
 EITHER = "{0}.equal(a, b) or {0}.not_equal(a, b), which compare elements"
+MEANT = EITHER + "; where it is meant, Python's own `if` decides by it"
 
 
 @contextmanager
@@ -57,6 +58,9 @@ VALUES = {
     "array": lambda n: np.arange(4),
     "list": lambda n: [0, 1, 2, 3],
     "range": lambda n: range(4),
+    "set": lambda n: {1.0},
+    "dictionary": lambda n: {},
+    "generator": lambda n: (each for each in (0, 1, 2, 3)),
     "expression": lambda n: n + 1,
     "equality": lambda n: n == n[:],
 }
@@ -87,7 +91,10 @@ def test_equality_of_tensors_is_a_truth_value(graph: pl.Graph) -> None:
     assert truths == [True, False, False, True, False, True]
     assert {*truths} == {True, False}
     assert not any(isinstance(truth, bool) for truth in truths)
-    assert repr(n == same) == "<same elements: True>"
+    assert repr(n == same) == "<same elements: True (not ops.equal)>"
+    yes, no = np.array([True, False])
+    assert [(n == same) == yes, yes == (n == same), (n == same) != no] == [True] * 3
+    assert [(n == same) == no, no != (n != same), np.array(False) == (n == same)] == [False] * 3
 
     @dataclass
     class Layer:
@@ -120,13 +127,27 @@ def test_expressions_indices_and_named_tensors_are_alike(graph: pl.Graph) -> Non
             pl.ElementTypeError, match=r"named tensor(\n|.)*ng\.equal\(a, b\) compares"
         ):
             _ = x == value
-    for use in (
-        lambda: ng.where(x == y, x, 0),
-        lambda: ng.where(True, x, 0),
-        lambda: ng.logical_or(x > 0, False),
-        lambda: x + (x == y),
-    ):
-        with refused("", EITHER.format("ng")):
+    for value in (np.float32(2), np.array(2), np.arange(3)):
+        with refused("'==' of a named tensor", COMPARES.format("ng", "equal")):
+            _ = x == value
+        with refused("'==' of a named tensor", COMPARES.format("ng", "equal")):
+            _ = value == x
+        with refused("'!=' of a named tensor", COMPARES.format("ng", "not_equal")):
+            _ = value != x
+    assert repr(x == y) == "<same elements: False (not ng.equal)>"
+    uses: dict[str, Callable[[], object]] = {
+        "where": lambda: ng.where(x == y, x, 0),
+        "add": lambda: x + (x == y),
+        "'*' of (a == b)": lambda: (x == y) * x,
+        "constant": lambda: ng.constant(x == y),
+        "v": lambda: ng.variable(x.axes, [x == y] * 3, name="v"),
+        "np.logical_and": lambda: np.logical_and(True, x != y),
+    }
+    for what, use in uses.items():
+        with refused(f"{what}: '==' of two tensors", EITHER.format("ng")):
+            use()
+    for use in (lambda: ng.where(True, x, 0), lambda: ng.logical_or(x > 0, False)):
+        with refused("one truth value of Python's", MEANT.format("ng")):
             use()
 
 
@@ -150,9 +171,19 @@ USES: dict[str, Callable[[pl.Graph, Any, Any, Any, Any], object]] = {
     "state": lambda g, n, flags, flag, e: g.add_vertex(
         g.add_compute_set("cs"), Holder, tile=0, value=e, out=flag
     ),
+    "states": lambda g, n, flags, flag, e: g.add_vertices(
+        g.add_compute_set("cs"), Holder, tile=[0], value=[e], out=flags[:1]
+    ),
+    "PrintTensor": lambda g, n, flags, flag, e: pl.PrintTensor(e),
+    "titled": lambda g, n, flags, flag, e: pl.PrintTensor("equal", e),
     "write": lambda g, n, flags, flag, e: pl.Engine(g, pl.Sequence()).write(flag, e),
     "array": lambda g, n, flags, flag, e: np.array([e, e]),
     "int": lambda g, n, flags, flag, e: int(e),
+    "len": lambda g, n, flags, flag, e: len(e),
+    "index of it": lambda g, n, flags, flag, e: e[0],
+    "loop over it": lambda g, n, flags, flag, e: [*e],
+    "divmod": lambda g, n, flags, flag, e: divmod(e, 2),
+    "NumPy": lambda g, n, flags, flag, e: np.array([True]) & e,
     "while": lambda g, n, flags, flag, e: ops.while_(e).__enter__(),
     "if": lambda g, n, flags, flag, e: ops.if_(lambda: e).__enter__(),
 }
@@ -169,6 +200,53 @@ def test_operations_refuse_the_equality_of_tensors(
         assert not step.programs
 
 
+CALLED = {
+    "constant": ("'c': '=='", lambda g, n, flag, e: g.add_constant(pl.BOOL, (1,), [e], "c")),
+    "write": (
+        "engine.write to 'flag': '=='",
+        lambda g, n, flag, e: pl.Engine(g, pl.Sequence()).write(flag, e),
+    ),
+    "state": (
+        "Holder 0 on tile 0: field 'value': '=='",
+        lambda g, n, flag, e: g.add_vertex(
+            g.add_compute_set("cs"), Holder, tile=0, value=e, out=flag
+        ),
+    ),
+    "where": ("ops.where or ops.select: '=='", lambda g, n, flag, e: ops.where(e, n, 0)),
+    "asarray": ("np.asarray: '=='", lambda g, n, flag, e: np.asarray(e)),
+    "Repeat": (
+        "Repeat: <same elements: False (not ops.equal)> times",
+        lambda g, n, flag, e: pl.Repeat(e, pl.Sequence()),
+    ),
+    "index": (
+        "indexed with Equality <same elements: False (not ops.equal)>",
+        lambda g, n, flag, e: n[e],
+    ),
+}
+
+
+@pytest.mark.parametrize(("what", "use"), CALLED.values(), ids=CALLED)
+def test_refusals_name_the_call_and_what_compares_elements(
+    graph: pl.Graph, what: str, use: Callable[..., Any]
+) -> None:
+    n, _, flag = variables(graph)
+    with pytest.raises(pl.PopliteError) as caught:
+        use(graph, n, flag, n == n.reverse(0))
+    assert what in caught.value.what
+    with pytest.raises(AttributeError, match=r"has no 'all': ops\.equal\(a, b\)"):
+        (n == n).all()
+
+
+def test_calls_by_numpy_are_at_the_users_line(graph: pl.Graph) -> None:
+    n, *_ = variables(graph)
+    x: Any = ng.placeholder([ng.make_axis(3, "H")], name="x")
+    for value in (n, n + 1, x):
+        with pytest.raises(pl.PopliteError, match=r"np\.add\.reduce") as caught:
+            np.sum(value)
+        assert caught.value.at is not None
+        assert caught.value.at.file == __file__
+
+
 @pytest.mark.parametrize("truth", [True, np.False_])
 @pytest.mark.parametrize("name", ["or", "and", "where", "logical", "while", "if"])
 def test_python_truth_values_do_not_join_those_of_elements(
@@ -177,7 +255,7 @@ def test_python_truth_values_do_not_join_those_of_elements(
     n, flags, flag = variables(graph)
     with (
         graph.steps(),
-        refused("one truth value of Python's", EITHER.format("ops")),
+        refused("one truth value of Python's", MEANT.format("ops")),
     ):
         USES[name](graph, n, flags, flag, truth)
 
