@@ -455,7 +455,7 @@ class Graph(Displayed):
         >>> with graph.scope("blocks"):
         ...     w = graph.add_variable(pl.FLOAT, (4, 6), "w")
         >>> graph.tensor("blocks/w") == w == graph.tensor("w")
-        <same elements: True>
+        <same elements: True (not ops.equal)>
         """
         at, call = here(), f"graph.tensor({clipped(name)})"
         variable = variable_named(self.space, name, call=call, at=at)
@@ -790,7 +790,7 @@ class Graph(Displayed):
         >>> x, y = graph.add_variable("int32", (2, 3), "x"), graph.add_variable("int32", (3, 2))
         >>> out, a = graph.reorder_to_simplify(x.T, [y])
         >>> out.is_contiguous(), out == x.flatten(), a == y.T.flatten()
-        (True, <same elements: True>, <same elements: True>)
+        (True, <same elements: True (not ops.equal)>, <same elements: True (not ops.equal)>)
         """
         at, call = here(), "graph.reorder_to_simplify(tensor, [other])"
         for each in (tensor, *rearrange.checked_others(others, call, at)):
@@ -810,7 +810,7 @@ class Graph(Displayed):
         >>> graph = pl.Graph()
         >>> x = graph.add_variable("int32", (2, 3), "x")
         >>> graph.simplifying_rearranger(x.T).rearrange(x.T) == x.flatten()
-        <same elements: True>
+        <same elements: True (not ops.equal)>
         """
         check_own(self, tensor, "simplifying_rearranger", here())
         return rearrange.TensorRearranger(tensor.view)
@@ -832,7 +832,7 @@ class Graph(Displayed):
         >>> graph = pl.Graph()
         >>> x = graph.add_variable("int32", (2, 3), "x")
         >>> graph.find_unbroadcast_tensor(x.broadcast(4, 0)) == x
-        <same elements: True>
+        <same elements: True (not ops.equal)>
         """
         check_own(self, tensor, "find_unbroadcast_tensor", here())
         return rearrange.unbroadcast(tensor)

@@ -346,7 +346,7 @@ def getVariable(graph: Graph, variable: Variable) -> Tensor:
     >>> graph = Graph()
     >>> x = graph.add_variable("int32", (2, 3), "x")
     >>> graph.getVariable(x[1].getVarRegions()[0].var) == x
-    <same elements: True>
+    <same elements: True (not ops.equal)>
     """
     return of_variable(graph.top_level_graph, _variable_of(graph, variable, "getVariable"))
 

@@ -69,7 +69,7 @@ def serialize_tensors(
     >>> x = graph.add_variable("float32", (2, 3), "x")
     >>> graph.serialize_tensors(file, [x.T])
     >>> graph.deserialize_tensors(io.StringIO(file.getvalue()))[0] == x.T
-    <same elements: True>
+    <same elements: True (not ops.equal)>
     """
     graph, at = graph.top_level_graph, here()
     check_format(format, at)

@@ -49,7 +49,7 @@ def roll(x: Tensor, shift: int | List[int], dim: int | List[int] | None = None) 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (5,), "x")
     >>> roll(x, 2)[0] == x[3]
-    <same elements: True>
+    <same elements: True (not ops.equal)>
     """
     _check_tensor("ops.roll", x)
     shifts = _numbers("ops.roll", "shift", shift)
@@ -161,7 +161,7 @@ def repeat_elements(x: Tensor, repeats: int, dim: int) -> Tensor:
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")
     >>> repeat_elements(x, 2, -1)[0, 5] == x[0, 2]
-    <same elements: True>
+    <same elements: True (not ops.equal)>
     """
     _check_tensor("ops.repeat_elements", x)
     return x.upsample(repeats, dimension("ops.repeat_elements", x, dim))

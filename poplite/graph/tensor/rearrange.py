@@ -54,7 +54,7 @@ class TensorRearranger:
     >>> rearranger.rearrange(t).is_contiguous()
     True
     >>> rearranger.undo(rearranger.rearrange(t)).reshape(t.shape) == t
-    <same elements: True>
+    <same elements: True (not ops.equal)>
     """
 
     __slots__ = ("_simple", "_steps", "_view", "num_elements")

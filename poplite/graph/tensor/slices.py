@@ -113,7 +113,7 @@ class SliceLists(Sequence[list["Tensor"]]):
     >>> t = pl.Graph().add_variable(pl.FLOAT, (6,), "t")
     >>> rows = SliceLists(t.slices([(0, 4), (2, 3), (1, 2)]), np.array([0, 2, 3]))
     >>> len(rows), len(rows[0]), rows[1][0] == t[1:2]
-    (2, 2, <same elements: True>)
+    (2, 2, <same elements: True (not ops.equal)>)
     """
 
     __slots__ = ("first", "slices")

@@ -325,7 +325,7 @@ class Tensor(Displayed, Operand):
         >>> import poplite as pl
         >>> t = pl.Graph().add_variable(pl.FLOAT, (5,))
         >>> t.reverse(0)[0] == t[4]
-        <same elements: True>
+        <same elements: True (not ops.equal)>
         """
         return self._of(self.view.reverse(indexing.dimension(dim, self)))
 

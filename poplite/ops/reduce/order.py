@@ -63,7 +63,7 @@ def ordered(tensor: Tensor, dims: Collection[int], result: Tensor) -> Order:
     >>> x, y = graph.add_variable(pl.INT, (2, 3, 4), "x"), graph.add_variable(pl.INT, (4, 3), "y")
     >>> order = ordered(x.T, [2], y)
     >>> order.reduced, order.inner, order.tensor.is_contiguous(), order.result == y.T.flatten()
-    (2, 12, True, <same elements: True>)
+    (2, 12, True, <same elements: True (not ops.equal)>)
     """
     digits = [
         (extent, step, d in dims)

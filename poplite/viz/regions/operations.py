@@ -156,7 +156,7 @@ def applied(tensor: Tensor, operation: Operation) -> Tensor:
     >>> from poplite.graph import Graph
     >>> x = Graph().add_variable("float32", (4, 6), "x")
     >>> applied(x, read_operation("dimShuffle 1,0")) == x.T
-    <same elements: True>
+    <same elements: True (not ops.equal)>
     """
     match operation.kind:
         case "index":
