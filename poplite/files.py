@@ -25,7 +25,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -41,6 +41,9 @@ OBJECT_BYTES, LIST_BYTES, BYTES_A_CHARACTER = 240, 80, 20
 
 SMALL_BYTES = 1 << 20
 """Memory that any text may take, however short it is."""
+
+MOST_WRITERS = 32
+"""Processes that write to one place at a time, as far as files of killed ones are looked for."""
 
 WRONG_CONTENT = (
     *(ValueError, TypeError, LookupError, ArithmeticError),
@@ -279,9 +282,7 @@ def unfinished(folder: str, name: str, mode: int = 0o666) -> Iterator[tuple[str,
     while (number := _new_locked(path, mode)) is None:  # another process writes the same
         path = next(paths)
     try:
-        for other in paths:
-            if not os.path.lexists(other):
-                break
+        for other in islice(paths, MOST_WRITERS):
             _remove_left(other)
         with open(number, "wb", closefd=False) as file:
             yield path, file

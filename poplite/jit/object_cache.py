@@ -106,26 +106,39 @@ def find(name: str) -> bytes | None:
     """Return the content of a cache file, or None where there is no undamaged one.
 
     A file that is damaged, that has the name of another, or that this user may not read, counts as
-    missing: its code is compiled again, and `store` replaces it or says why not.  A folder where
-    anybody may write is told once, with a warning.
+    missing: its code is compiled again, and `store` replaces it or says why not.
     """
     try:
         folder = cache_folder()
+        _look_at(folder)
         checksum, _, content = (folder / f"{name}.o").read_bytes().partition(b"\n")
     except (OSError, RuntimeError):
         return None
-    if checksum != _checksum(name, content):
-        return None
-    if folder not in _looked_at:
-        _looked_at.add(folder)
-        if found := danger(folder):
-            reason, fix = found
-            warn(CacheWarning(f"the cache folder '{folder}' is not safe: {reason}", fix=fix))
-    return content
+    return content if checksum == _checksum(name, content) else None
 
 
 _looked_at: set[Path] = set()
 """Folders of which this process knows who may write to them."""
+
+
+def _look_at(folder: Path) -> None:
+    """Warn once of a folder, if there is one, in which code may be another user's."""
+    if folder in _looked_at or not folder.exists():
+        return
+    _looked_at.add(folder)
+    if found := danger(folder):
+        reason, fix = found
+        _tell(CacheWarning(f"the cache folder '{folder}' is not safe: {reason}", fix=fix))
+
+
+def _tell(warning: CacheWarning) -> None:
+    """Give a warning; of the ranks of a job, the first on each machine does."""
+    if all(os.environ.get(name, "0") == "0" for name in _LOCAL_RANKS):
+        warn(warning)
+
+
+_LOCAL_RANKS = "MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK"
+"""Variables in which MPICH and Open MPI number the ranks of a machine from 0."""
 
 
 def _checksum(name: str, content: bytes) -> bytes:
@@ -137,15 +150,31 @@ def _checksum(name: str, content: bytes) -> bytes:
 def danger(folder: Path) -> tuple[str, str] | None:
     """Return why the code in a folder may be another user's, and a remedy; None where it is not.
 
-    A group that shares a folder is trusted.
+    Owners of folders above it, and whoever may write to these, may put another in its place; where
+    the sticky bit is set, only owners.  A group that shares a folder is trusted, and so is who
+    owns the system: root, or the owner of `/`.
     """
     import shlex
     import stat
 
-    if not folder.stat().st_mode & stat.S_IWOTH:
-        return None
-    reason = "anybody may write to it, and so run code as you"
-    return reason, f"chmod o-w {shlex.quote(str(folder))}, and delete what is in it"
+    real = Path(os.path.realpath(folder))  # links and what they lead to may be of different users
+    system = os.stat(real.anchor).st_uid
+    trusted = {0, system, os.getuid()} if sys.platform != "win32" else {system}
+    elsewhere = "set POPLITE_CACHE_DIR to a folder of yours"
+    for each in dict.fromkeys([folder, real, *folder.parents, *real.parents]):
+        status, name = os.lstat(each), "it" if each in (folder, real) else f"'{each}'"
+        mode = status.st_mode
+        if status.st_uid not in trusted:
+            owner = f"another user (number {status.st_uid})"
+            return f"{name} belongs to {owner}, who may so run code as you", elsewhere
+        if stat.S_ISLNK(mode) or not mode & stat.S_IWOTH:  # a link has the mode of nothing
+            continue
+        reason = f"anybody may write to {name}, and so run code as you"
+        if name == "it":
+            return reason, f"chmod o-w {shlex.quote(str(folder))}, and delete what is in it"
+        if not mode & stat.S_ISVTX:
+            return reason, f"chmod o-w {shlex.quote(str(each))}, or {elsewhere}"
+    return None
 
 
 def has(name: str) -> bool:
@@ -204,6 +233,7 @@ def store(name: str, content: bytes) -> None:
     try:
         with _written(name, _checksum(name, content) + b"\n" + content) as part:
             os.replace(part, part.with_name(f"{name}.o"))
+        _look_at(cache_folder())  # it may be new
     except (OSError, RuntimeError) as error:
         _warn(error)
 
@@ -250,7 +280,7 @@ def _warn(error: Exception) -> None:
     if folder not in _warned:
         _warned.add(folder)
         found = "programs run all the same, but each process compiles its vertices again"
-        warn(CacheWarning(_reason(error), found=found, fix=_remedy(error)))
+        _tell(CacheWarning(_reason(error), found=found, fix=_remedy(error)))
 
 
 def _reason(error: Exception) -> str:

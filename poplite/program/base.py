@@ -11,6 +11,7 @@ import numpy as np
 from poplite.display import Displayed
 from poplite.errors import ControlProgramError, ElementTypeError
 from poplite.expr.tree import stored_first
+from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
 from poplite.source import SourceLocation, here
@@ -23,6 +24,7 @@ NUMBERS = INT, UNSIGNED_INT
 
 # Compared by identity: trees share sub-trees, and comparing those by content would visit
 # each of them once for every path that leads to it.
+@refuse_copies("build it once more, or use it twice: a program may stand in several places")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Program(Displayed):
     """A program that does nothing; base of the others.

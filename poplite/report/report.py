@@ -61,8 +61,9 @@ class Report(Displayed):
             and how often each ran in a row.
         measured: what runs on a device took, by program; steps and cycles are the model's.
         between_ranks: what ranks sent each other, by place; nothing where there are none.
-        note: why nothing was run that could have been, or what decided in the run though nothing
-            had written it; empty where there is nothing to say.
+        note: why nothing was run that could have been, what decided in the run though nothing
+            had written it, or which run would take more cycles than are counted; empty where there
+            is nothing to say.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -118,7 +119,7 @@ class Report(Displayed):
     @property
     def run_note(self) -> str:
         """What the numbers are of where they are not of a run, and `note`; empty for a run."""
-        if self.is_run:
+        if self.is_run or (self.instrumentation.is_modelled and self.cycles is None):
             return self.note
         from poplite.report.program_tree import are_decided_by_data
 
@@ -135,7 +136,7 @@ class Report(Displayed):
 
     @property
     def cycles(self) -> int | None:
-        """Total of tile cycles of all runs; None where they are not modelled."""
+        """Total of tile cycles of all runs; None where they are not modelled, or too many."""
         return self.execution.cycles
 
     @property

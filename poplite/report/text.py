@@ -182,9 +182,14 @@ def _graph(compilation: Compilation) -> list[str]:
 def _total_cycles(report: Report) -> str:
     execution = report.shown
     if execution.cycles is None:
-        return NOT_MODELLED
+        return _without_cycles(report)
     planned = ", as compiled" if execution.steps and not report.is_run else ""
     return f"{execution.cycles:,} (approx {_time(execution.seconds or 0)}{planned})"
+
+
+def _without_cycles(report: Report) -> str:
+    """Return why a report has no cycles."""
+    return report.note if report.instrumentation.is_modelled else NOT_MODELLED
 
 
 def _time(seconds: float) -> str:
@@ -302,7 +307,7 @@ def _execution(report: Report) -> list[str]:
     }
     execution = report.shown
     if execution.cycles is None:
-        return [*rows_text(ran), f"Total cycles: {NOT_MODELLED}"]
+        return [*rows_text(ran), f"Total cycles: {_without_cycles(report)}"]
     average = execution.phase_cycles()
     taken = {
         "compute cycles (including idle threads)": average["compute"],

@@ -77,7 +77,7 @@ def summary_of_report(report: Report, program: str | None = None) -> Summary:
         unmodelled="" if memory is not None else "the option debug.instrument was False",
         over_tiles=int(np.count_nonzero(bytes_of_tiles > target.tile_memory_bytes)),
         program=None if report.note == NO_PROGRAM else _length(report, program),
-        cycles=sum(each.cycles for each in steps) if report.instrumentation.is_modelled else None,
+        cycles=None if report.cycles is None else sum(each.cycles for each in steps),
         runs=report.runs,
         note=report.run_note,
     )

@@ -146,7 +146,7 @@ class Summary:
             ("vertices", self._vertices()),
             ("edges", f"{self.edges:,}"),
             ("program", self._program()),
-            *([("cycles", self._cycles())] if self.cycles is not None else []),
+            *([("cycles", cycles)] if (cycles := self._cycles()) else []),
             ("mapping", self._mapping()),
             ("tiles used", f"{self.used_tiles:,} of {target.tiles:,}"),
             ("worst tile", self._worst()),
@@ -177,6 +177,8 @@ class Summary:
         return f"{many(self.program.steps, 'step')}, {runs_text(self.program.runs)}"
 
     def _cycles(self) -> str:
+        if self.cycles is None:
+            return "" if self.unmodelled else self.note
         how = f" in {amount(self.runs, 'run')}" if self.runs else ""
         return f"{self.cycles:,}{how}{f', {self.note}' if self.note else ''}"
 

@@ -18,7 +18,7 @@ from poplite.arrays.series import Series
 from poplite.cost.memory.plan import MemoryPlan
 from poplite.cost.spread import Spread
 from poplite.cost.step_cost import Pairs, PhaseTotal, StepTotal
-from poplite.errors import ControlProgramError, ProfilingDisabled, SizeOverflowError
+from poplite.errors import ControlProgramError, ProfilingDisabled
 from poplite.executable import opcodes as op
 from poplite.executable.descriptor import COUNT, positions
 from poplite.executable.executable import Executable
@@ -65,11 +65,13 @@ def report_of(
 ) -> Report:
     """Return the report of an engine at this moment; `runs` counts those that reached their end."""
     work, compilation = accounts.work(), compilation_of(executable)
-    compilation = replace(compilation, options=options)
+    compilation, beyond = replace(compilation, options=options), ""
     if accounts.are_kept and not (work.steps or runs):
         programs = compilation.programs
-        planned = LateSequence(lambda: planned_steps(executable, programs))
-        compilation = replace(compilation, planned=planned)
+        beyond = _beyond_cycles(executable, programs)
+        if not beyond:
+            planned = LateSequence(lambda: planned_steps(executable, programs))
+            compilation = replace(compilation, planned=planned)
     totals = accounts.totals() if accounts.are_kept else ()
     execution = Execution(
         runs=runs,
@@ -79,11 +81,11 @@ def report_of(
         bytes_gathered=work.bytes_gathered,
         runs_again=runs_again,
         steps=execution_steps(totals, executable, compilation.programs),
-        cycles=sum(each.cycles for each in totals) if accounts.are_kept else None,
+        cycles=None if beyond or not accounts.are_kept else sum(each.cycles for each in totals),
         target=executable.target,
     )
     looked = Instrumentation(accounts.are_kept, executable.checks, interpret, faster)
-    return Report(compilation, execution, looked)
+    return Report(compilation, execution, looked, note=beyond)
 
 
 MOST_TRACED = 1 << 27
@@ -298,33 +300,45 @@ def execution_steps(
 
 def planned_steps(executable: Executable, programs: Programs) -> tuple[ExecutionStep, ...]:
     """Return what one run of each program takes, where nothing has run."""
-    counts = {
+    counts = _planned_counts(executable, programs)
+    return execution_steps(Accounts(executable, counts).totals(), executable, programs)
+
+
+def _planned_counts(executable: Executable, programs: Programs) -> dict[str, Int64]:
+    return {
         name: planned_counts(code, programs[name]) for name, code in executable.programs.items()
     }
-    _check_cycles(executable, counts)
-    return execution_steps(Accounts(executable, counts).totals(), executable, programs)
 
 
 MOST_CYCLES = 1 << 60
 """Most cycles of one run that a report tells: its numbers of tiles have 64 bits."""
 
+FEW_RUNS = 31
+"""Powers of two up to which a step may run without taking so many cycles."""
 
-def _check_cycles(executable: Executable, counts: Mapping[str, Int64]) -> None:
-    """Refuse to tell of a run that takes more cycles than are counted, as one of centuries."""
-    if all(int(each.max(initial=0)) < 1 << 31 for each in counts.values()):
-        return
+
+def _beyond_cycles(executable: Executable, programs: Programs) -> str:
+    """Return which run takes more cycles than are counted, as one of centuries; or nothing."""
+    if all(_most_runs(code) < FEW_RUNS for code in executable.programs.values()):
+        return ""
+    counts = _planned_counts(executable, programs)
     once = {name: np.minimum(each, 1) for name, each in counts.items()}
     cycles: dict[str, int] = {}
     for total in Accounts(executable, once).totals():
         ran = total.cycles * int(counts[total.program][total.row])
         cycles[total.program] = cycles.get(total.program, 0) + ran
         if cycles[total.program] > MOST_CYCLES:
-            raise SizeOverflowError(
-                f"one run of program '{total.program}' takes more than {MOST_CYCLES:,} cycles, "
-                "and reports count no further",
-                found=f"{total.name}: {counts[total.program][total.row]:,} times",
-                fix="fewer repetitions, or Loop(body), which goes on until something stops it",
+            return (
+                f"one run of program '{total.program}' takes more than {MOST_CYCLES:,} cycles, and "
+                f"reports count no further: {counts[total.program][total.row]:,} times {total.name}"
             )
+    return ""
+
+
+def _most_runs(code: Code) -> float:
+    """Return a power of two that bounds how often a step runs: as if each loop held all others."""
+    counts = code.ops[code.ops[:, 0] == op.REPEAT, 2]
+    return float(np.log2(np.maximum(counts, 1)).sum() + np.log2(max(code.num_steps, 1)))
 
 
 def steps_between(

@@ -268,7 +268,7 @@ def _of_target(
         report = programs_once.engine.report()
         return (report if programs else replace(report, note=NO_PROGRAM)), None, ""
     if run is None and (why := _asks_the_host(programs_once.engine.executable)):
-        report = replace(programs_once.engine.report(), note=why)
+        report = _noted(programs_once.engine.report(), why)
         return report, None, f"{target} is shown as compiled, as {why}; --run gives zeros"
 
     def traced(engine: Engine) -> Trace | None:
@@ -295,7 +295,12 @@ def _of_target(
         note = f"{target} is run with zeros: {unknown.why}"
         return replace(report, note=f"with zeros: {unknown.why}"), trace, note
     note = f"{target} is shown as compiled, as {unknown.why}; --run takes zeros"
-    return replace(report, note=unknown.why), None, note
+    return _noted(report, unknown.why), None, note
+
+
+def _noted(report: Report, why: str) -> Report:
+    """Return a report that says why nothing was run, after what it says already."""
+    return replace(report, note="; ".join(filter(None, (report.note, why))))
 
 
 def _asks_the_host(executable: Executable) -> str:

@@ -192,20 +192,97 @@ def test_a_file_counts_only_whole_and_under_its_own_name(
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["one.o", "other.o"]
 
 
+ELSEWHERE = "set POPLITE_CACHE_DIR to a folder of yours"
+
+
+def unsafe(folder: Path, reason: str, fix: str) -> str:
+    return (
+        f"the cache folder '{folder}' is not safe: {reason}, and so run code as you\n  try: {fix}"
+    )
+
+
 @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o2770, 0o755])
+@pytest.mark.parametrize("name", ["one", "none"])
 def test_a_folder_where_anybody_may_write_is_told_once(
-    mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mode: int, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "shared"
     monkeypatch.setenv("POPLITE_CACHE_DIR", str(folder))
-    object_cache.store("one", b"content")
+    folder.mkdir()
+    (folder / "one.o").write_bytes(b"content")
     folder.chmod(mode)
-    reason = "anybody may write to it, and so run code as you"
     fix = f"chmod o-w {folder}, and delete what is in it"
-    found = [f"the cache folder '{folder}' is not safe: {reason}\n  try: {fix}"]
-    told = warnings_of(lambda: object_cache.find("one"))
-    assert told == (found if mode & 0o002 else [])
-    assert warnings_of(lambda: object_cache.find("one")) == []
+    told = warnings_of(lambda: object_cache.find(name))
+    open_to_all = mode & 0o002
+    assert told == ([unsafe(folder, "anybody may write to it", fix)] if open_to_all else [])
+    assert warnings_of(lambda: object_cache.find(name)) == []
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o775])
+def test_a_folder_in_one_where_anybody_may_write_is_told_when_it_is_made(
+    mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    above = tmp_path / "above"
+    above.mkdir()
+    above.chmod(mode)
+    monkeypatch.setenv("POPLITE_CACHE_DIR", str(above / "own" / "cache"))
+    assert warnings_of(lambda: object_cache.find("one")) == []  # there is none yet
+    found = unsafe(
+        above / "own" / "cache",
+        f"anybody may write to '{above}'",
+        f"chmod o-w {above}, or {ELSEWHERE}",
+    )
+    told = warnings_of(lambda: object_cache.store("one", b"content"))
+    assert told == ([found] if mode == 0o777 else [])
+
+
+def test_a_folder_of_another_user_or_in_one_or_behind_a_link_of_one_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, link = tmp_path / "of another" / "cache", tmp_path / "link"
+    folder.mkdir(parents=True)
+    link.symlink_to(folder)
+    others: set[Path] = set()
+    real = os.lstat
+
+    def lstat(path: Path) -> os.stat_result:
+        found = real(path)
+        return os.stat_result((*found[:4], 12345, *found[5:])) if path in others else found
+
+    monkeypatch.setattr(os, "lstat", lstat)
+    for other, at, name in (
+        (folder, folder, "it"),
+        (folder, link, "it"),
+        (link, link, "it"),
+        (folder.parent, folder, f"'{folder.parent}'"),
+        (folder.parent, link, f"'{folder.parent}'"),
+    ):
+        others = {other}
+        reason = f"{name} belongs to another user (number 12345), who may so run code as you"
+        assert object_cache.danger(at) == (reason, ELSEWHERE)
+    others = set()
+    assert object_cache.danger(folder) is None
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    others = {folder}
+    found = object_cache.danger(folder)
+    assert found is None or "belongs to another user (number 12345)" not in found[0]
+
+
+@pytest.mark.parametrize("rank", ["0", "1"])
+@pytest.mark.parametrize("variable", ["MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK"])
+def test_of_the_ranks_on_a_machine_the_first_tells(
+    rank: str, variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, rank)
+    place = tmp_path / "shared"
+    place.mkdir()
+    place.chmod(0o777)
+    monkeypatch.setenv("POPLITE_CACHE_DIR", str(place))
+    assert len(warnings_of(lambda: object_cache.find("one"))) == (rank == "0")
+    place = tmp_path / "file"
+    place.write_text("in its place")
+    monkeypatch.setenv("POPLITE_CACHE_DIR", str(place))
+    assert len(warnings_of(lambda: object_cache.store("one", b"content"))) == (rank == "0")
 
 
 def test_missing_symbol_is_refused_before_loading() -> None:

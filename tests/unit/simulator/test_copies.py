@@ -80,7 +80,10 @@ def test_what_belongs_to_a_graph_is_not_copied_without_it(copied: Callable[[Any]
     step = pl.Execute(graph.add_compute_set("scale"))
     stream = graph.add_host_to_device_fifo("in", pl.FLOAT, 8)
     vertex = graph.add_vertex(step.compute_set, Scaled, tile=0, x=x)
-    for value in (x, x[::2], x[:0], [x], x.var_regions(), step, pl.Copy(stream, x), vertex):
+    nested: pl.Program = step
+    for _ in range(400):  # deeper than pickle and copy go
+        nested = pl.Repeat(2, nested)
+    for value in (x, x[::2], x[:0], [x], x.var_regions(), step, pl.Copy(stream, x), vertex, nested):
         with pytest.raises(pl.CopyError, match="cannot be copied or pickled"):
             copied(value)
 

@@ -110,6 +110,15 @@ def test_the_next_writer_removes_what_killed_ones_leave(tmp_path: Path, root: Pa
     assert os.listdir(tmp_path) == ["map.svg"]
 
 
+def test_what_killed_ones_leave_is_removed_behind_numbers_that_are_free(tmp_path: Path) -> None:
+    left = tmp_path / ".map.svg.poplite-2.part"  # of a third writer, when two others had ended
+    left.write_bytes(b"half")
+    with replacing(tmp_path / "map.svg") as file:
+        assert sorted(os.listdir(tmp_path)) == [".map.svg.poplite-0.part"]
+        file.write(b"whole")
+    assert os.listdir(tmp_path) == ["map.svg"]
+
+
 def test_writers_of_one_place_leave_each_other_alone(tmp_path: Path) -> None:
     path = tmp_path / "map.svg"
     with replacing(path) as one:
