@@ -188,7 +188,6 @@ if TYPE_CHECKING:
         If as If,
         Loop as Loop,
         PrintTensor as PrintTensor,
-        PrintTensorFmt as PrintTensorFmt,
         PrintTensorFormat as PrintTensorFormat,
         Program as Program,
         Repeat as Repeat,
@@ -265,6 +264,7 @@ if TYPE_CHECKING:
 
     # Poplar's names of what has another one here, for type checkers; see `__getattr__`.
 
+    PrintTensorFmt = PrintTensorFormat
     SIGNED = INT
     SIGNED_INT = INT
     SIGNED_SHORT = SHORT
@@ -356,7 +356,8 @@ _SPELLINGS = {
 """Poplar's names of functions and classes that have another one here."""
 
 _MODULES = {
-    **{name: name for name in ("ipu", "mpi", "ops", "program")},
+    **{name: name for name in ("compat", "ipu", "mpi", "named", "ops", "program", "testing")},
+    **{name: name for name in ("vertices", "viz")},
     "layout": "compat.layout",
 }
 """Modules that are loaded when they are first used; `layout` and `program` are Poplar's too."""
@@ -396,7 +397,7 @@ _HOMES = {
     "ops.graph_function": "graph_function",
     "ops.loop": "counted_loop",
     "program": "Abort AbortOnCondition AssumeEqualAcrossReplicas Block Call Copy CrossReplicaCopy "
-    "ErrorProgram Execute Function If Loop PrintTensor PrintTensorFmt PrintTensorFormat Program "
+    "ErrorProgram Execute Function If Loop PrintTensor PrintTensorFormat Program "
     "Repeat RepeatWhileFalse RepeatWhileTrue Sequence Switch Sync SyncType WriteUndef",
     "program.cycles": "cycle_count cycle_stamp",
     "program.floating_point": "ModifyFloatingPointBehaviour SetFloatingPointBehaviour "
@@ -425,11 +426,9 @@ _HOMES = {
 
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
-_ERRORS = [each for each in vars(errors).values() if isinstance(each, type)]
+_OWN = ["__version__", "errors", "version_string"]
 
-__all__ = sorted(
-    ["version_string", *_HOME, *(each.__name__ for each in _ERRORS if each.__name__ in globals())]
-)
+__all__ = sorted([*_OWN, *_HOME, *_MODULES, *(n for n in errors.__all__ if n in globals())])
 
 
 def __getattr__(name: str) -> object:
@@ -451,4 +450,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULES, *_SPELLINGS})
+    return __all__

@@ -593,3 +593,16 @@ def _ends(text: str, length: int) -> str:
         return text
     half = (length - len("...")) // 2
     return f"{text[:half]}...{text[-half:]}"
+
+
+__all__ = sorted(
+    name
+    for name, value in globals().items()
+    if not name.startswith("_")
+    and isinstance(value, type)
+    and issubclass(value, (_InParts, ErrorCode))
+)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -2,3 +2,7 @@
 
 if __name__ == "simulator":  # from a checkout: a second copy of its classes
     raise ImportError("simulator is a part of poplite: import poplite.simulator")
+
+from poplite.public import loaded_on_use
+
+__all__, __getattr__, __dir__ = loaded_on_use(__name__, {"pricing": "slots_of"})

@@ -2,3 +2,7 @@
 
 if __name__ == "tools":  # from a checkout: a second copy of its classes
     raise ImportError("tools is a part of poplite: import poplite.tools")
+
+from poplite.public import loaded_on_use
+
+__all__, __getattr__, __dir__ = loaded_on_use(__name__, {}, "command viz")

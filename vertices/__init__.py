@@ -7,3 +7,7 @@ from poplite.vertices.counting import CountFrom, CountOn, count_reference
 from poplite.vertices.elementwise import Add, add_reference
 
 __all__ = ["Add", "CountFrom", "CountOn", "add_reference", "count_reference"]
+
+
+def __dir__() -> list[str]:
+    return __all__

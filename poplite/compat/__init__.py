@@ -7,3 +7,9 @@ Each function is a few words of `poplite.ops`, which new programs use directly: 
 functions of it mean what NumPy means, and those here what PopLibs means, for instance `rem` with
 the sign of the dividend.
 """
+
+from poplite.public import loaded_on_use
+
+__all__, __getattr__, __dir__ = loaded_on_use(
+    __name__, {}, "layout poplin popnn popops poprand poputil"
+)

@@ -17,6 +17,10 @@ from poplite.vertex.layouts import (
 __all__ = ["Vector", "VectorList", "to_string"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def to_string(layout: Vector | VectorList) -> str:
     """Return the name of a layout.
 

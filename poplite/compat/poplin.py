@@ -83,6 +83,54 @@ from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
 
+__all__ = [
+    "ConvParams",
+    "InputTransform",
+    "OutputTransform",
+    "PlanningCache",
+    "addBias",
+    "calculateWeightDeltas",
+    "cholesky",
+    "choleskyInPlace",
+    "convolution",
+    "convolutionBiasUpdate",
+    "convolutionWeightUpdate",
+    "convolutionWithOutput",
+    "createBiases",
+    "createCholeskyInput",
+    "createConvOutput",
+    "createInput",
+    "createMatMulGroupedInputLHS",
+    "createMatMulGroupedInputRHS",
+    "createMatMulGroupedOutput",
+    "createMatMulInputLHS",
+    "createMatMulInputRHS",
+    "createMatMulOutput",
+    "createTriangularSolveInputLHS",
+    "createTriangularSolveInputRHS",
+    "createWeights",
+    "experimental",
+    "getGradientParams",
+    "linspace",
+    "matMul",
+    "matMulAcc",
+    "matMulGrouped",
+    "matMulGroupedAcc",
+    "matMulGroupedWithOutput",
+    "matMulReportPlan",
+    "matMulWithOutput",
+    "meshgrid2d",
+    "transposeGroupedMatrix",
+    "triangularMask",
+    "triangularSolve",
+    "weightsTransposeChansFlipXY",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 Shape = Sequence[int]
 
 _TYPES = {"half": HALF, "float": FLOAT}

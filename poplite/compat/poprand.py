@@ -50,6 +50,13 @@ from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import UNSIGNED_INT, ElementTypeLike, element_type
 
+__all__ = ["bernoulli", "dropout", "normal", "setSeed", "truncatedNormal", "uniform"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _STATES: WeakKeyDictionary[Graph, int] = WeakKeyDictionary()
 """The key of each graph, for draws without a seed: its place among the graph's variables."""
 

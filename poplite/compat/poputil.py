@@ -39,6 +39,22 @@ from poplite.source import here
 from poplite.text import clipped
 from poplite.types import ElementTypeLike
 
+__all__ = [
+    "broadcastToMatch",
+    "canBroadcastToMatch",
+    "createBroadcastOperand",
+    "duplicate",
+    "mapTensorLinearly",
+    "mapTensorLinearlyWithOffset",
+    "splitRegions",
+    "splitRegionsBetweenWorkers",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _LEAST_BYTES = 128
 """What a tile has at least of a small tensor."""
 

@@ -6,8 +6,9 @@ needs few of these modules.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from poplite.public import loaded_on_use
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import (
@@ -19,25 +20,12 @@ if TYPE_CHECKING:
     from poplite.graph.variables import MappingLike as MappingLike
     from poplite.graph.virtual import VirtualGraph as VirtualGraph
 
-_HOME = {
-    "ComputeSet": "compute_sets.compute_set",
-    "FieldRef": "compute_sets.compute_set",
-    "Graph": "graph",
-    "MappingLike": "variables",
-    "VertexInstance": "compute_sets.compute_set",
-    "VirtualGraph": "virtual",
-}
-
-__all__ = sorted(_HOME)
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module 'poplite.graph' has no attribute '{name}'")
-    value = getattr(import_module(f"poplite.graph.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__all__, __getattr__, __dir__ = loaded_on_use(
+    __name__,
+    {
+        "compute_sets.compute_set": "ComputeSet FieldRef VertexInstance",
+        "graph": "Graph",
+        "variables": "MappingLike",
+        "virtual": "VirtualGraph",
+    },
+)

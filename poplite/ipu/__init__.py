@@ -10,8 +10,9 @@ Nothing here has run on hardware by its authors; docs/ipu.md says what was check
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from poplite.public import loaded_on_use
 
 if TYPE_CHECKING:
     from poplite.ipu.codelet import codelet_text as codelet_text
@@ -20,18 +21,13 @@ if TYPE_CHECKING:
     from poplite.ipu.findings import Finding as Finding
     from poplite.ipu.linting import lint as lint
 
-_HOME = {
-    "Device": "device.device",
-    "Finding": "findings",
-    "codelet_text": "codelet",
-    "export": "export_files",
-    "lint": "linting",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module 'poplite.ipu' has no attribute '{name}'")
-    value = getattr(import_module(f"poplite.ipu.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+__all__, __getattr__, __dir__ = loaded_on_use(
+    __name__,
+    {
+        "codelet": "codelet_text",
+        "device.device": "Device",
+        "export_files": "export",
+        "findings": "Finding",
+        "linting": "lint",
+    },
+)

@@ -8,18 +8,16 @@ Needs the extra `mpi`; docs/scale.md says what runs where.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from poplite.public import loaded_on_use
 
 if TYPE_CHECKING:
     from poplite.mpi.device import Device as Device
 
-_HOME = {"Device": "device"}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module 'poplite.mpi' has no attribute '{name}'")
-    value = getattr(import_module(f"poplite.mpi.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+__all__, __getattr__, __dir__ = loaded_on_use(
+    __name__,
+    {
+        "device": "Device",
+    },
+)

@@ -123,3 +123,10 @@ from poplite.named.transform.transformer import (
     Transformer as Transformer,
     make_transformer as make_transformer,
 )
+from poplite.public import names_of
+
+__all__ = names_of(globals())
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -200,3 +200,10 @@ from poplite.ops.steps import (
     fill as fill,
     zero as zero,
 )
+from poplite.public import names_of
+
+__all__ = names_of(globals(), "linalg nn random")
+
+
+def __dir__() -> list[str]:
+    return __all__

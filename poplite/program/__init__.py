@@ -67,7 +67,6 @@ from poplite.program.marks import (
 )
 from poplite.program.printing import (
     PrintTensor as PrintTensor,
-    PrintTensorFmt as PrintTensorFmt,
     PrintTensorFormat as PrintTensorFormat,
 )
 from poplite.program.replicated import (
@@ -92,3 +91,10 @@ from poplite.program.walk import (
     distinct_steps as distinct_steps,
     walk as walk,
 )
+from poplite.public import names_of
+
+__all__ = names_of(globals())
+
+
+def __dir__() -> list[str]:
+    return __all__

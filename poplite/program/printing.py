@@ -103,9 +103,6 @@ class PrintTensorFormat:
     disableFormatting = disable_formatting
 
 
-PrintTensorFmt = PrintTensorFormat
-"""Poplar's name."""
-
 PLAIN = PrintTensorFormat()
 """The default format."""
 

@@ -6,8 +6,9 @@ without what reads, writes and compares reports.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from poplite.public import loaded_on_use
 
 if TYPE_CHECKING:
     from poplite.report.diff import Change as Change, ReportDiff as ReportDiff
@@ -17,23 +18,14 @@ if TYPE_CHECKING:
     from poplite.report.report import Instrumentation as Instrumentation, Report as Report
     from poplite.report.traces.trace import Trace as Trace
 
-_HOME = {
-    "Change": "diff",
-    "Execution": "execution",
-    "ExecutionStep": "execution",
-    "Finding": "findings",
-    "Insights": "findings",
-    "Instrumentation": "report",
-    "ProgramVisitor": "program_tree",
-    "Report": "report",
-    "ReportDiff": "diff",
-    "Trace": "trace",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module 'poplite.report' has no attribute '{name}'")
-    value = getattr(import_module(f"poplite.report.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+__all__, __getattr__, __dir__ = loaded_on_use(
+    __name__,
+    {
+        "diff": "Change ReportDiff",
+        "execution": "Execution ExecutionStep",
+        "findings": "Finding Insights",
+        "program_tree": "ProgramVisitor",
+        "report": "Instrumentation Report",
+        "traces.trace": "Trace",
+    },
+)

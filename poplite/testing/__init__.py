@@ -17,8 +17,9 @@ from a seed, `check` asks everything, `strategies` are for Hypothesis, which onl
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from poplite.public import loaded_on_use
 
 if TYPE_CHECKING:
     from poplite.testing.addressed import (
@@ -50,24 +51,16 @@ if TYPE_CHECKING:
     )
     from poplite.testing.vertices import assert_vertex as assert_vertex
 
-_HOMES = {
-    "addressed": "AddressedTensor appended concatenated variables",
-    "check": "check_intersection check_sorted_regions check_tensor check_tile_mapping tiles_of",
-    "faster_forms": "check_faster",
-    "native_codelets": "check_codelet",
-    "random_tensors": "random_mapping random_shape random_step random_tensor random_variables",
-    "strategies": "graphs_with_variables tensors tile_mappings",
-    "vertices": "assert_vertex",
-}
-"""Where the names are made, by module. Every run of pytest imports this package for its plugin, so
-nothing more is imported before it is asked for."""
-
-_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
-
-__all__ = sorted(_HOME)
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module 'poplite.testing' has no attribute '{name}'")
-    return getattr(import_module(f"poplite.testing.{_HOME[name]}"), name)
+# Every run of pytest imports this package for its plugin, so nothing more is imported at once.
+__all__, __getattr__, __dir__ = loaded_on_use(
+    __name__,
+    {
+        "addressed": "AddressedTensor appended concatenated variables",
+        "check": "check_intersection check_sorted_regions check_tensor check_tile_mapping tiles_of",
+        "faster_forms": "check_faster",
+        "native_codelets": "check_codelet",
+        "random_tensors": "random_mapping random_shape random_step random_tensor random_variables",
+        "strategies": "graphs_with_variables tensors tile_mappings",
+        "vertices": "assert_vertex",
+    },
+)

@@ -11,6 +11,13 @@ from itertools import pairwise
 from poplite.testing.addressed import AddressedTensor
 from poplite.testing.random_tensors import random_tensor, random_variables
 
+__all__ = ["graphs_with_variables", "tensors", "tile_mappings"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 try:
     from hypothesis import strategies as st
 except ModuleNotFoundError as error:

@@ -29,6 +29,7 @@ graph alone has a layout of its own (`draw.layered_layout`), and a better one wh
 is installed (`draw.graphviz_layout`).
 """
 
+from poplite.public import names_of
 from poplite.viz.draw.svg import SvgText as SvgText
 from poplite.viz.memory_pictures import (
     liveness_svg as liveness_svg,
@@ -55,3 +56,9 @@ from poplite.viz.pictures import (
     tiles_svg as tiles_svg,
     tiles_text as tiles_text,
 )
+
+__all__ = names_of(globals())
+
+
+def __dir__() -> list[str]:
+    return __all__

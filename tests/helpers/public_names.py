@@ -45,14 +45,15 @@ def operations() -> Iterator[tuple[str, Any]]:
     values = {
         f"{room}.{name}": value
         for room, module in OPERATIONS.items()
-        for name, value in vars(module).items()
+        for name in module.__all__
+        for value in [getattr(module, name)]
     }
     yield from _members({**values, "LoopIndex": LoopIndex})
 
 
 def named_axes() -> Iterator[tuple[str, Any]]:
     """Yield what `poplite.named` has."""
-    yield from _members({f"ng.{name}": value for name, value in vars(ng).items()})
+    yield from _members({f"ng.{name}": getattr(ng, name) for name in ng.__all__})
 
 
 def libraries() -> Iterator[tuple[str, Any]]:

@@ -18,9 +18,9 @@ import poplite
 from helpers.source_tree import ROOT, Import, imports_of, modules, tree_of
 
 LAYERS = (
-    "source errors text called files display types | jit | arrays | machine | view | vertex | expr"
-    " | graph | vertices | program | report | cost | ops | executable | compile | simulator"
-    " | named | compat | ipu mpi | viz | testing | tools"
+    "public source errors text called files display types | jit | arrays | machine | view"
+    " | vertex | expr | graph | vertices | program | report | cost | ops | executable | compile"
+    " | simulator | named | compat | ipu mpi | viz | testing | tools"
 )
 """A module imports only from its own layer, and from what stands before it."""
 
@@ -59,7 +59,7 @@ EXCEPTIONS = {
 """Imports against the order, each with its reason."""
 
 LARGEST_ROOM = 25
-MOST_ENTRIES = 31
+MOST_ENTRIES = 32
 LONGEST_CODE = 600
 """Lines of a file without docstrings, comments and blank lines."""
 
@@ -126,18 +126,13 @@ LOADED_BY_NAME = {
     "display": "pictures of notebooks",
     "graph.saving": "what writes and reads graphs, with their programs",
     "executable.file.vertex_classes": "the vertex library, where files name classes of it",
-    "graph": "names that the package hands out",
-    "ipu": "names that the package hands out",
     "ipu.building.host_text": "the folder of the host program",
     "ipu.codelets.file_text": "the folder of texts in C++",
-    "mpi": "names that the package hands out",
     "jit.native": "what compiles a kernel, in any process",
     "simulator.codegen.driver": "what compiles a driver, in any process",
     "simulator.compiled_parts": "where the engine's own kernels are",
     "simulator.counting.driver": "what compiles a driver that counts, in any process",
     "simulator.pricing.native_slots": "what compiles the slots of a class, in any process",
-    "report": "names that the package hands out",
-    "testing": "names that the package hands out",
     "testing.native_codelets": "the folder of headers in C++",
     "tools.command.run": "itself, in the processes of ranks",
     "viz.draw.html": "the folder of style sheets",

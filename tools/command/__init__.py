@@ -3,3 +3,7 @@
 from poplite.tools.command.main import main
 
 __all__ = ["main"]
+
+
+def __dir__() -> list[str]:
+    return __all__

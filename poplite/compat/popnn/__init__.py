@@ -61,3 +61,10 @@ from poplite.compat.popnn.pooling import (
     pool as pool,
     poolInputGradient as poolInputGradient,
 )
+from poplite.public import names_of
+
+__all__ = names_of(globals(), "bn gn gru in_ ln lstm")
+
+
+def __dir__() -> list[str]:
+    return __all__

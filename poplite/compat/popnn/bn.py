@@ -8,6 +8,21 @@ Source: PopLibs, `popnn/BatchNorm.hpp`.
 
 from poplite.compat.popnn.norms import Norm
 
+__all__ = [
+    "batchNormGradients",
+    "batchNormParamGradients",
+    "batchNormParamUpdate",
+    "batchNormStatistics",
+    "batchNormWhiten",
+    "batchNormalise",
+    "createBatchNormParams",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _NORM = Norm("batchNorm", is_batch=True)
 
 createBatchNormParams = _NORM.params

@@ -8,6 +8,21 @@ Source: PopLibs, `popnn/GroupNorm.hpp`.
 
 from poplite.compat.popnn.norms import Norm
 
+__all__ = [
+    "createGroupNormParams",
+    "groupNormGradients",
+    "groupNormParamGradients",
+    "groupNormParamUpdate",
+    "groupNormStatistics",
+    "groupNormWhiten",
+    "groupNormalise",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _NORM = Norm("groupNorm")
 
 createGroupNormParams = _NORM.params

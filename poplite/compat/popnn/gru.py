@@ -36,6 +36,24 @@ from poplite.ops import nn
 from poplite.program import Sequence as Steps
 from poplite.types import ElementTypeLike
 
+__all__ = [
+    "BasicGruCellUnit",
+    "GruParams",
+    "GruWeights",
+    "Intermediates",
+    "createInitialState",
+    "createInput",
+    "createWeights",
+    "getDefaultBasicGruCellOrder",
+    "gruBwdWithWU",
+    "gruFwd",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 GruWeights = Weights
 
 

@@ -8,6 +8,21 @@ Source: PopLibs, `popnn/InstanceNorm.hpp`.
 
 from poplite.compat.popnn.norms import Norm
 
+__all__ = [
+    "createInstanceNormParams",
+    "instanceNormGradients",
+    "instanceNormParamGradients",
+    "instanceNormParamUpdate",
+    "instanceNormStatistics",
+    "instanceNormWhiten",
+    "instanceNormalise",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _NORM = Norm("instanceNorm")
 
 createInstanceNormParams = _NORM.params

@@ -8,6 +8,21 @@ Source: PopLibs, `popnn/LayerNorm.hpp`.
 
 from poplite.compat.popnn.norms import Norm
 
+__all__ = [
+    "createLayerNormParams",
+    "layerNormGradients",
+    "layerNormParamGradients",
+    "layerNormParamUpdate",
+    "layerNormStatistics",
+    "layerNormWhiten",
+    "layerNormalise",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _NORM = Norm("layerNorm")
 
 createLayerNormParams = _NORM.params

@@ -38,6 +38,25 @@ from poplite.ops import nn
 from poplite.program import Sequence as Steps
 from poplite.types import ElementTypeLike
 
+__all__ = [
+    "BasicLstmCellUnit",
+    "Intermediates",
+    "LstmParams",
+    "LstmState",
+    "LstmWeights",
+    "createInitialState",
+    "createInput",
+    "createWeights",
+    "getDefaultBasicLstmCellOrder",
+    "lstmBwdWithWU",
+    "lstmFwd",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 LstmWeights = Weights
 
 

@@ -235,3 +235,10 @@ from poplite.compat.popops.steps import (
     scaledSubtractFrom as scaledSubtractFrom,
     zero as zero,
 )
+from poplite.public import names_of
+
+__all__ = names_of(globals(), "embedding expr")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -7,3 +7,7 @@ popops.embedding.plan(graph, pl.FLOAT, entries, width, lookups)
 from poplite.compat.popops.slices import plan_embedding as plan
 
 __all__ = ["plan"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -15,3 +15,10 @@ from poplite.ops.linalg.triangular import (
     triangular_mask as triangular_mask,
     triangular_solve as triangular_solve,
 )
+from poplite.public import names_of
+
+__all__ = names_of(globals())
+
+
+def __dir__() -> list[str]:
+    return __all__

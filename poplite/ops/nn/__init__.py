@@ -95,3 +95,10 @@ from poplite.ops.recurrent.lstm import (
     lstm as lstm,
     lstm_gradient as lstm_gradient,
 )
+from poplite.public import names_of
+
+__all__ = names_of(globals())
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -23,3 +23,10 @@ from poplite.ops.random.numbers import (
     integers as integers,
     uniform as uniform,
 )
+from poplite.public import names_of
+
+__all__ = names_of(globals())
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,60 @@
+"""What each public module shows: `__all__`, `dir()`, and the list that is held in a file."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+import poplite
+from helpers.pages import blocks
+from helpers.source_tree import ROOT
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+LIST = Path(__file__).with_name("public_names.txt")
+
+HELD = {
+    module: names.split()
+    for module, names in re.findall(r"(?m)^(poplite\S*)\n((?:    .*\n)*)", LIST.read_text())
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_module_shows_the_names_that_are_held_here(name: str) -> None:
+    """A name that is added or taken away is added or taken away in public_names.txt as well."""
+    module = importlib.import_module(name)
+    assert dir(module) == sorted(HELD[name])
+    assert sorted(module.__all__) == sorted(HELD[name])
+    assert [each for each in HELD[name] if not hasattr(module, each)] == []
+
+
+def _used(text: str) -> set[tuple[str, str]]:
+    """Return the modules of poplite that a text imports, each with a name that it takes from it."""
+    tree, modules, used = ast.parse(text), {"pl": "poplite"}, set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                modules[each.asname or each.name.partition(".")[0]] = each.name
+        elif isinstance(node, ast.ImportFrom) and str(node.module).startswith("poplite"):
+            for each in node.names:
+                inner = f"{node.module}.{each.name}"
+                used.add((str(node.module), each.name))
+                if inner in HELD:
+                    modules[each.asname or each.name] = inner
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            module = modules.get(node.value.id, "")
+            if module.startswith("poplite"):
+                used.add((module, node.attr))
+    return used
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_pages_use_what_is_public(path: Path) -> None:
+    held = {**HELD, "poplite": [*HELD["poplite"], *poplite._SPELLINGS]}
+    used = {each for _, text in blocks(path, "python") for each in _used(text)}
+    assert {(module, name) for module, name in used if name not in held.get(module, [])} == set()
