@@ -557,12 +557,14 @@ def checked_items(value: object, what: str, fix: str) -> list[Any]:
     return items
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return ` (did you mean 'x'?)` for the closest known name, or nothing.
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Return ` (did you mean 'x'?)` for the known name closest to a text, or nothing.
 
     >>> did_you_mean("parital", ["partial", "first"])
     " (did you mean 'partial'?)"
     """
+    if not isinstance(name, str):
+        return ""
     near = [other for other in known if len(other) <= LONGEST_WORD]
     close = difflib.get_close_matches(name[:LONGEST_WORD], near, n=1)
     return f" (did you mean '{close[0]}'?)" if close else ""

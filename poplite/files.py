@@ -56,23 +56,36 @@ Pairs = list[tuple[str, Any]]
 _ELSEWHERE = "write to a folder that has room, and that you may write to"
 
 
-def checked_path(path: object) -> Path:
-    """Return a path, or refuse what is not one.
+def checked_path(path: object, call: str = "", example: str = "map.svg") -> Path:
+    """Return the path of a file, or refuse what cannot be one.
+
+    Args:
+        path: a text, or what `os.fspath` makes one of.
+        call: what takes it, for the message.
+        example: a file name, for the message.
+
+    Raises:
+        ElementTypeError: for anything else, bytes among it.
+        FileLoadError: for a text that no file can have as its name.
 
     >>> checked_path("map.svg").name
     'map.svg'
     """
-    if isinstance(path, str | Path):
-        return Path(path)
-    named = os.fspath(path) if isinstance(path, os.PathLike) else None
-    if isinstance(named, str):
-        return Path(named)
-    raise ElementTypeError(
-        f"path is {clipped(path)}",
-        at=here(),
-        found=of_type(path),
-        fix="a text, or a pathlib.Path, such as 'map.svg'",
-    )
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    where = f"{call}: " if call else ""
+    fix = f"{call}({example!r})" if call else f"a text, or a pathlib.Path, such as {example!r}"
+    if not isinstance(text, str):
+        raise ElementTypeError(
+            f"{where}{clipped(path)} is no path", at=here(), found=of_type(path), fix=fix
+        )
+    if not text or "\0" in text:
+        raise FileLoadError(
+            f"{where}no file can have the name {clipped(text)}",
+            at=here(),
+            found="a null character in it" if text else "it is empty",
+            fix=fix,
+        )
+    return Path(text)
 
 
 def check_folder(path: str | os.PathLike[str], example: str = "map.svg") -> Path:
@@ -93,7 +106,7 @@ def check_folder(path: str | os.PathLike[str], example: str = "map.svg") -> Path
     Traceback (most recent call last):
     poplite.errors.FileLoadError: cannot write 'no/such/map.svg': there is no folder 'no/such'...
     """
-    path = checked_path(path)
+    path = checked_path(path, example=example)
     if path.is_dir():
         raise FileLoadError(
             f"cannot write {str(path)!r}: it is a folder",
@@ -153,6 +166,7 @@ def replacing(path: str | os.PathLike[str], example: str = "map.svg") -> Iterato
     except (OSError, ValueError) as error:  # ValueError: of a name that no file can have
         raise FileLoadError(
             f"cannot write {str(path)!r}: {getattr(error, 'strerror', None) or error}",
+            at=here(),
             fix=_ELSEWHERE,
         ) from error
 

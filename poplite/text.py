@@ -129,6 +129,8 @@ def clipped(value: object, length: int = 40) -> str:
             text += "..."
     except ValueError:  # a whole number in it has more digits than Python writes
         text = of_type(value).removeprefix("it is ") + " with very large numbers"
+    except RecursionError:  # it holds what holds another one, and so on
+        text = f"a very deep {type(value).__name__}"
     return clipped_text(text, length)
 
 

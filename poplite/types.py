@@ -309,7 +309,7 @@ class QuarterMetadata:
         is_format = isinstance(format, str) and format in QuarterFormat.__members__
         if not is_format and not isinstance(format, QuarterFormat):
             raise TensorMetadataError(
-                f"{format!r} is no format of QUARTER",
+                f"{clipped(format)} is no format of QUARTER",
                 at=here(),
                 found="F143 has 4 exponent and 3 mantissa bits, F152 has 5 and 2",
                 fix="QuarterMetadata('F143', scale=0)",
@@ -317,7 +317,7 @@ class QuarterMetadata:
         whole = isinstance(scale, int | np.integer) and not isinstance(scale, bool)
         if not whole or scale not in SCALES:
             raise TensorMetadataError(
-                f"scale {scale!r} of QUARTER metadata is not a whole number from "
+                f"scale {clipped(scale)} of QUARTER metadata is not a whole number from "
                 f"{SCALES[0]} to {SCALES[-1]}",
                 at=here(),
                 fix="the scale is a power of two: scale=-3 multiplies by 1/8",
@@ -414,7 +414,7 @@ def _dtype_of(like: Any) -> np.dtype[np.generic] | None:
         return None
     try:
         dtype: np.dtype[np.generic] = np.dtype(like)
-    except (TypeError, ValueError, SyntaxError):  # the last for "i4,,"
+    except (TypeError, ValueError, SyntaxError, RecursionError):  # SyntaxError for "i4,,"
         return None
     return None if dtype.hasobject else dtype  # any class at all is an object to NumPy
 

@@ -28,7 +28,7 @@ from poplite.machine.device import Device as PoplarDevice, attached
 from poplite.machine.floating_point import OVERFLOW_NAN, TRAPS
 from poplite.program import Program
 from poplite.source import here
-from poplite.text import amount, clipped, of_type
+from poplite.text import amount, clipped, integer_or_none, of_type
 
 
 def options_of(options: Mapping[str, object] | None, **arguments: Any) -> EngineOptions:
@@ -161,7 +161,7 @@ def source_of(
         return Source(graph)
     if not isinstance(graph, Graph):
         raise ControlProgramError(
-            f"Engine: {graph!r:.60} is not a graph",
+            f"Engine: {clipped(graph, 60)} is not a graph",
             at=here(),
             found=of_type(graph),
             fix="Engine(graph, program), or Engine(executable)",
@@ -177,12 +177,15 @@ def source_of(
     return Source(executable, top, programs)
 
 
-def check_root(root: int | None, ranks: int) -> None:
+def check_root(root: object, ranks: int) -> None:
     """Refuse to give the values of a tensor to a rank that is not there."""
-    if root is not None and not 0 <= root < ranks:
+    if root is None:
+        return
+    if (number := integer_or_none(root)) is None or not 0 <= number < ranks:
         raise ControlProgramError(
             f"engine.read: root={clipped(root)} of {amount(ranks, 'rank')}",
             at=here(),
+            found=of_type(root) if number is None else f"ranks are 0 to {ranks - 1}",
             fix="leave root out for the values on all ranks, or root=0",
         )
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from poplite.compile.interpreting import interpret_text
 from poplite.executable.actions import Stamp
 from poplite.executable.executable import Executable
+from poplite.files import checked_path
 from poplite.graph.graph import Graph
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.carrying import carry_memory, carry_written
@@ -34,7 +35,7 @@ from poplite.simulator.run.faster_forms import faster_forms
 from poplite.simulator.run.float_modes import Floats
 from poplite.simulator.run_control import Runs
 from poplite.simulator.states.engine_state import EngineState
-from poplite.simulator.states.state_file import path_of, reading, write_state
+from poplite.simulator.states.state_file import reading, write_state
 from poplite.simulator.strict.checks import StrictChecks
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ class Simulated:
 
     def save_state(self, path: object) -> None:
         """Write all that the programs hold to a file."""
-        name = path_of(path, call := "engine.save_state")
+        name = str(checked_path(path, call := "engine.save_state", "run.state"))
         self.check_idle(call)
         self.runs.check_sound(call)
 
@@ -192,7 +193,7 @@ class Simulated:
 
     def load_state(self, path: object) -> None:
         """Go on with what a file holds."""
-        name = path_of(path, call := "engine.load_state")
+        name = str(checked_path(path, call := "engine.load_state", "run.state"))
         self.check_idle(call)
         with reading(name) as file:
             taken = self._state.checked(file, name, call)

@@ -27,7 +27,7 @@ def check_known(what: str, options: Options, known: Collection[str]) -> None:
     for name in options or ():
         if name not in known:
             raise InvalidOption(
-                f"{what}: there is no option {clipped(name)}{did_you_mean(str(name), list(known))}",
+                f"{what}: there is no option {clipped(name)}{did_you_mean(name, list(known))}",
                 at=here(),
                 found=f"options: {names}",
             )

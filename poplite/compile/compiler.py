@@ -37,7 +37,7 @@ from poplite.program import CycleStamp, Program
 from poplite.program.floating_point import SetMode
 from poplite.program.function import written_steps
 from poplite.source import here
-from poplite.text import items_or_none, of_type
+from poplite.text import clipped, items_or_none, of_type
 from poplite.vertex.vertex import Vertex
 
 Programs = Program | Iterable[Program] | Mapping[str, Program]
@@ -85,7 +85,7 @@ def compile_graph(
     """
     if not isinstance(graph, Graph):
         raise ControlProgramError(
-            f"compile_graph: {graph!r:.60} is not a graph",
+            f"compile_graph: {clipped(graph, 60)} is not a graph",
             at=here(),
             found=of_type(graph),
             fix="compile_graph(graph, program)",
@@ -276,7 +276,7 @@ def named_programs(programs: object, call: str = "Engine(graph, {})") -> dict[st
     if listed is None:
         hint = "Execute(compute_set)" if isinstance(programs, ComputeSet) else "Sequence(...)"
         raise ControlProgramError(
-            f"{function}: {programs!r:.60} is no program",
+            f"{function}: {clipped(programs, 60)} is no program",
             at=here(),
             found=of_type(programs),
             fix=call.format(hint),
@@ -287,14 +287,14 @@ def named_programs(programs: object, call: str = "Engine(graph, {})") -> dict[st
     for name, program in programs.items():
         if not isinstance(name, str):
             raise ControlProgramError(
-                f"program name {name!r:.60} is no text",
+                f"program name {clipped(name, 60)} is no text",
                 at=here(),
                 found=of_type(name),
                 fix="name programs by strings",
             )
         if not isinstance(program, Program):
             raise ControlProgramError(
-                f"program {name!r} is {program!r:.60}, which is no program",
+                f"program {name!r} is {clipped(program, 60)}, which is no program",
                 at=here(),
                 found=of_type(program),
                 fix=call.format("{'main': Sequence(...)}"),

@@ -154,7 +154,7 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
     checks = arguments.get("checks")
     if not isinstance(checks, str | None) or checks not in ("strict", "fast", "none", None):
         raise ControlProgramError(
-            f"checks={checks!r:.60}, but it is 'strict', 'fast' or 'none'",
+            f"checks={clipped(checks, 60)}, but it is 'strict', 'fast' or 'none'",
             at=here(),
             fix="leave checks out for the default",
         )

@@ -18,7 +18,7 @@ import numpy as np
 from poplite.arrays.masked import HoldsNoValues
 from poplite.errors import ElementTypeError
 from poplite.source import SourceLocation, here
-from poplite.text import clipped_text, of_type
+from poplite.text import clipped, clipped_text, of_type
 
 _NAMES = {"==": "equal", "!=": "not_equal"}
 
@@ -158,7 +158,7 @@ def not_compared(symbol: str, kind: str, one: str, other: object, module: str) -
     """Return the error of `==` or `!=`: of a tensor, say, and a number."""
     if isinstance(other, np.ndarray) and not other.ndim:
         other = other[()]  # so do numbers of NumPy's come
-    right = clipped_text(repr(other), 40)
+    right = clipped(other)
     return ElementTypeError(
         f"'{symbol}' of {kind}: it holds no values while a graph is built",
         at=here(),

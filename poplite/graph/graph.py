@@ -427,6 +427,7 @@ class Graph(Displayed):
             TensorCreationError: for DUPLICATE_BY_TILE_CONTIGUOUS_REGION with a method that does
                 not preserve the order.
             TensorIndexError: when n is negative or not an integer.
+            GraphMemoryAllocationError: for more clones than all tiles together have memory for.
             PopliteError: as in `clone`.
 
         >>> from poplite.graph import Graph

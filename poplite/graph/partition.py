@@ -36,6 +36,7 @@ from poplite.graph.tensor.indexing import described
 from poplite.graph.tensor.placement import paint_linearly
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
+from poplite.machine.target import MOST_TILES
 from poplite.source import here
 from poplite.text import amount, clipped
 from poplite.view import Storage, View, runs
@@ -86,6 +87,8 @@ def spread(
     Raises:
         ElementTypeError: for anything but whole numbers.
         TensorCreationError: for tiles, a grain or a minimum below 1.
+        SizeOverflowError: for more elements than a graph has addresses, or more tiles than a
+            target may have.
 
     >>> [a.tolist() for a in spread(10, 3, grain=2)]
     [[0, 2, 6], [2, 6, 10], [0, 1, 2]]
@@ -99,6 +102,7 @@ def spread(
         )
     for name, count in (("tiles", tiles), ("grain", grain), ("min_elements", min_elements)):
         checked_integer(count, f"spread: {name}", 1)
+    _check_most_tiles("spread", tiles)
     linear = Linear.over(num_elements, tiles, grain=grain, min_elements=min_elements)
     breaks, numbers = linear.pieces()
     return breaks[:-1], breaks[1:], numbers
@@ -186,6 +190,7 @@ def grid_blocks(shape: tuple[int, int], grid: tuple[int, int]) -> list[Block]:
     Raises:
         TensorCreationError: when a block would be empty, the grid is not positive, or an
             argument is not a pair of integers.
+        SizeOverflowError: for more blocks than a target may have tiles.
 
     >>> grid_blocks((3, 4), (1, 2))
     [(slice(0, 3, None), slice(0, 2, None)), (slice(0, 3, None), slice(2, 4, None))]
@@ -200,6 +205,7 @@ def grid_blocks(shape: tuple[int, int], grid: tuple[int, int]) -> list[Block]:
             found=f"at most {max(shape[0], 1)} blocks down and {max(shape[1], 1)} across",
             fix=f"near_square_grid({shape[0]}, {shape[1]}, tiles)",
         )
+    _check_most_tiles("grid_blocks", math.prod(grid))
     down, across = (
         [slice(cut(i, n, parts), cut(i + 1, n, parts)) for i in range(parts)]
         for n, parts in zip(shape, grid, strict=True)
@@ -223,6 +229,7 @@ def near_square_grid(rows: int, cols: int, tiles: int) -> tuple[int, int]:
 
     Raises:
         TensorCreationError: when `tiles` is below 1.
+        SizeOverflowError: for more tiles than a target may have.
 
     >>> near_square_grid(427, 640, 1472), near_square_grid(3, 3, 1472)
     ((32, 46), (3, 3))
@@ -236,6 +243,7 @@ def near_square_grid(rows: int, cols: int, tiles: int) -> tuple[int, int]:
             found=f"near_square_grid({rows}, {cols}, {tiles})",
             fix="near_square_grid(rows, cols, graph.target.tiles)",
         )
+    _check_most_tiles("near_square_grid", tiles)
 
     def rank(grid: tuple[int, int]) -> tuple[bool, int, float]:
         height, width = rows / grid[0], cols / grid[1]
@@ -245,6 +253,17 @@ def near_square_grid(rows: int, cols: int, tiles: int) -> tuple[int, int]:
     rows, cols = max(rows, 1), max(cols, 1)
     candidates = [(r, min(cols, tiles // r)) for r in range(1, min(rows, tiles) + 1)]
     return min(candidates, key=rank)
+
+
+def _check_most_tiles(call: str, tiles: int) -> None:
+    """Refuse more tiles than a target may have."""
+    if tiles > MOST_TILES:
+        raise SizeOverflowError(
+            f"{call}: tiles is {clipped(tiles)}",
+            at=here(),
+            found=f"a target has at most {MOST_TILES:,}",
+            fix="graph.target.tiles",
+        )
 
 
 def detect_innermost_grouping(graph: Graph, tensor: Tensor) -> int:

@@ -200,7 +200,7 @@ def _buffering_depth(options: Mapping[str, object] | None, handle: str) -> int:
         if name not in _STREAM_OPTIONS:
             raise InvalidOption(
                 f"stream {clipped(handle)} has no option {clipped(name)}"
-                f"{did_you_mean(str(name), _STREAM_OPTIONS)}",
+                f"{did_you_mean(name, _STREAM_OPTIONS)}",
                 at=here(),
                 found=f"options are {' and '.join(_STREAM_OPTIONS)}",
                 fix='{"bufferingDepth": 2}',

@@ -164,6 +164,8 @@ def add_clones(
         check_keeps_order(source, kind, at)
         many = interleaved(source, layout(source, kind), count)
         return _clone(tiles, source, name, like, metadata, many, at)
+    shape = (count, *source.shape)  # each clone is a variable of its own
+    check_room(source.graph.space, source.element_type, shape, f"clone_n of '{source.name}'", at)
     one = layout(source, kind)
     clones = [
         _clone(tiles, source, name, like, metadata, one, at).expand([0]) for _ in range(count)

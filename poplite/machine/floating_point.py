@@ -18,6 +18,7 @@ from dataclasses import astuple, dataclass, fields
 
 from poplite.errors import ControlProgramError
 from poplite.source import here
+from poplite.text import clipped
 
 INVALID, DIVIDE_BY_ZERO, OVERFLOW, STOCHASTIC, OVERFLOW_NAN, OVERFLOW_MAX = (
     1 << bit for bit in range(6)
@@ -62,7 +63,7 @@ class FloatingPointBehaviour:
             value = getattr(self, field.name)
             if not isinstance(value, bool):
                 raise ControlProgramError(
-                    f"FloatingPointBehaviour: {field.name}={value!r:.60} is no truth value",
+                    f"FloatingPointBehaviour: {field.name}={clipped(value, 60)} is no truth value",
                     at=here(),
                     fix=f"FloatingPointBehaviour({field.name}=True)",
                 )

@@ -72,7 +72,7 @@ class OptionFlags(dict[str, object]):
         """
         if not isinstance(name, str) or name not in self:
             raise InvalidOption(
-                f"option {clipped(name)} is not set{did_you_mean(str(name), self)}",
+                f"option {clipped(name)} is not set{did_you_mean(name, self)}",
                 at=here(),
                 found=f"set are {', '.join(map(repr, self)) or 'none'}",
                 fix="flags.get(name) is None where it is not set",
@@ -158,7 +158,7 @@ class RuntimeOptions(OptionFlags):
     def __setitem__(self, name: str, value: object) -> None:
         if not isinstance(name, str) or name not in RUNTIME_OPTIONS:
             raise InvalidOption(
-                f"no option {clipped(name)} of a run{did_you_mean(str(name), RUNTIME_OPTIONS)}",
+                f"no option {clipped(name)} of a run{did_you_mean(name, RUNTIME_OPTIONS)}",
                 at=here(),
                 found=f"there are {', '.join(RUNTIME_OPTIONS)}",
                 fix="options of compiling are Engine(..., options=...)",
@@ -184,7 +184,8 @@ class RuntimeOptions(OptionFlags):
 
 def check_value(what: str, value: object, allowed: str | tuple[str, ...]) -> None:
     """Refuse a value that is none of the words, or no number where one is asked for."""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
+    text = clipped(value) if isinstance(value, list | tuple) else str(value)
+    text = text.lower() if isinstance(value, bool) else text
     if isinstance(allowed, tuple):
         is_right = text in allowed
     else:
@@ -211,7 +212,7 @@ def checked_options(options: object, call: str, known: Collection[str] | None = 
     for name in options or {}:
         if known is not None and name not in known:
             raise InvalidOption(
-                f"{call}: no option {clipped(name)}{did_you_mean(str(name), known)}",
+                f"{call}: no option {clipped(name)}{did_you_mean(name, known)}",
                 at=here(),
                 found=f"there are {', '.join(known)}",
             )

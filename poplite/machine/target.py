@@ -370,7 +370,7 @@ def _known(name: str, architecture: Architecture) -> Fact:
     facts = FACTS[architecture]
     if not isinstance(name, str) or name not in facts:
         raise UnknownName(
-            f"Target: no constant {clipped(name)}{did_you_mean(str(name), facts)}",
+            f"Target: no constant {clipped(name)}{did_you_mean(name, facts)}",
             at=here(),
             found=f"{len(facts)} constants of '{architecture}' are in poplite.machine.facts",
             fix="target.fact('clock_hz')",

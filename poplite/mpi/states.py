@@ -18,6 +18,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.executable.file.archive import Malformed
+from poplite.files import checked_path
 from poplite.mpi.other_ranks import OtherRanks
 from poplite.mpi.plan.messages import Messages, returned, to_rank
 from poplite.mpi.plan.moved_pieces import Pieces
@@ -28,7 +29,6 @@ from poplite.simulator.states.state_file import (
     Bytes,
     StateFile,
     chunks_of,
-    path_of,
     reading,
     refusing,
     write_state,
@@ -73,7 +73,7 @@ class StatesOnRanks:
 
     def save(self, path: object) -> None:
         """Write a file on rank 0."""
-        name = path_of(path, _SAVE)
+        name = str(checked_path(path, _SAVE, "run.state"))
         self._loaded.check_idle(_SAVE)
         self._peers.check_sound(_SAVE)
         if self._ranks.is_host:
@@ -116,7 +116,7 @@ class StatesOnRanks:
 
     def load(self, path: object) -> None:
         """Read a file on rank 0; where that refuses it, all ranks do."""
-        name = path_of(path, _LOAD)
+        name = str(checked_path(path, _LOAD, "run.state"))
         self._loaded.check_idle(_LOAD)
         with refusing(name), ExitStack() as stack:
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from poplite.errors import ElementTypeError
 from poplite.graph.graph import Graph
+from poplite.graph.storage.names import checked_name
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program.base import Program, set_once
 from poplite.program.marks import SyncType
@@ -130,6 +131,7 @@ def cycle_count(
     (True, 0)
     """
     _check("cycle_count", graph, sequence, sync_type)
+    checked_name(name, "tensor", here(), 'pl.cycle_count(graph, sequence, name="cycles")')
     begin = graph.add_variable(UNSIGNED_INT, (2,), f"{name}/begin", mapping=tile)
     taken = graph.add_variable(UNSIGNED_INT, (2,), name, mapping=tile)
     sequence._put_first(CycleStamp(begin, sync_type))

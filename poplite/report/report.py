@@ -299,17 +299,18 @@ class Report(Displayed):
         Raises:
             FileLoadError: when there is none, or it is something else.
         """
+        name = str(checked_path(path, "Report.load", "run.json"))
         try:
-            text = read_text(checked_path(path))
+            text = read_text(name)
         except (OSError, ValueError) as error:
             raise FileLoadError(
-                f"cannot read {os.fspath(path)!r}: {getattr(error, 'strerror', None) or error}",
+                f"cannot read {name!r}: {getattr(error, 'strerror', None) or error}",
                 at=here(),
                 fix="name a file that report.save(path) wrote",
             ) from error
         from poplite.report.json_form import from_json
 
-        return from_json(Report, text, repr(os.fspath(path)))
+        return from_json(Report, text, repr(name))
 
     def to_html(self, *, title: str = "poplite report") -> str:
         """Return the report as a page: pictures of tiles, memory, time and programs to click on.

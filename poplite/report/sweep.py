@@ -20,14 +20,13 @@ import numpy.typing as npt
 
 from poplite.errors import (
     ControlProgramError,
-    ElementTypeError,
     FileLoadError,
     UnknownName,
     did_you_mean,
 )
-from poplite.files import WRONG_CONTENT, parsed_json, read_text, write_text
+from poplite.files import WRONG_CONTENT, checked_path, parsed_json, read_text, write_text
 from poplite.source import here
-from poplite.text import amount, clipped, of_type
+from poplite.text import amount, clipped
 
 CYCLES = "cycles", "compute", "copy", "exchange", "waiting"
 BYTES = "received", "fullest", "bytes"
@@ -171,15 +170,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
             FileLoadError: for anything else.
             ElementTypeError: for what is no path.
         """
-        try:
-            name = os.fsdecode(path)
-        except TypeError:
-            raise ElementTypeError(
-                f"Sweep.load: {clipped(path)} is no path",
-                at=here(),
-                found=of_type(path),
-                fix="pl.Sweep.load('sweep.json')",
-            ) from None
+        name = str(checked_path(path, "Sweep.load", "sweep.json"))
         try:
             return _read(parsed_json(read_text(path)))
         except OSError as error:

@@ -35,6 +35,7 @@ from poplite.machine.replicas import replica_number
 from poplite.simulator.run.arena import Arena, Bytes
 from poplite.simulator.run.interpreted_vertices import move_between
 from poplite.source import here
+from poplite.text import clipped
 from poplite.types import QUARTER_METADATA, ElementType, QuarterMetadata, decode
 from poplite.view import storages
 
@@ -259,7 +260,7 @@ class HostTensors:
         """Return a tensor if it is one of the engine's graph and was there in time."""
         if not isinstance(tensor, Tensor):
             raise ElementTypeError(
-                f"{call}: {tensor!r:.60} is not a tensor",
+                f"{call}: {clipped(tensor, 60)} is not a tensor",
                 at=here(),
                 fix=stored_first(tensor, f"{call}(t) of a tensor"),
             )

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.errors import ElementTypeError, FileLoadError
+from poplite.errors import FileLoadError
 from poplite.executable.file.archive import (
     MANIFEST,
     Malformed,
@@ -57,24 +57,6 @@ def chunks_of(size: int) -> Iterator[tuple[int, int]]:
     """Yield begin and end of the chunks of some bytes."""
     for begin in range(0, size, CHUNK_BYTES):
         yield begin, min(begin + CHUNK_BYTES, size)
-
-
-def path_of(path: Any, call: str) -> str:
-    """Return a path as text, or refuse what is none."""
-    try:
-        name = os.fsdecode(path)
-    except TypeError:
-        raise ElementTypeError(
-            f"{call}: {clipped(path)} is no path", at=here(), fix=f"{call}('run.state')"
-        ) from None
-    if "\0" in name:
-        raise FileLoadError(
-            f"{call}: no file can have the name {clipped(name)}",
-            at=here(),
-            found="a null character in it",
-            fix=f"{call}('run.state')",
-        )
-    return name
 
 
 def write_state(path: str, manifest: Mapping[str, Any], members: Members) -> None:

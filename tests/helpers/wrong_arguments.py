@@ -33,12 +33,22 @@ def _loop_index() -> Any:
         return index
 
 
+def _deep(levels: int) -> list[Any]:
+    """Return a list in a list, more of them than Python may call functions."""
+    made: list[Any] = []
+    for _ in range(levels):
+        made = [made]
+    return made
+
+
 WRONG: dict[str, Any] = {
     "None": None,
     "truth": True,
     "number": 3,
     "negative": -1,
     "huge": 2**70,
+    "many": 2**40,
+    "many_twice": (2**40, 2**40),
     "fraction": 1.5,
     "no_number": float("nan"),
     "complex": 1j,
@@ -48,6 +58,7 @@ WRONG: dict[str, Any] = {
     "empty": [],
     "numbers": [1, 2],
     "nested": [[None], 3],
+    "deep": _deep(3000),
     "texts": ["a", "b"],
     "no_tuple": (),
     "pair": (1, 1),

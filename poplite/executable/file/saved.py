@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from poplite.errors import ElementTypeError, FileLoadError, PopliteError
+from poplite.errors import FileLoadError, PopliteError
 from poplite.executable.executable import Executable
 from poplite.executable.file.archive import (
     Malformed,
@@ -33,7 +33,7 @@ from poplite.executable.file.vertex_classes import (
     found_classes,
     named_class,
 )
-from poplite.files import replacing
+from poplite.files import checked_path, replacing
 from poplite.source import here
 from poplite.text import clipped
 
@@ -48,6 +48,7 @@ _SAVED_BY = "executable.save(path)"
 
 def save(executable: Executable, path: str | os.PathLike[str]) -> None:
     """Write an executable to a file; see `Executable.save`."""
+    place = checked_path(path, "save", "model.poplite")
     to = Writer()
     data = coder_of(Executable).encode(executable, to)
     classes = [coder_of(NamedClass).encode(named_class(cls), to) for cls in to.classes]
@@ -65,17 +66,17 @@ def save(executable: Executable, path: str | os.PathLike[str]) -> None:
         text = manifest_text(manifest)
     except Malformed as error:
         raise FileLoadError(
-            f"cannot write {_path(path, 'save')!r}: {error}",
+            f"cannot write {str(place)!r}: {error}",
             at=here(),
             fix="give it another name in the graph",
         ) from error
-    with replacing(_path(path, "save"), "program.poplite") as file:
+    with replacing(place, "program.poplite") as file:
         write_archive(file, text, to.arrays)
 
 
 def load(path: str | os.PathLike[str], vertices: Iterable[VertexSource]) -> Executable:
     """Read an executable from a file; see `Executable.load`."""
-    name = _path(path, "load")
+    name = str(checked_path(path, "load", "model.poplite"))
     with loading(name, f"{name!r} is no executable", _SAVED_BY, _SAVED_BY):
         return _loaded(name, vertices)
 
@@ -111,12 +112,3 @@ def _loaded(name: str, vertices: Iterable[VertexSource]) -> Executable:
         raise Malformed(f"it has format {found} and checks {executable.checks!r}")
     validate(executable)
     return executable
-
-
-def _path(path: Any, call: str) -> str:
-    try:
-        return os.fsdecode(path)
-    except TypeError:
-        raise ElementTypeError(
-            f"{call}: {clipped(path)} is no path", at=here(), fix=f"{call}('model.poplite')"
-        ) from None

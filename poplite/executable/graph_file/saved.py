@@ -21,7 +21,7 @@ import zipfile
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from poplite.errors import ControlProgramError, ElementTypeError, FileLoadError, PopliteError
+from poplite.errors import ControlProgramError, FileLoadError, PopliteError
 from poplite.executable.file.archive import (
     MANIFEST,
     ArrayWriter,
@@ -62,7 +62,7 @@ from poplite.executable.graph_file.vertices import (
     saved_compute_set,
 )
 from poplite.executable.graph_file.views import ViewReader
-from poplite.files import replacing
+from poplite.files import check_folder, checked_path, replacing
 from poplite.graph.compute_sets.operations import Operation
 from poplite.graph.graph import Graph
 from poplite.machine.replicas import MOST_REPLICAS
@@ -89,8 +89,9 @@ PARTS: dict[str, Any] = {
 
 def save(graph: Graph, programs: object, path: str | os.PathLike[str]) -> None:
     """Write a graph and programs to a file; see `Graph.save`."""
+    place = check_folder(path, "heat.graph")
     text, arrays = _written(graph, _named(programs))
-    with replacing(path, "heat.graph") as file:
+    with replacing(place, "heat.graph") as file:
         write_archive(file, text, arrays)
 
 
@@ -164,12 +165,7 @@ def load(
     path: str | os.PathLike[str], vertices: Iterable[VertexSource], title: str = ""
 ) -> tuple[Graph, dict[str, Program]]:
     """Read a graph and its programs from a file, which messages call `title`; see `Graph.load`."""
-    try:
-        name = os.fsdecode(path)
-    except TypeError:
-        raise ElementTypeError(
-            f"Graph.load: {clipped(path)} is no path", at=here(), fix="Graph.load('heat.graph')"
-        ) from None
+    name = str(checked_path(path, "Graph.load", "heat.graph"))
     expected = f"{title or repr(name)} is no graph"
     with loading(name, expected, "graph.save(path)", "graph.save(path, programs)"):
         return _loaded(name, vertices)

@@ -63,7 +63,8 @@ class RemoteBuffer:
     location: SourceLocation
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "handle", CalledText(self.handle))
+        if isinstance(self.handle, str):  # `named` refuses others
+            object.__setattr__(self, "handle", CalledText(self.handle))
 
     @property
     def name(self) -> str:

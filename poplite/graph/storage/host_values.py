@@ -192,7 +192,8 @@ def _as_array(
     if not array.size and isinstance(value, list | tuple):
         kind = element.dtype.kind  # NumPy calls an empty list float64
     if _KIND_ORDER.get(kind, 9) > _KIND_ORDER[element.dtype.kind]:
-        shown = repr(value) if len(repr(value)) <= 40 else f"{type(value).__name__}"
+        shown = clipped(value, 41)
+        shown = shown if len(shown) <= 40 else type(value).__name__
         raise ElementTypeError(
             f"{what}: {shown} cannot be stored as {element!r}",
             at=at,

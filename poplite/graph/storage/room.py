@@ -36,8 +36,12 @@ def check_room(
         return
     raise GraphMemoryAllocationError(
         f"{what}: {amount(math.prod(shape), 'value')} of {kind!r} take {size:,} B, but "
-        f"{amount(space.num_tiles, 'tile')} together have {space.memory_bytes:,} B",
+        f"{_tiles(space.num_tiles)} {space.memory_bytes:,} B",
         at=at,
         found=f"shape {shape_text(shape)}; a tile has {space.memory_bytes // space.num_tiles:,} B",
         fix="fewer values, or a graph of more tiles",
     )
+
+
+def _tiles(number: int) -> str:
+    return "1 tile has" if number == 1 else f"{number:,} tiles together have"

@@ -210,7 +210,7 @@ class Axes:
             if isinstance(name, str) and axis.name == name:
                 return axis
         raise MissingAxisError(
-            f"no axis of {self} is named {clipped(name)}{did_you_mean(str(name), self.names)}",
+            f"no axis of {self} is named {clipped(name)}{did_you_mean(name, self.names)}",
             at=here(),
             found=f"the names are {', '.join(self.names)}" if self.items else "there is no axis",
             fix=f"axes.find('{self.names[0]}')" if self.items else "",
@@ -241,7 +241,7 @@ class Axes:
             raise AxisLengthError(
                 f"{amount(len(listed), 'length')} for {amount(len(self.items), 'axis', 'axes')}",
                 at=here(),
-                found=f"{self} and {listed}",
+                found=f"{self} and {clipped(listed)}",
                 fix="a length for each axis",
             )
         for axis, length in zip(self.items, listed, strict=True):
@@ -467,9 +467,12 @@ def _item(item: object) -> Axis:
     """Return an item of a list of axes."""
     if isinstance(item, Axis):
         return item
-    if isinstance(item, list | tuple | Axes):
+    if not isinstance(item, list | tuple | Axes):
+        raise _no_axis(item)
+    try:
         return Axes(item).flatten(force=True)
-    raise _no_axis(item)
+    except RecursionError:  # of lists in lists
+        raise _no_axis(item) from None
 
 
 def _no_axis(item: object) -> AxisError:

@@ -93,6 +93,7 @@ class TensorDescription:
         name: str = "",
         read_only: bool = False,
     ) -> None:
+        check_kind(name, str, "TensorDescription: name", 'name="image"')
         self.axes = axes_of(axes)
         self.dtype = element_type(dtype)
         self.name, self.line = name, here()

@@ -195,7 +195,7 @@ def _sizes(order: Axes, sizes: SizesLike) -> dict[Root, int]:
             raise AxisLengthError(
                 f"layout: {amount(len(listed), 'size')} for {amount(len(order), 'axis', 'axes')}",
                 at=here(),
-                found=f"{order} and {listed}",
+                found=f"{order} and {clipped(listed)}",
                 fix="a size for each axis, or a dictionary: {W: 8}",
             )
         sizes = dict(zip(order, listed, strict=True))

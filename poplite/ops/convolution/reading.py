@@ -14,6 +14,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.storage.room import check_room
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.convolution.dimension import together
@@ -22,6 +23,7 @@ from poplite.ops.convolution.layout import SHORTEST, Kind, Layout
 from poplite.ops.convolution.views import by_channels, input_blocks, signal
 from poplite.program import Copy
 from poplite.program.recording import Recorder
+from poplite.source import here
 
 
 def tiles_of(layout: Layout, *blocks: Any) -> Int64:
@@ -41,6 +43,7 @@ def input_of(graph: Graph, layout: Layout, name: str) -> Tensor:
     if request.is_empty:
         made = graph.add_variable(request.element_type, shape, name, mapping="linear")
         return made.dim_roll(made.rank - 1, 1)
+    check_room(graph.space, request.element_type, shape, "the input of a convolution", here())
     blocks = []
     for part, each in zip(layout.field, request.dimensions, strict=True):
         edges = np.array(each.owner(part))

@@ -67,6 +67,7 @@ def sgd(
     >>> engine.read(w)
     array([ 0.5, -1.5], dtype=float32)
     """
+    check_name("ops.nn.sgd", name)
     w, g = _operands(parameter, gradient, "ops.nn.sgd")
     if not _is_zero(decay):
         g = g + decay * w
@@ -169,6 +170,7 @@ def adam(
     >>> engine.read(w)
     array([ 0.75, -2.75], dtype=float32)
     """
+    check_name("ops.nn.adam", name)
     w, g = _operands(parameter, gradient, "ops.nn.adam")
     if not isinstance(state, AdamState):
         raise beside("ops.nn.adam", "state", state, f"ops.nn.adam_state({parameter.name})")

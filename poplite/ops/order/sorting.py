@@ -8,7 +8,7 @@ from poplite.errors import TensorCreationError, checked_truth
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.operands import check_type, own_operand, steps_for
+from poplite.ops.operands import check_name, check_type, own_operand, steps_for
 from poplite.ops.order.network import sorted_words
 from poplite.ops.order.rows import ORDERED, Rows
 from poplite.ops.order.taking import MOVED, take_along_axis
@@ -149,6 +149,7 @@ def sort_key_value(
     ([1, 3, 4, 9], [3.5, 0.5, 2.5, 1.5])
     """
     what = "ops.sort_key_value"
+    check_name(what, name)
     inner = f"{name}/keys"
     rows = Rows(what, keys, dim, ORDERED, inner, program, values)
     check_positions(rows)

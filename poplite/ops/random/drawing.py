@@ -26,6 +26,7 @@ from poplite.ops.operands import check_writeable, steps_for, tensors_of
 from poplite.program import Sequence as Steps
 from poplite.program.recording import Recorder, graph_for, recorder
 from poplite.source import here
+from poplite.text import clipped
 from poplite.types import UNSIGNED_INT
 from poplite.vertices.random import AdvanceKey, Draw
 
@@ -73,7 +74,7 @@ class Drawing:
 
     @staticmethod
     def _no_key(what: str, key: object) -> ElementTypeError:
-        found = type_and_shape(key) if isinstance(key, Tensor) else f"given {key!r}"
+        found = type_and_shape(key) if isinstance(key, Tensor) else f"given {clipped(key)}"
         return ElementTypeError(
             f"{what}: numbers are drawn from a key, 4 words of UNSIGNED_INT",
             at=here(),

@@ -158,7 +158,7 @@ def plan_embedding(
     sizes = {"entries": entries, "width": width, "lookups": lookups}
     for name, size in sizes.items():
         if not isinstance(size, (int, np.integer)) or size < 1:
-            raise _option(f"{name} is {size!r}", f"{name}= a whole number from 1")
+            raise _option(f"{name} is {clipped(size)}", f"{name}= a whole number from 1")
     if not isinstance(used_for, str) or used_for not in ("read", "change", "both"):
         raise _option(f"used_for is {clipped(used_for)}", '"read", "change" or "both"')
     if not isinstance(memory, int | float | np.number) or not 0 < memory < np.inf:

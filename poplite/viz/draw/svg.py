@@ -20,7 +20,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 from poplite.errors import InvalidOption
-from poplite.files import write_bytes, write_text
+from poplite.files import checked_path, write_bytes, write_text
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.png import png_of
 from poplite.viz.draw.scene import ASIDE, Group, Path as PathShape, Rect, Scene, Shape, Text
@@ -91,7 +91,7 @@ class SvgText(str):
         Traceback (most recent call last):
         poplite.errors.FileLoadError: cannot write 'no/such/map.svg': there is no folder ...
         """
-        if os.fspath(path).lower().endswith(".png"):
+        if checked_path(path).suffix.lower() == ".png":
             return write_bytes(path, self.png())
         return write_text(path, self)
 

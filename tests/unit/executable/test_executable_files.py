@@ -813,9 +813,10 @@ def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(pl.FileLoadError, match="it is a folder") as caught:
         executable.save(tmp_path)
     assert "program.poplite" in caught.value.fix
-    for name, told in (("x" * 300, "File name too long"), ("a\0b", "null byte")):
-        with pytest.raises(pl.FileLoadError, match=f"cannot write .*: .*{told}"):
-            executable.save(tmp_path / name)
+    with pytest.raises(pl.FileLoadError, match=r"cannot write .*: .*File name too long"):
+        executable.save(tmp_path / ("x" * 300))
+    with pytest.raises(pl.FileLoadError, match="no file can have the name"):
+        executable.save(tmp_path / "a\0b")
     if os.path.exists("/dev/full"):  # on Linux
         with pytest.raises(pl.FileLoadError, match="cannot write '/dev/full': No space left"):
             executable.save("/dev/full")

@@ -1,8 +1,15 @@
 """Cutting tensors into pieces of nearly equal size."""
 
+from collections.abc import Callable
+
 import pytest
 
-from poplite.errors import ElementTypeError, InvalidTileMapping, TensorCreationError
+from poplite.errors import (
+    ElementTypeError,
+    InvalidTileMapping,
+    SizeOverflowError,
+    TensorCreationError,
+)
 from poplite.graph import Graph
 from poplite.graph.partition import (
     cut,
@@ -28,6 +35,22 @@ def test_fewer_elements_than_tiles_use_the_first_tiles() -> None:
     assert begin.tolist() == [0, 1, 2]
     assert end.tolist() == [1, 2, 3]
     assert tile.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        (lambda: spread(2**40, 2**40), "spread: tiles is 1099511627776"),
+        (lambda: near_square_grid(2**40, 2**40, 2**40), "near_square_grid: tiles is 1099511627776"),
+        (lambda: grid_blocks((2**40,) * 2, (2**30, 2**10)), "grid_blocks: tiles is 1099511627776"),
+    ],
+)
+def test_there_are_no_more_tiles_than_a_target_may_have(
+    call: Callable[[], object], what: str
+) -> None:
+    with pytest.raises(SizeOverflowError, match=what) as caught:
+        call()
+    assert caught.value.found == "a target has at most 4,194,304"
 
 
 def test_nothing_uses_no_tile() -> None:

@@ -68,5 +68,16 @@ def test_the_host_holds_some_more_than_few_tiles_do() -> None:
     graph = pl.Graph(pl.Target(tiles=1, tile_memory_bytes=1024))
     made = graph.add_constant(pl.FLOAT, (1024,), 1.0)
     assert made.num_elements * 4 > graph.target.memory_bytes
-    with pytest.raises(pl.GraphMemoryAllocationError, match="1 tile together have 1,024 B"):
+    with pytest.raises(pl.GraphMemoryAllocationError, match="1 tile has 1,024 B"):
         graph.add_constant(pl.FLOAT, (ALWAYS_HELD // 4 + 1,), 1.0)
+
+
+def test_clones_are_variables_each_so_that_too_many_are_refused() -> None:
+    graph = pl.Graph(pl.Target(tiles=2))
+    x = graph.add_variable(pl.INT, (4,), "x")
+    with pytest.raises(
+        pl.GraphMemoryAllocationError, match=r"clone_n of 'x': 4,398,046,511,104 values of INT"
+    ):
+        graph.clone_n(x, 2**40)
+    assert graph.clone_n(x, 3).shape == (3, 4)
+    assert len(graph.variables) == 4

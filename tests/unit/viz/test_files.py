@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,28 +62,38 @@ def test_a_file_that_is_replaced_keeps_who_may_read_it(mode: int, tmp_path: Path
 
 GRAPH = pl.Graph(pl.Target(tiles=1))
 ENGINE = pl.Engine(GRAPH, pl.Sequence())
-NUL = "a\0b"
+CALLS: dict[str, Callable[[Any], object]] = {
+    "Graph.save": lambda path: GRAPH.save(path, pl.Sequence()),
+    "Graph.load": lambda path: pl.Graph.load(path),
+    "Report.save": lambda path: ENGINE.report().save(path),
+    "Report.load": lambda path: pl.Report.load(path),
+    "Executable.save": lambda path: pl.compile_graph(GRAPH, pl.Sequence()).save(path),
+    "Executable.load": lambda path: pl.Executable.load(path),
+    "save_state": lambda path: ENGINE.save_state(path),
+    "load_state": lambda path: ENGINE.load_state(path),
+    "Sweep.load": lambda path: pl.Sweep.load(path),
+    "SvgText.write": lambda path: SvgText("<svg/>").write(path),
+}
 
 
-@pytest.mark.parametrize(
-    "call",
-    {
-        "Graph.save": lambda: GRAPH.save(NUL, pl.Sequence()),
-        "Graph.load": lambda: pl.Graph.load(NUL),
-        "Report.save": lambda: ENGINE.report().save(NUL),
-        "Report.load": lambda: pl.Report.load(NUL),
-        "Executable.save": lambda: pl.compile_graph(GRAPH, pl.Sequence()).save(NUL),
-        "Executable.load": lambda: pl.Executable.load(NUL),
-        "save_state": lambda: ENGINE.save_state(NUL),
-        "load_state": lambda: ENGINE.load_state(NUL),
-        "Sweep.load": lambda: pl.Sweep.load(NUL),
-        "export": lambda: pl.ipu.export(GRAPH, pl.Sequence(), NUL),
-        "SvgText.write": lambda: SvgText("<svg/>").write(NUL),
-    }.values(),
-)
-def test_no_file_has_a_nul_in_its_name(call: Callable[[], object]) -> None:
-    with pytest.raises(FileLoadError, match="embedded null byte|no file can have the name"):
-        call()
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_paths_are_text_that_a_file_can_have_as_its_name(
+    call: Callable[[Any], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, found in (("a\0b", "a null character in it"), ("", "it is empty")):
+        with pytest.raises(FileLoadError, match="no file can have the name") as caught:
+            call(name)
+        assert caught.value.found == found
+    for other in (b"octets", 3, None):
+        with pytest.raises(pl.ElementTypeError, match=f"{other!r} is no path"):
+            call(other)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_an_export_has_no_nul_in_its_name() -> None:
+    with pytest.raises(FileLoadError, match="embedded null byte"):
+        pl.ipu.export(GRAPH, pl.Sequence(), "a\0b")
 
 
 KILLED = """
