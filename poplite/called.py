@@ -1,6 +1,8 @@
 """Values of attributes that answer to a call as well.
 
-Poplar's one-word members are functions in C++, and NumPy's habit makes them attributes::
+Sizes and names are functions in C++, and NumPy's habit makes them attributes.  The rule of tensors,
+expressions, graphs, targets, intervals, streams and buffers: each number, name and shape that they
+have is an attribute, and calling it returns it::
 
     x.shape                  (4, 6)
     x.shape()                (4, 6), as Poplar's programs have it
@@ -8,7 +10,7 @@ Poplar's one-word members are functions in C++, and NumPy's habit makes them att
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 
 class CalledInt(int):
@@ -16,6 +18,20 @@ class CalledInt(int):
 
     >>> CalledInt(3)(), CalledInt(3) + 1
     (3, 4)
+    """
+
+    __slots__ = ()
+
+    def __call__(self) -> Self:
+        """Return the same."""
+        return self
+
+
+class CalledFloat(float):
+    """A number that returns itself when it is called.
+
+    >>> CalledFloat(1.5)()
+    1.5
     """
 
     __slots__ = ()
@@ -51,3 +67,19 @@ class CalledShape(tuple[int, ...]):
     def __call__(self) -> Self:
         """Return the same."""
         return self
+
+
+_KINDS: dict[type, type] = {int: CalledInt, float: CalledFloat, str: CalledText}
+_PLAIN: dict[type, type] = {kind: plain for plain, kind in _KINDS.items()}
+
+
+def called(value: Any) -> Any:
+    """Return a number or a text as one that answers to a call, and anything else as it is."""
+    kind = _KINDS.get(type(value))
+    return value if kind is None else kind(value)
+
+
+def plain(value: Any) -> Any:
+    """Return a number or a text that answers to a call without that, anything else as it is."""
+    kind = _PLAIN.get(type(value))
+    return value if kind is None else kind(value)

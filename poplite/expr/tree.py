@@ -9,9 +9,11 @@ a @ b               Contraction(Leaf(a), Leaf(b))
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from poplite.called import CalledInt, CalledShape
 from poplite.errors import ElementTypeError
 from poplite.expr.equality import Equality, equal_instead
 from poplite.expr.operand import Operand
@@ -57,14 +59,15 @@ class Expr(Operand):
         shape: Shape | None,
         element_type: ElementClass | None,
     ) -> None:
-        self.operands, self._shape = operands, shape
+        self.operands = operands
+        self._shape = None if shape is None else CalledShape(shape)
         self.element_type = element_type  # type: ignore[assignment]
         self.location: SourceLocation = here()
         self.label = ""
         self.origin: object = None
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> CalledShape:
         """Size of each dimension."""
         return self._shape  # type: ignore[return-value]
 
@@ -74,17 +77,14 @@ class Expr(Operand):
         return self._shape is None
 
     @property
-    def rank(self) -> int:
+    def rank(self) -> CalledInt:
         """Number of dimensions."""
-        return len(self._known_shape())
+        return CalledInt(len(self._known_shape()))
 
     @property
-    def num_elements(self) -> int:
+    def num_elements(self) -> CalledInt:
         """Number of elements."""
-        product = 1
-        for size in self._known_shape():
-            product *= size
-        return product
+        return CalledInt(math.prod(self._known_shape()))
 
     def _known_shape(self) -> Shape:
         if self._shape is None:

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TextIO, overload
 import numpy as np
 import numpy.typing as npt
 
+from poplite.called import CalledInt
 from poplite.display import Displayed, write_dataflow
 from poplite.errors import GraphConnectionError, checked_truth
 from poplite.graph import poplar_order, poplar_streams, saving, serial, variables
@@ -132,7 +133,7 @@ class Graph(Displayed):
     def __init__(self, target: Target | Device | None = None, replication_factor: int = 1) -> None:
         at = here()
         machine, replicas = part_of(checked_target(target, at), replication_factor, at)
-        self.target, self.replication_factor = machine, replicas
+        self.target, self.replication_factor = machine, CalledInt(replicas)
         names = Names()
         self.space = Space(machine.tiles, names, machine.memory_bytes)
         self._parts = Parts(self.space, names)
@@ -154,9 +155,9 @@ class Graph(Displayed):
         return tuple(self._parts.operations)
 
     @property
-    def num_vertices(self) -> int:
+    def num_vertices(self) -> CalledInt:
         """Number of vertices in all compute sets."""
-        return sum(len(cs.vertices) for cs in self._parts.compute_sets)
+        return CalledInt(sum(len(cs.vertices) for cs in self._parts.compute_sets))
 
     def scope(self, name: str) -> AbstractContextManager[None]:
         """Prefix `name/` to the names made inside a `with` block; scopes can be nested.

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, SupportsIndex
 
+from poplite.called import CalledInt, called
 from poplite.errors import (
     Absent,
     InvalidMachineModel,
@@ -115,7 +116,7 @@ class Target:
             values[name] = accept(name, default if value is None else value, default)
         values["costs"] = _costs(costs, architecture)
         for name, value in values.items():
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, name, called(value))
         if self.tiles > MOST_TILES:
             most = f"tiles={MOST_TILES}" if tiles is not None else f"ipus={MOST_TILES // 2**11}"
             raise InvalidMachineModel(
@@ -168,9 +169,9 @@ class Target:
         return self.fact(name).value
 
     @property
-    def tiles_per_ipu(self) -> int:
+    def tiles_per_ipu(self) -> CalledInt:
         """Tiles of one IPU."""
-        return self.tiles // self.ipus
+        return CalledInt(self.tiles // self.ipus)
 
     def ipu_of(self, tile: SupportsIndex) -> int:
         """Return the IPU that a tile is on.
@@ -195,14 +196,14 @@ class Target:
         return number // self.tiles_per_ipu
 
     @property
-    def memory_bytes(self) -> int:
+    def memory_bytes(self) -> CalledInt:
         """Bytes of memory of all tiles together."""
-        return self.tiles * self.tile_memory_bytes
+        return CalledInt(self.tiles * self.tile_memory_bytes)
 
     @property
-    def data_path_bits(self) -> int:
+    def data_path_bits(self) -> CalledInt:
         """Bits that a worker loads, computes or stores at once."""
-        return 8 * int(self.cost("data_path_bytes"))
+        return CalledInt(8 * self.cost("data_path_bytes"))
 
     def vector_width(self, like: ElementTypeLike) -> int:
         """Return how many elements of a type a worker handles at once.
@@ -221,9 +222,9 @@ class Target:
         return tuple(range(0, self.tile_memory_bytes, int(self.cost("memory_element_bytes"))))
 
     @property
-    def interleaved_memory_element(self) -> int:
+    def interleaved_memory_element(self) -> CalledInt:
         """The first memory element that is interleaved: words alternate between it and another."""
-        return int(self.cost("interleaved_begin_bytes") // self.cost("memory_element_bytes"))
+        return CalledInt(self.cost("interleaved_begin_bytes") // self.cost("memory_element_bytes"))
 
     def __repr__(self) -> str:
         on = f" on {self.ipus} IPUs" if self.ipus > 1 else ""

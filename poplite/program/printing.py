@@ -157,7 +157,7 @@ class PrintTensor(Program):
             tensor, format = None, tensor
         text, shown = title, tensor
         if isinstance(title, Tensor) and tensor is None:
-            text, shown = title.name, title
+            text, shown = str(title.name), title
         if not isinstance(text, str) or not isinstance(shown, Tensor):
             swapped = isinstance(title, Tensor) and isinstance(tensor, str)
             raise ElementTypeError(

@@ -242,7 +242,7 @@ def _with_others(
     random: Random, one: AddressedTensor, dim: int, sources: Sequence[AddressedTensor]
 ) -> AddressedTensor:
     """Join with elements of other variables, cut to a shape that fits."""
-    shape, parts, total = one.tensor.shape, [one], one.tensor.num_elements
+    shape, parts, total = one.tensor.shape, [one], int(one.tensor.num_elements)
     chunk = math.prod(shape) // max(shape[dim], 1)
     for other in random.choices(sources, k=random.randint(1, 3)):
         rows = other.tensor.num_elements // chunk if chunk else 0

@@ -54,7 +54,7 @@ def world(owner: str) -> dict[str, Any]:
     device.attach()
     graph = pl.Graph(device)
     two_ipus = pl.Target(tiles=8, ipus=2)
-    names: dict[str, Any] = {name: getattr(pl, name) for name in pl.__all__}
+    names: dict[str, Any] = {name: getattr(pl, name) for name in [*pl.__all__, "PrintTensorFmt"]}
     metadata = pl.QuarterMetadata("F143", 2)
     x = graph.add_variable(pl.INT, (2, 3), "x", mapping="linear", initial_value=[[1, 2, 3]] * 2)
     y = graph.add_variable(pl.INT, (2, 3), "y", mapping="linear")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from poplite.called import CalledText
+from poplite.called import CalledInt, called
 from poplite.errors import checked_truth
 from poplite.graph.host.streams import DataStream, DataStreamType, ReplicatedStreamMode
 from poplite.graph.host.transfer_checks import (
@@ -63,8 +63,8 @@ class RemoteBuffer:
     location: SourceLocation
 
     def __post_init__(self) -> None:
-        if isinstance(self.handle, str):  # `named` refuses others
-            object.__setattr__(self, "handle", CalledText(self.handle))
+        for name in ("handle", "num_elements", "repeats"):
+            object.__setattr__(self, name, called(getattr(self, name)))
 
     @property
     def name(self) -> str:
@@ -72,9 +72,9 @@ class RemoteBuffer:
         return self.handle
 
     @property
-    def size_bytes(self) -> int:
+    def size_bytes(self) -> CalledInt:
         """Bytes of all rows."""
-        return self.repeats * self.num_elements * self.element_type.size_bytes
+        return CalledInt(self.repeats * self.num_elements * self.element_type.size_bytes)
 
     def __repr__(self) -> str:
         rows = f"{amount(self.repeats, 'row')} of {self.element_type.dtype}[{self.num_elements}]"
@@ -137,6 +137,9 @@ class HostFunction:
     inputs: tuple[tuple[type[ElementType[Any]], int], ...]
     outputs: tuple[tuple[type[ElementType[Any]], int], ...]
     location: SourceLocation
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "handle", called(self.handle))
 
     @property
     def name(self) -> str:

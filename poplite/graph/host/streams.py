@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Self
 
-from poplite.called import CalledText
+from poplite.called import CalledInt, called
 from poplite.errors import ElementTypeError
 from poplite.graph.host.transfer_checks import TypeLike, check_size, positive
 from poplite.graph.storage.empty_handles import refuse_empty
@@ -85,8 +85,8 @@ class DataStream:
     location: SourceLocation
 
     def __post_init__(self) -> None:
-        if isinstance(self.handle, str):  # `named` refuses others
-            object.__setattr__(self, "handle", CalledText(self.handle))
+        for name in ("handle", "num_elements", "buffering_depth"):
+            object.__setattr__(self, name, called(getattr(self, name)))
 
     @property
     def name(self) -> str:
@@ -94,12 +94,12 @@ class DataStream:
         return self.handle
 
     @property
-    def size_bytes(self) -> int:
+    def size_bytes(self) -> CalledInt:
         """Bytes of one block."""
-        return self.num_elements * self.element_type.size_bytes
+        return CalledInt(self.num_elements * self.element_type.size_bytes)
 
     @property
-    def replication_factor(self) -> int:
+    def replication_factor(self) -> CalledInt:
         """Replicas of its graph."""
         return self.graph.replication_factor
 

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO, overload
 import numpy as np
 
 from poplite import view as views
-from poplite.called import CalledInt, CalledShape
+from poplite.called import CalledInt, CalledShape, CalledText
 from poplite.display import Displayed
 from poplite.expr.operand import Operand
 from poplite.files import check_stream
@@ -127,14 +127,16 @@ class Tensor(Displayed, Operand):
         return CalledInt(len(self.view.shape))
 
     @property
-    def num_elements(self) -> int:
+    def num_elements(self) -> CalledInt:
         """Number of elements, including repetitions."""
-        return math.prod(self.view.shape)
+        return CalledInt(math.prod(self.view.shape))
 
     @property
     def name(self) -> str:
         """Name of the variable below, or of several; without elements, of its origin."""
-        return self._cut_from().name if self.view.space is NOWHERE else text.name(self)
+        if self.view.space is NOWHERE:
+            return self._cut_from().name
+        return CalledText(text.name(self))
 
     @property
     def metadata(self) -> Tensor | None:

@@ -37,8 +37,8 @@ def test_the_default_is_a_mk2() -> None:
 
 def test_numpy_numbers_are_taken_as_plain_ones() -> None:
     target = Target(tiles=np.int32(2**20), clock_hz=np.float32(2.0))  # type: ignore[arg-type]
-    assert type(target.tiles) is int
-    assert type(target.clock_hz) is float
+    assert isinstance(target.tiles, int)
+    assert isinstance(target.clock_hz, float)
     assert target.memory_bytes == 2**20 * 638_976  # more than an int32 holds
     assert target == Target(tiles=2**20, clock_hz=2)
 
