@@ -79,7 +79,7 @@ def called(value: Any) -> Any:
     return value if kind is None else kind(value)
 
 
-def plain(value: Any) -> Any:
+def number_or_text(value: Any) -> Any:
     """Return a number or a text that answers to a call without that, anything else as it is."""
     kind = _PLAIN.get(type(value))
     return value if kind is None else kind(value)

@@ -17,7 +17,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
-from poplite.called import plain
+from poplite.called import number_or_text
 from poplite.vertex.compute.parse.dialect import BINARY, FOLDED, UNARY, Scope, check_range, is_self
 
 Constant = bool | int | float
@@ -46,7 +46,7 @@ class Constants:
             return self._of_class(node)
         if not isinstance(node, (ast.Name, ast.Attribute)) or self._scope.is_local(node):
             return None
-        value = plain(self._scope.global_of(node))
+        value = number_or_text(self._scope.global_of(node))
         if _is_number(value):
             check_range(self._scope, node, value)
             return value
@@ -68,7 +68,7 @@ class Constants:
         if node.attr in vertex.fields:
             return None
         value = next((vars(c)[node.attr] for c in vertex.__mro__ if node.attr in vars(c)), None)
-        value = plain(value)
+        value = number_or_text(value)
         if not _is_number(value):
             return None
         check_range(self._scope, node, value)
