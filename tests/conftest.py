@@ -93,6 +93,7 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.collect()
         gc.freeze()
+        gc.set_threshold(20_000, 20, 20)  # tests leave little: looking often takes a tenth longer
         gc.enable()
 
 

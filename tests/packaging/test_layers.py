@@ -142,7 +142,9 @@ LOADED_BY_NAME = {
 
 def test_what_is_loaded_by_name_is_known() -> None:
     naming = set()
-    for module in MODULES:
+    for module, path in MODULES.items():
+        if not re.search(r"""["']poplite\.""", path.read_text()):
+            continue  # most have none, and need not be parsed
         for node in ast.walk(tree_of(f"poplite.{module}")):
             text = node.value if isinstance(node, ast.Constant) else None
             if isinstance(text, str) and re.fullmatch(r"poplite\.([a-z_]+\.?)+(:\w+)?", text):
@@ -233,9 +235,11 @@ def test_the_package_has_few_entries_none_named_like_a_function() -> None:
 
 
 def lines_of_code(module: str) -> int:
-    """Count the lines of a file without docstrings, comments and blank lines."""
+    """Count the lines of a long file without docstrings, comments and blank lines."""
     texts = enumerate(MODULES[module].read_text().splitlines(), 1)
     lines = {number for number, text in texts if text.strip() and text.strip()[0] != "#"}
+    if len(lines) <= LONGEST_CODE:
+        return len(lines)
     for node in ast.walk(tree_of(f"poplite.{module}")):
         is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         if is_text and isinstance(node.value.value, str):  # type: ignore[attr-defined]
@@ -266,10 +270,7 @@ def words_of_name(name: str) -> set[str]:
 def test_names_say_something() -> None:
     empty = []
     for module, path in MODULES.items():
-        names = [path.stem]
-        for node in ast.walk(tree_of(f"poplite.{module}")):
-            if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name[0] != "_":
-                names.append(node.name)
+        names = [path.stem, *re.findall(r"^ *(?:class|def) ([^\W_]\w*)", path.read_text(), re.M)]
         empty += [
             f"{module}: {name}"
             for name in names

@@ -88,7 +88,9 @@ def test_every_faster_form_is_checked(classes: dict[Key, type[pl.Vertex]]) -> No
     assert sorted(with_form) == sorted(CHECKED)
 
 
-OFTEN_RUN = {key for key in CHECKED if key[0][9:-3] in ("reduce", "slices", "sparse")}
+OFTEN_RUN = {
+    key for key in CHECKED if key[0][9:-3] in ("convolution", "reduce", "slices", "sparse")
+}
 """Classes that many other tests compare with NumPy, and whose form takes long to draw for."""
 
 

@@ -286,10 +286,8 @@ def test_a_file_changes_no_bits(tmp_path: Path) -> None:
         tmp_path / "order.poplite"
     )
     saved = pl.Executable.load(tmp_path / "order.poplite")
-    engines = [
-        pl.Engine(graph, program, options=OPTIONS | values_only()),
-        pl.Engine(saved, options=OPTIONS | values_only()),
-    ]
+    how = interpreted() | {"options": OPTIONS | values_only()}
+    engines = [pl.Engine(graph, program, **how), pl.Engine(saved, **how)]
     for engine in engines:
         engine.run()
     for name in results:

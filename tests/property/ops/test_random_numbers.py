@@ -291,7 +291,10 @@ def test_a_saved_program_draws_the_same(tmp_path: Path) -> None:
     for number, each in enumerate(made):
         graph.create_host_read(f"x{number}", each)
     pl.compile_graph(graph, program).save(tmp_path / "drawn.poplite")
-    engines = [pl.Engine(graph, program), pl.Engine(pl.Executable.load(tmp_path / "drawn.poplite"))]
+    engines = [
+        pl.Engine(graph, program, **interpreted()),
+        pl.Engine(pl.Executable.load(tmp_path / "drawn.poplite"), **interpreted()),
+    ]
     for engine in engines:
         engine.run()
     for number in range(2):

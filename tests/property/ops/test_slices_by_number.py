@@ -261,7 +261,7 @@ def test_rows_just_past_the_end_change_nothing() -> None:
     graph.set_initial_value(s, np.where(k == 99, 1, 7).astype(np.float32))
     for table, update in zip(tables, UPDATES, strict=True):
         update(table, s, i, out_of_range="popops", program=program)
-    engine = pl.Engine(graph, program, options=values_only())
+    engine = pl.Engine(graph, program, **interpreted())
     engine.run()
     assert any(each.name.endswith("/lists") for each in graph.compute_sets)
     for table, last in zip(tables, [1, 201, 1, 1], strict=True):
@@ -524,8 +524,8 @@ def test_a_saved_program_gives_the_same(tmp_path: Path) -> None:
         case.graph.create_host_read(name, tensor)
     path = tmp_path / "slices.poplite"
     pl.compile_graph(case.graph, case.program).save(path)
-    engine = pl.Engine(case.graph, case.program)
-    loaded = pl.Engine(pl.Executable.load(path))
+    engine = pl.Engine(case.graph, case.program, **interpreted())
+    loaded = pl.Engine(pl.Executable.load(path), **interpreted())
     for each in (engine, loaded):
         each.run()
     for name in ("x", "found"):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import thinned
 from poplite.executable import opcodes as op
 from poplite.executable.control_flow import ControlFlow, Unstructured
 from poplite.executable.executable import Executable
@@ -119,7 +120,9 @@ def test_rows_of_no_program(rows: list[tuple[int, ...]]) -> None:
         list(flow.events(0, len(rows) - 1))
 
 
-@pytest.mark.parametrize("kind", ["Repeat", "If", "Switch", "RepeatWhile", "Call"])
+@pytest.mark.parametrize(
+    "kind", thinned(["Repeat", "If", "Switch", "RepeatWhile", "Call"], keep={"Repeat", "Switch"})
+)
 def test_programs_nested_400_deep(kind: str, tmp_path: Path) -> None:
     bench = Bench()
     program = bench.nested(kind, 400)

@@ -9,6 +9,7 @@ import pytest
 
 import poplite as pl
 import poplite.named as ng
+from helpers.depth import interpreted_everywhere
 from poplite.expr.tree import View
 from poplite.ops.fuse.lowering import Lowering, Root
 from poplite.program.recording import Recorder
@@ -30,6 +31,8 @@ def test_strict_engines_refuse_a_copy_before_the_step_that_makes_what_it_copies(
             self.steps.insert(-1, self.steps.pop())  # the copy, before the last Execute
 
     monkeypatch.setattr(Recorder, "uses", copies_first)
+    for name, options in interpreted_everywhere().items():
+        monkeypatch.setenv(name, options)
     x = ng.variable([E, D], np.ones((2, 3)), map={D: "tiles"}, name="x")
     rows, targets = ng.placeholder([N, E, D]), ng.placeholder([N])
     loss = ng.mean((ng.dot(ng.flatten(rows, [E, D]), ng.flatten(x)) - targets) ** 2, [N])

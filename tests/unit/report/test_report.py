@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import thinned
 from poplite.arrays.series import compact
 from poplite.compile.compiler import compile_graph
 from poplite.cost.memory.plan import Held, LiveStep, MemoryPlan
@@ -712,7 +713,7 @@ def test_only_files_are_read(load: Callable[[Path], object], kind: str, tmp_path
         load(path)
 
 
-@pytest.mark.parametrize("bomb", ["[],", "{},", '{"":{}},', '"",', "[1],", "0,"])
+@pytest.mark.parametrize("bomb", thinned(["[],", '{"":{}},', "{},", '"",', "[1],", "0,"], keep=2))
 def test_texts_take_bounded_memory(bomb: str) -> None:
     text = '{"poplite": "report", "version": 2, "compilation": [' + bomb * (600_000 // len(bomb))
 

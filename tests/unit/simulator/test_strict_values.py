@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import values_only
+from helpers.depth import deep, values_only
 from helpers.running import both_forms
 from poplite.simulator.strict.class_text import loops_of, passes_on
 from poplite.simulator.strict.patterns import FILLS, numbers_of
@@ -258,8 +258,22 @@ def engine_of(cls: type[pl.Vertex], interpret: bool, **values: Any) -> tuple[pl.
     return pl.Engine(graph, pl.Execute(step), interpret=interpret, options=values_only()), fields
 
 
-@both_forms
-@pytest.mark.parametrize("cls", USES, ids=lambda cls: cls.__name__)
+COMPILED = {AddZero, TurnsUnsigned, Differ, IsNegativeQuarter, Turns, Bits, Asserts, Turned, AddTo}
+"""One of each kind of use; at full depth all of them are compiled."""
+
+
+@pytest.mark.parametrize(
+    ("cls", "interpret"),
+    [
+        pytest.param(
+            *(cls, interpret),
+            id=f"{cls.__name__}-{'interpreted' if interpret else 'compiled'}",
+            marks=[] if interpret or cls in COMPILED else [deep],
+        )
+        for interpret in (True, False)
+        for cls in USES
+    ],
+)
 def test_a_use_is_found(interpret: bool, cls: type[pl.Vertex]) -> None:
     engine, fields = engine_of(cls, interpret, y=0 if cls is AddTo else None)
     name = next(iter(cls.fields))
