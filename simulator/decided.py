@@ -3,26 +3,35 @@
     device = Decided()
     engine = Engine(graph, program, checks="fast", device=device)
     engine.run()                UninitializedReadError where 'more' decides, made from 'limit'
-    device.unknown()            Unknown('more', ('limit',), 'step 3 of 7, which ... decides on')
+    device.unknown()            Unknown('more', ('limit',), 'what runs', 'step 3 of 7, ...')
 
-Programs in which no data decide run as on any simulator.
+Programs in which no data decide, nor in their vertices, run as on any simulator.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from poplite.errors import UninitializedReadError
+from poplite.executable import opcodes as op
+from poplite.executable.opcodes import Code
+from poplite.executable.step import ComputeStep
 from poplite.simulator.accounts.accesses import accesses_of
+from poplite.simulator.accounts.touched_bytes import Stretches, bytes_of_fields, moved
 from poplite.simulator.default_device import Simulator
+from poplite.simulator.run.touched import ranges
+from poplite.simulator.strict.decisions import Decisions, Undecided, are_decided
+from poplite.simulator.strict.host import look_at_action
+from poplite.simulator.strict.shadow import Shadow
 from poplite.source import SourceLocation
 from poplite.text import amount
 
 if TYPE_CHECKING:
     from poplite.executable.executable import Executable
-    from poplite.executable.layout import StoredVariable
     from poplite.simulator.device import Setup
     from poplite.simulator.engine_arguments import Source
     from poplite.simulator.simulated import Simulated
@@ -37,14 +46,15 @@ class Unknown:
 
     Attributes:
         name: the variable that decides.
-        sources: variables that nothing ever writes, from which it is made; nothing where it is
-            itself read before anything writes it.
-        where: what it decides on.
+        sources: variables that are read before anything writes them, from which it is made.
+        what: what it decides: "what runs", or "how long 'Sum' takes".
+        where: the step that it decides on.
         at: the user's line that made the variable.
     """
 
     name: str
     sources: tuple[str, ...]
+    what: str
     where: str
     at: SourceLocation
 
@@ -52,10 +62,8 @@ class Unknown:
     def why(self) -> str:
         """What is not known, in words."""
         if self.name in self.sources:
-            return f"nothing has written '{self.name}', which decides what runs"
-        if not self.sources:
-            return f"'{self.name}' decides what runs, and is made from what nothing has written"
-        return f"nothing has written {self._named}, on which it depends what runs"
+            return f"nothing has written '{self.name}', which decides {self.what}"
+        return f"nothing has written {self._named}, on which it depends {self.what}"
 
     @property
     def _named(self) -> str:
@@ -67,18 +75,17 @@ class Unknown:
     def _lacks(self) -> str:
         if self.name in self.sources:
             return "nothing has written it"
-        return f"depends on {self._named or 'elements'}, which nothing has written"
+        return f"depends on {self._named}, which nothing has written"
 
     @property
     def error(self) -> UninitializedReadError:
         """The error of a run that ends there."""
         return UninitializedReadError(
-            f"'{self.name}' decides what runs next, but {self._lacks}",
+            f"'{self.name}' decides {self.what}, but {self._lacks}",
             at=self.at,
             where=self.where,
             found="only the program runs here: engine.write is not called before",
-            fix=f"give {self._named if self.sources else repr(self.name)} an initial_value, or run "
-            "the script that writes it",
+            fix=f"give {self._named} an initial_value, or run the script that writes it",
         )
 
 
@@ -86,56 +93,105 @@ class Decided(Simulator):
     """The simulator, which looks at what decides what runs.
 
     `past_inout` takes unwritten elements of InOut fields as written, as those of working memory
-    may be.
+    may be.  What streams and host functions give counts as written `by_host`, or as nothing.
     """
 
-    def __init__(self, *, past_inout: bool = False) -> None:
-        self._past_inout = past_inout
+    def __init__(self, *, past_inout: bool = False, by_host: bool = True) -> None:
+        self._past_inout, self._by_host = past_inout, by_host
         self._loaded: Simulated | None = None
 
     def load(self, source: Source, setup: Setup) -> Simulated:
         """Make programs ready to run."""
         from poplite.simulator.simulated import Simulated
-        from poplite.simulator.strict.decisions import Decisions, are_decided
 
         if not are_decided(source.executable):
             return super().load(source, setup)
         self._loaded = Simulated(source.executable, source.graph, setup, looking=Decisions)
         if isinstance(looks := self._loaded.strict, Decisions):
-            looks.past_inout = self._past_inout
+            looks.past_inout, looks.by_host = self._past_inout, self._by_host
+            if not self._by_host:
+                for part in looks.shadow.parts:
+                    part[looks.shadow.layout.blocks] = 0
         return self._loaded
 
     def unknown(self) -> Unknown | None:
         """Return what the first run of the last engine found to be unknown; None where nothing."""
-        from poplite.simulator.strict.decisions import Decisions
-
         looks = None if self._loaded is None else self._loaded.strict
         if not isinstance(looks, Decisions) or looks.undecided is None:
             return None
-        variable = looks.undecided.variable
-        sources = _sources(variable, looks.executable)
-        return Unknown(variable.name, sources, looks.undecided.where, variable.location)
+        found = looks.undecided
+        sources = _sources(found, looks)
+        return Unknown(
+            found.variable.name, sources, found.what, found.where, found.variable.location
+        )
 
 
-def _sources(variable: StoredVariable, executable: Executable) -> tuple[str, ...]:
-    """Return the names of what a variable is made from and nothing writes, the nearest first."""
-    variables = executable.layout.variables
+def once_round(executable: Executable) -> Executable:
+    """Return an executable in which each Loop ends after a round."""
+    programs = {name: _once_round(code) for name, code in executable.programs.items()}
+    return replace(executable, programs=programs)
+
+
+def _once_round(code: Code) -> Code:
+    ops, rows = code.ops.copy(), np.arange(len(code.ops))
+    back = (ops[:, 0] == op.JUMP) & (ops[:, 1] <= rows)  # others go forward, or are decided
+    ops[back, 1] = rows[back] + 1
+    return replace(code, ops=ops)
+
+
+def _sources(undecided: Undecided, looks: Decisions) -> tuple[str, ...]:
+    """Return the names of what an element is made from and nothing had written, nearest first."""
+    variables = looks.executable.layout.variables
     makers: dict[int, dict[int, None]] = defaultdict(dict)
-    written = {
-        number
-        for number, each in enumerate(variables)
-        if each.initial_value is not None or each.replica_values
-    }
-    for step in accesses_of(executable):
+    for step in accesses_of(looks.executable):
         read = [each.variable for each in step.accesses if each.read]
         for each in step.accesses:
             if each.written:
-                written.add(each.variable)
                 makers[each.variable] |= dict.fromkeys(read)
-    pending = [variables.index(variable)]
+    unwritten = _read_unwritten(undecided, looks)
+    pending = [variables.index(undecided.variable)]
     seen = set(pending)
     for number in pending:  # which grows
         more = [other for other in makers[number] if other not in seen]
         pending += more
         seen.update(more)
-    return tuple(variables[number].name for number in pending if number not in written)
+    return tuple(variables[number].name for number in pending if number in unwritten)
+
+
+def _read_unwritten(undecided: Undecided, looks: Decisions) -> set[int]:
+    """Return the numbers of variables of which a step read elements that nothing had written.
+
+    What ran is gone through once more: what a step writes counts as written here, whatever it is
+    made from.
+    """
+    executable, layout = looks.executable, looks.executable.layout
+    shadow = Shadow(layout, looks.shadow.forms)
+    found: set[int] = set()
+
+    def read(some: Stretches) -> None:
+        places = ranges(some.begin, some.size)
+        for part in shadow.parts:
+            found.update(layout.owners(places[part[places] == 0]).tolist())
+
+    def write(some: Stretches) -> None:
+        places = ranges(some.begin, some.size)
+        for part in shadow.parts:
+            part[places] = 1
+
+    for kind, number in looks.ran:
+        if kind == "scalar":
+            shadow.write_scalar(number)
+        elif kind == "action":
+            look_at_action(shadow, executable.actions[number], "")
+        elif isinstance(step := executable.steps[number], ComputeStep):
+            fields = list(bytes_of_fields(step, layout))
+            for field in fields:
+                read(field.read)
+            for field in fields:
+                write(field.written)
+        else:
+            written, copied = moved(step.moves)
+            read(copied)
+            write(written)
+    read(Stretches(np.array([undecided.position]), np.array([1])))
+    return found

@@ -190,7 +190,9 @@ def diff_of(before: Report, after: Report) -> ReportDiff:
 
 def _unlike_runs(before: Report, after: Report) -> tuple[str, ...]:
     runs = tuple(
-        amount(each.runs, "run") if each.is_run else "one run as compiled, with all branches"
+        amount(each.runs, "run")
+        if each.is_run
+        else "one run as compiled" + (", with all branches" if each.has_branches else "")
         for each in (before, after)
     )
     are_modelled = before.instrumentation.is_modelled and after.instrumentation.is_modelled

@@ -117,16 +117,20 @@ class Report(Displayed):
         return f"variables fit; {self.note}" if self.note == NO_PROGRAM else "fits"
 
     @property
+    def has_branches(self) -> bool:
+        """Whether data decide what the programs run."""
+        from poplite.report.program_tree import are_decided_by_data
+
+        return are_decided_by_data(self.compilation.programs.values())
+
+    @property
     def run_note(self) -> str:
         """What the numbers are of where they are not of a run, and `note`; empty for a run."""
         if self.is_run or (self.instrumentation.is_modelled and self.cycles is None):
             return self.note
-        from poplite.report.program_tree import are_decided_by_data
-
         of = "as compiled"
         if self.instrumentation.is_modelled:
-            has_branches = are_decided_by_data(self.compilation.programs.values())
-            of += ", of one run" + (" with all branches" if has_branches else "")
+            of += ", of one run" + (" with all branches" if self.has_branches else "")
         return f"{of}; {self.note}" if self.note else of
 
     @property

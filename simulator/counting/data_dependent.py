@@ -50,6 +50,14 @@ def counting_candidates(executable: Executable) -> Iterator[type[Vertex]]:
         yield from _candidates(executable, number)
 
 
+def deciding_fields(executable: Executable, number: int) -> Mapping[type[Vertex], frozenset[str]]:
+    """Return the edges whose data decide the cycles of a compute set, by class."""
+    from poplite.simulator.pricing import deciding_fields
+
+    candidates = _candidates(executable, number)
+    return {cls: deciding_fields(cls, executable.target) for cls in candidates}
+
+
 def _candidates(executable: Executable, number: int) -> Iterator[type[Vertex]]:
     if number < len(executable.costs) and isinstance(executable.steps[number], ComputeStep):
         vertices = executable.costs[number].vertices

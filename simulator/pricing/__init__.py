@@ -22,6 +22,7 @@ other loaded its bound again each time.
 
 from poplite.simulator.pricing.class_slots import (
     Priced as Priced,
+    deciding_fields as deciding_fields,
     is_data_dependent as is_data_dependent,
     slots_of as slots_of,
 )

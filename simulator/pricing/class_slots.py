@@ -85,6 +85,18 @@ def is_data_dependent(cls: type[Vertex], target: Target) -> bool:
     return taking is not None and DATA in taking.deciding
 
 
+def deciding_fields(cls: type[Vertex], target: Target) -> frozenset[str]:
+    """Return the edges whose data decide how long vertices of a class take."""
+    taking = _taking(cls, target)
+    if taking is None or DATA not in taking.deciding:
+        return frozenset()
+    edges = {name: field for name, field in cls.fields.items() if field.is_edge}
+    found = {name for name in taking.deciding if name in edges}
+    if any(edges[name].writes for name in found):  # what is there may come from all others
+        found |= {name for name, field in edges.items() if field.reads}
+    return frozenset(found)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Taking:
     """The native code that returns the slots of a class.

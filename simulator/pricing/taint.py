@@ -17,7 +17,10 @@ DATA = "data"
 
 
 def deciding(blocks: Sequence[Block]) -> frozenset[str]:
-    """Return what a function's branches depend on: names of arguments, and `DATA`."""
+    """Return what a function's branches depend on: names of arguments, and `DATA`.
+
+    Behind `DATA` these are addresses as well, and what decides which of their elements are loaded.
+    """
     made = {i.name: i for block in blocks for i in block.instructions if i.name}
     checks = checks_of(blocks)
     pending = [
@@ -36,8 +39,8 @@ def deciding(blocks: Sequence[Block]) -> frozenset[str]:
         instruction = made.get(name)
         if instruction is None:
             names.add(name)
-        elif instruction.opcode == "load" or instruction.is_of_library:
-            names.add(DATA)
         else:
+            if instruction.opcode == "load" or instruction.is_of_library:
+                names.add(DATA)
             pending += instruction.operands
     return frozenset(names)

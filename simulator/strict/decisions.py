@@ -1,12 +1,14 @@
-"""Which scalars that decide what runs depend on what nothing has written.
+"""Which data that decide what runs, and for how long, depend on what nothing has written.
 
     limit                   nothing has written it
     more = rest > limit     its vertex reads 'limit', so nothing knows 'more' either
     RepeatWhileTrue(more)   undecided
+    for i in range(limit)   undecided, in a vertex whose cycles are counted
 
 Strict checks refuse a result that depends on unwritten elements.  Here vertices may read them, and
 run once: what a vertex writes that reads an unwritten element counts as unwritten too.  So a
-program may run with memory as it is, as long as nothing that is unwritten decides what runs.
+program may run with memory as it is, as long as nothing that is unwritten decides what runs, in
+the program or in a vertex.
 
 A step that changes nothing of what is known about memory is not looked at again, until another
 one does.
@@ -14,9 +16,9 @@ one does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,31 +27,43 @@ from poplite.executable.executable import Executable
 from poplite.executable.layout import StoredVariable
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep
+from poplite.executable.transfers import HostFunctionCall, Transfer
 from poplite.jit.kernels.written import GAINED, INCOMPLETE, LOSSY
+from poplite.simulator.counting.data_dependent import counting_candidates, deciding_fields
+from poplite.simulator.run.field_elements import gathered_from
 from poplite.simulator.run.touched import Touched, touched
 from poplite.simulator.strict.checks import DECIDING, MOST_KEPT, StrictChecks
 from poplite.simulator.strict.host import look_at_action
 from poplite.simulator.strict.messages import Place
 from poplite.simulator.strict.replay import Runner
 from poplite.simulator.strict.shadow import Shadow, are_written, shadow_of_written
+from poplite.vertex.vertex import Vertex
+
+Ran = Literal["step", "action", "scalar"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Undecided:
-    """A scalar that was to decide what runs, and is not known.
+    """An element that was to decide what runs, and is not known.
 
     Attributes:
+        position: its first byte.
         variable: the one that holds it.
-        where: what it decides on, for messages.
+        what: what it decides: "what runs", or "how long 'Sum' takes".
+        where: the step that it decides on, for messages.
     """
 
+    position: int
     variable: StoredVariable
+    what: str
     where: str
 
 
 def are_decided(executable: Executable) -> bool:
-    """Tell whether scalars decide what programs run."""
-    return any(np.isin(code.ops[:, 0], DECIDING).any() for code in executable.programs.values())
+    """Tell whether data decide what programs run, or may decide what vertices do."""
+    return any(
+        np.isin(code.ops[:, 0], DECIDING).any() for code in executable.programs.values()
+    ) or any(counting_candidates(executable))
 
 
 class Decisions(StrictChecks):
@@ -57,17 +71,22 @@ class Decisions(StrictChecks):
 
     Attributes:
         executable: what runs.
-        undecided: the scalar that nothing knew when it decided; None where there was none.
+        undecided: the element that nothing knew when it decided; None where there was none.
+        ran: what ran, in the order of its first times: steps and actions by number, and scalars
+            that vertices returned by position.
         past_inout: whether unwritten elements of InOut fields count as written, as those of
             working memory may.
+        by_host: whether what streams and host functions give counts as written.
     """
 
     undecided: Undecided | None = None
     past_inout = False
+    by_host = True
 
     def __init__(self, executable: Executable, *arguments: Any, **options: Any) -> None:
         super().__init__(executable, *arguments, **options)
         self.executable = executable
+        self.ran: dict[tuple[Ran, int], None] = {}
         self._known_of: dict[int, KnownResults] = {}
         self._unknown_results: set[int] = set()
         self._settled = False
@@ -75,23 +94,28 @@ class Decisions(StrictChecks):
     def look(self, code: Code, row: int, calls: Sequence[int], runner: Runner) -> int:
         """Run a row that is looked at, as strict checks do."""
         kind, number, scalar, size = code.ops[row].tolist()
+        if kind in (op.COLLECT, op.ALL):
+            self.ran["scalar", scalar if kind == op.COLLECT else number] = None
         if kind == op.COLLECT:
             self._collected(scalar, known=number not in self._unknown_results)
             return row
         if kind in DECIDING and not self.shadow.holds(scalar, 4 if kind == op.SWITCH else size):
-            variable, _ = self.executable.layout.variable_at(scalar)
             place = Place(self.executable, code, row, tuple(calls))
-            self.undecided = Undecided(variable, str(place))
+            self._decides(scalar, "what runs", place)
             raise place.undecided(scalar)
         return super().look(code, row, calls, runner)
 
     def _undefined(self, code: Code, row: int, calls: Sequence[int], number: int) -> bool:
         # Unwritten elements may be read; only strict checks know what is undefined.
-        look_at_action(self.shadow, self.executable.actions[number], "")
+        self.ran["action", number] = None
+        action = self.executable.actions[number]
+        if self.by_host or not isinstance(action, Transfer | HostFunctionCall):
+            look_at_action(self.shadow, action, "")
         self._note(GAINED)
         return False
 
     def _copied(self, number: int, step: CopyStep, runner: Runner) -> bool:
+        self.ran["step", number] = None
         if number not in self._moving:
             self._moving[number] = self.shadow.moving(step.moves, step.replica_map)
         self._note(flags := self._moving[number]())
@@ -100,22 +124,40 @@ class Decisions(StrictChecks):
         return True
 
     def _executed(self, number: int, step: ComputeStep, runner: Runner) -> bool:
+        self.ran["step", number] = None
         known = self._known_of.get(number)
         if known is None:
-            known = KnownResults(step, self.shadow, past_inout=self.past_inout)
+            deciding = deciding_fields(self.executable, number)
+            known = KnownResults(step, self.shadow, deciding, past_inout=self.past_inout)
             if self._kept + known.size <= MOST_KEPT:
                 self._kept += known.size
                 self._known_of[number] = known
+        place = self._places[number]
         flags = known.find()
+        if (hole := known.hole) is not None:
+            what = f"how long '{hole.field.cls.__name__}' takes"
+            self._decides(self._position(step, hole), what, place)
+            raise place.needed_hole(hole.field, hole.element, hole.replica, hole.count, what)
         if (number in self._unknown_results) != known.is_unknown:
             self._unknown_results ^= {number}
             flags |= LOSSY
         self._note(flags)
         self._rest(number, flags)
-        place = self._places[number]
         phases = place.code.ops[place.row : place.end, 2].tolist()
         runner.run_launches(place.launches(*phases))
         return True
+
+    def _position(self, step: ComputeStep, hole: Hole) -> int:
+        """Return the byte of a variable that a hole begins at."""
+        position = int(hole.field.elements[hole.element]) * hole.field.size
+        if position >= self.shadow.layout.temporary_base:
+            position = int(gathered_from(step.gather, np.array([position]))[0])
+        return position
+
+    def _decides(self, position: int, what: str, place: Place) -> None:
+        """Note an element, by its first byte, that nothing knows and that decides."""
+        variable, _ = self.executable.layout.variable_at(position)
+        self.undecided = Undecided(position, variable, what, str(place))
 
     def _collected(self, scalar: int, *, known: bool) -> None:
         """Note whether anybody knows what vertices returned."""
@@ -137,32 +179,63 @@ class Decisions(StrictChecks):
         self._settled |= not is_complete and not self._armed[number]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Hole:
+    """An unwritten element that decides how long its vertex takes.
+
+    Attributes:
+        element: its number in `field.elements`.
+        count: how many of the field are unwritten.
+    """
+
+    field: Touched
+    element: int
+    replica: int
+    count: int
+
+
 class KnownResults:
     """What is known of the results of a compute set.
+
+    `deciding` are the edges whose data decide the cycles of its vertices.
 
     Attributes:
         size: how many elements it touches.
         is_unknown: whether a vertex read unwritten elements, the last time.
+        hole: the first of these that decides how long its vertex takes.
     """
 
-    def __init__(self, step: ComputeStep, shadow: Shadow, *, past_inout: bool) -> None:
+    def __init__(
+        self,
+        step: ComputeStep,
+        shadow: Shadow,
+        deciding: Mapping[type[Vertex], Collection[str]],
+        *,
+        past_inout: bool,
+    ) -> None:
         self._shadow, self._vertices = shadow, step.num_vertices
         self._fields = touched(step)
         self._past_inout = past_inout
         self._gather, self._scatter = shadow.moving(step.gather), shadow.moving(step.scatter)
         self.size = sum(len(each.elements) for each in self._fields)
         self.is_unknown = False
+        self.hole: Hole | None = None
+        self._deciding = deciding
 
     def find(self) -> int:
         """Note which results are written; return flags as of moving."""
         self._gather()
         flags, self.is_unknown = 0, False
-        for part in self._shadow.parts:
+        for replica, part in enumerate(self._shadow.parts):
             unknown = np.zeros(self._vertices, np.bool_)
             for each in self._fields:
                 if each.field.reads and not (each.field.writes and self._past_inout):
                     holes = ~are_written(_elements(each, part)[each.elements])
                     unknown[_vertices_of(each)[holes]] = True
+                    decides = each.field.name in self._deciding.get(each.cls, ())
+                    if self.hole is None and decides and holes.any():
+                        first = int(np.argmax(holes))
+                        self.hole = Hole(each, first, replica, int(holes.sum()))
             for each in self._fields:
                 if each.field.writes:
                     flags |= self._write(each, part, unknown)

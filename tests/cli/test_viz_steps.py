@@ -138,7 +138,7 @@ def test_what_trace_says_to_type_works(capsys: pytest.CaptureFixture[str]) -> No
         (["steps", "ring.py:build", "--step", "7"], "there is no step '7'"),
         (["exchange", "ring.py:build", "--step", "a to c"], "there is no step 'a to c'"),
         (["ops", "absent.json"], "cannot read 'absent.json'"),
-        (["trace", "ring.py:streams"], "'ring.py:streams' has no order of steps"),
+        (["trace", "ring.py:streams"], "'ring.py:streams' is not run: 1 stream"),
         (["trace", "ring.py:build", "--tiles", "9"], "trace: no tile 9"),
         (["trace", "plain.json"], "'plain.json' has no order of steps"),
         (["diff", "plain.json", "absent.json"], "cannot read 'absent.json'"),

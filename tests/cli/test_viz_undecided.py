@@ -11,6 +11,7 @@ import pytest
 
 import poplite as pl
 from helpers.ranks import needs_mpi
+from poplite.errors import FileLoadError
 from poplite.tools.command.main import main as poplite
 from poplite.tools.viz.load_report import load
 from poplite.tools.viz.main import main
@@ -58,6 +59,35 @@ class Filled(pl.Vertex):
     def compute(self) -> None:
         self.room[0] = self.x
         self.out = self.room[0] > 1
+
+class Race(pl.MultiVertex):
+    x: pl.InOut[pl.Vector[pl.INT]]
+
+    def compute(self, worker: int) -> None:
+        self.x[0] += worker + 1
+
+class Times(pl.Vertex):
+    n: pl.Input[pl.INT]
+    k: pl.Input[pl.INT]
+    out: pl.Output[pl.INT]
+
+    def compute(self) -> None:
+        total = 0
+        for i in range(self.n):
+            for j in range(i):
+                if (i * j) % 7 == 3:
+                    total += self.k
+        self.out = total
+
+class Large(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.INT]]
+    out: pl.Output[pl.INT]
+
+    def compute(self) -> None:
+        i = 0
+        while i < len(self.x) and self.x[i] < 7:
+            i += 1
+        self.out = i
 
 class Add(pl.Vertex):
     x: pl.Input[pl.Vector[pl.INT]]
@@ -144,6 +174,42 @@ def recorded():
             ops.assign(b, b / 2)
     return graph, steps
 
+def part():
+    p = Parts()
+    write = pl.Copy(p.y[0], p.x[0])
+    return p.graph, pl.Sequence(write, p.add(Less, x=p.x, out=p.c), pl.If(p.c, p.cheap, p.dear))
+
+def rounds(n=None):
+    p = Parts()
+    if n is not None:
+        p.graph.set_initial_value(p.n, n)
+    return p.graph, p.add(Times, n=p.n, k=p.x[0], out=p.y[0])
+
+def gathered():
+    p = Parts()
+    return p.graph, p.add(Large, x=pl.concat([p.x[3:], p.y[:1], p.x[:1]]), out=p.y[1])
+
+def moved():
+    p = Parts()
+    z = p.graph.add_variable(pl.INT, (4,), "z", mapping=1)
+    return p.graph, pl.Sequence(pl.Copy(p.x, z), p.add(Large, x=z, out=p.y[1]))
+
+def endless():
+    p = Parts()
+    return p.graph, pl.Loop(pl.Sequence(p.cheap, pl.AbortOnCondition(p.c, "ended")))
+
+def fed_count():
+    p = Parts()
+    stream = p.graph.add_host_to_device_fifo("count", pl.INT, 1)
+    return p.graph, pl.Sequence(pl.Copy(stream, p.n), p.add(Times, n=p.n, k=p.x[0], out=p.y[0]))
+
+def racing():
+    p = Parts()
+    room = p.graph.add_variable(pl.INT, (2,), "room", mapping=0)
+    fill = p.add(Filled, room=room, x=p.y[0], out=p.c)
+    race = p.add(Race, x=p.y)
+    return p.graph, pl.Sequence(fill, pl.If(p.c, p.dear, p.cheap), race)
+
 def second():
     graph, program = branch()
     return graph, {"first": pl.Sequence(), "second": program}
@@ -190,10 +256,14 @@ UNDECIDED = {
     "equal": "nothing has written 'n', on which it depends what runs",
     "copied": "nothing has written 'x', on which it depends what runs",
     "returned": "nothing has written 'x', on which it depends what runs",
-    "counter": "'c' decides what runs, and is made from what nothing has written",
+    "counter": "nothing has written 'n', on which it depends what runs",
     "called": "nothing has written 'c', which decides what runs",
     "later": "nothing has written 'c', on which it depends what runs",
-    "recorded": "decides what runs, and is made from what nothing has written",
+    "recorded": "nothing has written 'b', on which it depends what runs",
+    "part": "nothing has written 'x', on which it depends what runs",
+    "rounds": "nothing has written 'n', which decides how long 'Times' takes",
+    "gathered": "nothing has written 'x', which decides how long 'Large' takes",
+    "moved": "nothing has written 'x', on which it depends how long 'Large' takes",
     "second": "nothing has written 'c', which decides what runs",
 }
 
@@ -238,7 +308,10 @@ def test_zeros_decide_when_asked_to() -> None:
     assert loaded.note == f"work.py:branch is run with zeros: {UNDECIDED['branch']}"
     assert loaded.report.run_note in str(loaded.report)
     fed = load("work.py:fed", run=True)
-    assert (fed.report.runs, fed.report.note) == (1, "")
+    why = "with zeros from the host, on which it depends what runs"
+    assert (fed.report.runs, fed.report.note, fed.note) == (1, why, f"work.py:fed is run {why}")
+    counted = load("work.py:fed_count", run=True).report
+    assert counted.note == "with zeros from the host, on which it depends how long 'Times' takes"
     assert "1 stream or host functions ('flag') give" in load("work.py:fed").report.note
 
 
@@ -279,7 +352,7 @@ def test_run_refuses_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert poplite(["run", "work.py:vertex"]) == 1
     said = capsys.readouterr()
     assert said.out == ""
-    assert "'c' decides what runs next, but depends on 'x', which nothing has written" in said.err
+    assert "'c' decides what runs, but depends on 'x', which nothing has written" in said.err
     assert "try: give 'x' an initial_value" in said.err
     assert poplite(["run", "work.py:initial"]) == 0
     assert "Total cycles:" in capsys.readouterr().out
@@ -288,7 +361,43 @@ def test_run_refuses_it(capsys: pytest.CaptureFixture[str]) -> None:
 @needs_mpi
 def test_run_refuses_it_before_any_rank_starts(capsys: pytest.CaptureFixture[str]) -> None:
     assert poplite(["run", "-n", "2", "work.py:abort"]) == 1
-    assert "'c' decides what runs next, but nothing has written it" in capsys.readouterr().err
+    assert "'c' decides what runs, but nothing has written it" in capsys.readouterr().err
+
+
+def test_run_says_that_zeros_of_streams_decide(capsys: pytest.CaptureFixture[str]) -> None:
+    assert poplite(["run", "work.py:fed"]) == 0
+    said = capsys.readouterr()
+    why = "with zeros from the host, on which it depends what runs"
+    assert f"poplite: work.py:fed is run {why}" in said.err
+    assert why in said.out
+
+
+@needs_mpi
+def test_run_looks_at_loops_before_any_rank_starts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert poplite(["run", "-n", "2", "work.py:endless"]) == 1
+    assert "'c' decides what runs, but nothing has written it" in capsys.readouterr().err
+
+
+def test_vertices_that_data_decide_run_where_these_are_known() -> None:
+    loaded = load("work.py:rounds", [("n", 100)])
+    assert (loaded.report.is_run, loaded.note, loaded.report.cycles) == (True, "", 8_147_047)
+    assert load("work.py:rounds").report.run_note == (
+        "as compiled, of one run; nothing has written 'n', which decides how long 'Times' takes"
+    )
+
+
+def test_other_faults_are_said() -> None:
+    with pytest.raises(FileLoadError, match="worker"):
+        load("work.py:racing")
+
+
+def test_a_trace_says_first_why_nothing_is_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trace", "work.py:branch"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("poplite-viz: 'work.py:branch' is not run: nothing has written 'c', whi")
+    assert "poplite-viz trace work.py:branch --run" in said
 
 
 # -- what one run as compiled is -------------------------------------------------------------------

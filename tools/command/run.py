@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,9 +27,8 @@ from poplite.tools.viz.flags import Commands, add_target, set_run
 from poplite.tools.viz.load_target import load_programs
 
 if TYPE_CHECKING:
-    from poplite.graph.graph import Graph
-    from poplite.program import Program
-    from poplite.simulator.engine import Engine
+    from poplite.report import Report
+    from poplite.tools.viz.running import Once
 
 LAST_BYTES = 4096
 """What `mpiexec` says in the end is not longer."""
@@ -60,19 +60,26 @@ def _run(arguments: argparse.Namespace) -> int:
         return _start(arguments)
     if arguments.on_ranks:
         return _run_on_ranks(arguments)
-    print(_ran_here(*load_programs(arguments.target, arguments.given)).report())
+    print(_ran_here(arguments))
     return 0
 
 
-def _ran_here(graph: Graph, programs: dict[str, Program]) -> Engine:
-    """Return an engine that ran each program once; raise where nothing knows what runs."""
+def _ran_here(arguments: argparse.Namespace) -> Report:
+    """Return the report of one run of each program; raise where nothing knows what runs."""
     from poplite.tools.viz.running import Once, run_each
 
-    once = Once(graph, programs, may_overflow=False)
+    once = Once(*load_programs(arguments.target, arguments.given), may_overflow=False)
     once.run(run_each)
+    _check_known(once, arguments.target)
+    return replace(once.engine.report(), note=once.note)
+
+
+def _check_known(once: Once, target: str) -> None:
+    """Raise where nothing knows what runs; say so where zeros in place of data decide it."""
     if once.unknown is not None:
         raise once.unknown.error
-    return once.engine
+    if once.note:
+        print(f"poplite: {target} is run {once.note}", file=sys.stderr)
 
 
 def _run_on_ranks(arguments: argparse.Namespace) -> int:
@@ -124,15 +131,16 @@ def _start(arguments: argparse.Namespace) -> int:
 
 def _check_decided(arguments: argparse.Namespace) -> None:
     """Refuse programs of which nothing knows what runs, before ranks run them."""
-    from poplite.program import AbortOnCondition, Loop, children_first
+    from poplite.compile.compiler import compile_graph
+    from poplite.simulator.strict.decisions import are_decided
+    from poplite.tools.viz.running import Once, run_each
 
     graph, programs = load_programs(arguments.target, arguments.given)
-    nodes = [node for program in programs.values() for node in children_first(program)]
-    are_decided = any(
-        node.decided_by is not None or isinstance(node, AbortOnCondition) for node in nodes
-    )
-    if are_decided and not any(isinstance(node, Loop) for node in nodes):  # which never ends here
-        _ran_here(graph, programs)
+    if not are_decided(compile_graph(graph, programs, checks="fast")):
+        return
+    once = Once(graph, programs, may_overflow=False, ends_loops=True)
+    once.run(run_each)
+    _check_known(once, arguments.target)
 
 
 def mpiexec() -> str | None:

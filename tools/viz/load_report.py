@@ -289,11 +289,11 @@ def _of_target(
     report = programs_once.engine.report()
     if not programs:
         return replace(report, note=NO_PROGRAM), trace, ""
-    if (unknown := programs_once.unknown) is None:
-        return report, trace, ""
     if report.is_run:
-        note = f"{target} is run with zeros: {unknown.why}"
-        return replace(report, note=f"with zeros: {unknown.why}"), trace, note
+        why = programs_once.note
+        return replace(report, note=why), trace, f"{target} is run {why}" if why else ""
+    unknown = programs_once.unknown
+    assert unknown is not None, "nothing else keeps it from being run"
     note = f"{target} is shown as compiled, as {unknown.why}; --run takes zeros"
     return _noted(report, unknown.why), None, note
 

@@ -1,7 +1,8 @@
 """Programs of a target, each run once, and what is not known when that is done.
 
-Nothing has written what a script gives with `engine.write`.  Vertices may read that: costs do not
-depend on values.  Where it decides what runs, nothing is known of the run.
+Nothing has written what a script gives with `engine.write`.  Vertices may read that where their
+costs do not depend on values.  Where it decides what runs, in a program or in a vertex, nothing is
+known of the run.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from poplite.errors import GraphMemoryAllocationError, PopliteError, UninitializedReadError
-from poplite.simulator.decided import Decided, Unknown
+from poplite.compile.compiler import compile_graph
+from poplite.errors import GraphMemoryAllocationError, UninitializedReadError
+from poplite.simulator.decided import Decided, Unknown, once_round
 from poplite.simulator.engine import Engine
 
 if TYPE_CHECKING:
-    from poplite.executable.executable import Executable
+    from poplite.executable.executable import Checks, Executable
     from poplite.graph.graph import Graph
     from poplite.program import Program
+    from poplite.simulator.device import Device
 
 T = TypeVar("T")
 
@@ -28,52 +31,96 @@ class Once:
     Attributes:
         engine: what has run them; what is yet to run them, where they are not known.
         unknown: what nothing has written and decides what runs; None where there is nothing.
+        invented: what decides what runs and depends on zeros that streams and host functions were
+            given; None where there is nothing.
 
-    With `may_overflow`, programs run on tiles that have too little memory for them.
+    With `may_overflow`, programs run on tiles that have too little memory for them; with
+    `ends_loops`, each Loop ends after a round.
     """
 
     def __init__(
-        self, graph: Graph, programs: Mapping[str, Program], *, may_overflow: bool = True
+        self,
+        graph: Graph,
+        programs: Mapping[str, Program],
+        *,
+        may_overflow: bool = True,
+        ends_loops: bool = False,
     ) -> None:
-        self._graph, self._programs, self._may_overflow = graph, programs, may_overflow
+        self._graph, self._programs = graph, programs
+        self._may_overflow, self._ends_loops = may_overflow, ends_loops
         self._device = Decided()
         # Strict checks refuse to read what the host would have written.
-        self.engine = self._compiled(checks="fast", device=self._device)
+        self.engine = self._engine("fast", self._device)
         self.unknown: Unknown | None = None
+        self.invented: Unknown | None = None
 
-    def _compiled(self, **options: Any) -> Engine:
+    @property
+    def note(self) -> str:
+        """What a run that goes on with zeros depends on; empty where that is nothing."""
+        if self.unknown is not None:
+            return f"with zeros: {self.unknown.why}"
+        if self.invented is not None:
+            return f"with zeros from the host, on which it depends {self.invented.what}"
+        return ""
+
+    def _engine(self, checks: Checks, device: Device | None = None) -> Engine:
         """Compile; where a tile has too little memory again, as the report says how much."""
         from poplite.program import Sequence as Nothing
 
-        make = partial(Engine, self._graph, dict(self._programs) or Nothing(), **options)
+        programs = dict(self._programs) or Nothing()
+        make = partial(compile_graph, self._graph, programs, checks=checks)
         try:
-            return make()
+            executable = make()
         except GraphMemoryAllocationError:
             if not self._may_overflow:
                 raise
-            return make(options={"debug.allowOutOfMemory": True})
+            executable = make(options={"debug.allowOutOfMemory": True})
+        return Engine(once_round(executable) if self._ends_loops else executable, device=device)
 
     def run(self, run: Callable[[Engine], T], *, with_zeros: bool = False) -> T | None:
         """Run the programs by `run` of an engine, and return its result.
 
-        None is returned where nothing knows what runs, unless that goes on `with_zeros`.
+        None is returned where nothing knows what runs, unless that goes on `with_zeros`.  `run` is
+        called again, of a new engine, where it first ended at what may yet be known.
         """
-        executable = self.engine.executable
         try:
-            return run(self.engine)
+            result = run(self.engine)
         except UninitializedReadError:
             if (unknown := self._device.unknown()) is None:
                 raise
-        # It may depend only on working memory of vertices, which they fill first: strict checks
-        # know.
-        self.engine = Engine(executable, device=Decided(past_inout=True))
-        try:
-            result = run(self.engine)
-            run(self._compiled(checks="strict"))
-        except PopliteError:
-            self.unknown, self.engine = unknown, Engine(executable)
+        else:
+            self.invented = self._invented()
+            return result
+        executable = self.engine.executable
+        self.engine = Engine(executable)
+        if not self._is_known():
+            self.unknown = unknown
             return run(self.engine) if with_zeros else None
-        return result
+        self.invented = self._invented()
+        return run(self.engine)
+
+    def _is_known(self) -> bool:
+        """Tell whether what decides depends only on working memory of vertices that they fill."""
+        try:
+            run_each(Engine(self.engine.executable, device=Decided(past_inout=True)))
+            run_each(self._engine("strict"))
+        except UninitializedReadError:
+            return False
+        return True
+
+    def _invented(self) -> Unknown | None:
+        """Return what decides what runs and depends on zeros in place of the host's data."""
+        executable = self.engine.executable
+        if not gives_zeros(executable):
+            return None
+        device = Decided(past_inout=True, by_host=False)
+        try:
+            run_each(Engine(executable, device=device))
+        except UninitializedReadError:
+            if (unknown := device.unknown()) is None:
+                raise
+            return unknown
+        return None
 
 
 def run_each(engine: Engine) -> None:
@@ -81,6 +128,17 @@ def run_each(engine: Engine) -> None:
     connect_zeros(engine, *host_needs(engine.executable))
     for name in engine.executable.programs:
         engine.run(name)
+
+
+def gives_zeros(executable: Executable) -> bool:
+    """Tell whether programs get anything from the streams and host functions they need."""
+    from poplite.executable.transfers import HostFunctionCall, Transfer
+
+    return any(
+        isinstance(action, HostFunctionCall)
+        or (isinstance(action, Transfer) and action.stream.to_device)
+        for action in executable.actions
+    )
 
 
 def host_needs(executable: Executable) -> tuple[dict[str, Any], list[str]]:

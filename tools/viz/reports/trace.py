@@ -78,14 +78,18 @@ def _trace(arguments: argparse.Namespace) -> Trace:
         trace.steps, trace.is_complete = trace.steps[: arguments.limit], steps <= arguments.limit
         return trace
     saved = "report.save(FILE, trace), with the trace of engine.tracing()"
+    what = f"{arguments.target!r} has no order of steps"
     found, fix = "none was saved with the report", saved
     if loaded.note:
-        found = loaded.note
+        found, what = (
+            "a trace is of a run",
+            f"{arguments.target!r} is not run: {loaded.report.note}",
+        )
         fix = command("trace", arguments.target, *build_flags(arguments), "--run")
     elif loaded.graph is not None:
         found = "of a saved graph nothing is run"
         fix = f"poplite-viz trace file.py:callable, which runs it, or {saved}"
-    raise FileLoadError(f"{arguments.target!r} has no order of steps", found=found, fix=fix)
+    raise FileLoadError(what, found=found, fix=fix)
 
 
 def _tiles(text: str) -> list[int]:
