@@ -195,7 +195,7 @@ def _clone(
         metadata = source.metadata
     local = space.names.local(source.name) if isinstance(name, str) and not name else name
     variable = _declared(space, kind, (place.size,), local, at, constant=False)
-    space.note_home(variable, tiles.home or space.home_of(storages(source.view)))
+    space.note_home(variable, tiles.home or space.home_of([source.view]))
     try:
         _attach(space, tiles, variable, metadata, at)
     except PopliteError:

@@ -25,7 +25,6 @@ from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.graph.storage.tile_numbers import NearTiles, SomeTiles
 from poplite.text import amount, clipped, integer_or_none
-from poplite.view import storages
 
 if TYPE_CHECKING:
     from poplite.arrays.intervals import Int64
@@ -86,12 +85,8 @@ def working_graph(graph: Graph) -> Graph:
 
 
 def home_graph(graph: Graph, tensors: Iterable[Tensor]) -> Graph:
-    """Return the virtual graph that all of some tensors were made with; else the graph itself."""
-    space = graph.space
-    if not space.homes:
-        return graph
-    made = [storage for tensor in tensors for storage in storages(tensor.view)]
-    home = space.home_of(made)
+    """Return the virtual graph that decides for some tensors; else the graph itself."""
+    home = graph.space.home_of(tensor.view for tensor in tensors)
     return graph if home is None else VirtualGraph(graph.top_level_graph, home.tiles)
 
 

@@ -54,11 +54,11 @@ def repeat(count: int) -> Iterator[LoopIndex]:
     6
     """
     outer = innermost("ops.repeat(n)")
-    index = LoopIndex(outer.graph, count)
     body = Steps(outer.graph, "repeat", outer)
+    index = LoopIndex(body, count)
     with body:
         yield index
-    outer.add(index.loop(body))
+    outer.add(index.loop())
 
 
 @contextmanager

@@ -26,7 +26,9 @@ from poplite.expr.operand import Operand
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
+from poplite.graph.virtual import working_graph
 from poplite.program import Execute, Program, Repeat, RepeatWhileTrue, Sequence
+from poplite.program.recording import Steps
 from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.text import clipped, of_type, why_not_called
@@ -128,13 +130,18 @@ class LoopIndex(Operand):
 
     Attributes:
         element_type: UNSIGNED_INT.
+
+    Args:
+        body: takes the steps of the loop.
+        count: how often they run.
     """
 
     element_type = UNSIGNED_INT
 
-    def __init__(self, graph: Graph, count: int) -> None:
-        self._graph, self._count = graph, Repeat(count, Program()).count
+    def __init__(self, body: Steps, count: int) -> None:
+        self._body, self._count = body, Repeat(count, Program()).count
         self._tensor: Tensor | None = None
+        self._made_with: Graph | None = None
         self._is_recorded = False
 
     def __repr__(self) -> str:
@@ -161,7 +168,8 @@ class LoopIndex(Operand):
         if self._tensor is None and self._is_recorded:
             raise self._outside()
         if self._tensor is None:
-            self._tensor = self._graph.add_variable(UNSIGNED_INT, (), "repeat/index", mapping=0)
+            self._made_with = graph = self._body.works_over
+            self._tensor = graph.add_variable(UNSIGNED_INT, (), "repeat/index", mapping=0)
         return self._tensor
 
     def read_as(self) -> Operand:
@@ -178,14 +186,16 @@ class LoopIndex(Operand):
             fix="keep it in the loop: ops.assign(last, i), where last is of UNSIGNED_INT",
         )
 
-    def loop(self, body: Program) -> Program:
-        """Return the loop around its steps, which are all."""
+    def loop(self) -> Program:
+        """Return the loop around its steps, which are all; it is counted where these run."""
         self._is_recorded = True
         if self._tensor is None:
-            return Repeat(self._count, body)
-        with self._graph.scope("repeat"):
-            bounds = 0, self._count
-            return _loop(self._graph, self._tensor, bounds, 1, 0, body, "repeat")
+            return Repeat(self._count, self._body)
+        graph, bounds = self._body.works_over, (0, self._count)
+        if graph is not self._made_with:
+            graph.set_tile_mapping(self._tensor, 0)
+        with graph.scope("repeat"):
+            return _loop(graph, self._tensor, bounds, 1, 0, self._body, "repeat")
 
 
 def _no_number(what: str, fix: str) -> ElementTypeError:
@@ -256,5 +266,6 @@ def _step(step: object) -> int:
 def _tile(graph: Graph, begin: int | Tensor, end: int | Tensor) -> int:
     for bound in (end, begin):
         if isinstance(bound, Tensor):
-            return int(graph.tile_mapping(bound, require_complete=True).tiles[0])
+            near = working_graph(graph)
+            return int(near.tile_mapping(bound, require_complete=True).tiles[0])
     return 0

@@ -24,7 +24,7 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.operations import Operation
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.virtual import home_graph, working_graph
+from poplite.graph.virtual import home_graph, mapping_graph, working_graph
 from poplite.program.base import Program, checked
 from poplite.program.execute import Execute
 from poplite.program.sequence import Sequence, check_appended
@@ -64,12 +64,26 @@ class Steps(Sequence):
     graph: Graph
     _blocks: list[list[Program]]
     _around: Steps | None
+    _over: Graph | None  # the first virtual graph that decided for one of its operations
 
     def __init__(self, graph: Graph, name: str = "", around: Steps | None = None) -> None:
         super().__init__(name=name)
         object.__setattr__(self, "graph", graph)
         object.__setattr__(self, "_around", around)
         object.__setattr__(self, "_blocks", [])
+        object.__setattr__(self, "_over", None)
+
+    @property
+    def works_over(self) -> Graph:
+        """The graph over whose tiles it works: its own, or one that its operands were made with."""
+        return self._over or self.graph
+
+    def note_over(self, graph: Graph) -> None:
+        """Note the graph that decides for an operation of the block, and of those around it."""
+        block: Steps | None = self
+        while block is not None and block._over is None and block.graph is graph.top_level_graph:
+            object.__setattr__(block, "_over", mapping_graph(graph))
+            block = block._around
 
     def __enter__(self) -> Self:
         if self._blocks:
@@ -393,15 +407,17 @@ def graph_for(
     the steps; else, unless the user placed the result (`is_placed`), the virtual graph that all
     operands were made with; else the top-level graph.
     """
-    named = _OVER.get()
-    if named is not None and named.top_level_graph is graph.top_level_graph:
-        return working_graph(named)
-    if graph is not graph.top_level_graph:
-        return working_graph(graph)
+    top, named = graph.top_level_graph, _OVER.get()
     block = program if isinstance(program, Steps) else _innermost_of(graph)
-    if block is not None and block.graph is not graph:
-        return working_graph(block.graph)
-    return graph if is_placed else working_graph(home_graph(graph, tensors))
+    if named is not None and named.top_level_graph is top:
+        graph = named
+    elif graph is top and block is not None and block.graph is not graph:
+        graph = block.graph
+    elif graph is top and not is_placed:
+        graph = home_graph(graph, tensors)
+    if block is not None and graph is not top:
+        block.note_over(graph)
+    return working_graph(graph)
 
 
 def innermost(usage: str) -> Steps:

@@ -4,7 +4,9 @@
     1  ["Repeat", 4, [9, 0]]          node 0, nine times
 
 Reading makes each node by its class, which checks what it is given, as it does for users.  What
-operations recorded in a block is a Sequence.
+operations recorded in a block is a Sequence; that of an operation names the variables it made:
+
+    2  ["Sequence", 5, ["softmax", [0, 1], [4, 9]]]      variables 4 to 8
 """
 
 from __future__ import annotations
@@ -142,6 +144,8 @@ class ProgramWriter:
         if isinstance(node, Sequence):
             kind = Sequence
             data = [node.name, _PROGRAMS.encode(node.programs, to)]
+            if node._made:
+                data.append([node._made.start, node._made.stop])
         elif isinstance(node, Switch):
             cases = tuple(node.cases.items())
             data = [coder.encode(getattr(node, name), to) for name, coder in _switch().items()]
@@ -237,8 +241,10 @@ class ProgramReader:
         of = self._of
         if kind is SetStochasticRounding:
             return SetStochasticRounding(*parts)
-        if kind is Sequence and len(parts) == 2:
-            return Sequence(list(_PROGRAMS.decode(parts[1], of)), name=parts[0])
+        if kind is Sequence and len(parts) in (2, 3):
+            made = Sequence(list(_PROGRAMS.decode(parts[1], of)), name=parts[0])
+            object.__setattr__(made, "_made", self._variables(*parts[2:]))
+            return made
         if kind is Switch and len(parts) == 4:
             return self._switch(*parts)
         coders = _coders(kind.__name__) if kind in FIELDS else {}
@@ -251,6 +257,14 @@ class ProgramReader:
         if kind is CycleStamp:
             _check_stamp(*values)
         return _MADE_BY.get(kind, kind)(*values)
+
+    def _variables(self, data: Json = (0, 0)) -> range:
+        """Return the numbers of the variables that an operation made."""
+        count = len(self._of.graph.variables)
+        match data:
+            case [int(first), int(end)] if 0 <= first <= end <= count:
+                return range(first, end)
+        raise Malformed(f"{shown(data)} are not the numbers of variables up to {count:,}")
 
     def _switch(self, control: Json, unmatched: Json, default: Json, cases: Json) -> Switch:
         decoded = zip(_switch().values(), (control, unmatched, default), strict=True)

@@ -93,7 +93,7 @@ class ReferenceCoder(Coder):
         """Return a value as JSON; refuse what belongs to another graph."""
         assert isinstance(to, GraphWriter)
         owner = getattr(value, "graph", to.graph)
-        if owner is not to.graph:
+        if owner.top_level_graph is not to.graph:
             raise ControlProgramError(
                 f"{self.name} '{value.name}' belongs to another graph than the one that is saved",
                 at=here(),

@@ -21,6 +21,9 @@ import zipfile
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from poplite.errors import ControlProgramError, FileLoadError, PopliteError
 from poplite.executable.file.archive import (
     MANIFEST,
@@ -54,6 +57,8 @@ from poplite.executable.graph_file.variables import (
     SavedVariable,
     add_metadata,
     add_variable,
+    home_of,
+    saved_homes,
     saved_variable,
 )
 from poplite.executable.graph_file.vertices import (
@@ -76,6 +81,7 @@ KIND, FORMAT = "poplite graph", 1
 PARTS: dict[str, Any] = {
     "target": Target,
     "replication_factor": int,
+    "virtual_graphs": tuple[npt.NDArray[np.int64], ...],
     "variables": tuple[SavedVariable, ...],
     "compute_sets": tuple[SavedComputeSet, ...],
     "operations": tuple[Operation, ...],
@@ -120,10 +126,15 @@ def _written(graph: Graph, programs: Mapping[str, Program]) -> tuple[str, ArrayW
         nodes.number(program)
     for buffer in graph.function_buffers.values():
         nodes.number(buffer.function)
+    homes, made_with = saved_homes(graph)
     parts = {
         "target": graph.target,
         "replication_factor": graph.replication_factor,
-        "variables": tuple(map(saved_variable, graph.variables)),
+        "virtual_graphs": homes,
+        "variables": tuple(
+            saved_variable(variable, made_with.get(number))
+            for number, variable in enumerate(graph.variables)
+        ),
         "compute_sets": tuple(map(saved_compute_set, graph.compute_sets)),
         "operations": graph.operations,
         "host": saved_host(graph),
@@ -212,8 +223,9 @@ def _built(manifest: Mapping[str, Any], reader: Reader) -> tuple[Graph, dict[str
         raise Malformed(f"it has {replicas:,} replicas")
     graph.replication_factor = replicas
     variables = part("variables")
+    homes = [home_of(graph, tiles) for tiles in part("virtual_graphs")]
     for variable in variables:
-        add_variable(graph, variable)
+        add_variable(graph, variable, homes)
     for number, variable in enumerate(variables):
         add_metadata(graph, number, variable)
     views = ViewReader(graph.space.variables, reader.arrays)

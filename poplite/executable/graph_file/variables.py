@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from poplite.executable.file.archive import Malformed
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_table import NO_TILE
+from poplite.graph.storage.tile_numbers import SomeTiles
 from poplite.graph.storage.variable import Variable
 from poplite.source import SourceLocation
 from poplite.types import QUARTER, QUARTER_METADATA, ElementType
@@ -32,6 +33,7 @@ class SavedVariable:
         replica_values: those of replicas that have others.
         metadata: of QUARTER, the number of the variable with format and scale, and the position
             of the element there.
+        home: the number of the virtual graph that it was made with, if any.
     """
 
     name: str
@@ -45,9 +47,25 @@ class SavedVariable:
     values: Array | None = None
     replica_values: Mapping[int, Array] | None = None
     metadata: tuple[int, int] | None = None
+    home: int | None = None
 
 
-def saved_variable(variable: Variable) -> SavedVariable:
+def saved_homes(graph: Graph) -> tuple[tuple[Array, ...], dict[int, int]]:
+    """Return the tiles of the virtual graphs that made variables, and which one made each."""
+    homes = {home.tiles.tobytes(): home.tiles for home in graph.space.homes.values()}
+    numbers = {tiles: number for number, tiles in enumerate(homes)}
+    made_with = {v: numbers[home.tiles.tobytes()] for v, home in graph.space.homes.items()}
+    return tuple(homes.values()), made_with
+
+
+def home_of(graph: Graph, tiles: Array) -> SomeTiles:
+    """Return the tile numbers of a virtual graph, of data that may be anything."""
+    made = graph.create_virtual_graph(tiles)._tiles
+    assert isinstance(made, SomeTiles)
+    return made
+
+
+def saved_variable(variable: Variable, home: int | None) -> SavedVariable:
     """Return a variable as data."""
     tile, breaks, tiles = variable.only_tile, None, None
     if tile is None and variable.num_elements:
@@ -71,10 +89,11 @@ def saved_variable(variable: Variable) -> SavedVariable:
         variable.initial_value,
         dict(variable.replica_values) or None,
         metadata,
+        home,
     )
 
 
-def add_variable(graph: Graph, saved: SavedVariable) -> None:
+def add_variable(graph: Graph, saved: SavedVariable, homes: Sequence[SomeTiles]) -> None:
     """Make a variable of data that may be anything."""
     space = graph.space
     if not saved.name or any(size < 0 for size in saved.shape) or len(saved.shape) > 32:
@@ -87,6 +106,10 @@ def add_variable(graph: Graph, saved: SavedVariable) -> None:
     )
     if variable.name != saved.name:
         raise Malformed(f"two variables are called '{saved.name}'")
+    if saved.home is not None:
+        if not 0 <= saved.home < len(homes):
+            raise Malformed(f"variable '{saved.name}' was made with a virtual graph not listed")
+        space.note_home(variable, homes[saved.home])
     if saved.breaks is not None:
         _paint(variable, saved, space.num_tiles)
     if saved.is_constant and saved.values is None:

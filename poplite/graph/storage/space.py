@@ -30,7 +30,7 @@ from poplite.graph.storage.tile_numbers import SomeTiles
 from poplite.graph.storage.variable import Variable
 from poplite.source import SourceLocation
 from poplite.text import amount, shape_text
-from poplite.view import Storage
+from poplite.view import Storage, View, storages
 
 MAX_ADDRESS = 1 << 62
 
@@ -122,16 +122,27 @@ class Space:
         if home is not None:
             self.homes[variable.id] = home
 
-    def home_of(self, made: Iterable[Storage]) -> SomeTiles | None:
-        """Return the virtual graph that variables were made with, if it is one.
+    def home_of(self, views: Iterable[View]) -> SomeTiles | None:
+        """Return the virtual graph that the variables below views were made with, if it is one.
 
-        Of several it is the one that has the tiles of all others.
+        Of several it is the one that has the tiles of all others. Constants and single elements
+        count only where there is nothing else, and then only those made with a virtual graph.
         """
         if not self.homes:
             return None
-        found = [self.homes.get(storage.id) for storage in made]
-        homes = list(dict.fromkeys(each for each in found if each is not None))
-        if not homes or None in found:
+        found = [
+            (
+                self.homes.get(each.id),
+                min(view.num_elements, each.num_elements) > 1 and not each.constant,
+            )
+            for view in views
+            for each in storages(view)
+        ]
+        deciding = [home for home, decides in found if decides]
+        if None in deciding:
+            return None
+        homes = dict.fromkeys(home for home in deciding or [h for h, _ in found] if home)
+        if not homes:
             return None
         widest = max(homes, key=lambda home: home.num_tiles)
         return widest if all(np.isin(home.tiles, widest.tiles).all() for home in homes) else None

@@ -17,12 +17,14 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import examples
+from helpers.virtual_tiles import tiles_made
 from poplite.testing.fuzz_files import program as program_with_everything
 from poplite.testing.mutations import mutated
 from poplite.testing.strategies import tensors
 
 T = TypeVar("T")
 Classes = dict[str, type[pl.Vertex]]
+Damage = Callable[[dict[str, Any]], object]
 
 SCRIPT = '''
 from typing import Annotated
@@ -252,6 +254,52 @@ def test_a_virtual_graph_saves_all_of_it() -> None:
     assert again.tile_mapping(again.tensor("x"))[1] == [(0, 4)]
 
 
+def test_operations_on_loaded_tensors_keep_to_the_virtual_graph_of_these() -> None:
+    graph = pl.Graph(pl.Target(tiles=16))
+    for name, tiles in {"x": [9, 5, 6], "y": [2, 3], "z": [9, 5, 6]}.items():
+        made = graph.create_virtual_graph(tiles)
+        made.add_variable(pl.FLOAT, (32, 32), name, mapping="linear")
+    graph.add_variable(pl.FLOAT, (32, 32), "t", mapping="linear")
+    content = saved(graph)
+    again = loaded(content)[0]
+    assert saved(again) == content
+    own = {"x": {5, 6, 9}, "y": {2, 3}, "z": {5, 6, 9}, "t": {*range(16)}}
+    for name, only in own.items():
+        used = []
+        for of in (graph, again):
+            tensor = of.tensor(name)
+            with of.steps():
+                used.append(tiles_made(of, lambda x=tensor: pl.ops.map(x @ x * 2)))  # type: ignore[misc]
+        assert used[0] == used[1] <= only
+
+
+def test_variables_of_a_virtual_graph_or_an_operation_that_a_file_lacks_are_refused() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    half = graph.create_virtual_graph(2, 4)
+    x = half.add_variable(pl.FLOAT, (4, 4), "x", mapping=1)
+    with half.steps() as work:
+        pl.ops.map(pl.ops.nn.softmax(x, 1))
+    content = saved(graph, work)
+    damage: dict[str, Damage] = {
+        "'x' was made with a virtual graph not listed": lambda m: m["graph"]["variables"][0].update(
+            home=1
+        ),
+        "create_virtual_graph: tiles [] are none": lambda m: m["graph"]["virtual_graphs"][
+            0
+        ].__setitem__(2, [0]),
+        "[1, 100] are not the numbers of variables up to": lambda m: next(
+            node for node in m["nodes"] if len(node[2]) == 3
+        )[2].__setitem__(2, [1, 100]),
+    }
+    for told, change in damage.items():
+        members = zipped(content)
+        manifest = json.loads(members["manifest.json"])
+        change(manifest)
+        with pytest.raises(pl.FileLoadError) as refusal:
+            loaded(of_members(members | {"manifest.json": json.dumps(manifest).encode()}))
+        assert told in str(refusal.value)
+
+
 # -- vertex classes ------------------------------------------------------------------------------
 
 
@@ -463,8 +511,6 @@ def test_changed_files_are_refused_or_graphs(seed: int) -> None:
         return
     assert saved(*loaded(saved(graph, programs))) == saved(graph, programs)
 
-
-Damage = Callable[[dict[str, Any]], object]
 
 DAMAGE: dict[str, Damage] = {
     "it has format 2": lambda m: m.update(format=2),

@@ -15,6 +15,7 @@ from helpers.depth import deep, values_only
 from helpers.virtual_tiles import tiles_made
 from poplite import ops
 from poplite.ops import linalg, nn, random
+from poplite.ops.loop import counted_loop
 
 TOP = pl.Graph(pl.Target(tiles=24))
 OUTER = TOP.create_virtual_graph(6, 16)
@@ -293,3 +294,72 @@ def test_each_virtual_graph_has_a_function_of_its_own() -> None:
     engine = pl.Engine(graph, step, interpret=True, options=values_only())
     engine.run()
     assert int(engine.read(made[2])) == 10
+
+
+def test_scalars_and_constants_do_not_move_results_off_a_virtual_graph() -> None:
+    graph = pl.Graph(pl.Target(tiles=16))
+    own = graph.create_virtual_graph([9, 5, 6])
+    x = own.add_variable(pl.FLOAT, (8,), "x", mapping="linear")
+    scalar = own.add_variable(pl.FLOAT, (), "scalar", mapping=2)
+    taps = own.add_constant(pl.FLOAT, (8,), range(8), mapping="linear")
+    whole = graph.add_variable(pl.FLOAT, (8,), "whole", mapping="linear")
+    three = graph.add_constant(pl.FLOAT, (), 3, mapping=15)
+    table = graph.add_constant(pl.FLOAT, (8,), range(8), mapping="linear")
+    one = graph.add_variable(pl.FLOAT, (1,), "one", mapping=14)
+    used = [
+        (x * three, {5, 6, 9}),
+        (three * x, {5, 6, 9}),
+        (x * one, {5, 6, 9}),
+        (x * table, {5, 6, 9}),
+        (x * whole[3], {5, 6, 9}),
+        (x @ table * one, {5, 6, 9}),
+        (ops.where(x > three, x, one), {5, 6, 9}),
+        (scalar * one, {6}),
+        (taps * one, {5, 6, 9}),
+        (x * whole, {*range(8)}),
+        (whole * scalar, {*range(8)}),
+        (whole * taps, {*range(8)}),
+        (one * three, {14}),
+    ]
+    with graph.steps():
+        for expr, tiles in used:
+            found = tiles_made(graph, partial(ops.map, expr))
+            assert found <= tiles, expr
+        assert tiles_made(graph, partial(graph.clone, own.add_constant(pl.INT, (), 1, mapping=1)))
+
+
+def test_a_loop_is_counted_where_its_steps_run() -> None:
+    graph = pl.Graph(pl.Target(tiles=16))
+    own, other = graph.create_virtual_graph([9, 5, 6]), graph.create_virtual_graph([3])
+    x = own.add_variable(pl.UNSIGNED_INT, (8,), "x", mapping="linear", initial_value=0)
+    y = other.add_variable(pl.UNSIGNED_INT, (8,), "y", mapping=0, initial_value=0)
+    z = graph.add_variable(pl.UNSIGNED_INT, (8,), "z", mapping=12, initial_value=0)
+
+    def loop(*tensors: pl.Tensor) -> None:
+        with ops.repeat(3) as i, ops.repeat(2) as j:
+            for each in tensors:
+                ops.assign(each, each + 10 * i + j)
+
+    def last_moved() -> None:
+        with ops.repeat(3) as i:
+            graph.set_tile_mapping(i.tensor, 7)
+            ops.assign(z, z + i)
+
+    with graph.steps() as step:
+        assert tiles_made(graph, partial(loop, x)) == {5, 6, 9}
+        assert tiles_made(graph, partial(loop, y)) == {3}
+        assert tiles_made(graph, partial(loop, z)) == {0, 12}
+        assert tiles_made(graph, partial(loop, x, y)) == {3, 5, 6, 9}
+        assert 7 in tiles_made(graph, last_moved)
+    with own.steps():
+        assert tiles_made(graph, partial(loop, y)) <= {5, 6, 9}
+    bound = own.add_constant(pl.UNSIGNED_INT, (), 3, mapping=1)
+    far = graph.add_constant(pl.UNSIGNED_INT, (), 3, mapping=15)
+    for end in (bound, far):
+        made = partial(counted_loop, own, 0, end, 1, pl.Sequence())
+        assert tiles_made(graph, made) <= {5, 6, 9}
+    engine = pl.Engine(graph, step, interpret=True)
+    engine.run()
+    assert engine.read(x).tolist() == [126] * 8
+    assert engine.read(y).tolist() == [126] * 8
+    assert engine.read(z).tolist() == [66] * 8
