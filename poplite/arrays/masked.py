@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,26 +24,46 @@ class HoldsNoValues:
 
 
 _REFUSED = np.ma.MaskedArray, HoldsNoValues
+_NESTS = (list, tuple, *_REFUSED)
+_DEEPEST = 65
+"""Levels of lists that can become an array: NumPy's most dimensions, and what these hold."""
 
 
 def unmasked(value: T, what: str, at: SourceLocation | None = None) -> T:
-    """Return what a user gave as values; refuse it, or its parts, where it is a masked array.
+    """Return what a user gave as numbers; refuse a masked array, also in lists of any depth.
 
     So is an object that holds no values, such as the `==` of two tensors.
 
     >>> unmasked([1, 2], "engine.write")
     [1, 2]
     """
-    parts = value if isinstance(value, list | tuple) else (value,)
-    for part in parts:
-        if isinstance(part, _REFUSED):
-            if isinstance(part, HoldsNoValues):
-                raise part.refused(what, at)
-            raise ElementTypeError(
-                f"{what}: a masked array, but elements have no mask",
-                at=at or here(),
-                found=f"{amount(int(np.ma.getmaskarray(part).sum()), 'element')} of "
-                f"{part.size:,} masked",
-                fix="array.filled(0), with the number that masked elements are to have",
-            )
+    part = None if type(value) is np.ndarray else _refused_part(value)
+    if isinstance(part, HoldsNoValues):
+        raise part.refused(what, at)
+    if part is not None:
+        raise ElementTypeError(
+            f"{what}: a masked array, but elements have no mask",
+            at=at or here(),
+            found=f"{amount(int(np.ma.getmaskarray(part).sum()), 'element')} of "
+            f"{part.size:,} masked",
+            fix="array.filled(0), with the number that masked elements are to have",
+        )
     return value
+
+
+def _refused_part(value: object) -> np.ma.MaskedArray[Any, Any] | HoldsNoValues | None:
+    """Return the first part that is refused; a list of numbers is seen by its types."""
+    level: list[Any] = [value]
+    for _ in range(_DEEPEST):
+        below: dict[int, Any] = {}  # a list may hold one row often, or itself
+        for part in level:
+            if isinstance(part, _REFUSED):
+                return part
+            if isinstance(part, list | tuple) and any(
+                issubclass(kind, _NESTS) for kind in set(map(type, part))
+            ):
+                below |= {id(each): each for each in part if isinstance(each, _NESTS)}
+        level = list(below.values())
+        if not level:
+            break
+    return None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from poplite.arrays.masked import unmasked
 from poplite.errors import ElementTypeError, TensorCreationError, UnknownField
 from poplite.graph.clone import TensorCloneMethod
 from poplite.graph.tensor.tensor import Tensor
@@ -141,7 +142,7 @@ def pairs(connections: Any) -> Iterable[tuple[str, Any]]:
 def halves(bits: npt.ArrayLike, call: str) -> npt.NDArray[np.float16]:
     """Return the values of bits of HALF."""
     try:
-        array = np.asarray(bits)
+        array = np.asarray(unmasked(bits, call))
         found = f"an array of {array.dtype}"
     except ValueError:
         array, found = np.array(""), "rows of several lengths"

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64, Interval
+from poplite.arrays.masked import unmasked
 from poplite.errors import ElementTypeError, InvalidTileMapping, TensorCreationError, checked_items
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
@@ -120,6 +121,7 @@ def map_by_weights(graph: Graph, tensor: Tensor, weights: npt.ArrayLike, *, dim:
 
 def _weights(weights: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Return numbers, or none where weights are no numbers."""
+    unmasked(weights, "map_by_weights")
     try:
         given = np.asarray(weights)
         if given.dtype.kind == "c":

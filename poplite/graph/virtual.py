@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 
+from poplite.arrays.masked import unmasked
 from poplite.errors import InvalidTileMapping
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import ranges
@@ -121,7 +122,7 @@ def _bound(parent: Graph, value: object, at: SourceLocation) -> int:
 def _listed(parent: Graph, tiles: object, upper: object, at: SourceLocation) -> Int64:
     """Return a list of tiles after checking it."""
     try:
-        own = np.asarray(tiles)
+        own = np.asarray(unmasked(tiles, "create_virtual_graph", at))
     except ValueError:  # lists of different lengths
         own = np.empty((0, 0))
     if own.ndim != 1 or (len(own) and own.dtype.kind not in "iu") or upper is not None:

@@ -54,7 +54,7 @@ def copy_float_to_device_half(
     ['0x3c00', '0xc000']
     """
     call = "copy_float_to_device_half"
-    given = source if isinstance(source, np.ndarray) else _floats(source)
+    given = source if isinstance(source, np.ndarray) else _floats(source, call)
     values, bits = _flat(given, _FLOATS, call, "source"), _written(destination, _HALVES, call)
     count = _count(values, bits, n, call)
     with np.errstate(over="ignore"):
@@ -208,10 +208,10 @@ _HALVES = (np.dtype(np.float16), np.dtype(np.uint16))
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-def _floats(numbers: npt.ArrayLike) -> Array:
+def _floats(numbers: npt.ArrayLike, call: str) -> Array:
     """Return numbers that are no array as one."""
     try:
-        array = np.asarray(numbers)
+        array = np.asarray(unmasked(numbers, call))
     except ValueError:  # rows of several lengths
         array = np.array(None)
     return array.astype(np.float64) if array.dtype.kind in "iu" else array

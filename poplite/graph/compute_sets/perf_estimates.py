@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
+from poplite.arrays.masked import unmasked
 from poplite.called import CalledInt, CalledText
 from poplite.errors import Absent, ElementTypeError, SizeOverflowError, TensorIndexError
 from poplite.graph.compute_sets.field_sizes import size_of
@@ -242,7 +243,7 @@ def _count(name: str, what: str, value: object, at: SourceLocation) -> int:
 def _counts(name: str, what: str, value: object, count: int, at: SourceLocation) -> Int64:
     if np.ndim(value) == 0:  # type: ignore[arg-type]
         return np.broadcast_to(np.int64(_count(name, what, value, at)), (count,))
-    numbers = np.asarray(value)
+    numbers = np.asarray(unmasked(value, f"{name}: {what}", at))
     if numbers.shape != (count,) or numbers.dtype.kind not in "iu":
         raise ElementTypeError(
             f"{name}: {what} is an array of shape {numbers.shape} of {numbers.dtype}, "

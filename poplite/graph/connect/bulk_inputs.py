@@ -71,14 +71,16 @@ def count_of(probe: Probe, field: Field, value: Any) -> int | None:
 
 
 def _count_of_state(probe: Probe, field: Field, value: Any) -> int | None:
+    what = f"{probe.vertex}: field '{field.name}'"
     if isinstance(value, Tensor | Slices | SliceLists):
         as_state(probe.vertex, field, value, probe.at)  # refuses it
     if field.depth and isinstance(value, list | tuple):
         if not all(np.ndim(item) == 1 for item in value):
+            unmasked(value, what, probe.at)
             raise _misshapen(probe, field, "a list of other things than lists is given")
         return len(value)
     try:
-        array = np.asarray(unmasked(value, f"{probe.vertex}: field '{field.name}'", probe.at))
+        array = np.asarray(unmasked(value, what, probe.at))
     except ValueError:  # lists of several lengths
         raise _misshapen(probe, field, f"{clipped(value)} is given") from None
     return _count_of_array(probe, field, array)
@@ -255,7 +257,8 @@ def _stored(probe: Probe, field: Field, array: Array) -> Array:
 def listed_tiles(probe: Probe, tile: object) -> object:
     """Return the user's `tile`, with a list as an array."""
     try:
-        return np.asarray(tile) if isinstance(tile, list | tuple) else tile
+        given = unmasked(tile, f"{probe.name}: tile", probe.at)
+        return np.asarray(given) if isinstance(given, list | tuple) else given
     except ValueError:
         raise InvalidTileMapping(
             f"{probe.name}: tile is {clipped(tile, 60)}, lists of different lengths",

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64, Intervals, merge, place
+from poplite.arrays.masked import unmasked
 from poplite.display import Displayed
 from poplite.errors import ConstantRemappedWarning, InvalidTileMapping
 from poplite.graph.mapping.tile_table import NO_TILE as NO_TILE, Cut
@@ -279,6 +280,8 @@ def ranges(numbers: Iterable[int], limit: int = 4) -> str:
 
 def _check_pieces(num_tiles: object, tile: object, length: object) -> None:
     """Refuse another number of tiles than a whole one, and what are not whole numbers in arrays."""
+    for pieces in (tile, length):
+        unmasked(pieces, "TileMapping")
     is_fit = (
         isinstance(tile, np.ndarray)
         and isinstance(length, np.ndarray)

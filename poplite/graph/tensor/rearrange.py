@@ -24,6 +24,7 @@ import numpy as np
 
 from poplite.arrays.digits import digits_of
 from poplite.arrays.intervals import Int64, overlay
+from poplite.arrays.masked import unmasked
 from poplite.errors import ElementTypeError, TensorCreationError, checked_truth
 from poplite.graph.tensor.indexing import described, is_sequence
 from poplite.graph.tensor.refused import no_tensor
@@ -188,6 +189,7 @@ def unbroadcast(tensor: Tensor) -> Tensor | None:
 
 def _bounds(what: object, name: str) -> Int64:
     """Return begins and ends of the non-empty intervals of a list, int64[n, 2]."""
+    unmasked(what, name)
     try:
         array = np.asarray(what)
         casting: Literal["same_kind", "unsafe"] = "same_kind" if array.size else "unsafe"

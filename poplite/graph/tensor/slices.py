@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import place
+from poplite.arrays.masked import unmasked
 from poplite.graph.tensor import indexing
 from poplite.graph.tensor.text import type_and_shape
 from poplite.text import fitted
@@ -165,6 +166,7 @@ def _plain(items: Sequence[Any] | npt.NDArray[Any]) -> tuple[Int64, Int64] | Non
     if isinstance(items, Intervals):
         return items.begin, items.end
     if isinstance(items, np.ndarray):
+        unmasked(items, "slices")
         if items.dtype.kind not in "iu" or items.dtype == np.uint64:
             return None
         values = items.astype(np.int64)

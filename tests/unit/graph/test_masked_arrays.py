@@ -29,7 +29,8 @@ def add(graph: pl.Graph, x: pl.Tensor, **fields: Any) -> None:
 
 
 def add_many(graph: pl.Graph, x: pl.Tensor, **fields: Any) -> None:
-    graph.add_vertices(graph.add_compute_set("cs"), Scaled, tile=np.zeros(3, int), out=x, **fields)
+    given = {"tile": np.zeros(3, int), **fields}
+    graph.add_vertices(graph.add_compute_set("cs"), Scaled, out=x, **given)
 
 
 def engine(graph: pl.Graph, x: pl.Tensor) -> pl.Engine:
@@ -63,6 +64,19 @@ DOORS: dict[str, Callable[[pl.Graph, Any], object]] = {
     "initial value": lambda g, x: g.set_initial_value(x, MASKED),
     "constant": lambda g, x: g.add_constant(pl.FLOAT, (3,), MASKED),
     "state": lambda g, x: add(g, x, by=1.0, all=MASKED),
+    "states of lists": lambda g, x: add_many(g, x, by=1.0, all=[[MASKED]]),
+    "tiles": lambda g, x: add_many(g, x, by=1.0, all=[[1.0]] * 3, tile=WHOLE),
+    "tiles in a list": lambda g, x: add_many(g, x, by=1.0, all=[[1.0]] * 3, tile=list(WHOLE)),
+    "mapping": lambda g, x: pl.TileMapping(1, WHOLE, np.ones(3, int)),
+    "weights": lambda g, x: pl.map_by_weights(g, x, MASKED),
+    "virtual graph": lambda g, x: g.create_virtual_graph(WHOLE),
+    "listed tiles": lambda g, x: g.create_virtual_graph(list(WHOLE)),
+    "slices": lambda g, x: x.slices(WHOLE),
+    "lists of lists": lambda g, x: engine(g, x).write(x.reshape((1, 1, 3)), [[MASKED]]),
+    "tuples in lists": lambda g, x: g.add_constant(pl.FLOAT, (1, 1, 1, 3), [([MASKED],)]),
+    "half bits": lambda g, x: pl.copy_float_to_device_half(
+        pl.Target(), [MASKED], np.zeros(3, np.uint16)
+    ),
     "number": lambda g, x: add(g, x, by=np.ma.masked, all=[1.0]),
     "states": lambda g, x: add_many(g, x, by=MASKED, all=[[1.0]] * 3),
     "stream": stream,
