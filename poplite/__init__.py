@@ -109,6 +109,7 @@ if TYPE_CHECKING:
         cut as cut,
         detect_innermost_grouping as detect_innermost_grouping,
         grid_blocks as grid_blocks,
+        halo_blocks as halo_blocks,
         map_blocks as map_blocks,
         map_linearly as map_linearly,
         near_square_grid as near_square_grid,
@@ -374,8 +375,8 @@ _HOMES = {
     "graph.host.remote": "HostFunction RemoteBuffer",
     "graph.host.streams": "DataStream DataStreamType ReplicatedStreamMode StreamCallback",
     "graph.mapping.tile_mapping": "TileMapping",
-    "graph.partition": "cut detect_innermost_grouping grid_blocks map_blocks map_linearly "
-    "near_square_grid spread",
+    "graph.partition": "cut detect_innermost_grouping grid_blocks halo_blocks map_blocks "
+    "map_linearly near_square_grid spread",
     "graph.spreading": "map_by_weights map_like map_round_robin split_among_workers split_regions",
     "graph.storage.variable": "Variable",
     "graph.tensor.concat": "append concat",

@@ -12,6 +12,11 @@ vertices are connected to::
     for tile, (rows, cols) in enumerate(map_blocks(graph, image, (32, 46))):
         graph.add_vertex(cs, Blur, tile=tile, out=image[rows, cols], ...)
 
+`halo_blocks` returns them cut among the workers of each tile, and what each sees around its own::
+
+    for tile, own, around in halo_blocks(image.shape, (32, 46), workers=6):
+        graph.add_vertex(cs, Blur, tile=tile, old=image[around], new=blurred[own])
+
 `detect_innermost_grouping` returns the number of elements of the innermost dimension that such
 pieces keep together.
 
@@ -22,7 +27,9 @@ Source: PopLibs `mapTensorLinearly` for the meaning of grain and minimum;
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from operator import index as whole_number
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,6 +49,20 @@ from poplite.text import amount, clipped
 from poplite.view import Storage, View, runs
 
 Block = tuple[slice, slice]
+
+
+class HaloBlock(NamedTuple):
+    """A part of a block, for one worker, and what it sees.
+
+    Attributes:
+        tile: of the block.
+        own: slices of its rows and columns.
+        around: those with the halo.
+    """
+
+    tile: int
+    own: Block
+    around: Block
 
 
 def cut(i: int, n: int, parts: int) -> int:
@@ -137,20 +158,25 @@ def map_linearly(graph: Graph, tensor: Tensor, *, grain: int = 1, min_elements: 
     paint_linearly(graph.space, graph._tiles, tensor.view, grain=step, min_elements=least)
 
 
-def map_blocks(graph: Graph, tensor: Tensor, grid: tuple[int, int] | None = None) -> list[Block]:
+def map_blocks(
+    graph: Graph, tensor: Tensor, grid: tuple[int, int] | None = None, *, halo: int = 0
+) -> list[Block]:
     """Put each block of a grid over the first two dimensions on a tile of its own.
 
     Args:
         graph: the tensor's graph.
         tensor: a tensor of rank 2 or more; further dimensions stay together.
         grid: blocks down and across; by default nearly square blocks over all tiles.
+        halo: rows and columns at each edge that belong to no block of the grid; they lie with
+            the block next to them.
 
     Returns:
-        The slices of every block, row by row of the grid; block `t` is on tile `t`.
+        The slices of every block, without the halo, row by row of the grid; block `t` is on
+        tile `t`.
 
     Raises:
-        TensorCreationError: for a tensor of rank below 2, or a grid that does not fit.
-        ElementTypeError: for anything but a graph and a tensor.
+        TensorCreationError: for a tensor of rank below 2, or a grid or a halo that does not fit.
+        ElementTypeError: for anything but a graph and a tensor, or a halo that is not a number.
         InvalidTileMapping: when the grid has more blocks than the graph has tiles.
 
     >>> from poplite.graph import Graph
@@ -159,6 +185,10 @@ def map_blocks(graph: Graph, tensor: Tensor, grid: tuple[int, int] | None = None
     >>> image = graph.add_variable("float32", (4, 6), "image")
     >>> map_blocks(graph, image, (2, 3))[5]
     (slice(2, 4, None), slice(4, 6, None))
+    >>> map_blocks(graph, image, (1, 2), halo=1)
+    [(slice(1, 3, None), slice(1, 3, None)), (slice(1, 3, None), slice(3, 5, None))]
+    >>> graph.tile_mapping(image).elements_per_tile.tolist()
+    [12, 12, 0, 0, 0, 0]
     """
     check_pair("map_blocks", graph, tensor)
     if tensor.rank < 2:
@@ -168,12 +198,13 @@ def map_blocks(graph: Graph, tensor: Tensor, grid: tuple[int, int] | None = None
             found=f"shape {tensor.shape}",
             fix=f"map_linearly(graph, {tensor.name})",
         )
-    rows, cols = tensor.shape[:2]
+    plane = tensor.shape[:2]
+    inner = _inside("map_blocks", plane, halo)
     if grid is None:
-        grid = near_square_grid(rows, cols, graph.target.tiles)
-    blocks = grid_blocks((rows, cols), grid)
-    for tile, (down, across) in enumerate(blocks):
-        graph.set_tile_mapping(tensor[down, across], tile)
+        grid = near_square_grid(*inner, graph.target.tiles)
+    blocks = [_shifted(block, halo) for block in grid_blocks(inner, grid)]
+    for tile, block in enumerate(blocks):
+        graph.set_tile_mapping(tensor[_to_edges(block, plane, halo)], tile)
     return blocks
 
 
@@ -211,6 +242,54 @@ def grid_blocks(shape: tuple[int, int], grid: tuple[int, int]) -> list[Block]:
         for n, parts in zip(shape, grid, strict=True)
     )
     return [(rows, cols) for rows in down for cols in across]
+
+
+def halo_blocks(
+    shape: Sequence[int], grid: tuple[int, int], *, halo: int = 1, workers: int = 1
+) -> list[HaloBlock]:
+    """Cut the inside of a plane into blocks, and their rows among workers, with what each sees.
+
+    A vertex that computes a cell from its neighbours writes its own cells of one tensor, and reads
+    those cells and a halo around them of another one. Cells within `halo` of the edge of the plane
+    are read only.
+
+    Args:
+        shape: of a tensor with the edge, such as `x.shape`; of two or more dimensions, whose first
+            two are cut.
+        grid: blocks down and across, as in `map_blocks(graph, x, grid, halo=halo)`, which puts
+            block `t` on tile `t`.
+        halo: how many cells a vertex sees beyond its own, on every side.
+        workers: into how many parts the rows of a block are cut, such as `graph.target.workers`;
+            a block of fewer rows is cut into its rows.
+
+    Returns:
+        `(tile, own, around)` for each part, block by block: its tile, the slices of its rows and
+        columns, and those with the halo, all counted in `shape`.
+
+    Raises:
+        TensorCreationError: for a shape of fewer than two dimensions, for a grid or a halo that
+            does not fit, or for fewer workers than one.
+        ElementTypeError: for a halo or workers that are not whole numbers.
+
+    >>> for tile, own, around in halo_blocks((6, 4), (1, 1), workers=2):
+    ...     print(tile, own, around)
+    0 (slice(1, 3, None), slice(1, 3, None)) (slice(0, 4, None), slice(0, 4, None))
+    0 (slice(3, 5, None), slice(1, 3, None)) (slice(2, 6, None), slice(0, 4, None))
+    """
+    plane = tuple(shape)[:2]
+    _check_two("shape", plane)
+    checked_integer(workers, "halo_blocks: workers", 1)
+    found = []
+    for tile, block in enumerate(grid_blocks(_inside("halo_blocks", plane, halo), grid)):
+        rows, cols = _shifted(block, halo)
+        height = rows.stop - rows.start
+        parts = min(workers, height)
+        for part in range(parts):
+            first, last = (rows.start + cut(part + k, height, parts) for k in (0, 1))
+            own = slice(first, last), cols
+            around = slice(first - halo, last + halo), slice(cols.start - halo, cols.stop + halo)
+            found.append(HaloBlock(tile, own, around))
+    return found
 
 
 def near_square_grid(rows: int, cols: int, tiles: int) -> tuple[int, int]:
@@ -358,6 +437,38 @@ def _check_two(what: str, pair: object) -> None:
             found=f"its type is {type(pair).__name__}",
             fix="rows and columns: (2, 3)",
         )
+
+
+def _inside(what: str, plane: tuple[int, ...], halo: int) -> tuple[int, int]:
+    """Return the rows and columns that are further than a halo from the edge of a plane."""
+    rows, cols = plane
+    width = 2 * checked_integer(halo, f"{what}: halo", 0)
+    if width and min(rows, cols) <= width:
+        raise TensorCreationError(
+            f"{what}: a halo of {amount(halo, 'cell')} leaves nothing of {rows} x {cols} cells",
+            at=here(),
+            found=f"halo={halo} takes {width} rows and {width} columns",
+            fix=f"at least {width + 1} x {width + 1} cells, or a smaller halo",
+        )
+    return rows - width, cols - width
+
+
+def _shifted(block: Block, halo: int) -> Block:
+    """Return a block of the inside, counted with the halo."""
+    rows, cols = (slice(each.start + halo, each.stop + halo) for each in block)
+    return rows, cols
+
+
+def _to_edges(block: Block, plane: Sequence[int], halo: int) -> Block:
+    """Return a block with the cells of the halo that no block is nearer to."""
+    rows, cols = (
+        slice(
+            0 if each.start == halo else each.start,
+            length if each.stop == length - halo else each.stop,
+        )
+        for each, length in zip(block, plane, strict=True)
+    )
+    return rows, cols
 
 
 def _first_run(row: View) -> int:

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 
 from poplite.errors import (
     ElementTypeError,
@@ -14,6 +16,7 @@ from poplite.graph import Graph
 from poplite.graph.partition import (
     cut,
     grid_blocks,
+    halo_blocks,
     map_blocks,
     map_linearly,
     near_square_grid,
@@ -166,3 +169,65 @@ def test_at_least_one_part() -> None:
         cut(1, 10, 0)
     with pytest.raises(TensorCreationError, match="a grid over 0 tiles, but at least 1"):
         near_square_grid(3, 3, 0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "grid", "halo", "workers"),
+    [
+        ((7, 8), (1, 1), 1, 1),
+        ((9, 12, 4), (2, 3), 1, 6),
+        ((13, 9), (3, 2), 2, 2),
+        ((4, 5), (2, 5), 0, 3),
+    ],
+)
+def test_parts_with_their_halo_are_what_a_stencil_needs(
+    shape: tuple[int, ...], grid: tuple[int, int], halo: int, workers: int
+) -> None:
+    """Each cell within the edge has one owner, which sees all of its neighbours and no more."""
+    graph = Graph(Target(tiles=6 if grid == (2, 3) else grid[0] * grid[1]))
+    x = graph.add_variable("float32", shape, "x")
+    blocks = map_blocks(graph, x, grid, halo=halo)
+    assert graph.tile_mapping(x).is_complete
+    parts = halo_blocks(x.shape, grid, halo=halo, workers=workers)
+    owners = np.zeros(shape[:2], int)
+    cells = np.arange(owners.size).reshape(owners.shape)
+    for tile, own, around in parts:
+        owners[own] += 1
+        seen = sliding_window_view(cells, (2 * halo + 1, 2 * halo + 1))
+        inner = tuple(slice(each.start - halo, each.stop - halo) for each in own)
+        assert np.array_equal(np.unique(cells[around]), np.unique(seen[inner]))
+        assert graph.tile_mapping(x[own]).tiles == [tile]
+    inside = tuple(slice(halo, length - halo) for length in shape[:2])
+    assert owners.sum() == owners[inside].sum() == owners[inside].size
+    heights = [rows.stop - rows.start for rows, _ in blocks]
+    assert [part.tile for part in parts] == [
+        tile for tile, height in enumerate(heights) for _ in range(min(height, workers))
+    ]
+
+
+def test_the_edge_lies_with_the_block_next_to_it() -> None:
+    graph = Graph(Target(tiles=4))
+    x = graph.add_variable("float32", (6, 10), "x")
+    assert map_blocks(graph, x, (2, 2), halo=1)[3] == (slice(3, 5), slice(5, 9))
+    tiles = np.empty((6, 10), int)
+    for tile in range(4):
+        for begin, end in graph.tile_mapping(x)[tile]:
+            tiles.reshape(-1)[begin:end] = tile
+    assert np.array_equal(tiles, np.repeat([[0] * 5 + [1] * 5, [2] * 5 + [3] * 5], 3, 0))
+
+
+def test_a_halo_that_does_not_fit() -> None:
+    graph = Graph(Target(tiles=4))
+    x = graph.add_variable("float32", (4, 2), "x")
+    with pytest.raises(TensorCreationError, match="a halo of 1 cell leaves nothing of 4 x 2 cells"):
+        map_blocks(graph, x, (1, 1), halo=1)
+    with pytest.raises(
+        TensorCreationError, match="(?s)^halo_blocks: halo is -1.*a whole number from 0"
+    ):
+        halo_blocks((4, 4), (1, 1), halo=-1)
+    with pytest.raises(TensorCreationError, match="^halo_blocks: workers is 0"):
+        halo_blocks((4, 4), (1, 1), workers=0)
+    with pytest.raises(TensorCreationError, match=r"a grid of 3 x 1 blocks over 2 x 2 elements"):
+        halo_blocks((4, 4), (3, 1))
+    with pytest.raises(TensorCreationError, match=r"shape \(4,\) is not two whole numbers"):
+        halo_blocks((4,), (1, 1))

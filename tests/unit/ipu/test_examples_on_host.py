@@ -7,6 +7,7 @@ by element; then it repeats every run of the example, and all variables have the
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,23 +19,23 @@ from poplite.named.transform import transformer
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
-RUNS = {
-    "pi": ["--tiles=8", "--slices=20"],
-    "first_tiles": [],
-    "sort": [],
-    "heat": ["--double-steps=3"],
-    "bfs": [],
-    "matvec": [],
-    "streams": [],
-    "photo": ["--steps=1"],
-    "digits": ["--epochs=1"],
-    "convnet": ["--epochs=1"],
-    "multigrid": ["--size=7"],
-    "attention": [],
-    "named_digits": ["--epochs=1"],
-    "named_attention": [],
-    "named_l2": ["--length=5000", "--tiles=8"],
-    "named_seeds": [],
+RUNS: dict[str, dict[str, Any]] = {
+    "pi": {"tiles": 8, "slices": 20},
+    "first_tiles": {},
+    "sort": {},
+    "heat": {"double_steps": 3},
+    "bfs": {},
+    "matvec": {},
+    "streams": {},
+    "photo": {"steps": 1},
+    "digits": {"epochs": 1},
+    "convnet": {"epochs": 1},
+    "multigrid": {"size": 7},
+    "attention": {},
+    "named_digits": {"epochs": 1},
+    "named_attention": {},
+    "named_l2": {"length": 5000, "tiles": 8},
+    "named_seeds": {},
 }
 """Arguments with which examples are quick; gallery.py only draws."""
 
@@ -46,7 +47,7 @@ def test_examples_have_equal_graphs_and_bits(
     monkeypatch.setattr(pl, "Engine", mirrors)
     monkeypatch.setattr(transformer, "Engine", mirrors)
     monkeypatch.chdir(tmp_path)
-    script(EXAMPLES / f"{name}.py").main(RUNS[name])
+    script(EXAMPLES / f"{name}.py").main(**RUNS[name])
     assert sum(engine.runs for engine in mirrors.made) > 0
 
 
