@@ -6,7 +6,6 @@ rows of a block among the six workers of the tile.  A step is u' = 0.6 u + 0.1 (
     . . . . . .        a vertex writes the cells o of one buffer
     . o o o o .        and reads o and . of the other one, as a list of rows;
     . . . . . .        in a single buffer that is a race, which the engine refuses
-
 On the ranks of an MPI job: `mpiexec -n 2 python examples/heat.py --mpi`
 """
 
@@ -44,7 +43,8 @@ def step(graph: pl.Graph, old: pl.Tensor, new: pl.Tensor, name: str) -> pl.Progr
 
 def build(double_steps: int = 100, buffers: int = 2) -> tuple[pl.Graph, pl.Program, pl.Tensor]:
     graph = pl.Graph(pl.Target(tiles=16))
-    a, b = (graph.add_variable(pl.FLOAT, PLATE.shape, n, initial_value=PLATE) for n in "ab")
+    a = graph.add_variable(pl.FLOAT, PLATE.shape, "a", initial_value=PLATE)
+    b = graph.add_variable(pl.FLOAT, PLATE.shape, "b", initial_value=PLATE)
     for buffer in (a, b):
         pl.map_blocks(graph, buffer, GRID, halo=1)
     if buffers == 1:

@@ -54,7 +54,7 @@ def build() -> tuple[pl.Graph, pl.Program, pl.Tensor, pl.Tensor]:
     )
     flags = graph.add_variable(pl.BOOL, (7,), "flags", mapping="linear", initial_value=True)
     passes = graph.add_variable(pl.INT, (), "passes", mapping=0, initial_value=0)
-    sort, even, odd = (graph.add_compute_set(name) for name in ("sort blocks", "even", "odd"))
+    sort, even, odd = map(graph.add_compute_set, ("sort blocks", "even", "odd"))
     graph.add_vertices(sort, SortBlock, tile=range(8), keys=numbers)
     for k in range(7):
         pair = {"left": numbers[k], "right": numbers[k + 1]}

@@ -276,7 +276,7 @@ def halo_blocks(
     0 (slice(1, 3, None), slice(1, 3, None)) (slice(0, 4, None), slice(0, 4, None))
     0 (slice(3, 5, None), slice(1, 3, None)) (slice(2, 6, None), slice(0, 4, None))
     """
-    plane = tuple(shape)[:2]
+    plane = tuple(shape)[:2] if isinstance(shape, Sequence) else shape
     _check_two("shape", plane)
     checked_integer(workers, "halo_blocks: workers", 1)
     found = []

@@ -166,8 +166,8 @@ ANSWERS: dict[str, list[tuple[str, Lines]]] = {
         (
             "lint BFS",
             lambda _: [
-                ("6 findings: 3 copy, 2 division, 1 sub-word store",),
-                ("examples/bfs.py:91",),
+                ("8 findings: 3 copy, 4 division, 1 sub-word store",),
+                ("examples/bfs.py:58",),
             ],
         )
     ],

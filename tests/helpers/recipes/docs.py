@@ -18,7 +18,6 @@ from helpers.recipes.shared import (
     in_order,
     slice_,
     sum_,
-    update,
 )
 from helpers.vertex_classes import Key
 from poplite.vertices.reduce import rows_reference
@@ -209,7 +208,6 @@ RECIPES: dict[Key, Recipe] = {
     ("docs/operations.md", "Diffuse"): diffuse,
     ("docs/operations.md", "Dot"): dot("row", "x", "partial"),
     ("docs/operations.md", "Scale"): scale_rows,
-    ("docs/operations.md", "Update"): update,
     ("docs/testing.md", "Axpy"): axpy("a"),
     ("docs/vertices.md", "AddProduct"): add_product,
     ("docs/vertices.md", "Attend"): attend,

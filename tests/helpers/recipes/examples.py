@@ -14,7 +14,6 @@ from helpers.recipes.shared import (
     of_two,
     slice_,
     sum_,
-    update,
 )
 from helpers.vertex_classes import Key
 
@@ -47,14 +46,6 @@ def merge_split(rng: np.random.Generator) -> tuple[Values, Expected]:
     return values, {"left": merged[:n], "right": merged[n:], "swapped": swapped}
 
 
-def count(dtype: type[np.generic]) -> Recipe:
-    def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
-        number = np.array(rng.integers(0, 1000), dtype)
-        return {"number": number}, {"number": number + np.array(1, dtype)}
-
-    return recipe
-
-
 def expand(rng: np.random.Generator) -> tuple[Values, Expected]:
     block = rng.random((int(rng.integers(1, 9)), int(rng.integers(1, 9)))) < 0.3
     rows, columns = np.nonzero(block)
@@ -66,9 +57,7 @@ def expand(rng: np.random.Generator) -> tuple[Values, Expected]:
 
 
 RECIPES: dict[Key, Recipe] = {
-    ("examples/bfs.py", "Count"): count(np.uint32),
     ("examples/bfs.py", "Expand"): expand,
-    ("examples/bfs.py", "Update"): update,
     ("examples/first_tiles.py", "SuffixSum"): sum_("tail", "total"),
     ("examples/heat.py", "Diffuse"): diffuse,
     ("examples/matvec.py", "Dot"): dot("row", "x", "partial"),

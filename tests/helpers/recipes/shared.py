@@ -117,12 +117,3 @@ def diffuse(rng: np.random.Generator) -> tuple[Values, Expected]:
     around = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
     new = np.float32(0.6) * u[1:-1, 1:-1] + np.float32(0.1) * around
     return {"old": u, "new": floats(rng, rows, cols)}, {"new": new}
-
-
-def update(rng: np.random.Generator) -> tuple[Values, Expected]:
-    n, far = int(rng.integers(0, 20)), 2**31 - 1
-    reached = rng.random(n) < 0.5
-    distance = np.where(rng.random(n) < 0.5, far, 3).astype(np.uint32)
-    new = reached & (distance == far)
-    values = {"reached": reached, "level": np.uint32(4), "distance": distance, "frontier": ~new}
-    return values, {"distance": np.where(new, 4, distance).astype(np.uint32), "frontier": new}
