@@ -2,8 +2,9 @@
 
     python benchmarks/ops_multigrid.py [--samples 9] [--json FILE] [--small]
 
-`examples/multigrid.py` against the same cycle by a user of Numba: rows of every step in parallel,
-the norm of the residual in the loop that makes it, all V-cycles in one compiled call.
+The vertices of `ops_multigrid_levels.py` against the same cycle by a user of Numba: rows of every
+step in parallel, the norm of the residual in the loop that makes it, all V-cycles in one compiled
+call.
 """
 
 from __future__ import annotations
@@ -15,13 +16,12 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+import ops_multigrid_levels as multigrid
 import poplite as pl
 from ops_maps import least
-from rows import SETTLING, Row, check, example, in_turn, run
+from rows import SETTLING, Row, check, in_turn, run
 
 Floats = npt.NDArray[np.float32]
-
-multigrid: Any = example("multigrid")
 
 
 @numba.njit(parallel=True)  # type: ignore[untyped-decorator]

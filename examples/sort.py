@@ -9,7 +9,7 @@ import numpy as np
 import poplite as pl
 from poplite import ops
 
-NUMBERS = np.random.default_rng(7).integers(-(2**31), 2**31, (8, 64), np.int32)
+VALUES = np.random.default_rng(7).integers(-(2**31), 2**31, (8, 64), np.int32)
 
 
 class SortBlock(pl.Vertex):
@@ -49,9 +49,7 @@ class MergeSplit(pl.Vertex):
 
 def build() -> tuple[pl.Graph, pl.Program, pl.Tensor, pl.Tensor]:
     graph = pl.Graph(pl.Target(tiles=8))
-    numbers = graph.add_variable(
-        pl.INT, (8, 64), "numbers", mapping="linear", initial_value=NUMBERS
-    )
+    numbers = graph.add_variable(pl.INT, (8, 64), "numbers", mapping="linear", initial_value=VALUES)
     flags = graph.add_variable(pl.BOOL, (7,), "flags", mapping="linear", initial_value=True)
     passes = graph.add_variable(pl.INT, (), "passes", mapping=0, initial_value=0)
     sort, even, odd = map(graph.add_compute_set, ("sort blocks", "even", "odd"))
@@ -72,7 +70,7 @@ def main() -> None:
     graph, program, numbers, passes = build()
     engine = pl.Engine(graph, program)
     engine.run()
-    np.testing.assert_array_equal(engine.read(numbers).flatten(), np.sort(NUMBERS, axis=None))
+    np.testing.assert_array_equal(engine.read(numbers).flatten(), np.sort(VALUES, axis=None))
     print(f"sorted in {engine.read(passes)} passes")
     print(engine.report())
 

@@ -16,7 +16,7 @@ def test_every_number_is_where_it_belongs(sort: ModuleType, interpret: bool) -> 
     graph, program, numbers, passes = sort.build()
     engine = pl.Engine(graph, program, interpret=interpret)
     engine.run()
-    assert engine.read(numbers).flatten().tolist() == sorted(sort.NUMBERS.flatten().tolist())
+    assert engine.read(numbers).flatten().tolist() == sorted(sort.VALUES.flatten().tolist())
     assert engine.read(passes) == 5
 
 

@@ -1,4 +1,4 @@
-"""The vertices of examples/multigrid.py."""
+"""The vertices of benchmarks/ops_multigrid_levels.py."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from helpers.recipes.shared import Expected, Floats, Recipe, Values, floats
 from helpers.vertex_classes import Key
 
-FILE = "examples/multigrid.py"
+FILE = "benchmarks/ops_multigrid_levels.py"
 
 
 def inside(rng: np.random.Generator) -> tuple[int, int]:
