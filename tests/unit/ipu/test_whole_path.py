@@ -254,6 +254,8 @@ def test_an_example_passes_its_oracle(
     real, device = pl.Engine, pl.ipu.Device(sdk=sdk)
 
     def on_device(*given: Any, **named: Any) -> pl.Engine:
+        if isinstance(given[0], pl.Executable):  # has no graph to export
+            return real(*given, **named)
         engines.append(real(*given, device=device, **named))
         return engines[-1]
 
