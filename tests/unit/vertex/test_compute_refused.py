@@ -415,3 +415,11 @@ ACCEPTED = {
 def test_accepted(name: str, tmp_path: Path) -> None:
     checked = check(define(ACCEPTED[name], tmp_path))
     assert checked.text is not None
+
+
+def test_the_range_of_constants_is_the_one_that_is_taken(tmp_path: Path) -> None:
+    with pytest.raises(VertexCompileError) as refused:
+        check(define("self.z[0] = 2**32", tmp_path))
+    assert refused.value.found == ("INT takes constants from -2147483648 to 4294967295")
+    for taken in ("-(2**31)", "2**32 - 1"):
+        check(define(f"self.z[0] = {taken}", tmp_path))

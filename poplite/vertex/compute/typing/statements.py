@@ -20,8 +20,6 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from poplite.vertex.compute.parse.constants import is_literal
 from poplite.vertex.compute.parse.dialect import Scope, is_num_workers
 from poplite.vertex.compute.typing.calls import TypeHelper
@@ -379,14 +377,14 @@ class Statements:
             return
         constant = self._expressions.constants.evaluate(node)
         bits, element = 8 * stored.element.size_bytes, stored.element
-        if constant is None or -(1 << bits - 1) <= constant < 1 << bits:
+        least, most = -(1 << bits - 1), (1 << bits) - 1
+        if constant is None or least <= constant <= most:
             return
-        limits = np.iinfo(element.dtype.name)
         self._scope.refuse(
             node,
             f"{constant} is stored in '{stored.name}', a field of {element!r}",
             f"pl.{element.__name__}({constant}) is its low {bits} bits; or a wider element type",
-            found=f"{element!r} holds {limits.min} to {limits.max}, or bits up to {2**bits - 1}",
+            found=f"{element!r} takes constants from {least} to {most}",
         )
 
     def _check_store(self, target: ast.expr, stored: Field, depth: int, value: Value) -> None:
