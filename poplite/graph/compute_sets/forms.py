@@ -11,7 +11,7 @@ for all compute sets of a form, and is found once.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 MOST_EDGES = 1 << 14
 """Edges of a field beyond which no form is sought: compute sets that are large are few."""
+
+
+Role = Literal["any", "written", "input"]
+"""Fields of a compute set: all, those that are written, or those that are only read."""
 
 
 class Form(NamedTuple):
@@ -59,7 +63,7 @@ class EdgeTables:
     >>> first, second = map(tables, graph.compute_sets)
     >>> second.alike is first, tables.owners(second)
     (True, (1,))
-    >>> tables.owners(second, written=True)
+    >>> tables.owners(second, "written")
     (1,)
     """
 
@@ -68,7 +72,7 @@ class EdgeTables:
         self._tables: dict[ComputeSet, EdgeTable] = {}
         self._forms: dict[EdgeTable, Form] = {}
         self._first: dict[Hashable, EdgeTable] = {}
-        self._owners: dict[tuple[EdgeTable, bool], tuple[int, ...]] = {}
+        self._owners: dict[tuple[EdgeTable, Role], tuple[int, ...]] = {}
         self._mappings: dict[int, int] = {}
         self._numbers: dict[Hashable, int] = {}
 
@@ -84,20 +88,24 @@ class EdgeTables:
                 found.alike = None if first is found else first
         return found
 
-    def owners(self, table: EdgeTable, *, written: bool = False) -> tuple[int, ...]:
-        """Return the numbers of the variables that a compute set touches or writes, ascending."""
-        found = self._owners.get((table, written))
+    def owners(self, table: EdgeTable, role: Role = "any") -> tuple[int, ...]:
+        """Return the numbers of the variables below the fields of a compute set, ascending.
+
+        `role` says which fields: all, those that are written, or those that are only read.
+        """
+        found = self._owners.get((table, role))
         if found is None:
-            found = self._owners[table, written] = self._found_owners(table, written)
+            found = self._owners[table, role] = self._found_owners(table, role)
         return found
 
-    def _found_owners(self, table: EdgeTable, written: bool) -> tuple[int, ...]:
+    def _found_owners(self, table: EdgeTable, role: Role) -> tuple[int, ...]:
         if table.alike is None:
-            fields = [each for each in table.fields if each.field.writes or not written]
+            writes = {"any": (True, False), "written": (True,), "input": (False,)}[role]
+            fields = [each for each in table.fields if each.field.writes in writes]
             return tuple(_owners(self._space, fields))
         theirs, own = self._forms[table.alike].variables, self._forms[table].variables
         to = dict(zip(theirs, own, strict=True))
-        return tuple([to[number] for number in self.owners(table.alike, written=written)])
+        return tuple([to[number] for number in self.owners(table.alike, role)])
 
     def _form(self, table: EdgeTable) -> Form | None:
         """Return the form of a compute set; None for vertices that were added one by one."""
