@@ -18,7 +18,7 @@ from poplite.errors import ControlProgramError, ElementTypeError
 from poplite.expr.equality import Equality, check_no_truth
 from poplite.expr.operand import Operand
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.loop import LoopIndex
+from poplite.ops.loop import LoopIndex, loop_with
 from poplite.ops.record import map
 from poplite.program import If, Program, RepeatWhileTrue, Sequence, Switch
 from poplite.program.recording import Steps, Together, innermost
@@ -58,7 +58,7 @@ def repeat(count: int) -> Iterator[LoopIndex]:
     index = LoopIndex(body, count)
     with body:
         yield index
-    outer.add(index.loop())
+    outer.add(loop_with(index))
 
 
 @contextmanager

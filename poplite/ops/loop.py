@@ -186,16 +186,18 @@ class LoopIndex(Operand):
             fix="keep it in the loop: ops.assign(last, i), where last is of UNSIGNED_INT",
         )
 
-    def loop(self) -> Program:
-        """Return the loop around its steps, which are all; it is counted where these run."""
-        self._is_recorded = True
-        if self._tensor is None:
-            return Repeat(self._count, self._body)
-        graph, bounds = self._body.works_over, (0, self._count)
-        if graph is not self._made_with:
-            graph.set_tile_mapping(self._tensor, 0)
-        with graph.scope("repeat"):
-            return _loop(graph, self._tensor, bounds, 1, 0, self._body, "repeat")
+
+def loop_with(index: LoopIndex) -> Program:
+    """Return the loop around the steps of its body, which are all; it is counted where these run."""
+    index._is_recorded = True
+    tensor, body, count = index._tensor, index._body, index._count
+    if tensor is None:
+        return Repeat(count, body)
+    graph = body.works_over
+    if graph is not index._made_with:
+        graph.set_tile_mapping(tensor, 0)
+    with graph.scope("repeat"):
+        return _loop(graph, tensor, (0, count), 1, 0, body, "repeat")
 
 
 def _no_number(what: str, fix: str) -> ElementTypeError:

@@ -155,16 +155,24 @@ def lower(
     fix = "ops.lower(graph, [x + y, x - y], program)"
     listed = checked_items(roots, "ops.lower: roots", fix)
     made = [
-        replace(
-            each,
-            expr=as_expr(each.expr, "ops.lower"),
-            at=each.at if isinstance(each.at, SourceLocation) else here(),
-        )
+        replace(each, expr=as_expr(each.expr, "ops.lower"), at=_line(each))
         if isinstance(each, Root)
         else Root(as_expr(each, "ops.lower"), at=here())
         for each in listed
     ]
     return _lower(made, program, "ops.lower(graph, roots, program)", graph, may_overlap=True)
+
+
+def _line(root: Root) -> SourceLocation:
+    """Return the user's line of a root, or refuse what is given as one."""
+    if root.at is not None and not isinstance(root.at, SourceLocation):
+        raise ElementTypeError(
+            f"ops.lower: {clipped(root.at)}, at= of a root, is not a line of a program",
+            at=here(),
+            found=of_type(root.at),
+            fix="leave it out, which means the line of the call",
+        )
+    return here() if root.at is None else root.at
 
 
 def explain(result: Tensor) -> str:

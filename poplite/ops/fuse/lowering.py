@@ -13,7 +13,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from poplite.errors import TensorCreationError
 from poplite.expr.formula import step_name
 from poplite.expr.tree import (
     Applied,
@@ -144,7 +143,7 @@ class Lowering:
                 self._overwritten(root.out)
         for root, tensor in zip(roots, made, strict=True):
             if root.out is None:
-                self._check_own(root, tensor)
+                assert self._is_own(tensor), f"'{root.name}' shows what later steps may write"
         return made
 
     def _at_once(self, roots: Sequence[Root], exprs: Sequence[Expr]) -> dict[int, Tensor]:
@@ -221,20 +220,6 @@ class Lowering:
         """Return whether nothing but the steps that are made here writes a tensor."""
         owners = map(self.graph.variable_of, storages(tensor.view))
         return all(each.constant or each.id >= self._first for each in owners)
-
-    def _check_own(self, root: Root, tensor: Tensor) -> None:
-        """Refuse a result that later writes of other tensors would change."""
-        if self._is_own(tensor):
-            return
-        owners = map(self.graph.variable_of, storages(tensor.view))
-        shared = [each.name for each in owners if not each.constant and each.id < self._first]
-        raise TensorCreationError(
-            f"'{root.name}': the result would be elements of '{shared[0]}' itself, not a copy",
-            at=root.at,
-            found="a later write of that tensor would change the result as well",
-            fix="report it with the expression: the operation has to copy what it shows; "
-            "ops.map of that part by itself copies it",
-        )
 
     @staticmethod
     def _with_other_dims(expr: Expr, stored: Mapping[Expr, Tensor]) -> Tensor | None:

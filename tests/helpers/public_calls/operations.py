@@ -247,7 +247,6 @@ nn.tanh_gradient(x, y)
 pl.graph_function(ops.map, inout=())(x)
 pl.counted_loop(graph, 0, 3, 1, prog, name="n")
 pl.counted_loop(graph, end, end, 1, lambda i: prog)
-index.loop(prog)
 """
 
 OPERATORS = """

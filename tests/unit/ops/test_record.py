@@ -458,3 +458,15 @@ def test_long_expressions_are_stored_before_they_are_reduced(graph: pl.Graph) ->
     assert all("(a reduction)" in ops.explain(each) for each in (rows, columns))
     values = np.arange(30).reshape(6, 5) + 300
     assert stored(graph, step, rows, columns) == [values.sum(1).tolist(), values.sum(0).tolist()]
+
+
+@pytest.mark.parametrize("at", [5, "train.py:3", False])
+def test_a_root_takes_no_line_of_another_kind(at: Any) -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (2,), "x", mapping=0)
+    with graph.steps(), pytest.raises(pl.ElementTypeError) as error:
+        ops.lower(graph, [ops.Root(x + 1, at=at)])
+    assert f"ops.lower: {at!r}, at= of a root, is not a line of a program" in str(error.value)
+    with graph.steps() as step:
+        ops.lower(graph, [ops.Root(x + 1, name="y", at=None)])
+    assert not step.is_empty

@@ -55,9 +55,7 @@ def test_strict_engines_refuse_a_copy_before_the_step_that_makes_what_it_copies(
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_a_result_that_shows_a_tensor_of_the_user_is_refused(
-    monkeypatch: pytest.MonkeyPatch, order: int
-) -> None:
+def test_no_result_shows_a_tensor_of_the_user(monkeypatch: pytest.MonkeyPatch, order: int) -> None:
     """An assignment that follows would change a part of it, in every engine."""
 
     def with_a_place(self: Lowering, root: Root, expr: Any) -> bool:
@@ -66,12 +64,8 @@ def test_a_result_that_shows_a_tensor_of_the_user_is_refused(
     monkeypatch.setattr(Lowering, "_is_copied", with_a_place)
     x = ng.variable([H], [1, 2], name="x")
     items = [ng.concat([-x, x][::order], H), ng.assign(x, x * 10)]
-    with pytest.raises(pl.errors.TensorCreationError) as error:
+    with pytest.raises(AssertionError, match="'concat' shows what later steps may write"):
         ng.make_transformer(tiles=2).computation(items)()
-    what, then, _ = str(error.value).splitlines()
-    assert what.startswith("'concat': the result would be elements of 'x' itself, not a copy")
-    assert "test_recorded_orders.py" in what
-    assert then == "  a later write of that tensor would change the result as well"
 
 
 @pytest.mark.parametrize("by", ["itself", "a step of the user", "the host"])
