@@ -188,7 +188,7 @@ class LoopIndex(Operand):
 
 
 def loop_with(index: LoopIndex) -> Program:
-    """Return the loop around the steps of its body, which are all; it is counted where these run."""
+    """Return the loop around the steps of its body; it is counted where these run."""
     index._is_recorded = True
     tensor, body, count = index._tensor, index._body, index._count
     if tensor is None:
