@@ -25,6 +25,7 @@ from poplite.source import SourceLocation, here
 from poplite.text import clipped, integer_or_none, items_or_none, of_type
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Enum)
 
 SHOWN_FAULTS = 5
 
@@ -272,7 +273,15 @@ class DeviceRuntimeError(PopliteError, RuntimeError):
     poplar = "system_runtime_error"
 
 
-class ErrorCode(Enum):
+class Enumeration(Enum):
+    """An enumeration that finds its members by their names, too: `SyncType("GLOBAL")`."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Enum:
+        return checked_member(value, cls, cls.__name__, error=InvalidOption)
+
+
+class ErrorCode(Enumeration):
     """What went wrong on a tile, by Poplar's names."""
 
     NONE = "none"
@@ -533,6 +542,40 @@ def checked_kind(value: object, kind: type[T], what: str, fix: str) -> T:
             f"{what} is {clipped(value)}", at=here(), found=of_type(value), fix=fix
         )
     return value
+
+
+def checked_member(
+    value: object,
+    kind: type[E],
+    what: str,
+    *,
+    at: SourceLocation | None = None,
+    error: type[PopliteError] = ElementTypeError,
+) -> E:
+    """Return a member of an enumeration, given itself or by its name; refuse anything else.
+
+    Args:
+        value: what should be one.
+        kind: the enumeration.
+        what: the call and the argument, for the message.
+        at: the user's line.
+        error: the class of the error.
+
+    >>> checked_member("NONE", ErrorCode, "tile 3")
+    <ErrorCode.NONE: 'none'>
+    """
+    if isinstance(value, kind):
+        return value
+    known = kind.__members__
+    if isinstance(value, str) and value in known:
+        return known[value]
+    first = next(iter(kind)).name
+    raise error(
+        f"{what}: {clipped(value)} is no {kind.__name__}{did_you_mean(value, known)}",
+        at=at or here(),
+        found=f"{of_type(value)}; the members are {', '.join(each.name for each in kind)}",
+        fix=f"{kind.__name__}.{first}, or {first!r}",
+    )
 
 
 def checked_items(value: object, what: str, fix: str) -> list[Any]:

@@ -36,14 +36,13 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
-from enum import Enum
 from types import NoneType, UnionType
 from typing import Any, ClassVar, ForwardRef, Generic, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 import numpy.typing as npt
 
-from poplite.errors import ElementTypeError, TensorMetadataError
+from poplite.errors import ElementTypeError, Enumeration, TensorMetadataError, checked_member
 from poplite.source import here
 from poplite.text import clipped, integer_or_none
 
@@ -264,7 +263,7 @@ NAN_CODE = 0x80
 """The one NaN of both formats of QUARTER, where other formats have the negative zero."""
 
 
-class QuarterFormat(Enum):
+class QuarterFormat(Enumeration):
     """Sign, exponent and mantissa bits of a QUARTER element."""
 
     F143 = "F143"
@@ -306,14 +305,7 @@ class QuarterMetadata:
     scale: int = 0
 
     def __init__(self, format: QuarterFormat | str, scale: int = 0) -> None:
-        is_format = isinstance(format, str) and format in QuarterFormat.__members__
-        if not is_format and not isinstance(format, QuarterFormat):
-            raise TensorMetadataError(
-                f"{clipped(format)} is no format of QUARTER",
-                at=here(),
-                found="F143 has 4 exponent and 3 mantissa bits, F152 has 5 and 2",
-                fix="QuarterMetadata('F143', scale=0)",
-            )
+        kind = checked_member(format, QuarterFormat, "QuarterMetadata", error=TensorMetadataError)
         whole = isinstance(scale, int | np.integer) and not isinstance(scale, bool)
         if not whole or scale not in SCALES:
             raise TensorMetadataError(
@@ -322,7 +314,7 @@ class QuarterMetadata:
                 at=here(),
                 fix="the scale is a power of two: scale=-3 multiplies by 1/8",
             )
-        object.__setattr__(self, "format", QuarterFormat(format))
+        object.__setattr__(self, "format", kind)
         object.__setattr__(self, "scale", int(scale))
 
     @property

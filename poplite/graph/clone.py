@@ -17,17 +17,15 @@ Source: Poplar API reference, "Graph::clone", "TensorCloneMethod",
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from poplite.arrays.digits import Digit, Dim, coalesce, digits_of, pack
 from poplite.arrays.intervals import Int64, merge
-from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.errors import Enumeration, TensorCreationError
 from poplite.graph.tensor.placement import pieces_of, pieces_of_runs
 from poplite.source import SourceLocation
-from poplite.text import clipped
 from poplite.view import (
     Cat,
     Storage,
@@ -44,7 +42,7 @@ if TYPE_CHECKING:
     from poplite.graph.tensor.tensor import Tensor
 
 
-class TensorCloneMethod(Enum):
+class TensorCloneMethod(Enumeration):
     """Order of a clone's elements in memory."""
 
     PRESERVE_ORDER_AND_ALIASES = "preserve order and aliases"
@@ -60,7 +58,7 @@ class TensorCloneMethod(Enum):
     """All elements of a tile side by side, on each tile as in the source."""
 
 
-class TensorCloneDuplicationMethod(Enum):
+class TensorCloneDuplicationMethod(Enumeration):
     """Arrangement of the copies that `clone_n` makes."""
 
     DUPLICATE_BY_OUTER_DIMENSION = "duplicate by outer dimension"
@@ -68,21 +66,6 @@ class TensorCloneDuplicationMethod(Enum):
 
     DUPLICATE_BY_TILE_CONTIGUOUS_REGION = "duplicate by tile contiguous region"
     """Side by side for each contiguous range of memory on one tile."""
-
-
-E = TypeVar("E", bound=Enum)
-
-
-def check_method(call: str, what: str, value: object, kind: type[E], at: SourceLocation) -> E:
-    """Return a member of the enumeration `kind`, or refuse an argument that is none."""
-    if isinstance(value, kind):
-        return value
-    raise ElementTypeError(
-        f"{call}: {what}={clipped(value)} is no {kind.__name__}",
-        at=at,
-        found="it is one of " + ", ".join(member.name for member in kind),
-        fix=f"{what}=pl.{kind.__name__}.{next(iter(kind)).name}",
-    )
 
 
 def check_keeps_order(source: Tensor, method: TensorCloneMethod, at: SourceLocation) -> None:

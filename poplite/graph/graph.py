@@ -403,8 +403,8 @@ class Graph(Displayed):
         n: int,
         name: str = "",
         *,
-        method: TensorCloneMethod = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES,
-        duplication: TensorCloneDuplicationMethod = (
+        method: TensorCloneMethod | str = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES,
+        duplication: TensorCloneDuplicationMethod | str = (
             TensorCloneDuplicationMethod.DUPLICATE_BY_OUTER_DIMENSION
         ),
         element_type: ElementTypeLike | None = None,
@@ -1244,7 +1244,7 @@ class Graph(Displayed):
         handle: str,
         element_type: TypeLike,
         num_elements: int,
-        replicated_mode: ReplicatedStreamMode = ReplicatedStreamMode.REPLICATE,
+        replicated_mode: ReplicatedStreamMode | str = ReplicatedStreamMode.REPLICATE,
         buffering_depth: int = 1,
     ) -> DataStream:
         """Make a stream of blocks from the host to the device.

@@ -10,13 +10,13 @@ Source of names, order and overloads: Poplar API reference, "Graph".
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from enum import Enum
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from poplite.errors import (
     Absent,
     AbsentMember,
     ElementTypeError,
+    Enumeration,
     GraphConnectionError,
     checked_truth,
 )
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from poplite.types import ElementTypeLike
 
 
-class VariableMappingMethod(Enum):
+class VariableMappingMethod(Enumeration):
     """How `graph.addVariable` maps a new variable."""
 
     NONE = "none"

@@ -10,10 +10,15 @@ Source of names, order and overloads: Poplar API reference, "Graph".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 from typing import TYPE_CHECKING
 
-from poplite.errors import ElementTypeError, InvalidOption, checked_truth, did_you_mean
+from poplite.errors import (
+    Enumeration,
+    InvalidOption,
+    checked_member,
+    checked_truth,
+    did_you_mean,
+)
 from poplite.graph.host.streams import DataStream, ReplicatedStreamMode
 from poplite.machine.option_flags import checked_options
 from poplite.source import here
@@ -26,7 +31,7 @@ if TYPE_CHECKING:
     from poplite.program.function import Function, FunctionBuffer
 
 
-class FunctionBufferMappingType(Enum):
+class FunctionBufferMappingType(Enumeration):
     """Where the code of a function buffer is."""
 
     REMOTE = "remote"
@@ -38,7 +43,7 @@ def addHostToDeviceFIFO(
     handle: str,
     element_type: TypeLike,
     num_elements: int,
-    replicated_mode: ReplicatedStreamMode | Mapping[str, object] | None = None,
+    replicated_mode: ReplicatedStreamMode | str | Mapping[str, object] | None = None,
     options: Mapping[str, object] | None = None,
     *,
     buffering_depth: int | None = None,
@@ -178,12 +183,7 @@ def addFunctionBuffer(
     >>> graph.addFunctionBuffer(graph.addFunction(pl.Program()), FunctionBufferMappingType.REMOTE)
     <FunctionBuffer of 'function'>
     """
-    if not isinstance(mapping_type, FunctionBufferMappingType):
-        raise ElementTypeError(
-            f"addFunctionBuffer: {clipped(mapping_type)} is no FunctionBufferMappingType",
-            at=here(),
-            fix="graph.addFunctionBuffer(function, FunctionBufferMappingType.REMOTE)",
-        )
+    checked_member(mapping_type, FunctionBufferMappingType, "addFunctionBuffer")
     return graph.add_function_buffer(function)
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
 
 from poplite.errors import FileLoadError
 from poplite.files import check_stream, passing_file
-from poplite.graph.serial import SerializationFormat, check_format
+from poplite.graph.serial import SerializationFormat, checked_format
 from poplite.source import here
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ def load(
 def serialize(
     graph: Graph,
     stream: TextIO | BinaryIO,
-    programs: ProgramsLike | SerializationFormat = (),
-    format: SerializationFormat = SerializationFormat.BINARY,
+    programs: ProgramsLike | SerializationFormat | str = (),
+    format: SerializationFormat | str = SerializationFormat.BINARY,
 ) -> None:
     """Write to a stream what `save` writes to a file; Poplar's way to save.
 
@@ -115,11 +115,10 @@ def serialize(
     Raises:
         PopliteError: as `save`, and for anything but a file of such a kind.
     """
-    if isinstance(programs, SerializationFormat):
+    if isinstance(programs, SerializationFormat | str):
         format = programs
         programs = ()
-    check_format(format, here())
-    is_text = format is SerializationFormat.JSON
+    is_text = checked_format(format, here()) is SerializationFormat.JSON
     check_stream(stream, "graph.serialize", binary=not is_text)
     with passing_file("graph") as path:
         save(graph, path, programs)

@@ -11,12 +11,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from enum import Enum
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 import numpy as np
 
-from poplite.errors import ElementTypeError, FileLoadError, InvalidOption
+from poplite.errors import (
+    ElementTypeError,
+    Enumeration,
+    FileLoadError,
+    InvalidOption,
+    checked_member,
+)
 from poplite.files import check_stream
 from poplite.graph.connect.ownership import check_own
 from poplite.graph.storage.lookup import variable_named
@@ -34,7 +39,7 @@ if TYPE_CHECKING:
 FORMAT = "poplite tensors 1"
 
 
-class SerializationFormat(Enum):
+class SerializationFormat(Enumeration):
     """How tensors are written."""
 
     JSON = "json"
@@ -48,7 +53,7 @@ def serialize_tensors(
     graph: Graph,
     stream: TextIO | BinaryIO,
     tensors: Sequence[Tensor],
-    format: SerializationFormat = SerializationFormat.JSON,
+    format: SerializationFormat | str = SerializationFormat.JSON,
 ) -> None:
     """Write which elements of which variables tensors hold, and in which shape; no values.
 
@@ -72,7 +77,7 @@ def serialize_tensors(
     <same elements: True (not ops.equal)>
     """
     graph, at = graph.top_level_graph, here()
-    check_format(format, at)
+    format = checked_format(format, at)
     check_stream(stream, "graph.serialize_tensors", binary=format is SerializationFormat.BINARY)
     every: Any = tensors
     given = None if isinstance(every, Tensor) else items_or_none(every)
@@ -106,7 +111,7 @@ def serialize_tensors(
 def deserialize_tensors(
     graph: Graph,
     stream: TextIO | BinaryIO,
-    format: SerializationFormat = SerializationFormat.JSON,
+    format: SerializationFormat | str = SerializationFormat.JSON,
 ) -> list[Tensor]:
     """Return the tensors that `serialize_tensors` wrote, of this graph's variables.
 
@@ -120,7 +125,7 @@ def deserialize_tensors(
         UnknownName: when the graph has no variable of that name.
     """
     graph, at = graph.top_level_graph, here()
-    check_format(format, at)
+    format = checked_format(format, at)
     check_stream(stream, "graph.deserialize_tensors", reading=True)
     try:
         found: Any = json.load(stream)
@@ -168,12 +173,6 @@ def _of_type(tensor: Tensor, element_type: type[ElementType[object]]) -> Tensor:
     return tensor if tensor.element_type is element_type else tensor.reinterpret(element_type)
 
 
-def check_format(format: object, at: SourceLocation) -> None:
-    """Refuse a format that is none."""
-    if not isinstance(format, SerializationFormat):
-        raise InvalidOption(
-            f"tensors are not written as {clipped(format)}",
-            at=at,
-            found=of_type(format),
-            fix="SerializationFormat.JSON, or SerializationFormat.BINARY",
-        )
+def checked_format(format: object, at: SourceLocation) -> SerializationFormat:
+    """Return a format, given itself or by its name."""
+    return checked_member(format, SerializationFormat, "format", at=at, error=InvalidOption)

@@ -26,13 +26,13 @@ from poplite.errors import (
     PopliteError,
     TensorCreationError,
     TensorMetadataError,
+    checked_member,
 )
 from poplite.graph.clone import (
     Layout,
     TensorCloneDuplicationMethod,
     TensorCloneMethod,
     check_keeps_order,
-    check_method,
     interleaved,
     layout,
 )
@@ -138,7 +138,7 @@ def add_clone(
     at: SourceLocation,
 ) -> Tensor:
     """Make a variable for the elements of a tensor; see `Graph.clone`."""
-    kind = check_method("clone", "method", method, TensorCloneMethod, at)
+    kind = checked_member(method, TensorCloneMethod, "clone, method", at=at)
     return _clone(tiles, source, name, like, metadata, layout(source, kind), at)
 
 
@@ -154,9 +154,9 @@ def add_clones(
     at: SourceLocation,
 ) -> Tensor:
     """Make n clones of a tensor, as one tensor; see `Graph.clone_n`."""
-    kind = check_method("clone_n", "method", method, TensorCloneMethod, at)
-    duplicate = check_method(
-        "clone_n", "duplication", duplication, TensorCloneDuplicationMethod, at
+    kind = checked_member(method, TensorCloneMethod, "clone_n, method", at=at)
+    duplicate = checked_member(
+        duplication, TensorCloneDuplicationMethod, "clone_n, duplication", at=at
     )
     count = indexing.number(n, "n", source)
     indexing.check_size(count * source.num_elements, source, "fewer clones")

@@ -15,11 +15,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from enum import Enum
 from numbers import Real
 from typing import Any
 
-from poplite.errors import Absent, InvalidMachineModel, UnknownName, checked_truth
+from poplite.errors import (
+    Absent,
+    Enumeration,
+    InvalidMachineModel,
+    UnknownName,
+    checked_member,
+    checked_truth,
+)
 from poplite.machine.option_flags import checked_options
 from poplite.machine.poplar_queries import TargetType, check_system
 from poplite.machine.target import Target
@@ -189,7 +195,7 @@ class DeviceManager:
 
     def getDevices(
         self,
-        type: TargetType | None = None,
+        type: TargetType | str | None = None,
         num_ipus: int | None = None,
         options: Mapping[str, str] | None = None,
     ) -> list[Device]:
@@ -211,13 +217,8 @@ class DeviceManager:
         [7]
         """
         checked_options(options, "getDevices")
-        if type is not None and not isinstance(type, TargetType):
-            raise InvalidMachineModel(
-                f"getDevices: {clipped(type)} is no TargetType",
-                at=here(),
-                found=of_type(type),
-                fix="getDevices(TargetType.IPU, 2)",
-            )
+        if type is not None:
+            type = checked_member(type, TargetType, "getDevices", error=InvalidMachineModel)
         asked = TargetType.CPU if type is TargetType.CPU else TargetType.IPU
         if type is None and num_ipus is None:
             return list(self._devices)
@@ -289,7 +290,7 @@ class DeviceManager:
         ]
 
 
-class RelativeSyncDelayType(Enum):
+class RelativeSyncDelayType(Enumeration):
     """How long after another tile a tile leaves a sync."""
 
     AUTO = "auto"
@@ -400,6 +401,10 @@ class IPUModel:
                 found=f"there are {', '.join(sorted(known - {'_version'}))}",
                 fix="other constants are Target(costs={'sync_cycles': 90})",
             )
+        if name == "relativeSyncDelay":
+            value = checked_member(
+                value, RelativeSyncDelayType, f"IPUModel: {name}", error=InvalidMachineModel
+            )
         wanted = _wanted(name, value)
         if wanted:
             raise InvalidMachineModel(
@@ -479,8 +484,6 @@ def _wanted(name: str, value: object) -> str:
         is_number = isinstance(value, Real) and not isinstance(value, bool)
         if not is_number or not low <= float(value) < math.inf:  # type: ignore[arg-type]
             return f"a finite number from {low:g}"
-    if name == "relativeSyncDelay" and not isinstance(value, RelativeSyncDelayType):
-        return "a RelativeSyncDelayType"
     if name == "compileIPUCode" and not isinstance(value, bool):
         return "true or false"
     return ""

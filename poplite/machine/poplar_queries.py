@@ -10,12 +10,11 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from dataclasses import replace
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from poplite.errors import ElementTypeError, InvalidMachineModel, checked_truth
+from poplite.errors import ElementTypeError, Enumeration, InvalidMachineModel, checked_truth
 from poplite.machine.facts import ARCHITECTURES, POPLAR_ARCHITECTURES
 from poplite.machine.option_flags import checked_options
 from poplite.source import here
@@ -31,7 +30,7 @@ CPU_MEMORY_BYTES = 2**40
 _POPLAR_NAMES = {ours: theirs for theirs, ours in POPLAR_ARCHITECTURES.items()} | {"c600": "ipu21"}
 
 
-class TargetType(Enum):
+class TargetType(Enumeration):
     """What runs a program."""
 
     IPU = "ipu"
@@ -42,7 +41,7 @@ class TargetType(Enum):
     """One tile with one worker an IPU."""
 
 
-class IpuLinkConfiguration(Enum):
+class IpuLinkConfiguration(Enumeration):
     """How IPUs are wired."""
 
     DEFAULT = "default"
@@ -56,7 +55,7 @@ class IpuLinkConfiguration(Enum):
     BarleyTwist = BARLEY_TWIST
 
 
-class IpuLinkTopology(Enum):
+class IpuLinkTopology(Enumeration):
     """The shape of the links between IPUs."""
 
     MESH = "mesh"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from poplite.errors import ElementTypeError
+from poplite.errors import checked_member
 from poplite.graph.graph import Graph
 from poplite.graph.storage.names import checked_name
 from poplite.graph.tensor.tensor import Tensor
@@ -20,7 +20,7 @@ from poplite.program.base import Program, set_once
 from poplite.program.marks import SyncType
 from poplite.program.sequence import Sequence, check_appended
 from poplite.source import here
-from poplite.text import clipped, fitted, of_type
+from poplite.text import fitted
 from poplite.types import UNSIGNED_INT
 
 
@@ -61,7 +61,7 @@ def cycle_stamp(
     graph: Graph,
     sequence: Sequence,
     tile: int = 0,
-    sync_type: SyncType = SyncType.INTERNAL,
+    sync_type: SyncType | str = SyncType.INTERNAL,
     name: str = "cycle_stamp",
 ) -> Tensor:
     """Append to a sequence that the cycle counter is stored.
@@ -86,7 +86,7 @@ def cycle_stamp(
     >>> cycle_stamp(graph, sequence)
     <Tensor 'cycle_stamp' uint32[2] on tile 0, 8 B>
     """
-    _check("cycle_stamp", graph, sequence, sync_type)
+    sync_type = _checked("cycle_stamp", graph, sequence, sync_type)
     tensor = graph.add_variable(UNSIGNED_INT, (2,), name, mapping=tile)
     sequence.add(CycleStamp(tensor, sync_type))
     return tensor
@@ -96,7 +96,7 @@ def cycle_count(
     graph: Graph,
     sequence: Sequence,
     tile: int = 0,
-    sync_type: SyncType = SyncType.INTERNAL,
+    sync_type: SyncType | str = SyncType.INTERNAL,
     name: str = "cycle_count",
 ) -> Tensor:
     """Let a sequence measure how many cycles it takes.
@@ -130,7 +130,7 @@ def cycle_count(
     >>> 0 < low < engine.report().cycles, high
     (True, 0)
     """
-    _check("cycle_count", graph, sequence, sync_type)
+    sync_type = _checked("cycle_count", graph, sequence, sync_type)
     checked_name(name, "tensor", here(), 'pl.cycle_count(graph, sequence, name="cycles")')
     begin = graph.add_variable(UNSIGNED_INT, (2,), f"{name}/begin", mapping=tile)
     taken = graph.add_variable(UNSIGNED_INT, (2,), name, mapping=tile)
@@ -139,12 +139,6 @@ def cycle_count(
     return taken
 
 
-def _check(call: str, graph: object, sequence: object, sync_type: object) -> None:
+def _checked(call: str, graph: object, sequence: object, sync_type: object) -> SyncType:
     check_appended(f"{call}(graph, sequence)", graph, sequence)
-    if not isinstance(sync_type, SyncType):
-        raise ElementTypeError(
-            f"{call}: {clipped(sync_type)} is no SyncType",
-            at=here(),
-            found=of_type(sync_type),
-            fix=f"{call}(graph, sequence, tile, SyncType.INTERNAL)",
-        )
+    return checked_member(sync_type, SyncType, call)

@@ -7,10 +7,9 @@ AssumeEqualAcrossReplicas(x) x is the same in all replicas
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
 
-from poplite.errors import ElementTypeError, GraphConnectionError
+from poplite.errors import ElementTypeError, Enumeration, GraphConnectionError, checked_member
 from poplite.expr.tree import stored_first
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
@@ -19,7 +18,7 @@ from poplite.source import here
 from poplite.text import clipped, fitted, of_type
 
 
-class SyncType(enum.Enum):
+class SyncType(Enumeration):
     """Which tiles wait for each other."""
 
     INTERNAL = "internal"
@@ -52,16 +51,9 @@ class Sync(Mark):
 
     sync_type: SyncType
 
-    def __init__(self, sync_type: SyncType, name: str = "") -> None:
+    def __init__(self, sync_type: SyncType | str, name: str = "") -> None:
         check_name(name, "Sync")
-        if not isinstance(sync_type, SyncType):
-            raise ElementTypeError(
-                f"Sync: {clipped(sync_type)} is no SyncType",
-                at=here(),
-                found=of_type(sync_type),
-                fix="Sync(SyncType.INTERNAL), EXTERNAL or GLOBAL",
-            )
-        set_once(self, sync_type=sync_type, num_steps=1)
+        set_once(self, sync_type=checked_member(sync_type, SyncType, "Sync"), num_steps=1)
 
     def __str__(self) -> str:
         return f"Sync {self.sync_type.name}"

@@ -15,10 +15,9 @@ Source: Poplar user guide, "Vertex vector types".
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import Annotated, Any, get_args, get_origin
 
-from poplite.errors import VertexDefinitionError
+from poplite.errors import Enumeration, VertexDefinitionError, checked_member
 from poplite.source import here
 from poplite.text import clipped
 
@@ -26,7 +25,7 @@ LARGEST_COUNT = 2**32 - 1
 LARGEST_SHORT_COUNT = 2**11 - 1
 
 
-class VectorLayout(Enum):
+class VectorLayout(Enumeration):
     """What is stored of a vector besides its elements."""
 
     SPAN = "pointer and count"
@@ -43,7 +42,7 @@ class VectorLayout(Enum):
         return LARGEST_SHORT_COUNT if self is VectorLayout.SHORT_SPAN else LARGEST_COUNT
 
 
-class VectorListLayout(Enum):
+class VectorListLayout(Enumeration):
     """What is stored of a list of vectors besides their elements."""
 
     DELTANELEMENTS = "a pointer, and for each vector an offset and a count"
@@ -51,7 +50,7 @@ class VectorListLayout(Enum):
     COMPACT_DELTAN = "as DELTAN, in the least bytes"
 
 
-class ProfilerVectorLayout(Enum):
+class ProfilerVectorLayout(Enumeration):
     """What an estimator is told of a vector; source: Poplar API reference, "layout::Vector"."""
 
     NOT_A_VECTOR = "one element"
@@ -73,7 +72,7 @@ class ProfilerVectorLayout(Enum):
     ScaledPtr128 = SCALED_PTR128
 
 
-class ProfilerVectorListLayout(Enum):
+class ProfilerVectorListLayout(Enumeration):
     """What an estimator is told of a list; source: Poplar API reference, "layout::VectorList"."""
 
     NOT_A_VECTOR_LIST = "no list in one descriptor"
@@ -117,13 +116,13 @@ class Layout:
     interleaved: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.vector, VectorLayout | VectorListLayout):
-            raise VertexDefinitionError(
-                f"Layout: {clipped(self.vector)} is no layout of vectors",
-                at=here(),
-                found="it is one of " + ", ".join(VectorLayout.__members__),
-                fix="Layout(pl.VectorLayout.ONE_PTR, min_align=8)",
+        if not isinstance(self.vector, VectorListLayout):
+            of_list = isinstance(self.vector, str) and self.vector in VectorListLayout.__members__
+            kind: type[VectorLayout | VectorListLayout] = (
+                VectorListLayout if of_list else VectorLayout
             )
+            vector = checked_member(self.vector, kind, "Layout", error=VertexDefinitionError)
+            object.__setattr__(self, "vector", vector)
         align = self.min_align
         if type(align) is not int or align < 1 or align & (align - 1):
             raise VertexDefinitionError(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 from poplite.compat.arguments import checked
 from poplite.compat.popnn.nonlinearities import NonLinearityType
@@ -30,6 +29,7 @@ from poplite.compat.popnn.recurrent import (
     state_like,
     weights_of,
 )
+from poplite.errors import Enumeration
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops import nn
@@ -57,7 +57,7 @@ def __dir__() -> list[str]:
 GruWeights = Weights
 
 
-class BasicGruCellUnit(Enum):
+class BasicGruCellUnit(Enumeration):
     """The gates of a cell, in their default order."""
 
     BASIC_GRU_CELL_RESET_GATE = 0

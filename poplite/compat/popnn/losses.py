@@ -6,12 +6,11 @@ Source: PopLibs, `popnn/Loss.hpp`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
 from typing import Any
 
 from poplite import ops
 from poplite.compat.arguments import check_name, check_tensors, checked
-from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.errors import ElementTypeError, Enumeration, TensorCreationError, checked_member
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -29,7 +28,7 @@ _LEAST = {FLOAT: 1.17549435e-38, HALF: 5.9604644775390625e-08}
 """What probabilities are raised by before their logarithm: the least number of their type."""
 
 
-class LossType(Enum):
+class LossType(Enumeration):
     """How a loss is measured."""
 
     SUM_SQUARED_LOSS = "sum_squared"
@@ -81,14 +80,15 @@ def calcLoss(
     rest: list[Any] = []
     while tensors and not isinstance(tensors[-1], Tensor):
         rest.insert(0, tensors.pop())
-    if len(tensors) > 3 or not rest or not isinstance(rest[0], LossType) or len(rest) > 2:
+    if len(tensors) > 3 or not 1 <= len(rest) <= 2:
         raise ElementTypeError(
             f"popnn.{what}: {len(arguments)} arguments behind deltas",
             at=here(),
             found=", ".join(clipped(each) for each in arguments) or "none",
             fix="[deltas_scale, model_output_scaling,] [num_correct,] loss_type, debug_context",
         )
-    kind, name = rest[0], check_name(f"popnn.{what}", rest[1] if len(rest) > 1 else "") or what
+    kind = checked_member(rest[0], LossType, f"popnn.{what}")
+    name = check_name(f"popnn.{what}", rest[1] if len(rest) > 1 else "") or what
     for place, each in enumerate(tensors, 1):
         check_tensors(f"popnn.{what}", **{f"tensor {place} behind deltas": each})
     scales, correct = tensors[: len(tensors) // 2 * 2], tensors[len(tensors) // 2 * 2 :]

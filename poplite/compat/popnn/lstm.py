@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import NamedTuple
 
 from poplite.compat.arguments import checked
@@ -32,6 +31,7 @@ from poplite.compat.popnn.recurrent import (
     state_of,
     weights_of,
 )
+from poplite.errors import Enumeration
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops import nn
@@ -60,7 +60,7 @@ def __dir__() -> list[str]:
 LstmWeights = Weights
 
 
-class BasicLstmCellUnit(Enum):
+class BasicLstmCellUnit(Enumeration):
     """The gates of a cell, in their default order."""
 
     BASIC_LSTM_CELL_FORGET_GATE = 0

@@ -9,13 +9,12 @@ Source: PopLibs, `popnn/NonLinearity.hpp`, `popnn/NonLinearityDef.hpp`, `popnn/L
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
 from typing import TypeVar
 
 from poplite import ops
 from poplite.compat.arguments import checked
 from poplite.compat.placing import output_mapping
-from poplite.errors import ElementTypeError
+from poplite.errors import Enumeration, checked_member
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -23,8 +22,6 @@ from poplite.ops import nn
 from poplite.ops.nn.by_result import by_result
 from poplite.ops.reductions import float_operand
 from poplite.program import Sequence as Steps
-from poplite.source import here
-from poplite.text import clipped, of_type
 from poplite.types import FLOAT
 
 F = TypeVar("F")
@@ -33,7 +30,7 @@ SOFTMAX_SCALING = 62000.0
 """What results of SOFTMAX_SCALED are multiplied by, so that HALF holds small ones."""
 
 
-class NonLinearityType(Enum):
+class NonLinearityType(Enumeration):
     """What becomes of each element, and of rows for softmax."""
 
     SIGMOID = "sigmoid"
@@ -51,7 +48,7 @@ class NonLinearityType(Enum):
 @checked("popnn")
 def nonLinearity(
     graph: Graph,
-    non_linearity_type: NonLinearityType,
+    non_linearity_type: NonLinearityType | str,
     t: Tensor,
     prog: Steps,
     debug_context: str = "",
@@ -69,27 +66,30 @@ def nonLinearity(
         ElementTypeError: for a type that is none, and elements that are no floats.
     """
     made = _forward(non_linearity_type, t, "nonLinearity")
-    name, mapping = debug_context or non_linearity_type.value, output_mapping(graph, [t], t)
+    name = debug_context or NonLinearityType(non_linearity_type).value
+    mapping = output_mapping(graph, [t], t)
     return ops.map(made, mapping=mapping, name=name, program=prog)
 
 
 @checked("popnn")
 def nonLinearityInPlace(
     graph: Graph,
-    non_linearity_type: NonLinearityType,
+    non_linearity_type: NonLinearityType | str,
     t: Tensor,
     prog: Steps,
     debug_context: str = "",
 ) -> None:
     """Record a non-linearity in place, `popnn::nonLinearityInPlace`; see `nonLinearity`."""
     made = _forward(non_linearity_type, t, "nonLinearityInPlace")
-    ops.assign(t, made, name=debug_context or non_linearity_type.value, program=prog)
+    ops.assign(
+        t, made, name=debug_context or NonLinearityType(non_linearity_type).value, program=prog
+    )
 
 
 @checked("popnn")
 def nonLinearityInputGradient(
     graph: Graph,
-    non_linearity_type: NonLinearityType,
+    non_linearity_type: NonLinearityType | str,
     act: Tensor,
     out_gradient: Tensor,
     prog: Steps,
@@ -196,19 +196,12 @@ _BACKWARD: dict[NonLinearityType, Callable[[Tensor, Tensor], Expr]] = {
 }
 
 
-def _forward(kind: NonLinearityType, t: Tensor, what: str) -> Expr:
+def _forward(kind: NonLinearityType | str, t: Tensor, what: str) -> Expr:
     return _function(_FORWARD, kind, what)(t)
 
 
-def _function(functions: dict[NonLinearityType, F], kind: NonLinearityType, what: str) -> F:
-    if not isinstance(kind, NonLinearityType):
-        raise ElementTypeError(
-            f"popnn.{what}: {clipped(kind)} is no type of a non-linearity",
-            at=here(),
-            found=of_type(kind),
-            fix="popnn.NonLinearityType.RELU, or another",
-        )
-    return functions[kind]
+def _function(functions: dict[NonLinearityType, F], kind: NonLinearityType | str, what: str) -> F:
+    return functions[checked_member(kind, NonLinearityType, f"popnn.{what}")]
 
 
 _OutOfPlace = Callable[..., Tensor]

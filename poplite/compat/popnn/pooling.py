@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 from poplite.compat.arguments import checked, sizes_of
 from poplite.compat.options import Options, check_known, check_params
-from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
+from poplite.errors import (
+    Enumeration,
+    InvalidOption,
+    TensorCreationError,
+    checked_member,
+)
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
@@ -22,13 +26,13 @@ from poplite.ops.convolution.call import check_number
 from poplite.ops.convolution.dimension import forward
 from poplite.program import Sequence as Steps
 from poplite.source import here
-from poplite.text import clipped, of_type
+from poplite.text import clipped
 from poplite.types import ElementTypeLike, element_type
 
 _KNOWN = ("poolUseIntrospectiveMapping", "optimizeForSpeed", "useFloatPartialsWhereBeneficial")
 
 
-class PoolingType(Enum):
+class PoolingType(Enumeration):
     """What becomes of a window."""
 
     MAX = "max"
@@ -62,6 +66,10 @@ class PoolParams:
     numChannels: int
     batchSize: int
     dType: ElementTypeLike
+
+    def __post_init__(self) -> None:
+        kind = checked_member(self.poolingType, PoolingType, "popnn.PoolParams: poolingType")
+        object.__setattr__(self, "poolingType", kind)
 
     def getOutputFieldShape(self) -> list[int]:
         """Return the sizes of the output.
@@ -103,13 +111,6 @@ class PoolParams:
     def _call(self, what: str, options: Options, x: Tensor) -> dict[str, Any]:
         """Return the arguments of a pooling of x that these parameters are of, or raise."""
         check_known(what, options, _KNOWN)
-        if not isinstance(self.poolingType, PoolingType):
-            raise ElementTypeError(
-                f"{what}: poolingType is {clipped(self.poolingType)}",
-                at=here(),
-                found=of_type(self.poolingType),
-                fix="popnn.PoolingType.MAX, AVG or SUM",
-            )
         field, window, stride = (
             sizes_of(what, name, getattr(self, name))
             for name in ("inputFieldShape", "kernelShape", "stride")

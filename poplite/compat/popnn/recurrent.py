@@ -16,7 +16,7 @@ from poplite.compat.options import (
     memory_share,
 )
 from poplite.compat.popnn.nonlinearities import NonLinearityType
-from poplite.errors import InvalidOption, TensorCreationError, checked_truth
+from poplite.errors import InvalidOption, TensorCreationError, checked_member, checked_truth
 from poplite.expr.tree import ElementClass
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import concat
@@ -86,6 +86,9 @@ def sizes_of(what: str, params: Any, kind: type) -> tuple[ElementClass, tuple[in
         ("activation", params.activation, NonLinearityType.TANH),
         ("recurrentActivation", params.recurrentActivation, NonLinearityType.SIGMOID),
     ):
+        given = checked_member(
+            given, NonLinearityType, f"popnn.{what}: {role}", error=InvalidOption
+        )
         if given is not needed:
             raise InvalidOption(
                 f"popnn.{what}: {role} is {clipped(given)}",
@@ -143,9 +146,11 @@ def check_like_params(
         )
 
 
-def permutation(what: str, order: Sequence[Enum], units: type[Enum]) -> list[int]:
+def permutation(what: str, order: Sequence[Enum | str], units: type[Enum]) -> list[int]:
     """Return which gate of `order` is each gate of the default order."""
-    gates = list(order) if isinstance(order, Sequence) else []
+    names = units.__members__
+    named = list(order) if isinstance(order, Sequence) else []
+    gates = [units[each] if isinstance(each, str) and each in names else each for each in named]
     if len(gates) != len(units) or any(each not in gates for each in units):
         raise InvalidOption(
             f"popnn.{what}: cellOrder is {clipped(order)}",

@@ -5,13 +5,12 @@ Source: PopLibs, `popops/Sort.hpp`, `popops/TopK.hpp`, `popops/SortOrder.hpp`, `
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from poplite import ops
 from poplite.compat.arguments import checked
-from poplite.errors import InvalidOption
+from poplite.errors import Enumeration, InvalidOption, checked_member
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Sequence as Steps
@@ -19,7 +18,7 @@ from poplite.source import here
 from poplite.text import clipped, of_type
 
 
-class SortOrder(enum.Enum):
+class SortOrder(Enumeration):
     """Order of what `topK` returns, `popops::SortOrder`."""
 
     NONE = "NONE"
@@ -63,11 +62,12 @@ def topKWithPermutation(
             found=of_type(params),
             fix="popops.TopKParams(3, True, popops.SortOrder.DESCENDING)",
         )
+    order = checked_member(params.sortOrder, SortOrder, "popops.topK: sortOrder")
     found = ops.top_k(
         t, params.k, largest=params.largest, name=debug_context or "topK", program=prog
     )
-    rises = params.sortOrder is SortOrder.ASCENDING
-    if params.sortOrder is SortOrder.NONE or rises != params.largest:
+    rises = order is SortOrder.ASCENDING
+    if order is SortOrder.NONE or rises != params.largest:
         return found.values, found.indices
     return found.values.reverse(t.rank - 1), found.indices.reverse(t.rank - 1)
 

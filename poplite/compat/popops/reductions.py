@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, NamedTuple
 
 from poplite import ops
@@ -16,9 +15,11 @@ from poplite.compat.options import check_params
 from poplite.compat.popops.options import Options, check_options, completed
 from poplite.errors import (
     ElementTypeError,
+    Enumeration,
     InvalidOption,
     TensorCreationError,
     checked_items,
+    checked_member,
     checked_truth,
 )
 from poplite.expr.operand import Operand
@@ -33,7 +34,7 @@ from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
 _KNOWN = ("accumType.interTile", "accumType.inVertex")
 
 
-class Operation(Enum):
+class Operation(Enumeration):
     """How elements are joined, `popops::Operation`."""
 
     ADD = "add"
@@ -64,7 +65,8 @@ class ReduceParams:
     scale: Tensor | None = None
 
     def __post_init__(self) -> None:
-        check_params("popops.ReduceParams", self.op, Operation, "op")
+        op = checked_member(self.op, Operation, "popops.ReduceParams: op")
+        object.__setattr__(self, "op", op)
         checked_truth(self.update, "popops.ReduceParams: update")
         if self.scale is not None:
             check_tensors("popops.ReduceParams", scale=self.scale)
@@ -88,7 +90,7 @@ class SingleReduceOp(NamedTuple):
 
     in_: Tensor
     dims: Collection[int]
-    params: ReduceParams | Operation
+    params: ReduceParams | Operation | str
     output_type: ElementTypeLike | None = None
 
 
@@ -145,7 +147,7 @@ def reduceWithOutput(
     in_: Tensor,
     out: Tensor,
     dims: Collection[int],
-    params: ReduceParams | Operation,
+    params: ReduceParams | Operation | str,
     prog: Steps,
     debug_context: str = "",
     options: Options = None,
@@ -200,15 +202,17 @@ def reduceMany(
     outputs[:] = outputs or made
 
 
-def _params(params: ReduceParams | Operation) -> ReduceParams:
-    if not isinstance(params, ReduceParams | Operation):
+def _params(params: ReduceParams | Operation | str) -> ReduceParams:
+    if not isinstance(params, ReduceParams | Operation | str):
         raise InvalidOption(
             f"popops.reduce: params is {clipped(params)}",
             at=here(),
             found=of_type(params),
             fix="popops.ReduceParams(popops.Operation.ADD), or popops.Operation.ADD",
         )
-    return params if isinstance(params, ReduceParams) else ReduceParams(params)
+    if isinstance(params, ReduceParams):
+        return params
+    return ReduceParams(checked_member(params, Operation, "popops.reduce: params"))
 
 
 def _to(reduction: SingleReduceOp, out: Tensor | None) -> tuple[Expr, Tensor | None]:

@@ -11,11 +11,10 @@ Source: Poplar API reference, "DataStream" and "StreamCallback"; user guide, "Da
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Any, Self
 
 from poplite.called import CalledInt, called
-from poplite.errors import ElementTypeError
+from poplite.errors import Enumeration, checked_member
 from poplite.graph.host.transfer_checks import TypeLike, check_size, positive
 from poplite.graph.storage.empty_handles import refuse_empty
 from poplite.text import clipped, fitted
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from poplite.source import SourceLocation
 
 
-class DataStreamType(Enum):
+class DataStreamType(Enumeration):
     """Direction of a stream."""
 
     HOST_TO_DEVICE_FIFO = "host to device"
@@ -48,7 +47,7 @@ class DataStreamType(Enum):
         return self
 
 
-class ReplicatedStreamMode(Enum):
+class ReplicatedStreamMode(Enumeration):
     """What replicas get from a stream: each a block of its own, or all the same one."""
 
     REPLICATE = "replicate"
@@ -142,7 +141,7 @@ class StreamCallback:
     ...         self.block += 1
     """
 
-    class Result(Enum):
+    class Result(Enumeration):
         """Whether `prefetch` filled the array."""
 
         SUCCESS = True
@@ -189,18 +188,13 @@ def stream_of(
     like: TypeLike,
     num_elements: int,
     kind: DataStreamType,
-    mode: ReplicatedStreamMode,
+    mode: ReplicatedStreamMode | str,
     depth: int,
     at: SourceLocation,
 ) -> DataStream:
     """Return a stream of checked arguments; its handle is not registered yet."""
-    if not isinstance(mode, ReplicatedStreamMode):
-        raise ElementTypeError(
-            f"stream {clipped(handle)}: {clipped(mode)} is no ReplicatedStreamMode",
-            at=at,
-            fix="pl.ReplicatedStreamMode.REPLICATE or BROADCAST",
-        )
     what = f"stream {clipped(handle)}"
+    mode = checked_member(mode, ReplicatedStreamMode, what, at=at)
     element = element_type(like)
     count = positive(num_elements, what, "elements in a block", at)
     ahead = positive(depth, what, "blocks of buffering", at)

@@ -34,7 +34,7 @@ from poplite.graph.tensor.indexing import (
     outside,
 )
 from poplite.source import here
-from poplite.text import amount, clipped, integer_or_none, shape_text
+from poplite.text import amount, integer_or_none, shape_text
 from poplite.types import ElementType
 from poplite.view import MOST_LEVELS, View, one_level
 
@@ -198,16 +198,6 @@ def _sizes(values: Sequence[int], what: str, count: int, tensor: NamedView) -> l
         fix=f"{what} {tuple(meant)}"
         if math.prod(meant) == count and meant
         else f"sizes whose product is {count:,}",
-    )
-
-
-def no_such_upsampling(method: object, tensor: NamedView) -> PopliteError:
-    """Return the error for a method of `upsample` other than REPEAT."""
-    return TensorCreationError(
-        f"upsample with method {clipped(method)}",
-        at=here(),
-        found=described(tensor),
-        fix="UpsampleMethod.REPEAT, the only one",
     )
 
 

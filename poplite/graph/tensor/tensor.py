@@ -23,7 +23,6 @@ Source: Poplar API reference, "Tensor".
 
 from __future__ import annotations
 
-import enum
 import math
 import sys
 from collections.abc import Iterator, Sequence
@@ -34,6 +33,7 @@ import numpy as np
 from poplite import view as views
 from poplite.called import CalledInt, CalledShape, CalledText
 from poplite.display import Displayed
+from poplite.errors import Enumeration, TensorCreationError, checked_member
 from poplite.expr.operand import Operand
 from poplite.files import check_stream
 from poplite.graph.storage.empty_handles import NONE, no_empty
@@ -72,7 +72,7 @@ _EVERY = "t.sub_sample(1, dim) selects every element"
 _PARTS = "t.region_chunks() has parts of 2**20 regions"
 
 
-class UpsampleMethod(enum.Enum):
+class UpsampleMethod(Enumeration):
     """Method of `Tensor.upsample` for filling in elements."""
 
     REPEAT = "repeat"
@@ -486,7 +486,7 @@ class Tensor(Displayed, Operand):
         return self._of(self.view.broadcast(count, d))
 
     def upsample(
-        self, scale: int, dim: int, method: UpsampleMethod = UpsampleMethod.REPEAT
+        self, scale: int, dim: int, method: UpsampleMethod | str = UpsampleMethod.REPEAT
     ) -> Tensor:
         """Repeat each index of one dimension in place: 1 2 -> 1 1 2 2.
 
@@ -505,8 +505,7 @@ class Tensor(Displayed, Operand):
         (4, 3)
         """
         count, d = indexing.number(scale, "scale", self), indexing.dimension(dim, self)
-        if method is not UpsampleMethod.REPEAT:
-            raise shaping.no_such_upsampling(method, self)
+        checked_member(method, UpsampleMethod, "upsample", error=TensorCreationError)
         indexing.check_size(count * self.num_elements, self)
         return self._of(self.view.upsample(count, d))
 

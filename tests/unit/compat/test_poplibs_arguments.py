@@ -177,9 +177,9 @@ def test_wrong_parameters_are_refused_with_their_place(kind: Any, made: Any, fun
 )
 def test_parameters_of_pooling_are_checked(field: str, value: object) -> None:
     names = POOL.__dataclass_fields__
-    params = popnn.PoolParams(**{**{name: getattr(POOL, name) for name in names}, field: value})
+    given: Any = {**{name: getattr(POOL, name) for name in names}, field: value}
     with pytest.raises(pl.PopliteError, match="popnn.pool|PoolParams"):
-        popnn.pool(GRAPH, params, ACTS, PROG)
+        popnn.pool(GRAPH, popnn.PoolParams(**given), ACTS, PROG)
 
 
 @pytest.mark.parametrize(

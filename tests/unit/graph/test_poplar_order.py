@@ -132,9 +132,9 @@ def test_tensors_are_written_as_a_list_in_a_known_format(graph: pl.Graph) -> Non
     x = graph.add_variable(pl.INT, (6,), "x")
     with pytest.raises(pl.ElementTypeError, match="is no list of tensors"):
         graph.serialize_tensors(io.StringIO(), x)  # type: ignore[arg-type]
-    with pytest.raises(pl.InvalidOption, match="not written as 'json'"):
-        graph.serialize_tensors(io.StringIO(), [x], "json")  # type: ignore[arg-type]
-    with pytest.raises(pl.InvalidOption, match="not written as 3"):
+    with pytest.raises(pl.InvalidOption, match="format: 'json' is no SerializationFormat"):
+        graph.serialize_tensors(io.StringIO(), [x], "json")
+    with pytest.raises(pl.InvalidOption, match="format: 3 is no SerializationFormat"):
         graph.deserialize_tensors(io.StringIO(), 3)  # type: ignore[arg-type]
 
 

@@ -91,7 +91,7 @@ def test_bad_input(x: pl.Tensor) -> None:
     with pytest.raises(
         pl.ElementTypeError, match=r"(?s)Sync: 'global' is no SyncType.*type str.*SyncType.INTERN"
     ):
-        pl.Sync("global")  # type: ignore[arg-type]
+        pl.Sync("global")
     with pytest.raises(pl.ElementTypeError, match="(?s)WriteUndef: 3 is not a tensor.*type int"):
         pl.WriteUndef(3)  # type: ignore[arg-type]
     constant = x.graph.add_constant(pl.INT, (2,), 0, "zeros")

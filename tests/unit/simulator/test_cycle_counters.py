@@ -194,7 +194,7 @@ def test_wrong_arguments() -> None:
     with pytest.raises(pl.ControlProgramError, match="cycle_stamp: <Copy .* is no sequence"):
         pl.cycle_stamp(bench.graph, bench.copy)  # type: ignore[arg-type]
     with pytest.raises(pl.ElementTypeError, match="cycle_count: 'internal' is no SyncType"):
-        pl.cycle_count(bench.graph, pl.Sequence(), 0, "internal")  # type: ignore[arg-type]
+        pl.cycle_count(bench.graph, pl.Sequence(), 0, "internal")
     with pytest.raises(pl.InvalidTileMapping, match="tile 4, but the graph has 4 tiles"):
         pl.cycle_count(bench.graph, pl.Sequence(), 4)
     used = pl.Sequence()

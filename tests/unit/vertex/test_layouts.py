@@ -185,8 +185,8 @@ def test_alignments_are_powers_of_two(align: Any) -> None:
 def test_layouts_that_do_not_fit_are_refused(kind: Any, layouts: list[Any], why: str) -> None:
     with pytest.raises(pl.VertexDefinitionError, match=rf"^vertex class 'V': field 'x' {why}"):
         type("V", (pl.Vertex,), {"__annotations__": {"x": Annotated[kind, *layouts]}})
-    with pytest.raises(pl.VertexDefinitionError, match="^Layout: 'SPAN' is no layout of vectors"):
-        pl.Layout("SPAN")  # type: ignore[arg-type]
+    with pytest.raises(pl.VertexDefinitionError, match="^Layout: 'Spam' is no VectorLayout"):
+        pl.Layout("Spam")  # type: ignore[arg-type]
 
 
 def test_constraints_are_data() -> None:
