@@ -160,12 +160,12 @@ def add_clones(
     )
     count = indexing.number(n, "n", source)
     indexing.check_size(count * source.num_elements, source, "fewer clones")
+    shape = (count, *source.shape)  # each clone has a place of its own
+    check_room(source.graph.space, source.element_type, shape, f"clone_n of '{source.name}'", at)
     if duplicate is TensorCloneDuplicationMethod.DUPLICATE_BY_TILE_CONTIGUOUS_REGION:
         check_keeps_order(source, kind, at)
         many = interleaved(source, layout(source, kind), count)
         return _clone(tiles, source, name, like, metadata, many, at)
-    shape = (count, *source.shape)  # each clone is a variable of its own
-    check_room(source.graph.space, source.element_type, shape, f"clone_n of '{source.name}'", at)
     one = layout(source, kind)
     clones = [
         _clone(tiles, source, name, like, metadata, one, at).expand([0]) for _ in range(count)

@@ -30,8 +30,8 @@ def _reduced(graph: pl.Graph, x: pl.Tensor, operation: Any) -> str:
 
 
 def _lstm(order: Any) -> popnn.lstm.LstmParams:
-    activations: Any = ("TANH", "SIGMOID")
-    return popnn.lstm.LstmParams(pl.FLOAT, 2, 2, [3, 4], *activations, cellOrder=order)
+    named: Any = {"activation": "TANH", "recurrentActivation": "SIGMOID"}
+    return popnn.lstm.LstmParams(pl.FLOAT, 2, 2, [3, 4], **named, cellOrder=order)
 
 
 USES: dict[str, tuple[Enum, Use]] = {

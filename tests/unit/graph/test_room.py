@@ -75,9 +75,11 @@ def test_the_host_holds_some_more_than_few_tiles_do() -> None:
 def test_clones_are_variables_each_so_that_too_many_are_refused() -> None:
     graph = pl.Graph(pl.Target(tiles=2))
     x = graph.add_variable(pl.INT, (4,), "x")
-    with pytest.raises(
-        pl.GraphMemoryAllocationError, match=r"clone_n of 'x': 4,398,046,511,104 values of INT"
-    ):
-        graph.clone_n(x, 2**40)
+    keeps = pl.TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES
+    for each in pl.TensorCloneDuplicationMethod:
+        with pytest.raises(
+            pl.GraphMemoryAllocationError, match=r"clone_n of 'x': 4,398,046,511,104 values of INT"
+        ):
+            graph.clone_n(x, 2**40, method=keeps, duplication=each)
     assert graph.clone_n(x, 3).shape == (3, 4)
     assert len(graph.variables) == 4
