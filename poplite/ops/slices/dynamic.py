@@ -43,7 +43,7 @@ from poplite.ops.slices.gather import gather_matrix
 from poplite.ops.slices.plan import EmbeddingPlan, plan_embedding
 from poplite.ops.slices.update import SET, update_matrix
 from poplite.program import Sequence
-from poplite.program.recording import recorder, target
+from poplite.program.recording import over, recorder, target
 from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.types import UNSIGNED_INT, ElementTypeLike
@@ -102,7 +102,8 @@ def dynamic_slice(
     strict, (dims, sizes) = is_strict(what, out_of_range), sliced(what, x, dims, sizes)
     graph = graph_of(what, x, program, offset)
     begin = _offsets(what, graph, offset, dims, name, program)
-    rows = _rows(what, graph, x, begin, dims, sizes, strict, name, program)
+    with over(graph):
+        rows = _rows(what, graph, x, begin, dims, sizes, strict, name, program)
     made = gather_matrix(what, graph, _matrix(x, dims), rows, None, False, name, program)
     rest = [dim for dim in range(x.rank) if dim not in dims]
     shape = (*sizes, *(x.shape[dim] for dim in rest))
@@ -166,7 +167,8 @@ def dynamic_update(
     check_shape(what, "s", given, tuple(shape), x)
     begin = _offsets(what, graph, offset, dims, name, program)
     new = as_tensor(given, f"{name}/s", program)
-    rows = _rows(what, graph, x, begin, dims, sizes, strict, name, program)
+    with over(graph):
+        rows = _rows(what, graph, x, begin, dims, sizes, strict, name, program)
     if new.num_elements:
         place = target(graph, program, what)
         matrix, part = _matrix(x, dims), _matrix(new, dims)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import poplite.named as ng
+from helpers.depth import interpreted_everywhere
 
 H, K = ng.make_axis(2, "H"), ng.make_axis(2, "K")
 E, D, N = ng.make_axis(2, "E"), ng.make_axis(3, "D"), ng.make_axis(8, "N")
@@ -117,3 +118,63 @@ def test_a_tensor_is_its_storage_where_a_copy_of_it_is_a_result() -> None:
     assert work()[0].tolist() == [1, 2]
     assert work.engine.read(work.tensor(x)).tolist() == [10, 20]
     assert work.tensor(x).name == "x"
+
+
+def _total(value: ng.Op) -> ng.Op:
+    return ng.sum(value, reduction_axes=value.axes)
+
+
+def _along_axis(x: Any, p: Any) -> list[Any]:
+    row = x[1]
+    return [ng.deriv(_total(row * row), x), row, ng.assign(x, p)]
+
+
+def _joined(x: Any, p: Any) -> list[Any]:
+    both = ng.concat([x, p, x], E)
+    gradient = ng.deriv(_total(both * both * both), x)
+    return [both, gradient, ng.assign(x, x + p), gradient]
+
+
+def _stacked(x: Any, p: Any) -> list[Any]:
+    all_of = ng.stack([x, p, -x], ng.make_axis(3, "S"))
+    return [all_of, ng.deriv(_total(all_of * all_of), x), ng.assign(x, p * 2), all_of[0]]
+
+
+def _descended(x: Any, p: Any) -> list[Any]:
+    error = ng.dot(ng.flatten(p), ng.flatten(x)) - 1.0
+    gradient = ng.deriv(error * error, x)
+    return [gradient, ng.assign(x, x - 0.03125 * gradient), ng.flatten(gradient)]
+
+
+def _descent(c: Any, p: Any) -> tuple[list[Any], Any]:
+    gradient = 2 * ((c * p).sum() - 1) * p
+    return [gradient, gradient.ravel()], c - 0.03125 * gradient
+
+
+WRITTEN: dict[str, tuple[Any, Any]] = {
+    "slice": (_along_axis, lambda c, p: ([np.stack([0 * c[0], 2 * c[1]]), c[1]], p)),
+    "concat": (
+        _joined,
+        lambda c, p: ([np.concatenate([c, p, c]), 6 * c * c, 6 * c * c], c + p),
+    ),
+    "stack": (_stacked, lambda c, p: ([np.stack([c, p, -c]), 4 * c, c], 2 * p)),
+    "flatten": (_descended, _descent),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize(("fuse", "hint"), [("cost", {D: "tiles"}), ("none", {E: 1})])
+def test_results_are_those_of_before_a_write_in_every_call(
+    monkeypatch: pytest.MonkeyPatch, name: str, fuse: Any, hint: Any
+) -> None:
+    for variable, options in interpreted_everywhere().items():
+        monkeypatch.setenv(variable, options)
+    build, expect = WRITTEN[name]
+    now = np.array([[1, -2, 0.5], [3, 0.25, -1]])
+    x, p = ng.variable([E, D], now.copy(), map=hint, name="x"), ng.placeholder([E, D])
+    work = ng.make_transformer(tiles=4, checks="strict", fuse=fuse).computation(build(x, p), p)
+    for given in (now[::-1], now * 2, now - 1):
+        expected, now = expect(now, given)
+        found = [each for each in work(given) if each is not None]
+        for value, right in zip(found, expected, strict=True):
+            np.testing.assert_allclose(value, right, 1e-5)

@@ -321,7 +321,13 @@ def test_scalars_and_constants_do_not_move_results_off_a_virtual_graph() -> None
         (whole * taps, {*range(8)}),
         (one * three, {14}),
     ]
+    at = graph.add_variable(pl.UNSIGNED_INT, (1,), "at", mapping=0)
     with graph.steps():
+        for call in (
+            partial(ops.dynamic_slice, x, at, [0], [3]),
+            partial(ops.dynamic_update, x, x[:2] * three, at, [0], [2]),
+        ):
+            assert tiles_made(graph, call) <= {5, 6, 9}
         for expr, tiles in used:
             found = tiles_made(graph, partial(ops.map, expr))
             assert found <= tiles, expr
