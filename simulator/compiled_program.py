@@ -24,7 +24,7 @@ from poplite.simulator.run.binding import CompiledSteps
 from poplite.simulator.run.faults import is_undone, raise_fault, raise_interpreted_fault
 from poplite.simulator.run.interpreted_vertices import VertexFault, move
 from poplite.simulator.run.recording import Recording
-from poplite.simulator.strict.checks import StrictChecks, rows_to_look_at
+from poplite.simulator.strict.checks import StrictChecks
 from poplite.simulator.strict.messages import Place
 
 SLOW_NS = 5_000_000
@@ -60,7 +60,7 @@ class CompiledProgram:
         self._addresses = steps.arena.addresses
         self._fault: VertexFault | None = None  # of vertices that ran before this program
         if checks is not None:
-            self._rows = np.array(rows_to_look_at(code), np.int64)
+            self._rows = np.array(checks.rows(code), np.int64)
             checks.on_armed.append(self._arm)
             self._arm()
         self._state = np.zeros(op.STATE_WORDS, np.int64)

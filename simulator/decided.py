@@ -11,19 +11,19 @@ Programs in which no data decide, nor in their vertices, run as on any simulator
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from poplite.errors import UninitializedReadError
-from poplite.executable import opcodes as op
-from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep
 from poplite.simulator.accounts.accesses import accesses_of
 from poplite.simulator.accounts.touched_bytes import Stretches, bytes_of_fields, moved
 from poplite.simulator.default_device import Simulator
 from poplite.simulator.run.touched import ranges
+from poplite.simulator.strict.checks import StrictChecks
 from poplite.simulator.strict.decisions import Decisions, Undecided, are_decided
 from poplite.simulator.strict.host import look_at_action
 from poplite.simulator.strict.shadow import Shadow
@@ -31,7 +31,6 @@ from poplite.source import SourceLocation
 from poplite.text import amount
 
 if TYPE_CHECKING:
-    from poplite.executable.executable import Executable
     from poplite.simulator.device import Setup
     from poplite.simulator.engine_arguments import Source
     from poplite.simulator.simulated import Simulated
@@ -93,20 +92,27 @@ class Decided(Simulator):
     """The simulator, which looks at what decides what runs.
 
     `past_inout` takes unwritten elements of InOut fields as written, as those of working memory
-    may be.  What streams and host functions give counts as written `by_host`, or as nothing.
+    may be.  What streams and host functions give counts as written `by_host`, or as nothing.  With
+    `ends_loops` each Loop ends when its rounds change no more what is written; executables with
+    strict checks have these, and their Loops end as well.
     """
 
-    def __init__(self, *, past_inout: bool = False, by_host: bool = True) -> None:
-        self._past_inout, self._by_host = past_inout, by_host
+    def __init__(
+        self, *, past_inout: bool = False, by_host: bool = True, ends_loops: bool = False
+    ) -> None:
+        self._past_inout, self._by_host, self._ends_loops = past_inout, by_host, ends_loops
         self._loaded: Simulated | None = None
 
     def load(self, source: Source, setup: Setup) -> Simulated:
         """Make programs ready to run."""
         from poplite.simulator.simulated import Simulated
 
-        if not are_decided(source.executable):
+        executable = source.executable
+        is_strict = executable.checks == "strict"
+        if not is_strict and not are_decided(executable):
             return super().load(source, setup)
-        self._loaded = Simulated(source.executable, source.graph, setup, looking=Decisions)
+        looking = partial(StrictChecks if is_strict else Decisions, ends_loops=self._ends_loops)
+        self._loaded = Simulated(executable, source.graph, setup, looking=looking)
         if isinstance(looks := self._loaded.strict, Decisions):
             looks.past_inout, looks.by_host = self._past_inout, self._by_host
             if not self._by_host:
@@ -124,19 +130,6 @@ class Decided(Simulator):
         return Unknown(
             found.variable.name, sources, found.what, found.where, found.variable.location
         )
-
-
-def once_round(executable: Executable) -> Executable:
-    """Return an executable in which each Loop ends after a round."""
-    programs = {name: _once_round(code) for name, code in executable.programs.items()}
-    return replace(executable, programs=programs)
-
-
-def _once_round(code: Code) -> Code:
-    ops, rows = code.ops.copy(), np.arange(len(code.ops))
-    back = (ops[:, 0] == op.JUMP) & (ops[:, 1] <= rows)  # others go forward, or are decided
-    ops[back, 1] = rows[back] + 1
-    return replace(code, ops=ops)
 
 
 def _sources(undecided: Undecided, looks: Decisions) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ None of these parts knows an engine.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -55,7 +56,7 @@ class Simulated:
         accounts: what they took.
         strict: what is written of memory; None without strict checks.
 
-    `looking` are the checks to be made in place of strict ones, where these are not.
+    `looking` makes other checks in place of strict ones.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class Simulated:
         setup: Setup,
         peers: Peers | None = None,
         *,
-        looking: type[StrictChecks] | None = None,
+        looking: Callable[..., StrictChecks] | None = None,
     ) -> None:
         self._executable, self._interpret = executable, setup.interpret
         floats = Floats(executable.float_modes, setup.seed)
@@ -82,7 +83,7 @@ class Simulated:
             peers=peers,
         )
         self.strict: StrictChecks | None = None
-        if (checks := StrictChecks if is_strict else looking) is not None:
+        if (checks := looking or (StrictChecks if is_strict else None)) is not None:
             self.strict = checks(
                 executable, self.arena, interpret=setup.interpret, forms=forms, peers=peers
             )

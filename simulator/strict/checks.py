@@ -7,7 +7,8 @@ are all written by then is disarmed, and from then on costs nothing.  Where elem
 unwritten, because unwritten ones are copied over them, all steps are armed again.  A step that was
 looked at `MOST_LOOKS` times is trusted: what it writes counts as written.
 
-A scalar that decides what runs is looked at in the same way, before it decides.
+A scalar that decides what runs is looked at in the same way, before it decides.  Where Loops are to
+end, each does as soon as a round leaves written what an earlier one left.
 
 On several ranks all steps remain armed, as elements may become unwritten elsewhere, and all ranks
 agree on how each compute set ended before the next step begins.
@@ -15,7 +16,11 @@ agree on how each compute set ended before the next step begins.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
+
+import numpy as np
 
 from poplite.compile.interpreting import Interpret
 from poplite.errors import warn
@@ -40,6 +45,9 @@ from poplite.vertex.compute import check
 DECIDING = (op.JUMP_IF_ZERO, op.JUMP_IF_NONZERO, op.SWITCH, op.AGREE, op.SAME)
 """Ops that read a scalar."""
 
+LOOKED_AT = (op.LAUNCH, *DECIDING, op.COLLECT, op.ALL, op.CALLBACK)
+"""Ops that are looked at, but for the sums of slots."""
+
 MOST_LOOKS = 1_000
 """Executions of a step that are looked at, so that a long loop is not slow for ever."""
 
@@ -50,7 +58,8 @@ MOST_KEPT = 1 << 22
 class StrictChecks:
     """The strict checks of an engine.
 
-    `interpret` says which vertices run as plain Python, `forms` which have a faster form.
+    `interpret` says which vertices run as plain Python, `forms` which have a faster form.  With
+    `ends_loops`, a Loop ends when nothing else can be found out in it, but for what data decide.
 
     Attributes:
         shadow: which bytes of the memory are written.
@@ -66,7 +75,10 @@ class StrictChecks:
         interpret: Interpret,
         forms: Forms,
         peers: Peers | None = None,
+        ends_loops: bool = False,
     ) -> None:
+        self._ends_loops = ends_loops
+        self._rounds: defaultdict[tuple[int, int], set[bytes]] = defaultdict(set)
         self._executable, self._arena, self._forms = executable, arena, forms
         self._peers = peers
         classes = vertex_classes(executable.steps) if interpret else ()
@@ -119,7 +131,28 @@ class StrictChecks:
             if number not in self._places or not self._places[number].is_at(code, row, calls):
                 self._places[number] = Place(self._executable, code, row, tuple(calls))
             return self._places[number].end if self._ran_here(number, runner) else row
+        elif self._ends_loops and kind == op.JUMP and number <= row:
+            return number if self._is_new_round((id(code), row)) else row + 1
         return row
+
+    def rows(self, code: Code) -> list[int]:
+        """Return the rows of a program that are looked at before they run while all are armed."""
+        ops, found, row = code.ops, [], 0
+        while row < len(ops):
+            kind, number, phase = ops[row, :3].tolist()
+            is_sum = kind == op.LAUNCH and phase == op.SUM_SLOTS
+            is_loop = kind == op.JUMP and number <= row  # all others go forward
+            if (kind in LOOKED_AT and not is_sum) or (is_loop and self._ends_loops):
+                found.append(row)
+            row = code.end_of_launches(row) if kind == op.LAUNCH else row + 1
+        return found
+
+    def _is_new_round(self, loop: tuple[int, int]) -> bool:
+        """Tell whether the round of a Loop that ends left written what none of its rounds did."""
+        written = blake2b(b"".join(np.packbits(part) for part in self.shadow.parts)).digest()
+        is_new = written not in self._rounds[loop]
+        self._rounds[loop].add(written)
+        return is_new
 
     def read(self, access: HostAccess) -> None:
         """Warn of unwritten elements that the host reads, once for each line of the user's."""
@@ -226,15 +259,3 @@ class StrictChecks:
         if self._kept > MOST_KEPT:
             self._kept -= replay.size
             del self._replays[number]
-
-
-def rows_to_look_at(code: Code) -> list[int]:
-    """Return the rows of a program that are looked at before they run while all are armed."""
-    ops, found, row = code.ops, [], 0
-    while row < len(ops):
-        kind = int(ops[row, 0])
-        is_sum = kind == op.LAUNCH and ops[row, 2] == op.SUM_SLOTS
-        if kind in (op.LAUNCH, *DECIDING, op.COLLECT, op.ALL, op.CALLBACK) and not is_sum:
-            found.append(row)
-        row = code.end_of_launches(row) if kind == op.LAUNCH else row + 1
-    return found

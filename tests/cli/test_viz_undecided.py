@@ -198,6 +198,22 @@ def endless():
     p = Parts()
     return p.graph, pl.Loop(pl.Sequence(p.cheap, pl.AbortOnCondition(p.c, "ended")))
 
+def later_round():
+    p = Parts()
+    d, e = (p.graph.add_variable(pl.BOOL, (), name, mapping=0) for name in "de")
+    no = p.graph.add_constant(pl.BOOL, (), False, mapping=0)
+    steps = pl.AbortOnCondition(d, "ended"), pl.Copy(e, d), pl.Copy(p.c, e)
+    return p.graph, pl.Sequence(pl.Copy(no, d), pl.Copy(no, e), pl.Loop(pl.Sequence(*steps)))
+
+def turning():
+    p = Parts()
+    a, t = (p.graph.add_variable(pl.INT, (), name, mapping=0, initial_value=1) for name in "at")
+    b = p.graph.add_variable(pl.INT, (), "b", mapping=0)
+    d = p.graph.add_variable(pl.BOOL, (), "d", mapping=0, initial_value=False)
+    turn = pl.Copy(a, t), pl.Copy(b, a), pl.Copy(t, b)
+    loop = pl.Loop(pl.Sequence(pl.AbortOnCondition(d, "ended"), *turn))
+    return p.graph, {"first": loop, "other": pl.If(p.c, p.dear, p.cheap)}
+
 def fed_count():
     p = Parts()
     stream = p.graph.add_host_to_device_fifo("count", pl.INT, 1)
@@ -373,11 +389,19 @@ def test_run_says_that_zeros_of_streams_decide(capsys: pytest.CaptureFixture[str
 
 
 @needs_mpi
+@pytest.mark.parametrize(
+    ("target", "lacks"),
+    [
+        ("endless", "'c' decides what runs, but nothing has written it"),
+        ("later_round", "'d' decides what runs, but depends on 'c', which nothing has written"),
+        ("turning", "'c' decides what runs, but nothing has written it"),
+    ],
+)
 def test_run_looks_at_loops_before_any_rank_starts(
-    capsys: pytest.CaptureFixture[str],
+    target: str, lacks: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert poplite(["run", "-n", "2", "work.py:endless"]) == 1
-    assert "'c' decides what runs, but nothing has written it" in capsys.readouterr().err
+    assert poplite(["run", "-n", "2", f"work.py:{target}"]) == 1
+    assert lacks in capsys.readouterr().err
 
 
 def test_vertices_that_data_decide_run_where_these_are_known() -> None:

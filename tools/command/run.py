@@ -15,9 +15,11 @@ import importlib.util
 import io
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -117,7 +119,7 @@ def _start(arguments: argparse.Namespace) -> int:
         with subprocess.Popen(command, env=variables, stdout=subprocess.PIPE) as process:
             assert isinstance(process.stdout, io.BufferedReader), "as a pipe is"
             watched = FirstEnd(Path(folder), arguments.ranks, process.stdout.fileno())
-            with contextlib.closing(watched):
+            with contextlib.closing(watched), _ending(process):
                 watched.wait()
                 while said := process.stdout.read1():
                     sys.stdout.buffer.write(said)
@@ -129,6 +131,20 @@ def _start(arguments: argparse.Namespace) -> int:
     return process.returncode
 
 
+@contextlib.contextmanager
+def _ending(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """End `mpiexec`, and so its ranks, where Ctrl-C or SIGTERM reach this process alone."""
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _check_decided(arguments: argparse.Namespace) -> None:
     """Refuse programs of which nothing knows what runs, before ranks run them."""
     from poplite.compile.compiler import compile_graph
@@ -138,7 +154,7 @@ def _check_decided(arguments: argparse.Namespace) -> None:
     graph, programs = load_programs(arguments.target, arguments.given)
     if not are_decided(compile_graph(graph, programs, checks="fast")):
         return
-    once = Once(graph, programs, may_overflow=False, ends_loops=True)
+    once = Once(graph, programs, may_overflow=False, only_looks=True)
     once.run(run_each)
     _check_known(once, arguments.target)
 

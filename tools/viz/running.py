@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from poplite.compile.compiler import compile_graph
 from poplite.errors import GraphMemoryAllocationError, UninitializedReadError
-from poplite.simulator.decided import Decided, Unknown, once_round
+from poplite.simulator.decided import Decided, Unknown
 from poplite.simulator.engine import Engine
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Once:
             given; None where there is nothing.
 
     With `may_overflow`, programs run on tiles that have too little memory for them; with
-    `ends_loops`, each Loop ends after a round.
+    `only_looks`, each Loop ends when nothing more can be found out in it.
     """
 
     def __init__(
@@ -44,11 +44,11 @@ class Once:
         programs: Mapping[str, Program],
         *,
         may_overflow: bool = True,
-        ends_loops: bool = False,
+        only_looks: bool = False,
     ) -> None:
         self._graph, self._programs = graph, programs
-        self._may_overflow, self._ends_loops = may_overflow, ends_loops
-        self._device = Decided()
+        self._may_overflow, self._only_looks = may_overflow, only_looks
+        self._device = Decided(ends_loops=only_looks)
         # Strict checks refuse to read what the host would have written.
         self.engine = self._engine("fast", self._device)
         self.unknown: Unknown | None = None
@@ -75,7 +75,7 @@ class Once:
             if not self._may_overflow:
                 raise
             executable = make(options={"debug.allowOutOfMemory": True})
-        return Engine(once_round(executable) if self._ends_loops else executable, device=device)
+        return Engine(executable, device=device)
 
     def run(self, run: Callable[[Engine], T], *, with_zeros: bool = False) -> T | None:
         """Run the programs by `run` of an engine, and return its result.
@@ -97,13 +97,14 @@ class Once:
             self.unknown = unknown
             return run(self.engine) if with_zeros else None
         self.invented = self._invented()
-        return run(self.engine)
+        return None if self._only_looks else run(self.engine)
 
     def _is_known(self) -> bool:
         """Tell whether what decides depends only on working memory of vertices that they fill."""
         try:
-            run_each(Engine(self.engine.executable, device=Decided(past_inout=True)))
-            run_each(self._engine("strict"))
+            device = Decided(past_inout=True, ends_loops=True)
+            run_each(Engine(self.engine.executable, device=device))
+            run_each(self._engine("strict", Decided(ends_loops=True)))
         except UninitializedReadError:
             return False
         return True
@@ -113,7 +114,7 @@ class Once:
         executable = self.engine.executable
         if not gives_zeros(executable):
             return None
-        device = Decided(past_inout=True, by_host=False)
+        device = Decided(past_inout=True, by_host=False, ends_loops=True)
         try:
             run_each(Engine(executable, device=device))
         except UninitializedReadError:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import select
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -105,6 +106,46 @@ def test_a_rank_that_is_killed_is_named_with_its_step(tmp_path: Path) -> None:
     assert done.returncode == 9
     said = r"poplite: rank 2 was lost, last seen in engine.run\('0'\) at step [12] of 2"
     assert re.search(said, done.stderr), done.stderr
+
+
+ENDLESS = """
+import os, pathlib, threading, time
+import poplite as pl
+
+def say():
+    own = pathlib.Path(os.environ["POPLITE_LAST_STEPS"], "0")
+    while not (own.exists() and "engine.run" in own.read_text()):
+        time.sleep(0.01)
+    print("begun", flush=True)
+
+def build():
+    graph = pl.Graph(pl.Target(tiles=2))
+    x, y = (graph.add_variable(pl.INT, (2,), n, mapping="linear", initial_value=0) for n in "xy")
+    if os.environ.get("PMI_RANK") == "0":
+        threading.Thread(target=say, daemon=True).start()
+    return graph, pl.Loop(pl.Copy(x.reverse(0), y))
+"""
+
+
+@deep
+@needs_mpi
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ranks_end_with_the_command_that_started_them(tmp_path: Path, number: int) -> None:
+    (tmp_path / "endless.py").write_text(ENDLESS)
+    target = f"{tmp_path / 'endless.py'}:build"
+    words = [sys.executable, "-m", "poplite.tools.command", "run", "-n", "2", target]
+    process = subprocess.Popen(
+        words, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(number)  # to it alone
+        assert process.communicate(timeout=LIMIT)[0] == ""  # all have closed it
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == 128 + number
 
 
 def test_no_number_of_ranks(capsys: pytest.CaptureFixture[str]) -> None:
