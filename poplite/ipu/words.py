@@ -47,7 +47,6 @@ def in_memory(graph: Graph, compute_set: ComputeSet) -> Iterator[Finding]:
         tiles[family.numbers.array()] = family.tiles(graph.target.tiles).array()
     yield from _shared_words(graph, compute_set, table, tiles)
     yield from _misaligned(graph, compute_set, table, tiles)
-    yield from _copied_inputs(compute_set, table)
     if all(variable.mapping.is_complete for variable in graph.variables):
         yield from _rearranged(graph, compute_set, table)
 
@@ -143,20 +142,6 @@ def _misaligned(
                 break
 
 
-def _copied_inputs(compute_set: ComputeSet, table: EdgeTable) -> Iterator[Finding]:
-    for field, mask in table.crossings.own.items():
-        vertex = compute_set.vertices[int(field.vertex()[np.flatnonzero(mask)[0]])]
-        yield Finding(
-            "copy",
-            f"compute set '{compute_set.name}'",
-            f"Input '{field.field.name}' of {vertex} shares elements with an Output of it: a "
-            "machine does not promise the values from before",
-            vertex.location,
-            f"{amount(int(mask.sum()), 'edge')} of {len(mask):,}",
-            "connect a copy, or declare an InOut",
-        )
-
-
 def _rearranged(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iterator[Finding]:
     """Yield what is copied on its tile before or after the vertices run, as reports count it."""
     from poplite.cost.exchange.phases import KEPT, phases_of_compute_set
@@ -166,8 +151,6 @@ def _rearranged(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iter
     ):
         for phase in phases:
             for cause in phase.causes if phase.kind == "copy" else ():
-                if cause.why == KEPT:  # found by what its vertex shares
-                    continue
                 yield Finding(
                     "copy",
                     f"compute set '{compute_set.name}'",
@@ -176,6 +159,8 @@ def _rearranged(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iter
                     cause.at or compute_set.location,
                     f"{amount(phase.cycles.most, 'cycle')} of the slowest tile, in which the "
                     f"compute set copies {phase.copied.total:,} B on all tiles",
-                    "connect elements in the order of memory, or lay the tensor out as it is read; "
-                    "poplite-viz regions --field draws where they lie",
+                    "declare an InOut, or connect other elements than those of its Outputs"
+                    if cause.why == KEPT
+                    else "connect elements in the order of memory, or lay the tensor out as it is "
+                    "read; poplite-viz regions --field draws where they lie",
                 )

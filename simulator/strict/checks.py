@@ -149,7 +149,9 @@ class StrictChecks:
 
     def _is_new_round(self, loop: tuple[int, int]) -> bool:
         """Tell whether the round of a Loop that ends left written what none of its rounds did."""
-        written = blake2b(b"".join(np.packbits(part) for part in self.shadow.parts)).digest()
+        written = blake2b(
+            b"".join(np.packbits(part).tobytes() for part in self.shadow.parts)
+        ).digest()
         is_new = written not in self._rounds[loop]
         self._rounds[loop].add(written)
         return is_new

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import poplite as pl
+from helpers.scripts import go_to
 from poplite.ipu import selftest
 from poplite.source import SourceLocation
 from poplite.tools.command import main
@@ -53,11 +54,7 @@ def copies():
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with `net.py`, which is where we are."""
-    (tmp_path / "net.py").write_text(SCRIPT)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "net", raising=False)
-    return tmp_path
+    return go_to(tmp_path, monkeypatch, net=SCRIPT)
 
 
 def test_export_writes_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

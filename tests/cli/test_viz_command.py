@@ -14,6 +14,7 @@ import pytest
 
 import poplite
 from helpers.depth import deep, thinned
+from helpers.scripts import go_to
 from poplite import Engine, Graph, Sequence, Sweep
 from poplite.tools.viz.main import EPILOG, main
 
@@ -36,12 +37,8 @@ def loud():
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with `net.py`, which is where we are."""
-    (tmp_path / "net.py").write_text(SCRIPT)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.delitem(sys.modules, "net", raising=False)
-    return tmp_path
+    return go_to(tmp_path, monkeypatch, net=SCRIPT)
 
 
 @pytest.mark.usefixtures("folder")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from helpers.depth import thinned
+from helpers.scripts import go_to
 from poplite.tools.viz import main
 from poplite.viz.dataflow.dot import FIRST_LINE
 from poplite.viz.dataflow.fold import HOPS, MAX_NODES
@@ -43,9 +44,7 @@ sys.stdout.write("drawn by dot as " + sys.argv[-1] + " " + " ".join(sys.argv[1:]
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with `net.py`, which is where we are, on a machine without Graphviz."""
-    (tmp_path / "net.py").write_text(SCRIPT)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
+    go_to(tmp_path, monkeypatch, net=SCRIPT)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     find_spec = importlib.util.find_spec
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import poplite as pl
+from helpers.scripts import go_to
 from poplite.errors import FileLoadError, InvalidTileMapping, UnknownName
 from poplite.tools.viz.flags import add_report, add_run, build_flags
 from poplite.tools.viz.load_report import load, load_report
@@ -55,11 +56,7 @@ def alone():
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with `work.py`, which is where we are."""
-    (tmp_path / "work.py").write_text(SCRIPT)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "work", raising=False)
-    return tmp_path
+    return go_to(tmp_path, monkeypatch, work=SCRIPT)
 
 
 def test_a_target_runs_once_unless_that_is_not_wanted() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from helpers.browser import CHROMIUM, QUIET
 from helpers.depth import deep
+from helpers.scripts import go_to
 from poplite.tools.viz import main
 
 SCRIPT = """
@@ -28,11 +28,7 @@ def build():
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with `net.py`, which is where we are."""
-    (tmp_path / "net.py").write_text(SCRIPT)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "net", raising=False)
-    return tmp_path
+    return go_to(tmp_path, monkeypatch, net=SCRIPT)
 
 
 def test_the_suffix_says_the_format(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import poplite as pl
+from helpers.scripts import go_to
 from poplite.tools.viz import main
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -76,10 +77,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of it, which is where we are."""
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "work", raising=False)
-    return tmp_path
+    return go_to(tmp_path, monkeypatch, work=SCRIPT)
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:

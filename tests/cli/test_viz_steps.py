@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
 import poplite as pl
+from helpers.scripts import go_to
 from poplite.tools.viz import main
 from poplite.tools.viz.load_report import load
 from poplite.viz.page.pack import Arrays
@@ -38,11 +38,7 @@ def streams():
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with `ring.py`, which is where we are."""
-    (tmp_path / "ring.py").write_text(SCRIPT)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "ring", raising=False)
-    return tmp_path
+    return go_to(tmp_path, monkeypatch, ring=SCRIPT)
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
 from helpers.depth import thinned
+from helpers.scripts import go_to
 from poplite.tools.viz import main
 
 SCRIPT = """
@@ -48,11 +48,7 @@ def long():
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with `net.py`, which is where we are."""
-    (tmp_path / "net.py").write_text(SCRIPT)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "net", raising=False)
-    return tmp_path
+    return go_to(tmp_path, monkeypatch, net=SCRIPT)
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import html
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 import poplite as pl
 from helpers.ranks import needs_mpi
+from helpers.scripts import go_to
 from poplite.errors import FileLoadError
 from poplite.tools.command.main import main as poplite
 from poplite.tools.viz.load_report import load
@@ -287,11 +287,7 @@ UNDECIDED = {
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with `work.py`, which is where we are."""
-    (tmp_path / "work.py").write_text(SCRIPT)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "work", raising=False)
-    return tmp_path
+    return go_to(tmp_path, monkeypatch, work=SCRIPT)
 
 
 @pytest.mark.parametrize("target", UNDECIDED)

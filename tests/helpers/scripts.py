@@ -1,4 +1,4 @@
-"""Files that tests import by their path."""
+"""Files that tests import by their path, and folders of scripts that they are in."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
+
+import pytest
 
 
 def load(path: Path, name: str = "", *, is_kept: bool = False) -> ModuleType:
@@ -37,3 +39,13 @@ def script(path: Path) -> ModuleType:
     name = f"{path.parent.name.rstrip('s')}_{path.stem}"
     # Kept, since vertex classes look their module up.
     return sys.modules.get(name) or load(path, name, is_kept=True)
+
+
+def go_to(folder: Path, monkeypatch: pytest.MonkeyPatch, **scripts: str) -> Path:
+    """Go to a folder and return it; scripts, by the name of the module, are imported anew there."""
+    for name, text in scripts.items():
+        (folder / f"{name}.py").write_text(text)
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return folder

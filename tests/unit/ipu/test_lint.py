@@ -185,10 +185,22 @@ def test_many_vertices_are_looked_at_together() -> None:
 def test_inputs_that_share_elements_with_an_output_are_found() -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     x = graph.add_variable(pl.FLOAT, (5,), "x", mapping=0)
-    graph.add_vertex(graph.add_compute_set("work"), Shift, tile=0, x=x[1:], y=x[:4])
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, Shift, tile=0, x=x[1:], y=x[:4])
     (finding,) = pl.ipu.lint(graph)
-    assert finding.rule == "copy"
-    assert "Input 'x' of Shift 0 on tile 0 shares elements with an Output of it" in finding.what
+    assert (finding.rule, finding.what) == (
+        "copy",
+        "field 'x' of Shift keeps its values from before, as an Output of its vertex overwrites "
+        "them: 16 B are copied on their tiles before the vertices run",
+    )
+    (step,) = pl.Engine(graph, pl.Execute(work)).report().places
+    phase = step.phases[0]
+    assert (phase.kind, phase.copied.total) == ("copy", 16)
+    assert finding.found == (
+        f"{phase.cycles} cycles of the slowest tile, in which the compute set copies 16 B on all "
+        "tiles"
+    )
+    assert "declare an InOut" in finding.fix
 
 
 def test_what_is_copied_on_its_tile_is_that_of_the_report() -> None:
