@@ -46,7 +46,8 @@ class _InParts(Exception):
         fix: str = "",
     ) -> None:
         # Names have any length; a message of megabytes says no more.
-        parts = map(str, (what, where, found, fix))
+        given: Iterable[object] = (what, where, found, fix)
+        parts = [each if isinstance(each, str) else clipped(each) for each in given]
         what, where, found, fix = (shortened_lines(part) for part in parts)
         self.what, self.at = CalledText(what), at
         self.where, self.found, self.fix = where, found, fix

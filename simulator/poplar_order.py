@@ -274,7 +274,7 @@ def connectStream(
     >>> engine = pl.Engine(graph, pl.Copy(graph.add_host_to_device_fifo("in", pl.INT, 3), x))
     >>> engine.connectStream("in", np.arange(3, dtype=np.int32))
     """
-    _check_no_end(end, f"engine.connectStream({handle!r}, array)")
+    _check_no_end(end, f"engine.connectStream({clipped(handle)}, array)")
     engine.connect_stream(handle, array, metadata=metadata)
 
 

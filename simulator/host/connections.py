@@ -32,7 +32,7 @@ from poplite.simulator.host.filling import (
 )
 from poplite.simulator.run.arena import Bytes
 from poplite.source import here
-from poplite.text import amount, clipped
+from poplite.text import amount, clipped, why_not_called
 from poplite.types import QuarterMetadata
 
 
@@ -174,6 +174,13 @@ def taker_of(
             else f"its type is {type(callback).__name__}",
             fix="a function that takes an array, or an object of a subclass of "
             "pl.StreamCallback; engine.connect_stream takes arrays",
+        )
+    if isinstance(callback, FunctionType | MethodType) and (why := why_not_called(callback, 1)):
+        raise ElementTypeError(
+            f"{call}: {clipped(callback)} does not take one array",
+            at=here(),
+            found=why,
+            fix="a function that takes an array, the block that it fills or reads",
         )
     if stream.to_device:
         return filler(callback, looking, f"stream '{stream.handle}'")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from poplite.errors import (
@@ -32,7 +33,7 @@ from poplite.simulator.host.remote import RemoteRows, Watch
 from poplite.simulator.peers import Peers
 from poplite.simulator.run.arena import Bytes
 from poplite.source import here
-from poplite.text import amount, clipped
+from poplite.text import amount, clipped, why_not_called
 from poplite.types import QUARTER, QuarterMetadata
 
 if TYPE_CHECKING:
@@ -152,6 +153,13 @@ class HostLinks:
                 f"{call}: {clipped(callback)} is no function",
                 at=here(),
                 found=f"its type is {type(callback).__name__}",
+                fix="a function that takes (inputs, outputs)",
+            )
+        if isinstance(callback, FunctionType | MethodType) and (why := why_not_called(callback, 2)):
+            raise ElementTypeError(
+                f"{call}: {clipped(callback)} does not take two lists of arrays",
+                at=here(),
+                found=why,
                 fix="a function that takes (inputs, outputs)",
             )
         self._connect(connection, callback, number)

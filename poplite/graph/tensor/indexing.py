@@ -225,7 +225,7 @@ def _leading_ranges(
     if len(first) != len(last) or len(first) > rank or dim is not None:
         raise TensorIndexError(
             f"slice with {amount(len(first), 'begin')} and {amount(len(last), 'end')}"
-            + (f" and dim={dim!r}" if dim is not None else ""),
+            + (f" and dim={clipped(dim)}" if dim is not None else ""),
             at=here(),
             found=described(tensor),
             fix=f"as many begins as ends, one for each leading dimension, at most {rank}",

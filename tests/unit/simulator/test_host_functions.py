@@ -75,6 +75,8 @@ def test_what_is_not_connected() -> None:
         engine.connect_host_function("mx", print)
     with pytest.raises(pl.ElementTypeError, match="3 is no function"):
         engine.connect_host_function("mix", 3)  # type: ignore[arg-type]
+    with pytest.raises(pl.ElementTypeError, match="does not take two lists of arrays"):
+        engine.connect_host_function("mix", lambda inputs: None)  # type: ignore[arg-type, misc]
 
 
 def test_calls_that_do_not_fit() -> None:
