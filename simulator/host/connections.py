@@ -14,6 +14,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import FunctionType, MethodType
+from typing import Any
 
 import numpy as np
 
@@ -175,16 +177,23 @@ def taker_of(
             fix="a function that takes an array, or an object of a subclass of "
             "pl.StreamCallback; engine.connect_stream takes arrays",
         )
-    if isinstance(callback, FunctionType | MethodType) and (why := why_not_called(callback, 1)):
-        raise ElementTypeError(
-            f"{call}: {clipped(callback)} does not take one array",
-            at=here(),
-            found=why,
-            fix="a function that takes an array, the block that it fills or reads",
-        )
+    check_takes(callback, 1, call, "an array, the block that it fills or reads")
     if stream.to_device:
         return filler(callback, looking, f"stream '{stream.handle}'")
     return sink(callback, f"stream '{stream.handle}'")
+
+
+def check_takes(callback: Any, count: int, call: str, arguments: str) -> None:
+    """Refuse a function of the user's that does not take so many arguments."""
+    if not isinstance(callback, FunctionType | MethodType):  # others may not be looked into
+        return
+    if why := why_not_called(callback, count):
+        raise ElementTypeError(
+            f"{call}: {clipped(callback)} does not take {arguments}",
+            at=here(),
+            found=why,
+            fix=f"a function that takes {arguments}",
+        )
 
 
 @dataclass(slots=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from poplite.errors import (
@@ -27,13 +26,20 @@ from poplite.executable.transfers import (
     Transfer,
 )
 from poplite.machine.replicas import replica_number
-from poplite.simulator.host.connections import Connection, Ring, ring_of, taker_of, workers
+from poplite.simulator.host.connections import (
+    Connection,
+    Ring,
+    check_takes,
+    ring_of,
+    taker_of,
+    workers,
+)
 from poplite.simulator.host.filling import Looking
 from poplite.simulator.host.remote import RemoteRows, Watch
 from poplite.simulator.peers import Peers
 from poplite.simulator.run.arena import Bytes
 from poplite.source import here
-from poplite.text import amount, clipped, why_not_called
+from poplite.text import amount, clipped
 from poplite.types import QUARTER, QuarterMetadata
 
 if TYPE_CHECKING:
@@ -155,13 +161,7 @@ class HostLinks:
                 found=f"its type is {type(callback).__name__}",
                 fix="a function that takes (inputs, outputs)",
             )
-        if isinstance(callback, FunctionType | MethodType) and (why := why_not_called(callback, 2)):
-            raise ElementTypeError(
-                f"{call}: {clipped(callback)} does not take two lists of arrays",
-                at=here(),
-                found=why,
-                fix="a function that takes (inputs, outputs)",
-            )
+        check_takes(callback, 2, call, "two lists of arrays, inputs and outputs")
         self._connect(connection, callback, number)
         self._note(HostLinks.connect_host_function, handle, callback, replica)
 
