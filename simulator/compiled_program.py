@@ -101,7 +101,7 @@ class CompiledProgram:
         if not steps:
             return []
         kinds, number, phase = code.ops[:, :3].T
-        vertices = (kinds == op.LAUNCH) & np.isin(phase, (op.COMPUTE, op.FALLING, op.DEFINED))
+        vertices = (kinds == op.LAUNCH) & np.isin(phase, (op.COMPUTE, op.DEFINED))
         asked = vertices | (kinds == op.EXPECT) | (kinds == op.COLLECT)
         return np.flatnonzero(asked & np.isin(number, steps)).tolist()
 
@@ -286,7 +286,7 @@ class CompiledProgram:
         code, step = self._called(), steps.executable.steps[number]
         assert isinstance(step, ComputeStep), "nothing else has vertices"
         try:
-            fault = steps.interpreted.run(number, watch, is_falling=phase == op.FALLING)
+            fault = steps.interpreted.run(number, watch)
             if steps.table.launches[steps.launches[number, phase]].parts:
                 self._run_compiled(code, row, fault, watch)
         except BaseException:  # KeyboardInterrupt above all
@@ -349,10 +349,6 @@ class CompiledProgram:
         inner._code, inner._ops[...] = code, self._inner_ops[launches]
         self._steps.interpreted.remember(code)
         inner.run((), self._watch)
-
-    def choose_worker(self, step: int, worker: int | None) -> None:
-        """Let FALLING run one worker of each MultiVertex of a step only; None for all again."""
-        self._steps.choose_worker(step, worker)
 
     def returned(self, step: int) -> list[bool]:
         """Tell for each replica whether no vertex of a compute set returned false."""

@@ -87,10 +87,6 @@ class InterpretedProgram:
         self._steps.remember(code)
         program.run((), self._watch)
 
-    def choose_worker(self, step: int, worker: int | None) -> None:
-        """Let FALLING run one worker of each MultiVertex of a step only; None for all again."""
-        self._steps.only_worker = worker
-
     def returned(self, step: int) -> list[bool]:
         """Tell for each replica whether no vertex of a compute set returned false."""
         return self._steps.returned(step)
@@ -172,8 +168,9 @@ class InterpretedProgram:
     def launch(self, row: int, calls: Sequence[int]) -> None:
         """Run the launch of a row, in a function called from the rows `calls`."""
         number, phase = self._code.ops[row, 1:3].tolist()
-        step, is_falling = self._executable.steps[number], phase == op.FALLING
-        phase = op.COMPUTE if is_falling else phase
+        if phase == op.LOGGED:  # vertices in Python have logged in COMPUTE
+            return
+        step = self._executable.steps[number]
         first: interpreted_vertices.VertexFault | None = None
         try:
             if phase == op.COUNT:
@@ -181,7 +178,7 @@ class InterpretedProgram:
             elif phase == op.SUM_SLOTS:
                 self._slots.add_up(self._code, row)
             if isinstance(step, ComputeStep) and phase == op.COMPUTE:
-                first = self._steps.run(number, self._watch, is_falling=is_falling)
+                first = self._steps.run(number, self._watch)
             else:
                 self._move(step, phase)
         except BaseException:  # KeyboardInterrupt above all

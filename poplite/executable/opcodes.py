@@ -69,9 +69,18 @@ GATHER, SAVE, COUNT, COMPUTE, SCATTER, SUM_SLOTS = range(6)
 decide what vertices take: the first counts those that cannot count while they run, the second
 writes down what all of them took."""
 
-FALLING, DEFINED = 6, 7
-"""Phases that strict checks run: COMPUTE with workers in falling order, and by the definition of
-each vertex class, where COMPUTE runs faster forms."""
+LOGGED, DEFINED = 6, 7
+"""Phases that strict checks run: the compiled vertices with workers once more, which log their
+accesses, and COMPUTE by the definition of each vertex class, where COMPUTE runs faster forms."""
+
+LOG_BITS = 10
+"""Bits of a worker, from 1, in a word of a log of accesses: the first that wrote the element, the
+first that read it, and the first that did what another one must not see; above them what it did.
+Workers whose numbers do not fit count as one."""
+
+READ_WRITTEN, CHANGED_WRITTEN, WROTE_READ = 1, 2, 3
+"""What a worker did to an element of another one: read what that wrote, stored another value, or
+stored what that had read."""
 
 (
     LAUNCH_CHUNKS, LAUNCH_COUNT, LAUNCH_SHARES, LAUNCH_SHARE_COUNT, LAUNCH_CHECKED,
@@ -83,13 +92,14 @@ run costs, and what an unfinished one has cost so far, in nanoseconds."""
 
 (
     CHUNK_DRIVER, CHUNK_ARENA, CHUNK_ROWS, CHUNK_WIDTH, CHUNK_LOW, CHUNK_HIGH, CHUNK_FIRST,
-    CHUNK_LAST, CHUNK_ROW, CHUNK_VERTEX, CHUNK_FALSE, CHUNK_FLOATS, CHUNK_SLOTS, CHUNK_ALONE,
+    CHUNK_LAST, CHUNK_ROW, CHUNK_VERTEX, CHUNK_FALSE, CHUNK_FLOATS, CHUNK_SLOTS, CHUNK_LOG,
     FAULT_WORD,
 ) = range(15)  # fmt: skip
 """Words of a chunk: driver, arena, descriptor rows and their width (0 for copy records); its
 rows, the first vertex in the first of them and the end of those in the last; where it goes on
 after it was cut; whether a vertex returned false; the floating-point state; where to write down
-what each vertex took; the only worker that runs, from 1, of FALLING, 0 for all; its fault."""
+what each vertex took; where the log of an address is, of LOGGED, less four times that address;
+its fault."""
 
 FAULT_WORDS = 5
 """A chunk's fault record: flag, vertex number, field number, index, length."""

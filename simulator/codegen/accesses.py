@@ -101,7 +101,7 @@ def _check_range(
 def _load(context: Any, builder: ir.IRBuilder, vector: VectorType, proxy: Any, at: Any) -> Any:
     kind = context.get_value_type(vector.value)
     name = f"{LOAD}{vector.number}"
-    return call_accessor(builder, name, kind, [at, *companions(vector, proxy)])
+    return call_accessor(builder, name, kind, [at, proxy.about, *companions(vector, proxy)])
 
 
 def _store(

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
+from poplite.executable import opcodes as op
 from poplite.executable.descriptor import RowForm
 from poplite.machine.floating_point import STOCHASTIC
 from poplite.simulator.codegen import codecs, mathematics
@@ -58,8 +59,9 @@ NUMBER = "number."
 OF_DOUBLE = ".double"
 """End of the name of a function of double."""
 
-ABOUT_FAULTS, ABOUT_VERTEX, ABOUT_RANDOM, ABOUT_WORDS = 0, 1, 2, 4
-"""Words of a vertex record: address of the fault record, number of the vertex, random bits."""
+ABOUT_FAULTS, ABOUT_VERTEX, ABOUT_RANDOM, ABOUT_LOG, ABOUT_WORKER, ABOUT_WORDS = 0, 1, 2, 4, 5, 6
+"""Words of a vertex record: address of the fault record, number of the vertex, random bits; where
+accesses are logged also the chunk's word of the log, and the number of the worker from 1."""
 
 
 def storage_type(element: type[ElementType[Any]]) -> ir.Type:
@@ -84,6 +86,7 @@ class Access:
             written, else those that are written.
         mode: how stores behave (`poplite.machine.floating_point`).
         half_in_hardware: whether the processor converts halves.
+        logged: whether accesses are noted in the log of what workers do.
     """
 
     element: type[ElementType[Any]]
@@ -91,10 +94,18 @@ class Access:
     others: tuple[str, ...]
     mode: int
     half_in_hardware: bool
+    logged: bool = False
 
-    def load(self, builder: ir.IRBuilder, address: Any, metadata: Any = None) -> Any:
-        """Emit a load of one element, widened to what `compute` sees; `metadata` is an i8."""
+    def load(
+        self, builder: ir.IRBuilder, address: Any, about: Any = None, metadata: Any = None
+    ) -> Any:
+        """Emit a load of one element, widened to what `compute` sees.
+
+        `about` is the vertex record, which only logged loads need; `metadata` is an i8.
+        """
         element = self.element
+        if self.logged:
+            log_load(builder, address, about)
         stored = self.mark(builder, builder.load(address, align=element.size_bytes))
         if element is FLOAT:
             return stored
@@ -125,6 +136,9 @@ class Access:
             value = builder.zext(value, ir.IntType(8))
         elif element is not FLOAT:
             value = builder.trunc(value, storage_type(element))
+        if self.logged:
+            before = self.mark(builder, builder.load(address, align=element.size_bytes))
+            log_store(builder, address, about, before, value)
         self.mark(builder, builder.store(value, address, align=element.size_bytes))
         return found
 
@@ -167,6 +181,7 @@ def access_of(
     mode: int = 0,
     *,
     priced: bool = False,
+    logged: bool = False,
     half_in_hardware: bool = False,
 ) -> Access:
     """Return how elements of a field are loaded and stored, in code that is run or `priced`."""
@@ -180,7 +195,61 @@ def access_of(
         if other is not field and (field.writes or other.writes)
     )
     own = field.name
-    return Access(field.element, own, others, mode if rounds else 0, half_in_hardware)
+    logged = logged and field.writes  # as fields do not overlap, nobody writes the others
+    return Access(field.element, own, others, mode if rounds else 0, half_in_hardware, logged)
+
+
+def log_load(builder: ir.IRBuilder, address: Any, about: Any) -> None:
+    """Emit that a worker reads an element."""
+    entry, word, writer, reader, me = _logged(builder, address, about)
+    is_first = builder.icmp_unsigned("==", reader, NARROW(0))
+    first = builder.shl(me, NARROW(op.LOG_BITS))
+    noted = builder.or_(word, builder.select(is_first, first, NARROW(0)))
+    found = builder.select(_is_other(builder, writer, me), NARROW(op.READ_WRITTEN), NARROW(0))
+    _note_fault(builder, entry, word, noted, me, found)
+
+
+def log_store(builder: ir.IRBuilder, address: Any, about: Any, before: Any, value: Any) -> None:
+    """Emit that a worker stores a value, as it lies in memory, where `before` is."""
+    entry, word, writer, reader, me = _logged(builder, address, about)
+    if isinstance(value.type, ir.FloatType):
+        before, value = (builder.bitcast(each, NARROW) for each in (before, value))
+    is_first = builder.icmp_unsigned("==", writer, NARROW(0))
+    noted = builder.or_(word, builder.select(is_first, me, NARROW(0)))
+    differs = builder.icmp_unsigned("!=", before, value)
+    changes = builder.and_(_is_other(builder, writer, me), differs)
+    found = builder.select(_is_other(builder, reader, me), NARROW(op.WROTE_READ), NARROW(0))
+    found = builder.select(changes, NARROW(op.CHANGED_WRITTEN), found)
+    _note_fault(builder, entry, word, noted, me, found)
+
+
+def _logged(builder: ir.IRBuilder, address: Any, about: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """Emit where an element is logged, what is there, its writer and reader, and who runs."""
+    log, worker = (
+        builder.load(builder.gep(about, [INDEX(word)])) for word in (ABOUT_LOG, ABOUT_WORKER)
+    )
+    at = builder.shl(builder.ptrtoint(address, INDEX), INDEX(2))
+    entry = builder.inttoptr(builder.add(log, at), NARROW.as_pointer())
+    word, mask = builder.load(entry), NARROW((1 << op.LOG_BITS) - 1)
+    reader = builder.and_(builder.lshr(word, NARROW(op.LOG_BITS)), mask)
+    return entry, word, builder.and_(word, mask), reader, builder.trunc(worker, NARROW)
+
+
+def _is_other(builder: ir.IRBuilder, worker: Any, me: Any) -> Any:
+    is_there = builder.icmp_unsigned("!=", worker, NARROW(0))
+    return builder.and_(is_there, builder.icmp_unsigned("!=", worker, me))
+
+
+def _note_fault(
+    builder: ir.IRBuilder, entry: Any, word: Any, noted: Any, me: Any, found: Any
+) -> None:
+    """Emit the store of a log's word, with what a worker did if that is its first fault."""
+    is_wrong = builder.icmp_unsigned("!=", found, NARROW(0))
+    is_first = builder.icmp_unsigned("<", word, NARROW(1 << 2 * op.LOG_BITS))
+    fault = builder.or_(builder.shl(found, NARROW(op.LOG_BITS)), me)
+    fault = builder.shl(fault, NARROW(2 * op.LOG_BITS))
+    fault = builder.select(builder.and_(is_wrong, is_first), fault, NARROW(0))
+    builder.store(builder.or_(noted, fault), entry)
 
 
 def random_of(builder: ir.IRBuilder, about: Any) -> Any:
@@ -207,6 +276,7 @@ def accessors(
     *,
     checked: bool,
     priced: bool,
+    logged: bool,
     half_in_hardware: bool,
     converts_longs: bool,
 ) -> str:
@@ -226,7 +296,9 @@ def accessors(
             converts_longs=converts_longs,
         )
     for number, field in enumerate(cls.fields.values()):
-        access = access_of(cls, field, mode, priced=priced, half_in_hardware=half_in_hardware)
+        access = access_of(
+            cls, field, mode, priced=priced, logged=logged, half_in_hardware=half_in_hardware
+        )
         of_field = _Accessors(module, field, number, access)
         if f"{INSIDE}{number}" in declared:
             of_field.inside(checked=checked)
@@ -327,7 +399,9 @@ class _Accessors:
         builder.ret(length if form == "stride" else INDEX(0))
 
     def load(self) -> None:
-        builder, arguments = self._define(LOAD, self._seen, [self._at, *self._metadata])
+        builder, arguments = self._define(
+            LOAD, self._seen, [self._at, self._about, *self._metadata]
+        )
         builder.ret(self._access.load(builder, *arguments))
 
     def store(self) -> None:

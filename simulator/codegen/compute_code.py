@@ -67,12 +67,14 @@ def linked_compute(
     mode: int = 0,
     *,
     checked: bool = False,
+    logged: bool = False,
     priced: bool = False,
 ) -> llvm.ModuleRef:
     """Return a module with `compute` as function `name`, and the accessors of one use.
 
     `forms` says how the rows of each list are found; `priced` code accesses elements as the IPU's
-    compiler would.  Raises `VertexCompileError` when `compute` is outside the dialect.
+    compiler would; `logged` code logs what workers do to them.  Raises `VertexCompileError` when
+    `compute` is outside the dialect.
     """
     import llvmlite.binding as llvm
 
@@ -89,6 +91,7 @@ def linked_compute(
         mode,
         checked=checked,
         priced=priced,
+        logged=logged,
         half_in_hardware=converts_halves(),
         converts_longs=longs_in_hardware(processor().features),
     )
@@ -102,6 +105,7 @@ def linked_compute(
             mode,
             checked=checked,
             priced=priced,
+            logged=logged,
             half_in_hardware=converts_halves(),
             masked=masks_in_hardware(processor().features),
         )

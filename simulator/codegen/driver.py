@@ -38,8 +38,10 @@ from poplite.jit.llvm_modules import processor
 from poplite.machine.floating_point import STOCHASTIC
 from poplite.simulator.codegen.accessors import (
     ABOUT_FAULTS,
+    ABOUT_LOG,
     ABOUT_VERTEX,
     ABOUT_WORDS,
+    ABOUT_WORKER,
     INDEX,
     NARROW,
     access_of,
@@ -88,7 +90,10 @@ def driver_job(name: str, cls: type[Vertex], columns: Columns, variant: Variant)
     linked = llvm.parse_assembly(str(module))
     for mode in modes:
         own = f"compute.{mode}"
-        linked.link_in(linked_compute(cls, own, forms, mode, checked=variant.checked))
+        compute = linked_compute(
+            cls, own, forms, mode, checked=variant.checked, logged=variant.logged
+        )
+        linked.link_in(compute)
     arguments = (str(linked), processor().words())
     return Job(name, "poplite.jit.native_code:optimized_object", arguments)
 
@@ -181,6 +186,9 @@ class DriverEmitter(VertexWalk):
         self._about = cgutils.alloca_once(builder, INDEX, size=ABOUT_WORDS)
         faults = builder.ptrtoint(self.faults, INDEX)
         builder.store(faults, builder.gep(self._about, [INDEX(ABOUT_FAULTS)]))
+        if variant.logged:
+            log = builder.load(builder.gep(self.faults, [INDEX(op.CHUNK_LOG - op.FAULT_WORD)]))
+            builder.store(log, builder.gep(self._about, [INDEX(ABOUT_LOG)]))
         if mode & STOCHASTIC:
             self._launch = launch_key(builder, floats_of(builder, self.faults))
 
@@ -207,22 +215,15 @@ class DriverEmitter(VertexWalk):
             return
         workers = arguments["num_workers.value"]
         with cgutils.for_range(builder, workers) as worker:
-            number = worker.index
-            if self._variant.falling:
-                self._call_if_chosen(vertex, builder.sub(workers, number), arguments)
-            else:
-                self._call_worker(vertex, number, arguments)
-
-    def _call_if_chosen(self, vertex: Any, position: Any, arguments: dict[str, Any]) -> None:
-        """Call `compute` for a worker, by its position from 1, unless another one runs alone."""
-        builder = self.builder
-        only = builder.load(builder.gep(self.faults, [INDEX(op.CHUNK_ALONE - op.FAULT_WORD)]))
-        is_all = builder.icmp_signed("==", only, INDEX(0))
-        with builder.if_then(builder.or_(is_all, builder.icmp_signed("==", only, position))):
-            self._call_worker(vertex, builder.sub(position, INDEX(1)), arguments)
+            self._call_worker(vertex, worker.index, arguments)
 
     def _call_worker(self, vertex: Any, worker: Any, arguments: dict[str, Any]) -> None:
         arguments["self.worker"] = worker
+        if self._variant.logged:
+            place = self.builder.gep(self._about, [INDEX(ABOUT_WORKER)])
+            number, most = self.builder.add(worker, INDEX(1)), INDEX((1 << op.LOG_BITS) - 1)
+            fits = self.builder.icmp_unsigned("<", number, most)
+            self.builder.store(self.builder.select(fits, number, most), place)
         self._call(vertex, worker, arguments)
 
     def _call(self, vertex: Any, worker: Any, arguments: dict[str, Any]) -> None:

@@ -30,14 +30,14 @@ class Variant:
     """What distinguishes a driver from others of its class.
 
     Attributes:
-        falling: whether it runs the workers of a MultiVertex in falling order.
+        logged: whether workers log what they access of fields that they write.
         modes: of floating-point arithmetic, between which it chooses when it runs; none for the
             default.
         counting: how it writes down what each vertex took; None where it does not.
     """
 
     checked: bool = False
-    falling: bool = False
+    logged: bool = False
     modes: tuple[int, ...] = ()
     counting: Counting | None = None
 

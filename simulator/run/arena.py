@@ -12,6 +12,7 @@ from __future__ import annotations
 import mmap
 import sys
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy.typing as npt
 
 from poplite.errors import SizeOverflowError
 from poplite.executable.layout import ALIGNMENT, ArenaLayout
+from poplite.simulator.run.access_log import AccessLog
 from poplite.simulator.run.float_modes import Floats
 from poplite.source import here
 from poplite.types import ElementType
@@ -105,6 +107,11 @@ class Arena:
                 part[:] = 0
         self._fill()
         self.floats.reset()
+
+    @cached_property
+    def accesses(self) -> AccessLog:
+        """The log of what workers access, for strict checks."""
+        return AccessLog(self.block)
 
     @property
     def bytes(self) -> Bytes:

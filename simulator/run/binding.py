@@ -75,14 +75,14 @@ class CompiledSteps:
 
         has_workers = [n for n, step in enumerate(executable.steps) if _may_race(executable, step)]
         defined = [n for n, step in enumerate(executable.steps) if self._is_looked_at(step)]
-        falling, faster = False, True
+        logged, faster = False, True
         counting: Mapping[type[Vertex], Counting] = {}
 
         def driver(group: Vertices) -> int:
             cls, counts = group.cls, counting.get(group.cls)
-            is_falling = falling and issubclass(cls, MultiVertex)
+            is_logged = logged and issubclass(cls, MultiVertex)
             is_faster = faster and counts is None and cls in self.forms
-            return drivers[cls, group.columns, is_falling, counts, is_faster]
+            return drivers[cls, group.columns, is_logged, counts, is_faster]
 
         rows = sum(map(len, phases)) + len(has_workers) + len(defined) + len(self.slot_counts)
         floats = arena.floats.address
@@ -115,10 +115,13 @@ class CompiledSteps:
         for number in defined:
             parts = interpreted.others(number, phases[number][op.COMPUTE])
             self.launches[number, op.DEFINED] = self.table.add(parts, checked=True)
-        falling = True
+        logged = True
         for number in has_workers:
             parts = interpreted.others(number, phases[number][op.COMPUTE])
-            self.launches[number, op.FALLING] = self.table.add(parts, checked=True)
+            parts = tuple(p for p in parts if isinstance(p, Vertices) and _has_workers(p))
+            log = arena.accesses.shift if parts else 0
+            launch = self.table.add(parts, checked=True, log=log)
+            self.launches[number, op.LOGGED] = launch
         self.slot_counts.add_to(self.table)
         self._ran_ns = 0
         self._may_share = np.ones(len(self.table.launches), np.bool_)
@@ -173,11 +176,6 @@ class CompiledSteps:
                 self.table.share(number, count)
                 self._may_share[number] = False
 
-    def choose_worker(self, step: int, worker: int | None) -> None:
-        """Let FALLING run one worker of each MultiVertex of a step only; None for all again."""
-        self.table.choose_worker(self.launches[step, op.FALLING], worker)
-        self.interpreted.only_worker = worker
-
     def take_fault(self, step: int, phase: int) -> Record:
         """Return the fault of the first vertex that faulted in a launch, and forget all faults."""
         return Record(*min(self.table.take_faults(self.launches[step, phase])))
@@ -193,7 +191,7 @@ class CompiledSteps:
         self.table.take_faults(number)
         self.table.words[self.launch_of(code, row), op.LAUNCH_SPENT] = 0
         if isinstance(lowered, ComputeStep) and phase >= op.COMPUTE:
-            is_undone = phase in (op.COMPUTE, op.FALLING, op.DEFINED) and lowered.may_fault
+            is_undone = phase in (op.COMPUTE, op.LOGGED, op.DEFINED) and lowered.may_fault
             self._move(lowered.restore if is_undone else lowered.scatter)
             if phase in (op.SCATTER, op.SUM_SLOTS):
                 self.slot_counts.finish(code, row)
@@ -205,14 +203,18 @@ class CompiledSteps:
 
 
 def _may_race(executable: Executable, step: ComputeStep | CopyStep) -> bool:
-    """Tell whether strict checks may run the workers of a step in falling order as well."""
+    """Tell whether strict checks look at what the workers of a step access."""
     if executable.checks != "strict" or not isinstance(step, ComputeStep):
         return False
-    return any(issubclass(group.cls, MultiVertex) for group in step.groups)
+    return any(map(_has_workers, step.groups))
+
+
+def _has_workers(group: Vertices) -> bool:
+    return issubclass(group.cls, MultiVertex)
 
 
 _Kind = tuple[type[Vertex], Columns, bool, Counting | None, bool]
-"""Vertex class, columns, whether workers run in falling order, how vertices are counted, and
+"""Vertex class, columns, whether workers log their accesses, how vertices are counted, and
 whether they run the faster form of the class."""
 
 
@@ -247,13 +249,13 @@ class _Kinds:
 
     def driver(self, kind: _Kind) -> Driver:
         """Return a driver that is needed."""
-        cls, columns, falling, counting, is_faster = kind
+        cls, columns, logged, counting, is_faster = kind
         if counting is not None:
             return Driver(cls, columns, Variant(counting=counting))
         form = self.forms[cls] if is_faster else None
         is_checked = (cls if form is None else form.vertex) in self.checked
         modes = modes_of(cls, self.executable.float_modes)
-        return Driver(cls, columns, Variant(is_checked, falling, modes), form)
+        return Driver(cls, columns, Variant(is_checked, logged, modes), form)
 
 
 def _add_first(executable: Executable, kinds: _Kinds, builds: Builds) -> None:

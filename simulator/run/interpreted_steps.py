@@ -16,11 +16,7 @@ from poplite.vertex.vertex import Vertex
 
 
 class InterpretedSteps:
-    """Runs the interpreted vertices of compute sets; `classes` are those of each step.
-
-    Attributes:
-        only_worker: the only worker of a MultiVertex that runs in falling order; None for all.
-    """
+    """Runs the interpreted vertices of compute sets; `classes` are those of each step."""
 
     def __init__(
         self,
@@ -38,7 +34,6 @@ class InterpretedSteps:
         }
         self._returned = [[True] * len(arena.parts) for _ in executable.steps]
         self._known: dict[tuple[int, int], dict[int, VertexRun]] | None = None
-        self.only_worker: int | None = None
 
     def __iter__(self) -> Iterator[int]:
         """Yield the steps that have such vertices."""
@@ -64,16 +59,14 @@ class InterpretedSteps:
 
         `code` is about to run; it begins with the vertices where they run once more.
         """
-        is_first = int(code.ops[0, 2]) not in (op.COMPUTE, op.FALLING, op.DEFINED)
+        is_first = int(code.ops[0, 2]) not in (op.COMPUTE, op.LOGGED, op.DEFINED)
         self._known = {} if is_first or self._known is None else self._known
 
     def forget(self) -> None:
         """Keep nothing."""
         self._known = None
 
-    def run(
-        self, number: int, watch: Callable[[], None], *, is_falling: bool
-    ) -> VertexFault | None:
+    def run(self, number: int, watch: Callable[[], None]) -> VertexFault | None:
         """Run the interpreted vertices of a step; return the first fault by replica and vertex.
 
         Vertices behind the fault may not have run.  What `watch` raises ends the run.
@@ -93,9 +86,8 @@ class InterpretedSteps:
                         before=None if first is None else first.number,
                         watch=watch,
                         floats=self._arena.floats,
-                        is_falling=is_falling,
-                        only_worker=self.only_worker,
                         known=known,
+                        log=None if known is None else self._arena.accesses,
                     )
                 except VertexFault as fault:
                     fault.replica = replica

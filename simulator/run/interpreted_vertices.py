@@ -19,6 +19,7 @@ from poplite.executable import opcodes as op
 from poplite.executable.descriptor import COUNT, NUMBER, Kind, positions
 from poplite.executable.moves import Moves
 from poplite.executable.step import Vertices
+from poplite.simulator.run.access_log import AccessLog
 from poplite.simulator.run.arena import Arena, Bytes, typed
 from poplite.simulator.run.float_modes import Floats
 from poplite.simulator.run.touched import ranges
@@ -179,20 +180,18 @@ def run_vertices(
     only: int | None = None,
     before: int | None = None,
     watch: Callable[[], None] = lambda: None,
-    is_falling: bool = False,
-    only_worker: int | None = None,
     known: dict[int, VertexRun] | None = None,
+    log: AccessLog | None = None,
 ) -> bool:
     """Run vertices of a group as plain Python, in order; return whether none returned false.
 
-    Runs only vertex `only`, or those before number `before`; `watch` is called before each.  In
-    falling order only the worker `only_worker` may run.  What
+    Runs only vertex `only`, or those before number `before`; `watch` is called before each.  What
     `known` has by number does not run where it would do the same; other vertices are added to it.
+    Workers note in `log` what they access.
     Raises `VertexFault` when a vertex indexes outside a field or raises an exception.
     """
     returned, stores = True, floats.stores if floats.mode else _to_nearest
     has_workers = issubclass(group.cls, MultiVertex)
-    known = None if is_falling and has_workers else known
     with np.errstate(all="ignore"):
         for number, values in described(group, memory, only):
             if before is not None and number >= before:
@@ -209,10 +208,11 @@ def run_vertices(
             vertex = InterpretedSelf(group.cls, values, stores(number, 0), marks)
             own = True
             if has_workers:
-                workers = range(vertex.num_workers)
-                order = [n for n in reversed(workers) if only_worker in (None, n)]
-                for worker in order if is_falling else workers:
-                    of_worker = InterpretedSelf(group.cls, values, stores(number, worker), marks)
+                for worker in range(vertex.num_workers):
+                    accesses = None if log is None else log.of_worker(group.cls, values, worker)
+                    of_worker = InterpretedSelf(
+                        group.cls, values, stores(number, worker), marks, accesses
+                    )
                     own &= _run(compute, number, of_worker, worker)
             else:
                 own = _run(compute, number, vertex)

@@ -109,7 +109,7 @@ class Launch:
         work: in elements.
         measured: how many runs are measured, and can be cut between vertices.
         slots: by arena, the table of what each vertex took.
-        alone: the only worker that runs, from 1; 0 for all.
+        log: where accesses of workers are logged, as in a chunk; 0 where they are not.
     """
 
     parts: list[BoundPart]
@@ -118,11 +118,11 @@ class Launch:
     work: int
     measured: int
     slots: Mapping[int, int]
-    alone: int = 0
+    log: int = 0
 
     def complete(self, chunks: Integers, floats: int) -> None:
         """Fill in what all chunks of the launch share; `floats` is an address."""
-        chunks[:, op.CHUNK_FLOATS], chunks[:, op.CHUNK_ALONE] = floats, self.alone
+        chunks[:, op.CHUNK_FLOATS], chunks[:, op.CHUNK_LOG] = floats, self.log
         arenas = chunks[:, op.CHUNK_ARENA].tolist()
         chunks[:, op.CHUNK_SLOTS] = [self.slots.get(arena, 0) for arena in arenas]
 
@@ -155,10 +155,12 @@ class LaunchTable:
         checked: bool,
         replica_map: Sequence[int] | None = None,
         slots: Mapping[int, int] = _NOWHERE,
+        log: int = 0,
     ) -> int:
         """Add a launch of some parts; return its row, the same for all launches of nothing.
 
         `checked` vertices may record faults; `replica_map` says whose memory a replica writes.
+        `log` is for vertices that log what their workers access.
         """
         some = [part for part in parts if len(_rows(part))]
         if not some:
@@ -167,7 +169,7 @@ class LaunchTable:
             return self._nothing
         bound = [each for part in some for each in self._bind_all(part, replica_map)]
         varies = any(self._varying(part.cls) for part in some if isinstance(part, Vertices))
-        return self._append(bound, varies, checked, slots)
+        return self._append(bound, varies, checked, slots, log)
 
     def add_call(self, driver: int, rows: Integers) -> int:
         """Add a launch of one call, with the arguments of a driver; return its row in the table."""
@@ -176,13 +178,18 @@ class LaunchTable:
         return self._append([BoundPart(call, rows, one, one)], False, False, _NOWHERE)
 
     def _append(
-        self, bound: list[BoundPart], varies: bool, checked: bool, slots: Mapping[int, int]
+        self,
+        bound: list[BoundPart],
+        varies: bool,
+        checked: bool,
+        slots: Mapping[int, int],
+        log: int = 0,
     ) -> int:
         chunks = np.array([part.one_chunk() for part in bound], np.int64)
         chunks = chunks.reshape(-1, op.CHUNK_WORDS)
         work = sum(int(part.weights.sum()) for part in bound)
         measured = ALL_RUNS if varies else MEASURED_RUNS
-        launch = Launch(bound, chunks, _NONE, work, measured, slots)
+        launch = Launch(bound, chunks, _NONE, work, measured, slots, log)
         launch.complete(chunks, self._floats)
         self.launches.append(launch)
         number = len(self.launches) - 1
@@ -208,13 +215,6 @@ class LaunchTable:
         row[op.LAUNCH_SHARES] = launch.shares.ctypes.data
         row[op.LAUNCH_SHARE_COUNT] = len(launch.shares)
         row[op.LAUNCH_COST], row[op.LAUNCH_UNMEASURED] = 0, launch.measured
-
-    def choose_worker(self, number: int, worker: int | None) -> None:
-        """Let a launch run one worker of each MultiVertex only; None for all again."""
-        launch = self.launches[number]
-        launch.alone = 0 if worker is None else worker + 1
-        for chunks in (launch.chunks, launch.shares):
-            chunks[:, op.CHUNK_ALONE] = launch.alone
 
     def take_faults(self, number: int) -> list[list[int]]:
         """Return the fault records that a launch left, and clear them.

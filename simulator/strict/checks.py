@@ -241,7 +241,7 @@ class StrictChecks:
 
     def _replay(self, number: int, step: ComputeStep) -> Replay:
         if number not in self._replays:
-            # Vertices that print run only once, as a second run would be seen.
+            # Vertices that print run once: a second run would be seen.
             shows = any(group.cls in self._shown for group in step.groups)
             replay = Replay(
                 step,
@@ -249,7 +249,6 @@ class StrictChecks:
                 self.shadow,
                 self._forms,
                 runs_once=shows,
-                workers=self._executable.target.workers,
                 peers=self._peers,
             )
             self._replays[number] = replay

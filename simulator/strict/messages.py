@@ -22,10 +22,10 @@ from poplite.executable.layout import StoredVariable
 from poplite.executable.opcodes import Code
 from poplite.executable.origins import NamedVertex
 from poplite.executable.step import ComputeStep
+from poplite.simulator.run.access_log import Conflict
 from poplite.simulator.run.field_elements import element_name, gathered_from
 from poplite.simulator.run.touched import Touched
 from poplite.simulator.strict.patterns import Mask
-from poplite.source import SourceLocation
 from poplite.text import amount
 from poplite.vertex.compute import FasterForm
 
@@ -147,74 +147,26 @@ class Place:
         )
 
     def worker_race(
-        self,
-        field: Touched,
-        number: int,
-        replica: int,
-        count: int,
-        pair: tuple[int, int] | None,
-        rising: str,
-        falling: str,
+        self, field: Touched, number: int, replica: int, count: int, conflict: Conflict
     ) -> WorkerRaceError:
-        """Return the error of workers whose order matters: `count` results of the field differ.
+        """Return the error of a worker that depends on another one, or changes what it wrote.
 
-        `rising` and `falling` are the values of one of them when workers run in that order; `pair`
-        are two of these workers, if they are known.
+        So it is with `count` elements of the field, of which the conflict is about one.
         """
-        return self._race_of(
-            field,
-            number,
-            replica,
-            f"is {rising} when workers run in rising order, and {falling} in falling order",
-            pair,
-            count,
-        )
-
-    def shared_by_workers(
-        self,
-        field: Touched,
-        number: int,
-        replica: int,
-        count: int,
-        pair: tuple[int, int] | None,
-        value: str,
-    ) -> WorkerRaceError:
-        """Return the error of a worker that reads or changes what another one writes.
-
-        `value` is what they leave in one of the `count` elements when they run in turn.
-        """
-        what = f"is {value} when workers run in turn, and not what each stores by itself"
-        return self._race_of(field, number, replica, what, pair, count)
-
-    def _race_of(
-        self,
-        field: Touched,
-        number: int,
-        replica: int,
-        what: str,
-        pair: tuple[int, int] | None,
-        count: int,
-    ) -> WorkerRaceError:
         name, _ = self._element(field, number)
         vertex = self._vertex(field, number)
-        more = f"; {amount(count - 1, 'more element')} of that field" if count > 1 else ""
-        more += " differ" if count > 2 else " differs" if count == 2 else ""
-        found = f"the vertex was added at {vertex.location}; the element is {name}{more}"
-        if pair is not None:
-            found += f"\nworkers {pair[0]} and {pair[1]}: one uses or changes what the other stores"
-        return self._race(
-            f"{vertex}{self._of_replica(replica)}: {field.name(number)} {what}",
-            vertex.vertex_class.location,
-            found,
+        more = f"; so it is with {amount(count - 1, 'more element')} of that field"
+        does, did = _CONFLICTS[conflict.kind]
+        return WorkerRaceError(
+            f"{vertex}{self._of_replica(replica)}: worker {conflict.worker} {does} "
+            f"{field.name(number)}, which worker {conflict.other} {did}",
+            at=vertex.vertex_class.location,
+            where=str(self),
+            found=f"the vertex was added at {vertex.location}; the element is {name}"
+            + (more if count > 1 else ""),
+            fix="let each worker write elements of its own, such as partials[worker], and add them "
+            "up in the next compute set",
         )
-
-    def fault_alone(self, worker: int, error: PopliteError) -> WorkerRaceError:
-        """Return the error of a worker that stops where it is the only one that runs."""
-        return self._race(f"worker {worker} by itself, and not with others: {error.what}", error.at)
-
-    def falling_fault(self, error: PopliteError) -> WorkerRaceError:
-        """Return the error of workers that stop in falling order only."""
-        return self._race(f"in falling order, and in no other: {error.what}", error.at)
 
     def other_form(
         self,
@@ -255,16 +207,6 @@ class Place:
             "that differ; Engine(..., faster=False) runs compute",
         )
 
-    def _race(self, what: str, at: SourceLocation | None, found: str = "") -> WorkerRaceError:
-        return WorkerRaceError(
-            what,
-            at=at,
-            where=str(self),
-            found=found,
-            fix="let each worker write elements of its own, such as partials[worker], and add them "
-            "up in the next compute set",
-        )
-
     # -- warnings ----------------------------------------------------------------------------
 
     def kept_output(self, field: Touched, kept: Mask) -> UnwrittenOutputWarning:
@@ -286,3 +228,10 @@ class Place:
 
 
 _MEMORY = "memory is zero there now; on a machine it may hold anything"
+
+_CONFLICTS = {
+    op.READ_WRITTEN: ("reads", "wrote"),
+    op.CHANGED_WRITTEN: ("changes", "wrote"),
+    op.WROTE_READ: ("writes", "read"),
+}
+"""What a worker does to an element, and what the other one did to it before."""

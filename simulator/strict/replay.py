@@ -2,17 +2,17 @@
 
     gather, save, count    as always
     vertices               the result that counts
+    vertices, again        workers log what they access, of MultiVertex     -> who races?
     vertices, again        with other values where nothing was written      -> are they needed?
     vertices, again        with other values in Outputs, the first time     -> who keeps them?
     vertices, again        in their faster forms, the first time            -> the same results?
-    vertices, again        workers in falling order, of MultiVertex classes -> who races?
-    vertices, again        each worker by itself, now and then              -> who reads of others?
     scatter                memory is then what it is after the first run
 
 Connected elements that were not written change nothing as long as no result depends on them: a
 vertex may be connected to them, and may pass them on, which leaves them unwritten.
 
-All of them run `compute`, except for that of faster forms.
+All of them run `compute`, except for that of faster forms.  The run that logs does what the first
+one did, so that it ends as that did; interpreted vertices log in the first run itself.
 
 Between the runs kernels save, change and compare elements.  Python looks at single ones only when
 something is wrong.
@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import combinations
 from typing import Protocol
 
 import numpy as np
@@ -38,7 +37,7 @@ from poplite.simulator.run.faster_forms import Forms, differing
 from poplite.simulator.run.touched import Touched, touched
 from poplite.simulator.strict.element_table import ElementTable
 from poplite.simulator.strict.messages import Place
-from poplite.simulator.strict.patterns import FILLS, OUTPUT, Mask, Values, filled
+from poplite.simulator.strict.patterns import FILLS, OUTPUT, filled
 from poplite.simulator.strict.shadow import Shadow
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import MultiVertex
@@ -49,9 +48,6 @@ class Runner(Protocol):
 
     def run_launches(self, code: Code) -> None:
         """Run a few launches, written as a program."""
-
-    def choose_worker(self, step: int, worker: int | None) -> None:
-        """Let FALLING run one worker of each MultiVertex of a step only; None for all again."""
 
     def returned(self, step: int) -> list[bool]:
         """Tell for each replica whether no vertex of a compute set returned false."""
@@ -65,7 +61,7 @@ class Replay:
 
     Attributes:
         size: how many elements it touches, in all replicas.
-        has_workers: whether the order of workers is looked at, each time.
+        has_workers: whether it has elements that workers share, whose accesses are looked at.
         looks_first: whether its first execution is looked at in any case: it has Outputs, or faster
             forms.
         runs_again: how often its vertices ran again, in the last execution.
@@ -83,7 +79,6 @@ class Replay:
         forms: Forms,
         *,
         runs_once: bool,
-        workers: int = 1,
         peers: Peers | None = None,
     ) -> None:
         self._looks, self._peers = not runs_once, peers
@@ -93,7 +88,6 @@ class Replay:
         self._writing = [n for n, each in enumerate(self._fields) if each.field.writes]
         self._outputs = [n for n in self._writing if not self._fields[n].field.reads]
         classes = {group.cls for group in step.groups}
-        self.has_workers = self._looks and any(issubclass(cls, MultiVertex) for cls in classes)
         self._forms = {cls: forms[cls] for cls in classes if cls in forms}
         self._vertices = op.DEFINED if self._forms else op.COMPUTE
         has_outputs = any(not each.field.reads for each in self._fields)
@@ -101,7 +95,14 @@ class Replay:
         # Most vertices return nothing, so that there is nothing to restore.
         self._returns = any(check(cls).result is not None for cls in classes)
         self._returned = self._all_true = [True] * len(arena.parts)
-        self._workers, self._executions = workers, 0
+        self._log = arena.accesses
+        begins = arena.layout.size_bytes * np.arange(len(arena.parts))[:, np.newaxis]
+        self._shared = {
+            n: begins + self._fields[n].elements * self._fields[n].size
+            for n in self._writing
+            if issubclass(self._fields[n].cls, MultiVertex)
+        }
+        self.has_workers = bool(self._shared)
         self.size = self._table.holes.size
 
     def begin(self, place: Place, runner: Runner) -> None:
@@ -161,20 +162,19 @@ class Replay:
 
     def _run_and_look(self, *, is_first: bool) -> None:
         """Run the vertices, and again where something is to be found out; raise faults."""
+        for places in self._shared.values():
+            self._log.clear(places)
         self._launch(op.SAVE, op.COUNT, self._vertices)
         self._table.take_result()
         if self._returns:
             self._returned = self._runner.returned(self._number)
+        if self.has_workers:
+            self._look_at_workers()
         if self._looks and self._runs:
             self._look_at_holes()
         if self._looks and is_first:
             self._look_at_outputs()
             self._look_at_forms()
-        if self.has_workers:
-            self._look_at_workers()
-            self._executions += 1
-            if not self._executions & (self._executions - 1):  # 1, 2, 4, 8 ...
-                self._look_at_each_worker()
 
     def _finish(self) -> None:
         """Note what is written, and restore memory to its state after the first run."""
@@ -209,8 +209,7 @@ class Replay:
         try:
             self._set_returned(self._all_true)
             self._launch(self._vertices if phase is None else phase)
-            is_asked = self._returns and phase != op.FALLING
-            if is_asked and self._runner.returned(self._number) != self._returned:
+            if self._returns and self._runner.returned(self._number) != self._returned:
                 return PopliteError("compute returns another value")
         except PopliteError as error:
             return error
@@ -337,72 +336,14 @@ class Replay:
                 raise self._place.other_form(form, field, number, replica, count, *texts)
 
     def _look_at_workers(self) -> None:
-        """Compare with a run in which workers come in falling order."""
-        table = self._table
-        error = self._again(0, None, op.FALLING)
-        if error is not None:
-            raise self._place.falling_fault(error)
-        differs = table.others[0] != table.result
-        if differs.any():
-            n, replica, number, count = self._first(differs)
-            at = replica, table.parts[n].start + number
-            values = (self._value(n, each[at]) for each in (table.result, table.others[0]))
-            pair = self._pair(at)
-            raise self._place.worker_race(self._fields[n], number, replica, count, pair, *values)
-
-    def _look_at_each_worker(self) -> None:
-        """Compare with what each worker does alone, with memory as it was before the vertices.
-
-        Sums and maxima, of which the order does not matter, are found by this alone.
-        """
-        table = self._table
-        merged, clashes = table.old.copy(), np.zeros_like(table.holes)
-        for worker in range(self._workers):
-            alone = self._alone(worker)
-            changed = alone != table.old
-            clashes |= changed & (merged != table.old) & (alone != merged)
-            merged = np.where(changed, alone, merged)
-        written = np.zeros_like(table.holes)
-        for n in self._writing:
-            written[:, table.parts[n]] = True
-        differs = written & (clashes | (merged != table.result))
-        if differs.any():
-            n, replica, number, count = self._first(differs)
-            at = replica, table.parts[n].start + number
-            value, pair = self._value(n, table.result[at]), self._pair(at)
-            field = self._fields[n]
-            raise self._place.shared_by_workers(field, number, replica, count, pair, value)
-
-    def _alone(self, *workers: int) -> Values:
-        """Return what all elements hold after runs of some workers, one after the other."""
-        table, chosen = self._table, self._runner.choose_worker
-        table.put_old()
-        try:
-            for worker in workers:
-                chosen(self._number, worker)
-                self._launch(op.FALLING)
-        except PopliteError as error:
-            raise self._place.fault_alone(workers[-1], error) from error
-        finally:
-            chosen(self._number, None)
-        table.take_other[1]()
-        return table.others[1].copy()
-
-    def _pair(self, at: tuple[int, int]) -> tuple[int, int] | None:
-        """Return two workers that leave something else in an element than each by itself would."""
-        old, alone = self._table.old[at], [self._alone(w)[at] for w in range(self._workers)]
-        for one, other in combinations(range(self._workers), 2):
-            own = {alone[w] for w in (one, other)} - {old} or {old}
-            if {self._alone(one, other)[at], self._alone(other, one)[at]} != own or len(own) > 1:
-                return one, other
-        return None
-
-    def _first(self, differs: Mask) -> tuple[int, int, int, int]:
-        """Return field, replica and number of the first result chosen, and how many its field has.
-
-        `differs` is bool[replicas, elements].
-        """
-        n = next(n for n in self._writing if differs[:, self._table.parts[n]].any())
-        own = differs[:, self._table.parts[n]]
-        replica, number = np.argwhere(own)[0].tolist()
-        return n, replica, number, int(own.any(axis=0).sum())
+        """Raise what a worker did to an element in spite of another one."""
+        self.runs_again += 1
+        self._table.put_old()
+        self._launch(op.LOGGED)
+        for n, places in self._shared.items():
+            wrong = self._log.conflicts(places)
+            if wrong.any():
+                replica, number = np.argwhere(wrong)[0].tolist()
+                found = self._log.conflict(int(places[replica, number]))
+                count = int(wrong.any(axis=0).sum())
+                raise self._place.worker_race(self._fields[n], number, replica, count, found)

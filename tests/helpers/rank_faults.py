@@ -257,7 +257,7 @@ def raced(device: Any, interpret: bool) -> None:
     graph.add_vertex(work, Sum, tile=1, n=n)
     engine = pl.Engine(graph, pl.Execute(work), device=device, interpret=interpret, checks="strict")
     for _ in range(2):
-        with pytest.raises((pl.WorkerRaceError, pl.DeviceRuntimeError), match="'Sum.n' is 20|Race"):
+        with pytest.raises((pl.WorkerRaceError, pl.DeviceRuntimeError), match="'Sum.n', w|Race"):
             engine.run()
         assert engine.read(n) == 5
 

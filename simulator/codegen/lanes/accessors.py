@@ -57,12 +57,15 @@ def lane_accessors(
     checked: bool,
     priced: bool,
     half_in_hardware: bool,
+    logged: bool,
     masked: bool,
 ) -> str:
     """Return the text of a module that defines the `declared` accessors of lanes of a class."""
     module = ir.Module()
     for number, field in enumerate(cls.fields.values()):
-        access = access_of(cls, field, mode, priced=priced, half_in_hardware=half_in_hardware)
+        access = access_of(
+            cls, field, mode, priced=priced, logged=logged, half_in_hardware=half_in_hardware
+        )
         at, about = storage_type(field.element).as_pointer(), INDEX.as_pointer()
         if f"{SPAN}{number}" in declared:
             kind = ir.FunctionType(TRUTH, [INDEX, INDEX, INDEX, about])
@@ -71,7 +74,7 @@ def lane_accessors(
             for name in sorted(n for n in declared if n.startswith(f"{prefix}{number}.")):
                 lanes = LaneAccess(access, int(name.rpartition(".")[2]), masked=masked)
                 if prefix == LANES:
-                    kind = ir.FunctionType(lanes.seen, [at, INDEX])
+                    kind = ir.FunctionType(lanes.seen, [at, INDEX, about])
                     lanes.define_load(_begun(module, kind, name))
                 else:
                     kind = ir.FunctionType(NARROW, [at, lanes.seen, INDEX, about])
@@ -124,16 +127,16 @@ class LaneAccess:
 
     def define_load(self, builder: ir.IRBuilder) -> None:
         """Define the load of lanes at an address, `count` of them."""
-        at, count = builder.function.args
+        at, count, about = builder.function.args
         access = self._access
         if access.own is None:
             builder.ret(self._widened(builder, self._loaded(builder, at, count)))
-        elif access.element is FLOAT and self._masked:
+        elif self._is_one_access():
             builder.ret(access.mark(builder, self._loaded(builder, at, count)))
         else:
             array = array_of(builder, ir.Constant(self.seen, None))
             with loop(builder, count) as place:
-                number = access.load(builder, builder.gep(at, [place], inbounds=True))
+                number = access.load(builder, builder.gep(at, [place], inbounds=True), about)
                 if access.element is BOOL:
                     number = builder.zext(number, ir.IntType(8))
                 builder.store(number, builder.gep(array, [INDEX(0), place], inbounds=True))
@@ -147,7 +150,7 @@ class LaneAccess:
             self._stores(builder, self._narrowed(builder, values), at, count)
             builder.ret(NARROW(0))
             return
-        if access.element is FLOAT and self._masked:
+        if self._is_one_access():
             access.mark(builder, self._stores(builder, values, at, count))
             builder.ret(NARROW(0))
             return
@@ -161,6 +164,10 @@ class LaneAccess:
             found = access.store(builder, target, number, about)
             builder.store(builder.or_(builder.load(place), found), place)
         builder.ret(builder.load(place))
+
+    def _is_one_access(self) -> bool:
+        """Tell whether all lanes are loaded or stored at once, as code that is run does it."""
+        return self._access.element is FLOAT and self._masked and not self._access.logged
 
     def _vector(self, builder: ir.IRBuilder, at: Any) -> Any:
         return builder.bitcast(at, self._stored.as_pointer())

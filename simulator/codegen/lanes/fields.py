@@ -143,7 +143,8 @@ def _loaded(
     kind, width = sig.args[0], sig.return_type.width
     address = _place(context, builder, kind, vector, first, count, is_inside)
     values = ir.VectorType(lane_type(kind.value), width)
-    loaded = call_accessor(builder, f"{LANES}{kind.number}.{width}", values, [address, count])
+    name, arguments = f"{LANES}{kind.number}.{width}", [address, count, vector.about]
+    loaded = call_accessor(builder, name, values, arguments)
     return made(context, builder, sig.return_type, loaded, count)
 
 

@@ -268,7 +268,7 @@ def test_races_of_workers_are_found() -> None:
     bench.graph.add_vertex(race, Third, tile=0, x=bench.w[:1])
     for interpret in (["Race"], ["Third"], ["race"]):
         engine = pl.Engine(bench.graph, pl.Execute(race), checks="strict", interpret=interpret)
-        with pytest.raises(pl.WorkerRaceError, match="Race 0 on tile 0: 'Race.x' is"):
+        with pytest.raises(pl.WorkerRaceError, match="Race 0 on tile 0: worker 1 reads 'Race.x'"):
             engine.run()
         assert engine.read(bench.x[0]) == 1
 

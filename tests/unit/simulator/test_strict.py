@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,8 @@ import pytest
 import poplite as pl
 from helpers.depth import values_only
 from helpers.vertices import Count
+from poplite.executable import opcodes as op
+from poplite.simulator.strict.replay import Replay
 
 
 class Sum(pl.Vertex):
@@ -91,17 +92,11 @@ class Partials(pl.MultiVertex):
         self.partials[worker] = total
 
 
-class Wait(pl.MultiVertex):
-    """Quick, unless worker 5 was there before the others."""
-
-    rounds: pl.State[pl.INT]
+class Steps(pl.MultiVertex):
     x: pl.InOut[pl.Vector[pl.INT]]
 
     def compute(self, worker: int) -> None:
         self.x[worker] += 1
-        if worker == 0 and self.x[5] > 0:
-            for _ in range(self.rounds):
-                self.x[0] = self.x[0] * 5 % 1009
 
 
 class Bench:
@@ -394,8 +389,8 @@ def test_workers_that_race(bench: Bench) -> None:
     x = bench.variable(pl.FLOAT, (), "x", 1)
     engine = bench.engine(bench.step(Race, x=x))
     match = (
-        r"(?s)Race 0 on tile 1: 'Race.x' is 121.0 when workers run in rising order, and 322.0 in "
-        r"falling order.*at step 1 of 1: Execute 'Race'.*the element is 'x'"
+        r"(?s)Race 0 on tile 1: worker 1 reads 'Race.x', which worker 0 wrote.*"
+        r"at step 1 of 1: Execute 'Race'.*the element is 'x'"
     )
     for _ in range(2):
         with pytest.raises(pl.WorkerRaceError, match=match):
@@ -452,15 +447,80 @@ class Twins(pl.MultiVertex):
 
 
 class Overwritten(pl.MultiVertex):
-    """Three workers store an element; in both orders the first and the last are of one mind."""
+    """Three workers store an element: the last one what the first did."""
 
-    y: pl.Output[pl.INT]
+    y: pl.InOut[pl.INT]
 
     def compute(self, worker: int) -> None:
         if worker == 0 or worker == 5:
             self.y = 7
         elif worker == 3:
             self.y = 8
+
+
+class Says(pl.MultiVertex):
+    x: pl.InOut[pl.INT]
+
+    def compute(self, worker: int) -> None:
+        print(worker, end="")
+        self.x += worker
+
+
+class AsItWas(pl.MultiVertex):
+    """Worker 1 stores what is there before."""
+
+    y: pl.InOut[pl.INT]
+
+    def compute(self, worker: int) -> None:
+        self.y = 5 if worker == 1 else 7
+
+
+class Scratch(pl.MultiVertex):
+    """All workers use one element, which holds the same before and behind each of them."""
+
+    s: pl.InOut[pl.INT]
+    y: pl.Output[pl.Vector[pl.INT]]
+
+    def compute(self, worker: int) -> None:
+        self.s = worker + 1
+        self.y[worker] = self.s
+        self.s = 0
+
+
+class Spoiled(pl.MultiVertex):
+    """Worker 5 writes what worker 2 has read."""
+
+    h: pl.InOut[pl.Vector[pl.HALF]]
+    y: pl.InOut[pl.FLOAT]
+
+    def compute(self, worker: int) -> None:
+        if worker == 2:
+            self.y = self.h[1]
+        if worker == 5:
+            self.h[1] = 3.0
+
+
+class Waits(pl.MultiVertex):
+    """Worker 3 ends as others write before it, and by itself never would."""
+
+    f: pl.InOut[pl.Vector[pl.INT]]
+
+    def compute(self, worker: int) -> None:
+        if worker == 3:
+            while self.f[0] == 0 and self.f[5] == 0:
+                self.f[3] = 1
+        else:
+            self.f[worker] = 1
+
+
+class Together(pl.MultiVertex):
+    """Workers store lanes of their own, but for the last one of each."""
+
+    x: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self, worker: int) -> None:
+        first = 4 * worker
+        self.x.set_lanes(first, self.x.lanes(first, 5) * 2.0)
 
 
 class Alike(pl.MultiVertex):
@@ -477,11 +537,16 @@ class Alike(pl.MultiVertex):
 @pytest.mark.parametrize(
     ("vertex", "fields", "match"),
     [
-        (Added, {"x": range(1, 13), "total": 5}, r"'Added.total' is 83 when .*workers 0 and 1: "),
-        (Largest, {"x": range(12), "most": [0, 0]}, r"'Largest.most'\[1\] is 11.0 .*0 and 1: "),
-        (RowSums, {"x": range(1, 7), "rows": [[0], [0], [0]]}, r"\[0\] is 3 when .* 0 and 1: "),
-        (Twins, {"n": 10}, r"'Twins.n' is 12 when .*the element is 'n'.*workers 1 and 4: "),
-        (Overwritten, {"y": 0}, r"'Overwritten.y' is 7 when .*workers 0 and 3: "),
+        (Added, {"x": range(12), "total": 5}, r"1 reads 'Added.total', which worker 0 wrote"),
+        (Largest, {"x": range(12), "most": [0, 0]}, r"1 reads 'Largest.most'\[1\], .* 0 wrote"),
+        (RowSums, {"x": range(6), "rows": [[0]] * 3}, r"1 reads .*\[0\]\[0\], .* 0 wrote.*2 more"),
+        (Twins, {"n": 10}, "4 reads 'Twins.n', which worker 1 wrote.*the element is 'n'"),
+        (Overwritten, {"y": 0}, "3 changes 'Overwritten.y', which worker 0 wrote"),
+        (AsItWas, {"y": 5}, "1 changes 'AsItWas.y', which worker 0 wrote"),
+        (Scratch, {"s": 0, "y": [0] * 6}, "1 changes 'Scratch.s', which worker 0 wrote"),
+        (Spoiled, {"h": [0, 3], "y": 0}, r"5 writes 'Spoiled.h'\[1\], which worker 2 read"),
+        (Waits, {"f": [0] * 6}, r"3 reads 'Waits.f'\[0\], which worker 0 wrote"),
+        (Together, {"x": range(25)}, r"1 reads 'Together.x'\[4\], .* 0 wrote.* 4 more"),
     ],
 )
 def test_workers_that_use_what_others_store(
@@ -494,7 +559,9 @@ def test_workers_that_use_what_others_store(
         variables[name] = bench.variable(kind, start.shape, name, start)
     engine = bench.engine(bench.step(vertex, **variables))
     for _ in range(2):
-        with pytest.raises(pl.WorkerRaceError, match=f"(?s){vertex.__name__} 0 on .*{match}"):
+        with pytest.raises(
+            pl.WorkerRaceError, match=f"(?s){vertex.__name__} 0 on .*: worker {match}"
+        ):
             engine.run()
     for name, values in fields.items():  # as before the compute set
         assert engine.read(variables[name]).tolist() == np.array(values).tolist()
@@ -506,21 +573,36 @@ def test_workers_may_store_equal_values(bench: Bench) -> None:
     engine = bench.engine(pl.Repeat(4, bench.step(Alike, x=x, y=y)))
     engine.run()
     assert engine.read(y).tolist() == [1, 4, 8, 12, 16, 20, 24]
-    assert engine.report().runs_again == 4  # runs of single workers are together one of the first
+    assert engine.report().runs_again == 4
 
 
-def test_a_stop_while_workers_run_in_falling_order(bench: Bench) -> None:
-    count, rounds = (12, 200_000) if bench.interpret else (400, 1_000_000)
-    x = bench.variable(pl.INT, (6, count), "x", 0)
-    cs = bench.graph.add_compute_set("wait")
-    for vertex in range(count):  # no elements in a row, so that they are gathered
-        bench.graph.add_vertex(cs, Wait, tile=1, rounds=rounds, x=x[:, vertex])
-    engine = bench.engine(pl.Execute(cs))
-    stopping = threading.Timer(0.2, engine.stop)
-    stopping.start()
+def test_a_stop_while_workers_log(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = bench.variable(pl.INT, (6, 400), "x", 0)
+    cs = bench.graph.add_compute_set("steps")
+    for vertex in range(400):  # no elements in a row, so that they are gathered
+        bench.graph.add_vertex(cs, Steps, tile=1, x=x[:, vertex])
+    engine = bench.engine(pl.Repeat(3, pl.Execute(cs)))
+    launch = Replay._launch
+
+    def stopped(replay: Replay, *phases: int) -> None:
+        if op.LOGGED in phases:
+            engine.stop()
+        launch(replay, *phases)
+
+    monkeypatch.setattr(Replay, "_launch", stopped)
     engine.run()
-    stopping.join()
-    assert not engine.read(x).any()  # as before the compute set
+    assert np.unique(engine.read(x)).tolist() == [1]  # the execution that began is completed
+
+
+def test_workers_of_a_class_that_prints_are_looked_at_once(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    x = bench.variable(pl.INT, (), "x", 0)
+    engine = pl.Engine(bench.graph, bench.step(Says, x=x), interpret=True)
+    with pytest.raises(pl.WorkerRaceError, match="worker 1 reads 'Says.x', which worker 0 wrote"):
+        engine.run()
+    assert capsys.readouterr().out == "012345"
+    assert engine.read(x) == 0
 
 
 # -- replicas --------------------------------------------------------------------------------
@@ -537,7 +619,7 @@ def test_the_replica_is_named(bench: Bench) -> None:
     with pytest.raises(pl.UninitializedReadError, match=match):
         engine.run()
     engine.write(x, 1)
-    with pytest.raises(pl.WorkerRaceError, match=r"Race 0 on tile 1, replica 0: .* is 121.0 when"):
+    with pytest.raises(pl.WorkerRaceError, match=r"Race 0 on tile 1, replica 0: worker 1 reads"):
         engine.run()
 
 

@@ -131,7 +131,7 @@ def test_workers_that_race_late(interpret: bool) -> None:
     engine.run("race")
     assert engine.read(x) == 6 * 15
     engine.run("scale")
-    with pytest.raises(pl.WorkerRaceError, match="'Race.x' is"):
+    with pytest.raises(pl.WorkerRaceError, match="worker 1 reads 'Race.x', which worker 0"):
         engine.run("race")
     assert engine.read(x) == 6 * 15
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter, methodcaller
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -46,6 +46,17 @@ Memory = npt.NDArray[Any]
 
 Marks = npt.NDArray[np.bool_]
 """Some elements of a vector."""
+
+
+class Accesses(Protocol):
+    """Takes note of what is done to a vector's elements."""
+
+    def loaded(self, index: int) -> None:
+        """Note that an element was read."""
+
+    def stored(self, index: int, *, differs: bool) -> None:
+        """Note that an element was stored; `differs` from what was there."""
+
 
 FieldValue = Memory | Sequence[Memory] | Number | np.generic
 """A scalar edge: one element; a vector: its elements; a list: one array each; a number."""
@@ -177,13 +188,13 @@ class _Integers(FieldVector):
             self._ints[index] = wrap(int(value), 8 * element.size_bytes, signed=signed)
 
 
-class _Marked(FieldVector):
-    """A vector that marks which elements are stored."""
+class _Observed(FieldVector):
+    """Another vector, of whose accesses something is noted."""
 
-    __slots__ = ("_marks", "_vector")
+    __slots__ = ("_vector",)
 
-    def __init__(self, vector: FieldVector, marks: Marks) -> None:
-        self._vector, self._marks = vector, marks
+    def __init__(self, vector: FieldVector) -> None:
+        self._vector = vector
 
     def __len__(self) -> int:
         return len(self._vector)
@@ -191,12 +202,8 @@ class _Marked(FieldVector):
     def __getitem__(self, index: int) -> Number:
         return self._vector[index]
 
-    def __setitem__(self, index: int, value: Number) -> None:
-        self._vector[index] = value
-        self._marks[index] = True
-
     def __iter__(self) -> Iterator[Number]:
-        return iter(self._vector)
+        return map(self.__getitem__, range(len(self)))
 
     def lanes(self, first: int, count: int | None = None) -> Lanes:
         """Return lanes of the vector."""
@@ -209,6 +216,47 @@ class _Marked(FieldVector):
         return repr(self._vector)
 
 
+class _Marked(_Observed):
+    """A vector that marks which elements are stored."""
+
+    __slots__ = ("_marks",)
+
+    def __init__(self, vector: FieldVector, marks: Marks) -> None:
+        super().__init__(vector)
+        self._marks = marks
+
+    def __setitem__(self, index: int, value: Number) -> None:
+        self._vector[index] = value
+        self._marks[index] = True
+
+
+class _Logged(_Observed):
+    """A vector that says which elements are loaded and stored."""
+
+    __slots__ = ("_accesses", "_stored")
+
+    def __init__(self, vector: FieldVector, memory: Memory, accesses: Accesses) -> None:
+        super().__init__(vector)
+        self._stored, self._accesses = memory, accesses
+
+    def __getitem__(self, index: int) -> Number:
+        value = self._vector[index]
+        self._accesses.loaded(index)
+        return value
+
+    def __setitem__(self, index: int, value: Number) -> None:
+        before = self._stored[index].tobytes() if 0 <= index < len(self) else b""
+        self._vector[index] = value
+        self._accesses.stored(index, differs=self._stored[index].tobytes() != before)
+
+    def lanes(self, first: int, count: int | None = None) -> Lanes:
+        """Return lanes of the vector."""
+        found = self._vector.lanes(first, count)
+        for index in range(first, first + found.count):
+            self._accesses.loaded(index)
+        return found
+
+
 def vector(
     label: str,
     element: type[ElementType[Any]],
@@ -216,10 +264,12 @@ def vector(
     metadata: QuarterMetadata | None = None,
     stores: Stores | None = None,
     marks: Marks | None = None,
+    accesses: Accesses | None = None,
 ) -> FieldVector:
     """Return a vector of a field; arguments as of `FieldVector`.
 
-    With `marks`, bool of the vector's length, elements that are stored are marked there.
+    With `marks`, bool of the vector's length, elements that are stored are marked there;
+    `accesses` takes note of loads and stores.
 
     >>> from poplite.types import INT
     >>> x = vector("x", INT, np.zeros(1, INT))
@@ -230,6 +280,8 @@ def vector(
     if stores is not None and element.is_floating_point:
         cls = FieldVector
     found = cls(label, element, memory, metadata, stores)
+    if accesses is not None:
+        found = _Logged(found, memory, accesses)
     return found if marks is None else _Marked(found, marks)
 
 
@@ -245,7 +297,9 @@ _CLASSES: Mapping[type[ElementType[Any]], type[FieldVector]] = {
 class FieldList:
     """The vectors of a field that is a list; arguments as of `vector`, one array for each row."""
 
-    __slots__ = ("_element", "_label", "_marks", "_metadata", "_rows", "_stores", "_vectors")
+    __slots__ = (
+        "_accesses", "_element", "_label", "_marks", "_metadata", "_rows", "_stores", "_vectors",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -255,7 +309,9 @@ class FieldList:
         metadata: QuarterMetadata | None = None,
         stores: Stores | None = None,
         marks: Sequence[Marks] | None = None,
+        accesses: Sequence[Accesses] | None = None,
     ) -> None:
+        self._accesses = accesses
         self._label, self._element, self._rows = label, element, rows
         self._metadata, self._stores, self._marks = metadata, stores, marks
         self._vectors: dict[int, FieldVector] = {}
@@ -270,7 +326,8 @@ class FieldList:
                 _refuse(self._label, index, len(self._rows), "rows")
             label, row = f"{self._label}[{index}]", self._rows[index]
             marks = None if self._marks is None else self._marks[index]
-            found = vector(label, self._element, row, self._metadata, self._stores, marks)
+            accesses = None if self._accesses is None else self._accesses[index]
+            found = vector(label, self._element, row, self._metadata, self._stores, marks, accesses)
             self._vectors[index] = found
         return found
 
@@ -284,7 +341,8 @@ class InterpretedSelf:
     Vectors, and scalars that no vertex changes, are ordinary attributes; scalars that it may write
     are looked up in memory each time.  `values` holds, by field, a scalar edge as a one-element
     array, a vector as a 1-D array, a list of vectors as a list of them, a State value as number or
-    array; arrays are used in place.  `marks` is as of `vector`, shaped as the field.
+    array; arrays are used in place.  `marks` and `accesses` are as of `vector`, shaped as the
+    field, and only for some fields.
 
     >>> from poplite.types import FLOAT
     >>> from poplite.vertex import InOut
@@ -305,6 +363,7 @@ class InterpretedSelf:
         values: Mapping[str, FieldValue],
         stores: Stores | None = None,
         marks: Mapping[str, Any] | None = None,
+        accesses: Mapping[str, Any] | None = None,
     ) -> None:
         own, scalars, set_own = self.__dict__, dict[str, FieldVector](), object.__setattr__
         set_own(self, "__vertex__", vertex)
@@ -318,7 +377,9 @@ class InterpretedSelf:
             marked = None if marks is None else marks.get(name)
             depth = vertex.fields[name].depth
             memory = memory if depth else _array(element, memory)
-            made = make(label, element, memory, _metadata(element, values, name), stores, marked)
+            noted = None if accesses is None else accesses.get(name)
+            metadata = _metadata(element, values, name)
+            made = make(label, element, memory, metadata, stores, marked, noted)
             if depth:
                 own[name] = made
             else:
