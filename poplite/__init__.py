@@ -133,6 +133,7 @@ if TYPE_CHECKING:
     from poplite.graph.tensor.concat import (
         append as append,
         concat as concat,
+        stack as stack,
     )
     from poplite.graph.tensor.memory_regions import (
         SortedRegions as SortedRegions,
@@ -379,7 +380,7 @@ _HOMES = {
     "map_linearly near_square_grid spread",
     "graph.spreading": "map_by_weights map_like map_round_robin split_among_workers split_regions",
     "graph.storage.variable": "Variable",
-    "graph.tensor.concat": "append concat",
+    "graph.tensor.concat": "append concat stack",
     "graph.tensor.memory_regions": "SortedRegions TileRegions",
     "graph.tensor.rearrange": "TensorRearranger",
     "graph.tensor.tensor": "Tensor UpsampleMethod",
@@ -444,7 +445,7 @@ def __getattr__(name: str) -> object:
         if name in absent:
             at, (reason, instead) = import_module("poplite.source").here(), absent[name]
             raise AbsentMember(f"poplite has no pl.{name}", at=at, found=reason, fix=instead)
-        raise AttributeError(f"module 'poplite' has no attribute '{name}'")
+        raise import_module("poplite.expr.numpy_names").absent_function("pl", name)
     value = getattr(import_module(f"poplite.{_HOME[name]}"), name)
     globals()[name] = value
     return value

@@ -18,7 +18,7 @@ def names_of(package: Mapping[str, object], modules: str = "") -> list[str]:
         for name, value in package.items()
         if not name.startswith("_") and not isinstance(value, ModuleType)
     }
-    return sorted(imported - {"names_of"} | set(modules.split()))
+    return sorted(imported - {"TYPE_CHECKING", "names_of"} | set(modules.split()))
 
 
 def loaded_on_use(

@@ -7,14 +7,22 @@ x += 1       is refused: `ops.assign(x, x + 1)` records it
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from poplite.called import CalledInt
 from poplite.expr.equality import Equality, is_value, not_compared
+from poplite.expr.numpy_names import taken_by_numpy
 
 if TYPE_CHECKING:
-    from poplite.expr.tree import Expr
-    from poplite.types import ElementType
+    import numpy as np
 
+    from poplite.expr.tree import Expr
+    from poplite.types import ElementType, ElementTypeLike
+
+    Dims = int | Sequence[int] | None
     Formula = "Operand | int | float"
 
 
@@ -22,6 +30,21 @@ def _of(name: str, *operands: object) -> Expr:
     from poplite.expr.build import apply  # which makes nodes, and these are operands
 
     return apply(name, *operands)
+
+
+def _operations() -> Any:
+    return import_module("poplite.ops")  # whose functions take operands
+
+
+def _reduced(
+    how: str, x: Operand, dims: Dims, axis: Dims, keepdims: bool, numpy: dict[str, object]
+) -> Expr:
+    if numpy:  # np.sum(x) calls x.sum with out
+        raise taken_by_numpy(x, how, numpy)
+    given = {} if axis is None else {"axis": axis}
+    given |= {} if dims is None else {"dims": dims}
+    reduced: Expr = getattr(_operations(), how)(x, keepdims=keepdims, **given)
+    return reduced
 
 
 class Operand:
@@ -77,6 +100,52 @@ class Operand:
         from poplite.expr.build import of_numpy
 
         return of_numpy(self, ufunc.__name__, method, inputs)
+
+    # NumPy's names
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions, as `rank`."""
+        return CalledInt(len(self.shape))
+
+    @property
+    def size(self) -> int:
+        """Number of elements, as `num_elements`."""
+        return CalledInt(math.prod(self.shape))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's type of the elements."""
+        return self.element_type.dtype
+
+    def sum(
+        self, dims: Dims = None, *, keepdims: bool = False, axis: Dims = None, **numpy: object
+    ) -> Expr:
+        """Return the sum over dimensions, all by default, as `ops.sum` does."""
+        return _reduced("sum", self, dims, axis, keepdims, numpy)
+
+    def mean(
+        self, dims: Dims = None, *, keepdims: bool = False, axis: Dims = None, **numpy: object
+    ) -> Expr:
+        """Return the mean over dimensions, all by default, as `ops.mean` does."""
+        return _reduced("mean", self, dims, axis, keepdims, numpy)
+
+    def max(
+        self, dims: Dims = None, *, keepdims: bool = False, axis: Dims = None, **numpy: object
+    ) -> Expr:
+        """Return the largest element over dimensions, all by default, as `ops.max` does."""
+        return _reduced("max", self, dims, axis, keepdims, numpy)
+
+    def min(
+        self, dims: Dims = None, *, keepdims: bool = False, axis: Dims = None, **numpy: object
+    ) -> Expr:
+        """Return the smallest element over dimensions, all by default, as `ops.min` does."""
+        return _reduced("min", self, dims, axis, keepdims, numpy)
+
+    def astype(self, element_type: ElementTypeLike) -> Expr:
+        """Return the elements in another type, as `ops.cast` does."""
+        cast: Expr = _operations().cast(self, element_type)
+        return cast
 
     def __add__(self, other: Operand | float) -> Expr:
         return _of("add", self, other)

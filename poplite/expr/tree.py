@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from poplite.called import CalledInt, CalledShape
 from poplite.errors import ElementTypeError
 from poplite.expr.equality import Equality, equal_instead
+from poplite.expr.numpy_names import absent_method
 from poplite.expr.operand import Operand
 from poplite.source import SourceLocation, here
 
@@ -115,11 +116,7 @@ class Expr(Operand):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            raise AttributeError(
-                f"an expression has no {name!r}: take it of the operands, or {_STORE}",
-                name=name,
-                obj=self,
-            )
+            raise absent_method(self, name, f"take it of the operands, or {_STORE}")
 
     def __bool__(self) -> NoReturn:
         raise _refused(

@@ -10,6 +10,10 @@ and no memory on a device. `map`, `assign`, `lower`, `fill`, `zero`, `copy`, `so
 `repeat_elements` are views. Tensors may have any shape and lie on any tiles.
 """
 
+from typing import TYPE_CHECKING
+
+from poplite.expr.numpy_names import add_numpy_names as _add_numpy_names
+from poplite.graph.tensor.concat import concat as _concat, stack as stack
 from poplite.ops import linalg as linalg, nn as nn, random as random
 from poplite.ops.arithmetic import (
     absolute as absolute,
@@ -202,7 +206,11 @@ from poplite.ops.steps import (
 )
 from poplite.public import names_of
 
+clip, concatenate = clamp, _concat  # NumPy's names
+
 __all__ = names_of(globals(), "linalg nn random")
+if not TYPE_CHECKING:  # for which an unknown name is an error
+    __getattr__ = _add_numpy_names("ops", globals())
 
 
 def __dir__() -> list[str]:

@@ -23,6 +23,7 @@ import poplite as pl
 import poplite.named as ng
 from poplite import ops
 from poplite.compat import arguments
+from poplite.expr import numpy_names
 
 _OTHER = pl.Graph(pl.Target(tiles=2))
 _H = ng.make_axis(3, "H")
@@ -132,8 +133,8 @@ _NO_SIGNATURE = re.compile(
 )
 """Python's words for arguments that fit no signature, and for `%` of a text."""
 
-_CALLERS = ("<string>", __file__, contextlib.__file__, arguments.__file__)
-"""Files in whose lines Python refuses a call: blocks and PopLibs' functions stand in a wrapper."""
+_CALLERS = ("<string>", __file__, contextlib.__file__, arguments.__file__, numpy_names.__file__)
+"""Files in whose lines Python refuses a call: blocks, and the wrappers of functions."""
 
 
 def fault_of(text: str, code: CodeType | str, names: dict[str, Any], *callers: str) -> str:

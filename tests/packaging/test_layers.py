@@ -124,6 +124,7 @@ def test_exceptions_are_still_needed(module: str, other: str) -> None:
 
 LOADED_BY_NAME = {
     "display": "pictures of notebooks",
+    "expr.operand": "operations, which methods of operands stand for",
     "graph.saving": "what writes and reads graphs, with their programs",
     "executable.file.vertex_classes": "the vertex library, where files name classes of it",
     "ipu.building.host_text": "the folder of the host program",

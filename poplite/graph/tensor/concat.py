@@ -19,14 +19,16 @@ from typing import Any, overload
 import numpy as np
 
 from poplite import view as views
-from poplite.errors import ElementTypeError, TensorCreationError, TensorIndexError
+from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.expr.numpy_names import repeated_argument
 from poplite.graph.tensor import indexing
+from poplite.graph.tensor.indexing import described
 from poplite.graph.tensor.metadata import check_alike
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import here
-from poplite.text import clipped, items_or_none
+from poplite.text import items_or_none, shape_text
 from poplite.types import QUARTER
 
 _FEWER = "concatenate fewer or smaller tensors"
@@ -36,6 +38,10 @@ _FEWER = "concatenate fewer or smaller tensors"
 def concat(tensors: Sequence[Tensor], dim: int = 0, /) -> Tensor: ...
 @overload
 def concat(tensors: Sequence[Tensor], /, *, dim: int) -> Tensor: ...
+
+
+@overload
+def concat(tensors: Sequence[Tensor], /, *, axis: int) -> Tensor: ...
 @overload
 def concat(tensors: Tensor, other: Tensor, /, dim: int = 0) -> Tensor: ...
 
@@ -47,7 +53,7 @@ def concat(tensors: Any, other: Any = 0, /, dim: Any = None, *, axis: Any = None
         tensors: a list of tensors, or the first of two.
         other: the dimension after a list, or the second tensor.
         dim: the dimension, by default 0.
-        axis: NumPy's name for `dim`; always refused.
+        axis: NumPy's name for `dim`.
 
     Returns:
         A tensor that views all of them, in order.
@@ -55,7 +61,7 @@ def concat(tensors: Any, other: Any = 0, /, dim: Any = None, *, axis: Any = None
     Raises:
         TensorCreationError: for an empty list, or different ranks or sizes.
         ElementTypeError: for different element types, or anything but tensors.
-        TensorIndexError: when there is no such dimension, or `axis` is used.
+        TensorIndexError: when there is no such dimension, or it is given by both names.
         SizeOverflowError: for more than 2**62 elements.
 
     >>> import poplite as pl
@@ -64,12 +70,9 @@ def concat(tensors: Any, other: Any = 0, /, dim: Any = None, *, axis: Any = None
     ((2, 7), (4, 3))
     """
     if axis is not None:
-        raise TensorIndexError(
-            f"concat has no argument 'axis', which is {clipped(axis, 40)} here",
-            at=here(),
-            found="a dimension is called dim, here and in all methods of tensors",
-            fix=f"concat(tensors, dim={clipped(axis, 40)})",
-        )
+        if dim is not None:
+            raise repeated_argument("concat", "dim", dim, axis)
+        dim = axis
     items: Sequence[Any]
     if isinstance(tensors, Tensor):
         items, d = [tensors, other], 0 if dim is None else dim
@@ -95,6 +98,52 @@ def concat(tensors: Any, other: Any = 0, /, dim: Any = None, *, axis: Any = None
         _check_joinable(items[0], item, i, d)
     indexing.check_size(sum([item.num_elements for item in items]), items[0], _FEWER)
     return items[0]._of(views.concat([item.view for item in items], d))
+
+
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Tensor:
+    """Join tensors of one shape along a new dimension.
+
+    Args:
+        tensors: a list of tensors.
+        dim: the position of the new dimension, by default the first.
+        axis: NumPy's name for `dim`.
+
+    Returns:
+        A tensor that views all of them, in order.
+
+    Raises:
+        TensorCreationError: for an empty list, or different shapes.
+        ElementTypeError: for different element types, or anything but tensors.
+        TensorIndexError: when there is no such dimension, or it is given by both names.
+
+    >>> import poplite as pl
+    >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 3))
+    >>> stack([t, t]).shape, stack([t, t], 2).shape
+    ((2, 2, 3), (2, 3, 2))
+    """
+    if axis is not None:
+        if dim != 0:
+            raise repeated_argument("stack", "dim", dim, axis)
+        dim = axis
+    items = items_or_none(tensors)
+    for item in items or [tensors]:
+        if not isinstance(item, Tensor):
+            raise no_tensor("stack", item)
+    if not items:
+        raise TensorCreationError(
+            "stack of 0 tensors", at=here(), fix="stack at least one; its type is the result's"
+        )
+    at = indexing.dimension(dim, items[0][None])
+    for item in items:
+        if item.shape != items[0].shape:
+            raise TensorCreationError(
+                f"stack of tensors of shapes {shape_text(items[0].shape)} and "
+                f"{shape_text(item.shape)}",
+                at=here(),
+                found=described(item),
+                fix="tensors of one shape, or pl.concat along a dimension that they have",
+            )
+    return concat([item.expand([at]) for item in items], at)
 
 
 def _concat_slices(slices: Slices, axis: int) -> Tensor | None:

@@ -164,8 +164,17 @@ def places(indices: Sequence[int], tensor: NamedView) -> list[int]:
     return found
 
 
-def removed(indices: Sequence[int], tensor: NamedView) -> list[int]:
-    """Return checked dimensions of size 1."""
+def spread_out(values: tuple[Any, ...]) -> Any:
+    """Return numbers that are given one by one, or in one list."""
+    return values[0] if len(values) == 1 and is_sequence(values[0]) else values
+
+
+def removed(indices: int | Sequence[int] | None, tensor: NamedView) -> list[int]:
+    """Return checked dimensions of size 1, all of them for None."""
+    if indices is None:
+        return [d for d, size in enumerate(tensor.view.shape) if size == 1]
+    if isinstance(indices, int):
+        indices = [indices]
     found = [dimension(d, tensor) for d in numbers(indices, "indices", tensor)]
     for d in found:
         size = tensor.view.shape[d]
@@ -180,7 +189,7 @@ def removed(indices: Sequence[int], tensor: NamedView) -> list[int]:
 
 
 def _sizes(values: Sequence[int], what: str, count: int, tensor: NamedView) -> list[int]:
-    """Return the sizes of a new shape of `count` elements; an error for -1 names the right size."""
+    """Return the sizes of a new shape of `count` elements; one that is -1 takes what is left."""
     if are_counts(values):
         return list(values)
     gaps: list[int] = []
@@ -190,15 +199,15 @@ def _sizes(values: Sequence[int], what: str, count: int, tensor: NamedView) -> l
         return numbers(values, what, tensor)
     others = numbers([n for i, n in enumerate(values) if i != gaps[0]], what, tensor)
     product = math.prod(others)
-    meant = [count // product if n == -1 else n for n in values] if product else []
-    raise TensorIndexError(
-        f"{what}[{gaps[0]}] is -1, but sizes are not left out",
-        at=here(),
-        found=f"{described(tensor)}; {amount(count, 'element')} are in the new shape",
-        fix=f"{what} {tuple(meant)}"
-        if math.prod(meant) == count and meant
-        else f"sizes whose product is {count:,}",
-    )
+    if not product or count % product:
+        raise TensorCreationError(
+            f"{what} {shape_text(tuple(values))}: no size fits in the place of -1",
+            at=here(),
+            found=f"{described(tensor)}; {amount(count, 'element')} are in the new shape, and the "
+            f"product of the other sizes is {product:,}",
+            fix=f"sizes whose product is {count:,}",
+        )
+    return [*others[: gaps[0]], count // product, *others[gaps[0] :]]
 
 
 def of_other_size(

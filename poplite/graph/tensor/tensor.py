@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, SupportsIndex, TextIO, overload
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from poplite import view as views
 from poplite.called import CalledInt, CalledShape, CalledText
 from poplite.display import Displayed
 from poplite.errors import Enumeration, TensorCreationError, checked_member
+from poplite.expr.numpy_names import absent_method
 from poplite.expr.operand import Operand
 from poplite.files import check_stream
 from poplite.graph.storage.empty_handles import NONE, no_empty
@@ -318,6 +319,11 @@ class Tensor(Displayed, Operand):
         """The tensor with its dimensions in opposite order."""
         return self._of(self.view.dim_shuffle(range(self.rank)[::-1]))
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise absent_method(self, name)
+
     def reverse(self, dim: int) -> Tensor:
         """Read one dimension backwards.
 
@@ -378,34 +384,43 @@ class Tensor(Displayed, Operand):
         """
         return self.dim_shuffle_partial([dim], [new_index])
 
-    def transpose(self) -> Tensor:
-        """Swap the dimensions of a tensor of rank 2.
+    def transpose(self, *permutation: SupportsIndex | Sequence[int]) -> Tensor:
+        """Swap the dimensions of a tensor of rank 2, or permute those of any other.
+
+        Args:
+            permutation: dimension k of the result is dimension `permutation[k]` of this tensor.
 
         Raises:
-            TensorCreationError: for another rank.
+            TensorCreationError: without a permutation, for another rank; with one, unless it has
+                all dimensions.
 
         >>> import poplite as pl
-        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3)).transpose().shape
-        (3, 2)
+        >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3))
+        >>> x.transpose().shape, x.transpose(1, 0).shape
+        ((3, 2), (3, 2))
         """
+        if permutation:
+            return self.dim_shuffle(shaping.spread_out(permutation))
         if self.rank != 2:
             raise shaping.not_a_matrix(self)
         return self._of(self.view.dim_shuffle((1, 0)))
 
-    def reshape(self, shape: int | Sequence[int]) -> Tensor:
+    def reshape(self, *shape: SupportsIndex | Sequence[int]) -> Tensor:
         """Read the elements in another shape, in row-major order.
 
         Args:
-            shape: the new sizes; their product is `num_elements`.
+            shape: the new sizes, one by one or in a list; their product is `num_elements`. One of
+                them may be -1: what is left for it.
 
         Raises:
             TensorCreationError: for another number of elements.
 
         >>> import poplite as pl
-        >>> pl.Graph().add_variable(pl.FLOAT, (4, 6)).T.reshape((8, 3)).shape
-        (8, 3)
+        >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6))
+        >>> x.T.reshape((8, 3)).shape, x.reshape(2, -1).shape
+        ((8, 3), (2, 12))
         """
-        return self._of(self.view.reshape(shaping.new_shape(shape, self)))
+        return self._of(self.view.reshape(shaping.new_shape(shaping.spread_out(shape), self)))
 
     def reshape_partial(self, begin: int, end: int, new_dims: Sequence[int]) -> Tensor:
         """Replace the dimensions [begin, end) by others.
@@ -456,8 +471,8 @@ class Tensor(Displayed, Operand):
         """
         return self._of(self.view.expand(shaping.places(indices, self)))
 
-    def squeeze(self, indices: Sequence[int]) -> Tensor:
-        """Remove the listed dimensions, which have size 1.
+    def squeeze(self, indices: int | Sequence[int] | None = None) -> Tensor:
+        """Remove the listed dimensions, which have size 1, or all of size 1.
 
         Raises:
             TensorIndexError: when there is no such dimension, or its size is not 1.

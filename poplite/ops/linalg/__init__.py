@@ -8,6 +8,9 @@ Matrices are cut into blocks: one worker factors or solves a block, and products
 all tiles share, do what is left. All is computed in FLOAT, and HALF is rounded once, at the end.
 """
 
+from typing import TYPE_CHECKING
+
+from poplite.expr.numpy_names import add_numpy_names as _add_numpy_names
 from poplite.ops.linalg.cholesky import cholesky as cholesky
 from poplite.ops.linalg.lu import lu as lu
 from poplite.ops.linalg.qr import inverse as inverse, qr as qr
@@ -18,6 +21,8 @@ from poplite.ops.linalg.triangular import (
 from poplite.public import names_of
 
 __all__ = names_of(globals())
+if not TYPE_CHECKING:  # for which an unknown name is an error
+    __getattr__ = _add_numpy_names("ops.linalg", globals())
 
 
 def __dir__() -> list[str]:

@@ -10,6 +10,10 @@ layers, attention and `running_statistics` record steps. HALF is computed in FLO
 A gradient is that of the sum of the results, each times an element of `gradient`.
 """
 
+from typing import TYPE_CHECKING
+
+from poplite.expr.numpy_names import add_numpy_names as _add_numpy_names
+from poplite.ops.mathematics import gelu as gelu, relu as relu
 from poplite.ops.nn.activations import (
     gelu_erf_gradient as gelu_erf_gradient,
     gelu_gradient as gelu_gradient,
@@ -98,6 +102,8 @@ from poplite.ops.recurrent.lstm import (
 from poplite.public import names_of
 
 __all__ = names_of(globals())
+if not TYPE_CHECKING:  # for which an unknown name is an error
+    __getattr__ = _add_numpy_names("ops.nn", globals())
 
 
 def __dir__() -> list[str]:

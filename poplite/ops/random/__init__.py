@@ -11,6 +11,9 @@ programs that draw in the same order from equal keys have the same ones. Element
 row-major order, depends on the key and on i alone, not on tiles, shapes or element types.
 """
 
+from typing import TYPE_CHECKING
+
+from poplite.expr.numpy_names import add_numpy_names as _add_numpy_names
 from poplite.ops.random.dropouts import (
     Dropped as Dropped,
     dropout as dropout,
@@ -26,6 +29,8 @@ from poplite.ops.random.numbers import (
 from poplite.public import names_of
 
 __all__ = names_of(globals())
+if not TYPE_CHECKING:  # for which an unknown name is an error
+    __getattr__ = _add_numpy_names("ops.random", globals())
 
 
 def __dir__() -> list[str]:

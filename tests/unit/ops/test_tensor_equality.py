@@ -241,7 +241,7 @@ def test_calls_by_numpy_are_at_the_users_line(graph: pl.Graph) -> None:
     n, *_ = variables(graph)
     x: Any = ng.placeholder([ng.make_axis(3, "H")], name="x")
     for value in (n, n + 1, x):
-        with pytest.raises(pl.PopliteError, match=r"np\.add\.reduce") as caught:
+        with pytest.raises(pl.PopliteError, match=r"np\.(sum|add\.reduce)") as caught:
             np.sum(value)
         assert caught.value.at is not None
         assert caught.value.at.file == __file__

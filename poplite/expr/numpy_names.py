@@ -1,0 +1,205 @@
+"""NumPy's names: which of them work, and what to use in place of the others.
+
+ops.sum(x, axis=0)      `axis` is taken wherever dims or dim are
+x.sum(), x.astype(...)  methods of `Operand`, as functions of `poplite.ops`
+x.std(), ops.arange     refused, with what to use
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import wraps
+from importlib import import_module
+from inspect import unwrap
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from poplite.errors import AbsentMember, ElementTypeError, TensorIndexError
+from poplite.source import here
+from poplite.text import clipped
+
+if TYPE_CHECKING:
+    from poplite.expr.operand import Operand
+
+_NOT_GIVEN = object()
+
+
+def add_numpy_names(package: str, names: dict[str, Any]) -> Callable[[str], NoReturn]:
+    """Let functions that take dims or dim take axis, and return the `__getattr__` of a package."""
+    for name, value in names.items():
+        if isinstance(value, FunctionType) and (dims := _dims_of(value)):
+            names[name] = _taking_axis(value, dims)
+
+    def refuse(name: str) -> NoReturn:
+        raise absent_function(package, name)
+
+    return refuse
+
+
+def _dims_of(function: FunctionType) -> str | None:
+    code = unwrap(function).__code__
+    taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    if "axis" in taken:
+        return None
+    return next((name for name in ("dims", "dim") if name in taken), None)
+
+
+def _taking_axis(function: FunctionType, dims: str) -> Callable[..., Any]:
+    code = unwrap(function).__code__
+    place = code.co_varnames.index(dims)
+
+    @wraps(function)
+    def called(*args: Any, axis: Any = _NOT_GIVEN, **options: Any) -> Any:
+        if axis is not _NOT_GIVEN:
+            if dims in options or len(args) > place:
+                given = options[dims] if dims in options else args[place]
+                raise repeated_argument(function.__name__, dims, given, axis)
+            options[dims] = axis
+        return function(*args, **options)
+
+    return called
+
+
+def repeated_argument(function: str, dims: str, given: object, axis: object) -> TensorIndexError:
+    """Return the error for dimensions that are given by both names."""
+    return TensorIndexError(
+        f"{function}: dimensions are given twice",
+        at=here(),
+        found=f"{dims}={clipped(given, 40)} and axis={clipped(axis, 40)} are the same argument",
+        fix=f"{function}(..., {dims}={clipped(axis, 40)})",
+    )
+
+
+def taken_by_numpy(operand: Operand, how: str, options: Mapping[str, object]) -> ElementTypeError:
+    """Return the error for a reduction with options that NumPy's functions pass to methods."""
+    return ElementTypeError(
+        f"np.{how}: NumPy computes values, and an operand holds none while a graph is built",
+        at=here(),
+        found=f"{operand!r}, and {', '.join(options)}, which only NumPy has",
+        fix=f"ops.{how}(x, dims)",
+    )
+
+
+_FUNCTIONS = {
+    "abs fabs": "ops.absolute(x), or abs(x)",
+    "allclose array_equal isclose": "np.testing.assert_allclose(engine.read(x), ...) after a run",
+    "amax": "ops.max(x, dims)",
+    "amin": "ops.min(x, dims)",
+    "arange": "ops.iota((n,))",
+    "arccos": "ops.acos(x)",
+    "arcsin": "ops.asin(x)",
+    "arctan": "ops.atan(x)",
+    "arctan2": "ops.atan2(y, x)",
+    "array asarray tensor": "graph.add_constant(element_type, shape, values)",
+    "around rint": "ops.round(x)",
+    "astype": "ops.cast(x, element_type)",
+    "average": "ops.mean(x, dims)",
+    "bmm dot inner vdot mm mv": "a @ b, or ops.matmul(a, b)",
+    "broadcast_to": "operands are broadcast by themselves; x.broadcast(n, dim) repeats a dimension",
+    "concat cat hstack vstack": "pl.concat(tensors, dim)",
+    "conv2d conv1d conv": "ops.convolution(x, weights)",
+    "cumprod": "ops.cumulative_product(x, dim)",
+    "cumsum": "ops.cumulative_sum(x, dim)",
+    "einsum tensordot": "x.dim_shuffle([...]), reshape and @",
+    "empty zeros ones full": "graph.add_variable(element_type, shape), and ops.fill(x, number)",
+    "empty_like zeros_like ones_like full_like": "graph.clone(x), and ops.fill(y, number)",
+    "expand_dims unsqueeze": "x[None], or x.expand([dim])",
+    "eye identity": "graph.add_constant(element_type, (n, n), np.eye(n))",
+    "fix": "ops.trunc(x)",
+    "flip flipud fliplr": "x[::-1], or x.reverse(dim)",
+    "gather index_select": "ops.embedding(table, rows), or ops.take_along_axis(x, positions, dim)",
+    "invert": "ops.bitwise_not(x), or ~x",
+    "isfinite": "ops.is_finite(x)",
+    "isinf": "ops.is_inf(x)",
+    "isnan": "ops.is_nan(x)",
+    "left_shift": "ops.shift_left(x, n), or x << n",
+    "linspace": "graph.add_constant(element_type, (n,), np.linspace(...))",
+    "logsumexp": "ops.log_sum_exp(x, dims)",
+    "median quantile percentile": "ops.sort(x), and an element of the middle",
+    "mod": "ops.remainder(x, y), or x % y",
+    "mul": "ops.multiply(x, y), or x * y",
+    "ne": "ops.not_equal(x, y)",
+    "eq": "ops.equal(x, y)",
+    "neg": "ops.negative(x), or -x",
+    "pow float_power": "ops.power(x, y), or x ** y",
+    "product": "ops.prod(x, dims)",
+    "rand random_sample": "ops.random.uniform(key, shape)",
+    "randn": "ops.random.normal(key, shape)",
+    "ravel": "x.flatten()",
+    "repeat_interleave": "ops.repeat_elements(x, n, dim)",
+    "reshape": "x.reshape(shape)",
+    "right_shift": "ops.shift_right(x, n), or x >> n",
+    "split array_split": "x.slice(begin, end, dim), or x[begin:end]",
+    "squeeze": "x.squeeze([dim])",
+    "std": "ops.sqrt(ops.variance(x, dims))",
+    "sub": "ops.subtract(x, y), or x - y",
+    "swapaxes moveaxis permute": "x.dim_shuffle([...])",
+    "take": "ops.embedding(table, rows), or ops.multi_slice",
+    "topk": "ops.top_k(x, k)",
+    "true_divide div": "ops.divide(x, y), or x / y",
+    "unique": "ops.unique_sorted(ops.sort(x))",
+    "var": "ops.variance(x, dims)",
+    "nonzero argwhere flatnonzero": "shapes are fixed when a graph is built: ops.where(p, a, b)",
+}
+
+_METHODS = {
+    "at": "x[i] is a view; ops.assign(x[i], value) stores",
+    "copy clone": "ops.copy(x, y) records a copy to y; graph.clone(x) makes a variable like x",
+    "fill": "ops.fill(x, number)",
+    "flat": "x.flatten()",
+    "item tolist numpy cpu": "engine.read(x) after a run",
+    "itemsize": "x.element_type.size_bytes",
+    "nbytes": "x.num_elements * x.element_type.size_bytes",
+    "put": "ops.multi_update(x, values, rows)",
+    "resize": "x.reshape(shape)",
+    "view": "x.reinterpret(element_type)",
+}
+
+
+def _by_name(table: Mapping[str, str]) -> dict[str, str]:
+    return {name: instead for names, instead in table.items() for name in names.split()}
+
+
+_OF_FUNCTIONS = _by_name(_FUNCTIONS)
+_OF_METHODS = _OF_FUNCTIONS | _by_name(_METHODS)
+
+_PACKAGES = ("ops", "ops.nn", "ops.random", "ops.linalg")
+
+
+def absent_function(package: str, name: str) -> AttributeError:
+    """Return the error for a name that a package does not have: what has it, or does the same."""
+    instead = None if name.startswith("_") else _place_of(name) or _OF_FUNCTIONS.get(name)
+    if instead is None:
+        whole = import_module(f"poplite.{package}" if package != "pl" else "poplite")
+        text = f"module '{whole.__name__}' has no attribute '{name}'"
+        return AttributeError(text, name=name, obj=whole)
+    return AbsentMember(f"poplite has no {package}.{name}", at=here(), fix=instead)
+
+
+def absent_method(operand: Operand, name: str, otherwise: str = "") -> AttributeError:
+    """Return the error for a name that a tensor or an expression does not have."""
+    instead = None if name.startswith("_") else _OF_METHODS.get(name)
+    if instead is None and not name.startswith("_") and (place := _place_of(name)):
+        instead = f"{place}(x, ...)"
+    if otherwise and not str(instead).startswith("ops."):  # no view of an expression
+        instead = otherwise
+    if instead is None:
+        text = f"'{type(operand).__name__}' object has no attribute '{name}'"
+        return AttributeError(text, name=name, obj=operand)
+    return AbsentMember(
+        f"{operand._kind} has no {name!r}", at=here(), found=repr(operand), fix=instead
+    )
+
+
+def _place_of(name: str) -> str | None:
+    """Return the name with the package that shows it."""
+    is_importing = any(
+        getattr(module.__spec__, "_initializing", False)
+        for key, module in list(sys.modules.items())
+        if key.partition(".")[0] == "poplite"
+    )
+    for package in () if is_importing else _PACKAGES:
+        if name in import_module(f"poplite.{package}").__all__:
+            return f"{package}.{name}"
+    return None
