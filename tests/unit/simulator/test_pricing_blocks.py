@@ -138,7 +138,7 @@ end:
   ret void
 }""")
     assert slots(blocks) == (7, 0, 7)
-    assert deciding(blocks) == {DATA}
+    assert deciding(blocks) == {DATA, "n"}
 
 
 def test_a_share_of_the_pairs_is_found() -> None:
