@@ -302,6 +302,7 @@ def stored(variables: Sequence[Variable]) -> tuple[StoredVariable, ...]:
                 variable.initial_value,
                 dict(variable.replica_values) if variable.replica_values else nothing,
                 pieces,
+                (variable.packed_with_value or None) if variable.with_value else None,
             )
             for variable, pieces in zip(variables, _pieces(variables), strict=True)
         ]

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from poplite.arrays.series import Series
 from poplite.errors import SizeOverflowError
+from poplite.graph.storage.variable import COMMON
 from poplite.source import SourceLocation
 from poplite.types import ElementType
 from poplite.view import Storage
@@ -59,6 +60,8 @@ class StoredVariable:
         constant: whether a program may only read it.
         initial_value: what it holds when a program is loaded; None for zeros.
         replica_values: initial values of replicas that have another one, by their number.
+        with_value: which elements have an initial value, in bits as of `np.packbits`, by replica
+            or `COMMON`; all where there is no entry.
         pieces: the tiles of its elements; None where it has no elements, beyond `MOST_PIECES`, and
             in files that were written without.
     """
@@ -73,6 +76,7 @@ class StoredVariable:
     initial_value: npt.NDArray[Any] | None
     replica_values: Mapping[int, npt.NDArray[Any]]
     pieces: Pieces | None = None
+    with_value: Mapping[int, npt.NDArray[Any]] | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -148,6 +152,15 @@ class ArenaLayout:
         for values in self.state:
             yield at, values
             at += _aligned(values.nbytes)
+
+    def with_values(self, replica: int) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
+        """Yield first byte of variables of which a part has values, and which bytes: those of 1."""
+        for number in self._initialised:
+            variable = self.variables[number]
+            of = replica if replica in variable.replica_values else COMMON
+            if (packed := (variable.with_value or {}).get(of)) is not None:
+                has = np.unpackbits(packed, count=variable.num_elements)
+                yield int(self._offsets[number]), has.repeat(variable.element_type.size_bytes)
 
     def constants(self, replica: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
         """Yield first byte and values of the constants of a replica."""

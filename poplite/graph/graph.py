@@ -292,7 +292,7 @@ class Graph(Displayed):
     ) -> None:
         """Set what elements hold when a program is loaded, or the value of a state field.
 
-        Elements without an initial value start as zero.
+        Elements without an initial value start as zero; strict checks take them for unwritten.
 
         Args:
             target: any view of variables; or a state field, `vertex["count"]`.

@@ -43,7 +43,7 @@ from poplite.graph.storage.names import checked_name
 from poplite.graph.storage.room import check_room
 from poplite.graph.storage.space import Space
 from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers
-from poplite.graph.storage.variable import ShapeLike, Variable, shape_of
+from poplite.graph.storage.variable import COMMON, ShapeLike, Variable, shape_of
 from poplite.graph.tensor import indexing
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.metadata import EXAMPLE, initial_metadata, variable_below
@@ -455,29 +455,47 @@ def _write(
 ) -> None:
     """Store values in the variables below a view, for one replica or (None) for all others."""
     for variable in owners:
-        stored, storage = _stored(variable, replica), variable.storage
+        storage = variable.storage
+        is_all = len(owners) == 1 and len(values) == storage.num_elements
+        stored, some = _stored(variable, replica, is_all=is_all)
         if len(owners) == 1 and num_runs(view) == 1:
             first = address_at(view, 0) - storage.base
-            stored[first : first + len(values)] = values
+            mine: Any = slice(first, first + len(values))
+            stored[mine] = values
         else:
             where = addresses(view).reshape(-1) - storage.base
-            mine = (where >= 0) & (where < storage.num_elements)
-            stored[where[mine]] = values[mine]
+            own = (where >= 0) & (where < storage.num_elements)
+            mine = where[own]
+            stored[mine] = values[own]
+        if some is not None:
+            some[mine] = True
 
 
-def _stored(variable: Variable, replica: int | None) -> npt.NDArray[Any]:
-    """Return the initial values of a replica, or (None) of all others, flat and writeable."""
-    values = variable.initial_value
+def _stored(
+    variable: Variable, replica: int | None, *, is_all: bool
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None]:
+    """Return the initial values of a replica, or (None) of all others, flat and writeable.
+
+    Also which elements have one, where not all do; `is_all` says that all get one now.
+    """
+    number = COMMON if replica is None else replica
+    values, some = variable.initial_value, variable.with_value.get(number)
     if replica is not None:
         values = variable.replica_values.get(replica)
         if values is None and variable.initial_value is not None:
             values = variable.initial_value.copy()
+            common = variable.with_value.get(COMMON)
+            some = None if common is None else common.copy()
     if values is None:
         values = np.zeros(variable.shape, variable.element_type.dtype)
+        some = np.zeros(variable.num_elements, np.bool_)
     elif not values.flags.writeable:  # an engine shares them
         values = values.copy()
     if replica is None:
         variable.initial_value = values
     else:
         variable.replica_values = {**variable.replica_values, replica: values}
-    return values.reshape(-1)
+    if some is not None or variable.with_value:
+        known = {each: own for each, own in variable.with_value.items() if each != number}
+        variable.with_value = known if some is None or is_all else {**known, number: some}
+    return values.reshape(-1), None if is_all else some

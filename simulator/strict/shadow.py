@@ -60,6 +60,8 @@ class Shadow(Arena):
         for replica, part in enumerate(self.parts):
             for at, values in self.layout.initial_values(replica):
                 part[at : at + values.nbytes] = 1
+            for at, has in self.layout.with_values(replica):
+                part[at : at + len(has)] = has
             part[self.layout.blocks] = 1  # written by the host before they are copied
 
     def holds(self, position: int, size: int) -> bool:

@@ -214,6 +214,12 @@ def turning():
     loop = pl.Loop(pl.Sequence(pl.AbortOnCondition(d, "ended"), *turn))
     return p.graph, {"first": loop, "other": pl.If(p.c, p.dear, p.cheap)}
 
+def beside_values():
+    p = Parts()
+    b = p.graph.add_variable(pl.INT, (8,), "b", mapping=0)
+    p.graph.set_initial_value(b[:4], 1)
+    return p.graph, pl.Switch(b[5], {1: p.dear}, p.cheap)
+
 def fed_count():
     p = Parts()
     stream = p.graph.add_host_to_device_fifo("count", pl.INT, 1)
@@ -280,6 +286,7 @@ UNDECIDED = {
     "rounds": "nothing has written 'n', which decides how long 'Times' takes",
     "gathered": "nothing has written 'x', which decides how long 'Large' takes",
     "moved": "nothing has written 'x', on which it depends how long 'Large' takes",
+    "beside_values": "nothing has written 'b', which decides what runs",
     "second": "nothing has written 'c', which decides what runs",
 }
 

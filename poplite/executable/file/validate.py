@@ -37,6 +37,7 @@ from poplite.executable.moves import PIECE_WORDS, RECORD_WORDS, Moves
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.executable.transfers import Block
+from poplite.graph.storage.variable import COMMON, Variable
 from poplite.machine.replicas import MOST_REPLICAS
 from poplite.types import UNSIGNED_INT
 
@@ -146,12 +147,26 @@ def _check_layout(layout: ArenaLayout, tiles: int) -> None:
                     or values.size > variable.num_elements
                 ):
                     raise Malformed(f"'{variable.name}' has an initial value that does not fit")
+            check_with_value(variable.with_value, variable)
     if layout.temporary_bytes < 0 or layout.temporary_bytes % ALIGNMENT:
         raise Malformed(f"{layout.temporary_bytes:,} B of temporaries")
     if not 1 <= layout.replicas <= MOST_REPLICAS:
         raise Malformed(f"{layout.replicas:,} replicas")
     if layout.replicas * layout.size_bytes > MOST_BYTES:
         raise Malformed(f"memory of {layout.replicas * layout.size_bytes:,} B")
+
+
+def check_with_value(
+    packed: Mapping[int, npt.NDArray[Any]] | None, variable: StoredVariable | Variable
+) -> None:
+    """Check which elements of a variable have an initial value."""
+    for replica, bits in (packed or {}).items():
+        values = variable.replica_values.get(replica)
+        if replica == COMMON:
+            values = variable.initial_value
+        is_bits = bits.dtype == np.uint8 and bits.shape == (-(-variable.num_elements // 8),)
+        if values is None or not is_bits:
+            raise Malformed(f"'{variable.name}' does not say which elements have a value")
 
 
 def _check_tiles(variable: StoredVariable, tiles: int, room: int) -> int:

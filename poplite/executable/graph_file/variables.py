@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.executable.file.archive import Malformed
+from poplite.executable.file.validate import check_with_value
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_table import NO_TILE
 from poplite.graph.storage.tile_numbers import SomeTiles
@@ -31,6 +32,7 @@ class SavedVariable:
         tiles: int32[pieces], the tile of each piece, below 0 for none.
         values: its first values, in its shape; None for zeros.
         replica_values: those of replicas that have others.
+        with_value: which elements have a first value, in bits, as in `StoredVariable`.
         metadata: of QUARTER, the number of the variable with format and scale, and the position
             of the element there.
         home: the number of the virtual graph that it was made with, if any.
@@ -48,6 +50,7 @@ class SavedVariable:
     replica_values: Mapping[int, Array] | None = None
     metadata: tuple[int, int] | None = None
     home: int | None = None
+    with_value: Mapping[int, Array] | None = None
 
 
 def saved_homes(graph: Graph) -> tuple[tuple[Array, ...], dict[int, int]]:
@@ -90,6 +93,7 @@ def saved_variable(variable: Variable, home: int | None) -> SavedVariable:
         dict(variable.replica_values) or None,
         metadata,
         home,
+        variable.packed_with_value or None,
     )
 
 
@@ -122,6 +126,11 @@ def add_variable(graph: Graph, saved: SavedVariable, homes: Sequence[SomeTiles])
         variable.replica_values = {
             replica: _values(saved, values) for replica, values in saved.replica_values.items()
         }
+    check_with_value(saved.with_value, variable)
+    variable.with_value = {
+        replica: np.unpackbits(packed, count=variable.num_elements).astype(np.bool_)
+        for replica, packed in (saved.with_value or {}).items()
+    }
 
 
 def add_metadata(graph: Graph, number: int, saved: SavedVariable) -> None:

@@ -11,6 +11,8 @@ from operator import index as whole_number
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
+import numpy as np
+
 from poplite.errors import TensorCreationError
 from poplite.graph.mapping.tile_table import NO_TILE
 from poplite.graph.mapping.variable_mapping import VariableMapping, Version
@@ -33,6 +35,9 @@ _INT = frozenset({int})
 
 _NONE: Mapping[int, Any] = MappingProxyType({})
 
+COMMON = -1
+"""In place of a replica's number: all replicas without values of their own."""
+
 
 @refuse_copies("graph.clone(tensor) makes a variable like another")
 class Variable(Storage):
@@ -48,6 +53,8 @@ class Variable(Storage):
         location: the user's line that made it.
         initial_value: its values when a program is loaded, in its shape; None for zeros.
         replica_values: the initial values of replicas with different ones, by replica number.
+        with_value: bool[elements], by replica number, `COMMON` for `initial_value`: which elements
+            have an initial value; all others are zeros.  All have one where there is no entry.
         metadata: for QUARTER, the element that holds format and scale.
     """
 
@@ -62,6 +69,7 @@ class Variable(Storage):
         "name",
         "replica_values",
         "shape",
+        "with_value",
     )
 
     def __init__(
@@ -85,7 +93,14 @@ class Variable(Storage):
         version.number += 1
         self.initial_value: npt.NDArray[Any] | None = None
         self.replica_values: Mapping[int, npt.NDArray[Any]] = _NONE
+        self.with_value: Mapping[int, npt.NDArray[np.bool_]] = _NONE
         self.metadata: View | None = None
+
+    @property
+    def packed_with_value(self) -> dict[int, npt.NDArray[np.uint8]]:
+        """`with_value` in bits, as `np.packbits` has them, where an element has no value."""
+        some = self.with_value
+        return {each: np.packbits(some[each]) for each in sorted(some) if not some[each].all()}
 
     def initial_value_of(self, replica: int) -> npt.NDArray[Any] | None:
         """Return the values in one replica when a program is loaded; None for zeros.
