@@ -1,13 +1,103 @@
-"""The vertex library: one file per family, each class beside its NumPy reference."""
+"""The vertex library: one file per family, each class with its NumPy reference.
+
+`Add.reference(a, b)` is what `Add` writes, in NumPy: it takes the Input, InOut and State fields by
+name, and `size`, the elements of the Output, where these do not decide it.  Most classes are
+templates, `Add[pl.HALF]`; docs/vertex-library.md has all of them.
+"""
+
+from __future__ import annotations
 
 if __name__ == "vertices":  # from a checkout: a second copy of its classes
     raise ImportError("vertices is a part of poplite: import poplite.vertices")
 
-from poplite.vertices.counting import CountFrom, CountOn, count_reference
-from poplite.vertices.elementwise import Add, add_reference
+from typing import TYPE_CHECKING
 
-__all__ = ["Add", "CountFrom", "CountOn", "add_reference", "count_reference"]
+from poplite.public import loaded_on_use
 
+if TYPE_CHECKING:
+    from poplite.vertices.amp import AmpMatMul as AmpMatMul, AmpMatMulInHalf as AmpMatMulInHalf
+    from poplite.vertices.counting import CountFrom as CountFrom, CountOn as CountOn
+    from poplite.vertices.dot import Dot as Dot
+    from poplite.vertices.elementwise import (
+        Absolute as Absolute,
+        Add as Add,
+        Clamp as Clamp,
+        Divide as Divide,
+        Exp as Exp,
+        Log as Log,
+        Maximum as Maximum,
+        Minimum as Minimum,
+        Multiply as Multiply,
+        Negative as Negative,
+        Relu as Relu,
+        Scale as Scale,
+        ScaledAdd as ScaledAdd,
+        Select as Select,
+        Sigmoid as Sigmoid,
+        Sqrt as Sqrt,
+        Square as Square,
+        Subtract as Subtract,
+        Tanh as Tanh,
+    )
+    from poplite.vertices.filling import (
+        Cast as Cast,
+        CastToInteger as CastToInteger,
+        Copy as Copy,
+        Fill as Fill,
+        Iota as Iota,
+    )
+    from poplite.vertices.partials import AddPartials as AddPartials
+    from poplite.vertices.random import (
+        AdvanceKey as AdvanceKey,
+        Bernoulli as Bernoulli,
+        Dropout as Dropout,
+        Integers as Integers,
+        Normal as Normal,
+        TruncatedNormal as TruncatedNormal,
+        Uniform as Uniform,
+    )
+    from poplite.vertices.reduce import (
+        AllColumns as AllColumns,
+        AllRows as AllRows,
+        AnyColumns as AnyColumns,
+        AnyRows as AnyRows,
+        MaxColumns as MaxColumns,
+        MaxRows as MaxRows,
+        MinColumns as MinColumns,
+        MinRows as MinRows,
+        ProductColumns as ProductColumns,
+        ProductRows as ProductRows,
+        SumColumns as SumColumns,
+        SumRows as SumRows,
+    )
+    from poplite.vertices.scans import (
+        CumulativeProduct as CumulativeProduct,
+        CumulativeSum as CumulativeSum,
+    )
+    from poplite.vertices.slices import (
+        MultiSlice as MultiSlice,
+        MultiUpdate as MultiUpdate,
+        MultiUpdateAdd as MultiUpdateAdd,
+        MultiUpdateMax as MultiUpdateMax,
+        MultiUpdateMul as MultiUpdateMul,
+    )
+    from poplite.vertices.sorting import ArgSort as ArgSort, Sort as Sort
 
-def __dir__() -> list[str]:
-    return __all__
+__all__, __getattr__, __dir__ = loaded_on_use(
+    __name__,
+    {
+        "amp": "AmpMatMul AmpMatMulInHalf",
+        "counting": "CountFrom CountOn",
+        "dot": "Dot",
+        "elementwise": "Absolute Add Clamp Divide Exp Log Maximum Minimum Multiply Negative Relu "
+        "Scale ScaledAdd Select Sigmoid Sqrt Square Subtract Tanh",
+        "filling": "Cast CastToInteger Copy Fill Iota",
+        "partials": "AddPartials",
+        "random": "AdvanceKey Bernoulli Dropout Integers Normal TruncatedNormal Uniform",
+        "reduce": "AllColumns AllRows AnyColumns AnyRows MaxColumns MaxRows MinColumns MinRows "
+        "ProductColumns ProductRows SumColumns SumRows",
+        "scans": "CumulativeProduct CumulativeSum",
+        "slices": "MultiSlice MultiUpdate MultiUpdateAdd MultiUpdateMax MultiUpdateMul",
+        "sorting": "ArgSort Sort",
+    },
+)

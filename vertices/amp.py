@@ -67,9 +67,13 @@ class AmpMatMul(MultiVertex, Generic[T]):
     """
 
     weights: Input[Vector[T]]
+    """the left matrix, row by row"""
     x: Input[Vector[T]]
+    """the right matrix, row by row"""
     out: Output[Vector[FLOAT]]
+    """the product, row by row"""
     columns: State[UNSIGNED_INT]
+    """columns of x and of out"""
     LANES = 16
 
     def compute(self, worker: int) -> None:
@@ -240,6 +244,11 @@ class AmpMatMul(MultiVertex, Generic[T]):
         sizes = len(self.out) // columns, len(self.x) // columns, columns
         return _estimate(sizes, element, FLOAT, target)
 
+    @classmethod
+    def reference(cls, weights: Array, x: Array, columns: int) -> Array:
+        """Return `(weights @ x).ravel()` of the matrices, added up in the order of the inputs."""
+        return _product(weights, x, columns, np.float32)
+
 
 class AmpMatMulInHalf(MultiVertex):
     """`AmpMatMul` of halves, with sums that are rounded to HALF on their way.
@@ -248,9 +257,13 @@ class AmpMatMulInHalf(MultiVertex):
     """
 
     weights: Input[Vector[HALF]]
+    """the left matrix, row by row"""
     x: Input[Vector[HALF]]
+    """the right matrix, row by row"""
     out: Output[Vector[HALF]]
+    """the product, row by row"""
     columns: State[UNSIGNED_INT]
+    """columns of x and of out"""
 
     def compute(self, worker: int) -> None:
         """Compute some rows of the output."""
@@ -274,6 +287,11 @@ class AmpMatMulInHalf(MultiVertex):
         columns = max(1, self.columns)
         sizes = len(self.out) // columns, len(self.x) // columns, columns
         return _estimate(sizes, HALF, HALF, target)
+
+    @classmethod
+    def reference(cls, weights: Array, x: Array, columns: int) -> Array:
+        """Return `(weights @ x).ravel()` of the matrices, rounded as the vertex rounds."""
+        return _product(weights, x, columns, np.float16)
 
 
 def _estimate(
@@ -349,6 +367,11 @@ def _float_slots(rows: Any, is_last: bool, target: Target) -> Any:
     if is_last:
         slots = slots + cost("amp_float_zero") + rows * cost("amp_float_zero_row")
     return np.where(rows > 0, slots, cost("amp_float_no_row"))
+
+
+def _product(weights: Array, x: Array, columns: int, dtype: npt.DTypeLike) -> Array:
+    right = x.reshape(-1, columns)
+    return amp_reference(weights.reshape(-1, len(right)), right, dtype).ravel()
 
 
 def amp_reference(weights: Array, x: Array, dtype: npt.DTypeLike) -> Array:

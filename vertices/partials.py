@@ -27,6 +27,7 @@ from poplite.machine.target import Target
 from poplite.types import FLOAT, HALF, ElementType
 from poplite.vertex.faster import faster
 from poplite.vertex.vertex import Input, MultiVertex, Output, Vector
+from poplite.vertices.references import dtype_of
 
 T = TypeVar("T", FLOAT, HALF)
 U = TypeVar("U", FLOAT, HALF)
@@ -38,7 +39,9 @@ class AddPartials(MultiVertex, Generic[T, U]):
     """`out = partials[0] + partials[1] + ...`, of vectors, rounded once, at the end."""
 
     partials: Input[Vector[Vector[T]]]
+    """at least one vector, each as long as out"""
     out: Output[Vector[U]]
+    """any number of elements"""
 
     def compute(self, worker: int) -> None:
         """Add up a part of the outputs."""
@@ -74,6 +77,11 @@ class AddPartials(MultiVertex, Generic[T, U]):
         kinds = self.fields["partials"].element, self.fields["out"].element
         cycles = int(partials_cycles(outputs, others, *kinds, target))
         return VertexPerfEstimate(cycles, outputs * others)
+
+    @classmethod
+    def reference(cls, partials: Array) -> Array:
+        """Return `np.sum(partials, axis=0)`, from the first to the last in float32."""
+        return partials_reference(partials, dtype_of(cls, "out"))
 
 
 def partials_cycles(

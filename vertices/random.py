@@ -23,9 +23,11 @@ import numpy.typing as npt
 from poplite.types import FLOAT, LONGLONG, UNSIGNED_INT, UNSIGNED_LONGLONG, ElementType
 from poplite.vertex.compute.mathematics.functions import evaluate
 from poplite.vertex.vertex import InOut, Input, Output, State, Vector, Vertex
+from poplite.vertices.references import dtype_of
 
 T = TypeVar("T", bound=ElementType[Any])
 
+Array = npt.NDArray[Any]
 Words = npt.NDArray[np.uint32]
 Singles = npt.NDArray[np.float32]
 
@@ -100,8 +102,11 @@ class Draw(Vertex, Generic[T]):
     """Numbers of the elements from `first` on."""
 
     counter: Input[Vector[UNSIGNED_INT]]
+    """four words: the seed, and the number of the draw"""
     first: State[UNSIGNED_LONGLONG]
+    """the number of the first element within its tensor"""
     out: Output[Vector[T]]
+    """any number of elements"""
 
     def even(self, i: int, word: int, other: int) -> Any:
         """Return element i, the first of a pair of words; `other` is the second word."""
@@ -151,40 +156,71 @@ class Uniform(Draw[T]):
     """`low + scale * u`, at most `last`; u has 24 bits, from 0 to before 1."""
 
     low: State[FLOAT]
+    """the least number"""
     scale: State[FLOAT]
+    """the width of the range"""
     last: State[FLOAT]
+    """the greatest number"""
 
     def even(self, i: int, word: int, other: int) -> Any:
         """Return a number."""
         return min(self.low + self.scale * ((word >> 8) * UNIT), self.last)
+
+    @classmethod
+    def reference(
+        cls, counter: Words, first: int, low: float, scale: float, last: float, size: int
+    ) -> Array:
+        """Return `np.minimum(low + scale * u, last)`; u from Philox words."""
+        u = (words_reference(size, counter, first) >> 8).astype(np.float32) * np.float32(UNIT)
+        numbers = np.minimum(np.float32(low) + np.float32(scale) * u, np.float32(last))
+        drawn: Array = numbers.astype(dtype_of(cls, "out"))
+        return drawn
 
 
 class Integers(Draw[T]):
     """`low` and above: one of `range` numbers, each as likely as another to within 2^-32."""
 
     low: State[LONGLONG]
+    """the least number"""
     range: State[LONGLONG]
+    """how many numbers there are, up to 2^32"""
 
     def even(self, i: int, word: int, other: int) -> Any:
         """Return a number: the upper word of the product of a word and the range."""
         return self.low + ((word * self.range >> 32) & MASK)
+
+    @classmethod
+    def reference(cls, counter: Words, first: int, low: int, range: int, size: int) -> Array:  # noqa: A002
+        """Return `low + (words * range >> 32)`; words from Philox."""
+        words = words_reference(size, counter, first).astype(np.uint64)
+        numbers = low + (words * np.uint64(range) >> np.uint64(32)).astype(np.int64)
+        return numbers.astype(dtype_of(cls, "out"))
 
 
 class Bernoulli(Draw[T]):
     """1 or true where a word is below `threshold`, which is 2^32 times the probability."""
 
     threshold: State[LONGLONG]
+    """2^32 times the probability"""
 
     def even(self, i: int, word: int, other: int) -> Any:
         """Return whether a word is below."""
         return word < self.threshold
+
+    @classmethod
+    def reference(cls, counter: Words, first: int, threshold: int, size: int) -> Array:
+        """Return `words < threshold`; words from Philox."""
+        words = words_reference(size, counter, first)
+        return (words < threshold).astype(dtype_of(cls, "out"))
 
 
 class Normal(Draw[T]):
     """`mean + deviation * z`; z is normal, from -6.77 to 6.77, as 32 bits allow."""
 
     mean: State[FLOAT]
+    """the mean"""
     deviation: State[FLOAT]
+    """the standard deviation"""
 
     def even(self, i: int, word: int, other: int) -> Any:
         """Return the one of two normal numbers that a radius and an angle make."""
@@ -204,6 +240,18 @@ class Normal(Draw[T]):
         turns: Any = FLOAT(word)
         return turns * (WORD * TURN)
 
+    @classmethod
+    def reference(
+        cls, counter: Words, first: int, mean: float, deviation: float, size: int
+    ) -> Array:
+        """Return `mean + deviation * z`; z from pairs of Philox words, by Box and Muller."""
+        begin = first // 4 * 4
+        words = words_reference((first - begin + size + 3) // 4 * 4, counter, begin).reshape(-1, 2)
+        mine = slice(first - begin, first - begin + size)
+        is_odd = np.arange(words.size)[mine] % 2 == 1
+        z = normal_reference(words.ravel()[mine], words[:, ::-1].ravel()[mine], is_odd)
+        return (np.float32(mean) + np.float32(deviation) * z).astype(dtype_of(cls, "out"))
+
 
 class TruncatedNormal(Draw[T]):
     """`mean + deviation * z`; z is normal between `-bound` and `bound`.
@@ -216,9 +264,13 @@ class TruncatedNormal(Draw[T]):
     """
 
     mean: State[FLOAT]
+    """the mean"""
     deviation: State[FLOAT]
+    """the standard deviation of the numbers before they are cut"""
     bound: State[FLOAT]
+    """the greatest distance from the mean, in deviations"""
     share: State[FLOAT]
+    """of normal numbers that are within the bound: erf(bound / sqrt(2))"""
 
     def even(self, i: int, word: int, other: int) -> Any:
         """Return a number."""
@@ -242,24 +294,51 @@ class TruncatedNormal(Draw[T]):
         p = (N0 if is_near else F0) + p * w
         return p * x
 
+    @classmethod
+    def reference(
+        cls,
+        counter: Words,
+        first: int,
+        mean: float,
+        deviation: float,
+        bound: float,
+        share: float,
+        size: int,
+    ) -> Array:
+        """Return `mean + deviation * z`; z from Philox words, by the inverse distribution."""
+        z = truncated_reference(words_reference(size, counter, first), bound, share)
+        return (np.float32(mean) + np.float32(deviation) * z).astype(dtype_of(cls, "out"))
+
 
 class Dropout(Draw[T]):
     """`x * scale` where a word is below `threshold`, else 0."""
 
     x: Input[Vector[T]]
+    """as many elements as out"""
     threshold: State[LONGLONG]
+    """2^32 times the probability that an element stays"""
     scale: State[FLOAT]
+    """what the elements that stay are multiplied by"""
 
     def even(self, i: int, word: int, other: int) -> Any:
         """Return what is left of an element."""
         return self.x[i] * self.scale if word < self.threshold else 0.0
+
+    @classmethod
+    def reference(cls, counter: Words, first: int, x: Array, threshold: int, scale: float) -> Array:
+        """Return `np.where(words < threshold, x * scale, 0)`; words from Philox."""
+        is_kept = words_reference(len(x), counter, first) < threshold
+        kept = (x.astype(np.float32) * np.float32(scale)).astype(x.dtype)
+        return np.where(is_kept, kept, x.dtype.type(0))
 
 
 class AdvanceKey(Vertex):
     """`counter` is the key as it was; the key goes on to its next draw."""
 
     key: InOut[Vector[UNSIGNED_INT]]
+    """four words: the seed, and the number of the next draw"""
     counter: Output[Vector[UNSIGNED_INT]]
+    """four words: the key as it was"""
 
     def compute(self) -> None:
         """Copy the key, and increment the upper two words as one number."""
@@ -268,6 +347,13 @@ class AdvanceKey(Vertex):
         draws = (self.key[2] | (self.key[3] << 32)) + 1
         self.key[2] = draws & MASK
         self.key[3] = (draws >> 32) & MASK
+
+    @classmethod
+    def reference(cls, key: Words) -> dict[str, Words]:
+        """Return the counter, which is the key as it was, and the key of the next draw."""
+        draws = (int(key[2]) | int(key[3]) << 32) + 1
+        following = [key[0], key[1], draws & MASK, draws >> 32 & MASK]
+        return {"counter": key.copy(), "key": np.array(following, np.uint32)}
 
 
 def normal_reference(words: Words, others: Words, is_odd: npt.NDArray[np.bool_]) -> Singles:

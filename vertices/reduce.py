@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +48,7 @@ from poplite.vertex.faster import faster
 from poplite.vertex.strided_rows import StridedRows
 from poplite.vertex.vertex import Input, MultiVertex, Output, State, Vector, Vertex
 from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one, reduce_rows
+from poplite.vertices.references import dtype_of
 
 T = TypeVar("T", bound=ElementType[Any])
 U = TypeVar("U", bound=ElementType[Any])
@@ -68,7 +69,10 @@ class SumRows(Vertex, Generic[T, U]):
     """`out[i]` is the sum of the i-th of equally long parts of x, of at least one element each."""
 
     x: Input[Vector[T]]
+    """the parts, one after the other"""
     out: Output[Vector[U]]
+    """one element for each part"""
+    UFUNC: ClassVar[Any] = np.add
 
     def join(self, a: Any, b: Any) -> Any:
         """Make lanes of two."""
@@ -104,14 +108,25 @@ class SumRows(Vertex, Generic[T, U]):
         length = elements // outputs if outputs else 0
         return VertexPerfEstimate(reduce_rows(element, outputs, length, target), flops)
 
+    @classmethod
+    def reference(cls, x: Array, size: int) -> Array:
+        """Return `ufunc.reduce(x.reshape(size, -1), axis=1)`, in the order of the vertex."""
+        rows = _wide(x).reshape(size, -1)
+        with np.errstate(over="ignore"):
+            return rows_reference(cls.UFUNC, rows).astype(dtype_of(cls, "out"))
+
 
 class SumColumns(Vertex, Generic[T, U]):
     """`out[i]` is the sum of `x[i], x[i + stride], x[i + 2 * stride], ...`."""
 
     x: Input[Vector[T]]
+    """the rows, one after the other; the last may end with its last column"""
     out: Output[Vector[U]]
+    """one element for each column"""
     stride: State[UNSIGNED_INT]
+    """elements from one row to the next"""
     ADDS = True
+    UFUNC: ClassVar[Any] = np.add
     strided_rows = StridedRows("x", "stride", columns="out")
 
     def join(self, a: Any, b: Any) -> Any:
@@ -148,6 +163,14 @@ class SumColumns(Vertex, Generic[T, U]):
         rows = (len(self.x) - outputs) // stride + 1
         slots = reduce_columns(element, result, outputs, rows, stride, target, adds=self.ADDS)
         return VertexPerfEstimate(slots, outputs * (rows - 1) if element.is_floating_point else 0)
+
+    @classmethod
+    def reference(cls, x: Array, stride: int, size: int) -> Array:
+        """Return `ufunc.reduce(x.reshape(-1, stride)[:, :size], axis=0)`."""
+        first = np.arange(0, len(x) - size + 1, stride)
+        rows = _wide(x)[first[:, None] + np.arange(size)]
+        with np.errstate(over="ignore"):
+            return columns_reference(cls.UFUNC, rows).astype(dtype_of(cls, "out"))
 
 
 def within(column: int, low: int, high: int) -> int:
@@ -288,7 +311,9 @@ class SumColumnsOfTile(MultiVertex, Generic[V]):
 
 
 class ProductRows(SumRows[T, U]):
-    """`SumRows` with products."""
+    """`out[i]` is the product of the i-th of equally long parts of x."""
+
+    UFUNC = np.multiply
 
     def join(self, a: Any, b: Any) -> Any:
         """Make lanes of two."""
@@ -300,8 +325,9 @@ class ProductRows(SumRows[T, U]):
 
 
 class ProductColumns(SumColumns[T, U]):
-    """`SumColumns` with products."""
+    """`out[i]` is the product of `x[i], x[i + stride], x[i + 2 * stride], ...`."""
 
+    UFUNC = np.multiply
     ADDS = False
 
     def join(self, a: Any, b: Any) -> Any:
@@ -324,8 +350,10 @@ class ProductColumnsOfTile(SumColumnsOfTile[V]):
         self.reduce_in_order(worker)
 
 
-class LeastRows(SumRows[T, U]):
-    """`SumRows` with the least element."""
+class MinRows(SumRows[T, U]):
+    """`out[i]` is the least element of the i-th of equally long parts of x; NaN if one is."""
+
+    UFUNC = np.minimum
 
     def join(self, a: Any, b: Any) -> Any:
         """Make lanes of two."""
@@ -336,9 +364,10 @@ class LeastRows(SumRows[T, U]):
         return a.min()
 
 
-class LeastColumns(SumColumns[T, U]):
-    """`SumColumns` with the least element."""
+class MinColumns(SumColumns[T, U]):
+    """`out[i]` is the least of `x[i], x[i + stride], x[i + 2 * stride], ...`; NaN if one is."""
 
+    UFUNC = np.minimum
     ADDS = False
 
     def join(self, a: Any, b: Any) -> Any:
@@ -346,7 +375,7 @@ class LeastColumns(SumColumns[T, U]):
         return np.minimum(a, b)
 
 
-class LeastColumnsOfTile(SumColumnsOfTile[V]):
+class MinColumnsOfTile(SumColumnsOfTile[V]):
     """`SumColumnsOfTile` with the least element."""
 
     ADDS = False
@@ -361,8 +390,10 @@ class LeastColumnsOfTile(SumColumnsOfTile[V]):
         self.reduce_in_order(worker)
 
 
-class GreatestRows(SumRows[T, U]):
-    """`SumRows` with the greatest element."""
+class MaxRows(SumRows[T, U]):
+    """`out[i]` is the greatest element of the i-th of equally long parts of x; NaN if one is."""
+
+    UFUNC = np.maximum
 
     def join(self, a: Any, b: Any) -> Any:
         """Make lanes of two."""
@@ -373,9 +404,10 @@ class GreatestRows(SumRows[T, U]):
         return a.max()
 
 
-class GreatestColumns(SumColumns[T, U]):
-    """`SumColumns` with the greatest element."""
+class MaxColumns(SumColumns[T, U]):
+    """`out[i]` is the greatest of `x[i], x[i + stride], ...`; NaN if one is."""
 
+    UFUNC = np.maximum
     ADDS = False
 
     def join(self, a: Any, b: Any) -> Any:
@@ -383,7 +415,7 @@ class GreatestColumns(SumColumns[T, U]):
         return np.maximum(a, b)
 
 
-class GreatestColumnsOfTile(SumColumnsOfTile[V]):
+class MaxColumnsOfTile(SumColumnsOfTile[V]):
     """`SumColumnsOfTile` with the greatest element."""
 
     ADDS = False
@@ -399,7 +431,9 @@ class GreatestColumnsOfTile(SumColumnsOfTile[V]):
 
 
 class AllRows(SumRows[BOOL, BOOL]):
-    """`SumRows` with whether all elements are true."""
+    """`out[i]` says whether all elements of the i-th of equally long parts of x are true."""
+
+    UFUNC = np.logical_and
 
     def join(self, a: Any, b: Any) -> Any:
         """Make lanes of two."""
@@ -411,8 +445,9 @@ class AllRows(SumRows[BOOL, BOOL]):
 
 
 class AllColumns(SumColumns[BOOL, BOOL]):
-    """`SumColumns` with whether all elements are true."""
+    """`out[i]` says whether `x[i], x[i + stride], x[i + 2 * stride], ...` are all true."""
 
+    UFUNC = np.logical_and
     ADDS = False
 
     def join(self, a: Any, b: Any) -> Any:
@@ -436,7 +471,9 @@ class AllColumnsOfTile(SumColumnsOfTile[BOOL]):
 
 
 class AnyRows(SumRows[BOOL, BOOL]):
-    """`SumRows` with whether any element is true."""
+    """`out[i]` says whether an element of the i-th of equally long parts of x is true."""
+
+    UFUNC = np.logical_or
 
     def join(self, a: Any, b: Any) -> Any:
         """Make lanes of two."""
@@ -448,8 +485,9 @@ class AnyRows(SumRows[BOOL, BOOL]):
 
 
 class AnyColumns(SumColumns[BOOL, BOOL]):
-    """`SumColumns` with whether any element is true."""
+    """`out[i]` says whether one of `x[i], x[i + stride], x[i + 2 * stride], ...` is true."""
 
+    UFUNC = np.logical_or
     ADDS = False
 
     def join(self, a: Any, b: Any) -> Any:
@@ -470,6 +508,12 @@ class AnyColumnsOfTile(SumColumnsOfTile[BOOL]):
     def in_order(self, worker: int) -> None:
         """Let one worker go through x from the first element to the last."""
         self.reduce_in_order(worker)
+
+
+def _wide(x: Array) -> Array:
+    """Return elements as `compute` reads them."""
+    kinds = {"f": np.float32, "i": np.int64, "u": np.int64, "b": np.bool_}
+    return x if x.dtype == np.uint64 else x.astype(kinds[x.dtype.kind])
 
 
 Join = Callable[[Array, Array], Array]

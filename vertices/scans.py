@@ -2,7 +2,7 @@
 
     x          1 2 3 | 4 5 6 | 7 8
     totals     6       15                the parts but the last, from left to right: TotalSum
-    before     6       21                running sums of these, for the parts behind: RunningSum
+    before     6       21                running sums of these, for the parts behind: CumulativeSum
     out        1 3 6 | 10 15 21 | 28 36  what is before a part, plus the running sum in it
 
 HALF is added up and multiplied in FLOAT, and rounded once; integers wrap.
@@ -11,7 +11,7 @@ HALF is added up and multiplied in FLOAT, and rounded once; integers wrap.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +51,7 @@ class TotalProduct(TotalSum[T, U]):
         return a * b
 
 
-class RunningSum(Vertex, Generic[T, U]):
+class CumulativeSum(Vertex, Generic[T, U]):
     """Running sums of at least one element, added to `before`, which is one number or none.
 
     With `excludes` each is the sum of the elements before it: the first is `before`, or the sum of
@@ -59,10 +59,15 @@ class RunningSum(Vertex, Generic[T, U]):
     """
 
     x: Input[Vector[T]]
+    """at least one element"""
     before: Input[Vector[U]]
+    """one number or none; of HALF it is FLOAT"""
     out: Output[Vector[T]]
+    """as many elements as x"""
     excludes: State[BOOL]
+    """whether each result leaves out its own element"""
     NONE = 0
+    UFUNC: ClassVar[Any] = np.add
 
     def join(self, a: Any, b: Any) -> Any:
         """Return a sum."""
@@ -87,11 +92,29 @@ class RunningSum(Vertex, Generic[T, U]):
                 else:
                     self.out[i + shift] = total
 
+    @classmethod
+    def reference(cls, x: Array, before: Array, excludes: bool) -> Array:  # noqa: FBT001
+        """Return `ufunc.accumulate(x)`, joined with `before`."""
+        wide = x.astype(np.float32) if x.dtype.kind == "f" else x
+        with np.errstate(over="ignore"):
+            made = cls.UFUNC.accumulate(wide)
+            if len(before):
+                made = cls.UFUNC(np.asarray(before).astype(wide.dtype)[0], made)
+            if excludes:
+                first = np.asarray(before[:1] if len(before) else [cls.NONE]).astype(wide.dtype)
+                made = np.concatenate([first, made[:-1]])
+            result: Array = made.astype(x.dtype)
+        return result
 
-class RunningProduct(RunningSum[T, U]):
-    """`RunningSum` with products."""
+
+class CumulativeProduct(CumulativeSum[T, U]):
+    """Running products of at least one element, times `before`, which is one number or none.
+
+    With `excludes` each is the product of the elements before it: the first is `before`, or 1.
+    """
 
     NONE = 1
+    UFUNC = np.multiply
 
     def join(self, a: Any, b: Any) -> Any:
         """Return a product."""

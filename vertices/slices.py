@@ -1,10 +1,10 @@
 """Rows of a table by number: reading some, and changing some.
 
-    GatherRows      out[k] = x[index[k] - first]               0 where the vertex has no such row
-    SetRows         x[index[k] - first] = s[k]                 in the order of k: the last one stays
-    AddRows         x[index[k] - first] += scale * s[k]        likewise MaxRows, MulRows
-    ListRows        the rows of a part of the indices, by which vertex changes them
-    SetListed ...   as SetRows, of those rows that the list has for the vertex
+    MultiSlice        out[k] = x[index[k] - first]           0 where the vertex has no such row
+    MultiUpdate       x[index[k] - first] = s[k]             in the order of k: the last one stays
+    MultiUpdateAdd    x[index[k] - first] += scale * s[k]    likewise MultiUpdateMax, MultiUpdateMul
+    ListRows          the rows of a part of the indices, by which vertex changes them
+    SetListed ...     as MultiUpdate, of those rows that the list has for the vertex
 
 A vertex has the rows from `first` on, `width` elements each, one after the other. Where there are
 many indices, it would take each vertex long to look for its own: then `ListRows` sorts them once,
@@ -58,14 +58,19 @@ class CheckIndices(Vertex, Generic[T]):
         return check_rows(len(self.index))
 
 
-class GatherRows(Vertex, Generic[T]):
+class MultiSlice(Vertex, Generic[T]):
     """`out[k]` is row `index[k] - first` of x, or 0 where x has no such row."""
 
     x: Input[Vector[T]]
+    """rows of the table, one after the other, at least one"""
     index: Input[Vector[UNSIGNED_INT]]
+    """numbers of rows"""
     out: Output[Vector[T]]
+    """one row for each index"""
     first: State[UNSIGNED_INT]
+    """the number of the first row of x"""
     width: State[UNSIGNED_INT]
+    """elements of a row"""
 
     def compute(self) -> None:
         """Copy row by row; what is read lies inside of x in any case."""
@@ -110,15 +115,25 @@ class GatherRows(Vertex, Generic[T]):
         """Return the slots of PopLibs' `MultiSlice`, of rows that are all there."""
         return gather_rows(self.fields["x"].element, len(self.index), self.width, target)
 
+    @classmethod
+    def reference(cls, x: Array, index: Array, first: int, width: int) -> Array:
+        """Return `x.reshape(-1, width)[index - first].ravel()`, with 0 where there is no row."""
+        return gather_reference(x.reshape(-1, width), index, first).ravel()
 
-class SetRows(Vertex, Generic[T]):
+
+class MultiUpdate(Vertex, Generic[T]):
     """`x[index[k] - first] = s[k]`, where x has such a row, in the order of k."""
 
     x: InOut[Vector[T]]
+    """rows of the table, one after the other, at least one"""
     index: Input[Vector[UNSIGNED_INT]]
+    """numbers of rows"""
     s: Input[Vector[T]]
+    """one row for each index"""
     first: State[UNSIGNED_INT]
+    """the number of the first row of x"""
     width: State[UNSIGNED_INT]
+    """elements of a row"""
 
     def join(self, old: Any, new: Any) -> Any:
         """Return what becomes of an element."""
@@ -143,31 +158,66 @@ class SetRows(Vertex, Generic[T]):
         inside = min(len(self.index), rows)
         return update_rows(element, inside, len(self.index) - inside, self.width, target)
 
+    @staticmethod
+    def joined(old: Array, new: Array) -> Array:
+        """Return what becomes of a row, as NumPy has it."""
+        return new
 
-class AddRows(SetRows[T]):
+    @classmethod
+    def reference(
+        cls, x: Array, index: Array, s: Array, first: int, width: int, scale: Any = 1
+    ) -> Array:
+        """Return x with the rows changed, one k after the other."""
+        wide = [_wide(each).reshape(-1, width) for each in (x, s)]
+        table, rows = wide[0], wide[1] * wide[1].dtype.type(scale)
+        with np.errstate(over="ignore"):
+
+            def join(old: Array, new: Array) -> Array:
+                return _wide(np.asarray(cls.joined(old, new)).astype(x.dtype))
+
+            return update_reference(join, table, index, rows, first).astype(x.dtype).ravel()
+
+
+class MultiUpdateAdd(MultiUpdate[T]):
     """`x[index[k] - first] += scale * s[k]`, where x has such a row, in the order of k."""
 
     scale: Input[T]
+    """one number"""
 
     def join(self, old: Any, new: Any) -> Any:
         """Return what becomes of an element."""
         return old + self.scale * new
 
+    @staticmethod
+    def joined(old: Array, new: Array) -> Array:
+        """Return what becomes of a row, as NumPy has it."""
+        return np.add(old, new)
 
-class MaxRows(SetRows[T]):
-    """`SetRows` with the greater of the old and the new element; NaN if one is."""
+
+class MultiUpdateMax(MultiUpdate[T]):
+    """`x[index[k] - first]` becomes the greater of itself and `s[k]`, where x has such a row."""
 
     def join(self, old: Any, new: Any) -> Any:
         """Return what becomes of an element."""
         return np.maximum(old, new)
 
+    @staticmethod
+    def joined(old: Array, new: Array) -> Array:
+        """Return what becomes of a row, as NumPy has it."""
+        return np.maximum(old, new)
 
-class MulRows(SetRows[T]):
-    """`SetRows` with the product of the old and the new element."""
+
+class MultiUpdateMul(MultiUpdate[T]):
+    """`x[index[k] - first] *= s[k]`, where x has such a row, in the order of k."""
 
     def join(self, old: Any, new: Any) -> Any:
         """Return what becomes of an element."""
         return old * new
+
+    @staticmethod
+    def joined(old: Array, new: Array) -> Array:
+        """Return what becomes of a row, as NumPy has it."""
+        return np.multiply(old, new)
 
 
 class ListRows(Vertex):
@@ -290,8 +340,13 @@ class MulListed(SetListed[T]):
         return old * new
 
 
+def _wide(x: Array) -> Array:
+    """Return elements as `compute` reads them."""
+    return x.astype(np.float32) if x.dtype.kind == "f" else x
+
+
 def gather_reference(x: Array, index: npt.ArrayLike, first: int = 0) -> Array:
-    """Return what `GatherRows` writes: dtype[len(index), width].
+    """Return what `MultiSlice` writes: dtype[len(index), width].
 
     Args:
         x: [rows, width].

@@ -98,9 +98,9 @@ def assert_vertex(
         PopliteError: what building or running the vertex raises, such as a bad index.
 
     >>> import numpy as np
-    >>> from poplite.vertices import Add, add_reference
+    >>> from poplite.vertices import Add
     >>> x = np.arange(5, dtype=np.float32)
-    >>> assert_vertex(Add, {"a": x, "b": x}, add_reference)
+    >>> assert_vertex(Add, {"a": x, "b": x}, Add.reference)
     """
     __tracebackhide__ = True
     case = _case(vertex, inputs, expected, metadata)

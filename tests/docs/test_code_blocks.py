@@ -20,7 +20,7 @@ from helpers.pages import BLOCK, blocks, run
 ROOT = Path(__file__).resolve().parents[2]
 FILES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 
-OF_VALUES = ("operations.md", "named.md", "poplar-names.md")
+OF_VALUES = ("operations.md", "named.md", "poplar-names.md", "vertex-library.md")
 """Pages of which no block asks for cycles, and none has large loops."""
 
 PHOTO = (

@@ -25,10 +25,13 @@ INTERPRETED = frozenset({("docs/vertices.md", "Running")})
 """Classes that print, and so cannot be compiled."""
 
 ALIKE = {
-    *(f"{how}ColumnsOfTile" for how in ("All", "Any", "Least", "Greatest", "Product")),
-    *(f"{how}{what}" for how in ("Any", "Least", "Product") for what in ("Rows", "Columns")),
-    *(f"{how}{what}" for how in ("Max", "Mul") for what in ("Listed", "Rows")),
-    *("RunningProduct", "TotalProduct"),
+    *(f"{how}ColumnsOfTile" for how in ("All", "Any", "Min", "Max", "Product")),
+    *(f"{how}{what}" for how in ("Any", "Min", "Product") for what in ("Rows", "Columns")),
+    *(f"{how}Listed" for how in ("Max", "Mul")),
+    *(f"MultiUpdate{how}" for how in ("Max", "Mul")),
+    *("CumulativeProduct", "TotalProduct", "Unary", "Binary"),
+    *("Absolute", "Square", "Sqrt", "Log", "Tanh", "Sigmoid", "Relu"),
+    *("Subtract", "Multiply", "Divide", "Maximum", "Minimum", "Iota", "Copy", "CastToInteger"),
 }
 """Classes that differ from another one by one operation."""
 

@@ -75,9 +75,9 @@ CHECKED: Mapping[Key, Mapping[str, Any]] = {
     ("vertices/partials.py", "AddPartials"): PARTIALS,
     **{
         ("vertices/reduce.py", f"{how}ColumnsOfTile"): COLUMNS
-        for how in ("All", "Any", "Greatest", "Least", "Product", "Sum")
+        for how in ("All", "Any", "Max", "Min", "Product", "Sum")
     },
-    ("vertices/slices.py", "GatherRows"): LOOKUPS,
+    ("vertices/slices.py", "MultiSlice"): LOOKUPS,
     ("vertices/sparse.py", "SparseRows"): NON_ZEROS,
 }
 """The arguments of `check_faster` for each class, by file and name, beside those by default."""

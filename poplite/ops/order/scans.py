@@ -1,8 +1,8 @@
 """Running sums and products along a dimension.
 
-totals    TotalSum      each part of a row but the last
-before    RunningSum    the totals of a row
-running   RunningSum    each part
+totals    TotalSum         each part of a row but the last
+before    CumulativeSum    the totals of a row
+running   CumulativeSum    each part
 
 Parts depend on the size of the dimension alone, and so do the bits of a result.
 """
@@ -21,8 +21,8 @@ from poplite.ops.order.rows import Rows, ranges
 from poplite.program import Sequence
 from poplite.types import FLOAT, HALF
 from poplite.vertices.scans import (
-    RunningProduct,
-    RunningSum,
+    CumulativeProduct,
+    CumulativeSum,
     TotalProduct,
     TotalSum,
     part_length,
@@ -71,7 +71,7 @@ def cumulative_sum(
     >>> engine.read(y).tolist(), engine.read(before).tolist()
     ([3, 12, 16, 17], [0, 3, 12, 16])
     """
-    vertices = TotalSum, RunningSum
+    vertices = TotalSum, CumulativeSum
     return _running("ops.cumulative_sum", vertices, x, dim, exclusive, name, program)
 
 
@@ -96,13 +96,13 @@ def cumulative_product(
     >>> engine.read(y).tolist()
     [3, 27, 108, 108]
     """
-    vertices = TotalProduct, RunningProduct
+    vertices = TotalProduct, CumulativeProduct
     return _running("ops.cumulative_product", vertices, x, dim, exclusive, name, program)
 
 
 def _running(
     what: str,
-    vertices: tuple[type[TotalSum[Any, Any]], type[RunningSum[Any, Any]]],
+    vertices: tuple[type[TotalSum[Any, Any]], type[CumulativeSum[Any, Any]]],
     x: Operand,
     dim: int | None,
     exclusive: bool,

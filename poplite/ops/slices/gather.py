@@ -4,7 +4,7 @@ indices[n]     out[n, width]
 
 check          CheckIndices, where the indices lie             nothing is written
 table          a copy that lies in blocks, unless x does
-rows           GatherRows: each part of the table              [parts, n, width], or the result
+rows           MultiSlice: each part of the table              [parts, n, width], or the result
 sum            bits of the parts are added up                  all but one are 0
 """
 
@@ -40,7 +40,7 @@ from poplite.ops.slices.plan import EmbeddingPlan
 from poplite.program import Sequence
 from poplite.program.recording import recorder, target
 from poplite.types import UNSIGNED_INT
-from poplite.vertices.slices import GatherRows
+from poplite.vertices.slices import MultiSlice
 
 
 def multi_slice(
@@ -176,7 +176,7 @@ def gather_matrix(
         )
     graph.add_vertices(
         record.compute_set(f"{name}/rows"),
-        GatherRows,
+        MultiSlice,
         tile=found.tile,
         x=Slices(flat, 0, *found.read),
         index=Slices(indices.reinterpret(UNSIGNED_INT).flatten(), 0, *found.indices),

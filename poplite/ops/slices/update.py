@@ -3,7 +3,7 @@
     check          CheckIndices, where the indices lie
     table, s       copies that lie in blocks, unless they do
     lists          ListRows: indices sorted by owner, a part on each tile          where it pays
-    rows           SetRows or SetListed: each part of the table, pass after pass
+    rows           MultiUpdate or SetListed: each part of the table, pass after pass
     back           the table is copied back, if it was copied
 
 An owner is a worker with some rows. A row is changed by one owner, pass after pass and in each list
@@ -55,14 +55,14 @@ from poplite.types import UNSIGNED_INT, UNSIGNED_SHORT
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.slices import (
     AddListed,
-    AddRows,
     ListRows,
     MaxListed,
-    MaxRows,
     MulListed,
-    MulRows,
+    MultiUpdate,
+    MultiUpdateAdd,
+    MultiUpdateMax,
+    MultiUpdateMul,
     SetListed,
-    SetRows,
 )
 
 
@@ -78,10 +78,10 @@ class Join(NamedTuple):
     listed: type[Vertex]
 
 
-SET = Join(SetRows, SetListed)
-ADD = Join(AddRows, AddListed)
-MAX = Join(MaxRows, MaxListed)
-MUL = Join(MulRows, MulListed)
+SET = Join(MultiUpdate, SetListed)
+ADD = Join(MultiUpdateAdd, AddListed)
+MAX = Join(MultiUpdateMax, MaxListed)
+MUL = Join(MultiUpdateMul, MulListed)
 
 
 def multi_update(

@@ -4,6 +4,7 @@ from helpers.recipes import (
     benchmarks,
     docs,
     examples,
+    library,
     linear,
     multigrid,
     order,
@@ -18,6 +19,7 @@ RECIPES = (
     benchmarks.RECIPES
     | docs.RECIPES
     | examples.RECIPES
+    | library.RECIPES
     | linear.RECIPES
     | multigrid.RECIPES
     | order.RECIPES

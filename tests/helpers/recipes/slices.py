@@ -117,14 +117,14 @@ FILE = "vertices/slices.py"
 
 RECIPES: dict[Key, Recipe] = {
     (FILE, "AddListed"): listed(add_three, has_scale=True),
-    (FILE, "AddRows"): update(add_three, has_scale=True),
+    (FILE, "MultiUpdateAdd"): update(add_three, has_scale=True),
     (FILE, "CheckIndices"): check_indices,
-    (FILE, "GatherRows"): gather,
+    (FILE, "MultiSlice"): gather,
     (FILE, "ListRows"): list_rows,
     (FILE, "MaxListed"): listed(larger),
-    (FILE, "MaxRows"): update(larger),
+    (FILE, "MultiUpdateMax"): update(larger),
     (FILE, "MulListed"): listed(np.multiply),
-    (FILE, "MulRows"): update(np.multiply),
+    (FILE, "MultiUpdateMul"): update(np.multiply),
     (FILE, "SetListed"): listed(set_last),
-    (FILE, "SetRows"): update(set_last),
+    (FILE, "MultiUpdate"): update(set_last),
 }

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from helpers.recipes.shared import Expected, Recipe, Values, floats
 from helpers.vertex_classes import Key
-from poplite.vertices import add_reference
 from poplite.vertices.amp import amp_reference
 from poplite.vertices.convolution import convolution_reference
 from poplite.vertices.partials import partials_reference
@@ -101,17 +100,6 @@ def count_on(rng: np.random.Generator) -> tuple[Values, Expected]:
     return values, {"index": np.array(min(beyond, int(end)), np.uint32), "goes_on": goes_on}
 
 
-def add(rng: np.random.Generator) -> tuple[Values, Expected]:
-    n = int(rng.integers(0, 40))
-    dtype = np.dtype(rng.choice(["float32", "float16", "int32", "uint32"]))
-    if dtype.kind == "f":
-        a, b = (floats(rng, n).clip(-6e4, 6e4).astype(dtype) for _ in "ab")
-    else:
-        limits = np.iinfo(dtype.name)
-        a, b = (rng.integers(limits.min, limits.max, n, dtype, endpoint=True) for _ in "ab")
-    return {"a": a, "b": b, "out": a[::-1].copy()}, {"out": add_reference(a, b)}
-
-
 def add_partials(rng: np.random.Generator) -> tuple[Values, Expected]:
     n, others = int(rng.integers(1, 40)), int(rng.integers(0, 6))
     dtype, out = rng.choice(["float32", "float16"], 2)
@@ -193,7 +181,6 @@ RECIPES: dict[Key, Recipe] = {
     ("vertices/pooling.py", "PoolSum"): partial(pooling, how="sum"),
     ("vertices/counting.py", "CountFrom"): count_from,
     ("vertices/counting.py", "CountOn"): count_on,
-    ("vertices/elementwise.py", "Add"): add,
     ("vertices/partials.py", "AddPartials"): add_partials,
     ("vertices/reduce.py", "AllColumns"): columns(np.logical_and),
     ("vertices/reduce.py", "AllColumnsOfTile"): columns_of_tile(np.logical_and),
@@ -201,12 +188,12 @@ RECIPES: dict[Key, Recipe] = {
     ("vertices/reduce.py", "AnyColumns"): columns(np.logical_or),
     ("vertices/reduce.py", "AnyColumnsOfTile"): columns_of_tile(np.logical_or),
     ("vertices/reduce.py", "AnyRows"): rows(np.logical_or),
-    ("vertices/reduce.py", "GreatestColumns"): columns(np.maximum),
-    ("vertices/reduce.py", "GreatestColumnsOfTile"): columns_of_tile(np.maximum),
-    ("vertices/reduce.py", "GreatestRows"): rows(np.maximum),
-    ("vertices/reduce.py", "LeastColumns"): columns(np.minimum),
-    ("vertices/reduce.py", "LeastColumnsOfTile"): columns_of_tile(np.minimum),
-    ("vertices/reduce.py", "LeastRows"): rows(np.minimum),
+    ("vertices/reduce.py", "MaxColumns"): columns(np.maximum),
+    ("vertices/reduce.py", "MaxColumnsOfTile"): columns_of_tile(np.maximum),
+    ("vertices/reduce.py", "MaxRows"): rows(np.maximum),
+    ("vertices/reduce.py", "MinColumns"): columns(np.minimum),
+    ("vertices/reduce.py", "MinColumnsOfTile"): columns_of_tile(np.minimum),
+    ("vertices/reduce.py", "MinRows"): rows(np.minimum),
     ("vertices/reduce.py", "ProductColumns"): columns(np.multiply),
     ("vertices/reduce.py", "ProductColumnsOfTile"): columns_of_tile(np.multiply),
     ("vertices/reduce.py", "ProductRows"): rows(np.multiply),

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from poplite.executable.step import ComputeStep
 from poplite.graph.tensor.slices import Slices
-from poplite.vertices.reduce import GreatestColumns, SumColumns, SumColumnsOfTile
+from poplite.vertices.reduce import MaxColumns, SumColumns, SumColumnsOfTile
 
 X: npt.NDArray[np.float32] = np.random.default_rng(3).standard_normal((12, 40)).astype(np.float32)
 
@@ -72,7 +72,7 @@ def test_all_forms_read_the_same_rows(faster: bool) -> None:
     strict, copied_by_strict = sums_of(rows, "strict", cls=cls, faster=faster, **state)
     assert found.tobytes() == strict.tobytes()
     assert (copied, copied_by_strict) == (0, 12 * 11 * 4)
-    greatest, copied = sums_of(rows, "fast", cls=GreatestColumns[pl.FLOAT, pl.FLOAT])
+    greatest, copied = sums_of(rows, "fast", cls=MaxColumns[pl.FLOAT, pl.FLOAT])
     np.testing.assert_array_equal(greatest, X[:, 5:16].max(0))
     assert copied == 0
 

@@ -35,14 +35,14 @@ from poplite.vertices.estimators.poplibs_tile import (
     triangular_solve,
 )
 from poplite.vertices.reduce import (
-    GreatestColumns,
-    LeastRows,
+    MaxColumns,
+    MinRows,
     ProductColumns,
     SumColumns,
     SumColumnsOfTile,
     SumRows,
 )
-from poplite.vertices.slices import AddRows, GatherRows
+from poplite.vertices.slices import MultiSlice, MultiUpdateAdd
 
 TARGET = pl.Target(tiles=2)
 NAMED = {repr(element): element for element in ELEMENT_TYPES}
@@ -207,7 +207,7 @@ def test_vertices_of_the_library_take_what_the_makers_do() -> None:
     assert priced(Add, a=n, b=k, out=m) == expect(26 + 60 * 7)
     assert priced(SumRows[pl.FLOAT, pl.FLOAT], x=x, out=y[:1]) == expect(17 + 30, 59)
     assert priced(SumRows[pl.HALF, pl.FLOAT], x=h, out=y) == expect(17 + 6 * (12 + 2), 54)
-    assert priced(LeastRows[pl.FLOAT, pl.FLOAT], x=x, out=y) == expect(17 + 6 * (12 + 5), 54)
+    assert priced(MinRows[pl.FLOAT, pl.FLOAT], x=x, out=y) == expect(17 + 6 * (12 + 5), 54)
     columns: dict[str, pl.Tensor | int] = {"x": x, "out": y, "stride": 6}
     assert priced(SumColumns[pl.FLOAT, pl.FLOAT], **columns) == expect(15 + 3 * 20, 54)
     assert priced(ProductColumns[pl.FLOAT, pl.FLOAT], **columns) == expect(15 + 3 * 19, 54)
@@ -220,14 +220,14 @@ def test_vertices_of_the_library_take_what_the_makers_do() -> None:
     }  # columns 0 to 1, 2 to 4, 5: 9, 9, 10 rows
     assert priced(SumColumnsOfTile[pl.FLOAT], **run) == expect(6 * (15 + 20 + 15 + 19), 51)
     whole: dict[str, pl.Tensor | int] = {"x": n, "out": k[:6], "stride": 6}
-    assert priced(GreatestColumns[pl.INT, pl.INT], **whole) == expect(15 + 6 * 19)
+    assert priced(MaxColumns[pl.INT, pl.INT], **whole) == expect(15 + 6 * 19)
     rows: dict[str, pl.Tensor | int] = {"first": 0, "width": 4}
     rows["index"] = graph.add_variable(pl.UNSIGNED_INT, (20,), mapping=0)
     s = graph.add_variable(pl.FLOAT, (80,), mapping=0)
-    gathered = priced(GatherRows[pl.FLOAT], x=x, out=s, **rows)
+    gathered = priced(MultiSlice[pl.FLOAT], x=x, out=s, **rows)
     assert gathered == expect(30 + 20 * (19 + 2 * 2))
     # 15 rows are indexed once, five indices are of other workers.
-    added = priced(AddRows[pl.FLOAT], x=x, s=s, scale=y[0], **rows)
+    added = priced(MultiUpdateAdd[pl.FLOAT], x=x, s=s, scale=y[0], **rows)
     assert added == expect(33 + 15 * (12 + 3 * 3) + 5 * 5)
     index, end, goes_on = (graph.add_variable(t, (), mapping=0) for t in ("u4", "u4", "?"))
     counted: dict[str, pl.Tensor | int] = {"step": 2, "end": end}

@@ -1,0 +1,180 @@
+"""The vertices that fill, copy, convert, compute element by element, multiply vectors and sort."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from helpers.recipes.shared import Expected, Recipe, Values, floats
+from helpers.vertex_classes import Key
+from poplite import vertices
+
+Array = npt.NDArray[Any]
+
+FLOATS = ("float32", "float16")
+SIGNED = (*FLOATS, "int32")
+NUMBERS = (*SIGNED, "uint32")
+WIDE = (*NUMBERS, "int16", "uint16")
+
+
+def numbers(rng: np.random.Generator, count: int, dtype: Any) -> Array:
+    """Draw numbers of a type: floats of very different sizes without -0.0, or any integers."""
+    kind = np.dtype(dtype)
+    if kind.kind == "f":
+        drawn: Array = floats(rng, count).clip(-6e4, 6e4).astype(kind) + kind.type(0)
+        return drawn
+    limits = np.iinfo(kind)
+    return rng.integers(limits.min, limits.max, count, kind, endpoint=True)
+
+
+def positive(rng: np.random.Generator, count: int, dtype: Any) -> Array:
+    """Draw floats above 0."""
+    drawn: Array = np.abs(numbers(rng, count, dtype)) + np.dtype(dtype).type(0.5)
+    return drawn
+
+
+def elementwise(
+    reference: Callable[..., Array],
+    names: str,
+    dtypes: tuple[str, ...] = NUMBERS,
+    draw: Callable[[np.random.Generator, int, Any], Array] = numbers,
+) -> Recipe:
+    """Return the recipe of an operation on vectors with these names."""
+
+    def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
+        count, dtype = int(rng.integers(0, 40)), rng.choice(dtypes)
+        values = {name: draw(rng, count, dtype) for name in names.split()}
+        made = reference(**values)
+        return {**values, "out": made[::-1].copy()}, {"out": made}
+
+    return recipe
+
+
+def scale(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = numbers(rng, int(rng.integers(0, 40)), rng.choice(NUMBERS))
+    factor = x.dtype.type(3)
+    return {"factor": factor, "x": x, "out": x}, {"out": vertices.Scale.reference(factor, x)}
+
+
+def scaled_add(rng: np.random.Generator) -> tuple[Values, Expected]:
+    count, dtype = int(rng.integers(0, 40)), rng.choice(FLOATS)
+    x, y = (numbers(rng, count, dtype).clip(-99, 99) for _ in "xy")
+    factor = x.dtype.type(0.3)
+    made = vertices.ScaledAdd.reference(factor, x, y)
+    return {"factor": factor, "x": x, "y": y}, {"y": made}
+
+
+def clamp(rng: np.random.Generator) -> tuple[Values, Expected]:
+    dtype = rng.choice(NUMBERS)
+    x = numbers(rng, int(rng.integers(0, 40)), dtype)
+    low, high = np.sort(numbers(rng, 2, dtype))
+    made = vertices.Clamp.reference(x, low, high)
+    return {"x": x, "low": low, "high": high, "out": x[::-1].copy()}, {"out": made}
+
+
+def select(rng: np.random.Generator) -> tuple[Values, Expected]:
+    count, dtype = int(rng.integers(0, 40)), rng.choice(WIDE)
+    a, b = (numbers(rng, count, dtype) for _ in "ab")
+    condition = rng.random(count) < 0.5
+    made = vertices.Select.reference(condition, a, b)
+    return {"condition": condition, "a": a, "b": b, "out": b}, {"out": made}
+
+
+def filled(cls: Any, field: str, dtypes: tuple[str, ...]) -> Recipe:
+    """Return the recipe of a vector made of one number."""
+
+    def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
+        dtype = np.dtype(rng.choice(dtypes))
+        value, size = numbers(rng, 1, dtype)[0], int(rng.integers(0, 40))
+        if dtype.kind == "f":
+            value = np.clip(value, -999, 999)
+        made = cls[dtype].reference(value, size)
+        return {field: value, "out": numbers(rng, size, dtype)}, {"out": made}
+
+    return recipe
+
+
+def cast(rng: np.random.Generator, cls: Any, dtypes: tuple[str, ...]) -> tuple[Values, Expected]:
+    source, result = np.dtype(rng.choice(WIDE)), np.dtype(rng.choice(dtypes))
+    x = numbers(rng, int(rng.integers(0, 40)), source)
+    made = cls[source, result].reference(x)
+    return {"x": x, "out": made[::-1].copy()}, {"out": made}
+
+
+def dot(rng: np.random.Generator) -> tuple[Values, Expected]:
+    count, (dtype, result) = int(rng.integers(1, 200)), rng.choice(FLOATS, 2)
+    a, b = (numbers(rng, count, dtype).clip(-9, 9) for _ in "ab")
+    cls: Any = vertices.Dot
+    made = cls[dtype, result].reference(a, b)
+    return {"a": a, "b": b, "out": np.dtype(result).type(7)}, {"out": np.array(made)}
+
+
+def with_nan(rng: np.random.Generator) -> Array:
+    x = numbers(rng, int(rng.integers(0, 60)), rng.choice(WIDE))
+    if x.dtype.kind == "f":
+        x[rng.random(len(x)) < 0.1] = np.nan
+    return np.concatenate([x, x[: len(x) // 3]])
+
+
+def sort(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = with_nan(rng)
+    return {"x": x}, {"x": np.sort(x)}
+
+
+def arg_sort(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = with_nan(rng)
+    made = np.argsort(x, kind="stable").astype(np.uint32)
+    return {"x": x, "out": np.full(len(x), 7, np.uint32)}, {"out": made}
+
+
+_UNARY: dict[str, tuple[Any, ...]] = {
+    "Negative": (SIGNED,),
+    "Absolute": (SIGNED,),
+    "Square": (NUMBERS,),
+    "Sqrt": (FLOATS, positive),
+    "Exp": (FLOATS,),
+    "Log": (FLOATS, positive),
+    "Tanh": (FLOATS,),
+    "Sigmoid": (FLOATS,),
+    "Relu": (FLOATS,),
+}
+_BINARY: dict[str, tuple[Any, ...]] = {
+    **{name: (NUMBERS,) for name in ("Add", "Subtract", "Multiply", "Maximum", "Minimum")},
+    "Divide": (FLOATS, positive),
+}
+
+_ELEMENTWISE: dict[str, Recipe] = {
+    **{
+        name: elementwise(getattr(vertices, name).reference, names, *how)
+        for names, rows in (("x", _UNARY), ("a b", _BINARY))
+        for name, how in rows.items()
+    },
+    "Scale": scale,
+    "ScaledAdd": scaled_add,
+    "Clamp": clamp,
+    "Select": select,
+    "Unary": elementwise(lambda x: x, "x"),
+    "Binary": elementwise(lambda a, b: a, "a b"),
+}
+
+_FILLING: dict[str, Recipe] = {
+    "Fill": filled(vertices.Fill, "value", WIDE),
+    "Iota": filled(vertices.Iota, "start", NUMBERS),
+    "Copy": elementwise(vertices.Copy.reference, "x", WIDE),
+    "Cast": partial(cast, cls=vertices.Cast, dtypes=FLOATS),
+    "CastToInteger": partial(
+        cast, cls=vertices.CastToInteger, dtypes=("int32", "uint32", "int16", "uint16")
+    ),
+}
+
+RECIPES: dict[Key, Recipe] = {
+    **{("vertices/elementwise.py", name): recipe for name, recipe in _ELEMENTWISE.items()},
+    **{("vertices/filling.py", name): recipe for name, recipe in _FILLING.items()},
+    ("vertices/dot.py", "Dot"): dot,
+    ("vertices/sorting.py", "Sort"): sort,
+    ("vertices/sorting.py", "ArgSort"): arg_sort,
+}

@@ -1,0 +1,158 @@
+"""Filling, copying and converting vectors.
+
+Fill               2.5 2.5 2.5 2.5
+Iota               start, start + 1, ...
+Copy               x
+Cast               x as FLOAT or HALF
+CastToInteger      x as an integer, towards 0
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.machine.target import Target
+from poplite.types import (
+    FLOAT,
+    HALF,
+    INT,
+    SHORT,
+    UNSIGNED_INT,
+    UNSIGNED_SHORT,
+    ElementType,
+)
+from poplite.vertex.vertex import Input, MultiVertex, Output, Vector, Vertex
+from poplite.vertices.estimators.poplibs import fill
+from poplite.vertices.estimators.poplibs_tile import cast
+from poplite.vertices.references import dtype_of
+
+T = TypeVar("T", bound=ElementType[Any])
+N = TypeVar("N", FLOAT, HALF, INT, UNSIGNED_INT)
+W = TypeVar("W", FLOAT, HALF, INT, UNSIGNED_INT, SHORT, UNSIGNED_SHORT)
+F = TypeVar("F", FLOAT, HALF)
+I = TypeVar("I", INT, UNSIGNED_INT, SHORT, UNSIGNED_SHORT)  # noqa: E741
+
+Array = npt.NDArray[Any]
+
+
+class Fill(Vertex, Generic[W]):
+    """`out[i] = value`."""
+
+    value: Input[W]
+    """one number"""
+    out: Output[Vector[W]]
+    """any number of elements"""
+
+    def compute(self) -> None:
+        """Store the number everywhere."""
+        value = self.value
+        for i in range(len(self.out)):
+            self.out[i] = value
+
+    def cycles(self, target: Target) -> int:
+        """Return the slots of a worker of PopLibs' `Fill`."""
+        return fill(self.fields["out"].element, len(self.out), target)
+
+    @classmethod
+    def reference(cls, value: Any, size: int) -> Array:
+        """Return `np.full(size, value)`."""
+        return np.full(size, value, dtype_of(cls, "out"))
+
+
+class Iota(Vertex, Generic[N]):
+    """`out[i] = start + i`."""
+
+    start: Input[N]
+    """the first number"""
+    out: Output[Vector[N]]
+    """any number of elements"""
+
+    def compute(self) -> None:
+        """Count."""
+        for i in range(len(self.out)):
+            self.out[i] = self.start + i
+
+    @classmethod
+    def reference(cls, start: Any, size: int) -> Array:
+        """Return `start + np.arange(size)`, of HALF in float32 and rounded once."""
+        dtype = dtype_of(cls, "out")
+        wide = np.dtype(np.float32 if dtype.kind == "f" else np.int64)
+        made: Array = (wide.type(start) + np.arange(size).astype(wide)).astype(dtype)
+        return made
+
+
+class Copy(Vertex, Generic[T]):
+    """`out[i] = x[i]`."""
+
+    x: Input[Vector[T]]
+    """as many elements as out"""
+    out: Output[Vector[T]]
+    """any number of elements"""
+
+    def compute(self) -> None:
+        """Copy element by element."""
+        for i in range(len(self.out)):
+            self.out[i] = self.x[i]
+
+    @classmethod
+    def reference(cls, x: Array) -> Array:
+        """Return `x.copy()`."""
+        return x.copy()
+
+
+class Cast(MultiVertex, Generic[W, F]):
+    """`out[i] = x[i]` as FLOAT or HALF, shared among the workers of the tile."""
+
+    x: Input[Vector[W]]
+    """as many elements as out"""
+    out: Output[Vector[F]]
+    """any number of elements"""
+
+    def compute(self, worker: int) -> None:
+        """Convert a part of the elements."""
+        size, workers = len(self.out), self.num_workers
+        for i in range(size * worker // workers, size * (worker + 1) // workers):
+            self.out[i] = self.x[i]
+
+    def cycles(self, target: Target) -> int:
+        """Return the cycles of PopLibs' `Cast1D` on a tile."""
+        return cast(self.fields["x"].element, self.fields["out"].element, len(self.out), target)
+
+    @classmethod
+    def reference(cls, x: Array) -> Array:
+        """Return `x.astype(out.dtype)`."""
+        return _converted(x, dtype_of(cls, "out"))
+
+
+class CastToInteger(MultiVertex, Generic[W, I]):
+    """`out[i]` is `x[i]` without what follows the point, shared among the workers of the tile."""
+
+    x: Input[Vector[W]]
+    """as many elements as out"""
+    out: Output[Vector[I]]
+    """any number of elements"""
+
+    def compute(self, worker: int) -> None:
+        """Convert a part of the elements."""
+        size, workers = len(self.out), self.num_workers
+        for i in range(size * worker // workers, size * (worker + 1) // workers):
+            self.out[i] = int(self.x[i])
+
+    def cycles(self, target: Target) -> int:
+        """Return the cycles of PopLibs' `Cast1D` on a tile."""
+        return cast(self.fields["x"].element, self.fields["out"].element, len(self.out), target)
+
+    @classmethod
+    def reference(cls, x: Array) -> Array:
+        """Return `x.astype(out.dtype)`, by way of int64."""
+        return _converted(x.astype(np.int64), dtype_of(cls, "out"))
+
+
+def _converted(x: Array, dtype: np.dtype[Any]) -> Array:
+    with np.errstate(over="ignore"):
+        wide = x.astype(np.float32) if dtype.kind == "f" else x
+        made: Array = wide.astype(dtype)
+    return made
