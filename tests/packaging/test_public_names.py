@@ -14,6 +14,7 @@ from helpers.pages import blocks
 from helpers.source_tree import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 LIST = Path(__file__).with_name("public_names.txt")
 
@@ -53,8 +54,14 @@ def _used(text: str) -> set[tuple[str, str]]:
     return used
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_pages_use_what_is_public(path: Path) -> None:
+def _texts(path: Path) -> list[str]:
+    return (
+        [path.read_text()] if path.suffix == ".py" else [each for _, each in blocks(path, "python")]
+    )
+
+
+@pytest.mark.parametrize("path", [*PAGES, *EXAMPLES], ids=lambda path: path.name)
+def test_pages_and_examples_use_what_is_public(path: Path) -> None:
     held = {**HELD, "poplite": [*HELD["poplite"], *poplite._SPELLINGS]}
-    used = {each for _, text in blocks(path, "python") for each in _used(text)}
+    used = {each for text in _texts(path) for each in _used(text)}
     assert {(module, name) for module, name in used if name not in held.get(module, [])} == set()
