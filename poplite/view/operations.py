@@ -60,7 +60,8 @@ def operations(view: View, shape: Shape) -> list[str] | None:
     for base in dict.fromkeys([shape, (math.prod(shape),)]):
         found = _from(view, base)
         if found is not None:
-            return [".flatten()"] * (base != shape) + found
+            is_flat = base != shape and not (found and found[0].startswith(".reshape"))
+            return [".flatten()"] * is_flat + found
     return None
 
 

@@ -65,9 +65,9 @@ def concat(tensors: Any, other: Any = 0, /, dim: Any = None, *, axis: Any = None
         SizeOverflowError: for more than 2**62 elements.
 
     >>> import poplite as pl
-    >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 3))
-    >>> pl.concat([t, t, t[:, :1]], 1).shape, pl.concat(t, t).shape
-    ((2, 7), (4, 3))
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
+    >>> pl.concat([x, x[:1]])  # [[0, 1, 2], [3, 4, 5], [0, 1, 2]]
+    <Tensor concat(['x', 'x'[0].expand([0])]) float32[3, 3] on no tile, 6 distinct elements, 24 B>
     """
     if axis is not None:
         if dim is not None:
@@ -117,9 +117,9 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -
         TensorIndexError: when there is no such dimension, or it is given by both names.
 
     >>> import poplite as pl
-    >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 3))
-    >>> stack([t, t]).shape, stack([t, t], 2).shape
-    ((2, 2, 3), (2, 3, 2))
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
+    >>> pl.stack([x, x], 2)  # [[[0, 0], [1, 1], [2, 2]], [[3, 3], [4, 4], [5, 5]]]
+    <Tensor 'x'.expand([2]).broadcast(2, 2) float32[2, 3, 2] on no tile, 6 distinct elements, 24 B>
     """
     if axis is not None:
         if dim != 0:
@@ -180,9 +180,9 @@ def append(tensor: Tensor, other: Tensor, dim: int = 0) -> Tensor:
         TensorIndexError: when there is no such dimension.
 
     >>> import poplite as pl
-    >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 3))
-    >>> pl.append(t, t[0]).shape
-    (3, 3)
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
+    >>> pl.append(x, x[0])  # [[0, 1, 2], [3, 4, 5], [0, 1, 2]]
+    <Tensor concat(['x', 'x'[0].expand([0])]) float32[3, 3] on no tile, 6 distinct elements, 24 B>
     """
     for item in (tensor, other):
         if not isinstance(item, Tensor):

@@ -198,6 +198,20 @@ class Tensor(Displayed, Operand):
     # Selecting elements
 
     def __getitem__(self, key: indexing.Index) -> Tensor:
+        """Select as NumPy's basic indexing does.
+
+        Raises:
+            TensorIndexError: for an index outside its dimension, too many indices, or arrays.
+
+        >>> import poplite as pl
+        >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
+        >>> x[1]  # [3, 4, 5]
+        <Tensor 'x'[1] float32[3] on no tile, 12 B>
+        >>> x[:, ::2]  # [[0, 2], [3, 5]]
+        <Tensor 'x'[:, ::2] float32[2, 2] on no tile, 16 B>
+        >>> x[0, None]  # [[0, 1, 2]]
+        <Tensor 'x'[0].expand([0]) float32[1, 3] on no tile, 12 B>
+        """
         # Fast path: one index or one range within the first dimension needs no checks.
         view = self.view
         if type(key) is int:
@@ -242,9 +256,11 @@ class Tensor(Displayed, Operand):
             TensorIndexError: unless 0 <= begin <= end <= size.
 
         >>> import poplite as pl
-        >>> t = pl.Graph().add_variable(pl.FLOAT, (4, 6))
-        >>> t.slice(1, 3).shape, t.slice((0, 2), 1).shape, t.slice([1, 1], [2, 4]).shape
-        ((2, 6), (4, 2), (1, 3))
+        >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
+        >>> x.slice(1, 3, 1)  # [[1, 2], [4, 5]]
+        <Tensor 'x'[:, 1:] float32[2, 2] on no tile, 16 B>
+        >>> x.slice([0, 1], [1, 3])  # [[1, 2]]
+        <Tensor 'x'[0, 1:].expand([0]) float32[1, 2] on no tile, 8 B>
         """
         if type(begin) is int and type(end) is int:
             d = indexing.dimension(0 if dim is None else dim, self)
@@ -293,8 +309,9 @@ class Tensor(Displayed, Operand):
             TensorIndexError: for an index outside its dimension, or too many indices.
 
         >>> import poplite as pl
-        >>> pl.Graph().add_variable(pl.FLOAT, (4, 6, 2)).index([3, 5]).shape
-        (2,)
+        >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
+        >>> x.index([1, 2])  # 5
+        <Tensor 'x'[1, 2] float32[] on no tile, 4 B>
         """
         return self._of(indexing.leading_indices(indices, self))
 
@@ -305,8 +322,9 @@ class Tensor(Displayed, Operand):
             TensorIndexError: when there is no such dimension, or the stride is 0.
 
         >>> import poplite as pl
-        >>> pl.Graph().add_variable(pl.FLOAT, (5,)).sub_sample(2, 0).shape
-        (3,)
+        >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
+        >>> x.sub_sample(2, 1)  # [[0, 2], [3, 5]]
+        <Tensor 'x'[:, ::2] float32[2, 2] on no tile, 16 B>
         """
         d = indexing.dimension(dim, self)
         step = indexing.positive(stride, "stride", self, "sub_sample with stride 0", _EVERY)
@@ -316,7 +334,13 @@ class Tensor(Displayed, Operand):
 
     @property
     def T(self) -> Tensor:  # NumPy's spelling
-        """The tensor with its dimensions in opposite order."""
+        """The tensor with its dimensions in opposite order.
+
+        >>> import poplite as pl
+        >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
+        >>> x.T  # [[0, 3], [1, 4], [2, 5]]
+        <Tensor 'x'.T float32[3, 2] on no tile, 24 B>
+        """
         return self._of(self.view.dim_shuffle(range(self.rank)[::-1]))
 
     if not TYPE_CHECKING:
@@ -331,9 +355,9 @@ class Tensor(Displayed, Operand):
             TensorIndexError: when there is no such dimension.
 
         >>> import poplite as pl
-        >>> t = pl.Graph().add_variable(pl.FLOAT, (5,))
-        >>> t.reverse(0)[0] == t[4]
-        <same elements: True (not ops.equal)>
+        >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
+        >>> x.reverse(1)  # [[2, 1, 0], [5, 4, 3]]
+        <Tensor 'x'[:, ::-1] float32[2, 3] on no tile, 24 B>
         """
         return self._of(self.view.reverse(indexing.dimension(dim, self)))
 
@@ -347,8 +371,9 @@ class Tensor(Displayed, Operand):
             TensorCreationError: unless it is a permutation of all dimensions.
 
         >>> import poplite as pl
-        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3, 4)).dim_shuffle([2, 0, 1]).shape
-        (4, 2, 3)
+        >>> x = pl.Graph().add_variable(pl.FLOAT, (1, 2, 3), "x")  # [[[0, 1, 2], [3, 4, 5]]]
+        >>> x.dim_shuffle([2, 0, 1])  # [[[0, 3]], [[1, 4]], [[2, 5]]]
+        <Tensor 'x'.squeeze([0]).T.expand([1]) float32[3, 1, 2] on no tile, 24 B>
         """
         if not shaping.permutes(permutation, len(self.view.shape)):
             permutation = shaping.permutation(permutation, self)
@@ -366,9 +391,9 @@ class Tensor(Displayed, Operand):
             TensorIndexError: when there is no such dimension.
 
         >>> import poplite as pl
-        >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 3, 4))
-        >>> t.dim_shuffle_partial([0, 2], [1, 0]).shape
-        (4, 2, 3)
+        >>> x = pl.Graph().add_variable(pl.FLOAT, (1, 2, 3), "x")  # [[[0, 1, 2], [3, 4, 5]]]
+        >>> x.dim_shuffle_partial([0], [2])  # [[[0], [1], [2]], [[3], [4], [5]]]
+        <Tensor 'x'.reshape((2, 3, 1)) float32[2, 3, 1] on no tile, 24 B>
         """
         return self._of(self.view.dim_shuffle(shaping.moved(source, destination, self)))
 
@@ -379,8 +404,9 @@ class Tensor(Displayed, Operand):
             TensorIndexError: when there is no such dimension.
 
         >>> import poplite as pl
-        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3, 4)).dim_roll(2).shape
-        (4, 2, 3)
+        >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
+        >>> x.dim_roll(1)  # [[0, 3], [1, 4], [2, 5]]
+        <Tensor 'x'.T float32[3, 2] on no tile, 24 B>
         """
         return self.dim_shuffle_partial([dim], [new_index])
 
@@ -395,9 +421,11 @@ class Tensor(Displayed, Operand):
                 all dimensions.
 
         >>> import poplite as pl
-        >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3))
-        >>> x.transpose().shape, x.transpose(1, 0).shape
-        ((3, 2), (3, 2))
+        >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
+        >>> x.transpose()  # [[0, 3], [1, 4], [2, 5]]
+        <Tensor 'x'.T float32[3, 2] on no tile, 24 B>
+        >>> x.transpose(1, 0)  # [[0, 3], [1, 4], [2, 5]]
+        <Tensor 'x'.T float32[3, 2] on no tile, 24 B>
         """
         if permutation:
             return self.dim_shuffle(shaping.spread_out(permutation))
@@ -416,9 +444,11 @@ class Tensor(Displayed, Operand):
             TensorCreationError: for another number of elements.
 
         >>> import poplite as pl
-        >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6))
-        >>> x.T.reshape((8, 3)).shape, x.reshape(2, -1).shape
-        ((8, 3), (2, 12))
+        >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
+        >>> x.reshape(3, 2)  # [[0, 1], [2, 3], [4, 5]]
+        <Tensor 'x'.reshape((3, 2)) float32[3, 2] on no tile, 24 B>
+        >>> x.T.reshape(-1)  # [0, 3, 1, 4, 2, 5]
+        <Tensor 'x'.T.flatten() float32[6] on no tile, 24 B>
         """
         return self._of(self.view.reshape(shaping.new_shape(shaping.spread_out(shape), self)))
 
@@ -435,8 +465,9 @@ class Tensor(Displayed, Operand):
             TensorCreationError: when the numbers of elements differ.
 
         >>> import poplite as pl
-        >>> pl.Graph().add_variable(pl.FLOAT, (2, 6, 4)).reshape_partial(1, 3, [3, 8]).shape
-        (2, 3, 8)
+        >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 4), "x")  # [[0, 1, 2, 3], [4, 5, 6, 7]]
+        >>> x.reshape_partial(1, 2, [2, 2])  # [[[0, 1], [2, 3]], [[4, 5], [6, 7]]]
+        <Tensor 'x'.reshape((2, 2, 2)) float32[2, 2, 2] on no tile, 32 B>
         """
         return self._of(self.view.reshape(shaping.partly_new_shape(begin, end, new_dims, self)))
 
@@ -447,9 +478,11 @@ class Tensor(Displayed, Operand):
             TensorIndexError: unless dim_begin <= dim_end <= rank.
 
         >>> import poplite as pl
-        >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 6, 4))
-        >>> t.flatten().shape, t.flatten(0, 2).shape
-        ((48,), (12, 4))
+        >>> x = pl.Graph().add_variable(pl.FLOAT, (1, 2, 3), "x")  # [[[0, 1, 2], [3, 4, 5]]]
+        >>> x.flatten()  # [0, 1, 2, 3, 4, 5]
+        <Tensor 'x'.flatten() float32[6] on no tile, 24 B>
+        >>> x.flatten(1)  # [[0, 1, 2, 3, 4, 5]]
+        <Tensor 'x'.reshape((1, 6)) float32[1, 6] on no tile, 24 B>
         """
         if dim_begin is None and dim_end is None:
             return self._of(self.view.reshape((self.num_elements,)))
@@ -466,8 +499,9 @@ class Tensor(Displayed, Operand):
             TensorIndexError: for an index above the rank.
 
         >>> import poplite as pl
-        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3)).expand([0, 0, 2]).shape
-        (1, 1, 2, 3, 1)
+        >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
+        >>> x.expand([1])  # [[[0, 1, 2]], [[3, 4, 5]]]
+        <Tensor 'x'.expand([1]) float32[2, 1, 3] on no tile, 24 B>
         """
         return self._of(self.view.expand(shaping.places(indices, self)))
 
@@ -478,8 +512,9 @@ class Tensor(Displayed, Operand):
             TensorIndexError: when there is no such dimension, or its size is not 1.
 
         >>> import poplite as pl
-        >>> pl.Graph().add_variable(pl.FLOAT, (2, 1, 3)).squeeze([1]).shape
-        (2, 3)
+        >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 1, 3), "x")  # [[[0, 1, 2]], [[3, 4, 5]]]
+        >>> x.squeeze([1])  # [[0, 1, 2], [3, 4, 5]]
+        <Tensor 'x'.squeeze([1]) float32[2, 3] on no tile, 24 B>
         """
         return self._of(self.view.squeeze(shaping.removed(indices, self)))
 
@@ -493,8 +528,9 @@ class Tensor(Displayed, Operand):
             SizeOverflowError: for more than 2**62 elements.
 
         >>> import poplite as pl
-        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3)).broadcast(4, 1).shape
-        (2, 12)
+        >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
+        >>> x.broadcast(2, 0)  # [[0, 1, 2], [3, 4, 5], [0, 1, 2], [3, 4, 5]]
+        <Tensor 'x'.broadcast(2, 0) float32[4, 3] on no tile, 6 distinct elements, 24 B>
         """
         count, d = indexing.number(n, "n", self), indexing.dimension(dim, self)
         indexing.check_size(count * self.num_elements, self)
@@ -516,8 +552,9 @@ class Tensor(Displayed, Operand):
             SizeOverflowError: for more than 2**62 elements.
 
         >>> import poplite as pl
-        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3)).upsample(2, 0).shape
-        (4, 3)
+        >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
+        >>> x.upsample(2, 1, "REPEAT")  # [[0, 0, 1, 1, 2, 2], [3, 3, 4, 4, 5, 5]]
+        <Tensor 'x'.upsample(2, 1) float32[2, 6] on no tile, 6 distinct elements, 24 B>
         """
         count, d = indexing.number(scale, "scale", self), indexing.dimension(dim, self)
         checked_member(method, UpsampleMethod, "upsample", error=TensorCreationError)
@@ -533,8 +570,9 @@ class Tensor(Displayed, Operand):
                 have the same metadata.
 
         >>> import poplite as pl
-        >>> pl.Graph().add_variable(pl.FLOAT, (2,)).reinterpret(pl.INT).element_type
-        INT
+        >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
+        >>> x.reinterpret(pl.INT)  # [[0, 1, 2], [3, 4, 5]]
+        <Tensor 'x'.reinterpret(INT) int32[2, 3] on no tile, 24 B>
         """
         new = element_type(element_type_)
         if new.size_bytes != self.element_type.size_bytes:
