@@ -31,6 +31,7 @@ from poplite.vertex.compute import arithmetic, lanes
 from poplite.vertex.compute.identity import remembered
 from poplite.vertex.compute.interpreted.native import native, native_unary
 from poplite.vertex.compute.interpreted.trapping import trapping
+from poplite.vertex.compute.parse.dialect import OPERATIONS
 from poplite.vertex.compute.typing.facts import Checked, Facts, in_order
 from poplite.vertex.compute.typing.kinds import Kind
 from poplite.vertex.vertex import Vertex
@@ -40,30 +41,6 @@ _LANES = "@lanes"
 
 _BUILTINS = (abs, bool, float, max, min, range)
 """Built-ins that serve as operations; in the text `@` comes before their names as well."""
-
-_OPERATIONS: dict[type[ast.AST], str] = {
-    ast.Add: "add",
-    ast.Sub: "subtract",
-    ast.Mult: "multiply",
-    ast.Div: "divide",
-    ast.FloorDiv: "floor_divide",
-    ast.Mod: "modulo",
-    ast.Pow: "power",
-    ast.LShift: "left_shift",
-    ast.RShift: "right_shift",
-    ast.BitAnd: "bit_and",
-    ast.BitOr: "bit_or",
-    ast.BitXor: "bit_xor",
-    ast.USub: "negative",
-    ast.UAdd: "positive",
-    ast.Invert: "invert",
-    ast.Lt: "less",
-    ast.LtE: "less_equal",
-    ast.Gt: "greater",
-    ast.GtE: "greater_equal",
-    ast.Eq: "equal",
-    ast.NotEq: "not_equal",
-}
 
 _UNARY: Mapping[type[ast.unaryop], Callable[[Any], int]] = {
     ast.USub: operator.neg,
@@ -207,7 +184,7 @@ class _Instrument(ast.NodeTransformer):
         """Return an operation on two numbers, or a comparison; each operand has its kind."""
         found = native(op, left[1], right[1])
         if found is None:
-            return _call(node, _OPERATIONS[type(op)], left[0], right[0])
+            return _call(node, OPERATIONS[type(op)], left[0], right[0])
         kind, gives = found
         a, b = self._as(kind, *left), self._as(kind, *right)
         new = ast.Compare(a, [op], [b]) if isinstance(op, ast.cmpop) else ast.BinOp(a, op, b)
@@ -293,7 +270,7 @@ class _Instrument(ast.NodeTransformer):
 
     def _joined(self, node: ast.AST, op: ast.operator, *operands: ast.expr) -> ast.expr:
         """Return an operation on lanes."""
-        function = _arithmetic(_OPERATIONS[type(op)])
+        function = _arithmetic(OPERATIONS[type(op)])
         return ast.copy_location(_of_lanes("joined", function, *operands), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
@@ -309,7 +286,7 @@ class _Instrument(ast.NodeTransformer):
         if is_not or (found is not None and found[1] == "as it is"):
             return new
         if found is None:
-            return _call(node, _OPERATIONS[type(node.op)], operand)
+            return _call(node, OPERATIONS[type(node.op)], operand)
         if isinstance(operand, ast.Constant):  # such as -1
             value = arithmetic.as_64(_UNARY[type(node.op)](operand.value))
             return ast.copy_location(ast.Constant(value), node)

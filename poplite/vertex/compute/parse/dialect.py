@@ -93,6 +93,31 @@ FUNCTIONS: Mapping[object, str] = {
 }
 """Functions of numbers, and the name of each in `poplite.vertex.compute.arithmetic`."""
 
+OPERATIONS: Mapping[type[ast.AST], str] = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+    ast.FloorDiv: "floor_divide",
+    ast.Mod: "modulo",
+    ast.Pow: "power",
+    ast.LShift: "left_shift",
+    ast.RShift: "right_shift",
+    ast.BitAnd: "bit_and",
+    ast.BitOr: "bit_or",
+    ast.BitXor: "bit_xor",
+    ast.USub: "negative",
+    ast.UAdd: "positive",
+    ast.Invert: "invert",
+    ast.Lt: "less",
+    ast.LtE: "less_equal",
+    ast.Gt: "greater",
+    ast.GtE: "greater_equal",
+    ast.Eq: "equal",
+    ast.NotEq: "not_equal",
+}
+"""Operators, and the name of each in `poplite.vertex.compute.arithmetic`."""
+
 BINARY: Mapping[type[ast.operator], str] = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -360,6 +385,16 @@ class _Fold(ast.NodeTransformer):
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
+        self._outermost: ast.AST | None = None
+
+    def visit(self, node: ast.AST) -> Any:
+        """Visit a node; note the outermost expression, which a refusal names."""
+        if self._outermost is not None or not isinstance(node, (ast.BinOp, ast.UnaryOp)):
+            return super().visit(node)
+        self._outermost = node
+        folded = super().visit(node)
+        self._outermost = None
+        return folded
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
@@ -380,16 +415,19 @@ class _Fold(ast.NodeTransformer):
         except (ArithmeticError, TypeError, KeyError):
             return node
         for part in (left.value, right.value, value):
-            check_range(self._scope, node, part)
+            check_range(self._scope, node, part, within=self._outermost)
         return ast.copy_location(ast.Constant(value), node)
 
 
-def check_range(scope: Scope, node: ast.AST, value: object) -> None:
-    """Refuse an integer constant that does not fit 64 bits."""
+def check_range(
+    scope: Scope, node: ast.AST, value: object, *, within: ast.AST | None = None
+) -> None:
+    """Refuse an integer constant that does not fit 64 bits; it may be a step of an expression."""
     if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
+        step = "" if within is None else f"in '{scope.text.segment(within)}', "
         scope.refuse(
             node,
-            f"{value} does not fit 64 bits; ints reach from -2**63 to 2**63 - 1",
+            f"{step}{value} does not fit 64 bits; ints reach from -2**63 to 2**63 - 1",
             "use a float, or a smaller int",
         )
 

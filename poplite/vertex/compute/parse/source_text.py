@@ -84,6 +84,12 @@ class SourceText:
         """Return one line of the function, by its number in the file, without its indentation."""
         return self.lines[number - self.code.co_firstlineno].strip()
 
+    def segment(self, node: ast.AST) -> str:
+        """Return the text of an expression as it was written, in one line."""
+        before = "\n" * (self.code.co_firstlineno - 1)
+        written = ast.get_source_segment(before + "".join(self.lines), node)
+        return " ".join((written or ast.unparse(node)).split())
+
 
 def read(function: FunctionType) -> SourceText | None:
     """Parse the text of a function made by a `def` statement.

@@ -32,6 +32,7 @@ from poplite.vertex.compute.parse.dialect import FUNCTIONS, STORED, Scope
 from poplite.vertex.compute.parse.helpers import Helper, helper_of
 from poplite.vertex.compute.typing.facts import Checked, Facts
 from poplite.vertex.compute.typing.kinds import Kind
+from poplite.vertex.compute.typing.known import evaluated
 from poplite.vertex.compute.typing.lanes import LanesTyping
 from poplite.vertex.compute.typing.values import Elements, LanesOf, Number, Result, Value
 
@@ -216,6 +217,11 @@ class Calls:
 
     def _of_numbers(self, node: ast.Call, name: str, values: list[Number]) -> Number:
         self._facts.calls[node] = name
+        number = self._kind_of_result(node, name, values)
+        return number._replace(constant=evaluated(name, [value.constant for value in values]))
+
+    def _kind_of_result(self, node: ast.Call, name: str, values: list[Number]) -> Number:
+        """Type a function of numbers, but for the constant that it may give."""
         if (count := _SEVERAL.get(name)) is not None:
             if len(values) == count:
                 return self._of_several(name, values)

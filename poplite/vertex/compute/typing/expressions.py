@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NoReturn
 
 from poplite.errors import did_you_mean
@@ -17,6 +19,7 @@ from poplite.vertex.compute.parse.dialect import (
     BINARY,
     COMPARISONS,
     LIMITS,
+    OPERATIONS,
     SQUARE,
     UNARY,
     Scope,
@@ -33,6 +36,7 @@ from poplite.vertex.compute.typing.kinds import (
     literal_kind,
     unary_kind,
 )
+from poplite.vertex.compute.typing.known import evaluated, known, met
 from poplite.vertex.compute.typing.values import (
     Elements,
     LanesOf,
@@ -59,6 +63,7 @@ class Expressions:
         self._scope = scope
         self._facts = facts
         self._path = path
+        self._choices: dict[ast.expr, list[tuple[ast.expr, Number]]] = {}
 
     def value(self, node: ast.expr) -> Value:
         """Type an expression; record its kind when it is a number."""
@@ -66,7 +71,7 @@ class Expressions:
         constant = self.constants.named(node)
         if constant is not None:
             self._facts.constants[node] = constant
-            value: Value = Number(literal_kind(constant))
+            value: Value = Number(literal_kind(constant), constant=known(constant))
         else:
             value = getattr(self, f"_{type(node).__name__}")(node)
         if isinstance(value, Number):
@@ -96,7 +101,7 @@ class Expressions:
         if not isinstance(node.value, (bool, int, float)):
             self._scope.refuse(node, f"{node.value!r} is not a number", "use 0, 0.0 or False")
         check_range(self._scope, node, node.value)
-        return Number(literal_kind(node.value))
+        return Number(literal_kind(node.value), constant=known(node.value))
 
     def _Name(self, node: ast.Name) -> Value:
         assert self._path.locals is not None
@@ -226,16 +231,21 @@ class Expressions:
         )
 
     def _BinOp(self, node: ast.BinOp) -> Number | LanesOf:
-        return self.binary(node, node.op, node.left, node.right)
+        values = self.value(node.left), self.value(node.right)
+        return self.binary(node, node.op, (node.left, node.right), values)
 
     def binary(
-        self, node: ast.AST, op: ast.operator, left: ast.expr, right: ast.expr
+        self,
+        node: ast.AST,
+        op: ast.operator,
+        operands: tuple[ast.expr, ast.expr],
+        values: tuple[Value, Value],
     ) -> Number | LanesOf:
-        """Type an operation on two expressions."""
-        values = self.value(left), self.value(right)
+        """Type an operation on two expressions, which have these values."""
+        _, right = operands
         if any(isinstance(value, LanesOf) for value in values):
             return self.calls.lanes.binary(node, op, *values)
-        one, other = map(self.as_number, (left, right), values)
+        one, other = map(self.as_number, operands, values)
         symbol = BINARY[type(op)]
         if symbol == "@":
             self._scope.refuse(node, "'@' multiplies no numbers", "write loops over the elements")
@@ -248,7 +258,8 @@ class Expressions:
             self._scope.refuse(
                 node, f"'{symbol}' takes ints; here are {one} and {other}", "write int(...)"
             )
-        return Number(kind, long=kind in (Kind.INT, Kind.UINT))
+        constant = evaluated(OPERATIONS[type(op)], (one.constant, other.constant))
+        return Number(kind, long=kind in (Kind.INT, Kind.UINT), constant=constant)
 
     def _check_count(self, node: ast.expr, symbol: str) -> None:
         """Allow `x ** 3`, `x << 3`, `x << self.SHIFT` and `x << (n & 63)`."""
@@ -283,16 +294,21 @@ class Expressions:
         if kind is None:
             fix = "write not ..." if operand.kind is Kind.BOOL else "write int(...)"
             self._scope.refuse(node, f"'{symbol}' takes an int; this is {operand}", fix)
-        return Number(kind, long=kind in (Kind.INT, Kind.UINT) and operand.long)
+        is_long = kind in (Kind.INT, Kind.UINT) and operand.long
+        if symbol == "not":
+            return Number(kind, constant=None if (truth := _truth(operand)) is None else not truth)
+        constant = evaluated(OPERATIONS[type(node.op)], (operand.constant,))
+        return Number(kind, is_long, constant=constant)
 
     def _Compare(self, node: ast.Compare) -> Number:
         for op in node.ops:
             if isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
                 symbol = COMPARISONS[type(op)]
                 self._scope.refuse(node, f"'{symbol}' compares no numbers", "use == or a loop")
-        for part in (node.left, *node.comparators):
-            self.number(part)
-        return Number(Kind.BOOL)
+        parts = [self.number(part).constant for part in (node.left, *node.comparators)]
+        links = zip(node.ops, pairwise(parts), strict=True)
+        truths = [evaluated(OPERATIONS[type(op)], pair) for op, pair in links]
+        return Number(Kind.BOOL, constant=_all_of(truths))
 
     def _BoolOp(self, node: ast.BoolOp) -> Number:
         """Type `a and b` as a value: one of its parts, in the wider kind."""
@@ -301,7 +317,7 @@ class Expressions:
         parts = [self.number(part) for part in node.values]
         for part in node.values:
             self._check_choice(part)
-        return self._meeting(node, parts)
+        return self._meeting(node, dict(zip(node.values, parts, strict=True)))
 
     def _check_choice(self, node: ast.expr) -> None:
         """Refuse a choice as part of `and` or `or` where compilers may skip half of it."""
@@ -318,13 +334,14 @@ class Expressions:
             )
 
     def _IfExp(self, node: ast.IfExp) -> Number:
-        self.test(node.test)
+        truth = self.test(node.test)
         values = {part: self.value(part) for part in (node.body, node.orelse)}
         if any(isinstance(value, LanesOf) for value in values.values()):
             self._scope.refuse(
                 node, "a conditional expression of lanes", "write if and else, and assign in each"
             )
-        return self._meeting(node, [self.as_number(*each) for each in values.items()])
+        numbers = {part: self.as_number(part, value) for part, value in values.items()}
+        return self._meeting(node, numbers, truth)
 
     def _refuse_literal(self, node: ast.expr) -> None:
         """Refuse conditions whose dead branch Python's compiler leaves out.
@@ -338,30 +355,54 @@ class Expressions:
                 "leave the branch out, or give the number a name outside of the class",
             )
 
-    def _meeting(self, node: ast.expr, parts: list[Number]) -> Number:
-        result = functools.reduce(meet_numbers, parts)
+    def _meeting(
+        self, node: ast.expr, parts: dict[ast.expr, Number], truth: bool | None = None
+    ) -> Number:
+        """Type a choice between parts; of two, the first one if `truth`, the second if not."""
+        result = functools.reduce(meet_numbers, parts.values())
         if result.clash and self._path.settled:
             self._scope.refuse(
                 node, "an int meets numbers of two wider kinds here", "write float(...)"
             )
-        if any(part.kind is not result.kind for part in parts):
+        if any(part.kind is not result.kind for part in parts.values()):
             self._facts.casts[node] = result.kind
-        return result
+        possible = list(parts.items())
+        if isinstance(node, ast.BoolOp):
+            possible = _possible(node, possible)
+        elif truth is not None:
+            possible = possible[:1] if truth else possible[1:]
+        self._choices[node] = possible
+        return result._replace(constant=met([part.constant for _, part in possible], result.kind))
 
-    def test(self, node: ast.expr) -> None:
-        """Type a condition: its parts are tested one by one, not combined to a value."""
+    def chosen(self, node: ast.expr, value: Value) -> Iterator[tuple[ast.expr, Value]]:
+        """Yield what an expression may give: each part of a conditional expression by itself."""
+        parts = self._choices.get(node)
+        if parts is None:
+            yield node, value
+        else:
+            for part, number in parts:
+                yield from self.chosen(part, number)
+
+    def test(self, node: ast.expr) -> bool | None:
+        """Type a condition: its parts are tested one by one, not combined to a value.
+
+        Returns whether it is always true or always false; None where that is unknown.
+        """
         match node:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                self.test(operand)
-            case ast.BoolOp(values=parts):
-                for part in parts:
-                    self.test(part)
+                truth = self.test(operand)
+                return None if truth is None else not truth
+            case ast.BoolOp(op=op, values=parts):
+                truths = [self.test(part) for part in parts]
+                return _all_of(truths) if isinstance(op, ast.And) else _any_of(truths)
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                for part in (test, body, orelse):
-                    self.test(part)
+                truth, first, second = map(self.test, (test, body, orelse))
+                if truth is None:
+                    return first if first is second else None
+                return first if truth else second
             case _:
                 self._refuse_literal(node)
-                self.number(node)
+                return _truth(self.number(node))
 
     def _JoinedStr(self, node: ast.JoinedStr) -> Number:
         self._scope.refuse(
@@ -370,3 +411,36 @@ class Expressions:
 
     def _Tuple(self, node: ast.Tuple) -> Number:
         self._scope.refuse(node, "a tuple is no value", "use one local for each number")
+
+
+def _truth(number: Number) -> bool | None:
+    return None if number.constant is None else bool(number.constant)
+
+
+def _all_of(truths: Sequence[object]) -> bool | None:
+    """Return whether all are true; None where that depends on those that are unknown."""
+    if any(truth is False for truth in truths):
+        return False
+    return None if None in truths else True
+
+
+def _any_of(truths: Sequence[object]) -> bool | None:
+    """Return whether any is true; None where that depends on those that are unknown."""
+    if any(truth is True for truth in truths):
+        return True
+    return None if None in truths else False
+
+
+def _possible(
+    node: ast.BoolOp, parts: list[tuple[ast.expr, Number]]
+) -> list[tuple[ast.expr, Number]]:
+    """Return the parts that `a and b` or `a or b` may give."""
+    ends_with = isinstance(node.op, ast.Or)
+    possible = []
+    for each in parts[:-1]:
+        truth = _truth(each[1])
+        if truth is None or truth is ends_with:
+            possible.append(each)
+        if truth is ends_with:
+            return possible
+    return [*possible, parts[-1]]

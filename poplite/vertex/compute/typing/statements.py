@@ -26,6 +26,7 @@ from poplite.vertex.compute.typing.calls import TypeHelper
 from poplite.vertex.compute.typing.expressions import Expressions
 from poplite.vertex.compute.typing.facts import Facts
 from poplite.vertex.compute.typing.kinds import Kind, element_kind
+from poplite.vertex.compute.typing.known import bounds, met
 from poplite.vertex.compute.typing.values import (
     Elements,
     LanesOf,
@@ -41,6 +42,9 @@ from poplite.vertex.compute.typing.values import (
     restart,
 )
 from poplite.vertex.vertex import Field
+
+_OF_LOW_BITS = (ast.Add, ast.Sub, ast.Mult, ast.BitOr, ast.BitXor)
+"""Operations whose low bits depend on the low bits of the operands alone."""
 
 
 @dataclass(slots=True, eq=False)
@@ -83,6 +87,7 @@ class Statements:
         self._loops: list[_Loop] = []
         self._heads: dict[ast.For | ast.While, _Head] = {}
         self._restarts = self._changes = 0
+        self._runs = True  # False in what a constant switches off
         self._results: list[tuple[ast.AST, Result]] = []
 
     def run(self) -> Result:
@@ -96,10 +101,12 @@ class Statements:
     # Statements
 
     def _block(self, statements: Sequence[ast.stmt]) -> None:
+        runs = self._runs
         for statement in statements:
             if self._path.locals is None:
-                return
+                break
             getattr(self, f"_{type(statement).__name__}")(statement)
+        self._runs = runs
 
     def _Pass(self, node: ast.Pass) -> None:
         pass
@@ -176,7 +183,8 @@ class Statements:
                     f"{result} made of an int is returned, and {kind} on another path",
                     "write float(...) around the int",
                 )
-        return Number(kind, kind < Kind.FLOAT and any(number.long for number in numbers))
+        is_long = kind < Kind.FLOAT and any(number.long for number in numbers)
+        return Number(kind, is_long, constant=met([each.constant for each in numbers], kind))
 
     def _Break(self, node: ast.Break) -> None:
         assert self._path.locals is not None
@@ -214,11 +222,15 @@ class Statements:
             for part, item, source in zip(parts, values, sources, strict=True):
                 stored = self._store(part, item)
                 if stored is not None:
-                    self._check_constant(source, stored)
+                    self._check_constants(source, item, stored)
 
     def _AugAssign(self, node: ast.AugAssign) -> None:
-        made = self._expressions.binary(node, node.op, node.target, node.value)
-        self._store(node.target, made)
+        operands = node.target, node.value
+        values = self._expressions.value(node.target), self._expressions.value(node.value)
+        made = self._expressions.binary(node, node.op, operands, values)
+        stored = self._store(node.target, made)
+        if stored is not None and isinstance(node.op, _OF_LOW_BITS):
+            self._check_constants(node.value, values[1], stored)
 
     def _Raise(self, node: ast.Raise) -> None:
         self._expressions.calls.raised(node)
@@ -234,20 +246,22 @@ class Statements:
         self.facts.raises |= __debug__  # python -O leaves assertions out
 
     def _If(self, node: ast.If) -> None:
-        self._expressions.test(node.test)
-        before, ends = self._path.locals, []
-        for branch in (node.body, node.orelse):
+        truth = self._expressions.test(node.test)
+        before, runs, ends, goes_on = self._path.locals, self._runs, [], False
+        for branch, is_taken in ((node.body, truth is not False), (node.orelse, truth is not True)):
             self._path.locals = None if before is None else dict(before)
+            self._runs = runs and is_taken
             self._block(branch)
             ends.append(self._path.locals)
-        self._path.locals = meet(ends)
+            goes_on |= is_taken and self._path.locals is not None
+        self._path.locals, self._runs = meet(ends), runs and goes_on
 
     def _While(self, node: ast.While) -> None:
         endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
 
         def first() -> None:
             if not endless:
-                self._expressions.test(node.test)
+                self._runs &= self._expressions.test(node.test) is not False
 
         self._loop(node, first, endless=endless)
 
@@ -324,12 +338,13 @@ class Statements:
         self, node: ast.For | ast.While, first: Callable[[], None], start: State
     ) -> tuple[_Loop, list[State | None]]:
         """Type one iteration; return how it was left, and the states that lead back to the head."""
-        loop = _Loop()
+        loop, runs = _Loop(), self._runs
         self._loops.append(loop)
         self._path.locals = dict(start)
         first()
         self._block(node.body)
         self._loops.pop()
+        self._runs = runs
         return loop, [self._path.locals, *loop.continues]
 
     # Stores
@@ -367,25 +382,22 @@ class Statements:
         self._check_store(target, stored, depth, value)
         return stored
 
-    def _check_constant(self, node: ast.expr, stored: Field) -> None:
-        """Refuse an integer constant that is neither a value nor a bit pattern of the element."""
-        if element_kind(stored.element) not in (Kind.INT, Kind.UINT):
+    def _check_constants(self, source: ast.expr, value: Value, stored: Field) -> None:
+        """Refuse a constant that is neither a value nor a bit pattern of the element."""
+        limits, element = bounds(stored.element), stored.element
+        if limits is None or not (self._runs and self._path.settled):
             return
-        if isinstance(node, ast.IfExp):
-            self._check_constant(node.body, stored)
-            self._check_constant(node.orelse, stored)
-            return
-        constant = self._expressions.constants.evaluate(node)
-        bits, element = 8 * stored.element.size_bytes, stored.element
-        least, most = -(1 << bits - 1), (1 << bits) - 1
-        if constant is None or least <= constant <= most:
-            return
-        self._scope.refuse(
-            node,
-            f"{constant} is stored in '{stored.name}', a field of {element!r}",
-            f"pl.{element.__name__}({constant}) is its low {bits} bits; or a wider element type",
-            found=f"{element!r} takes constants from {least} to {most}",
-        )
+        for node, part in self._expressions.chosen(source, value):
+            constant = part.constant if isinstance(part, Number) else None
+            if constant is None or limits[0] <= int(constant) <= limits[1]:
+                continue
+            self._scope.refuse(
+                node,
+                f"{constant} is stored in '{stored.name}', a field of {element!r}",
+                f"pl.{element.__name__}({constant}) is its low {8 * element.size_bytes} bits; "
+                "or a wider element type",
+                found=f"{element!r} takes constants from {limits[0]} to {limits[1]}",
+            )
 
     def _check_store(self, target: ast.expr, stored: Field, depth: int, value: Value) -> None:
         if depth:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from poplite.vertex.compute.typing.kinds import Kind, lanes_text
+from poplite.vertex.compute.typing.known import Known
 from poplite.vertex.vertex import Field
 
 
@@ -31,12 +32,14 @@ class Number(NamedTuple):
             where paths met.
         clash: whether its value depends on the order in which paths meet.
         met: the kinds that met to make it; empty where it is of one kind on all paths.
+        constant: its value where that is known, and the same on all paths.
     """
 
     kind: Kind
     long: bool = False
     clash: bool = False
     met: tuple[Kind, ...] = ()
+    constant: Known | None = None
 
     def __str__(self) -> str:
         return str(self.kind)
@@ -114,7 +117,8 @@ def meet_numbers(one: Number, other: Number) -> Number:
     rounded_twice = long and {Kind.FLOAT, Kind.F32} <= met
     signs_differ = {Kind.INT, Kind.UINT} <= met and kind >= Kind.FLOAT
     clash = one.clash or other.clash or rounded_twice or signs_differ
-    return Number(kind, long, clash, tuple(sorted(met)) if met != {kind} else ())
+    constant = one.constant if one.kind is other.kind and one.constant == other.constant else None
+    return Number(kind, long, clash, tuple(sorted(met)) if met != {kind} else (), constant)
 
 
 def _meet_locals(one: Local | None, other: Local | None) -> Local:
@@ -164,10 +168,12 @@ def restart(entry: State, seen: State) -> State:
     """Return the state at the head of a loop once wider kinds were seen at its end.
 
     Only the kinds that were seen are kept: the other marks may come from kinds that proved
-    too narrow.
+    too narrow.  So may constants, but those the next turn takes back where they do not hold.
     """
     clean = {
-        name: local._replace(value=Number(local.value.kind), ragged=False)
+        name: local._replace(
+            value=Number(local.value.kind, constant=local.value.constant), ragged=False
+        )
         if isinstance(local.value, Number)
         else local
         for name, local in seen.items()
