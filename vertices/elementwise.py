@@ -9,6 +9,7 @@ One worker does all elements. HALF is computed in FLOAT and rounded once; intege
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -30,6 +31,33 @@ N = TypeVar("N", FLOAT, HALF, INT, UNSIGNED_INT)
 Array = npt.NDArray[Any]
 
 
+Cycles = Callable[[Any, Target], VertexPerfEstimate]
+
+
+def unary_cycles(operation: str) -> Cycles:
+    """Return the method `cycles` of an operation of one argument."""
+
+    def cycles(self: Any, target: Target) -> VertexPerfEstimate:
+        """Return the slots of a worker of PopLibs' `UnaryOp1D`."""
+        element, elements = self.fields["out"].element, len(self.out)
+        flops = elements if element.is_floating_point else 0
+        return VertexPerfEstimate(unary(operation, element, elements, target), flops)
+
+    return cycles
+
+
+def binary_cycles(operation: str) -> Cycles:
+    """Return the method `cycles` of an operation of two arguments."""
+
+    def cycles(self: Any, target: Target) -> VertexPerfEstimate:
+        """Return the slots of a worker of PopLibs' `BinaryOp1D`."""
+        element, elements = self.fields["out"].element, len(self.out)
+        flops = elements if element.is_floating_point else 0
+        return VertexPerfEstimate(binary(operation, element, elements, target), flops)
+
+    return cycles
+
+
 # -- one argument --------------------------------------------------------------------------------
 
 
@@ -40,7 +68,6 @@ class Unary(Vertex, Generic[T]):
     """as many elements as out"""
     out: Output[Vector[T]]
     """any number of elements"""
-    OPERATION = ""
 
     def of(self, x: Any) -> Any:
         """Return what an element becomes."""
@@ -51,17 +78,11 @@ class Unary(Vertex, Generic[T]):
         for i in range(len(self.out)):
             self.out[i] = self.of(self.x[i])
 
-    def cycles(self, target: Target) -> VertexPerfEstimate:
-        """Return the slots of a worker of PopLibs' `UnaryOp1D`."""
-        element, elements = self.fields["out"].element, len(self.out)
-        flops = elements if element.is_floating_point else 0
-        return VertexPerfEstimate(unary(self.OPERATION, element, elements, target), flops)
-
 
 class Negative(Unary[S]):
     """`out[i] = -x[i]`."""
 
-    OPERATION = "negate"
+    cycles = unary_cycles("negate")
 
     def of(self, x: Any) -> Any:
         """Return the negative number."""
@@ -76,7 +97,7 @@ class Negative(Unary[S]):
 class Absolute(Unary[S]):
     """`out[i] = abs(x[i])`."""
 
-    OPERATION = "abs"
+    cycles = unary_cycles("abs")
 
     def of(self, x: Any) -> Any:
         """Return the magnitude."""
@@ -91,7 +112,7 @@ class Absolute(Unary[S]):
 class Square(Unary[N]):
     """`out[i] = x[i] * x[i]`."""
 
-    OPERATION = "square"
+    cycles = unary_cycles("square")
 
     def of(self, x: Any) -> Any:
         """Return the square."""
@@ -107,7 +128,7 @@ class Square(Unary[N]):
 class Sqrt(Unary[F]):
     """`out[i]` is the square root of `x[i]`; NaN for negative numbers."""
 
-    OPERATION = "sqrt"
+    cycles = unary_cycles("sqrt")
 
     def of(self, x: Any) -> Any:
         """Return the root."""
@@ -123,7 +144,7 @@ class Sqrt(Unary[F]):
 class Exp(Unary[F]):
     """`out[i] = e ** x[i]`."""
 
-    OPERATION = "exp"
+    cycles = unary_cycles("exp")
 
     def of(self, x: Any) -> Any:
         """Return the power."""
@@ -138,7 +159,7 @@ class Exp(Unary[F]):
 class Log(Unary[F]):
     """`out[i]` is the natural logarithm of `x[i]`; NaN for negative numbers."""
 
-    OPERATION = "log"
+    cycles = unary_cycles("log")
 
     def of(self, x: Any) -> Any:
         """Return the logarithm."""
@@ -153,7 +174,7 @@ class Log(Unary[F]):
 class Tanh(Unary[F]):
     """`out[i] = tanh(x[i])`."""
 
-    OPERATION = "tanh"
+    cycles = unary_cycles("tanh")
 
     def of(self, x: Any) -> Any:
         """Return the hyperbolic tangent."""
@@ -168,7 +189,7 @@ class Tanh(Unary[F]):
 class Sigmoid(Unary[F]):
     """`out[i] = 1 / (1 + exp(-x[i]))`."""
 
-    OPERATION = "sigmoid"
+    cycles = unary_cycles("sigmoid")
 
     def of(self, x: Any) -> Any:
         """Return the logistic function."""
@@ -185,7 +206,7 @@ class Sigmoid(Unary[F]):
 class Relu(Unary[F]):
     """`out[i] = max(x[i], 0)`; NaN stays."""
 
-    OPERATION = "relu"
+    cycles = unary_cycles("relu")
 
     def of(self, x: Any) -> Any:
         """Return the number where it is positive, else 0."""
@@ -215,7 +236,6 @@ class Binary(Vertex, Generic[T]):
     """as many elements as out"""
     out: Output[Vector[T]]
     """any number of elements"""
-    OPERATION = ""
 
     def join(self, a: Any, b: Any) -> Any:
         """Return what becomes of two elements."""
@@ -226,17 +246,11 @@ class Binary(Vertex, Generic[T]):
         for i in range(len(self.out)):
             self.out[i] = self.join(self.a[i], self.b[i])
 
-    def cycles(self, target: Target) -> VertexPerfEstimate:
-        """Return the slots of a worker of PopLibs' `BinaryOp1D`."""
-        element, elements = self.fields["out"].element, len(self.out)
-        flops = elements if element.is_floating_point else 0
-        return VertexPerfEstimate(binary(self.OPERATION, element, elements, target), flops)
-
 
 class Add(Binary[N]):
     """`out[i] = a[i] + b[i]`."""
 
-    OPERATION = "add"
+    cycles = binary_cycles("add")
 
     def compute(self) -> None:
         """Add element by element; executables of format 3 know the class by this text."""
@@ -252,7 +266,7 @@ class Add(Binary[N]):
 class Subtract(Binary[N]):
     """`out[i] = a[i] - b[i]`."""
 
-    OPERATION = "subtract"
+    cycles = binary_cycles("subtract")
 
     def join(self, a: Any, b: Any) -> Any:
         """Return the difference."""
@@ -267,7 +281,7 @@ class Subtract(Binary[N]):
 class Multiply(Binary[N]):
     """`out[i] = a[i] * b[i]`."""
 
-    OPERATION = "multiply"
+    cycles = binary_cycles("multiply")
 
     def join(self, a: Any, b: Any) -> Any:
         """Return the product."""
@@ -283,7 +297,7 @@ class Multiply(Binary[N]):
 class Divide(Binary[F]):
     """`out[i] = a[i] / b[i]`."""
 
-    OPERATION = "divide"
+    cycles = binary_cycles("divide")
 
     def join(self, a: Any, b: Any) -> Any:
         """Return the quotient."""
@@ -299,7 +313,7 @@ class Divide(Binary[F]):
 class Maximum(Binary[N]):
     """`out[i]` is the greater of `a[i]` and `b[i]`; NaN if one is."""
 
-    OPERATION = "maximum"
+    cycles = binary_cycles("maximum")
 
     def join(self, a: Any, b: Any) -> Any:
         """Return the greater element."""
@@ -314,7 +328,7 @@ class Maximum(Binary[N]):
 class Minimum(Binary[N]):
     """`out[i]` is the lesser of `a[i]` and `b[i]`; NaN if one is."""
 
-    OPERATION = "minimum"
+    cycles = binary_cycles("minimum")
 
     def join(self, a: Any, b: Any) -> Any:
         """Return the lesser element."""

@@ -350,7 +350,7 @@ class AdvanceKey(Vertex):
 
     @classmethod
     def reference(cls, key: Words) -> dict[str, Words]:
-        """Return the counter, which is the key as it was, and the key of the next draw."""
+        """Return the key as it was, and with 1 added to its upper two words."""
         draws = (int(key[2]) | int(key[3]) << 32) + 1
         following = [key[0], key[1], draws & MASK, draws >> 32 & MASK]
         return {"counter": key.copy(), "key": np.array(following, np.uint32)}

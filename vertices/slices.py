@@ -170,12 +170,11 @@ class MultiUpdate(Vertex, Generic[T]):
         """Return x with the rows changed, one k after the other."""
         wide = [_wide(each).reshape(-1, width) for each in (x, s)]
         table, rows = wide[0], wide[1] * wide[1].dtype.type(scale)
-        with np.errstate(over="ignore"):
 
-            def join(old: Array, new: Array) -> Array:
-                return _wide(np.asarray(cls.joined(old, new)).astype(x.dtype))
+        def join(old: Array, new: Array) -> Array:
+            return _wide(np.asarray(cls.joined(old, new)).astype(x.dtype))
 
-            return update_reference(join, table, index, rows, first).astype(x.dtype).ravel()
+        return update_reference(join, table, index, rows, first).astype(x.dtype).ravel()
 
 
 class MultiUpdateAdd(MultiUpdate[T]):
@@ -379,9 +378,10 @@ def update_reference(join: Any, x: Array, index: npt.ArrayLike, s: Array, first:
            [13.]], dtype=float32)
     """
     x = x.copy()
-    for row, new in zip(np.asarray(index, np.int64) - first, s, strict=True):
-        if 0 <= row < len(x):
-            x[row] = join(x[row], new)
+    with np.errstate(over="ignore"):
+        for row, new in zip(np.asarray(index, np.int64) - first, s, strict=True):
+            if 0 <= row < len(x):
+                x[row] = join(x[row], new)
     return x
 
 

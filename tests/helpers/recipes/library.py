@@ -115,7 +115,7 @@ def dot(rng: np.random.Generator) -> tuple[Values, Expected]:
 
 def with_nan(rng: np.random.Generator) -> Array:
     x = numbers(rng, int(rng.integers(0, 60)), rng.choice(WIDE))
-    if x.dtype.kind == "f":
+    if x.dtype == np.float32:  # NumPy sorts halves that are NaN into other bits
         x[rng.random(len(x)) < 0.1] = np.nan
     return np.concatenate([x, x[: len(x) // 3]])
 

@@ -27,7 +27,8 @@ RECORD_STEPS = {
 
 def functions() -> dict[str, Any]:
     """Return all functions that make expressions of floats."""
-    of_nn = {name: each for name, each in vars(nn).items() if inspect.isfunction(each)}
+    shown = {name: getattr(nn, name) for name in nn.__all__}
+    of_nn = {name: each for name, each in shown.items() if inspect.isfunction(each)}
     assert of_nn.keys() >= RECORD_STEPS
     found = {f"nn.{name}": each for name, each in of_nn.items() if name not in RECORD_STEPS}
     for name, each in vars(mathematics).items():
