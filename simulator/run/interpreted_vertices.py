@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from poplite.errors import VertexCompileError
 from poplite.executable import opcodes as op
 from poplite.executable.descriptor import COUNT, NUMBER, Kind, positions
 from poplite.executable.moves import Moves
@@ -231,7 +232,7 @@ def _run(compute: Compute, number: int, vertex: InterpretedSelf, *worker: int) -
     try:
         returned = compute(vertex, *worker)
         return returned is None or bool(returned)
-    except BdbQuit:  # the user left the debugger
+    except (BdbQuit, VertexCompileError):  # the user left the debugger; there is no form to run
         raise
     except Exception as error:
         raise VertexFault(number, error, *worker) from error

@@ -13,11 +13,11 @@ again after it stopped.  A function with none of these is compiled as it is.
 from __future__ import annotations
 
 import ast
-import copy
 from types import CodeType, FunctionType
 
 from poplite.vertex.compute.bounds import FUNCTIONS, guarded
 from poplite.vertex.compute.parse.source_text import FUTURE_FLAGS, nested, with_free_names
+from poplite.vertex.compute.parse.trees import copied
 from poplite.vertex.compute.typing.facts import Checked
 
 _RAISED = "@Raised"  # no identifier, so no name of the user's can hide it
@@ -29,7 +29,7 @@ def compiled_form(checked: Checked) -> FunctionType:
     tree = guarded(checked)
     if tree is None and not checked.facts.raises:
         return function
-    tree = _Bare().visit(tree or copy.deepcopy(checked.text.tree))
+    tree = _Bare().visit(tree or copied(checked.text.tree))
     tree.decorator_list = []
     code = function.__code__
     module = compile(

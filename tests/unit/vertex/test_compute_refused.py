@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
+import sys
 import textwrap
 from pathlib import Path
 
@@ -354,6 +356,55 @@ def test_what_is_nested_too_deeply_is_refused(body: str, tmp_path: Path) -> None
         check(vertex)
     assert caught.value.at is not None
     assert caught.value.found.endswith("characters")
+
+
+def branches(folder: Path) -> pl.Engine:
+    """Return an engine that interprets 185 branches, of which n = 180 takes a late one."""
+    path = folder / "branches.py"
+    rest = "".join(
+        f"        elif self.n == {k}:\n            self.n = -{k}\n" for k in range(1, 185)
+    )
+    path.write_text(
+        "import poplite as pl\n\n\nclass Many(pl.Vertex):\n    n: pl.InOut[pl.INT]\n\n"
+        f"    def compute(self) -> None:\n        if self.n == 0:\n            pass\n{rest}"
+    )
+    graph = pl.Graph(pl.Target(tiles=1))
+    n = graph.add_variable(pl.INT, (), "n", mapping=0)
+    graph.set_initial_value(n, 180)
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, load(path).Many, tile=0, n=n)
+    graph.create_host_read("n", n)
+    options = {"debug.instrument": False}
+    return pl.Engine(graph, pl.Execute(work), interpret=True, options=options)
+
+
+def test_many_branches_are_interpreted(tmp_path: Path) -> None:
+    engine = branches(tmp_path)
+    engine.run()
+    assert engine.read("n") == -180
+
+
+def test_branches_that_are_too_deep_for_the_calls_that_led_there_are_refused(
+    tmp_path: Path,
+) -> None:
+    engine = branches(tmp_path)
+
+    def run_below(calls: int) -> None:
+        if calls:
+            run_below(calls - 1)
+        else:
+            engine.run()
+
+    free = sys.getrecursionlimit() - len(inspect.stack())
+    with pytest.raises(
+        VertexCompileError, match="'Many.compute': its text is nested too"
+    ) as caught:
+        run_below(free - 300)
+    assert f"limit of {sys.getrecursionlimit():,} nested calls" in caught.value.found
+    assert caught.value.at is not None
+    assert caught.value.at.function == "compute"
+    engine.run()  # from here there is room
+    assert engine.read("n") == -180
 
 
 def test_text_too_deep_for_pythons_own_parser_is_refused_with_the_limit(tmp_path: Path) -> None:

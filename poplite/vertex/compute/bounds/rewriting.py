@@ -18,12 +18,12 @@ is too long for that, with its many instructions for each operation, and is spli
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from poplite.vertex.compute.bounds.functions import call
 from poplite.vertex.compute.bounds.guards import Guard, Guards
+from poplite.vertex.compute.parse.trees import copied
 from poplite.vertex.compute.typing.facts import Checked
 
 N = TypeVar("N", bound=ast.AST)
@@ -38,7 +38,7 @@ def guarded(checked: Checked) -> ast.FunctionDef | None:
     if not guards.flags:
         return None
     copies: dict[int, Any] = {}
-    tree: ast.FunctionDef = copy.deepcopy(checked.text.tree, copies)
+    tree = copied(checked.text.tree, copies)
     numbers = {node: number for number, node in enumerate(guards.of_loops)}
     flags: dict[ast.AST, ast.expr] = {}
     for node, flag in guards.flags.items():
@@ -73,9 +73,9 @@ def _before(number: int, guard: Guard) -> list[ast.stmt]:
 
 
 def _set(name: str, conditions: Sequence[ast.expr]) -> ast.stmt:
-    value = copy.deepcopy(conditions[0]) if conditions else ast.Constant(True)
+    value = copied(conditions[0]) if conditions else ast.Constant(True)
     for each in conditions[1:]:
-        value = ast.BinOp(value, ast.BitAnd(), copy.deepcopy(each))
+        value = ast.BinOp(value, ast.BitAnd(), copied(each))
     return ast.Assign([ast.Name(name, ast.Store())], value)
 
 
@@ -99,7 +99,7 @@ class _Rewriting(ast.NodeTransformer):
         loop: ast.stmt = node
         if flag is not None:
             holds = call("holds", ast.Name(flag, ast.Load()))
-            other = _Known(flag, False).visit(copy.deepcopy(node))
+            other = _Known(flag, False).visit(copied(node))
             loop = _at(ast.If(holds, [_Known(flag, True).visit(node)], [other]), node)
         return [*(_at(each, node.iter) for each in before), loop]
 
@@ -141,7 +141,7 @@ class _Rewriting(ast.NodeTransformer):
         if flag is None:
             return node
         assert isinstance(target, ast.Subscript)
-        old = call("element", copy.deepcopy(target.value), copy.deepcopy(target.slice), flag)
+        old = call("element", copied(target.value), copied(target.slice), flag)
         new = ast.BinOp(old, node.op, node.value)
         return _at(ast.Expr(call("store", target.value, target.slice, new, flag)), node)
 

@@ -20,18 +20,22 @@ from __future__ import annotations
 import ast
 import copy
 import operator
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FunctionType, TracebackType
 from typing import Any
 
 import numpy as np
 
+from poplite.errors import VertexCompileError
 from poplite.source import SourceLocation
 from poplite.vertex.compute import arithmetic, lanes
 from poplite.vertex.compute.identity import remembered
 from poplite.vertex.compute.interpreted.native import native, native_unary
 from poplite.vertex.compute.interpreted.trapping import trapping
 from poplite.vertex.compute.parse.dialect import OPERATIONS
+from poplite.vertex.compute.parse.source_text import SHALLOWER
+from poplite.vertex.compute.parse.trees import copied
 from poplite.vertex.compute.typing.facts import Checked, Facts, in_order
 from poplite.vertex.compute.typing.kinds import Kind
 from poplite.vertex.vertex import Vertex
@@ -73,10 +77,23 @@ def _compiled_when_called(checked: Checked, traps: int) -> Callable[..., bool | 
 
     def form(*arguments: Any) -> bool | None:
         if not forms:
-            forms.append(_Compiler(traps).compiled(checked))
+            forms.append(_made(checked, traps))
         return forms[0](*arguments)
 
     return form
+
+
+def _made(checked: Checked, traps: int) -> Callable[..., bool | None]:
+    """Return the interpreted form; it is made by recursion, a few calls for each level of text."""
+    try:
+        return _Compiler(traps).compiled(checked)
+    except RecursionError as error:
+        raise VertexCompileError(
+            f"'{checked.scope.label}': its text is nested too deep to be read from so many calls",
+            at=checked.scope.place(checked.text.tree),
+            found=f"Python's limit of {sys.getrecursionlimit():,} nested calls was reached",
+            fix=f"run the engine from fewer calls; or {SHALLOWER}",
+        ) from error
 
 
 def calls_in(traceback: TracebackType | None) -> list[SourceLocation]:
@@ -111,7 +128,8 @@ class _Compiler:
         exceptions = {cls: f"@{cls.__name__}{n}" for n, cls in enumerate(raised, 1)}
         # Copied together, so that facts refer to nodes of the copied tree.  Callees are not copied.
         kept: dict[int, Any] = {id(callee): callee for callee in callees}
-        tree, facts = copy.deepcopy((checked.text.tree, checked.facts), kept)
+        tree = copied(checked.text.tree, kept)
+        facts = copy.deepcopy(checked.facts, kept)
         numbers: dict[str, np.float32] = {}
         instrument = _Instrument(
             facts, checked, names, exceptions, numbers, may_trap=self._may_trap
@@ -241,7 +259,7 @@ class _Instrument(ast.NodeTransformer):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.Assign:
         target = self.visit(node.target)
-        old = copy.deepcopy(target)
+        old = copied(target)
         old.ctx = ast.Load()
         if isinstance(target, ast.Subscript):  # it may call a helper: evaluate it once
             old.value, target.value = self._kept(target.value)
