@@ -30,7 +30,6 @@ _MADE = {
     *("Sweep", "Tensor", "TensorRearranger", "TileRegions", "VarRegions", "Variable"),
     *("VertexBlock", "VertexInstance"),
 }
-_OF_COMPUTATIONS = (*("check_has", "engine_for", "is_hinted", "stored_order", "variable", "why"),)
 _PROGRAMS = {
     f"pl.{name}.mark_used": "engines call it"
     for name, value in vars(pl.program).items()
@@ -65,9 +64,9 @@ WITHOUT_CALL = {
         "ng.Op": "operations make it",
         "ng.Transformer": "ng.make_transformer makes it",
         "ng.FlattenedAxis.add_role": "it refuses all roles",
+        "ng.Transformer.variable": "computations call it",
         **{f"ng.Layout.{name}": "descriptions call it" for name in ("by", "size_of")},
         **{f"ng.TensorDescription.{name}": "descriptions call it" for name in ("on", "seen")},
-        **{f"ng.Transformer.{name}": "computations call it" for name in _OF_COMPUTATIONS},
     },
     "libraries": {
         "popops.expr.Any.of": "each kind of expression has its own",

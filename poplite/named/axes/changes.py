@@ -99,7 +99,7 @@ def joined(
     """
     listed = axes if like is None else chosen(like, axes, "flatten")
     one = FlattenedAxis(listed, line)
-    if name is not None:
+    if name is not None and listed.items:  # that of nothing is one axis for all
         one.root.shown = name
     if not listed.items:
         return some([*axes.items, one]), len(axes)

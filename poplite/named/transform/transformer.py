@@ -147,7 +147,8 @@ class Transformer:
         return self._fuse
 
     def check_has(self, computation: Computation) -> None:
-        """Raise AxisError for a computation that was forgotten."""
+        """Raise AxisError for a computation that was forgotten, or of another kind."""
+        _check_computation(computation, "check_has")
         if computation not in self._computations:
             raise AxisError(
                 f"computation '{computation.name}': its transformer was closed or reset",
@@ -158,6 +159,7 @@ class Transformer:
 
     def engine_for(self, computation: Computation) -> Engine:
         """Return the engine, with the program of a computation."""
+        _check_computation(computation, "engine_for")
         program = computation.program
         if self._engine is None:
             self.initialize()
@@ -169,15 +171,14 @@ class Transformer:
 
     def tensor(self, op: TensorOp) -> Tensor:
         """Return the tensor of a constant, an input or a state, in the order of its axes."""
-        check_kind(
-            op, TensorOp, "tensor: op", "a tensor of ng.variable, ng.placeholder or ng.constant"
-        )
+        _check_stored(op, "tensor")
         if op not in self._tensors:
             self._tensors[op] = self._stored(op)
         return self._tensors[op]
 
     def variable(self, op: Op, hint: Any) -> Tensor:
         """Return a new variable for a result, placed by a hint."""
+        op = as_op(op, "variable")
         description = TensorDescription(op.axes, op.element_type, name=op.name or op.called)
         where = self._placed(op, description, hint, None)
         stored = description.with_layout(where.layout)
@@ -192,6 +193,7 @@ class Transformer:
 
         What is computed element by element lies as the tensor that it is of.
         """
+        op = as_op(op, "stored_order")
         if isinstance(op, Gradient) and self.is_hinted(op.by):
             return self.stored_order(op.by)
         axes, strides = op.axes, self.description(op).strides
@@ -204,11 +206,14 @@ class Transformer:
         return some(sorted(op.axes, key=lambda axis: -abs(far[axis.root] or 0)))
 
     def is_hinted(self, op: TensorOp) -> bool:
-        """Tell whether a hint says where a tensor lies: its own, or that of the transformer."""
+        """Return whether a hint says where a tensor lies: its own, or that of the transformer."""
+        _check_stored(op, "is_hinted")
         return op.place is not None or bool(self._hint_for(op))
 
     def why(self, op: TensorOp) -> str:
         """Return where a tensor lies, and why its axes are stored in their order."""
+        _check_stored(op, "why")
+        self.tensor(op)
         return self._reasons[op]
 
     def _description(self, op: Op) -> TensorDescription:
@@ -347,6 +352,15 @@ def make_transformer(
         )
     found = target or (Target() if tiles is None else Target(tiles=tiles))
     return Transformer(found, {} if map is None else map, strict, fuse, checks)
+
+
+def _check_computation(computation: object, method: str) -> None:
+    check_kind(computation, Computation, f"{method}: computation", "device.computation(results)")
+
+
+def _check_stored(op: object, method: str) -> None:
+    fix = "a tensor of ng.variable, ng.placeholder or ng.constant"
+    check_kind(op, TensorOp, f"{method}: op", fix)
 
 
 def _in_order(value: npt.NDArray[Any], axes: Axes, layout: Layout) -> npt.NDArray[Any]:
