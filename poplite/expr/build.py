@@ -47,15 +47,15 @@ _QUARTER = "a vertex reads QUARTER as float32 numbers, and rounds to it where it
 """The remedy for an operand of QUARTER."""
 
 
-def as_expr(value: object, what: str) -> Expr:
-    """Return an operand as a node; `what` is the operation that takes it.
+def as_expr(value: object, what: str, beside: Iterable[object] = ()) -> Expr:
+    """Return an operand as a node; `what` is the operation that takes it, beside others.
 
     Raises ElementTypeError for anything but a tensor, an expression or a number.
     """
     if isinstance(value, Expr):
         return value
     if isinstance(value, Operand):
-        return Leaf(value.read_as())
+        return Leaf(value._read_as(beside))
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool | int | float):
@@ -75,7 +75,7 @@ def apply(name: str, *values: object) -> Expr:
     operation = OPERATIONS[name]
     if name in JOINS_TRUTHS or name == "select":
         check_no_truth(_called(operation), values[2:] if name == "select" else values)
-    operands = tuple(as_expr(value, _called(operation)) for value in values)
+    operands = tuple(as_expr(value, _called(operation), values) for value in values)
     if all(isinstance(each, Weak) for each in operands):
         raise ElementTypeError(
             f"{_called(operation)} takes at least one tensor or expression",

@@ -8,7 +8,7 @@ x += 1       is refused: `ops.assign(x, x + 1)` records it
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -64,8 +64,8 @@ class Operand:
 
     element_type: type[ElementType[Any]]
 
-    def read_as(self) -> Operand:
-        """Return the tensor that an expression reads for this operand: itself, mostly."""
+    def _read_as(self, beside: Iterable[object] = ()) -> Operand:
+        """Return the tensor that is read for this operand, beside others: itself, mostly."""
         return self
 
     def _is_same(self, other: Operand) -> bool | None:
@@ -290,6 +290,11 @@ class Operand:
 
         def __ixor__(self, other: object) -> NoReturn:
             raise _in_place(self, "^", other)
+
+
+def as_read(value: Any, *beside: object) -> Any:
+    """Return what is read for an argument: the tensor of a loop's index, all else as it is."""
+    return value._read_as(beside) if isinstance(value, Operand) else value
 
 
 def _in_place(operand: Operand, symbol: str, other: object) -> Exception:

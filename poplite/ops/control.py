@@ -37,8 +37,9 @@ def repeat(count: int) -> Iterator[LoopIndex]:
         count: how often, from 0.
 
     Yields:
-        The index, from 0: a scalar of UNSIGNED_INT in expressions, and `index.tensor` elsewhere. A
-        loop whose index nothing asks for does not count it.
+        The index, from 0: a scalar of UNSIGNED_INT, which goes wherever steps of the loop read a
+        tensor or an expression; `index.tensor` has views. A loop whose index nothing asks for does
+        not count it.
 
     Raises:
         ControlProgramError: outside of all blocks of `graph.steps()`, or for no whole number.
@@ -54,7 +55,7 @@ def repeat(count: int) -> Iterator[LoopIndex]:
     6
     """
     outer = innermost("ops.repeat(n)")
-    body = Steps(outer.graph, "repeat", outer)
+    body = Steps(None, "repeat", outer)
     index = LoopIndex(body, count)
     with body:
         yield index
@@ -85,7 +86,7 @@ def while_(condition: Predicate) -> Iterator[None]:
     """
     outer = innermost("ops.while_(condition)")
     test, scalar = _decided(outer, condition, "ops.while_")
-    body = Steps(outer.graph, "while", outer)
+    body = Steps(None, "while", outer)
     with body:
         yield
     outer.add(RepeatWhileTrue(test, scalar, body))
@@ -113,7 +114,7 @@ class Branch:
         """
         if innermost("else_()") is not self._steps:
             raise self._misplaced()
-        body = Steps(self._steps.graph, "else", self._steps)
+        body = Steps(None, "else", self._steps)
         with body:
             yield
         made = None if self._made is None else If(self._predicate, self._body, body)
@@ -157,7 +158,7 @@ def if_(predicate: Predicate) -> Iterator[Branch]:
     """
     outer = innermost("ops.if_(predicate)")
     test, scalar = _decided(outer, predicate, "ops.if_")
-    body = Steps(outer.graph, "if", outer)
+    body = Steps(None, "if", outer)
     branch = Branch(outer, scalar, body)
     with body:
         yield branch
@@ -212,7 +213,7 @@ class Cases:
         self.otherwise = body
 
     def _body(self, name: str) -> Steps:
-        self._places.append(Steps(self._places[0].graph, name, self._places[0]))
+        self._places.append(Steps(None, name, self._places[0]))
         return self._places[-1]
 
     def _check_place(self, usage: str) -> None:
@@ -254,7 +255,7 @@ def switch(control: Operand | Callable[[], Operand]) -> Iterator[Cases]:
     """
     outer = innermost("ops.switch(control)")
     test, scalar = _decided(outer, control, "ops.switch")
-    outside = Steps(outer.graph, "switch", outer)
+    outside = Steps(None, "switch", outer)
     cases = Cases(outside)
     with outside:
         yield cases
@@ -301,7 +302,7 @@ def together() -> Iterator[None]:
 
 def _decided(outer: Steps, value: Predicate, usage: str) -> tuple[Steps, Tensor]:
     """Return the steps that compute what decides, and the tensor that holds it."""
-    steps = Steps(outer.graph, "condition", outer)
+    steps = Steps(None, "condition", outer)
     with steps:
         found: object = value() if callable(value) else value
         if not isinstance(found, Operand):

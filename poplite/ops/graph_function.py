@@ -21,6 +21,7 @@ from poplite.errors import (
     GraphRecursionError,
     checked_items,
 )
+from poplite.expr.operand import as_read
 from poplite.expr.tree import Expr, stored_first
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -91,6 +92,7 @@ class GraphFunction(Generic[P, R]):
                 fix="the arguments of the function",
             ) from None
         bound.apply_defaults()
+        bound.arguments = {name: as_read(value) for name, value in bound.arguments.items()}
         arguments = dict(bound.arguments)
         for name, value in arguments.items():
             if isinstance(value, Expr):

@@ -12,17 +12,19 @@ As popops::countedLoop.  `Repeat` is quicker where nothing asks for the index.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from operator import index as whole_number
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
+from poplite.called import CalledShape
 from poplite.errors import (
     ControlProgramError,
     ElementTypeError,
     GraphConnectionError,
     SizeOverflowError,
 )
-from poplite.expr.operand import Operand
+from poplite.expr.numpy_names import absent_method
+from poplite.expr.operand import Operand, as_read
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
@@ -34,6 +36,11 @@ from poplite.source import here
 from poplite.text import clipped, of_type, why_not_called
 from poplite.types import BOOL, UNSIGNED_INT
 from poplite.vertices.counting import CountFrom, CountOn
+
+if TYPE_CHECKING:  # a type checker lets it go wherever a tensor may
+    from poplite.graph.tensor.tensor import Tensor as ReadAsTensor
+else:
+    ReadAsTensor = Operand
 
 Body = Program | Callable[[Tensor], Program]
 
@@ -125,8 +132,10 @@ def _loop(
     return Sequence(Execute(first), loop, name=name)
 
 
-class LoopIndex(Operand):
+class LoopIndex(ReadAsTensor):
     """The index of a loop from 0, which is counted only if somebody asks for it.
+
+    It goes wherever steps of the loop read a tensor of one element.
 
     Attributes:
         element_type: UNSIGNED_INT.
@@ -157,10 +166,15 @@ class LoopIndex(Operand):
             "the index of a loop is no number of Python's", "ops.equal(ops.iota(n), i) picks one"
         )
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise absent_method(self, name, f"i.tensor is the index as a tensor: i.tensor.{name}")
+
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> CalledShape:
         """One element, of rank 0."""
-        return ()
+        return CalledShape(())
 
     @property
     def tensor(self) -> Tensor:
@@ -172,10 +186,12 @@ class LoopIndex(Operand):
             self._tensor = graph.add_variable(UNSIGNED_INT, (), "repeat/index", mapping=0)
         return self._tensor
 
-    def read_as(self) -> Operand:
+    def _read_as(self, beside: Iterable[object] = ()) -> Tensor:
         """Return the tensor; refused behind the loop, where it is no index."""
         if self._is_recorded:
             raise self._outside()
+        if self._tensor is None:
+            self._body.take_graph_of(beside)
         return self.tensor
 
     def _outside(self) -> ControlProgramError:
@@ -206,6 +222,7 @@ def _no_number(what: str, fix: str) -> ElementTypeError:
 
 
 def _bound(graph: Graph, bound: object, role: str) -> int | Tensor:
+    bound = as_read(bound)
     if not isinstance(bound, Tensor):
         try:
             number = whole_number(bound)  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ from poplite.errors import (
     checked_kind,
 )
 from poplite.expr.formula import formula
-from poplite.expr.operand import Operand
+from poplite.expr.operand import Operand, as_read
 from poplite.expr.tree import ElementClass, Expr, Weak
 from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
@@ -77,6 +77,7 @@ _BITS: dict[int, ElementClass] = {
 
 def operand(what: str, x: object, program: Steps | None = None, role: str = "") -> Given:
     """Return a tensor, or an expression that `ops.map` would store; else raise."""
+    x = as_read(x)
     if isinstance(x, Tensor):
         return x
     if not isinstance(x, Expr):
@@ -94,7 +95,7 @@ def own_operand(
     what: str, graph: Graph, x: object, program: Steps | None = None, role: str = ""
 ) -> Given:
     """Return an operand of a graph, or raise."""
-    found = operand(what, x, program, role)
+    found = operand(what, as_read(x, graph), program, role)
     for tensor in found.leaves if isinstance(found, Expr) else (found,):
         check_own(graph, tensor, _argument(what, role), here())
     return found

@@ -10,6 +10,7 @@ import numpy as np
 
 from poplite.display import Displayed
 from poplite.errors import ControlProgramError, ElementTypeError
+from poplite.expr.operand import as_read
 from poplite.expr.tree import stored_first
 from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.tensor.tensor import Tensor
@@ -199,6 +200,7 @@ def deciding(tensor: object, program: str, role: str) -> Tensor:
     types = NUMBERS if role == "control" else (BOOL, *NUMBERS)
     *others, last = map(repr, types)
     names = f"{', '.join(others)} or {last}"
+    tensor = as_read(tensor)
     if not isinstance(tensor, Tensor):
         fix = f"{role} = graph.add_variable({types[0]!r}, (), mapping=0); a vertex writes it"
         raise ElementTypeError(

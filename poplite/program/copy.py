@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 from poplite.errors import ControlProgramError, ElementTypeError, GraphConnectionError
+from poplite.expr.operand import as_read
 from poplite.expr.tree import stored_first
 from poplite.graph.host.remote import RemoteBuffer
 from poplite.graph.host.streams import DataStream
@@ -164,6 +165,7 @@ class TensorCopy(Copy):
         self, source: Tensor, destination: Tensor, offset: bool | str = False, name: str = ""
     ) -> None:
         check_name(name, "Copy")
+        source = as_read(source, destination)
         for role, tensor in (("source", source), ("destination", destination)):
             if not isinstance(tensor, Tensor):
                 raise ElementTypeError(

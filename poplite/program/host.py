@@ -20,6 +20,7 @@ from poplite.errors import (
     GraphConnectionError,
     StreamMemoryAllocationError,
 )
+from poplite.expr.operand import as_read
 from poplite.graph.host.remote import HostFunction, RemoteBuffer
 from poplite.graph.host.streams import DataStream, DataStreamType
 from poplite.graph.host.transfer_checks import MAX_TRANSFER_BYTES, transfer_text
@@ -51,7 +52,7 @@ class StreamCopy(Copy):
         name: str = "",
     ) -> None:
         check_name(name, "Copy")
-        at = here()
+        at, source = here(), as_read(source, destination)
         stream, tensor = _sides(source, destination, DataStream, "stream", at)
         to_device = stream is source
         what = f"Copy '{source.name}' -> '{destination.name}'"
@@ -98,7 +99,7 @@ class RemoteCopy(Copy):
             name = offset
             offset = None
         check_name(name, "Copy")
-        at = here()
+        at, source, offset = here(), as_read(source, destination), as_read(offset, source)
         buffer, tensor = _sides(source, destination, RemoteBuffer, "remote buffer", at)
         what = f"Copy '{source.name}' -> '{destination.name}'"
         rows = 1 if offset is None else _rows(offset, buffer, what, at)
@@ -311,7 +312,7 @@ def _rows(offset: object, buffer: RemoteBuffer, what: str, at: SourceLocation) -
 
 
 def _tensors(value: object, what: str, at: SourceLocation) -> tuple[Tensor, ...]:
-    listed = tuple(value) if isinstance(value, list | tuple) else (value,)
+    listed = tuple(map(as_read, value if isinstance(value, list | tuple) else (value,)))
     for tensor in listed:
         if not isinstance(tensor, Tensor):
             raise ElementTypeError(

@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Literal, get_args
 
 from poplite.errors import ControlProgramError, ElementTypeError
+from poplite.expr.operand import as_read
 from poplite.expr.tree import stored_first
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
@@ -155,6 +156,7 @@ class PrintTensor(Program):
         check_name(name, "PrintTensor")
         if isinstance(tensor, PrintTensorFormat) and format is None:
             tensor, format = None, tensor
+        title, tensor = as_read(title), as_read(tensor)
         text, shown = title, tensor
         if isinstance(title, Tensor) and tensor is None:
             text, shown = str(title.name), title

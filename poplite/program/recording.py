@@ -1,8 +1,10 @@
-"""Where operations append their steps: blocks of `graph.steps()`.
+"""Where operations append their steps: blocks of `graph.steps()`, or of a Sequence.
 
     with graph.steps("update") as update:       what is recorded below goes here
         ops.assign(w, w - rate * g)
         update.add(Execute(by_hand))
+
+    with sequence:                              likewise, for the graph of the first operation
 
     with virtual.steps() as other:              what is recorded below keeps to its tiles
 
@@ -20,6 +22,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from poplite.errors import ControlProgramError, GraphCycleError
+from poplite.expr.tree import Expr
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.operations import Operation
 from poplite.graph.graph import Graph
@@ -27,12 +30,9 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import home_graph, mapping_graph, working_graph
 from poplite.program.base import Program, checked
 from poplite.program.execute import Execute
-from poplite.program.sequence import Sequence, check_appended
+from poplite.program.sequence import OPEN, Sequence, check_appended
 from poplite.source import SourceLocation, here
 from poplite.view import Storage
-
-_OPEN: ContextVar[tuple[Steps, ...]] = ContextVar("open steps", default=())
-"""The blocks that are open, the innermost last."""
 
 _OVER: ContextVar[Graph | None] = ContextVar("graph of operations", default=None)
 """The graph that decides the tiles of operations, where a call names one."""
@@ -47,7 +47,8 @@ class Steps(Sequence):
     `graph.steps(name)` makes one. A block may be entered again: more steps follow those before.
 
     Args:
-        graph: the graph whose operations append to it; a virtual graph decides their tiles.
+        graph: the graph whose operations append to it; a virtual graph decides their tiles. None
+            for that of the first operation.
         name: shown in messages.
         around: the block that a loop or a branch stands in; what is added to that one goes here,
             as long as this one is the innermost.
@@ -61,17 +62,56 @@ class Steps(Sequence):
     <Sequence 'double' 1 step>
     """
 
-    graph: Graph
+    _graph: Graph | None
     _blocks: list[list[Program]]
     _around: Steps | None
     _over: Graph | None  # the first virtual graph that decided for one of its operations
 
-    def __init__(self, graph: Graph, name: str = "", around: Steps | None = None) -> None:
+    def __init__(self, graph: Graph | None, name: str = "", around: Steps | None = None) -> None:
         super().__init__(name=name)
-        object.__setattr__(self, "graph", graph)
+        object.__setattr__(self, "_graph", graph)
         object.__setattr__(self, "_around", around)
         object.__setattr__(self, "_blocks", [])
         object.__setattr__(self, "_over", None)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph whose operations append to it."""
+        known = self._known_graph
+        if known is None:
+            raise ControlProgramError(
+                f"{self}: its graph is not known before an operation on a tensor is recorded in it",
+                at=here(),
+                fix="with graph.steps() as step: ..., in place of a Sequence's block",
+            )
+        return known
+
+    @property
+    def _known_graph(self) -> Graph | None:
+        if self._graph is None and self._around is not None:
+            return self._around._known_graph
+        return self._graph
+
+    def takes(self, graph: Graph) -> bool:
+        """Return whether operations of a graph append to it; the first one decides its graph."""
+        known = self._known_graph
+        if known is None:
+            self._work_on(graph.top_level_graph)
+        return known is None or known.top_level_graph is graph.top_level_graph
+
+    def take_graph_of(self, operands: Iterable[object]) -> None:
+        """Take the graph of operands for its own, if that is not known."""
+        for operand in operands if self._known_graph is None else ():
+            for each in operand.leaves if isinstance(operand, Expr) else (operand,):
+                graph = each if isinstance(each, Graph) else getattr(each, "graph", None)
+                if isinstance(graph, Graph):
+                    self.takes(graph)
+
+    def _work_on(self, graph: Graph) -> None:
+        """Take operations of a graph, and so do those around it."""
+        object.__setattr__(self, "_graph", graph)
+        if self._around is not None and self._around._known_graph is None:
+            self._around._work_on(graph)
 
     @property
     def works_over(self) -> Graph:
@@ -86,16 +126,9 @@ class Steps(Sequence):
             block = block._around
 
     def __enter__(self) -> Self:
-        if self._blocks:
-            raise ControlProgramError(
-                f"{self}: its block is open already",
-                at=here(),
-                fix="graph.steps() makes another one, which step.add(...) takes",
-            )
-        if self.used_at is not None:
-            super().add(Sequence())  # refuses
+        self._check_not_open(is_open=bool(self._blocks))
         self._blocks.append([])
-        _OPEN.set((*_OPEN.get(), self))
+        OPEN.set((*OPEN.get(), self))
         return self
 
     def __exit__(
@@ -105,7 +138,7 @@ class Steps(Sequence):
         trace: TracebackType | None,
     ) -> None:
         recorded = self._blocks.pop()
-        _OPEN.set(tuple(each for each in _OPEN.get() if each is not self))
+        OPEN.set(tuple(each for each in OPEN.get() if each is not self))
         if kind is None:
             for program in recorded:
                 super().add(program)
@@ -118,7 +151,7 @@ class Steps(Sequence):
         if not self._blocks:
             super().add(program)
             return self
-        innermost = _OPEN.get()[-1] if _OPEN.get() else self
+        innermost = OPEN.get()[-1] if OPEN.get() else self
         if innermost is not self and innermost._stands_in(self):
             innermost.add(program)
             return self
@@ -135,11 +168,7 @@ class Steps(Sequence):
     def mark_used(self, at: SourceLocation) -> None:
         """Note that it became part of something; refused while its block is open."""
         if self._blocks:
-            raise ControlProgramError(
-                f"{self}: it is used while its block is open",
-                at=at,
-                fix="use it behind the `with` statement",
-            )
+            raise self._used_while_open(at)
         super().mark_used(at)
 
     def replace_last(self, old: Program, new: Program) -> bool:
@@ -236,14 +265,20 @@ class Together(Steps):
     _levels: list[tuple[list[ComputeSet], list[Program]]]
     _uses: dict[object, list[_Use]]
     _names: list[str]
-    _record: OperationRecord
+    _record: OperationRecord | None
 
     def __init__(self, around: Steps) -> None:
-        super().__init__(around.graph, "together", around)
+        super().__init__(around._known_graph, "together", around)
         object.__setattr__(self, "_levels", [])
         object.__setattr__(self, "_uses", {})
         object.__setattr__(self, "_names", [])
-        object.__setattr__(self, "_record", OperationRecord(around.graph))
+        object.__setattr__(self, "_record", None)
+        if self._graph is not None:
+            self._work_on(self._graph)
+
+    def _work_on(self, graph: Graph) -> None:
+        super()._work_on(graph)
+        object.__setattr__(self, "_record", OperationRecord(graph))
 
     def __exit__(
         self,
@@ -290,10 +325,11 @@ class Together(Steps):
         """Append the steps of the operations so far; those behind share nothing with them."""
         levels, self._levels[:] = [*self._levels], []
         self._uses.clear()
-        if self._names:
-            self._record.close(" + ".join(self._names))
-            self._names.clear()
-        object.__setattr__(self, "_record", OperationRecord(self.graph))
+        if self._record is not None:
+            if self._names:
+                self._record.close(" + ".join(self._names))
+                self._names.clear()
+            object.__setattr__(self, "_record", OperationRecord(self.graph))
         for compute_sets, others in levels:
             for program in (*map(Execute, compute_sets), *others):
                 super().add(program)
@@ -370,8 +406,9 @@ def open_steps(graph: Graph, usage: str) -> Steps:
     if steps is not None:
         return steps
     found = "no block of graph.steps() is open"
-    if _OPEN.get():
-        found = f"it works on {graph!r}, the open block on {_OPEN.get()[-1].graph!r}"
+    if OPEN.get():
+        open_graph = OPEN.get()[-1].graph
+        found = f"it works on {graph!r}, the open block on {open_graph!r}"
     raise ControlProgramError(
         f"{usage}: no program takes its steps",
         at=here(),
@@ -382,8 +419,8 @@ def open_steps(graph: Graph, usage: str) -> Steps:
 
 def _innermost_of(graph: Graph) -> Steps | None:
     """Return the innermost open block of a graph or its virtual graphs, if there is one."""
-    for steps in reversed(_OPEN.get()):
-        if steps.graph.top_level_graph is graph.top_level_graph:
+    for steps in reversed(OPEN.get()):
+        if steps.takes(graph):
             return steps
     return None
 
@@ -422,11 +459,11 @@ def graph_for(
 
 def innermost(usage: str) -> Steps:
     """Return the innermost open block of any graph."""
-    if not _OPEN.get():
+    if not OPEN.get():
         raise ControlProgramError(
             f"{usage}: no program takes its steps",
             at=here(),
             found="no block of graph.steps() is open",
             fix="with graph.steps() as step: ...",
         )
-    return _OPEN.get()[-1]
+    return OPEN.get()[-1]

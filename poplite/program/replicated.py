@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import ElementTypeError, GraphReplicationError
+from poplite.expr.operand import as_read
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
@@ -66,6 +67,7 @@ class CrossReplicaCopy(Program):
         name: str = "",
     ) -> None:
         check_name(name, "CrossReplicaCopy")
+        source = as_read(source)
         for role, tensor in (("source", source), ("destination", destination)):
             if not isinstance(tensor, Tensor):
                 raise ElementTypeError(

@@ -1,5 +1,7 @@
 """Programs that run in order, and programs with a name.
 
+    with sequence:                  operations append to it, as to `graph.steps()`
+
 Parts may be added to a Sequence, as to a Switch, until it becomes part of another program or of
 an engine. From then on others count its steps, and what has been checked must stay what it was.
 """
@@ -7,8 +9,10 @@ an engine. From then on others count its steps, and what has been checked must s
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from types import TracebackType
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from poplite.errors import ControlProgramError, GraphRecursionError
 from poplite.graph.graph import Graph
@@ -17,6 +21,12 @@ from poplite.program.base import Program, check_name, checked, parts, set_once
 from poplite.program.function import functions_between
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, fitted, items_or_none, of_type
+
+if TYPE_CHECKING:
+    from poplite.program.recording import Steps
+
+OPEN: ContextVar[tuple[Steps, ...]] = ContextVar("open steps", default=())
+"""The blocks that are open, the innermost last."""
 
 
 @refuse_copies("Sequence(*sequence.programs) or Switch(control, switch.cases): the same parts")
@@ -65,7 +75,8 @@ class Growing(Program):
 class Sequence(Growing):
     """Programs that run in order.
 
-    Programs may be added until the Sequence becomes part of another program or of an engine.
+    In its `with` block operations append to it, as to `graph.steps()`; the first one decides the
+    graph. Programs may be added until the Sequence becomes part of another program or of an engine.
 
     Args:
         *programs: the programs, or one list of them.
@@ -79,6 +90,7 @@ class Sequence(Growing):
     """
 
     name: str
+    _block: Steps | None  # takes the steps of its `with` block while that is open
     _made: range  # the numbers of the variables that an operation made for these steps alone
     _programs: list[Program]
 
@@ -97,6 +109,7 @@ class Sequence(Growing):
             used_at=None,
             _programs=children,
             name=name,
+            _block=None,
             _made=range(0),
             num_steps=steps,
             is_empty=is_empty,
@@ -122,11 +135,58 @@ class Sequence(Growing):
         >>> Sequence(name="main").add(Program()).add(Program())
         <Sequence 'main' 0 steps>
         """
+        if self._block is not None:
+            self._block.add(program)
+            return self
         what = f"program {len(self._programs)}"
         part = checked(program, f"Sequence, {what}")
         self._adopt(part, what)
         self._programs.append(part)
         return self
+
+    def __enter__(self) -> Self:
+        from poplite.program.recording import Steps  # which are sequences themselves
+
+        self._check_not_open(is_open=self._block is not None)
+        object.__setattr__(self, "_block", Steps(None, self.name).__enter__())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        block = self._block
+        assert block is not None
+        block.__exit__(kind, error, trace)
+        object.__setattr__(self, "_block", None)
+        for program in block.programs:
+            self.add(program)
+
+    def _check_not_open(self, *, is_open: bool) -> None:
+        """Refuse to open its block, where that is open, or the sequence in use."""
+        if is_open:
+            raise ControlProgramError(
+                f"{self}: its block is open already",
+                at=here(),
+                fix="graph.steps() makes another one, which step.add(...) takes",
+            )
+        if self.used_at is not None:
+            self.add(Sequence())  # refuses
+
+    def mark_used(self, at: SourceLocation) -> None:
+        """Note that it became part of something; refused while its block is open."""
+        if self._block is not None:
+            raise self._used_while_open(at)
+        super(Sequence, self).mark_used(at)
+
+    def _used_while_open(self, at: SourceLocation) -> ControlProgramError:
+        return ControlProgramError(
+            f"{self}: it is used while its block is open",
+            at=at,
+            fix="use it behind the `with` statement",
+        )
 
     def _put_first(self, program: Program) -> None:
         """Add a program before the others."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from poplite.errors import ControlProgramError, ElementTypeError
+from poplite.expr.operand import as_read
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program.base import Program, check_name, deciding, set_once
 from poplite.source import here
@@ -116,7 +117,7 @@ class ErrorProgram(Stop):
 
     def __init__(self, message: str, debug_tensor: Tensor, name: str = "") -> None:
         check_name(name, "ErrorProgram")
-        text = _text(message, "ErrorProgram")
+        text, debug_tensor = _text(message, "ErrorProgram"), as_read(debug_tensor)
         if not isinstance(debug_tensor, Tensor):
             raise ElementTypeError(
                 f"ErrorProgram: debug_tensor {clipped(debug_tensor, 60)} is not a tensor",

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from poplite.arrays.masked import unmasked
 from poplite.arrays.series import compact, constant
 from poplite.errors import GraphConnectionError, InvalidTileMapping, PopliteError
+from poplite.expr.operand import as_read
 from poplite.graph.compute_sets.edges import (
     Edges,
     of_view,
@@ -57,6 +58,7 @@ def count_of(probe: Probe, field: Field, value: Any) -> int | None:
     """Return the number of vertices that a value is for; None where it fits any number."""
     if not field.is_edge:
         return _count_of_state(probe, field, value)
+    value = as_read(value)
     if isinstance(value, Tensor):
         if value.rank != field.depth + 1:
             raise _misshapen(probe, field, f"'{value.name}' has shape {value.shape}", value.shape)

@@ -27,6 +27,7 @@ from poplite.errors import (
     VertexDefinitionError,
     listed,
 )
+from poplite.expr.operand import Operand
 from poplite.graph.compute_sets.compute_set import FieldRef, VertexInstance
 from poplite.graph.compute_sets.field_sizes import check_row, check_sizes, set_size
 from poplite.graph.connect.element_types import check_open, deduced
@@ -224,8 +225,11 @@ def _bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocati
             _check_free(vertex, field, at)
         written += field.writes
         quarters = quarters or (field.variable is None and field.element.requires_metadata)
-        if isinstance(value, Tensor):
+        if isinstance(value, Operand):
+            if not field.writes:  # the index of a loop is read as its tensor
+                value = value._read_as()  # noqa: PLW2901
             check_tensor(vertex, field, value, field.depth, at)
+            assert isinstance(value, Tensor)
             if field.layout is not PLAIN or vertex.sizes:
                 check_sizes(vertex, field, value, at)
             edges[name] = value

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 from poplite.errors import ElementTypeError
+from poplite.expr.operand import Operand
 from poplite.graph.compute_sets.compute_set import VertexInstance
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import SourceLocation
@@ -97,8 +98,8 @@ def _tensors(
         rows = vertex.rows.get(name, {}).values()
         for value in (vertex.connections.get(name), tuple(rows), values.get(name)):
             for tensor in value if isinstance(value, list | tuple) else (value,):
-                if isinstance(tensor, Tensor):
-                    yield _Seen(field, tensor)
+                if isinstance(tensor, Operand) and isinstance(read := tensor._read_as(), Tensor):
+                    yield _Seen(field, read)
 
 
 def _conflict(

@@ -21,6 +21,7 @@ import numpy as np
 from poplite import view as views
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.expr.numpy_names import repeated_argument
+from poplite.expr.operand import as_read
 from poplite.graph.tensor import indexing
 from poplite.graph.tensor.indexing import described
 from poplite.graph.tensor.metadata import check_alike
@@ -80,7 +81,7 @@ def concat(tensors: Any, other: Any = 0, /, dim: Any = None, *, axis: Any = None
         listed = tensors if isinstance(tensors, Slices) else items_or_none(tensors)
         if listed is None:
             raise no_tensor("concat", tensors)
-        items = listed
+        items = listed if isinstance(listed, Slices) else [as_read(item) for item in listed]
         d = other if dim is None else dim
     if not items:
         raise TensorCreationError(
@@ -125,7 +126,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -
         if dim != 0:
             raise repeated_argument("stack", "dim", dim, axis)
         dim = axis
-    items = items_or_none(tensors)
+    items = [as_read(item) for item in items_or_none(tensors) or ()]
     for item in items or [tensors]:
         if not isinstance(item, Tensor):
             raise no_tensor("stack", item)

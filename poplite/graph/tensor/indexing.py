@@ -23,8 +23,10 @@ import numpy as np
 
 from poplite.arrays.intervals import Interval
 from poplite.errors import PopliteError, SizeOverflowError, TensorIndexError
+from poplite.expr.operand import Operand
 from poplite.source import here
 from poplite.text import amount, clipped, number_text
+from poplite.types import INT, UNSIGNED_INT
 
 if TYPE_CHECKING:
     from poplite.view import View
@@ -35,6 +37,8 @@ Index = IndexItem | tuple[IndexItem, ...]
 
 MOST_ELEMENTS = 2**62
 """Elements of the largest tensor; every index fits a 64-bit integer."""
+
+_INDICES = INT, UNSIGNED_INT
 
 _LISTS = (tuple, list, Sequence)  # checking the first two alone is fast
 
@@ -75,7 +79,7 @@ def number(value: object, what: str, tensor: NamedView) -> int:
             f"{what} is {clipped(value)}, not a whole number",
             at=here(),
             found=described(tensor),
-            fix=f"pass an int as {what}",
+            fix=_by_number(value) or f"pass an int as {what}",
         ) from None
     if result < 0:
         raise TensorIndexError(
@@ -85,6 +89,13 @@ def number(value: object, what: str, tensor: NamedView) -> int:
             fix="count from 0; only t[...] takes negative indices",
         )
     return result
+
+
+def _by_number(*indices: object) -> str:
+    """Return the remedy where an index is known only to the running program, else nothing."""
+    if not any(isinstance(each, Operand) and each.element_type in _INDICES for each in indices):
+        return ""
+    return "ops.dynamic_slice(t, i, dims=[0], sizes=[1]) reads a slice whose number is computed"
 
 
 def positive(value: object, what: str, tensor: NamedView, zero: str, fix: str) -> int:
@@ -312,7 +323,8 @@ def _basic_index(item: object, dim: int, tensor: NamedView) -> int:
             f"a tensor cannot be indexed with {type(item).__name__} {clipped(item)}",
             at=here(),
             found=described(tensor),
-            fix="t[i], t[a:b], t.slices([...]) make views; engine.read(t)[...] indexes values",
+            fix=_by_number(item)
+            or "t[i], t[a:b], t.slices([...]) make views; engine.read(t)[...] indexes values",
         ) from None
     size = tensor.view.shape[dim]
     if -size <= i < size:
@@ -335,7 +347,8 @@ def _range(view: View, item: slice, dim: int, tensor: NamedView) -> View:
             f"slice with begin {item.start!r}, end {item.stop!r}, step {item.step!r}",
             at=here(),
             found=described(tensor),
-            fix="begin, end and step are whole numbers, and step is not 0",
+            fix=_by_number(item.start, item.stop)
+            or "begin, end and step are whole numbers, and step is not 0",
         ) from None
     if step < 0:
         # Select the same indices upwards, then reverse them.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.expr.build import cast, iota
-from poplite.expr.operand import Operand
+from poplite.expr.operand import Operand, as_read
 from poplite.expr.operations import kind_of
 from poplite.expr.tree import Expr
 from poplite.graph.tensor.refused import no_tensor
@@ -156,7 +156,7 @@ def squared_error_gradient(predictions: Operand, targets: Operand) -> Expr:
 
 def _labelled(logits: Operand, labels: Tensor, called: str) -> tuple[Expr, Tensor, Expr]:
     """Return the logits, the labels as a column, and which logits are those of labels."""
-    operand = float_operand(logits, called)
+    operand, labels = float_operand(logits, called), as_read(labels)
     if not isinstance(labels, Tensor):
         raise no_tensor(f"{called}, labels", labels, "ops.map(labels), a tensor")
     if kind_of(labels.element_type) not in ("int", "uint"):

@@ -105,23 +105,3 @@ def test_an_argument_of_another_kind_is_named(name: str) -> None:
     assert fix in caught.value.fix
     assert caught.value.at is not None
     assert caught.value.at.file == __file__
-
-
-INDEXED: dict[str, Callable[[Any], object]] = {
-    "slice": lambda i: pl.ops.dynamic_slice(X, i, [0], [1]),
-    "update": lambda i: pl.ops.dynamic_update(X, X[:1] * 2, i, [0], [1]),
-    "rows": lambda i: pl.ops.multi_slice(X, i),
-}
-
-
-@pytest.mark.parametrize("name", INDEXED)
-def test_the_index_of_a_loop_has_a_tensor_and_an_expression(name: str) -> None:
-    with (
-        pytest.raises(pl.ElementTypeError) as caught,
-        GRAPH.steps(),
-        pl.ops.repeat(3) as i,
-    ):
-        INDEXED[name](i)
-    assert "LoopIndex is not a tensor" in caught.value.what
-    assert "i.tensor" in caught.value.fix
-    assert "i + 0" in caught.value.fix

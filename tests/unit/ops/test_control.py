@@ -329,3 +329,66 @@ def test_what_decides_is_computed_by_the_program(graph: pl.Graph) -> None:
             with elsewhere, block(other > 0):
                 pass
     assert step.is_empty
+
+
+# -- the block of a Sequence ---------------------------------------------------------------------
+
+
+def test_the_block_of_a_sequence_takes_steps_as_those_of_a_graph_do(graph: pl.Graph) -> None:
+    x, y, z = (scalar(graph, name, 1, "uint32") for name in "xyz")
+    step = pl.Sequence(pl.Copy(x, y), name="step")
+    with step:
+        with ops.repeat(3):
+            ops.assign(x, x * 2)
+            step.add(pl.Copy(x, z))
+        with ops.if_(x > 7) as branch:
+            ops.assign(y, y + 10)
+        with branch.else_():
+            ops.zero(y)
+    with step, ops.together():
+        ops.assign(x, x + 1)
+        ops.assign(y, y + 1)
+    assert kinds(step) == ["TensorCopy", "Repeat", "Steps", "If", "Execute"]
+    assert str(step) == "Sequence 'step'"
+    assert values(graph, pl.Repeat(1, step), x, y, z) == [9, 12, 8]
+
+
+def test_the_first_operation_decides_the_graph_of_a_sequence(graph: pl.Graph) -> None:
+    total, other = scalar(graph, "total", 0, "uint32"), pl.Graph(pl.Target(tiles=2))
+    there = scalar(other, "there", 5, "uint32")
+    step, row = pl.Sequence(), graph.add_variable(pl.INT, (2,), "row", mapping=0, initial_value=7)
+    with step, ops.repeat(5) as i:
+        ops.assign(total, total + i)
+    with other.steps() as outside, step:
+        ops.assign(total, total * 10)
+        ops.assign(there, there + 1)
+    with pl.Sequence() as rows, ops.repeat(2) as k:
+        found = ops.dynamic_slice(row, k, [0], [1])
+    assert values(graph, pl.Sequence(step, rows), total, found[0]) == [100, 7]
+    assert values(other, outside, there) == [6]
+    with (
+        pytest.raises(pl.ControlProgramError, match="its graph is not known before") as caught,
+        pl.Sequence(),
+        ops.repeat(2) as i,
+    ):
+        ops.map(i + 1)
+    assert "with graph.steps() as step" in caught.value.fix
+
+
+def test_the_block_of_a_sequence_ends_with_all_its_steps_or_none(graph: pl.Graph) -> None:
+    x, step = scalar(graph, "x", 3), pl.Sequence(name="step")
+    with pytest.raises(KeyError), step:
+        fails(x)
+    assert step.programs == ()
+    with step:
+        with pytest.raises(pl.ControlProgramError, match="its block is open already"), step:
+            pass
+        with pytest.raises(pl.ControlProgramError, match="used while its block is open"):
+            pl.Repeat(2, step)
+        with pl.Sequence() as inner:
+            ops.assign(x, x + 1)
+        step.add(inner)
+        ops.assign(x, x * 10, program=step)
+    assert values(graph, step, x) == [40]
+    with pytest.raises(pl.ControlProgramError, match="added after it became part"), step:
+        pass
