@@ -57,7 +57,8 @@ def checked(library: str, method: str = "") -> Callable[[Callable[P, R]], Callab
 
     Args:
         library: begins the name in messages.
-        method: of a method, its name there, with `{name}` or `{title}` for its object's `name`.
+        method: its name there, where it is another than the function's; of a method with `{name}`
+            or `{title}` for its object's `name`.
     """
 
     def made(function: Callable[P, R]) -> Callable[P, R]:
@@ -160,6 +161,8 @@ def number_of(what: str, name: str, value: object) -> float:
 
 
 def _named(method: str, owner: Any) -> str:
+    if "{" not in method:
+        return method
     name: str = owner.name
     return method.format(name=name, title=name[:1].upper() + name[1:])
 

@@ -13,21 +13,22 @@ Source: PopLibs, `poplin/ConvParams.hpp`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from inspect import signature
+from typing import Any, ClassVar, TypeAlias, overload
 
 import numpy as np
 
 from poplite.compat.arguments import sizes_of
 from poplite.compat.options import check_params
-from poplite.errors import InvalidOption, TensorCreationError, checked_truth
+from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError, checked_truth
 from poplite.expr.tree import ElementClass
 from poplite.ops.convolution.arguments import float_type
 from poplite.ops.convolution.call import check_number
 from poplite.ops.convolution.dimension import dilated
 from poplite.ops.operands import count_of
 from poplite.source import here
-from poplite.text import clipped, of_type
+from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import ElementTypeLike, element_type
 
 
@@ -35,7 +36,7 @@ from poplite.types import ElementTypeLike, element_type
 class InputTransform:
     """What becomes of an input, or a kernel, before it is convolved, in this order.
 
-    Empty lists stand for nothing that is done.
+    Empty lists stand for nothing that is done; a number alone is that of dimensions, as in C++.
 
     Attributes:
         truncationLower: elements that are left out before.
@@ -46,12 +47,15 @@ class InputTransform:
         flip: whether it is turned around.
     """
 
-    truncationLower: Sequence[int] = ()
+    truncationLower: Sequence[int] | int = ()
     truncationUpper: Sequence[int] = ()
     dilation: Sequence[int] = ()
     paddingLower: Sequence[int] = ()
     paddingUpper: Sequence[int] = ()
     flip: Sequence[bool] = ()
+
+    def __post_init__(self) -> None:
+        _of_dimensions(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +70,23 @@ class OutputTransform:
         paddingUpper: and behind.
     """
 
-    truncationLower: Sequence[int] = ()
+    truncationLower: Sequence[int] | int = ()
     truncationUpper: Sequence[int] = ()
     stride: Sequence[int] = ()
     paddingLower: Sequence[int] = ()
     paddingUpper: Sequence[int] = ()
 
+    def __post_init__(self) -> None:
+        _of_dimensions(self)
+
+
+_Input: TypeAlias = InputTransform
+_Output: TypeAlias = OutputTransform
+
 
 @dataclass(frozen=True, slots=True)
-class ConvParams:
-    """Parameters of a convolution, `poplin::ConvParams`.
+class ConvParamsOfOneType:
+    """Parameters of a convolution whose tensors are all of one element type.
 
     Attributes:
         dataType: of input, weights and output.
@@ -101,6 +112,90 @@ class ConvParams:
     kernelTransform: InputTransform = field(default_factory=InputTransform)
     outputTransform: OutputTransform = field(default_factory=OutputTransform)
 
+
+@dataclass(frozen=True, slots=True, init=False)
+class ConvParams(ConvParamsOfOneType):
+    """Parameters of a convolution, `poplin::ConvParams`.
+
+    Args:
+        dataType: of input, weights and output; or, as in C++, two types that are the same: of
+            the input and of the output.
+        batchSize: inputs.
+        inputFieldShape: sizes of the input.
+        kernelShape: sizes of the kernel.
+        inputChannelsPerConvGroup: channels of a group of the input.
+        outputChannelsPerConvGroup: channels of a group of the output.
+        numConvGroups: groups.
+        inputTransform: of the input.
+        kernelTransform: of the kernel.
+        outputTransform: of the output.
+
+    Raises:
+        ElementTypeError: for an output of another type than the input, and arguments that are
+            missing or too many.
+
+    >>> sizes = [8, 5], [3, 3], 1, 1, 1
+    >>> ConvParams("half", 1, *sizes) == ConvParams("half", "half", 1, *sizes)
+    True
+    """
+
+    InputTransform: ClassVar[type[_Input]] = _Input
+    OutputTransform: ClassVar[type[_Output]] = _Output
+
+    @overload
+    def __init__(
+        self,
+        dataType: ElementTypeLike,
+        batchSize: int,
+        inputFieldShape: Sequence[int],
+        kernelShape: Sequence[int],
+        inputChannelsPerConvGroup: int,
+        outputChannelsPerConvGroup: int,
+        numConvGroups: int,
+        inputTransform: _Input = ...,
+        kernelTransform: _Input = ...,
+        outputTransform: _Output = ...,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        inputType: ElementTypeLike,
+        outputType: ElementTypeLike,
+        batchSize: int,
+        inputFieldShape: Sequence[int],
+        kernelShape: Sequence[int],
+        inputChannelsPerConvGroup: int,
+        outputChannelsPerConvGroup: int,
+        numConvGroups: int,
+        inputTransform: _Input = ...,
+        kernelTransform: _Input = ...,
+        outputTransform: _Output = ...,
+        /,
+    ) -> None: ...
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        if len(arguments) > 1 and isinstance(arguments[1], str | type | np.dtype):
+            _check_one_type(*map(element_type, arguments[:2]))
+            arguments = (arguments[0], *arguments[2:])
+        try:
+            given = signature(ConvParamsOfOneType).bind(*arguments, **named)
+        except TypeError as error:
+            raise ElementTypeError(
+                f"poplin.ConvParams: {error}",
+                at=here(),
+                fix="ConvParams(pl.HALF, batch, [height, width], [3, 3], channels, channels, 1)",
+            ) from None
+        ConvParamsOfOneType.__init__(self, *given.args, **given.kwargs)
+
+    @property
+    def inputType(self) -> ElementTypeLike:
+        """The type of the input."""
+        return self.dataType
+
+    @property
+    def outputType(self) -> ElementTypeLike:
+        """The type of the output, which is that of the input."""
+        return self.dataType
+
     def getOutputFieldShape(self) -> list[int]:
         """Return the sizes of the output.
 
@@ -124,6 +219,26 @@ class ConvParams:
     def getNumInputChans(self) -> int:
         """Return the channels of the input in all groups."""
         return self.numConvGroups * self.inputChannelsPerConvGroup
+
+
+def _check_one_type(of_input: ElementClass, of_output: ElementClass) -> None:
+    if of_input is not of_output:
+        raise ElementTypeError(
+            f"poplin.ConvParams: inputType {of_input.__name__}, outputType {of_output.__name__}",
+            at=here(),
+            found="the output of a convolution has the type of its input",
+            fix="two types that are the same, and popops.cast of the output",
+        )
+
+
+def _of_dimensions(transform: _Input | _Output) -> None:
+    """Complete a transform that is made with a number of dimensions alone: it changes nothing."""
+    rank = integer_or_none(transform.truncationLower)
+    if rank is None:
+        return
+    unchanged = {"dilation": 1, "stride": 1, "flip": False}
+    for each in fields(transform):
+        object.__setattr__(transform, each.name, [unchanged.get(each.name, 0)] * rank)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from poplite.compat.arguments import (
     checked as _checked,
     sizes_of as _sizes_of,
 )
+from poplite.compat.codelets import library_codelets as _library_codelets
 from poplite.compat.convolution_params import (
     ConvParams as ConvParams,
     InputTransform as InputTransform,
@@ -89,6 +90,7 @@ __all__ = [
     "OutputTransform",
     "PlanningCache",
     "addBias",
+    "addCodelets",
     "calculateWeightDeltas",
     "cholesky",
     "choleskyInPlace",
@@ -129,6 +131,9 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+addCodelets = _library_codelets("poplin")
 
 
 Shape = Sequence[int]

@@ -21,6 +21,7 @@ import numpy as np
 
 from poplite import ops
 from poplite.compat.arguments import checked as _checked
+from poplite.compat.codelets import library_codelets as _library_codelets
 from poplite.errors import (
     ElementTypeError,
     InvalidOption,
@@ -50,11 +51,14 @@ from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import UNSIGNED_INT, ElementTypeLike, element_type
 
-__all__ = ["bernoulli", "dropout", "normal", "setSeed", "truncatedNormal", "uniform"]
+__all__ = ["addCodelets", "bernoulli", "dropout", "normal", "setSeed", "truncatedNormal", "uniform"]
 
 
 def __dir__() -> list[str]:
     return __all__
+
+
+addCodelets = _library_codelets("poprand")
 
 
 _STATES: WeakKeyDictionary[Graph, int] = WeakKeyDictionary()

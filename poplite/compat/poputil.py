@@ -13,6 +13,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Interval
 from poplite.compat.arguments import checked as _checked, sizes_of as _sizes_of
+from poplite.compat.codelets import library_codelets as _library_codelets
 from poplite.compat.placing import (
     dithered as _dithered,
     grain_of as _grain_of,
@@ -40,6 +41,7 @@ from poplite.text import clipped
 from poplite.types import ElementTypeLike
 
 __all__ = [
+    "addCodelets",
     "broadcastToMatch",
     "canBroadcastToMatch",
     "createBroadcastOperand",
@@ -53,6 +55,9 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+addCodelets = _library_codelets("poputil")
 
 
 _LEAST_BYTES = 128

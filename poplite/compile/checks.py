@@ -90,7 +90,7 @@ def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: EdgeT
     poplite.errors.InvalidTileMapping: 'x': elements [0, 4) of 4 have no tile ...
     """
     _check_counts(programs)
-    used = _used(programs)
+    used = _used(graph, programs)
     _check_graph(graph, used)
     _check_functions(graph, programs)
     _check_connected(used)
@@ -121,8 +121,16 @@ def _check_counts(programs: Mapping[str, Program]) -> None:
                 )
 
 
-def _used(programs: Mapping[str, Program]) -> _Used:
+def _used(graph: Graph, programs: Mapping[str, Program]) -> _Used:
     used = _Used({}, [], {})
+    for what, handles in (
+        ("create_host_read", graph.host_reads),
+        ("create_host_write", graph.host_writes),
+    ):
+        for name, handle in handles.items():
+            used.tensors.append(
+                (handle.tensor, f"{what} '{name}', {handle.location}", handle.location)
+            )
     for name, program in programs.items():
         of_program = f", of program '{name}'" if len(programs) > 1 else ""
         for step in distinct_steps(program):

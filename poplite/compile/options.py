@@ -3,7 +3,7 @@
     Engine(graph, program, options={"debug.floatPointOpException": True})
     POPLITE_ENGINE_OPTIONS='{"interpret": true}' python model.py
 
-Names are strict: one that means nothing here is refused, with the reason where Poplar knows it.
+Options of Poplar that mean nothing here are taken without an effect; other names are refused.
 """
 
 from __future__ import annotations
@@ -179,6 +179,8 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
         )
     for name, value in (options or {}).items():
         option = _option(name, "")
+        if option is None:
+            continue
         if option.is_argument:
             raise InvalidOption(
                 f"option '{name}' is an argument of Engine",
@@ -227,23 +229,20 @@ def _of_environment() -> dict[str, Any]:
     found = {}
     for name, value in values.items():
         option = _option(name, ENVIRONMENT)
+        if option is None:
+            continue
         found[option.field] = _value(name, option, value, ENVIRONMENT)
     return found
 
 
-def _option(name: object, source: str) -> Option:
+def _option(name: object, source: str) -> Option | None:
+    """Return an option; None for one of Poplar that means nothing here; refuse other names."""
     before = f"{source}: " if source else ""
     if isinstance(name, str) and name in OPTIONS:
         return OPTIONS[name]
     known = [n for n, option in OPTIONS.items() if source or not option.is_argument]
-    reason = next((why for key, why in WITHOUT_MEANING.items() if _fits(name, key)), "")
-    if reason:
-        raise InvalidOption(
-            f"{before}option '{name}' of Poplar means nothing here",
-            at=None if source else here(),
-            found=reason,
-            fix="leave it out",
-        )
+    if any(_fits(name, pattern) for pattern in WITHOUT_MEANING):
+        return None
     hint = did_you_mean(name, known) if isinstance(name, str) else ""
     raise InvalidOption(
         f"{before}there is no option {clipped(name)}{hint}",

@@ -413,7 +413,7 @@ class Graph(Displayed):
         """Make n clones of a tensor, as one tensor with a new first dimension.
 
         Args:
-            tensor: any view.
+            tensor: any view; its elements need tiles when an engine is made.
             n: number of clones, 0 or more.
             name: name of the variables; by default the tensor's.
             method: the order of the elements of each clone in memory.
@@ -1391,7 +1391,6 @@ class Graph(Displayed):
         Raises:
             StreamConnectionError: when the handle is in use.
             GraphConnectionError: when the tensor may not be written, or is of another graph.
-            InvalidTileMapping: when some of its elements have no tile.
             TensorCreationError: when the handle is not a string.
 
         >>> from poplite.graph import Graph
@@ -1401,7 +1400,6 @@ class Graph(Displayed):
         at = here()
         check_own(self, tensor, "create_host_write", at, "graph.create_host_write('x', tensor)")
         made = write_handle(tensor, handle, at)
-        placement.check_mapped(self.space, tensor.view, tensor.name, f"create_host_write, {at}")
         named(self._parts.handles.writes, "host write", handle, made)
 
     def create_host_read(self, handle: str, tensor: Tensor) -> None:
@@ -1414,7 +1412,6 @@ class Graph(Displayed):
         Raises:
             StreamConnectionError: when the handle is in use.
             GraphConnectionError: when the tensor is of another graph.
-            InvalidTileMapping: when some of its elements have no tile.
             TensorCreationError: when the handle is not a string.
 
         >>> from poplite.graph import Graph
@@ -1423,7 +1420,6 @@ class Graph(Displayed):
         """
         at = here()
         check_own(self, tensor, "create_host_read", at, "graph.create_host_read('x', tensor)")
-        placement.check_mapped(self.space, tensor.view, tensor.name, f"create_host_read, {at}")
         named(self._parts.handles.reads, "host read", handle, HostHandle(tensor, at))
 
     @property

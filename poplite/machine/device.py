@@ -142,7 +142,7 @@ class Device:
         >>> Device.createCPUDevice(2).getTarget().tiles
         2
         """
-        return Device(Target.createCPUTarget(num_ipus=num_ipus))
+        return _own_device(Target.createCPUTarget(num_ipus=num_ipus))
 
     @staticmethod
     def createSimulatorDevice(target: Target, options: Mapping[str, str] | None = None) -> Device:
@@ -160,7 +160,7 @@ class Device:
         8
         """
         checked_options(options, "createSimulatorDevice")
-        return Device(target)
+        return _own_device(target)
 
     getDriverVersion = Absent(_NO_HARDWARE, "pl.version_string()")
     getNumaTopology = Absent(_NO_HARDWARE)
@@ -446,7 +446,7 @@ class IPUModel:
                 at=here(),
                 fix=f"IPUModel({self.IPUVersion!r})",
             )
-        return Device(self._target(), device_manager_id)
+        return _own_device(self._target(), device_manager_id)
 
     def _target(self) -> Target:
         plain = Target.createIPUTarget(1, self._version)
@@ -487,6 +487,13 @@ def _wanted(name: str, value: object) -> str:
     if name == "compileIPUCode" and not isinstance(value, bool):
         return "true or false"
     return ""
+
+
+def _own_device(target: Target, id: int = 0) -> Device:
+    """Return a device that belongs to who made it, so that it need not be attached."""
+    device = Device(target, id)
+    device.attach()
+    return device
 
 
 def attached(device: Device, call: str) -> Device:

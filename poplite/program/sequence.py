@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from poplite.errors import ControlProgramError, GraphRecursionError
+from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.storage.copies import refuse_copies
 from poplite.program.base import Program, check_name, checked, parts, set_once
@@ -263,6 +264,13 @@ def check_appended(usage: str, graph: object, sequence: object) -> None:
     `usage` is a call of the function, for messages.
     """
     check_graph(usage, graph)
+    if isinstance(sequence, ComputeSet):
+        raise ControlProgramError(
+            f"{usage.partition('(')[0]}: compute set '{sequence.name}' in place of a sequence",
+            at=here(),
+            found="operations make compute sets of their own, one for each of their steps",
+            fix="pass a Sequence; operations in a block of ops.together() share compute sets",
+        )
     if not isinstance(sequence, Sequence):
         raise _is_no("sequence", usage, sequence)
     if sequence.used_at is not None:

@@ -9,6 +9,7 @@ Source: PopLibs, `popnn/NonLinearity.hpp`, `popnn/LogSoftmax.hpp`, `popnn/Loss.h
 `popnn/Pooling.hpp`.
 """
 
+from poplite.compat.codelets import library_codelets as _library_codelets
 from poplite.compat.popnn import (
     bn as bn,
     gn as gn,
@@ -18,7 +19,9 @@ from poplite.compat.popnn import (
     lstm as lstm,
 )
 from poplite.compat.popnn.losses import (
+    CROSS_ENTROPY_LOSS as CROSS_ENTROPY_LOSS,
     MASKED_LABEL_CODE as MASKED_LABEL_CODE,
+    SUM_SQUARED_LOSS as SUM_SQUARED_LOSS,
     LossType as LossType,
     argMax as argMax,
     argMin as argMin,
@@ -62,6 +65,8 @@ from poplite.compat.popnn.pooling import (
     poolInputGradient as poolInputGradient,
 )
 from poplite.public import names_of
+
+addCodelets = _library_codelets("popnn")
 
 __all__ = names_of(globals(), "bn gn gru in_ ln lstm")
 

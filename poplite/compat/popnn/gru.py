@@ -37,6 +37,9 @@ from poplite.program import Sequence as Steps
 from poplite.types import ElementTypeLike
 
 __all__ = [
+    "BASIC_GRU_CELL_CANDIDATE",
+    "BASIC_GRU_CELL_RESET_GATE",
+    "BASIC_GRU_CELL_UPDATE_GATE",
     "BasicGruCellUnit",
     "GruParams",
     "GruWeights",
@@ -63,6 +66,13 @@ class BasicGruCellUnit(Enumeration):
     BASIC_GRU_CELL_RESET_GATE = 0
     BASIC_GRU_CELL_UPDATE_GATE = 1
     BASIC_GRU_CELL_CANDIDATE = 2
+
+
+(
+    BASIC_GRU_CELL_RESET_GATE,
+    BASIC_GRU_CELL_UPDATE_GATE,
+    BASIC_GRU_CELL_CANDIDATE,
+) = BasicGruCellUnit
 
 
 @dataclass(frozen=True, slots=True)

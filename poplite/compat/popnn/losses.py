@@ -35,6 +35,9 @@ class LossType(Enumeration):
     CROSS_ENTROPY_LOSS = "cross_entropy"
 
 
+SUM_SQUARED_LOSS, CROSS_ENTROPY_LOSS = LossType
+
+
 @checked("popnn")
 def calcLoss(
     graph: Graph,

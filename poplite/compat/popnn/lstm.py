@@ -39,6 +39,10 @@ from poplite.program import Sequence as Steps
 from poplite.types import ElementTypeLike
 
 __all__ = [
+    "BASIC_LSTM_CELL_CANDIDATE",
+    "BASIC_LSTM_CELL_FORGET_GATE",
+    "BASIC_LSTM_CELL_INPUT_GATE",
+    "BASIC_LSTM_CELL_OUTPUT_GATE",
     "BasicLstmCellUnit",
     "Intermediates",
     "LstmParams",
@@ -67,6 +71,14 @@ class BasicLstmCellUnit(Enumeration):
     BASIC_LSTM_CELL_INPUT_GATE = 1
     BASIC_LSTM_CELL_CANDIDATE = 2
     BASIC_LSTM_CELL_OUTPUT_GATE = 3
+
+
+(
+    BASIC_LSTM_CELL_FORGET_GATE,
+    BASIC_LSTM_CELL_INPUT_GATE,
+    BASIC_LSTM_CELL_CANDIDATE,
+    BASIC_LSTM_CELL_OUTPUT_GATE,
+) = BasicLstmCellUnit
 
 
 class LstmState(NamedTuple):

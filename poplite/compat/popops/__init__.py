@@ -12,6 +12,7 @@ Source: PopLibs, `popops/ElementWise.hpp`, `popops/Expr.hpp`, `popops/Reduce.hpp
 `popops/TopK.hpp`, `popops/Pad.hpp`, `popops/DynamicSlice.hpp`.
 """
 
+from poplite.compat.codelets import library_codelets as _library_codelets
 from poplite.compat.popops import embedding as embedding, expr as expr
 from poplite.compat.popops.elementwise import (
     abs as abs,
@@ -236,6 +237,8 @@ from poplite.compat.popops.steps import (
     zero as zero,
 )
 from poplite.public import names_of
+
+addCodelets = _library_codelets("popops")
 
 __all__ = names_of(globals(), "embedding expr")
 

@@ -12,16 +12,17 @@ a number, which takes the type of the other; in place it is not the first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, Signature
-from typing import Any
+from typing import Any, overload
 
 from poplite import ops
 from poplite.compat.arguments import operand_of, over_graph
 from poplite.compat.placing import output_mapping
-from poplite.compat.popops.expr import Any as Expr, BinaryOp, PlaceHolder
+from poplite.compat.popops.expr import Any as Expr, BinaryOp, PlaceHolder, TernaryOp, UnaryOp
 from poplite.compat.popops.meanings import BINARY, TERNARY, UNARY, Meaning
 from poplite.compat.popops.mixed import TOLERANCE, product_of_half
+from poplite.compat.popops.operation_types import BinaryOpType, TernaryOpType, UnaryOpType
 from poplite.compat.popops.options import Options, check_options, completed
 from poplite.errors import ElementTypeError, checked_items
 from poplite.expr.tree import Expr as Node, Weak
@@ -31,6 +32,8 @@ from poplite.graph.virtual import working_graph
 from poplite.program import Sequence as Steps
 from poplite.source import here
 from poplite.text import clipped, of_type
+
+OpType = UnaryOpType | BinaryOpType | TernaryOpType
 
 Forms = tuple[Callable[..., Tensor], Callable[..., None], Callable[..., None]]
 
@@ -44,23 +47,28 @@ _NEW, _IN_PLACE, _WITH_OUTPUT = "", "InPlace", "WithOutput"
 """The forms, by the ends of their names."""
 
 
-def map(  # noqa: A001  (PopLibs' name)
+@overload
+def map(
     graph: Graph,
     expr: Expr,
     tensors: Sequence[Tensor],
     prog: Steps,
     debug_context: str = "",
     options: Options = None,
-) -> Tensor:
+) -> Tensor: ...
+@overload
+def map(graph: Graph, expr: OpType, *arguments: Any, **named: Any) -> Tensor: ...
+def map(graph: Graph, expr: Expr | OpType, *arguments: Any, **named: Any) -> Tensor:  # noqa: A001
     """Record an expression of tensors, `popops::map`.
 
     Args:
         graph: of the tensors.
-        expr: over the placeholders `expr._1`, `expr._2`, ...
-        tensors: what they stand for.
-        prog: where the steps go.
-        debug_context: name of the result.
-        options: PopLibs' options; `scalarMultiplyFloatToHalfTolerance` alone changes something.
+        expr: over the placeholders `expr._1`, `expr._2`, ...; or one operation, a member of
+            `expr.UnaryOpType`, `expr.BinaryOpType` or `expr.TernaryOpType`.
+        *arguments: `tensors, prog, debug_context="", options=None`, where `tensors` is a list of
+            what the placeholders stand for; after one operation its operands, in place of a list.
+            Of PopLibs' options `scalarMultiplyFloatToHalfTolerance` alone changes something.
+        **named: those of them that are named.
 
     Returns:
         A new tensor.
@@ -78,11 +86,13 @@ def map(  # noqa: A001  (PopLibs' name)
     >>> engine.read(b)
     array([-3,  0,  3], dtype=int32)
     """
+    expr, (tensors, prog, debug_context, options) = _completed("map", expr, arguments, named)
     node = _node("map", expr, _given("map", tensors), options, _NEW)
     with over_graph("popops.map", graph):
         return _new(graph, node, tensors, debug_context, prog)
 
 
+@overload
 def mapInPlace(
     graph: Graph,
     expr: Expr,
@@ -90,8 +100,13 @@ def mapInPlace(
     prog: Steps,
     debug_context: str = "",
     options: Options = None,
-) -> None:
+) -> None: ...
+@overload
+def mapInPlace(graph: Graph, expr: OpType, *arguments: Any, **named: Any) -> None: ...
+def mapInPlace(graph: Graph, expr: Expr | OpType, *arguments: Any, **named: Any) -> None:
     """Record an expression whose result replaces the first tensor, `popops::mapInPlace`."""
+    expr, (tensors, *rest) = _completed("mapInPlace", expr, arguments, named)
+    prog, debug_context, options = rest
     given = _given("mapInPlace", tensors)
     node = _node("mapInPlace", expr, given, options, _IN_PLACE)
     out = given[0] if given else None
@@ -99,6 +114,7 @@ def mapInPlace(
         ops.lower(graph, [ops.Root(node, out=out, name=debug_context)], prog)
 
 
+@overload
 def mapWithOutput(
     graph: Graph,
     expr: Expr,
@@ -107,11 +123,36 @@ def mapWithOutput(
     prog: Steps,
     debug_context: str = "",
     options: Options = None,
-) -> None:
+) -> None: ...
+@overload
+def mapWithOutput(graph: Graph, expr: OpType, *arguments: Any, **named: Any) -> None: ...
+def mapWithOutput(graph: Graph, expr: Expr | OpType, *arguments: Any, **named: Any) -> None:
     """Record an expression whose result goes to a tensor, `popops::mapWithOutput`."""
+    expr, (tensors, *rest) = _completed("mapWithOutput", expr, arguments, named, "out, ")
+    out, prog, debug_context, options = rest
     node = _node("mapWithOutput", expr, _given("mapWithOutput", tensors), options, _WITH_OUTPUT)
     with over_graph("popops.mapWithOutput", graph):
         ops.lower(graph, [ops.Root(node, out=out, name=debug_context)], prog)
+
+
+def _completed(
+    what: str,
+    expr: Expr | OpType,
+    arguments: tuple[Any, ...],
+    named: Mapping[str, Any],
+    out: str = "",
+) -> tuple[Expr, tuple[Any, ...]]:
+    """Return an expression, and its tensors and what follows; an operation is one, too."""
+    end = f"{out}prog, debug_context, options)"
+    behind = len(end.split(","))
+    if not isinstance(expr, OpType):
+        form = f"{what}(graph, expr, tensors, {end}"
+        return expr, completed(form, arguments, 1 + behind, named)
+    count = 1 + (UnaryOpType, BinaryOpType, TernaryOpType).index(type(expr))
+    form = f"{what}(graph, op, {', '.join('abc'[:count])}, {end}"
+    given = completed(form, arguments, count + behind, named)
+    places = [PlaceHolder(n + 1) for n in range(count)]
+    return (UnaryOp, BinaryOp, TernaryOp)[count - 1](expr, *places), (given[:count], *given[count:])
 
 
 def _node(what: str, expr: object, tensors: Sequence[Tensor], options: Options, form: str) -> Any:

@@ -1,10 +1,10 @@
 """`popops::expr`: placeholders, constants, operators and functions of expressions.
 
-    _1 * Const(2) + _2        pe::Add(pe::Mul(pe::_1, pe::Const(2)), pe::_2)
+    _1 * 2 + _2        pe::Add(pe::Mul(pe::_1, pe::Const(2)), pe::_2)
 
 An expression here is a tree of names; `popops.map` makes it one of `poplite.ops`, in the meanings
 of PopLibs: `/` and `%` of integers round towards zero, `>>` brings in zeros, `==` and `!=` compare
-elements. `And`, `Or` and `Not` stand for `&&`, `||` and `!`.
+elements. Numbers stand for `Const` of them. `And`, `Or` and `Not` stand for `&&`, `||` and `!`.
 
 Source: PopLibs, `popops/Expr.hpp`.
 """
@@ -14,10 +14,13 @@ from __future__ import annotations
 import typing
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from poplite import ops
 from poplite.compat.arguments import operand_of
 from poplite.compat.popops.meanings import BINARY, TERNARY, UNARY
-from poplite.errors import ElementTypeError, checked_integer
+from poplite.compat.popops.operation_types import BinaryOpType, TernaryOpType, UnaryOpType
+from poplite.errors import ElementTypeError, Enumeration, checked_integer, checked_member
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Weak
 from poplite.source import here
@@ -32,6 +35,7 @@ __all__ = [
     "Asin",
     "Atan2",
     "BinaryOp",
+    "BinaryOpType",
     "BitwiseAnd",
     "BitwiseNot",
     "BitwiseOr",
@@ -90,8 +94,10 @@ __all__ = [
     "Tan",
     "Tanh",
     "TernaryOp",
+    "TernaryOpType",
     "Trunc",
     "UnaryOp",
+    "UnaryOpType",
     "VarianceToInvStdDev",
     "_1",
     "_10",
@@ -120,7 +126,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-Number = bool | int | float
+Number = bool | int | float | np.generic
 
 
 class Any:
@@ -139,46 +145,60 @@ class Any:
         """Return the expression of tensors in the places of `_1`, `_2`, ..."""
         raise NotImplementedError
 
-    def __add__(self, other: Any) -> Any:
+    # `setattr` below gives each a form for a number on the left.
+    if typing.TYPE_CHECKING:
+
+        def __radd__(self, other: Number) -> Any: ...
+        def __rsub__(self, other: Number) -> Any: ...
+        def __rmul__(self, other: Number) -> Any: ...
+        def __rtruediv__(self, other: Number) -> Any: ...
+        def __rmod__(self, other: Number) -> Any: ...
+        def __rand__(self, other: Number) -> Any: ...
+        def __ror__(self, other: Number) -> Any: ...
+        def __rxor__(self, other: Number) -> Any: ...
+        def __rlshift__(self, other: Number) -> Any: ...
+        def __rrshift__(self, other: Number) -> Any: ...
+
+    def __add__(self, other: Any | Number) -> Any:
         return BinaryOp("ADD", self, other)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Any | Number) -> Any:
         return BinaryOp("SUBTRACT", self, other)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Any | Number) -> Any:
         return BinaryOp("MULTIPLY", self, other)
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Any | Number) -> Any:
         return BinaryOp("DIVIDE", self, other)
 
-    def __mod__(self, other: Any) -> Any:
+    def __mod__(self, other: Any | Number) -> Any:
         return BinaryOp("REMAINDER", self, other)
 
-    def __and__(self, other: Any) -> Any:
+    def __and__(self, other: Any | Number) -> Any:
         return BinaryOp("BITWISE_AND", self, other)
 
-    def __or__(self, other: Any) -> Any:
+    def __or__(self, other: Any | Number) -> Any:
         return BinaryOp("BITWISE_OR", self, other)
 
-    def __xor__(self, other: Any) -> Any:
+    def __xor__(self, other: Any | Number) -> Any:
         return BinaryOp("BITWISE_XOR", self, other)
 
-    def __lshift__(self, other: Any) -> Any:
+    def __lshift__(self, other: Any | Number) -> Any:
         return BinaryOp("SHIFT_LEFT", self, other)
 
-    def __rshift__(self, other: Any) -> Any:
+    def __rshift__(self, other: Any | Number) -> Any:
         return BinaryOp("SHIFT_RIGHT", self, other)
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: Any | Number) -> Any:
         return BinaryOp("LESS_THAN", self, other)
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: Any | Number) -> Any:
         return BinaryOp("LESS_THAN_EQUAL", self, other)
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: Any | Number) -> Any:
         return BinaryOp("GREATER_THAN", self, other)
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: Any | Number) -> Any:
         return BinaryOp("GREATER_THAN_EQUAL", self, other)
 
     def __eq__(self, other: object) -> Any:  # type: ignore[override]
@@ -229,13 +249,14 @@ class Const(Any):
     """A number, of the type of what stands beside it."""
 
     def __init__(self, value: Number) -> None:
-        if not isinstance(value, Number):
+        number = value.item() if isinstance(value, np.generic) else value
+        if not isinstance(number, bool | int | float):
             raise ElementTypeError(
                 f"popops.expr.Const: {clipped(value)} is no number", at=here(), found=of_type(value)
             )
-        self.value = value
+        self.value: bool | int | float = number
 
-    def of(self, tensors: Sequence[Operand]) -> Number | Operand:
+    def of(self, tensors: Sequence[Operand]) -> float | Operand:
         """Return the number; a truth value as an operand, since it is written on purpose."""
         return Weak(self.value) if isinstance(self.value, bool) else self.value
 
@@ -264,8 +285,12 @@ class _Op(Any):
 
     MEANINGS: typing.ClassVar[typing.Mapping[str, Callable[..., Operand]]]
 
-    def __init__(self, operation: str, *operands: object) -> None:
-        self.operation, self.operands = operation, [_checked(each) for each in operands]
+    TYPES: typing.ClassVar[type[Enumeration]]
+
+    def __init__(self, operation: Enumeration | str, *operands: object) -> None:
+        what = f"popops.expr.{type(self).__name__}: operation"
+        self.operation = checked_member(operation, self.TYPES, what).name
+        self.operands = [_checked(each) for each in operands]
 
     def of(self, tensors: Sequence[Operand]) -> Operand:
         """Return the operation in its meaning of PopLibs."""
@@ -275,37 +300,39 @@ class _Op(Any):
 class UnaryOp(_Op):
     """An operation of one operand, by the name of its `UnaryOpType`."""
 
-    MEANINGS = UNARY
+    MEANINGS, TYPES = UNARY, UnaryOpType
 
 
 class BinaryOp(_Op):
     """An operation of two, by the name of its `BinaryOpType`."""
 
-    MEANINGS = BINARY
+    MEANINGS, TYPES = BINARY, BinaryOpType
 
 
 class TernaryOp(_Op):
     """An operation of three, by the name of its `TernaryOpType`."""
 
-    MEANINGS = TERNARY
+    MEANINGS, TYPES = TERNARY, TernaryOpType
 
 
 def _checked(value: object) -> Any:
     if isinstance(value, Any):
         return value
-    fix = "expr._1, expr._2, ... stand for the tensors of popops.map"
     if isinstance(value, Number):
-        fix = f"expr.Const({value!r})"
+        return Const(value)
     raise ElementTypeError(
-        f"popops.expr: {clipped(value)} is no expression", at=here(), found=of_type(value), fix=fix
+        f"popops.expr: {clipped(value)} is not an expression",
+        at=here(),
+        found=of_type(value),
+        fix="expr._1, expr._2, ... stand for the tensors of popops.map",
     )
 
 
-def _unary(operation: str) -> Callable[[Any], Any]:
+def _unary(operation: str) -> Callable[[Any | Number], Any]:
     return lambda a: UnaryOp(operation, a)
 
 
-def _binary(operation: str) -> Callable[[Any, Any], Any]:
+def _binary(operation: str) -> Callable[[Any | Number, Any | Number], Any]:
     return lambda a, b: BinaryOp(operation, a, b)
 
 
@@ -313,7 +340,6 @@ def _reflected(operation: str) -> Callable[[Any, object], Any]:
     return lambda own, other: BinaryOp(operation, other, own)
 
 
-# A number on the left is refused as one on the right.
 for _name, _operation in (
     *(("add", "ADD"), ("sub", "SUBTRACT"), ("mul", "MULTIPLY"), ("truediv", "DIVIDE")),
     *(("mod", "REMAINDER"), ("and", "BITWISE_AND"), ("or", "BITWISE_OR"), ("xor", "BITWISE_XOR")),
@@ -322,12 +348,12 @@ for _name, _operation in (
     setattr(Any, f"__r{_name}__", _reflected(_operation))
 
 
-def Select(a: Any, b: Any, predicate: Any) -> Any:
+def Select(a: Any | Number, b: Any | Number, predicate: Any | Number) -> Any:
     """Return `a` where the predicate is true, else `b`."""
     return TernaryOp("SELECT", a, b, predicate)
 
 
-def Clamp(a: Any, lower: Any, upper: Any) -> Any:
+def Clamp(a: Any | Number, lower: Any | Number, upper: Any | Number) -> Any:
     """Return `a`, raised to `lower`, then lowered to `upper`."""
     return TernaryOp("CLAMP", a, lower, upper)
 

@@ -6,7 +6,7 @@ Source: PopLibs, `popops/Cast.hpp`, `popops/Fill.hpp`, `popops/Zero.hpp`, `popop
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 from poplite import ops
 from poplite.compat.arguments import checked
@@ -20,11 +20,50 @@ from poplite.types import FLOAT, HALF, ElementTypeLike
 _SCALED_ADD = ("optimizeForSpeed", "scaleFloatToHalfTolerance")
 
 
-@checked("popops")
+@overload
 def cast(
     graph: Graph, src: Tensor, element_type: ElementTypeLike, prog: Steps, debug_context: str = ""
+) -> Tensor: ...
+@overload
+def cast(graph: Graph, src: Tensor, dst: Tensor, debug_context: str = "", /) -> Steps: ...
+def cast(graph: Graph, src: Tensor, *arguments: Any, **named: Any) -> Tensor | Steps:
+    """Record a cast to a new tensor, or return one to a tensor, `popops::cast`.
+
+    Args:
+        graph: of the tensors.
+        src: what is cast.
+        *arguments: `element_type, prog, debug_context=""`; or `dst, debug_context=""`, where
+            `dst` is a tensor.
+        **named: those of them that are named.
+
+    Returns:
+        The new tensor; or the steps that write `dst`, which belong to no program yet.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> x = graph.add_variable(pl.FLOAT, (2,), "x", mapping=0, initial_value=[1.75, -1.75])
+    >>> y = graph.add_variable(pl.INT, (2,), "y", mapping=0)
+    >>> engine = pl.Engine(graph, pl.Sequence(cast(graph, x, y)))
+    >>> engine.run()
+    >>> engine.read(y)
+    array([ 1, -1], dtype=int32)
+    """
+    if isinstance(named.get("dst", arguments[0] if arguments else None), Tensor):
+        return _cast_to(graph, src, *arguments, **named)
+    return _cast(graph, src, *arguments, **named)
+
+
+@checked("popops", "cast")
+def _cast_to(graph: Graph, src: Tensor, dst: Tensor, debug_context: str = "") -> Steps:
+    prog = Steps()
+    castWithOutput(graph, src, dst, prog, debug_context)
+    return prog
+
+
+@checked("popops", "cast")
+def _cast(
+    graph: Graph, src: Tensor, element_type: ElementTypeLike, prog: Steps, debug_context: str = ""
 ) -> Tensor:
-    """Record a cast to a new tensor, `popops::cast`."""
     made = ops.cast(src, element_type)
     mapping = output_mapping(graph, [src], made)
     return ops.map(made, mapping=mapping, name=debug_context or "cast", program=prog)

@@ -15,8 +15,14 @@ from poplite.compat import poplin, popnn, popops, poprand, poputil
 from poplite.compat.popops import expr as pe
 
 CALLS = """
+popops.addCodelets(graph)
+poplin.addCodelets(graph)
+popnn.addCodelets(graph)
+poprand.addCodelets(graph)
+poputil.addCodelets(graph)
 popops.allTrue(graph, flags, prog, "n")
 popops.cast(graph, x, pl.HALF, prog, "n")
+popops.cast(graph, k, x, "n")
 popops.castWithOutput(graph, k, x, prog, "n")
 popops.createSliceableTensor(graph, pl.FLOAT, (10, 6), [0], [1], 2, "n")
 popops.createSliceableTensor(graph, pl.FLOAT, (10, 6), [0], [1], plan, None, "n")
@@ -27,6 +33,7 @@ popops.encodeOneHot(graph, rows, encoded, prog, 2.0, 1.0, "n")
 popops.fill(graph, x, prog, 1.5, "n")
 popops.iota(graph, rows, 1, prog, "n")
 popops.map(graph, pe.Add(pe._1, pe._2), [x, y], prog, "n", None)
+popops.map(graph, pe.BinaryOpType.ADD, x, y, prog, "n", None)
 popops.mapInPlace(graph, pe._1 + pe._2, [x, y], prog, "n", None)
 popops.mapWithOutput(graph, pe._1 + pe._2, [x, y], z, prog, "n", None)
 popops.multiSlice(graph, table, offsets, [0], [1], prog, plan, None, "n")

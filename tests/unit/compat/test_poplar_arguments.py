@@ -31,7 +31,7 @@ REFUSED = {
     "graph.createHostWrite('w', x, 'yes')": "createHostWrite: rearrangeOnHost is 'yes', not",
     "graph.registerPerfEstimator(Scale, lambda: 3)": "too many positional arguments",
     "compileGraph(graph, Program(), 3)": "compileGraph: options 3 are no dictionary",
-    "compileGraph(graph, Program(), True, {'opt.x': 1})": "option 'opt.x' of Poplar means nothing",
+    "compileGraph(graph, Program(), True, {'oqt.x': 1})": "there is no option 'oqt.x'",
     "compileGraph(graph, Program(), {}, None, 'n', 3)": "what follows the third argument does",
     "compileGraph(graph, Program(), {}, print, progress=len)": "what follows the third",
     "compileGraph(graph, Program(), {}, lambda: None)": "progress .* is no function of two numbers",

@@ -176,6 +176,7 @@ def calls(made: Any) -> dict[str, list[tuple[Any, ...]]]:
         "popops.encodeOneHot": [(labels, matrix, PROG)],
         "popops.selectScalarFromRows": [(matrix, labels, PROG)],
         "popops.updateScalarInRows": [(matrix, labels, PROG)],
+        **{f"{library}.addCodelets": [()] for library in LIBRARIES},
         "popops.cast": [(matrix, pl.HALF, PROG)],
         "popops.castWithOutput": [(matrix, made(30, 40, kind=pl.INT), PROG)],
         "popops.fill": [(matrix, PROG, 2.0)],

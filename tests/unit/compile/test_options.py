@@ -113,13 +113,6 @@ def test_callbacks_are_asked_ahead(options: dict[str, Any], asks: bool) -> None:
         ({"fast": 1}, "there is no option 'fast'"),
         ({5: 1}, "there is no option 5"),
         ({"checks": "fast"}, r"'checks' is an argument of Engine"),
-        (
-            {"opt.maxLinkerThreads": 4},
-            "of Poplar means nothing here .*\n  compiling has no such choice",
-        ),
-        ({"target.deterministicWorkers": True}, "workers always run in the same order"),
-        ({"target.hostSyncTimeout": 3}, "no device to wait for"),
-        ({"debug.instrumentCompute": True}, "all or nothing"),
         ({"debug.nanOverflowMode": 3}, "'debug.nanOverflowMode' is 3, but it is true or false"),
         ({"debug.nanOverflowMode": None}, "is None, but it is true or false"),
     ],
@@ -129,6 +122,17 @@ def test_names_and_values_are_strict(options: dict[Any, Any], told: str) -> None
         divide(options)
     assert re.search(told, str(caught.value))
     assert "test_options.py" in str(caught.value.at)
+
+
+@pytest.mark.parametrize("pattern", WITHOUT_MEANING)
+def test_options_of_poplar_without_a_meaning_are_taken(
+    monkeypatch: pytest.MonkeyPatch, pattern: str
+) -> None:
+    name = pattern.replace("*", "Compute")
+    assert engine_options({name: "true", "debug.nanOverflowMode": True}).nan_overflow
+    assert engine_options({name: 4}) == EngineOptions()
+    monkeypatch.setenv(ENVIRONMENT, f'{{"{name}": 1, "checks": "fast"}}')
+    assert engine_options() == EngineOptions(checks="fast")
 
 
 def test_options_are_a_dictionary() -> None:
@@ -150,7 +154,6 @@ def test_options_are_a_dictionary() -> None:
         ('{"seed": true}', "option 'seed' is True, but it is a whole number"),
         ('{"seed": -1}', "option 'seed' is -1, but it is a whole number from 0"),
         ('{"interpret": 1}', "option 'interpret' is 1, but it is true or false"),
-        ('{"opt.x": 1}', "POPLITE_ENGINE_OPTIONS: option 'opt.x' of Poplar means nothing here"),
     ],
 )
 def test_the_environment_is_strict_and_names_the_variable(

@@ -88,10 +88,10 @@ WRONG: dict[str, tuple[Call, str, str]] = {
         "popops.pad: padding_upper is 3",
         "a list of whole numbers",
     ),
-    "number on the left": (
-        lambda x: 1.0 - expr._1,  # type: ignore[operator]
-        "popops.expr: 1.0 is no expression",
-        "expr.Const(1.0)",
+    "text on the left": (
+        lambda x: "1" - expr._1,  # type: ignore[operator]
+        "popops.expr: '1' is not an expression",
+        "expr._1, expr._2, ... stand for the tensors of popops.map",
     ),
 }
 

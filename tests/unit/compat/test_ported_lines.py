@@ -1,0 +1,165 @@
+"""Lines that ported programs have, as tutorials and PopLibs' headers write them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from helpers.depth import values_only
+from poplite.compat import poplin, popnn, popops, poprand, poputil
+from poplite.compat.popops import expr as pe
+
+A = [-3.0, -1.0, 2.0, 5.0]
+
+
+class Bench:
+    """A graph with two tensors of FLOAT, one of HALF, and a program."""
+
+    def __init__(self) -> None:
+        self.graph, self.prog = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+        self.a = self.graph.add_variable(pl.FLOAT, (4,), "a", mapping="linear", initial_value=A)
+        self.b = self.graph.add_variable(pl.FLOAT, (4,), "b", mapping="linear", initial_value=2)
+        self.h = self.graph.add_variable(pl.HALF, (4,), "h", mapping="linear", initial_value=0)
+
+    def read(self, *tensors: pl.Tensor) -> list[Any]:
+        """Run the program, and return tensors."""
+        engine = pl.Engine(self.graph, self.prog, options=values_only())
+        engine.run()
+        return [engine.read(each).tolist() for each in tensors]
+
+
+def test_codelets_of_libraries_need_not_be_added() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    for library in (poplin, popnn, popops, poprand, poputil):
+        library.addCodelets(graph)
+        with pytest.raises(pl.ElementTypeError, match="addCodelets: graph is 3"):
+            library.addCodelets(3)
+    assert graph.num_vertices == 0
+
+
+def test_numbers_of_an_expression_are_constants_on_both_sides() -> None:
+    bench = Bench()
+    given = [
+        (1.0 - pe._1 * 2, 1 - 2 * np.array(A)),
+        (3 + pe._1, 3 + np.array(A)),
+        (2 / pe._1, 2 / np.array(A, np.float32)),
+        (pe.Max(pe._1, 0), np.maximum(A, 0)),
+        (pe.Select(pe._1, np.float32(0.5), pe._1 > 0), np.where(np.array(A) > 0, A, 0.5)),
+        (pe.Select(1, pe._1, pe._1 > 0), np.where(np.array(A) > 0, 1, A)),
+    ]
+    made = [popops.map(bench.graph, expr, [bench.a], bench.prog) for expr, _ in given]
+    for found, (_, expected) in zip(bench.read(*made), given, strict=True):
+        assert np.array_equal(found, np.asarray(expected, np.float32))
+
+
+def test_maps_take_one_operation_and_its_operands() -> None:
+    bench = Bench()
+    graph, a, b, prog = bench.graph, bench.a, bench.b, bench.prog
+    total = popops.map(graph, pe.BinaryOpType.SUBTRACT, a, b, prog, "less")
+    minus = popops.map(graph, pe.UnaryOpType.NEGATE, a, prog)
+    held = popops.map(graph, pe.TernaryOpType.CLAMP, a, minus, b, prog=prog)
+    popops.mapWithOutput(graph, pe.BinaryOpType.MULTIPLY, a, b, b, prog)
+    popops.mapInPlace(graph, pe.UnaryOpType.SQUARE, a, prog)
+    assert total.name == "less"
+    assert bench.read(total, minus, held, b, a) == [
+        [-5, -3, 0, 3],
+        [3, 1, -2, -5],
+        [2, 1, 2, 2],
+        [-6, -2, 4, 10],
+        [9, 1, 4, 25],
+    ]
+    with pytest.raises(pl.ElementTypeError, match="missing: b, prog"):
+        popops.map(graph, pe.BinaryOpType.ADD, a)
+    assert pe.BinaryOp(pe.BinaryOpType.ADD, pe._1, 1).operation == "ADD"
+    with pytest.raises(pl.PopliteError, match="'ADDD'.*ADD"):
+        pe.BinaryOp("ADDD", pe._1, 1)
+
+
+def test_a_cast_to_a_tensor_returns_its_steps() -> None:
+    bench = Bench()
+    bench.prog.add(popops.cast(bench.graph, bench.a, bench.h))
+    assert bench.read(bench.h) == [A]
+
+
+def test_a_compute_set_in_place_of_a_program_is_refused_with_what_to_do() -> None:
+    bench = Bench()
+    cs: Any = bench.graph.add_compute_set("casts")
+    with pytest.raises(pl.ControlProgramError, match="compute set 'casts' in place of") as caught:
+        popops.cast(bench.graph, bench.a, pl.HALF, cs)
+    assert "ops.together()" in caught.value.fix
+    with pytest.raises(pl.ElementTypeError, match="debug_context is <ComputeSet 'casts'"):
+        popops.cast(bench.graph, bench.a, bench.h, cs)
+
+
+def test_members_of_unscoped_enumerations_are_names() -> None:
+    assert popnn.CROSS_ENTROPY_LOSS is popnn.LossType.CROSS_ENTROPY_LOSS
+    assert popnn.SUM_SQUARED_LOSS is popnn.LossType.SUM_SQUARED_LOSS
+    cell = popnn.lstm.BasicLstmCellUnit
+    assert popnn.lstm.BASIC_LSTM_CELL_OUTPUT_GATE is cell.BASIC_LSTM_CELL_OUTPUT_GATE
+    assert popnn.gru.BASIC_GRU_CELL_CANDIDATE is popnn.gru.BasicGruCellUnit.BASIC_GRU_CELL_CANDIDATE
+
+
+def test_convolutions_are_made_as_in_cpp() -> None:
+    sizes = (1, [8, 8], [3, 3], 4, 4, 1)
+    plain = poplin.ConvParams(pl.FLOAT, *sizes)
+    transforms = (
+        poplin.ConvParams.InputTransform(2),
+        poplin.ConvParams.InputTransform([0, 0], [0, 0], [1, 1], [0, 0], [0, 0], [False, False]),
+        poplin.ConvParams.OutputTransform(2),
+    )
+    whole = poplin.ConvParams(pl.FLOAT, np.dtype(np.float32), *sizes, *transforms)
+    assert whole.inputType is whole.outputType is pl.FLOAT
+    assert whole.getOutputFieldShape() == plain.getOutputFieldShape() == [6, 6]
+    assert transforms[0] == transforms[1]
+    assert transforms[2].stride == [1, 1]
+    with pytest.raises(pl.ElementTypeError, match="inputType HALF, outputType FLOAT"):
+        poplin.ConvParams(pl.HALF, pl.FLOAT, *sizes)
+    with pytest.raises(pl.ElementTypeError, match="missing a required argument: 'numConvGroups'"):
+        poplin.ConvParams(pl.HALF, *sizes[:-1])  # type: ignore[call-overload]
+
+
+def test_a_program_is_loaded_on_a_device_that_its_program_made() -> None:
+    for device in (
+        pl.IPUModel().createDevice(),
+        pl.Device.createCPUDevice(),
+        pl.Device.createSimulatorDevice(pl.Target(tiles=8)),
+    ):
+        graph = pl.Graph(device)
+        x = graph.add_variable(pl.INT, (4,), "x", mapping=0, initial_value=3)
+        engine = pl.Engine(graph, pl.Sequence())
+        engine.load(device)
+        assert engine.read(x).tolist() == [3, 3, 3, 3]
+
+
+def test_host_reads_and_writes_may_come_before_the_mapping() -> None:
+    graph = pl.Graph(pl.Target(tiles=2))
+    x = graph.addVariable(pl.FLOAT, [3], "x")
+    graph.createHostWrite("in", x)
+    graph.createHostRead("out", x)
+    with pytest.raises(pl.InvalidTileMapping, match=r"'x': elements \[0, 3\)") as caught:
+        pl.Engine(graph, pl.Sequence())
+    assert "create_host_read 'out'" in caught.value.where
+    assert "test_ported_lines.py" in caught.value.where
+    graph.setTileMapping(x, 1)
+    engine = pl.Engine(graph, pl.Sequence())
+    engine.writeTensor("in", np.array([1, 2, 3], np.float32))
+    found = np.zeros(3, np.float32)
+    engine.readTensor("out", found)
+    assert found.tolist() == [1, 2, 3]
+
+
+def test_calls_in_a_function_of_the_graph_go_to_its_steps() -> None:
+    bench = Bench()
+
+    @pl.graph_function
+    def added(x: pl.Tensor, y: pl.Tensor) -> pl.Tensor:
+        total = popops.add(x.graph, x, y, None)
+        popops.mulInPlace(x.graph, total, 2, None)
+        return total
+
+    with bench.graph.steps() as bench.prog:
+        total = added(bench.a, bench.b)
+    assert bench.read(total) == [[-2, 2, 8, 14]]
