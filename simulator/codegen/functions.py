@@ -23,6 +23,12 @@ from numba.core.typing.templates import AbstractTemplate, signature
 from poplite.jit.numba_context import lowerings, overrides, replacements, typing_rules
 from poplite.simulator.codegen.accessors import INDEX, NUMBER, OF_DOUBLE, storage_type
 from poplite.types import BOOL, FLOAT, HALF, UNSIGNED_LONGLONG, ElementType
+from poplite.vertex.compute.bits import (
+    float_bits,
+    float_from_bits,
+    half_bits,
+    half_from_bits,
+)
 from poplite.vertex.compute.mathematics.functions import KERNELS, PAIRS
 from poplite.vertex.compute.parse.dialect import FUSED, STORED
 
@@ -241,6 +247,65 @@ for _fused in FUSED:
     _define(_fused, _at_least_double(3), casts=True)(_emit_fused)
 _define(np.maximum, _joined, casts=True)(_emit_chosen(operator.gt))
 _define(np.minimum, _joined, casts=True)(_emit_chosen(operator.lt))
+
+
+WORD, SINGLE = ir.IntType(32), ir.FloatType()
+
+
+def _as_single(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
+    return context.cast(builder, args[0], sig.args[0], types.float32)
+
+
+def _as_word(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
+    value = context.cast(builder, args[0], sig.args[0], types.int64)
+    return builder.trunc(value, WORD)
+
+
+@_define(float_bits, _of_kind(types.int64), casts=False)
+def _emit_float_bits(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
+    value = _as_single(context, builder, sig, args)
+    is_nan = builder.fcmp_unordered("uno", value, value)
+    bits = builder.select(is_nan, WORD(0x7FC00000), builder.bitcast(value, WORD))
+    return builder.zext(bits, INDEX)
+
+
+@_define(float_from_bits, _of_kind(types.float32), casts=False)
+def _emit_float_from_bits(
+    context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]
+) -> Any:
+    return builder.bitcast(_as_word(context, builder, sig, args), SINGLE)
+
+
+@_define(half_bits, _of_kind(types.int64), casts=False)
+def _emit_half_bits(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
+    """Emit integer operations on the bits of a half that is held as a float32."""
+    value = _number_call(builder, "half", [_as_single(context, builder, sig, args)])
+    word = builder.bitcast(value, WORD)
+    sign = builder.and_(builder.lshr(word, WORD(16)), WORD(0x8000))
+    size = builder.and_(word, WORD(0x7FFFFFFF))
+    usual = builder.lshr(builder.sub(size, WORD(0x38000000)), WORD(13))
+    units = builder.fmul(builder.bitcast(size, SINGLE), SINGLE(2.0**24))
+    is_small = builder.icmp_unsigned("<", size, WORD(0x38800000))
+    units = builder.select(is_small, units, SINGLE(0.0))  # of others it does not fit
+    bits = builder.select(is_small, builder.fptosi(units, WORD), usual)
+    is_infinite = builder.icmp_unsigned("==", size, WORD(0x7F800000))
+    bits = builder.or_(sign, builder.select(is_infinite, WORD(0x7C00), bits))
+    is_nan = builder.fcmp_unordered("uno", value, value)
+    return builder.zext(builder.select(is_nan, WORD(0x7E00), bits), INDEX)
+
+
+@_define(half_from_bits, _of_kind(types.float32), casts=False)
+def _emit_half_from_bits(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
+    word = _as_word(context, builder, sig, args)
+    sign = builder.shl(builder.and_(word, WORD(0x8000)), WORD(16))
+    size = builder.and_(word, WORD(0x7FFF))
+    usual = builder.add(builder.shl(size, WORD(13)), WORD(0x38000000))
+    small = builder.bitcast(builder.fmul(builder.sitofp(size, SINGLE), SINGLE(2.0**-24)), WORD)
+    bits = builder.select(builder.icmp_unsigned("<", size, WORD(0x400)), small, usual)
+    is_infinite = builder.icmp_unsigned("==", size, WORD(0x7C00))
+    bits = builder.or_(sign, builder.select(is_infinite, WORD(0x7F800000), bits))
+    is_nan = builder.icmp_unsigned(">", size, WORD(0x7C00))
+    return builder.bitcast(builder.select(is_nan, WORD(0x7FC00000), bits), SINGLE)
 
 
 def _saturated(builder: ir.IRBuilder, value: Any) -> Any:

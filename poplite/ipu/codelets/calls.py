@@ -124,6 +124,14 @@ def function_term(name: str, terms: list[Term], function: Function) -> Term:
     if name == "fma":
         kind = max(Kind.FLOAT, *kinds)
         return Term(f"pl::fma({', '.join(term.to(kind).code for term in terms)})", kind)
+    if name in ("float_bits", "half_bits"):
+        of_half = "<half>" if name == "half_bits" else ""
+        code = f"pl::{name}{of_half}({first.to(Kind.F32).code})"
+        return Term(f"pl::Int({code})", Kind.INT, is_class=True)
+    if name in ("float_from_bits", "half_from_bits"):
+        of_half = "<half>" if name == "half_from_bits" else ""
+        code = f"pl::{name}{of_half}(static_cast<unsigned int>({first.code}))"
+        return Term(code, Kind.F32)
     if name == "absolute":
         kind = max(first.kind, Kind.INT)
         value = first.to(kind).as_class() if kind is Kind.INT else first

@@ -98,6 +98,33 @@ inline float sqrt(float x) { return __builtin_sqrtf(x); }
 inline double sqrt(double x) { return __builtin_sqrt(x); }
 inline float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 inline double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
+
+// Bits of floats, one NaN for each. `H` is Poplar's half.
+inline unsigned int float_bits(float x) {
+  unsigned int bits;
+  __builtin_memcpy(&bits, &x, sizeof bits);
+  return x != x ? 0x7fc00000U : bits;
+}
+inline float float_from_bits(unsigned int bits) {
+  float x;
+  __builtin_memcpy(&x, &bits, sizeof x);
+  return x;
+}
+template <class H> inline unsigned int half_bits(float x) {
+  const H rounded = H(x);
+  unsigned short bits;
+  static_assert(sizeof rounded == sizeof bits, "a half has 16 bits");
+  __builtin_memcpy(&bits, &rounded, sizeof bits);
+  return x != x ? 0x7e00U : bits;
+}
+template <class H> inline float half_from_bits(unsigned int bits) {
+  const unsigned short low = static_cast<unsigned short>(bits);
+  H x;
+  __builtin_memcpy(static_cast<void *>(&x), &low, sizeof low);
+  const float result = float(x);
+  return result != result ? float_from_bits(0x7fc00000U) : result;
+}
+
 inline float fmod(float x, float y) { return __builtin_fmodf(x, y); }
 inline double fmod(double x, double y) { return __builtin_fmod(x, y); }
 inline float copysign(float x, float y) { return __builtin_copysignf(x, y); }

@@ -477,6 +477,48 @@ def as_HALF(value: Number) -> np.float32:
     return np.float32(np.float16(as_f32(value)))
 
 
+# -- bits of floats ------------------------------------------------------------------------------
+
+
+def float_bits(value: Number) -> int:
+    """Return the bits of a number as float32; those of one NaN for each.
+
+    >>> hex(float_bits(-2))
+    '0xc0000000'
+    """
+    x = as_f32(value)
+    return int(x.view(np.uint32)) if x == x else 0x7FC00000
+
+
+def half_bits(value: Number) -> int:
+    """Return the bits of a number as half; those of one NaN for each.
+
+    >>> hex(half_bits(-2))
+    '0xc000'
+    """
+    x = np.float16(as_f32(value))
+    return int(x.view(np.uint16)) if x == x else 0x7E00
+
+
+def float_from_bits(bits: Number) -> np.float32:
+    """Return the float32 of the lowest 32 bits.
+
+    >>> float_from_bits(0xC0000000)
+    np.float32(-2.0)
+    """
+    return np.uint32(int(bits) & 0xFFFFFFFF).view(np.float32)
+
+
+def half_from_bits(bits: Number) -> np.float32:
+    """Return the half of the lowest 16 bits, as a float32; one NaN for each.
+
+    >>> half_from_bits(0xC000)
+    np.float32(-2.0)
+    """
+    x = np.float32(np.uint16(int(bits) & 0xFFFF).view(np.float16))
+    return x if x == x else np.float32(np.nan)
+
+
 def indices(*bounds: int) -> range:
     """Return `range(*bounds)` as 64-bit arithmetic counts it.
 

@@ -47,6 +47,7 @@ from poplite.types import (
     ElementType,
 )
 from poplite.vertex.compute.arithmetic import INT_MAX, INT_MIN
+from poplite.vertex.compute.bits import BITS
 from poplite.vertex.compute.fused import fma
 from poplite.vertex.compute.mathematics.functions import KERNELS
 from poplite.vertex.compute.parse.source_text import DEEPEST, SHALLOWER, TOO_DEEP, SourceText
@@ -83,6 +84,7 @@ FUNCTIONS: Mapping[object, str] = {
     math.sqrt: "sqrt",
     **{getattr(math, name): name for name in KERNELS},
     **dict.fromkeys(FUSED, "fma"),
+    **{function: function.__name__ for function in BITS},
     np.ceil: "round_up",
     np.floor: "round_down",
     np.maximum: "larger",

@@ -25,6 +25,7 @@ from typing import NoReturn
 
 from poplite.errors import did_you_mean
 from poplite.vertex.compute import lanes
+from poplite.vertex.compute.bits import BITS
 from poplite.vertex.compute.fused import fma
 from poplite.vertex.compute.parse.dialect import Scope, check_range, is_self, scope_of
 from poplite.vertex.compute.parse.source_text import read, why_no_text
@@ -56,7 +57,7 @@ def helper_of(scope: Scope, node: ast.Call) -> Helper | None:
     if isinstance(node.func, ast.Attribute) and is_self(node.func.value):
         return _method(scope, node.func)
     function = None if scope.is_local(node.func) else scope.global_of(node.func)
-    is_own = any(function is each for each in (lanes.full, lanes.map, fma))
+    is_own = any(function is each for each in (lanes.full, lanes.map, fma, *BITS))
     return Helper(function) if isinstance(function, FunctionType) and not is_own else None
 
 

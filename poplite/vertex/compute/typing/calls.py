@@ -274,6 +274,14 @@ class Calls:
     def _function(self, node: ast.Call, name: str, value: Number) -> Number:
         if name in _STORED_NAMES:
             return self._stored(node, name, value)
+        if name in ("float_bits", "half_bits"):
+            return Number(Kind.INT)
+        if name in ("float_from_bits", "half_from_bits"):
+            if value.kind > Kind.UINT:
+                argument = ast.unparse(node.args[0])
+                what = f"{ast.unparse(node.func)} of a float"
+                self._scope.refuse(node, what, f"{ast.unparse(node.func)}(int({argument}))")
+            return Number(Kind.F32)
         if name == "as_bool":
             return Number(Kind.BOOL)
         if name == "truncate":
