@@ -80,6 +80,7 @@ from poplite.named.ops.losses import (
     log_softmax as log_softmax,
     softmax as softmax,
 )
+from poplite.named.ops.numbered import take as take
 from poplite.named.ops.op import Op as Op, metadata as metadata
 from poplite.named.ops.reducing import (
     L1_norm as L1_norm,

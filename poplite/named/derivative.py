@@ -26,6 +26,7 @@ from poplite.named.ops.joining import Concat, pad_parts
 from poplite.named.ops.keeping import Gradient, Keep, Place
 from poplite.named.ops.lifting import VertexMap
 from poplite.named.ops.losses import Softmax
+from poplite.named.ops.numbered import AddRows, Take
 from poplite.named.ops.op import Op, as_op, below
 from poplite.named.ops.reducing import Dot, Reduce, dot, sum as sum_of
 from poplite.named.ops.shaping import (
@@ -172,6 +173,11 @@ def _shares(op: Op, d: Op) -> Adjoints:
                 (x, _product(wide, y, y.axes - x.axes)),
                 (y, _product(x, wide, x.axes - y.axes)),
             ]
+        case Take():
+            table, indices = op.args
+            return [(table, AddRows(_complete(d, op), indices, op.along, op.rest))]
+        case AddRows():
+            return [(op.args[0], Take(_complete(d, op), op.args[1], op.along))]
         case VertexMap():
             raise AxisError(
                 f"deriv: nothing is known of the derivative of vertex {op.vertex.__name__}",

@@ -46,6 +46,7 @@ from poplite.named.ops.joining import Concat
 from poplite.named.ops.keeping import Gradient, Keep, Place
 from poplite.named.ops.lifting import VertexMap
 from poplite.named.ops.losses import Softmax
+from poplite.named.ops.numbered import AddRows, Take
 from poplite.named.ops.op import Op
 from poplite.named.ops.reducing import Count, Dot, Extreme, Reduce, size_of
 from poplite.named.ops.shaping import (
@@ -82,6 +83,7 @@ class Expressions:
         tensor: returns the tensor of a constant, an input or a state, in the order of its axes.
         place: stores an expression where a `ng.place` says, and returns it.
         launch: adds the vertices of an `ng.nmap` over rows, and returns what they write.
+        by_number: reads rows of a table by number, or adds to them.
         keeps_all: whether each operation is stored by itself.
         is_strict: whether operations may not make outer products by themselves.
     """
@@ -92,12 +94,13 @@ class Expressions:
         tensor: Callable[[TensorOp], Tensor],
         place: Callable[[Place, Expr], Tensor],
         launch: Callable[[VertexMap, list[Expr]], Tensor],
+        by_number: Callable[[Take | AddRows, list[Expr]], Tensor],
         *,
         keeps_all: bool = False,
         is_strict: bool = False,
     ) -> None:
         self._graph, self._tensor = graph, tensor
-        self._place, self._launch = place, launch
+        self._place, self._launch, self._by_number = place, launch, by_number
         self._keeps_all, self._is_strict = keeps_all, is_strict
         self.remembered: dict[Op, Tensor] = {}
         """What has been stored by a computation, in the order of its axes."""
@@ -177,6 +180,8 @@ class Expressions:
                 return self._framed(Leaf(self._now[op]), op.axes, slots, own)
             case VertexMap():
                 return (yield from self._by_vertices(op, slots, own))
+            case Take() | AddRows():
+                return (yield from self._numbered(op, slots, own))
             case StopGradient() | Softmax() | Gradient() | Broadcast():
                 (x,) = op.args
                 check_lengths(op.called, x.axes, op.axes, partial(_texts, x, op))
@@ -354,6 +359,14 @@ class Expressions:
             flat = (volume(sizes), *([volume(length)] if seen else []))
             rows.append(self._reshaped(wide, flat))
         self._now[op] = self._launch(op, rows)
+        return self._framed(Leaf(self._now[op]), op.axes, slots, parts)
+
+    def _numbered(self, op: Take | AddRows, slots: Slots, parts: Parts) -> Asked:
+        read: list[Expr] = []
+        for x, order in zip(op.args, op.orders, strict=True):
+            part = yield x, order, {}, True
+            read.append(self._storable(self._leaf(part)))
+        self._now[op] = self._by_number(op, read)
         return self._framed(Leaf(self._now[op]), op.axes, slots, parts)
 
     # -- sums --------------------------------------------------------------------------------------

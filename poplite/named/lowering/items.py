@@ -28,6 +28,7 @@ from poplite.named.effects.items import Assign, Effect, Item, Parallel, Repeat, 
 from poplite.named.lowering.expressions import Expressions
 from poplite.named.ops.keeping import Gradient, Place
 from poplite.named.ops.lifting import VertexMap
+from poplite.named.ops.numbered import AddRows, Take
 from poplite.named.ops.op import Op
 from poplite.named.ops.tensors import TensorOp
 from poplite.ops import Root
@@ -68,6 +69,7 @@ class Items:
             tensor,
             self._placed,
             self._launched,
+            self._numbered,
             keeps_all=fuse == "none",
             is_strict=is_strict,
         )
@@ -129,7 +131,9 @@ class Items:
         """Store what is pending, and other expressions, in one decision; return these."""
         pending: list[Op] = []
         for op in self._pending:
-            if isinstance(op, VertexMap | Place):  # which have a tensor of their own
+            if isinstance(
+                op, VertexMap | Place | Take | AddRows
+            ):  # which have a tensor of their own
                 self._expressions.remembered[op] = self._tensor_of(op)
             else:
                 pending.append(op)
@@ -236,13 +240,8 @@ class Items:
 
     def _launched(self, op: VertexMap, rows: list[Expr]) -> Tensor:
         """Add a vertex for each row, on the tile where the row of the first operand begins."""
-        roots = [Root(each, name=f"{_name(op)}/x{n}", at=op.line) for n, each in enumerate(rows)]
-        made = [
-            each.expr.tensor if isinstance(each.expr, Leaf) else self._lower([each], [None])[0]
-            for each in roots
-        ]
+        tensors = self._operands(op, rows)
         graph, count = self._graph, rows[0].shape[0]
-        tensors = [each for each in made if isinstance(each, Tensor)]
         first = tensors[0] if tensors[0].rank == 1 else tensors[0][:, 0]
         mapping = graph.tile_mapping(first)
         tile = np.zeros(count, np.int64)
@@ -261,6 +260,29 @@ class Items:
             innermost("nmap").add(Execute(work))
         self.stored.append((op, out.reshape(lengths)))
         return out.reshape(lengths)
+
+    def _numbered(self, op: Take | AddRows, read: list[Expr]) -> Tensor:
+        """Read rows of a table by number, or add to those of a new one."""
+        rows, numbers = self._operands(op, read)
+        name = " ".join((_name(op), op.along.name, "by", *op.args[1].axes.names))
+        if isinstance(op, Take):
+            made = ops.multi_slice(rows, numbers, name=name)
+        else:
+            sizes = tuple(axis.known_length("deriv") for axis in op.axes)
+            made = self._graph.add_variable(op.element_type, sizes, name, mapping="linear")
+            ops.zero(made, name=f"{name}/zero")
+            ops.multi_update_add(made, rows, numbers, name=name)
+        self.stored.append((op, made))
+        return made
+
+    def _operands(self, op: Op, read: list[Expr]) -> list[Tensor]:
+        """Return what an operation reads as tensors; expressions are stored."""
+        roots = [Root(each, name=f"{_name(op)}/x{n}", at=op.line) for n, each in enumerate(read)]
+        made = [
+            each.expr.tensor if isinstance(each.expr, Leaf) else self._lower([each], [None])[0]
+            for each in roots
+        ]
+        return [each for each in made if isinstance(each, Tensor)]
 
 
 def as_axes(tensor: Tensor, order: Axes, axes: Axes) -> Tensor:

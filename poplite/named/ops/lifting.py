@@ -16,6 +16,7 @@ from poplite.named.ops.elementwise import Elementwise, StopGradient, apply, cast
 from poplite.named.ops.joining import Concat, concat
 from poplite.named.ops.keeping import Gradient, Keep, Place
 from poplite.named.ops.losses import Softmax
+from poplite.named.ops.numbered import AddRows, Take, take
 from poplite.named.ops.op import Op, as_op, below, texts_of
 from poplite.named.ops.reducing import Dot, Extreme, Reduce, dot
 from poplite.named.ops.shaping import (
@@ -193,6 +194,17 @@ def _again(op: Op, args: tuple[Op, ...]) -> Op:
             return kind(args[0].axes, op.dtype, args)
         case Place():
             return Place(args[0], op.place)
+        case Take():
+            return take(args[0], args[1], op.along)
+        case AddRows() if args[1] is op.args[1]:
+            return AddRows(args[0], args[1], op.along, args[0].axes - args[1].axes)
+        case AddRows():
+            raise AxisError(
+                "nmap: a derivative by a table whose rows are taken by the numbers of an argument",
+                at=here(),
+                found=op.text,
+                fix="ng.deriv outside of the function",
+            )
         case VertexMap():
             others = some([])
             for each in args:

@@ -89,7 +89,7 @@ def sliced(x: Op, parts: Mapping[Axis, Any]) -> Op:
                 f"axis '{axis.name}': a tensor is no index",
                 at=here(),
                 found=part.text,
-                fix=f"ng.where(p, x, 0) for a mask, ng.dot(ng.one_hot(i, {axis.name}), x) for rows",
+                fix=f"ng.where(p, x, 0) for a mask, ng.take(x, i, {axis.name}) for rows",
             )
         found = part_of(axis, part, x)
         if found != ALL:
