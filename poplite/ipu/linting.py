@@ -9,6 +9,9 @@ from poplite.ipu.findings import Finding
 from poplite.ipu.graph_check import check_graph
 from poplite.ipu.words import in_memory
 
+_OF_POPLITE = ("poplite.", "<poplite ")
+"""How modules of poplite's classes begin, those that are made of expressions among them."""
+
 
 def lint(graph: Graph) -> list[Finding]:
     """Return what a real tile would emulate, do with a copy, or get wrong.
@@ -24,8 +27,8 @@ def lint(graph: Graph) -> list[Finding]:
         graph: any graph; it is not changed.
 
     Returns:
-        Findings, in the order of compute sets, vertices and lines; printed, each has the line, what
-        is wrong and what to try.
+        Findings, in the order of compute sets, vertices and lines, those of the user's classes
+        before those of poplite's; printed, each has the line, what is wrong and what to try.
 
     Raises:
         ControlProgramError: for what is no graph.
@@ -45,14 +48,18 @@ def lint(graph: Graph) -> list[Finding]:
     [('double', 'self.y = (self.first + 0.5) * 0.1')]
     """
     check_graph(graph, "lint(graph)")
-    found: dict[Finding, None] = {}
+    of_user: dict[Finding, None] = {}
+    of_poplite: dict[Finding, None] = {}
     for compute_set in graph.compute_sets:
         classes = dict.fromkeys(item.vertex_class for item in compute_set.vertices.items())
+        users = [cls for cls in classes if not cls.__module__.startswith(_OF_POPLITE)]
         for cls in classes:
+            found = of_user if cls in users else of_poplite
             found |= dict.fromkeys(emulated(cls))
         if _is_complete(compute_set):
+            found = of_user if users else of_poplite
             found |= dict.fromkeys(in_memory(graph, compute_set))
-    return list(found)
+    return list(of_user | of_poplite)
 
 
 def _is_complete(compute_set: ComputeSet) -> bool:

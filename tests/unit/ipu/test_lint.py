@@ -235,3 +235,27 @@ def test_what_is_no_graph_and_no_class_is_refused() -> None:
         pl.ipu.lint(3)  # type: ignore[arg-type]
     with pytest.raises(pl.ElementTypeError, match="codelet_text: 3 is no vertex class"):
         pl.ipu.codelet_text(3)  # type: ignore[arg-type]
+
+
+class HalvesInDouble(pl.Vertex):
+    """A class of the user, with one finding."""
+
+    n: pl.State[pl.INT]
+    y: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        """In double."""
+        self.y = (self.n + 0.5) * 0.1
+
+
+def test_classes_of_the_user_come_first() -> None:
+    graph, prog = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    k = graph.add_variable(pl.INT, (64,), "k", mapping="linear")
+    pl.ops.map(k // 3, program=prog)
+    y = graph.add_variable(pl.FLOAT, (), "y", mapping=0)
+    graph.add_vertex(graph.add_compute_set("late"), HalvesInDouble, tile=0, n=1, y=y)
+    names = [finding.name for finding in pl.ipu.lint(graph)]
+    assert len(names) > 1
+    assert [name == "HalvesInDouble.compute" for name in names] == [True] + [False] * (
+        len(names) - 1
+    )

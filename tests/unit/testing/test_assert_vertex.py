@@ -79,6 +79,34 @@ def test_lists_templates_and_several_outputs(dtype: type[np.generic]) -> None:
     assert_vertex(Rows, inputs, {"sums": [3, 0, 27], "above": [False, False, True]})
 
 
+class Staged(pl.Vertex):
+    """y = 2 * x, by way of memory that the vertex has for itself."""
+
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    work: pl.InOut[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.x)):
+            self.work[i] = 2.0 * self.x[i]
+        for i in range(len(self.x)):
+            self.y[i] = self.work[i]
+
+
+def test_working_memory_is_not_compared() -> None:
+    inputs = {"x": [1.0, -2.0], "work": [0.0] * 3}
+    assert_vertex(Staged, inputs, {"y": [2, -4]})
+    assert_vertex(Staged, inputs, {"y": [2, -4], "work": None})
+    assert_vertex(Staged, inputs, lambda x, work: {"y": 2 * floats(*x)})
+    assert_vertex(Staged, inputs, {"y": [2, -4], "work": [2, -4, 0]})
+    with pytest.raises(AssertionError, match="'work'"):
+        assert_vertex(Staged, inputs, {"y": [2, -4], "work": [2, -4, 1]})
+    with pytest.raises(pl.UnknownField, match="expected leaves out 'y'"):
+        assert_vertex(Staged, inputs, {"work": None})
+    with pytest.raises(pl.UnknownField, match="expected leaves out 'x'"):
+        assert_vertex(Scale, {"x": [1.0]}, {}, metadata=pl.QuarterMetadata("F143"))
+
+
 def test_an_element_left_unwritten_is_found() -> None:
     message = (
         r"Move, compiled, layout 0 of seed 0: 'y': 3 elements, of which wrong: 1\n"
@@ -175,6 +203,6 @@ def test_the_documented_test_file_runs_with_the_plugin(root: Path, tmp_path: Pat
     (tmp_path / "test_axpy.py").write_text(block)
     command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-W", "error"]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert "6 passed" in ran.stdout, ran.stdout + ran.stderr
+    assert "7 passed" in ran.stdout, ran.stdout + ran.stderr
     for form in ("compiled", "interpreted"):
         assert f"test_axpy_twice_on_all_tiles[{form}] PASSED" in ran.stdout
