@@ -136,7 +136,7 @@ def parted(axes: Axes, axis: Axis | None, of: Named) -> Axes:
             "unflatten: no axis is a flattened one",
             at=here(),
             found=of.text,
-            fix="ng.flatten(x, axes) makes one",
+            fix="ng.flatten(x, axes) makes one; unflatten it before slices are taken of it",
         )
     items: list[Axis] = []
     for each in axes:

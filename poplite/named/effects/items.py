@@ -155,7 +155,8 @@ def assign(target: Op, value: Any) -> Assign:
         ReadOnlyError: for a target that has no storage, or is a constant.
         MissingAxisError: for an axis of the value that the target has not.
         AxisLengthError: for an axis that has two lengths.
-        ElementTypeError: for another element type, and a number that this one cannot hold.
+        ElementTypeError: for what is no tensor, another element type, and a number that this one
+            cannot hold.
 
     >>> import poplite.named as ng
     >>> w = ng.variable([ng.make_axis(3, "H")], name="w")
@@ -163,8 +164,11 @@ def assign(target: Op, value: Any) -> Assign:
     <assign to 'w' (H:3), variable made at ...>
     """
     if not isinstance(target, Op):
-        raise ReadOnlyError(
-            f"assign: {clipped(target)} is no tensor", at=here(), found=of_type(target), fix="w"
+        raise ElementTypeError(
+            f"assign: {clipped(target)} is no tensor",
+            at=here(),
+            found=of_type(target),
+            fix="ng.assign(w, value), where w is of ng.variable or ng.persistent_tensor",
         )
     base = base_of(target)
     if base is None or base.read_only:

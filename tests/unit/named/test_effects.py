@@ -9,7 +9,13 @@ import pytest
 
 import poplite as pl
 import poplite.named as ng
-from poplite.errors import AxisError, AxisLengthError, MissingAxisError, ReadOnlyError
+from poplite.errors import (
+    AxisError,
+    AxisLengthError,
+    ElementTypeError,
+    MissingAxisError,
+    ReadOnlyError,
+)
 
 H, W = ng.make_axis(3, "H"), ng.make_axis(2, "W")
 
@@ -191,7 +197,6 @@ def test_views_of_a_target_are_written_through() -> None:
         (lambda x: ng.constant(1.0, [H], name="c"), "'c' is a constant"),
         (lambda x: ng.broadcast(x, [H, W]), "'broadcast' is computed"),
         (lambda x: ng.pad(x, {H: 1}), "'concat' is computed"),
-        (lambda x: 3, "assign: 3 is no tensor"),
     ],
 )
 def test_only_tensors_with_storage_take_values(target: Any, said: str) -> None:
@@ -203,6 +208,12 @@ def test_only_tensors_with_storage_take_values(target: Any, said: str) -> None:
 
 def test_what_does_not_fit_a_target_is_refused() -> None:
     x = ng.variable([H], 0, name="x")
+    with pytest.raises(ElementTypeError, match="assign: 3 is no tensor") as caught:
+        ng.assign(3, 1)
+    assert "ng.assign(w, value), where w is of ng.variable" in caught.value.fix
+    with pytest.raises(AxisError, match="no axis is a flattened one") as caught_axis:
+        ng.unflatten(ng.flatten(ng.placeholder([H, W]))[::-1])
+    assert "unflatten it before slices are taken" in caught_axis.value.fix
     with pytest.raises(MissingAxisError, match="no axis 'W' among"):
         ng.assign(x, ng.constant([1.0, 2.0], [W]))
     with pytest.raises(AxisLengthError, match="assign: axis 'H' has length 3 in the left"):
