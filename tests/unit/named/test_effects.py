@@ -209,7 +209,7 @@ def test_only_tensors_with_storage_take_values(target: Any, said: str) -> None:
 def test_what_does_not_fit_a_target_is_refused() -> None:
     x = ng.variable([H], 0, name="x")
     with pytest.raises(ElementTypeError, match="assign: 3 is no tensor") as caught:
-        ng.assign(cast(Any, 3), 1)
+        ng.assign(cast("Any", 3), 1)
     assert "ng.assign(w, value), where w is of ng.variable" in caught.value.fix
     with pytest.raises(AxisError, match="no axis is a flattened one") as caught_axis:
         ng.unflatten(ng.flatten(ng.placeholder([H, W]))[::-1])
