@@ -15,7 +15,10 @@ import threading
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from time import monotonic
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+if TYPE_CHECKING:
+    from poplite.vertex.vertex import Vertex
 
 PATIENCE = 1.0
 """Seconds of compiling before anything is shown."""
@@ -135,22 +138,24 @@ class Announcer:
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._classes: list[type] = []
+        self._classes: list[type[Vertex]] = []
         self._what = self._announced = ""
         self._is_late = False
         self._timer: threading.Timer | None = None
         self._lock = threading.Lock()  # the timer's thread and the one that compiles announce
 
-    def expect(self, classes: Iterable[type]) -> None:
+    def expect(self, classes: Iterable[type[Vertex]]) -> None:
         """Set the vertex classes that will be compiled, in order."""
         self._classes = list(classes)
 
-    def tell_class(self, cls: type) -> None:
-        """Announce that a vertex class is compiled from now on."""
+    def tell_class(self, cls: type[Vertex]) -> None:
+        """Announce that a vertex class is compiled from now on; a faster form by its method."""
         place = ""
         if cls in self._classes:
             place = f" {self._classes.index(cls) + 1:,} of {len(self._classes):,}:"
-        self.tell(f"vertex class{place} {cls.__name__}")
+        method = cls.compute.__name__
+        form = "" if method == "compute" else f".{method}"
+        self.tell(f"vertex class{place} {cls.__name__}{form}")
 
     def tell(self, what: str) -> None:
         """Announce what is compiled from now on."""

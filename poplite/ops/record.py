@@ -28,6 +28,7 @@ from poplite.program.recording import graph_for, recorder, target as append_to
 from poplite.program.sequence import check_graph
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, clipped_text, of_type
+from poplite.view import storages
 
 
 def map(  # noqa: A001  (the name that PopLibs has)
@@ -88,7 +89,7 @@ def map(  # noqa: A001  (the name that PopLibs has)
 
 
 def assign(
-    target: Tensor, expr: Operand | float, *, name: str = "assign", program: Steps | None = None
+    target: Tensor, expr: Operand | float, *, name: str = "", program: Steps | None = None
 ) -> Tensor:
     """Record the steps that store an expression in a tensor: `ops.map(expr, out=target)`.
 
@@ -96,7 +97,7 @@ def assign(
         target: of the element type of the expression, and of its shape or one that it is
             broadcast to. A number is stored in all elements.
         expr: the expression, which may read the target.
-        name: of the steps.
+        name: of the steps; left out, they are called after the target's variable.
         program: where they go; left out, the block of `graph.steps()` that is open.
 
     Returns:
@@ -129,8 +130,15 @@ def store(
             fix="ops.map(expression) stores one in a new tensor",
         )
     node = as_expr(expr, what)
-    (made,) = _lower([Root(node, target, None, name, here())], program, f"{what}(x, expression)")
+    root = Root(node, target, None, name or _name_below(target), here())
+    (made,) = _lower([root], program, f"{what}(x, expression)")
     return made
+
+
+def _name_below(target: Tensor) -> str:
+    """Return the own name of a target's variable; "assign" for one of several variables."""
+    is_one = len(storages(target.view)) == 1
+    return target.name.rpartition("/")[2] if is_one else "assign"
 
 
 def lower(

@@ -67,17 +67,27 @@ def vertex_from_source(text: str, name: str) -> type[Vertex]:
                 found=of_type(value),
                 fix="vertex_from_source('import poplite as pl ...', 'Double')",
             )
+    return made_from_source(text, name, "")
+
+
+def made_from_source(text: str, name: str, shown: str) -> type[Vertex]:
+    """Make a vertex class from the text of a module; messages call it as `shown` says, if at all.
+
+    Its qualified name stays the one in the text, which files and C++ take.
+    """
     with _lock:
         known = _made.get((text, name))
         if known is not None:
             return known
-        file = _file_of(text, name)
+        file = _file_of(text, name, shown)
         linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
         try:
             cls = _class_of(text, name, file)
         except BaseException:
             linecache.cache.pop(file, None)
             raise
+        if shown:
+            cls.__name__ = shown
         weakref.finalize(cls, linecache.cache.pop, file, None)
         _made[text, name] = cls
         return cls
@@ -90,11 +100,14 @@ _lock = RLock()
 """Held while a class is made, so that two threads make one; a text may make classes itself."""
 
 
-def _file_of(text: str, name: str) -> str:
+def _file_of(text: str, name: str, shown: str) -> str:
+    """Return the name of the file that a text has in messages, which no other text has."""
+    if shown and f"<poplite {shown}>" not in linecache.cache:
+        return f"<poplite {shown}>"
     import hashlib  # 3 ms, which programs without such classes do without
 
     digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
-    return f"<poplite {name} {digest[:16]}>"
+    return f"<poplite {shown or name} {digest[:16]}>"
 
 
 def _class_of(text: str, name: str, file: str) -> type[Vertex]:

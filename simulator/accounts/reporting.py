@@ -6,6 +6,7 @@ so that a report of a thousand steps on a thousand tiles takes milliseconds.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -25,6 +26,7 @@ from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, Vertices, vertex_classes
+from poplite.ops.fuse.classes import recipe_of
 from poplite.report.compilation import (
     Compilation,
     ComputeSet,
@@ -407,13 +409,25 @@ def _stretches(steps: Series) -> tuple[tuple[int, int], ...]:
 
 
 def _type_names(executable: Executable) -> dict[type[Vertex], str]:
-    """Return the names of vertex classes; classes of the same name get their modules."""
+    """Return the names of vertex classes, all different.
+
+    Of several with one name, those that stand in modules get theirs, and what is still alike gets
+    a number.
+    """
     classes = vertex_classes(executable.steps)
-    plain = [cls.__name__ for cls in classes]
-    return {
-        cls: name if plain.count(name) == 1 else f"{cls.__module__}.{cls.__qualname__}"
-        for cls, name in zip(classes, plain, strict=True)
+    plain = Counter(cls.__name__ for cls in classes)
+    full = {
+        cls: cls.__name__
+        if plain[cls.__name__] == 1 or recipe_of(cls) is not None
+        else f"{cls.__module__}.{cls.__qualname__}"
+        for cls in classes
     }
+    count, seen = Counter(full.values()), Counter[str]()
+    for cls, name in full.items():
+        seen[name] += 1
+        if count[name] > 1:
+            full[cls] = f"{name}, class {seen[name]}"
+    return full
 
 
 def _counts(

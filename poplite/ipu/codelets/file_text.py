@@ -48,7 +48,12 @@ def codelet_file(classes: Iterable[type[Vertex]], *, stops_outside: bool = False
     for cls in classes:
         if cls in names:
             continue
-        plain = cls.__name__.replace("[", "_").replace(", ", "_").replace("]", "")
+        plain = (
+            cls.__qualname__.rpartition(".")[2]
+            .replace("[", "_")
+            .replace(", ", "_")
+            .replace("]", "")
+        )
         names[cls] = unused(identifier(plain), names.values())
         texts.append(class_text(cls, names[cls], mathematics, stops_outside=stops_outside))
     parts = [_HEAD, shipped("arithmetic.hpp")]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from poplite.ops.fuse.class_names import display_name
 from poplite.ops.fuse.class_text import class_text
 from poplite.ops.fuse.recipe import Recipe
-from poplite.vertex.from_source import vertex_from_source
+from poplite.vertex.from_source import made_from_source
 from poplite.vertex.vertex import Vertex
 
 _made: WeakValueDictionary[Recipe, type[Vertex]] = WeakValueDictionary()
@@ -18,7 +19,7 @@ def class_of(recipe: Recipe) -> type[Vertex]:
     cls = _made.get(recipe)
     if cls is None:
         text, name = class_text(recipe)
-        cls = vertex_from_source(text, name)
+        cls = made_from_source(text, name, display_name(recipe))
         _made[recipe] = cls
         _recipes[cls] = recipe
     return cls
