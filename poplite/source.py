@@ -23,6 +23,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, FrameType
 
+_PACKAGE = os.path.dirname(__file__) + os.sep
+"""What files of poplite begin with."""
+
 _INNER = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 """Names of code that is part of the function around it."""
 
@@ -209,6 +212,15 @@ def here(within: int = 1) -> SourceLocation:
         _known.clear()
     _known[key] = (code, caller and caller.f_code), location
     return location
+
+
+def is_shipped(location: SourceLocation) -> bool:
+    """Return whether a line is of poplite itself, not of the user.
+
+    >>> is_shipped(SourceLocation("nets.py", 7, "dense"))
+    False
+    """
+    return location.file.startswith(_PACKAGE)
 
 
 def _is_outside(frame: FrameType) -> bool:

@@ -29,6 +29,7 @@ from poplite.errors import ControlProgramError, ProfilingDisabled, UnknownName
 from poplite.executable.executable import Checks, Executable
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.operation import Operation
+from poplite.expr.operand import Operand
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
@@ -275,11 +276,14 @@ def named_programs(programs: object, call: str = "Engine(graph, {})") -> dict[st
     listed = programs if isinstance(programs, Mapping) else items_or_none(programs)
     if listed is None:
         hint = "Execute(compute_set)" if isinstance(programs, ComputeSet) else "Sequence(...)"
+        fix = call.format(hint)
+        if isinstance(programs, Operand):
+            fix = f"with graph.steps() as program: t = ops.map(...); {call.format('program')}"
         raise ControlProgramError(
             f"{function}: {clipped(programs, 60)} is no program",
             at=here(),
             found=of_type(programs),
-            fix=call.format(hint),
+            fix=fix,
         )
     kind = type(programs).__name__
     if not isinstance(programs, Mapping):

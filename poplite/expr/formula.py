@@ -98,7 +98,7 @@ def _with_precedence(node: Expr, written: Writer) -> tuple[str, int]:
         case Applied():  # first, as most nodes are
             return applied(node.operation, node.operands, node.element_type, written)
         case Leaf():
-            return getattr(node.tensor, "name", "") or "tensor", name
+            return node.tensor._in_formula(), name
         case Number():
             return number_text(node.value.item())
         case Weak():

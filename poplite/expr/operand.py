@@ -72,6 +72,10 @@ class Operand:
         """Return whether another operand is the same one; None where `ops.equal` is meant."""
         return True if other is self else None
 
+    def _in_formula(self) -> str:
+        """Return what formulas call it."""
+        return getattr(self, "name", "") or "tensor"
+
     _kind = "an expression"
     """What messages call it."""
 

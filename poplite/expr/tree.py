@@ -150,7 +150,12 @@ class Expr(Operand):
     @property
     def T(self) -> NoReturn:
         """Refused: an expression is not transposed; its operands can be."""
-        raise _refused(self, "an expression is not transposed", "transpose its operands: x.T + y.T")
+        fix = f"transpose its operands, x.T + y.T, or {_STORE}, and t.T"
+        if isinstance(self, Contraction):
+            fix = f"(a @ b).T is b.T @ a.T; or {_STORE}, and t.T"
+        elif not isinstance(self, Applied):
+            fix = f"{_STORE}, and t.T"
+        raise _refused(self, "an expression is not transposed", fix)
 
     def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
         raise _refused(
@@ -175,6 +180,12 @@ _REFUSED = {
         f"{_STORE}; engine.read(t) returns them after a run",
     ),
 }
+
+
+def has_many(value: object) -> bool:
+    """Return whether a value is an expression that is known to have other than one element."""
+    shape = value._shape if isinstance(value, Expr) else None
+    return shape is not None and math.prod(shape) != 1
 
 
 def stored_first(value: object, otherwise: str) -> str:

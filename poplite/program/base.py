@@ -11,7 +11,7 @@ import numpy as np
 from poplite.display import Displayed
 from poplite.errors import ControlProgramError, ElementTypeError
 from poplite.expr.operand import as_read
-from poplite.expr.tree import stored_first
+from poplite.expr.tree import has_many, stored_first
 from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
@@ -185,6 +185,9 @@ def checked(value: object, where: str) -> Program:
     )
 
 
+_ONE_OF_ALL = "store one of all: ops.map(ops.any(t)), ops.map(ops.all(t))"
+
+
 def deciding(tensor: object, program: str, role: str) -> Tensor:
     """Return a tensor that a program reads to decide, if it has one element of a type that decides.
 
@@ -207,7 +210,7 @@ def deciding(tensor: object, program: str, role: str) -> Tensor:
             f"{program}: {role} {clipped(tensor, 60)} is not a tensor",
             at=here(),
             found=of_type(tensor),
-            fix=stored_first(tensor, fix),
+            fix=_ONE_OF_ALL if has_many(tensor) else stored_first(tensor, fix),
         )
     if tensor.element_type not in types:
         raise ElementTypeError(
@@ -222,6 +225,6 @@ def deciding(tensor: object, program: str, role: str) -> Tensor:
             "but one decides",
             at=here(),
             found=type_and_shape(tensor),
-            fix="slice one element, t[0], or combine them in a vertex",
+            fix=f"one element, t[0], or {_ONE_OF_ALL}",
         )
     return tensor

@@ -33,11 +33,14 @@ from poplite.errors import (
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
+from poplite.executable.origins import NamedVertex
 from poplite.executable.step import ComputeStep
+from poplite.ops.fuse.classes import recipe_of
 from poplite.simulator.run import interpreted_vertices
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faster_forms import Forms
 from poplite.simulator.run.field_elements import behind_field
+from poplite.source import SourceLocation, is_shipped
 from poplite.vertex.compute import FasterForm, OutsideField, calls_in, no_count
 from poplite.vertex.vertex import Vertex
 
@@ -98,6 +101,17 @@ def raise_fault(
     raise _only_compiled(executable, code, row, record, arena, form)
 
 
+def _places(vertex: NamedVertex, line: SourceLocation) -> tuple[SourceLocation, str]:
+    """Return the user's line that a fault is about, and words for another one.
+
+    That is the line of `compute` in a class that the user wrote, and where a vertex was added of a
+    class of poplite's.
+    """
+    if is_shipped(line) or recipe_of(vertex.vertex_class) is not None:
+        return vertex.location, f"compute of the vertex: {line}"
+    return line, f"the vertex was added at {vertex.location}"
+
+
 def _of_replica(replica: int, arena: Arena) -> str:
     """Return the words that name a replica behind a vertex; none where there is only one."""
     return f", replica {replica}" if len(arena.parts) > 1 else ""
@@ -122,13 +136,13 @@ def _outside(
     step, vertex = executable.steps[number], executable.origins[number][record.vertex]
     assert isinstance(step, ComputeStep)
     cls = vertex.vertex_class
-    found = _behind(executable, step, cls, record, arena)
-    found.append(f"the vertex was added at {vertex.location}")
+    at, added = _places(vertex, cls.location)
+    found = [*_behind(executable, step, cls, record, arena), added]
     found += [f"its faster form {form} ran, of {form.location}"] if form else []
     found.append("memory is undefined now, as fast checks save nothing")
     return TensorIndexError(
         f"{vertex}{_of_replica(record.replica, arena)}: {_index_text(cls, record)}",
-        at=cls.location,
+        at=at,
         where=_step(executable, code, row),
         found="\n".join(found),
         fix='checks="strict" names the line, and leaves memory as it was',
@@ -178,14 +192,15 @@ def _only_compiled(
         kind, cause = TensorIndexError, "an index"
         what = _index_text(cls, record)
         found = _behind(executable, step, cls, record, arena)
-    found.append(f"the vertex was added at {vertex.location}; as plain Python it does not fault")
+    at, added = _places(vertex, cls.location)
+    found.append(f"{added}; as plain Python it does not fault")
     fix = f"look for {cause} that depends on what another vertex writes: checks='strict'"
     if form is not None:
         found.append(f"its faster form {form} ran, of {form.location}")
         fix = f"poplite.testing.check_faster({cls.__name__}), or Engine(..., faster=False)"
     return kind(
         f"{vertex}{_of_replica(record.replica, arena)}: {what}",
-        at=cls.location,
+        at=at,
         where=_step(executable, code, row),
         found="\n".join(found),
         fix=fix,
@@ -209,12 +224,12 @@ def raise_interpreted_fault(
     interpreted_vertices.move(step.restore, arena)
     vertex = executable.origins[code.ops[row, 1]][fault.number]
     error = fault.error
-    at, *callers = calls_in(error.__traceback__)
+    line, *callers = calls_in(error.__traceback__)
+    at, added = _places(vertex, line)
     calls = [f"called from {caller}" for caller in callers]
     worker = "" if fault.worker is None else f", worker {fault.worker}"
     worker = _of_replica(fault.replica, arena) + worker
     where = _step(executable, code, row)
-    added = f"the vertex was added at {vertex.location}"
     found = "\n".join([*calls, added])
     if isinstance(error, OutsideField):
         what = f"{vertex}{worker}: {error.what}"

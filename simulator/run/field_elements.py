@@ -96,18 +96,24 @@ def element_name(variable: StoredVariable, index: int) -> str:
 
 def gathered_from(gather: Moves, positions: Integers) -> Integers:
     """Return where bytes of temporaries, int64[n], were gathered from."""
+    found = moved_from(gather, positions)
+    assert (found >= 0).all(), "every temporary is gathered"
+    return found
+
+
+def moved_from(moves: Moves, positions: Integers) -> Integers:
+    """Return where copies read what they write to bytes, int64[n]; -1 for bytes they leave."""
     found = np.full(len(positions), -1)
-    for to, start, rows, size, far, near in gather.records.tolist():
+    for to, start, rows, size, far, near in moves.records.tolist():
         if size:
             row = np.arange(rows)
             pieces = np.stack([row * far, row * near, np.full(rows, size)], axis=1)
         else:
-            pieces = gather.pieces[far : far + rows].astype(np.int64)
+            pieces = moves.pieces[far : far + rows].astype(np.int64)
         pieces = pieces[np.argsort(pieces[:, 0], kind="stable")]
         within = positions - to
         piece = np.maximum(np.searchsorted(pieces[:, 0], within, side="right") - 1, 0)
         offset = within - pieces[piece, 0]
         is_here = (offset >= 0) & (offset < pieces[piece, 2])
         found[is_here] = (start + pieces[piece, 1] + offset)[is_here]
-    assert (found >= 0).all(), "every temporary is gathered"
     return found

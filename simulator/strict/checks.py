@@ -34,6 +34,7 @@ from poplite.simulator.host.tensors import HostAccess
 from poplite.simulator.peers import Peers
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faster_forms import Forms
+from poplite.simulator.strict.copied import UnwrittenCopies
 from poplite.simulator.strict.host import look_at_action, uninitialized
 from poplite.simulator.strict.kernel_forms import KernelForms
 from poplite.simulator.strict.messages import Place
@@ -84,6 +85,7 @@ class StrictChecks:
         classes = vertex_classes(executable.steps) if interpret else ()
         self._shown = frozenset(cls for cls in classes if check(cls).shows)
         self.shadow = Shadow(executable.layout, KernelForms(interpret=interpret is True))
+        self._copies = UnwrittenCopies(executable, self.shadow)
         self.runs_again = 0
         self.on_armed: list[Callable[[], None]] = []
         self._armed = [True] * len(executable.steps)
@@ -122,18 +124,21 @@ class StrictChecks:
             self.shadow.write_scalar(number)
         elif kind in DECIDING:
             if not self.shadow.holds(scalar, 4 if kind == op.SWITCH else size):
-                error = Place(self._executable, code, row, tuple(calls)).undecided(scalar)
+                error = self._place(code, row, calls).undecided(scalar)
                 # All ranks have the same scalar, and say so.
                 if self._peers is not None:
                     self._peers.agreed(error, 0)
                 raise error
         elif kind == op.LAUNCH and scalar != op.SUM_SLOTS and self._armed[number]:
             if number not in self._places or not self._places[number].is_at(code, row, calls):
-                self._places[number] = Place(self._executable, code, row, tuple(calls))
+                self._places[number] = self._place(code, row, calls)
             return self._places[number].end if self._ran_here(number, runner) else row
         elif self._ends_loops and kind == op.JUMP and number <= row:
             return number if self._is_new_round((id(code), row)) else row + 1
         return row
+
+    def _place(self, code: Code, row: int, calls: Sequence[int]) -> Place:
+        return Place(self._executable, code, row, tuple(calls), self._copies)
 
     def rows(self, code: Code) -> list[int]:
         """Return the rows of a program that are looked at before they run while all are armed."""
@@ -180,7 +185,7 @@ class StrictChecks:
             self._undefining[number]()
             self.arm()
             return True
-        place = Place(self._executable, code, row, tuple(calls))
+        place = self._place(code, row, calls)
         is_host = self._peers is None or self._peers.is_host
         found = look_at_action(self.shadow, action, str(place))
         if number not in self._warned:
@@ -207,7 +212,9 @@ class StrictChecks:
         self._armed[number] = bool(flags & INCOMPLETE) or self._peers is not None
         if not self._armed[number]:
             return False
-        self._looks[number] += bool(flags & INCOMPLETE)
+        if flags & INCOMPLETE:
+            self._looks[number] += 1
+            self._copies.note(number)
         if flags & LOSSY:
             self.arm()
         runner.run_launches(self._places[number].launches(op.GATHER))

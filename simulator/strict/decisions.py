@@ -100,7 +100,7 @@ class Decisions(StrictChecks):
             self._collected(scalar, known=number not in self._unknown_results)
             return row
         if kind in DECIDING and not self.shadow.holds(scalar, 4 if kind == op.SWITCH else size):
-            place = Place(self.executable, code, row, tuple(calls))
+            place = self._place(code, row, calls)
             self._decides(scalar, "what runs", place)
             raise place.undecided(scalar)
         return super().look(code, row, calls, runner)
@@ -119,6 +119,8 @@ class Decisions(StrictChecks):
         if number not in self._moving:
             self._moving[number] = self.shadow.moving(step.moves, step.replica_map)
         self._note(flags := self._moving[number]())
+        if flags & INCOMPLETE:
+            self._copies.note(number)
         self._rest(number, flags)
         runner.run_launches(self._places[number].launches(op.GATHER))
         return True

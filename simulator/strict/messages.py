@@ -25,6 +25,7 @@ from poplite.executable.step import ComputeStep
 from poplite.simulator.run.access_log import Conflict
 from poplite.simulator.run.field_elements import element_name, gathered_from
 from poplite.simulator.run.touched import Touched
+from poplite.simulator.strict.copied import Origin, UnwrittenCopies
 from poplite.simulator.strict.patterns import Mask
 from poplite.text import amount
 from poplite.vertex.compute import FasterForm
@@ -32,12 +33,16 @@ from poplite.vertex.compute import FasterForm
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A row of a program that is looked at; `calls` are the CALL rows that have not returned."""
+    """A row of a program that is looked at; `calls` are the CALL rows that have not returned.
+
+    `copies` are those that moved unwritten elements, for messages of them.
+    """
 
     executable: Executable
     code: Code
     row: int
     calls: tuple[int, ...]
+    copies: UnwrittenCopies | None = None
     _launches: dict[tuple[int, ...], Code] = field(default_factory=dict, repr=False, compare=False)
 
     def is_at(self, code: Code, row: int, calls: Sequence[int]) -> bool:
@@ -96,25 +101,33 @@ class Place:
 
     def _element(self, field: Touched, number: int) -> tuple[str, StoredVariable]:
         """Return an element as the graph calls it, and its variable."""
-        byte = int(field.elements[number]) * field.size
-        layout = self.executable.layout
-        if byte >= layout.temporary_base:
-            byte = int(gathered_from(self._step().gather, np.array([byte]))[0])
-        variable, index = layout.variable_at(byte)
+        variable, index = self.executable.layout.variable_at(self._byte(field, number))
         return element_name(variable, index), variable
+
+    def _origin(self, position: int) -> Origin:
+        """Return where an unwritten element comes from, by its first byte."""
+        assert self.copies is not None
+        return self.copies.origin(position)
+
+    def _byte(self, field: Touched, number: int) -> int:
+        """Return the first byte of an element of a variable."""
+        byte = int(field.elements[number]) * field.size
+        if byte >= self.executable.layout.temporary_base:
+            byte = int(gathered_from(self._step().gather, np.array([byte]))[0])
+        return byte
 
     # -- errors ------------------------------------------------------------------------------
 
     def undecided(self, position: int) -> UninitializedReadError:
         """Return the error of a scalar, by first byte, that decides before anything wrote it."""
-        variable, index = self.executable.layout.variable_at(position)
-        name = element_name(variable, index)
+        origin = self._origin(position)
+        name = origin.through[0] if origin.through else origin.name
         return UninitializedReadError(
-            f"{name} decides what runs next, but nothing has written it",
-            at=variable.location,
+            f"{name}{_comes_from(origin)} decides what runs next, but nothing has written it",
+            at=origin.variable.location,
             where=str(self),
             found=_MEMORY,
-            fix=f"write '{variable.name}' in an earlier step, or give it an initial_value",
+            fix=f"write '{origin.variable.name}' in an earlier step, or give it an initial_value",
         )
 
     def dependent(self, field: Touched, number: int, value: str) -> str:
@@ -130,20 +143,23 @@ class Place:
         `count` elements of the field are unwritten, for all vertices; `why` says what needs it.
         """
         vertex = self._vertex(field, number)
-        name, variable = self._element(field, number)
+        name, _ = self._element(field, number)
+        origin = self._origin(self._byte(field, number))
         lines = [
-            f"the vertex was added at {vertex.location}, '{variable.name}' at {variable.location}",
+            f"'{origin.variable.name}' was made at {origin.variable.location}",
             why,
             f"{amount(count, 'element')} behind '{field.cls.__name__}.{field.field.name}' "
             f"{'is' if count == 1 else 'are'} not written",
+            f"compute of the vertex: {vertex.vertex_class.location}",
         ]
         return UninitializedReadError(
-            f"{vertex}{self._of_replica(replica)} reads {field.name(number)}, which is {name}, "
-            "but nothing has written it",
-            at=vertex.vertex_class.location,
+            f"{vertex}{self._of_replica(replica)} reads {field.name(number)}, which is {name}"
+            f"{_comes_from(origin)}, but nothing has written it",
+            at=vertex.location,
             where=str(self),
             found="\n".join(lines),
-            fix=f"write {name} in an earlier step or by engine.write, or give it an initial_value",
+            fix=f"write {origin.name} in an earlier step or by engine.write, or give it an "
+            "initial_value",
         )
 
     def worker_race(
@@ -225,6 +241,16 @@ class Place:
             found="\n".join(lines),
             fix=f"write every element, or declare {field.field.name} InOut",
         )
+
+
+def _comes_from(origin: Origin) -> str:
+    """Return the words for what an unwritten element was copied from; none for no copy."""
+    if not origin.through:
+        return ""
+    between = [*reversed(origin.through[1:])]
+    several = "" if len(between) < 4 else f" and {amount(len(between) - 3, 'more element')}"
+    via = f" by way of {', '.join(between[:3])}{several}" if between else ""
+    return f", copied from {origin.name}{via}"
 
 
 _MEMORY = "memory is zero there now; on a machine it may hold anything"

@@ -26,7 +26,7 @@ from poplite.errors import PopliteError, SizeOverflowError, TensorIndexError
 from poplite.expr.operand import Operand
 from poplite.source import here
 from poplite.text import amount, clipped, number_text
-from poplite.types import INT, UNSIGNED_INT
+from poplite.types import BOOL, INT, UNSIGNED_INT
 
 if TYPE_CHECKING:
     from poplite.view import View
@@ -93,6 +93,8 @@ def number(value: object, what: str, tensor: NamedView) -> int:
 
 def _by_number(*indices: object) -> str:
     """Return the remedy where an index is known only to the running program, else nothing."""
+    if any(isinstance(each, Operand) and each.element_type is BOOL for each in indices):
+        return "ops.where(condition, t, 0) chooses; a view has the same elements in each run"
     if not any(isinstance(each, Operand) and each.element_type in _INDICES for each in indices):
         return ""
     return "ops.dynamic_slice(t, i, dims=[0], sizes=[1]) reads a slice whose number is computed"
@@ -319,8 +321,9 @@ def _basic_index(item: object, dim: int, tensor: NamedView) -> int:
             raise TypeError
         i = operator.index(item)  # type: ignore[arg-type]  # checked by this very call
     except TypeError:
+        kind = "" if isinstance(item, Operand) else f"{type(item).__name__} "
         raise TensorIndexError(
-            f"a tensor cannot be indexed with {type(item).__name__} {clipped(item)}",
+            f"a tensor cannot be indexed with {kind}{clipped(item)}",
             at=here(),
             found=described(tensor),
             fix=_by_number(item)

@@ -139,6 +139,11 @@ class Tensor(Displayed, Operand):
             return self._cut_from().name
         return CalledText(text.name(self))
 
+    def _in_formula(self) -> str:
+        """Return what formulas call it: its name, with `.T` where it is a transpose as a whole."""
+        is_whole = self.rank > 1 and text.is_transpose(self)
+        return f"{self.name}.T" if is_whole else self.name or "tensor"
+
     @property
     def metadata(self) -> Tensor | None:
         """Format and scale of a QUARTER tensor; None for any other element type.

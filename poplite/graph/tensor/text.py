@@ -154,6 +154,20 @@ def _made(tensor: Tensor) -> tuple[str, list[str]]:
     return made, names
 
 
+def is_transpose(tensor: Tensor) -> bool:
+    """Return whether a tensor is a variable with its dimensions in reverse.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
+    >>> is_transpose(x.T), is_transpose(x), is_transpose(x[:2].T)
+    (True, False, False)
+    """
+    space = tensor.view.space
+    if not isinstance(space, Storage) or space.num_elements != tensor.num_elements:
+        return False
+    return tensor.num_elements > 0 and _made(tensor)[0] == "'{}'.T"
+
+
 def placement(tensor: Tensor, regions: int, most: int) -> str:
     """Return the tiles of a tensor that has elements; empty if it has too many regions.
 

@@ -135,8 +135,9 @@ def test_a_result_that_depends_on_what_nothing_has_written(bench: Bench, gathere
     engine.write(x[1, :5], 1)
     match = (
         r"(?s)Sum 0 on tile 1 reads 'Sum.x'\[5\], which is 'x'\[1, 5\], but nothing has written it"
-        r".*at step 1 of 1: Execute 'Sum'.*'x' at .*'Sum.total', which is 'total', depends on it: "
-        r"5.0 as memory is now.*3 elements behind 'Sum.x' are not written.*write 'x'\[1, 5\]"
+        r".*at step 1 of 1: Execute 'Sum'.*'x' was made at .*'Sum.total', which is 'total', "
+        r"depends on it: 5.0 as memory is now.*3 elements behind 'Sum.x' are not written"
+        r".*write 'x'\[1, 5\]"
     )
     for _ in range(2):
         with pytest.raises(pl.UninitializedReadError, match=match):

@@ -17,6 +17,8 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
+import numpy as np
+
 from poplite.called import number_or_text
 from poplite.vertex.compute.parse.dialect import BINARY, FOLDED, UNARY, Scope, check_range, is_self
 
@@ -50,10 +52,13 @@ class Constants:
         if _is_number(value):
             check_range(self._scope, node, value)
             return value
+        is_table = isinstance(value, np.ndarray | list | tuple | dict)
         return self._scope.refuse(
             node,
             f"'{ast.unparse(node)}' is {type(value).__name__}, not an int, float or bool",
-            "convert it where it is defined",
+            "pass the values to a field: table: State[Vector[FLOAT]]; a vertex reads self.table[i]"
+            if is_table
+            else "convert it where it is defined",
         )
 
     def evaluate(self, node: ast.expr) -> Constant | None:

@@ -25,6 +25,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
+import numpy as np
+
 from poplite.types import BOOL, LONGLONG, UNSIGNED_LONGLONG, ElementType
 from poplite.vertex.compute import lanes
 from poplite.vertex.compute.fused import fma
@@ -51,6 +53,8 @@ _PRINT_OPTIONS = ("sep", "end", "flush")
 
 _RAISE = 'raise ValueError(f"n is {self.n}"), or a class derived from Exception'
 
+_MEMORY = "use an InOut[Vector[...]] field for working memory"
+
 _CALLS: tuple[tuple[object, str], ...] = (
     (open, "read files on the host, and hand the values over with engine.write(...)"),
     (print, "write print alone on its line"),
@@ -58,7 +62,9 @@ _CALLS: tuple[tuple[object, str], ...] = (
     (range, "use range(...) in a for statement only"),
     (sum, "loop over the elements: total += self.x[i]"),
     (dict, "use a State[Vector[...]] field, indexed by number"),
-    (list, "use an InOut[Vector[...]] field for working memory"),
+    *((made, _MEMORY) for made in (list, np.array, np.empty, np.full, np.ones, np.zeros)),
+    *((made, _MEMORY) for made in (np.empty_like, np.full_like, np.ones_like, np.zeros_like)),
+    (np.sum, "loop over the elements: total += self.x[i]"),
     (pow, "multiply, or write ** with a literal"),
     (round, "math.floor(x + 0.5), which rounds halves up"),
 )
@@ -303,6 +309,8 @@ class Calls:
         fix = next((fix for refused, fix in _CALLS if any(refused is call for call in calls)), "")
         if isinstance(function, type) and issubclass(function, ElementType):
             fix = f"store the value in a field of {function!r}: a store rounds"
+        elif element := _of_numpys_type(function):
+            fix = element
         elif name in known and all(function is not own for own in FUNCTIONS):  # NumPy's, say
             fix = f"{name}(...)"
         self._scope.refuse(
@@ -361,6 +369,17 @@ def _called_before(node: ast.Call) -> Iterator[ast.Call]:
         inner = inner.func if isinstance(inner, ast.Call) else inner.value
         if isinstance(inner, ast.Call):
             yield inner
+
+
+def _of_numpys_type(function: object) -> str:
+    """Return what to write for a call of a type of NumPy's numbers; empty for anything else."""
+    if not (isinstance(function, type) and issubclass(function, np.generic)):
+        return ""
+    dtype = np.dtype(function)
+    element = next((each for each in STORED if each.dtype == dtype), None)
+    if element is not None:
+        return f"pl.{element.__name__}(...)"
+    return {"f": "float(...)", "i": "int(...)", "u": "int(...)"}.get(dtype.kind, "")
 
 
 def _spelled(function: object) -> str:

@@ -435,7 +435,13 @@ class Statements:
             function = self._scope.global_of(node.func)
             if function is range:
                 return (self._range(node),)
-            if function is enumerate and len(node.args) == 1 and not node.keywords:
+            if function is enumerate:
+                if len(node.args) != 1 or node.keywords:
+                    self._scope.refuse(
+                        node,
+                        "enumerate takes one vector in compute, and counts from 0",
+                        "for i, v in enumerate(self.x), and i + 1 in the loop",
+                    )
                 return Number(Kind.INT), self._each(node.args[0])
             if function is zip and len(node.args) > 1 and not node.keywords:
                 return tuple(self._each(arg) for arg in node.args)
