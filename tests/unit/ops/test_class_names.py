@@ -54,8 +54,8 @@ def test_a_class_is_called_after_its_formula(recipe: object, name: str) -> None:
 
 def test_a_formula_that_shares_parts_is_cut() -> None:
     """Written out, it would have 2**40 operands."""
-    lines = (Line("add", FLOAT, ("a0", "a0")),)
-    lines += tuple(Line("add", FLOAT, (f"v{n}", f"v{n}")) for n in range(39))
+    twice = ["a0", *(f"v{n}" for n in range(39))]
+    lines = tuple(Line("add", FLOAT, (each, each)) for each in twice)
     name = display_name(MapRecipe(Body(lines, "v39", (FLOAT,), ()), (Part.ELEMENTS,), FLOAT))
     assert "..." in name
     assert len(name) < 300
