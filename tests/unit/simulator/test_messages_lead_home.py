@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 import pytest
 
@@ -76,7 +77,9 @@ def test_a_decision_names_what_its_scalar_was_copied_from() -> None:
 
 
 @pytest.mark.parametrize("checks", ["strict", "fast"])
-def test_a_fault_in_a_class_of_the_library_begins_with_the_users_line(checks: str) -> None:
+def test_a_fault_in_a_class_of_the_library_begins_with_the_users_line(
+    checks: Literal["strict", "fast"],
+) -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     x = graph.add_variable(pl.FLOAT, (4,), "x", mapping=0, initial_value=1)
     add = graph.add_compute_set("add")
@@ -101,7 +104,7 @@ def test_remedies_fit_what_was_written() -> None:
     with pytest.raises(pl.ElementTypeError, match=r"(?s)transposed.*try: store it first"):
         ops.sum(x, 0).T  # noqa: B018
     with pytest.raises(pl.ControlProgramError, match=r"with graph.steps\(\) as program"):
-        pl.Engine(graph, v + v)  # type: ignore[arg-type]
+        pl.Engine(graph, v + v)
     with pytest.raises(pl.TensorIndexError, match=r"(?s)with <Expr v > 0.*ops.where"):
         v[v > 0]  # type: ignore[index]
     for predicate in (many, v > 0):
