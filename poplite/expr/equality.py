@@ -65,6 +65,9 @@ class Equality(HoldsNoValues):
             fix=equal_instead(self.module),
         )
 
+    def __reduce__(self) -> tuple[type[Equality], tuple[bool, str]]:
+        return Equality, (self._truth, self.module)
+
     def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
         raise self.refused("np.asarray")
 
@@ -81,6 +84,8 @@ class Equality(HoldsNoValues):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("__"):  # copy and pickle ask for some
+                raise AttributeError(name, name=name)
             text = f"the '==' of two tensors has no {name!r}: {equal_instead(self.module)}"
             raise AttributeError(text, name=name, obj=self)
 

@@ -97,7 +97,9 @@ class Operand:
             return Equality(same)
         if isinstance(other, Operand) or is_value(other):
             raise not_compared(symbol, self._kind, repr(self), other, "ops")
-        return Equality(False) if other is None else NotImplemented
+        # Only an object with an `==` of its own, such as a mock's, may be equal to a tensor.
+        is_plain = isinstance(other, str | bytes | type) or type(other).__eq__ is object.__eq__
+        return Equality(False) if is_plain or other is None else NotImplemented
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: object, **_: object) -> object:
         """Take the operators of NumPy's numbers, and refuse its functions."""

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 from poplite.display import Displayed
 from poplite.errors import Absent, TensorIndexError
+from poplite.expr.equality import is_value, not_compared
+from poplite.expr.operand import Operand
 from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.storage.empty_handles import refuse_empty
 from poplite.source import SourceLocation, here
@@ -294,6 +296,14 @@ class FieldRef:
     vertex: VertexInstance
     field: Field
     index: int | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, FieldRef):
+            mine, theirs = (self.vertex, self.field), (other.vertex, other.field)
+            return mine == theirs and self.index == other.index
+        if isinstance(other, Operand) or is_value(other):
+            raise not_compared("==", "a field of a vertex", repr(self), other, "ops")
+        return NotImplemented
 
     def __getitem__(self, index: int) -> FieldRef:
         try:

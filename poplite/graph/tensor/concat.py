@@ -47,7 +47,7 @@ def concat(tensors: Sequence[Tensor], /, *, axis: int) -> Tensor: ...
 def concat(tensors: Tensor, other: Tensor, /, dim: int = 0) -> Tensor: ...
 
 
-def concat(tensors: Any, other: Any = 0, /, dim: Any = None, *, axis: Any = None) -> Tensor:
+def concat(tensors: Any, other: Any = None, /, dim: Any = None, *, axis: Any = None) -> Tensor:
     """Join tensors along one dimension.
 
     Args:
@@ -70,19 +70,15 @@ def concat(tensors: Any, other: Any = 0, /, dim: Any = None, *, axis: Any = None
     >>> pl.concat([x, x[:1]])  # [[0, 1, 2], [3, 4, 5], [0, 1, 2]]
     <Tensor concat(['x', 'x'[0].expand([0])]) float32[3, 3] on no tile, 6 distinct elements, 24 B>
     """
-    if axis is not None:
-        if dim is not None:
-            raise repeated_argument("concat", "dim", dim, axis)
-        dim = axis
     items: Sequence[Any]
     if isinstance(tensors, Tensor):
-        items, d = [tensors, other], 0 if dim is None else dim
+        items, d = [tensors, other], _one_of("concat", dim, axis)
     else:
         listed = tensors if isinstance(tensors, Slices) else items_or_none(tensors)
         if listed is None:
             raise no_tensor("concat", tensors)
         items = listed if isinstance(listed, Slices) else [as_read(item) for item in listed]
-        d = other if dim is None else dim
+        d = _one_of("concat", other, dim, axis)
     if not items:
         raise TensorCreationError(
             "concat of 0 tensors", at=here(), fix="concat at least one; its type is the result's"
@@ -101,12 +97,12 @@ def concat(tensors: Any, other: Any = 0, /, dim: Any = None, *, axis: Any = None
     return items[0]._of(views.concat([item.view for item in items], d))
 
 
-def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Tensor:
+def stack(tensors: Any, dim: int | None = None, *, axis: int | None = None) -> Tensor:
     """Join tensors of one shape along a new dimension.
 
     Args:
         tensors: a list of tensors.
-        dim: the position of the new dimension, by default the first.
+        dim: the position of the new dimension, by default 0.
         axis: NumPy's name for `dim`.
 
     Returns:
@@ -122,19 +118,20 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -
     >>> pl.stack([x, x], 2)  # [[[0, 0], [1, 1], [2, 2]], [[3, 3], [4, 4], [5, 5]]]
     <Tensor 'x'.expand([2]).broadcast(2, 2) float32[2, 3, 2] on no tile, 6 distinct elements, 24 B>
     """
-    if axis is not None:
-        if dim != 0:
-            raise repeated_argument("stack", "dim", dim, axis)
-        dim = axis
-    items = [as_read(item) for item in items_or_none(tensors) or ()]
-    for item in items or [tensors]:
+    d = _one_of("stack", dim, axis)
+    if isinstance(tensors, Tensor):
+        raise TensorCreationError(
+            "stack of one tensor, not of a list", at=here(), fix="pl.stack([x, y])"
+        )
+    items = items_or_none(tensors)
+    for item in [tensors] if items is None else items:
         if not isinstance(item, Tensor):
             raise no_tensor("stack", item)
     if not items:
         raise TensorCreationError(
             "stack of 0 tensors", at=here(), fix="stack at least one; its type is the result's"
         )
-    at = indexing.dimension(dim, items[0][None])
+    at = indexing.dimension(d, items[0][None])
     for item in items:
         if item.shape != items[0].shape:
             raise TensorCreationError(
@@ -145,6 +142,14 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -
                 fix="tensors of one shape, or pl.concat along a dimension that they have",
             )
     return concat([item.expand([at]) for item in items], at)
+
+
+def _one_of(what: str, *given: Any) -> Any:
+    """Return the dimension that is given by one of its names, 0 if by none."""
+    named = [each for each in given if each is not None]
+    if len(named) > 1:
+        raise repeated_argument(what, "dim", named[0], named[1])
+    return named[0] if named else 0
 
 
 def _concat_slices(slices: Slices, axis: int) -> Tensor | None:

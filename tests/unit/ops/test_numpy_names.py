@@ -94,6 +94,13 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         "concat: dimensions are given",
     ),
     "both of stack": (lambda x: pl.stack([x, x], 1, axis=0), "stack: dimensions are given twice"),
+    "both of concat, one by place": (
+        lambda x: vars(pl)["concat"]([x, x], 1, axis=0),
+        "concat: dimensions are given twice.*dim=1 and axis=0",
+    ),
+    "both of stack, the first": (lambda x: pl.stack([x, x], 0, axis=1), "stack: dimensions are"),
+    "nothing": (lambda x: pl.stack([]), "stack of 0 tensors"),
+    "one": (lambda x: pl.stack(x), r"one tensor, not of a list.*pl.stack\(\[x, y\]\)"),
     "no size": (lambda x: x.reshape(5, -1), r"no size fits.*24 elements.*other sizes is 5"),
     "two gaps": (lambda x: x.reshape(-1, -1), r"shape\[0\] is -1, but the least is 0"),
     "unlike": (lambda x: pl.stack([x, x[1:]]), r"shapes \(4, 6\) and \(3, 6\).*pl.concat"),

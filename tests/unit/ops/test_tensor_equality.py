@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import ctypes
+import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -277,3 +281,37 @@ def test_elements_are_compared_by_ops_equal(graph: pl.Graph) -> None:
     )
     assert [*engine.read(chosen).tolist(), int(engine.read(k))] == [0, 0, 2, 3, 3]
     assert engine.read(said).tolist() == [False, False, True, True]
+
+
+def test_what_holds_no_numbers_is_unlike_by_the_same_kind_of_truth(graph: pl.Graph) -> None:
+    n, *_ = variables(graph)
+    flags = graph.add_variable(pl.BOOL, n.shape, "flags", mapping=0)
+    for other in ("2", b"2", pl.INT, graph, ctypes.c_int(2)):
+        equality: Any = n == other
+        assert not equality
+        with pytest.raises(pl.ElementTypeError, match=r"ops\.equal"):
+            ops.assign(flags, equality, program=pl.Sequence())
+    assert n == mock.ANY
+
+
+def test_a_truth_value_is_copied_and_pickled(graph: pl.Graph) -> None:
+    n, *_ = variables(graph)
+    same: Any = n == n
+    for made in (copy.copy(same), copy.deepcopy(same), pickle.loads(pickle.dumps(same))):
+        assert made
+        assert repr(made) == repr(same)
+
+
+def test_a_field_of_a_vertex_is_not_compared_with_values(graph: pl.Graph) -> None:
+    class Keep(pl.Vertex):
+        x: pl.InOut[pl.INT]
+
+        def compute(self) -> None:
+            pass
+
+    n = graph.add_variable(pl.INT, (), "kept", mapping=0)
+    vertex: Any = graph.add_vertex(graph.add_compute_set("keep"), Keep, tile=0, x=n)
+    assert vertex["x"] == vertex["x"]
+    for other in (2, n, [1]):
+        with pytest.raises(pl.ElementTypeError, match=r"a field of a vertex(.|\n)*ops\.equal"):
+            _ = vertex["x"] != other
