@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite import ops
+from poplite import ops, vertices
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -180,6 +180,35 @@ def _elements(x: Inputs) -> list[Tensor]:
     return [out, ops.map(ops.tanh(a) * ops.exp(b) + ops.sqrt(abs(a)) / (1 + b * b))]
 
 
+_ONE_BY_ONE = """Dot Negative Absolute Square Sqrt Exp Log Tanh Sigmoid Relu Subtract Multiply
+Divide Maximum Minimum Scale ScaledAdd Clamp Select Fill Iota Copy Cast CastToInteger Sort
+ArgSort"""
+"""Classes that no operation uses."""
+
+
+def _one_by_one(x: Inputs) -> list[Tensor]:
+    """Make a vertex of each class, of operands that its fields name."""
+    steps, written = x.graph.add_compute_set("one by one"), []
+    for number, name in enumerate(_ONE_BY_ONE.split()):
+        cls = getattr(vertices, name)
+        made = {"CastToInteger": "int32", "ArgSort": "uint32"}.get(name, "float32")
+        count = () if name == "Dot" else (20,)
+        operands = {
+            **dict.fromkeys(("factor", "low", "high", "value", "start"), x.usual()),
+            "condition": x.tensor(np.arange(20) % 3 == 0),
+            "out": x.tensor(np.zeros(count, made)),
+        }
+        used = {
+            field: operands.get(field, x.usual(20))
+            for field in cls.fields
+            if field != "num_workers"
+        }
+        x.graph.add_vertex(steps, cls, tile=number % TILES, **used)
+        written.append(next(used[field] for field in ("out", "y", "x") if field in used))
+    x.program.add(Execute(steps))
+    return written
+
+
 LIBRARY: Mapping[str, Build] = {
     **{f"reduce {how}": partial(_reduced, how) for how in ("add", "mul", "min", "max")},
     "all, any": _logical,
@@ -198,5 +227,6 @@ LIBRARY: Mapping[str, Build] = {
     "multi_update_mul": partial(_updated, ops.multi_update_mul),
     "counted loop": _looped,
     "elements, written and generated": _elements,
+    "classes that no operation uses": _one_by_one,
 }
 """By row of the table, what makes its program."""

@@ -92,7 +92,7 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     ("example", "arrows"),
-    thinned([("pi", 1), ("first_tiles", 9), ("heat", 4), ("photo", 4)], keep=3),
+    thinned([("pi", 1), ("first_tiles", 5), ("heat", 4), ("photo", 4)], keep=3),
 )
 def test_every_example_has_a_graph(
     example: str, arrows: int, root: Path, capsys: pytest.CaptureFixture[str]
