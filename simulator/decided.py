@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.errors import UninitializedReadError
+from poplite.executable.actions import Undefine
 from poplite.executable.step import ComputeStep
+from poplite.executable.transfers import Block, RowTransfer
 from poplite.simulator.accounts.accesses import accesses_of
 from poplite.simulator.accounts.touched_bytes import Stretches, bytes_of_fields, moved
 from poplite.simulator.default_device import Simulator
@@ -49,6 +51,7 @@ class Unknown:
         what: what it decides: "what runs", or "how long 'Sum' takes".
         where: the step that it decides on.
         at: the user's line that made the variable.
+        are_variables: whether all sources are variables; others are remote buffers.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Unknown:
     what: str
     where: str
     at: SourceLocation
+    are_variables: bool = True
 
     @property
     def why(self) -> str:
@@ -84,7 +88,9 @@ class Unknown:
             at=self.at,
             where=self.where,
             found="only the program runs here: engine.write is not called before",
-            fix=f"give {self._named} an initial_value, or run the script that writes it",
+            fix=f"give {self._named} an initial_value, or run the script that writes it"
+            if self.are_variables
+            else f"run the script that writes {self._named}",
         )
 
 
@@ -126,14 +132,22 @@ class Decided(Simulator):
         if not isinstance(looks, Decisions) or looks.undecided is None:
             return None
         found = looks.undecided
-        sources = _sources(found, looks)
+        variables, buffers = _sources(found, looks)
         return Unknown(
-            found.variable.name, sources, found.what, found.where, found.variable.location
+            found.variable.name,
+            variables + buffers,
+            found.what,
+            found.where,
+            found.variable.location,
+            are_variables=not buffers,
         )
 
 
-def _sources(undecided: Undecided, looks: Decisions) -> tuple[str, ...]:
-    """Return the names of what an element is made from and nothing had written, nearest first."""
+def _sources(undecided: Undecided, looks: Decisions) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of what an element is made from and nothing had written, nearest first.
+
+    The first are those of variables, the others those of remote buffers.
+    """
     variables = looks.executable.layout.variables
     makers: dict[int, dict[int, None]] = defaultdict(dict)
     for step in accesses_of(looks.executable):
@@ -141,25 +155,31 @@ def _sources(undecided: Undecided, looks: Decisions) -> tuple[str, ...]:
         for each in step.accesses:
             if each.written:
                 makers[each.variable] |= dict.fromkeys(read)
-    unwritten = _read_unwritten(undecided, looks)
+    unwritten, buffers_of = _read_unwritten(undecided, looks)
     pending = [variables.index(undecided.variable)]
     seen = set(pending)
     for number in pending:  # which grows
         more = [other for other in makers[number] if other not in seen]
         pending += more
         seen.update(more)
-    return tuple(variables[number].name for number in pending if number in unwritten)
+    names = tuple(variables[number].name for number in pending if number in unwritten)
+    return names, tuple(dict.fromkeys(name for n in pending for name in buffers_of[n]))
 
 
-def _read_unwritten(undecided: Undecided, looks: Decisions) -> set[int]:
+def _read_unwritten(
+    undecided: Undecided, looks: Decisions
+) -> tuple[set[int], dict[int, dict[str, None]]]:
     """Return the numbers of variables of which a step read elements that nothing had written.
 
+    Returned is as well which remote buffers had unwritten rows that were copied to a variable.
     What ran is gone through once more: what a step writes counts as written here, whatever it is
     made from.
     """
     executable, layout = looks.executable, looks.executable.layout
     shadow = Shadow(layout, looks.shadow.forms)
     found: set[int] = set()
+    rows: dict[int, str] = {}  # remote buffers by the bytes of their blocks that are unwritten
+    buffers_of: dict[int, dict[str, None]] = defaultdict(dict)
 
     def read(some: Stretches) -> None:
         places = ranges(some.begin, some.size)
@@ -175,7 +195,13 @@ def _read_unwritten(undecided: Undecided, looks: Decisions) -> set[int]:
         if kind == "scalar":
             shadow.write_scalar(number)
         elif kind == "action":
-            look_at_action(shadow, executable.actions[number], "")
+            action = executable.actions[number]
+            if isinstance(action, Undefine):
+                shadow.undefining(action.tensor)()
+            elif isinstance(action, RowTransfer) and action.to_device:
+                rows |= dict.fromkeys(_unwritten(action.block, looks), action.buffer.handle)
+            else:
+                look_at_action(shadow, action, "")
         elif isinstance(step := executable.steps[number], ComputeStep):
             fields = list(bytes_of_fields(step, layout))
             for field in fields:
@@ -186,5 +212,19 @@ def _read_unwritten(undecided: Undecided, looks: Decisions) -> set[int]:
             written, copied = moved(step.moves)
             read(copied)
             write(written)
+            if rows:
+                owners = set(layout.owners(written.begin).tolist())
+                for at in ranges(copied.begin, copied.size).tolist():
+                    if at in rows:
+                        for owner in owners:
+                            buffers_of[owner][rows[at]] = None
     read(Stretches(np.array([undecided.position]), np.array([1])))
-    return found
+    return found, buffers_of
+
+
+def _unwritten(block: Block, looks: Decisions) -> list[int]:
+    """Return the bytes of a block that are unwritten in a replica, when all ended."""
+    size = block.num_elements * block.element_type.size_bytes
+    parts = [part[block.at : block.at + size] for part in looks.shadow.parts]
+    lacking = np.any([part == 0 for part in parts], axis=0)
+    return [block.at + n for n in np.flatnonzero(lacking).tolist()]

@@ -80,6 +80,7 @@ class Simulated:
             executable.programs,
             works_ahead=setup.options.prefetch is not False,
             is_strict=is_strict,
+            follows_rows=is_strict or looking is not None,
             peers=peers,
         )
         self.strict: StrictChecks | None = None

@@ -92,7 +92,25 @@ def compile_graph(
             fix="compile_graph(graph, program)",
         )
     graph = graph.top_level_graph  # programs are of it, whatever made their tensors
-    asked = engine_options(options, checks=checks, interpret=interpret)
+    return _compiled(graph, programs, engine_options(options, checks=checks, interpret=interpret))
+
+
+@no_collection()
+def compile_with_marks(
+    graph: Graph,
+    programs: Programs,
+    checks: Checks,
+    *,
+    options: Mapping[str, object] | None = None,
+) -> Executable:
+    """Compile as `compile_graph`, and keep what programs say for strict checks alone."""
+    asked = engine_options(options, checks=checks)
+    return _compiled(graph.top_level_graph, programs, asked, keep_marks=True)
+
+
+def _compiled(
+    graph: Graph, programs: Programs, asked: EngineOptions, *, keep_marks: bool = False
+) -> Executable:
     named = named_programs(programs)
     edges_of = EdgeTables(graph.space)
     check_program(graph, named, edges_of)
@@ -104,9 +122,8 @@ def compile_graph(
     float_modes = _float_modes(asked, parts.leaves)
     layout = ArenaLayout(stored(graph.variables), graph.replication_factor)
     saved = _saved(asked, parts.compute_sets, edges_of, checks, float_modes)
-    lowered = lower_parts(
-        parts, graph, edges_of, layout, saved=saved, keep_marks=checks == "strict"
-    )
+    keep_marks |= checks == "strict"
+    lowered = lower_parts(parts, graph, edges_of, layout, saved=saved, keep_marks=keep_marks)
     numbers = numbers_of(lowered)
 
     prices = _priced(graph, named, parts, lowered, edges_of, asked)

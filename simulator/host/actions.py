@@ -48,6 +48,7 @@ class Host:
         *,
         works_ahead: bool,
         is_strict: bool,
+        follows_rows: bool,
         peers: Peers | None = None,
     ) -> None:
         self._arena, self._actions = arena, actions
@@ -64,6 +65,7 @@ class Host:
             self.step,
             works_ahead=works_ahead,
             is_strict=is_strict,
+            follows_rows=follows_rows,
             peers=peers,
         )
 

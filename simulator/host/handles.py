@@ -69,6 +69,7 @@ class HostLinks:
         *,
         works_ahead: bool,
         is_strict: bool,
+        follows_rows: bool,
         peers: Peers | None = None,
     ) -> None:
         self._peers = peers
@@ -86,7 +87,7 @@ class HostLinks:
                 case RowTransfer(buffer=buffer):
                     if buffer.handle not in self._remote:
                         self._remote[buffer.handle] = RemoteRows(
-                            buffer, len(parts), is_strict=is_strict
+                            buffer, len(parts), is_followed=follows_rows
                         )
                     calls[number] = self._remote[buffer.handle].call(action, parts, where)
                 case CodeLoad(function=function):

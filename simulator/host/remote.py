@@ -38,16 +38,16 @@ class RemoteRows:
     """A remote buffer in memory; `rows` is [rows, elements] of each replica.
 
     Attributes:
-        written: with strict checks bool[rows, elements] of each replica, what is written; else
-            empty.
+        written: bool[rows, elements] of each replica, what is written, where checks follow it;
+            else empty.
 
     Raises `SizeOverflowError` when the computer has too little memory.
     """
 
-    def __init__(self, spec: Remote, replicas: int, *, is_strict: bool = False) -> None:
+    def __init__(self, spec: Remote, replicas: int, *, is_followed: bool = False) -> None:
         self.spec = spec
         self.watch: Watch | None = None
-        shape, watched = (spec.repeats, spec.num_elements), range(replicas if is_strict else 0)
+        shape, watched = (spec.repeats, spec.num_elements), range(replicas if is_followed else 0)
         try:
             self.rows = [np.zeros(shape, spec.element_type.dtype) for _ in range(replicas)]
             self.written = [np.zeros(shape, np.bool_) for _ in watched]

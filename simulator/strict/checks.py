@@ -179,10 +179,7 @@ class StrictChecks:
         """Look at an action; return whether it only undefines elements, which is done each time."""
         action = self._executable.actions[number]
         if isinstance(action, Undefine):
-            if number not in self._undefining:
-                moves = action.tensor.moves.reversed()
-                self._undefining[number] = self.shadow.moving(moves, known=0)
-            self._undefining[number]()
+            self._undefine(number, action)
             self.arm()
             return True
         place = self._place(code, row, calls)
@@ -193,6 +190,12 @@ class StrictChecks:
             for warning in found if is_host else ():  # which has what it is about
                 warn(warning)
         return False
+
+    def _undefine(self, number: int, action: Undefine) -> int:
+        """Let the elements of an action count as unwritten; return flags as of moving."""
+        if number not in self._undefining:
+            self._undefining[number] = self.shadow.undefining(action.tensor)
+        return self._undefining[number]()
 
     def _ran_here(self, number: int, runner: Runner) -> bool:
         """Run a step unless there is nothing to look at; return whether it ran."""

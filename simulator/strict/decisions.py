@@ -16,6 +16,7 @@ one does.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -23,6 +24,7 @@ from typing import Any, Literal
 import numpy as np
 
 from poplite.executable import opcodes as op
+from poplite.executable.actions import Undefine
 from poplite.executable.executable import Executable
 from poplite.executable.layout import StoredVariable
 from poplite.executable.opcodes import Code
@@ -32,7 +34,7 @@ from poplite.jit.kernels.written import GAINED, INCOMPLETE, LOSSY
 from poplite.simulator.counting.data_dependent import counting_candidates, deciding_fields
 from poplite.simulator.run.field_elements import gathered_from
 from poplite.simulator.run.touched import Touched, touched
-from poplite.simulator.strict.checks import DECIDING, MOST_KEPT, StrictChecks
+from poplite.simulator.strict.checks import DECIDING, MOST_KEPT, MOST_LOOKS, StrictChecks
 from poplite.simulator.strict.host import look_at_action
 from poplite.simulator.strict.messages import Place
 from poplite.simulator.strict.replay import Runner
@@ -90,6 +92,7 @@ class Decisions(StrictChecks):
         self._known_of: dict[int, KnownResults] = {}
         self._unknown_results: set[int] = set()
         self._settled = False
+        self._undefined_times: Counter[int] = Counter()
 
     def look(self, code: Code, row: int, calls: Sequence[int], runner: Runner) -> int:
         """Run a row that is looked at, as strict checks do."""
@@ -106,9 +109,14 @@ class Decisions(StrictChecks):
         return super().look(code, row, calls, runner)
 
     def _undefined(self, code: Code, row: int, calls: Sequence[int], number: int) -> bool:
-        # Unwritten elements may be read; only strict checks know what is undefined.
+        # Unwritten elements may be read.
         self.ran["action", number] = None
         action = self.executable.actions[number]
+        if isinstance(action, Undefine):
+            if self._undefined_times[number] < MOST_LOOKS:
+                self._undefined_times[number] += 1
+                self._note(self._undefine(number, action))
+            return True
         if self.by_host or not isinstance(action, Transfer | HostFunctionCall):
             look_at_action(self.shadow, action, "")
         self._note(GAINED)

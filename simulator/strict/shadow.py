@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.executable.host_tensor import HostTensor
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.moves import Moves
 from poplite.jit.kernels.written import MOVED, carry
@@ -89,6 +90,10 @@ class Shadow(Arena):
             for other, part in zip(to, self.parts, strict=True)
         ]
         return Moving(kept, tuple(calls) if len(kept.records) else ())
+
+    def undefining(self, tensor: HostTensor) -> Moving:
+        """Return what lets all elements of a tensor count as unwritten."""
+        return self.moving(tensor.moves.reversed(), known=0)
 
 
 def are_written(shadows: npt.NDArray[Any]) -> Mask:

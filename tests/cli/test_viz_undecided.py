@@ -232,6 +232,26 @@ def racing():
     race = p.add(Race, x=p.y)
     return p.graph, pl.Sequence(fill, pl.If(p.c, p.dear, p.cheap), race)
 
+def unwritten_row(stored=False):
+    p = Parts()
+    rows = p.graph.add_remote_buffer("rows", pl.INT, 1, 2)
+    store = pl.Copy(p.y[0], rows) if stored else pl.Sequence()
+    return p.graph, pl.Sequence(store, pl.Copy(rows, p.n), pl.Switch(p.n, {1: p.dear}, p.cheap))
+
+def stored_row():
+    return unwritten_row(stored=True)
+
+def undefined():
+    p = Parts()
+    d = p.graph.add_variable(pl.BOOL, (), "d", mapping=0, initial_value=True)
+    return p.graph, pl.Sequence(pl.WriteUndef(d), pl.If(d, p.dear, p.cheap))
+
+def redefined():
+    p = Parts()
+    d = p.graph.add_variable(pl.INT, (), "d", mapping=0, initial_value=0)
+    count = pl.Sequence(pl.WriteUndef(p.c), p.add(Count, n=d, more=p.c))
+    return p.graph, pl.RepeatWhileTrue(count, p.c, p.cheap)
+
 def second():
     graph, program = branch()
     return graph, {"first": pl.Sequence(), "second": program}
@@ -288,6 +308,8 @@ UNDECIDED = {
     "moved": "nothing has written 'x', on which it depends how long 'Large' takes",
     "beside_values": "nothing has written 'b', which decides what runs",
     "second": "nothing has written 'c', which decides what runs",
+    "unwritten_row": "nothing has written 'rows', on which it depends what runs",
+    "undefined": "nothing has written 'd', which decides what runs",
 }
 
 
@@ -308,7 +330,10 @@ def test_what_nothing_has_written_decides(target: str) -> None:
     assert f"work.py:{target} is shown as compiled, as {loaded.report.note}; --run" in loaded.note
 
 
-@pytest.mark.parametrize("target", ["straight", "initial", "before", "room", "beside"])
+@pytest.mark.parametrize(
+    "target",
+    ["straight", "initial", "before", "room", "beside", "stored_row", "redefined"],
+)
 def test_what_is_known_runs(target: str) -> None:
     loaded = load(f"work.py:{target}")
     assert (loaded.report.is_run, loaded.report.note, loaded.note) == (True, "", "")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from poplite.compile.compiler import compile_graph
+from poplite.compile.compiler import compile_with_marks
 from poplite.errors import GraphMemoryAllocationError, UninitializedReadError
 from poplite.simulator.decided import Decided, Unknown
 from poplite.simulator.engine import Engine
@@ -68,7 +68,7 @@ class Once:
         from poplite.program import Sequence as Nothing
 
         programs = dict(self._programs) or Nothing()
-        make = partial(compile_graph, self._graph, programs, checks=checks)
+        make = partial(compile_with_marks, self._graph, programs, checks=checks)
         try:
             executable = make()
         except GraphMemoryAllocationError:

@@ -103,6 +103,7 @@ class OnDevice:
             lambda: self._where,
             works_ahead=works_ahead,
             is_strict=False,
+            follows_rows=False,
         )
         self._where = ""
 
