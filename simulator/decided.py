@@ -163,7 +163,10 @@ def _sources(undecided: Undecided, looks: Decisions) -> tuple[tuple[str, ...], t
         pending += more
         seen.update(more)
     names = tuple(variables[number].name for number in pending if number in unwritten)
-    return names, tuple(dict.fromkeys(name for n in pending for name in buffers_of[n]))
+    buffers = tuple(dict.fromkeys(name for n in pending for name in buffers_of[n]))
+    if not names and not buffers:  # vertices left Outputs unwritten
+        names = (undecided.variable.name,)
+    return names, buffers
 
 
 def _read_unwritten(

@@ -38,7 +38,7 @@ from poplite.simulator.strict.checks import DECIDING, MOST_KEPT, MOST_LOOKS, Str
 from poplite.simulator.strict.host import look_at_action
 from poplite.simulator.strict.messages import Place
 from poplite.simulator.strict.replay import Runner
-from poplite.simulator.strict.shadow import Shadow, are_written, shadow_of_written
+from poplite.simulator.strict.shadow import Mask, Shadow, are_written, shadow_of_written
 from poplite.vertex.vertex import Vertex
 
 Ran = Literal["step", "action", "scalar"]
@@ -143,19 +143,34 @@ class Decisions(StrictChecks):
                 self._kept += known.size
                 self._known_of[number] = known
         place = self._places[number]
-        flags = known.find()
+        known.look()
         if (hole := known.hole) is not None:
             what = f"how long '{hole.field.cls.__name__}' takes"
             self._decides(self._position(step, hole), what, place)
             raise place.needed_hole(hole.field, hole.element, hole.replica, hole.count, what)
+        flags = known.write(self._run(number, step, runner))
         if (number in self._unknown_results) != known.is_unknown:
             self._unknown_results ^= {number}
             flags |= LOSSY
         self._note(flags)
         self._rest(number, flags)
+        return True
+
+    def _run(self, number: int, step: ComputeStep, runner: Runner) -> dict[int, Mask]:
+        """Run a compute set; return which of its Outputs that nothing had written remain so.
+
+        Where there are such Outputs, its vertices run once more with other values in them.
+        """
+        place = self._places[number]
+        if self._looks[number] < MOST_LOOKS:
+            replay = self._replay(number, step)
+            replay.begin(place, runner)
+            if replay.has_unwritten_outputs:
+                self._looks[number] += 1
+                return replay.run_for_outputs()
         phases = place.code.ops[place.row : place.end, 2].tolist()
         runner.run_launches(place.launches(*phases))
-        return True
+        return {}
 
     def _position(self, step: ComputeStep, hole: Hole) -> int:
         """Return the byte of a variable that a hole begins at."""
@@ -232,12 +247,13 @@ class KnownResults:
         self.hole: Hole | None = None
         self._deciding = deciding
 
-    def find(self) -> int:
-        """Note which results are written; return flags as of moving."""
+    def look(self) -> None:
+        """Find out which vertices read what is unwritten."""
         self._gather()
-        flags, self.is_unknown = 0, False
+        self._unknown = np.zeros((len(self._shadow.parts), self._vertices), np.bool_)
+        self.is_unknown = False
         for replica, part in enumerate(self._shadow.parts):
-            unknown = np.zeros(self._vertices, np.bool_)
+            unknown = self._unknown[replica]
             for each in self._fields:
                 if each.field.reads and not (each.field.writes and self._past_inout):
                     holes = ~are_written(_elements(each, part)[each.elements])
@@ -246,17 +262,25 @@ class KnownResults:
                     if self.hole is None and decides and holes.any():
                         first = int(np.argmax(holes))
                         self.hole = Hole(each, first, replica, int(holes.sum()))
-            for each in self._fields:
-                if each.field.writes:
-                    flags |= self._write(each, part, unknown)
             self.is_unknown |= bool(unknown.any())
-        return flags | self._scatter() | (INCOMPLETE if self.is_unknown else 0)
 
-    def _write(self, field: Touched, part: Any, unknown: Any) -> int:
+    def write(self, kept: Mapping[int, Mask]) -> int:
+        """Note which results are written, but for those that are `kept`; return flags."""
+        flags = 0
+        for replica, part in enumerate(self._shadow.parts):
+            for n, each in enumerate(self._fields):
+                if each.field.writes:
+                    lacking = self._unknown[replica][_vertices_of(each)]
+                    if n in kept:
+                        lacking |= kept[n][replica]
+                    flags |= self._write(each, part, ~lacking)
+        is_complete = not self.is_unknown and not any(each.any() for each in kept.values())
+        return flags | self._scatter() | (0 if is_complete else INCOMPLETE)
+
+    def _write(self, field: Touched, part: Any, after: Any) -> int:
         """Note what vertices write, and return what that changes, but for temporaries."""
         elements, places = _elements(field, part), field.elements
         before = are_written(elements[places])
-        after = ~unknown[_vertices_of(field)]
         written = shadow_of_written(field.field.element).view(elements.dtype)
         elements[places] = np.where(after, written, 0)
         kept = places * field.size < self._shadow.layout.temporary_base

@@ -37,7 +37,7 @@ from poplite.simulator.run.faster_forms import Forms, differing
 from poplite.simulator.run.touched import Touched, touched
 from poplite.simulator.strict.element_table import ElementTable
 from poplite.simulator.strict.messages import Place
-from poplite.simulator.strict.patterns import FILLS, OUTPUT, filled
+from poplite.simulator.strict.patterns import FILLS, OUTPUT, Mask, filled
 from poplite.simulator.strict.shadow import Shadow
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import MultiVertex
@@ -145,6 +145,34 @@ class Replay:
         except BaseException:  # KeyboardInterrupt too: the execution that began is completed
             self._finish()
             raise
+
+    def run_for_outputs(self) -> dict[int, Mask]:
+        """Run it, and return which Outputs that nothing had written were left so.
+
+        They are bool[replicas, elements] of each field, by its number.
+        """
+        table = self._table
+        chosen = np.zeros_like(table.holes)
+        for n in self._outputs:
+            chosen[:, table.parts[n]] = table.holes[:, table.parts[n]]
+        self._launch(op.GATHER)
+        table.take_old()
+        self._set_returned(self._all_true)
+        self._launch(op.SAVE, op.COUNT, self._vertices)
+        table.take_result()
+        if self._returns:
+            self._returned = self._runner.returned(self._number)
+        kept = self._kept_outputs(chosen)
+        table.put_result()
+        self._set_returned(self._returned)
+        self._launch(op.SCATTER)
+        return kept
+
+    @property
+    def has_unwritten_outputs(self) -> bool:
+        """Whether vertices that may run again have Outputs that nothing has written."""
+        holes, parts = self._table.holes, self._table.parts
+        return self._looks and any(holes[:, parts[n]].any() for n in self._outputs)
 
     def _in_agreement(self, *, is_first: bool) -> None:
         """Run the vertices and look at them; a fault on one rank is one on all."""
@@ -299,6 +327,15 @@ class Replay:
             chosen[:, table.parts[n]] = ~table.holes[:, table.parts[n]]
         if not chosen.any():
             return
+        for n, kept in self._kept_outputs(chosen).items():
+            if kept.any():
+                self.warnings.append(
+                    self._place.kept_output(self._fields[n], np.asarray(kept.any(axis=0)))
+                )
+
+    def _kept_outputs(self, chosen: Mask) -> dict[int, Mask]:
+        """Run with other values in chosen elements of Outputs; return which of them are kept."""
+        table, found = self._table, {}
         error = self._again(0, partial(table.put_other, chosen, OUTPUT))
         assert error is None, "compute never reads an Output"
         for n in self._outputs:
@@ -309,9 +346,8 @@ class Replay:
             is_kept = (result == old) & (
                 other == filled(self._fields[n].field.element, OUTPUT, old)
             )
-            kept = np.asarray((chosen[:, part] & is_kept).any(axis=0))
-            if kept.any():
-                self.warnings.append(self._place.kept_output(self._fields[n], kept))
+            found[n] = np.asarray(chosen[:, part] & is_kept)
+        return found
 
     def _look_at_forms(self) -> None:
         """Compare the faster forms with the definitions."""

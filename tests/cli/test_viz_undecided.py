@@ -97,6 +97,20 @@ class Add(pl.Vertex):
         for i in range(len(self.y)):
             self.y[i] += self.x[i]
 
+class First(pl.Vertex):
+    x: pl.Input[pl.INT]
+    out: pl.Output[pl.Vector[pl.INT]]
+
+    def compute(self) -> None:
+        self.out[0] = self.x + 0
+
+class Place(pl.Vertex):
+    i: pl.Input[pl.INT]
+    out: pl.Output[pl.Vector[pl.INT]]
+
+    def compute(self) -> None:
+        self.out[self.i] = 0
+
 class Parts:
     def __init__(self, value=None):
         self.graph = graph = pl.Graph(pl.Target(tiles=2))
@@ -252,6 +266,20 @@ def redefined():
     count = pl.Sequence(pl.WriteUndef(p.c), p.add(Count, n=d, more=p.c))
     return p.graph, pl.RepeatWhileTrue(count, p.c, p.cheap)
 
+def output(element=2):
+    p = Parts()
+    write = p.add(First, x=p.y[0], out=p.x)
+    return p.graph, pl.Sequence(write, pl.Switch(p.x[element], {1: p.dear}, p.cheap))
+
+def written_output():
+    return output(0)
+
+def outputs_in_turn():
+    p = Parts()
+    i = p.graph.add_variable(pl.INT, (), "i", mapping=0, initial_value=0)
+    turns = pl.Repeat(3, pl.Sequence(p.add(Place, i=i, out=p.x), p.add(Count, n=i, more=p.c)))
+    return p.graph, pl.Sequence(turns, pl.Switch(p.x[2], {1: p.dear}, p.cheap))
+
 def second():
     graph, program = branch()
     return graph, {"first": pl.Sequence(), "second": program}
@@ -309,6 +337,7 @@ UNDECIDED = {
     "beside_values": "nothing has written 'b', which decides what runs",
     "second": "nothing has written 'c', which decides what runs",
     "unwritten_row": "nothing has written 'rows', on which it depends what runs",
+    "output": "nothing has written 'x', which decides what runs",
     "undefined": "nothing has written 'd', which decides what runs",
 }
 
@@ -332,7 +361,17 @@ def test_what_nothing_has_written_decides(target: str) -> None:
 
 @pytest.mark.parametrize(
     "target",
-    ["straight", "initial", "before", "room", "beside", "stored_row", "redefined"],
+    [
+        "straight",
+        "initial",
+        "before",
+        "room",
+        "beside",
+        "stored_row",
+        "redefined",
+        "written_output",
+        "outputs_in_turn",
+    ],
 )
 def test_what_is_known_runs(target: str) -> None:
     loaded = load(f"work.py:{target}")
