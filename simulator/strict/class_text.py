@@ -12,6 +12,7 @@ a field may get elements as they stand.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -53,6 +54,26 @@ def passes_on(vertex: type[Vertex], field: str) -> bool:
     """Tell whether a field of a class may get an element of another field as it stands."""
     found = remembered(vertex, "passes on", _fields_passed_to)
     return found is None or field in found
+
+
+def indices_in_text(vertex: type[Vertex], field: str) -> frozenset[int] | None:
+    """Return the elements of a vector that a class accesses, where its text has them as numbers."""
+    return remembered(vertex, "indices in the text", _indices).get(field)
+
+
+def _indices(checked: Checked) -> dict[str, frozenset[int]]:
+    """Return these elements for each field, but for fields that are accessed in other ways."""
+    indices: dict[str, set[int]] = {}
+    accesses: Counter[str] = Counter()
+    for each in checked.functions():
+        for node in ast.walk(each.text.tree):
+            match node:
+                case ast.Subscript(ast.Attribute(attr=name), ast.Constant(int(index))):
+                    indices.setdefault(name, set()).add(index)
+                    accesses[name] -= 1
+                case ast.Attribute(attr=name):
+                    accesses[name] += 1
+    return {name: frozenset(own) for name, own in indices.items() if not accesses[name]}
 
 
 # -- loops -------------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ from poplite.simulator.counting.data_dependent import counting_candidates, decid
 from poplite.simulator.run.field_elements import gathered_from
 from poplite.simulator.run.touched import Touched, touched
 from poplite.simulator.strict.checks import DECIDING, MOST_KEPT, MOST_LOOKS, StrictChecks
+from poplite.simulator.strict.class_text import indices_in_text
 from poplite.simulator.strict.host import look_at_action
 from poplite.simulator.strict.messages import Place
 from poplite.simulator.strict.replay import Runner
@@ -246,6 +247,7 @@ class KnownResults:
         self.is_unknown = False
         self.hole: Hole | None = None
         self._deciding = deciding
+        self._may_read = [_may_read(each) for each in self._fields]
 
     def look(self) -> None:
         """Find out which vertices read what is unwritten."""
@@ -254,9 +256,10 @@ class KnownResults:
         self.is_unknown = False
         for replica, part in enumerate(self._shadow.parts):
             unknown = self._unknown[replica]
-            for each in self._fields:
+            for n, each in enumerate(self._fields):
                 if each.field.reads and not (each.field.writes and self._past_inout):
                     holes = ~are_written(_elements(each, part)[each.elements])
+                    holes &= self._may_read[n]
                     unknown[_vertices_of(each)[holes]] = True
                     decides = each.field.name in self._deciding.get(each.cls, ())
                     if self.hole is None and decides and holes.any():
@@ -291,6 +294,16 @@ class KnownResults:
 def _elements(field: Touched, part: Any) -> Any:
     """Return the bytes of a replica as elements of a field's size."""
     return part[: len(part) // field.size * field.size].view(f"u{field.size}")
+
+
+def _may_read(field: Touched) -> Mask:
+    """Return which elements of a field vertices may read, by their text."""
+    numbers = indices_in_text(field.cls, field.field.name) if field.field.depth == 1 else None
+    if numbers is None:
+        return np.ones(len(field.elements), np.bool_)
+    lengths = np.diff(field.end, prepend=0)
+    places = np.arange(len(field.elements)) - np.repeat(field.end - lengths, lengths)
+    return np.isin(places, list(numbers))
 
 
 def _vertices_of(field: Touched) -> Any:

@@ -280,6 +280,16 @@ def outputs_in_turn():
     turns = pl.Repeat(3, pl.Sequence(p.add(Place, i=i, out=p.x), p.add(Count, n=i, more=p.c)))
     return p.graph, pl.Sequence(turns, pl.Switch(p.x[2], {1: p.dear}, p.cheap))
 
+def first_read(element=0):
+    p = Parts()
+    compute_set = p.graph.add_compute_set("positive")
+    p.graph.add_vertex(compute_set, Positive, tile=0, x=p.x)
+    steps = pl.Copy(p.y[0], p.x[element]), pl.Execute(compute_set, p.c)
+    return p.graph, pl.Sequence(*steps, pl.If(p.c, p.dear, p.cheap))
+
+def other_written():
+    return first_read(1)
+
 def second():
     graph, program = branch()
     return graph, {"first": pl.Sequence(), "second": program}
@@ -338,6 +348,7 @@ UNDECIDED = {
     "second": "nothing has written 'c', which decides what runs",
     "unwritten_row": "nothing has written 'rows', on which it depends what runs",
     "output": "nothing has written 'x', which decides what runs",
+    "other_written": "nothing has written 'x', on which it depends what runs",
     "undefined": "nothing has written 'd', which decides what runs",
 }
 
@@ -371,6 +382,7 @@ def test_what_nothing_has_written_decides(target: str) -> None:
         "redefined",
         "written_output",
         "outputs_in_turn",
+        "first_read",
     ],
 )
 def test_what_is_known_runs(target: str) -> None:
