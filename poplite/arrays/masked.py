@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import UserList, deque
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,7 +25,8 @@ class HoldsNoValues:
 
 
 _REFUSED = np.ma.MaskedArray, HoldsNoValues
-_NESTS = (list, tuple, *_REFUSED)
+_LISTS = (list, tuple, deque, UserList)
+_NESTS = (*_LISTS, *_REFUSED)
 _DEEPEST = 65
 """Levels of lists that can become an array: NumPy's most dimensions, and what these hold."""
 
@@ -51,6 +53,12 @@ def unmasked(value: T, what: str, at: SourceLocation | None = None) -> T:
     return value
 
 
+def _may_be_refused(kind: type) -> bool:
+    """Return whether what is of this class is refused, or may hold or make what is."""
+    is_plain = kind is np.ndarray or issubclass(kind, np.generic)
+    return issubclass(kind, _NESTS) or (not is_plain and hasattr(kind, "__array__"))
+
+
 def _refused_part(value: object) -> np.ma.MaskedArray[Any, Any] | HoldsNoValues | None:
     """Return the first part that is refused; a list of numbers is seen by its types."""
     level: list[Any] = [value]
@@ -59,10 +67,14 @@ def _refused_part(value: object) -> np.ma.MaskedArray[Any, Any] | HoldsNoValues 
         for part in level:
             if isinstance(part, _REFUSED):
                 return part
-            if isinstance(part, list | tuple) and any(
-                issubclass(kind, _NESTS) for kind in set(map(type, part))
+            if not isinstance(part, _LISTS) and _may_be_refused(type(part)):
+                made = part.__array__()  # of which np.asarray would drop the mask
+                if isinstance(made, np.ma.MaskedArray):
+                    return made
+            if isinstance(part, _LISTS) and any(
+                _may_be_refused(kind) for kind in set(map(type, part))
             ):
-                below |= {id(each): each for each in part if isinstance(each, _NESTS)}
+                below |= {id(each): each for each in part if _may_be_refused(type(each))}
         level = list(below.values())
         if not level:
             break

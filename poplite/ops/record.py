@@ -130,7 +130,8 @@ def store(
             fix="ops.map(expression) stores one in a new tensor",
         )
     node = as_expr(expr, what)
-    root = Root(node, target, None, name or _name_below(target), here())
+    own = _name_below(target) if isinstance(name, str) and not name else name
+    root = Root(node, target, None, own, here())
     (made,) = _lower([root], program, f"{what}(x, expression)")
     return made
 

@@ -123,7 +123,8 @@ def stack(tensors: Any, dim: int | None = None, *, axis: int | None = None) -> T
         raise TensorCreationError(
             "stack of one tensor, not of a list", at=here(), fix="pl.stack([x, y])"
         )
-    items = items_or_none(tensors)
+    listed = items_or_none(tensors)
+    items = None if listed is None else [as_read(item) for item in listed]
     for item in [tensors] if items is None else items:
         if not isinstance(item, Tensor):
             raise no_tensor("stack", item)

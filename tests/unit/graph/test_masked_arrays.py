@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import poplite as pl
 import poplite.named as ng
 
 MASKED: Any = np.ma.masked_array(np.array([1, 2, 3], np.float32), [False, True, False])
+DEQUE: Any = deque([1.0, np.ma.masked, 3.0])
 WHOLE: Any = np.ma.masked_array(np.array([0, 1, 2], np.uint32), [False, True, False])
 
 
@@ -22,6 +24,13 @@ class Scaled(pl.Vertex):
 
     def compute(self) -> None:
         self.out = self.by * self.all[0]
+
+
+class Measured:
+    """Of another library, and as an array it has a mask."""
+
+    def __array__(self, dtype: object = None, copy: object = None) -> Any:
+        return MASKED
 
 
 def add(graph: pl.Graph, x: pl.Tensor, **fields: Any) -> None:
@@ -81,6 +90,9 @@ DOORS: dict[str, Callable[[pl.Graph, Any], object]] = {
     "states": lambda g, x: add_many(g, x, by=MASKED, all=[[1.0]] * 3),
     "stream": stream,
     "remote buffer": remote,
+    "deque": lambda g, x: engine(g, x).write(x, DEQUE),
+    "what makes one": lambda g, x: engine(g, x).write(x, Measured()),
+    "list of what makes one": lambda g, x: engine(g, x).write(x, [Measured()]),
     "named constant": lambda g, x: ng.constant(MASKED, [ng.make_axis(3, "H")]),
     "named value": lambda g, x: feed(axes=False),
     "named value with axes": lambda g, x: feed(axes=True),
