@@ -318,6 +318,15 @@ def _one_hot(d: Drawn) -> Op:
     return ng.one_hot(ng.cast(d.one(exact=True), pl.INT), ng.make_axis(d.draw(st.integers(0, 3))))
 
 
+def _take(d: Drawn) -> Op:
+    x, (axis, *_) = d.filled()
+    end = axis.known_length("test") - 1
+    numbers = d.draw(st.lists(st.integers(0, end), min_size=1, max_size=3))
+    of = ng.make_axis(len(numbers))
+    hint = d._hint([of]) if d._hints_all else None
+    return ng.take(x, ng.constant(numbers, [of], pl.INT, map=hint), axis)
+
+
 def _shares(name: str, d: Drawn) -> Op:
     made: Op = getattr(ng, name)(*d.filled())
     return made
@@ -399,6 +408,7 @@ STEPS: dict[str, Callable[[Drawn], Op]] = {
     "stack": _stack,
     "pad": _pad,
     "one_hot": _one_hot,
+    "take": _take,
     **{name: partial(_shares, name) for name in ("softmax", "log_softmax")},
     "cross_entropy_multi": _entropy,
     "cross_entropy_binary": _entropy_binary,

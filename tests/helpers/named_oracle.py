@@ -15,6 +15,7 @@ from poplite.named.ops.elementwise import Elementwise, Positions, StopGradient
 from poplite.named.ops.joining import Concat
 from poplite.named.ops.keeping import Gradient, Keep, Place
 from poplite.named.ops.losses import Softmax
+from poplite.named.ops.numbered import AddRows, Take
 from poplite.named.ops.op import Op, below
 from poplite.named.ops.reducing import Count, Dot, Extreme, Reduce
 from poplite.named.ops.shaping import Broadcast, Regrouped, Relabelled
@@ -107,6 +108,14 @@ def _value(op: Op, args: list[Array], values: Mapping[TensorOp, Any]) -> Array:
         if isinstance(op, Extreme):
             return np.asarray(getattr(np, op.how)(args[0], dims[0]))
         return np.asarray(JOINS[op.how](args[0], axis=dims))
+    if isinstance(op, Take):
+        along = op.args[0].axes.index(op.along)
+        return np.asarray(np.moveaxis(args[0], along, 0)[args[1].astype(int)])
+    if isinstance(op, AddRows):
+        made = np.zeros(shape)
+        rows = by_labels(args[0], op.args[0].axes, op.args[1].axes + op.rest)
+        np.add.at(made, args[1].astype(int), rows)
+        return made
     assert isinstance(op, Dot)
     letters: dict[object, str] = {}
     for each in (*op.args[0].axes, *op.args[1].axes):

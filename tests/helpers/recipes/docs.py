@@ -29,6 +29,13 @@ def total(rng: np.random.Generator) -> tuple[Values, Expected]:
     return {"x": x, "y": floats(rng, 1)}, {"y": y}
 
 
+def sum_of_squares(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = floats(rng, int(rng.integers(0, 40)))
+    total = in_order(np.float32(0), x * x)
+    values = {"x": x, "squares": floats(rng, len(x)), "total": floats(rng, 1)}
+    return values, {"squares": x * x, "total": total}
+
+
 def dot_in_lanes(rng: np.random.Generator) -> tuple[Values, Expected]:
     x, y = floats(rng, int(rng.integers(0, 200))), floats(rng, 200)
     y = y[: len(x)]
@@ -209,6 +216,7 @@ RECIPES: dict[Key, Recipe] = {
     ("docs/operations.md", "Dot"): dot("row", "x", "partial"),
     ("docs/operations.md", "Scale"): scale_rows,
     ("docs/testing.md", "Axpy"): axpy("a"),
+    ("docs/testing.md", "SumOfSquares"): sum_of_squares,
     ("docs/vertices.md", "AddProduct"): add_product,
     ("docs/vertices.md", "Attend"): attend,
     ("docs/vertices.md", "Axpy"): axpy("factor"),
