@@ -62,7 +62,8 @@ def _as_matrix(name: str | None, side: str, shape: Shape, vector: Shape) -> list
     text = name or f"the {side} operand"
     transposed, reshaped = (".T", ".reshape") if name else (", transposed", ", reshaped to ")
     if len(shape) == 2:
-        return [(text, shape), (f"{text}{transposed}", shape[::-1])]
+        turned = text.removesuffix(".T") if text.endswith(".T") else f"{text}{transposed}"
+        return [(text, shape), (turned, shape[::-1])]
     if len(shape) > 2 and side == "right":
         return [(text, shape)]
     rows = vector if len(shape) == 1 else (math.prod(shape[:-1]), *(shape[-1:] or (1,)))

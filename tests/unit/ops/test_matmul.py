@@ -567,7 +567,7 @@ def test_arguments_stand_for_matrices() -> None:
     engine = pl.Engine(graph, step, **interpreted())
     engine.run()
     assert np.allclose(engine.read(made), np.maximum(x @ y, 0), rtol=1e-4, atol=1e-5)
-    assert repr(a @ b @ b.T) == "<Expr a @ b @ b float32[6, 8]>"
+    assert repr(a @ b @ b.T) == "<Expr a @ b @ b.T float32[6, 8]>"
     assert repr((a @ b) * 2.0) == "<Expr a @ b * 2.0 float32[6, 5]>"
     assert repr(a @ (b + 1)) == "<Expr a @ (b + 1.0) float32[6, 5]>"
 
@@ -648,7 +648,10 @@ def test_operands_must_fit() -> None:
     unmapped = graph.add_variable(pl.FLOAT, (12, 20), "unmapped")
     number = graph.add_variable(pl.FLOAT, (), "number", mapping=0)
     other = operands()[2]
-    with pytest.raises(pl.TensorCreationError, match=r"\(8, 12\) of 'a' and \(20, 12\) of 'b'"):
+    with pytest.raises(
+        pl.TensorCreationError,
+        match=r"\(8, 12\) of 'a' and \(20, 12\) of 'b.T' do(?s:.)*matmul\(a, b\)",
+    ):
         _ = a @ b.T
     with pytest.raises(pl.TensorCreationError, match=r"\(8, 12\) of 'a' and \(20,\) of 'b"):
         _ = a @ b[0]
@@ -657,7 +660,7 @@ def test_operands_must_fit() -> None:
     with pytest.raises(pl.ElementTypeError, match="'a' is FLOAT, 'whole' is INT") as caught:
         _ = a @ whole
     assert caught.value.fix == "ops.cast(whole, FLOAT)"
-    with pytest.raises(pl.ElementTypeError, match="'whole' is INT, 'whole' is INT"):
+    with pytest.raises(pl.ElementTypeError, match="'whole.T' is INT, 'whole' is INT"):
         _ = whole.T @ whole
     with pytest.raises(pl.ElementTypeError, match="ops.matmul: 2.0 is no matrix"):
         ops.matmul(a, 2.0)  # type: ignore[arg-type]

@@ -266,13 +266,18 @@ def test_where_a_tensor_is_needed_an_expression_is_stored_first(graph: pl.Graph)
         lambda: graph.create_host_read("e", e),
         lambda: pl.Copy(e, x),
         lambda: pl.WriteUndef(e),
-        lambda: pl.If(e, pl.Sequence(), pl.Sequence()),
         lambda: engine.read(e),
         lambda: ops.explain(e),
     ]
     for use in uses:
         with pytest.raises(pl.ElementTypeError, match=r"store it first: t = ops.map\(expression\)"):
             use()
+
+
+def test_a_condition_of_many_elements_is_reduced_first(graph: pl.Graph) -> None:
+    e: Any = variable(graph, "x") + 1
+    with pytest.raises(pl.ElementTypeError, match=r"store one of all: ops.map\(ops.any\(t\)\)"):
+        pl.If(e, pl.Sequence(), pl.Sequence())
 
 
 def test_an_expression_is_no_tensor(graph: pl.Graph) -> None:
