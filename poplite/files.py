@@ -107,7 +107,17 @@ def check_folder(path: str | os.PathLike[str], example: str = "map.svg") -> Path
     poplite.errors.FileLoadError: cannot write 'no/such/map.svg': there is no folder 'no/such'...
     """
     path = checked_path(path, example=example)
-    if path.is_dir():
+    try:
+        is_folder = path.is_dir()
+        os.fsencode(path)
+    except (OSError, UnicodeError) as error:
+        raise FileLoadError(
+            f"no file can have the name {clipped(str(path))}",
+            at=here(),
+            found=clipped(str(error)),
+            fix=f"a shorter name of ordinary letters, for instance {example!r}",
+        ) from None
+    if is_folder:
         raise FileLoadError(
             f"cannot write {str(path)!r}: it is a folder",
             at=here(),

@@ -253,7 +253,8 @@ def _power(base: Expr, exponent: bool | int | float) -> Expr | None:
         return None  # which no integer takes beside it
     if is_float and exponent in (0.5, -1):  # not -0.5: 1 / sqrt(-0.0) has the other sign
         return apply({0.5: "sqrt", -1: "reciprocal"}[float(exponent)], base)
-    whole = int(exponent) if float(exponent).is_integer() else 0
+    is_whole = isinstance(exponent, int) or float(exponent).is_integer()
+    whole = int(exponent) if is_whole else 0
     # Of floats, each product rounds: two are within 1.5 ulp, as the kernel of powers is.
     return _product(base, whole) if 1 <= whole <= (3 if is_float else 64) else None
 

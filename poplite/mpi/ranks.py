@@ -331,7 +331,11 @@ def as_others_raise(error: BaseException, call: str) -> Exception:
 
 def text_of(error: BaseException) -> str:
     """Return an exception as other ranks show it."""
-    return f"{type(error).__name__}: {error}"
+    try:
+        text = str(error)
+    except Exception as fault:  # of a user's class, whose own error is the one to know of
+        text = f"its text cannot be made: {type(fault).__name__}"
+    return f"{type(error).__name__}: {text}"
 
 
 def named(ranks: Sequence[int]) -> str:

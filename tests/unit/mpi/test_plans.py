@@ -12,6 +12,7 @@ from poplite.executable.step import ComputeStep
 from poplite.mpi.plan.owners import EVERYONE, owners_of
 from poplite.mpi.plan.rank_plan import RankPlan, rank_plan
 from poplite.mpi.plan.shares import equal_cut
+from poplite.mpi.ranks import text_of
 from poplite.mpi.traffic import between_ranks
 from poplite.simulator.run.touched import vertex_numbers
 
@@ -248,3 +249,11 @@ def test_the_work_is_modelled_cycles_as_often_as_steps_run() -> None:
     assert cut(steps["once"], steps["often"]) == [1]
     assert cut(steps["once"], often) == [4]  # 40 times: 9,000 + 4 x 4,000 on the left
     assert cut(often, instrument=False) == [4]  # elements
+
+
+def test_an_error_whose_text_fails_is_named_all_the_same() -> None:
+    class Unsaid(Exception):
+        def __str__(self) -> str:
+            raise ValueError("no text")
+
+    assert text_of(Unsaid()) == "Unsaid: its text cannot be made: ValueError"

@@ -91,6 +91,15 @@ def test_paths_are_text_that_a_file_can_have_as_its_name(
     assert not [*tmp_path.iterdir()]
 
 
+@pytest.mark.parametrize("name", ["a" * 300, "\ud800"])
+def test_a_name_that_the_system_refuses_is_told_before_anything_is_written(
+    name: str, tmp_path: Path
+) -> None:
+    with pytest.raises(FileLoadError, match="no file can have the name"):
+        GRAPH.save(tmp_path / name)
+    assert not [*tmp_path.iterdir()]
+
+
 def test_an_export_has_no_nul_in_its_name() -> None:
     with pytest.raises(FileLoadError, match="embedded null byte"):
         pl.ipu.export(GRAPH, pl.Sequence(), "a\0b")
