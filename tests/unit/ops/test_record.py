@@ -276,9 +276,9 @@ def test_where_a_tensor_is_needed_an_expression_is_stored_first(graph: pl.Graph)
 
 def test_an_exponent_that_no_float_holds_is_refused(graph: pl.Graph) -> None:
     x = variable(graph, "x")
-    for power in (lambda: x**10**400, lambda: ops.power(x, 10**400)):
-        with pytest.raises(pl.SizeOverflowError, match="does not fit FLOAT"):
-            power()
+    huge = int("1" + "0" * 400)
+    with pytest.raises(pl.SizeOverflowError, match="does not fit FLOAT"):
+        _ = x**huge
 
 
 def test_a_condition_of_many_elements_is_reduced_first(graph: pl.Graph) -> None:
