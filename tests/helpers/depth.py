@@ -90,13 +90,18 @@ def forms() -> tuple[bool, ...]:
     return (False, True) if _chosen == "full" else (True,)
 
 
+INTERPRETED_ENGINES = {
+    "POPLITE_ENGINE_OPTIONS": json.dumps({"interpret": True, "debug.instrument": False})
+}
+"""Environment variables for engines that others make, whose vertices are interpreted."""
+
+
 def interpreted_everywhere() -> dict[str, str]:
     """Return environment variables for engines that others make, and that show values only.
 
     By default all their vertices are interpreted, at full depth compiled.
     """
-    options = {"interpret": True, "debug.instrument": False}
-    return {} if _chosen == "full" else {"POPLITE_ENGINE_OPTIONS": json.dumps(options)}
+    return {} if _chosen == "full" else INTERPRETED_ENGINES
 
 
 def examples(number: int, *, quick: int | None = None) -> settings:
