@@ -13,7 +13,15 @@ from __future__ import annotations
 from typing import Any, Self
 
 
-class CalledInt(int):
+class _Called:
+    __slots__ = ()
+
+    def __call__(self) -> Self:
+        """Return the same."""
+        return self
+
+
+class CalledInt(_Called, int):
     """A number that returns itself when it is called.
 
     >>> CalledInt(3)(), CalledInt(3) + 1
@@ -22,12 +30,8 @@ class CalledInt(int):
 
     __slots__ = ()
 
-    def __call__(self) -> Self:
-        """Return the same."""
-        return self
 
-
-class CalledFloat(float):
+class CalledFloat(_Called, float):
     """A number that returns itself when it is called.
 
     >>> CalledFloat(1.5)()
@@ -36,12 +40,8 @@ class CalledFloat(float):
 
     __slots__ = ()
 
-    def __call__(self) -> Self:
-        """Return the same."""
-        return self
 
-
-class CalledText(str):
+class CalledText(_Called, str):
     """A text that returns itself when it is called.
 
     >>> CalledText("images")()
@@ -50,12 +50,8 @@ class CalledText(str):
 
     __slots__ = ()
 
-    def __call__(self) -> Self:
-        """Return the same."""
-        return self
 
-
-class CalledShape(tuple[int, ...]):
+class CalledShape(_Called, tuple[int, ...]):
     """Sizes of dimensions that return themselves when they are called.
 
     >>> CalledShape((4, 6))(), CalledShape((4, 6)) + (1,)
@@ -63,10 +59,6 @@ class CalledShape(tuple[int, ...]):
     """
 
     __slots__ = ()
-
-    def __call__(self) -> Self:
-        """Return the same."""
-        return self
 
 
 _KINDS: dict[type, type] = {int: CalledInt, float: CalledFloat, str: CalledText}
