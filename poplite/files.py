@@ -112,9 +112,8 @@ def check_folder(path: str | os.PathLike[str], example: str = "map.svg") -> Path
         os.fsencode(path)
     except (OSError, UnicodeError) as error:
         raise FileLoadError(
-            f"no file can have the name {clipped(str(path))}",
+            f"cannot write {str(path)!r}: {getattr(error, 'strerror', None) or error}",
             at=here(),
-            found=clipped(str(error)),
             fix=f"a shorter name of ordinary letters, for instance {example!r}",
         ) from None
     if is_folder:
