@@ -23,7 +23,7 @@ from poplite.compat.arguments import sizes_of
 from poplite.compat.options import check_params
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError, checked_truth
 from poplite.expr.tree import ElementClass
-from poplite.ops.convolution.arguments import float_type
+from poplite.ops.convolution.arguments import MOST_DIMENSIONS, float_type
 from poplite.ops.convolution.call import check_number
 from poplite.ops.convolution.dimension import dilated
 from poplite.ops.operands import count_of
@@ -36,7 +36,8 @@ from poplite.types import ElementTypeLike, element_type
 class InputTransform:
     """What becomes of an input, or a kernel, before it is convolved, in this order.
 
-    Empty lists stand for nothing that is done; a number alone is that of dimensions, as in C++.
+    Empty lists stand for nothing that is done; a number alone is that of dimensions, as in C++:
+    one to three.
 
     Attributes:
         truncationLower: elements that are left out before.
@@ -233,9 +234,15 @@ def _check_one_type(of_input: ElementClass, of_output: ElementClass) -> None:
 
 def _of_dimensions(transform: _Input | _Output) -> None:
     """Complete a transform that is made with a number of dimensions alone: it changes nothing."""
-    rank = integer_or_none(transform.truncationLower)
-    if rank is None:
+    if integer_or_none(transform.truncationLower) is None:
         return
+    rank = count_of(
+        f"poplin.{type(transform).__name__}",
+        "the number of dimensions",
+        transform.truncationLower,
+        1,
+        MOST_DIMENSIONS + 1,
+    )
     unchanged = {"dilation": 1, "stride": 1, "flip": False}
     for each in fields(transform):
         object.__setattr__(transform, each.name, [unchanged.get(each.name, 0)] * rank)

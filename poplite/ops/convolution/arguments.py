@@ -26,6 +26,9 @@ Flag = bool | Sequence[bool]
 MOST_PRODUCTS = 2**50
 """Multiplications of two elements; cycles of more might not fit 64 bits."""
 
+MOST_DIMENSIONS = 3
+"""Of a field."""
+
 LONGEST = 2**31
 """The longest distance: places are counted with 64 bits."""
 
@@ -176,7 +179,7 @@ def checked_expansion(what: str, expand: object, request: Request) -> int | None
 def check_rank(what: str, shape: Sequence[int]) -> int:
     """Return the rank of the field of an input or of weights, or refuse it."""
     rank = len(shape) - 2
-    if not 1 <= rank <= 3:
+    if not 1 <= rank <= MOST_DIMENSIONS:
         raise TensorCreationError(
             f"{what}: shape {tuple(shape)}",
             at=here(),

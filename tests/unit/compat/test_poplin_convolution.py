@@ -153,6 +153,16 @@ def test_kernels_that_do_not_fit_have_no_output(
         params.getOutputFieldShape()
 
 
+@pytest.mark.parametrize("kind", [poplin.InputTransform, poplin.OutputTransform])
+@pytest.mark.parametrize("rank", [-1, 0, 4, 2**31, 2**40, 2**70])
+def test_a_field_has_one_to_three_dimensions(kind: Any, rank: int) -> None:
+    with pytest.raises(pl.SizeOverflowError) as caught:
+        kind(rank)
+    assert f"poplin.{kind.__name__}: the number of dimensions is {rank}" in str(caught.value)
+    assert caught.value.fix == "from 1 to 3"
+    assert "tests/unit/compat/test_poplin_convolution.py" in str(caught.value)
+
+
 def hidden(value: object) -> Any:
     """A value of a type that is refused."""
     return value
