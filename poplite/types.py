@@ -42,7 +42,13 @@ from typing import Any, ClassVar, ForwardRef, Generic, TypeVar, Union, get_args,
 import numpy as np
 import numpy.typing as npt
 
-from poplite.errors import ElementTypeError, Enumeration, TensorMetadataError, checked_member
+from poplite.errors import (
+    ElementTypeError,
+    Enumeration,
+    TensorMetadataError,
+    checked_member,
+    did_you_mean,
+)
 from poplite.source import here
 from poplite.text import clipped, integer_or_none
 
@@ -211,8 +217,9 @@ def element_type(like: ElementTypeLike) -> type[ElementType[object]]:
     dtype = _dtype_of(like)
     if dtype is not None and dtype in _BY_DTYPE:
         return _BY_DTYPE[dtype]
+    near = did_you_mean(like, [name for t in NUMPY_TYPES for name in (repr(t), str(t.dtype))])
     raise ElementTypeError(
-        f"{spelled(like)} is no element type",
+        f"{spelled(like)} is no element type{near}",
         at=here(),
         found="" if dtype is None else f"NumPy's {dtype}, which no element type stores",
         fix="one of " + ", ".join(f"{t!r} ({t.dtype})" for t in NUMPY_TYPES),

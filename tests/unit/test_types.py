@@ -79,6 +79,13 @@ def test_what_is_no_dtype(like: Any, shown: str) -> None:
     )
 
 
+@pytest.mark.parametrize(("like", "near"), [("flaot16", "float16"), ("UNSIGNED", "UNSIGNED_INT")])
+def test_names_that_are_nearly_those_of_element_types(like: str, near: str) -> None:
+    with pytest.raises(pl.ElementTypeError) as caught:
+        element_type(like)
+    assert caught.value.what == f"'{like}' is no element type (did you mean '{near}'?)"
+
+
 def test_errors_name_the_line_that_asked() -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     with pytest.raises(pl.ElementTypeError, match="float64 is no element type") as caught:
