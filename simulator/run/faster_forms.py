@@ -34,6 +34,14 @@ def faster_forms(executable: Executable, faster: Faster | None, interpret: Inter
     return {cls: form for cls, form in found.items() if form and (is_tolerant or not form.rtol)}
 
 
+def ran(form: FasterForm) -> str:
+    """Return the line of an error that says which faster form a vertex ran.
+
+    It is the same in all errors, so that a form is found by it.
+    """
+    return f"its faster form {form} ran, of {form.location}"
+
+
 def differing(
     defined: npt.NDArray[Any], faster: npt.NDArray[Any], rtol: float
 ) -> npt.NDArray[np.bool_]:

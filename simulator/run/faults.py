@@ -38,7 +38,7 @@ from poplite.executable.step import ComputeStep
 from poplite.ops.fuse.classes import recipe_of
 from poplite.simulator.run import interpreted_vertices
 from poplite.simulator.run.arena import Arena
-from poplite.simulator.run.faster_forms import Forms
+from poplite.simulator.run.faster_forms import Forms, ran
 from poplite.simulator.run.field_elements import behind_field
 from poplite.source import SourceLocation, is_shipped
 from poplite.vertex.compute import FasterForm, OutsideField, calls_in, no_count
@@ -138,7 +138,7 @@ def _outside(
     cls = vertex.vertex_class
     at, added = _places(vertex, cls.location)
     found = [*_behind(executable, step, cls, record, arena), added]
-    found += [f"its faster form {form} ran, of {form.location}"] if form else []
+    found += [ran(form)] if form else []
     found.append("memory is undefined now, as fast checks save nothing")
     return TensorIndexError(
         f"{vertex}{_of_replica(record.replica, arena)}: {_index_text(cls, record)}",
@@ -196,7 +196,7 @@ def _only_compiled(
     found.append(f"{added}; as plain Python it does not fault")
     fix = f"look for {cause} that depends on what another vertex writes: checks='strict'"
     if form is not None:
-        found.append(f"its faster form {form} ran, of {form.location}")
+        found.append(ran(form))
         fix = f"poplite.testing.check_faster({cls.__name__}), or Engine(..., faster=False)"
     return kind(
         f"{vertex}{_of_replica(record.replica, arena)}: {what}",

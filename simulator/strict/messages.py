@@ -23,6 +23,7 @@ from poplite.executable.opcodes import Code
 from poplite.executable.origins import NamedVertex
 from poplite.executable.step import ComputeStep
 from poplite.simulator.run.access_log import Conflict
+from poplite.simulator.run.faster_forms import ran
 from poplite.simulator.run.field_elements import element_name, gathered_from
 from poplite.simulator.run.touched import Touched
 from poplite.simulator.strict.copied import Origin, UnwrittenCopies
@@ -193,34 +194,48 @@ class Place:
         count: int,
         defined: str,
         faster: str,
+        before: str,
     ) -> VertexDefinitionError:
         """Return the error of a faster form that differs from its definition.
 
-        `count` results of the field differ; the values are those of one of them.
+        `count` results of the field differ; the values are those of one of them.  Where it is an
+        Output it held `before`.
         """
         name, _ = self._element(field, number)
         vertex = self._vertex(field, number)
         more = f"; {amount(count - 1, 'more element')} of that field" if count > 1 else ""
         more += " differ" if count > 2 else " differs" if count == 2 else ""
         return self._unequal(
-            form,
+            [form],
             f"{vertex}{self._of_replica(replica)}: {field.name(number)} is {defined} by compute, "
             f"and {faster} by the faster form {form}",
-            f"the vertex was added at {vertex.location}; the element is {name}{more}",
+            f"the vertex was added at {vertex.location}; the element is {name}{more}"
+            + ("" if field.field.reads else f"\nbefore, it held {before} in both forms"),
         )
 
-    def faster_fault(self, form: FasterForm, error: PopliteError) -> VertexDefinitionError:
-        """Return the error of a step whose faster form ends otherwise than its definition."""
-        return self._unequal(form, f"in the faster form {form} only: {error.what}", error.found)
+    def faster_fault(
+        self, forms: Sequence[FasterForm], error: PopliteError
+    ) -> VertexDefinitionError:
+        """Return the error of a step that ends otherwise where its faster forms run.
 
-    def _unequal(self, form: FasterForm, what: str, found: str) -> VertexDefinitionError:
+        What a vertex raises names its form; what it returns may be due to any of them.
+        """
+        forms = [each for each in forms if ran(each) in error.found] or forms
+        which = "the faster form" if len(forms) == 1 else "one of the faster forms"
+        names = ", ".join(map(str, forms))
+        return self._unequal(forms, f"in {which} {names} only: {error.what}", error.found)
+
+    def _unequal(self, forms: Sequence[FasterForm], what: str, found: str) -> VertexDefinitionError:
+        checks = " or ".join(
+            f"poplite.testing.check_faster({each.vertex.__name__})" for each in forms
+        )
         return VertexDefinitionError(
             what,
-            at=form.location,
+            at=forms[0].location,
             where=str(self),
             found=found,
-            fix=f"poplite.testing.check_faster({form.vertex.__name__}) finds the smallest fields "
-            "that differ; Engine(..., faster=False) runs compute",
+            fix=f"{checks} finds the smallest fields that differ; "
+            "Engine(..., faster=False) runs compute",
         )
 
     # -- warnings ----------------------------------------------------------------------------

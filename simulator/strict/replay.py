@@ -87,7 +87,7 @@ class Replay:
         self._gather, self._scatter = shadow.moving(step.gather), shadow.moving(step.scatter)
         self._writing = [n for n, each in enumerate(self._fields) if each.field.writes]
         self._outputs = [n for n in self._writing if not self._fields[n].field.reads]
-        classes = {group.cls for group in step.groups}
+        classes = dict.fromkeys(group.cls for group in step.groups)
         self._forms = {cls: forms[cls] for cls in classes if cls in forms}
         self._vertices = op.DEFINED if self._forms else op.COMPUTE
         has_outputs = any(not each.field.reads for each in self._fields)
@@ -320,18 +320,25 @@ class Replay:
     # -- what is kept, and who races -----------------------------------------------------------
 
     def _look_at_outputs(self) -> None:
-        """Warn of Outputs that keep their old values."""
-        table = self._table
-        chosen = np.zeros_like(table.holes)
-        for n in self._outputs:
-            chosen[:, table.parts[n]] = ~table.holes[:, table.parts[n]]
-        if not chosen.any():
+        """Warn of Outputs that were written and keep their old values."""
+        written = {n: ~self._table.holes[:, self._table.parts[n]] for n in self._outputs}
+        is_compared = bool(written and self._forms)
+        if not is_compared and not any(each.any() for each in written.values()):
             return
-        for n, kept in self._kept_outputs(chosen).items():
+        for n, kept in self._kept_outputs(self._all_outputs).items():
+            kept &= written[n]
             if kept.any():
                 self.warnings.append(
                     self._place.kept_output(self._fields[n], np.asarray(kept.any(axis=0)))
                 )
+
+    @property
+    def _all_outputs(self) -> Mask:
+        """Return which elements are those of Outputs."""
+        chosen = np.zeros_like(self._table.holes)
+        for n in self._outputs:
+            chosen[:, self._table.parts[n]] = True
+        return chosen
 
     def _kept_outputs(self, chosen: Mask) -> dict[int, Mask]:
         """Run with other values in chosen elements of Outputs; return which of them are kept."""
@@ -350,24 +357,31 @@ class Replay:
         return found
 
     def _look_at_forms(self) -> None:
-        """Compare the faster forms with the definitions."""
+        """Compare the faster forms with the definitions, where Outputs hold other values.
+
+        They hold zeros before a first run: a form that adds to them would find the right ones.
+        """
         if not self._forms:
             return
-        table = self._table
-        error = self._again(0, None, op.COMPUTE)
+        table, defined, put_other = self._table, self._table.result, None
+        if self._outputs:  # `compute` has run so
+            defined = table.others[0]
+            put_other = partial(table.put_other, self._all_outputs, OUTPUT)
+        error = self._again(1, put_other, op.COMPUTE)
         if error is not None:
-            raise self._place.faster_fault(next(iter(self._forms.values())), error)
+            raise self._place.faster_fault(list(self._forms.values()), error)
         for n in self._writing:
             field, part = self._fields[n], table.parts[n]
             if (form := self._forms.get(field.cls)) is None:
                 continue
-            results = table.result[:, part], table.others[0][:, part]
             kind, dtype = f"u{field.size}", field.field.element.dtype
-            defined, faster = (each.astype(kind).view(dtype) for each in results)
-            differs = differing(defined, faster, form.rtol)
+            before = filled(field.field.element, OUTPUT, table.old[:, part])
+            values = defined[:, part], table.others[1][:, part], before
+            results = [each.astype(kind).view(dtype) for each in values]
+            differs = differing(results[0], results[1], form.rtol)
             if differs.any():
                 replica, number = np.argwhere(differs)[0].tolist()
-                texts = (self._value(n, each[replica, number]) for each in results)
+                texts = [str(each[replica, number]) for each in results]
                 count = int(differs.any(axis=0).sum())
                 raise self._place.other_form(form, field, number, replica, count, *texts)
 

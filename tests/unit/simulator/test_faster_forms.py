@@ -443,6 +443,129 @@ def test_what_a_form_returns_is_the_result(checks: Checks) -> None:
             returned_by(Never, [1, 2], checks=checks, options=options)
 
 
+class Doubling(pl.Vertex):
+    """A form that adds to an Output, which is right once, in memory of zeros."""
+
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.y)):
+            self.y[i] = 2.0 * self.x[i]
+
+    @pl.faster(bits="equal")
+    def added(self) -> None:
+        for i in range(len(self.y)):
+            self.y[i] += self.x[i] + self.x[i]
+
+
+class LeavesOne(pl.Vertex):
+    """A form that writes an element which `compute` leaves alone."""
+
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        self.y[0] = 1.0
+
+    @pl.faster(bits="equal")
+    def both(self) -> None:
+        self.y[0] = 1.0
+        self.y[1] = 0.0
+
+
+class WritesOne(LeavesOne):
+    """A form that leaves an element alone which `compute` writes."""
+
+    def compute(self) -> None:
+        self.y[0] = 1.0
+        self.y[1] = 0.0
+
+    @pl.faster(bits="equal")
+    def first(self) -> None:
+        self.y[0] = 1.0
+
+
+def outputs_of(vertex: type[pl.Vertex], initial: float | None, **arguments: Any) -> list[float]:
+    """Return what two executions leave in the Output of one vertex, of four elements."""
+    graph = pl.Graph(pl.Target(tiles=1))
+    y = graph.add_variable(pl.FLOAT, (4,), "y", mapping=0, initial_value=initial)
+    fields = {"y": y}
+    if "x" in vertex.fields:
+        fields["x"] = graph.add_constant(pl.FLOAT, (4,), [1, 2, 3, 4], mapping=0)
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, vertex, tile=0, **fields)
+    engine = pl.Engine(graph, pl.Repeat(2, pl.Execute(work)), **arguments)
+    engine.run()
+    found: list[float] = engine.read(y).tolist()
+    return found
+
+
+@pytest.mark.parametrize("initial", [None, 0.0])
+@pytest.mark.parametrize(
+    ("vertex", "at", "defined", "faster"),
+    [
+        (Doubling, 0, "2.0", "-1.25"),
+        (LeavesOne, 1, "-3.25", "0.0"),
+        (WritesOne, 1, "0.0", "-3.25"),
+    ],
+)
+def test_forms_that_depend_on_what_outputs_held_are_found(
+    vertex: type[pl.Vertex], at: int, defined: str, faster: str, initial: float | None
+) -> None:
+    with pytest.raises(pl.VertexDefinitionError) as caught:
+        outputs_of(vertex, initial)
+    name = vertex.__name__
+    assert f"'{name}.y'[{at}] is {defined} by compute, and {faster} by the" in caught.value.what
+    assert "before, it held -3.25 in both forms" in caught.value.found
+
+
+def test_forms_may_read_what_they_wrote_to_outputs() -> None:
+    assert outputs_of(Powers, None) == [1, 2, 4, 8]
+
+
+class OnlyFormStops(pl.Vertex):
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.y)):
+            self.y[i] = 1.0
+
+    @pl.faster(bits="equal")
+    def by_three(self) -> None:
+        for i in range(3):
+            self.y[i] = 1.0
+
+
+def test_of_several_forms_the_one_that_stops_is_named() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    work = graph.add_compute_set("work")
+    for n, vertex in enumerate((Powers, OnlyFormStops)):
+        y = graph.add_variable(pl.FLOAT, (2,), f"y{n}", mapping=0)
+        graph.add_vertex(work, vertex, tile=0, y=y)
+    with pytest.raises(pl.VertexDefinitionError, match="form OnlyFormStops.by_three") as caught:
+        pl.Engine(graph, pl.Execute(work)).run()
+    assert caught.value.at is not None
+    assert caught.value.at.line == OnlyFormStops.by_three.__code__.co_firstlineno
+    assert caught.value.fix.startswith("poplite.testing.check_faster(OnlyFormStops) finds")
+
+
+class NeverPositive(Positive):
+    @pl.faster(bits="equal")
+    def never(self) -> bool:
+        return len(self.x) < 0
+
+
+def test_of_several_forms_any_may_return_another_value() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    work, x = graph.add_compute_set("work"), graph.add_constant(pl.FLOAT, (2,), 1, mapping=0)
+    result = graph.add_variable(pl.BOOL, (), "result", mapping=0)
+    for vertex in (Positive, NeverPositive):
+        graph.add_vertex(work, vertex, tile=0, x=x)
+    what = "in one of the faster forms Positive.until, NeverPositive.never only: compute returns"
+    with pytest.raises(pl.VertexDefinitionError, match=what):
+        pl.Engine(graph, pl.Execute(work, result), options={"debug.instrument": False}).run()
+
+
 # -- workers ---------------------------------------------------------------------------------
 
 
