@@ -34,6 +34,7 @@ bit, scale in the low six) is ours.
 
 from __future__ import annotations
 
+import math
 import zlib
 from dataclasses import dataclass
 from types import NoneType, UnionType
@@ -393,19 +394,56 @@ def decode(codes: npt.NDArray[np.uint8], metadata: QuarterMetadata) -> npt.NDArr
     return np.asarray(np.ldexp(values, metadata.scale), np.float32)
 
 
-def encode(values: npt.NDArray[np.float32], metadata: QuarterMetadata) -> npt.NDArray[np.uint8]:
+def encode(
+    values: npt.NDArray[np.float32] | npt.NDArray[np.float64], metadata: QuarterMetadata
+) -> npt.NDArray[np.uint8]:
     """Return the codes nearest to values, ties to even; NaN for what is too large.
 
     Args:
-        values: float32, any shape.
+        values: float32 or float64, any shape; either is rounded once.
         metadata: format and scale to encode for.
 
     Returns:
         uint8 of the same shape.
     """
     with np.errstate(over="ignore", under="ignore"):
-        scaled = np.ldexp(np.asarray(values, np.float32), -metadata.scale)
+        scaled = np.ldexp(_to_be_rounded(np.asarray(values)), -metadata.scale)
         return np.asarray(scaled.astype(_float8(metadata.format)).view(np.uint8))
+
+
+def _to_be_rounded(values: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    """Return floats as float32 numbers that shorter types round as they would round the floats.
+
+    Of the bits that float32 has no room for, the last one of it keeps whether there were any.
+    """
+    if values.dtype == np.float32:
+        return values
+    with np.errstate(over="ignore"):
+        nearest = np.array(values, np.float32)
+    is_further = np.abs(nearest.astype(values.dtype)) > np.abs(values)
+    bits = nearest.view(np.uint32)
+    bits -= is_further
+    bits |= nearest != values
+    return nearest
+
+
+_DOUBLE_BITS = 53
+
+
+def as_double(number: int) -> float:
+    """Return an integer as a float that shorter types round as they would round the integer.
+
+    Raises OverflowError where it is beyond all floats.
+
+    >>> halfway = 2**60 + 2**36  # between two numbers of float32
+    >>> [float(np.float32(as_double(n))) - 2**60 for n in (halfway, halfway + 1)]
+    [0.0, 137438953472.0]
+    """
+    excess = abs(number).bit_length() - _DOUBLE_BITS
+    if excess <= 0:
+        return float(number)
+    kept, rest = divmod(abs(number), 1 << excess)
+    return math.copysign(math.ldexp(kept | (rest > 0), excess), number)
 
 
 def _dtype_of(like: Any) -> np.dtype[np.generic] | None:

@@ -38,7 +38,7 @@ from poplite.expr.tree import (
 )
 from poplite.source import here
 from poplite.text import clipped, clipped_text, of_type
-from poplite.types import BOOL, FLOAT, HALF, INT, element_type
+from poplite.types import BOOL, FLOAT, HALF, INT, as_double, element_type
 
 _SHOWN = 60
 """Characters of an operand in a message."""
@@ -214,7 +214,7 @@ def _fitted(value: bool | int | float, element: ElementClass) -> np.generic | No
     dtype: np.dtype[Any] = element.dtype
     if dtype.kind == "f":
         try:
-            exact = float(value)
+            exact = as_double(value) if isinstance(value, int) else float(value)
         except OverflowError:
             return None
         with np.errstate(over="ignore"):

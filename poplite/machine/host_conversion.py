@@ -112,8 +112,7 @@ def convert_to_quarter(
     """
     call = "convert_to_quarter"
     _check_metadata(metadata, call)
-    with np.errstate(over="ignore"):
-        numbers = _real(values, call).astype(np.float32)
+    numbers = _real(values, call).astype(np.float64)
     if checked_truth(saturate, f"{call}: saturate"):
         numbers = np.clip(numbers, -metadata.largest, metadata.largest)
     return encode(numbers, metadata)

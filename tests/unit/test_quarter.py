@@ -57,6 +57,32 @@ def test_halves_go_to_the_even_code() -> None:
     assert encode(between, plain)[3] == NAN_CODE  # 240 is the largest, 256 would be even
 
 
+@given(metadata=metadata, code=st.integers(0, 125), bits=st.integers(30, 45))
+def test_doubles_are_rounded_once(metadata: QuarterMetadata, code: int, bits: int) -> None:
+    """By way of float32 all three would be halfway between two codes."""
+    low, high = decode(np.array([code, code + 1], np.uint8), metadata).astype(float)
+    halfway = (low + high) / 2
+    more = np.array([halfway * (1 - 2.0**-bits), halfway, halfway * (1 + 2.0**-bits)])
+    expected = [code, code + code % 2, code + 1]
+    assert encode(more, metadata).tolist() == expected
+    assert pl.convert_to_quarter(more, metadata).tolist() == expected
+    signs = [0x80 if each else 0 for each in expected]
+    assert encode(-more, metadata).tolist() == [c | s for c, s in zip(expected, signs, strict=True)]
+
+
+def test_what_the_host_writes_is_rounded_once() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    plain, halfway = QuarterMetadata("F143"), 1 + 2**-4
+    above = halfway * (1 + 2**-40)
+    q = graph.add_variable(pl.QUARTER, (2,), "q", mapping=0, metadata=plain, initial_value=above)
+    engine = pl.Engine(graph, pl.Copy(q[:1], q[1:]))
+    assert engine.read(q).tolist() == [1.125, 1.125]
+    engine.write(q, [above, halfway])
+    assert engine.read(q).tolist() == [1.125, 1]
+    with pytest.raises(pl.SizeOverflowError, match=r"1e\+300 does not fit QUARTER"):
+        engine.write(q, 1e300)
+
+
 def test_what_no_code_stands_for() -> None:
     plain = QuarterMetadata("F152")
     lost = np.array([np.inf, -np.inf, np.nan, 1e30], np.float32)

@@ -33,6 +33,7 @@ from poplite.types import (
     QUARTER_METADATA,
     ElementType,
     QuarterMetadata,
+    as_double,
     encode,
 )
 
@@ -124,7 +125,7 @@ def _quarters(
             found="the bits of a QUARTER element mean nothing without format and scale",
             fix="graph.add_constant(pl.QUARTER, (), value, metadata=pl.QuarterMetadata('F143'))",
         )
-    values = elements(FLOAT, value, what=what, at=at)
+    values = _as_array(FLOAT, value, what, at).astype(np.float64)
     codes = encode(values, metadata)
     lost = (codes == NAN_CODE) & ~np.isnan(values)
     if lost.any():
@@ -171,6 +172,8 @@ def held_number(element: ElementClass, value: object) -> int | float | None:
     if packed is None:
         return None
     try:
+        if type(value) is int and element.is_floating_point:
+            value = as_double(value)
         held: int | float = packed.unpack(packed.pack(value))[0]
     except (OverflowError, struct.error):
         return None
@@ -230,7 +233,10 @@ def _without_objects(
         for number in integers:
             if not int(limits.min) <= number <= int(limits.max):
                 raise _overflow(element, number, what, at)
-    return array.astype(np.float64) if element.is_floating_point else array
+    if not element.is_floating_point:
+        return array
+    rounded_later = [as_double(int(n)) if isinstance(n, int | np.integer) else n for n in numbers]
+    return np.array(rounded_later, np.float64).reshape(array.shape)
 
 
 def _overflow(

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from poplite.errors import ElementTypeError, SizeOverflowError
+from poplite.expr.tree import Number
+from poplite.graph.graph import Graph
 from poplite.graph.storage.host_values import elements, scalar
+from poplite.machine.target import Target
 from poplite.types import BOOL, FLOAT, HALF, INT, UNSIGNED_INT
 
 
@@ -21,6 +24,23 @@ def test_integers_past_64_bits_become_floats() -> None:
     assert elements(FLOAT, [2**70, 0.5, True], what="'a'").tolist() == [2.0**70, 0.5, 1]
     with pytest.raises(ElementTypeError, match="'a': 1180591620717411303424 cannot be stored as B"):
         elements(BOOL, 2**70, what="'a'")
+
+
+@pytest.mark.parametrize("power", [60, 62, 70, 100])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_integers_beyond_doubles_are_rounded_once(power: int, sign: int) -> None:
+    """By way of a double all three would be halfway between two numbers of FLOAT."""
+    low, high = sign * 2**power, sign * (2**power + 2 ** (power - 23))
+    halfway = sign * (2**power + 2 ** (power - 24))
+    for number, nearest in ((halfway - sign, low), (halfway, low), (halfway + sign, high)):
+        assert elements(FLOAT, number, what="'a'").item() == nearest
+        assert elements(FLOAT, [number, 2**70], what="'a'")[0] == nearest
+        assert scalar(FLOAT, number, what="'a'") == nearest
+        graph = Graph(Target(tiles=1))
+        x = graph.add_variable(FLOAT, (), "x", mapping=0)
+        leaf = (x + number).operands[1]
+        assert isinstance(leaf, Number)
+        assert leaf.value == nearest
 
 
 def test_the_result_is_a_copy() -> None:
