@@ -7,12 +7,15 @@ from types import ModuleType
 import pytest
 
 import poplite as pl
+from helpers.depth import interpreted_everywhere
 from poplite import viz
 
 
 def test_cycles_reach_a_millionth(
-    multigrid: ModuleType, capsys: pytest.CaptureFixture[str]
+    multigrid: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for variable, value in interpreted_everywhere().items():
+        monkeypatch.setenv(variable, value)
     multigrid.main(31, (3, 2))
     share, *words = capsys.readouterr().out.split()
     assert 0 < float(share) <= 1.01e-6
