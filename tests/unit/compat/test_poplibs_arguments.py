@@ -158,9 +158,12 @@ def test_a_wrong_argument_is_refused_with_its_place(function: Any, fitting: Any)
     ],
 )
 def test_wrong_parameters_are_refused_with_their_place(kind: Any, made: Any, function: Any) -> None:
+    def called(name: str, value: Any) -> None:
+        function(GRAPH, made(**{name: value}))
+
     for name in kind.__slots__:
         for value in WRONG:
-            assert place_of_fault(function, [GRAPH, made(**{name: value})]) in ("", __file__)
+            assert place_of_fault(called, [name, value]) in ("", __file__)
 
 
 @pytest.mark.parametrize(
