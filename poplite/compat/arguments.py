@@ -25,6 +25,7 @@ from poplite.errors import (
 )
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
+from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import working_graph
@@ -43,6 +44,7 @@ _KINDS: Mapping[str, tuple[Any, str]] = MappingProxyType(
         "Graph": (Graph, "a graph"),
         "Tensor": (Tensor, "a tensor, as graph.add_variable makes it"),
         "str": (str, 'a name, such as "x"'),
+        "ComputeSet": (ComputeSet, "a compute set, as graph.add_compute_set makes it"),
         "Target": (Target, "a target, such as graph.target"),
     }
 )

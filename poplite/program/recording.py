@@ -19,9 +19,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
-from poplite.errors import ControlProgramError, GraphCycleError
+from poplite.errors import SHOWN_FAULTS, ControlProgramError, GraphCycleError
 from poplite.expr.tree import Expr
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.operations import Operation
@@ -32,6 +32,7 @@ from poplite.program.base import Program, checked
 from poplite.program.execute import Execute
 from poplite.program.sequence import OPEN, Sequence, check_appended
 from poplite.source import SourceLocation, here
+from poplite.text import amount
 from poplite.view import Storage
 
 _OVER: ContextVar[Graph | None] = ContextVar("graph of operations", default=None)
@@ -222,6 +223,9 @@ class Recorder:
         graph: the graph of the operation.
     """
 
+    takes_programs: ClassVar[bool] = True
+    """Whether a step may be another program than a compute set."""
+
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.steps: list[Program] = []
@@ -386,9 +390,72 @@ class TogetherRecorder(Recorder):
         self._together.finished(name)
 
 
+class ComputeSetList(Sequence):
+    """Compute sets of a user in the place of a Sequence: of first steps, of second ones ...
+
+    The user executes them in this order. Operations whose steps they take run together.
+
+    Args:
+        compute_sets: those that are there; for further steps, others are appended.
+        most: how many there may be; None for any number.
+    """
+
+    _compute_sets: list[ComputeSet]
+    _most: int | None
+
+    def __init__(self, compute_sets: list[ComputeSet], most: int | None = None) -> None:
+        super().__init__()
+        object.__setattr__(self, "_compute_sets", compute_sets)
+        object.__setattr__(self, "_most", most)
+
+    def at(self, level: int, graph: Graph, name: str) -> ComputeSet:
+        """Return the compute set of a step."""
+        if level == self._most:
+            raise self._refused_step(f"another compute set, '{name}'")
+        if level == len(self._compute_sets):
+            self._compute_sets.append(graph.add_compute_set(name))
+        return self._compute_sets[level]
+
+    def add(self, program: Program) -> Self:
+        """Refuse it: a compute set has vertices alone."""
+        raise self._refused_step(repr(program))
+
+    def _refused_step(self, step: str) -> ControlProgramError:
+        names = ", ".join(f"'{each.name}'" for each in self._compute_sets[:SHOWN_FAULTS])
+        return ControlProgramError(
+            f"an operation whose steps go to compute sets needs {step}",
+            at=here(),
+            found=f"it has {amount(len(self._compute_sets), 'compute set')}: {names or 'none'}",
+            fix="the form with a program, which takes all steps",
+        )
+
+
+class ListRecorder(Recorder):
+    """The steps of one operation that go to compute sets of the user."""
+
+    takes_programs = False
+
+    def __init__(self, graph: Graph, compute_sets: ComputeSetList) -> None:
+        self.graph, self._compute_sets, self._level = graph, compute_sets, 0
+
+    def compute_set(self, name: str) -> ComputeSet:
+        """Return the compute set of the next step."""
+        self._level += 1
+        return self._compute_sets.at(self._level - 1, self.graph, name)
+
+    def add(self, program: Program) -> None:
+        """Refuse another step."""
+        self._compute_sets.add(program)
+
+    def finish(self, target: Sequence, name: str) -> None:
+        """Leave it to the user, who executes the compute sets."""
+
+
 def recorder(graph: Graph, target: Sequence) -> Recorder:
     """Return what takes the steps of an operation that appends to a program."""
-    return TogetherRecorder(graph, target) if isinstance(target, Together) else Recorder(graph)
+    if isinstance(target, Together):
+        return TogetherRecorder(graph, target)
+    return ListRecorder(graph, target) if isinstance(target, ComputeSetList) else Recorder(graph)
 
 
 def target(graph: Graph, program: object, usage: str) -> Sequence:

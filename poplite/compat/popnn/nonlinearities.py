@@ -13,15 +13,18 @@ from typing import TypeVar
 
 from poplite import ops
 from poplite.compat.arguments import checked
+from poplite.compat.compute_sets import Place, one_set
 from poplite.compat.placing import output_mapping
-from poplite.errors import Enumeration, checked_member
+from poplite.errors import ControlProgramError, Enumeration, checked_member
 from poplite.expr.tree import Expr
+from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops import nn
 from poplite.ops.nn.by_result import by_result
 from poplite.ops.reductions import float_operand
 from poplite.program import Sequence as Steps
+from poplite.source import here
 from poplite.types import FLOAT
 
 F = TypeVar("F")
@@ -76,13 +79,17 @@ def nonLinearityInPlace(
     graph: Graph,
     non_linearity_type: NonLinearityType | str,
     t: Tensor,
-    prog: Steps,
+    prog: Place,
     debug_context: str = "",
 ) -> None:
-    """Record a non-linearity in place, `popnn::nonLinearityInPlace`; see `nonLinearity`."""
+    """Record a non-linearity in place, `popnn::nonLinearityInPlace`; see `nonLinearity`.
+
+    `prog` may be a compute set that the vertices are added to; softmax is refused there.
+    """
     made = _forward(non_linearity_type, t, "nonLinearityInPlace")
+    steps = _in_one_step("popnn.nonLinearityInPlace", graph, non_linearity_type, prog)
     ops.assign(
-        t, made, name=debug_context or NonLinearityType(non_linearity_type).value, program=prog
+        t, made, name=debug_context or NonLinearityType(non_linearity_type).value, program=steps
     )
 
 
@@ -92,7 +99,7 @@ def nonLinearityInputGradient(
     non_linearity_type: NonLinearityType | str,
     act: Tensor,
     out_gradient: Tensor,
-    prog: Steps,
+    prog: Place,
     debug_context: str = "",
 ) -> Tensor:
     """Record the gradient by what is given, `popnn::nonLinearityInputGradient`.
@@ -102,19 +109,21 @@ def nonLinearityInputGradient(
         non_linearity_type: which.
         act: what was given for GELU, GELU_ERF, SWISH and HARD_SIGMOID, what came out for others.
         out_gradient: by what came out.
-        prog: where the steps go.
+        prog: where the steps go; or a compute set that the vertices are added to.
         debug_context: name of the result.
 
     Returns:
         A new tensor of the shape and type of `act`.
 
     Raises:
-        the errors of `nonLinearity`; TensorCreationError for a gradient of another shape.
+        the errors of `nonLinearity`; TensorCreationError for a gradient of another shape;
+        ControlProgramError for softmax in a compute set.
     """
     what = "nonLinearityInputGradient"
     gradient = _function(_BACKWARD, non_linearity_type, what)(act, out_gradient)
+    steps = _in_one_step(f"popnn.{what}", graph, non_linearity_type, prog)
     mapping = output_mapping(graph, [act], act)
-    return ops.map(gradient, mapping=mapping, name=debug_context or what, program=prog)
+    return ops.map(gradient, mapping=mapping, name=debug_context or what, program=steps)
 
 
 @checked("popnn")
@@ -169,6 +178,12 @@ def _scaled_softmax_gradient(act: Tensor, gradient: Tensor) -> Expr:
     return ops.cast(made, scaled.element_type)
 
 
+_SOFTMAX = (
+    NonLinearityType.SOFTMAX,
+    NonLinearityType.SOFTMAX_STABLE,
+    NonLinearityType.SOFTMAX_SCALED,
+)
+
 _FORWARD: dict[NonLinearityType, Callable[[Tensor], Expr]] = {
     NonLinearityType.SIGMOID: ops.sigmoid,
     NonLinearityType.HARD_SIGMOID: nn.hard_sigmoid,
@@ -194,6 +209,21 @@ _BACKWARD: dict[NonLinearityType, Callable[[Tensor, Tensor], Expr]] = {
     NonLinearityType.SOFTMAX_STABLE: nn.softmax_gradient,
     NonLinearityType.SOFTMAX_SCALED: _scaled_softmax_gradient,
 }
+
+
+def _in_one_step(
+    what: str, graph: Graph, kind: NonLinearityType | str, place: Place
+) -> Steps | None:
+    """Return what takes the steps; softmax, whose sums are steps of their own, needs a program."""
+    member = NonLinearityType(kind)
+    if isinstance(place, ComputeSet) and member in _SOFTMAX:
+        raise ControlProgramError(
+            f"{what}: {member.name} in compute set '{place.name}'",
+            at=here(),
+            found="the sums of its rows are steps before the last one",
+            fix=f"the form with a program: {what}(graph, type, ..., prog)",
+        )
+    return one_set(what, graph, place)
 
 
 def _forward(kind: NonLinearityType | str, t: Tensor, what: str) -> Expr:

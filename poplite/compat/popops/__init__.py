@@ -192,6 +192,7 @@ from poplite.compat.popops.elementwise import (
     varianceToInvStdDevInPlace as varianceToInvStdDevInPlace,
     varianceToInvStdDevWithOutput as varianceToInvStdDevWithOutput,
 )
+from poplite.compat.popops.fills import fill as fill, zero as zero
 from poplite.compat.popops.order import (
     SortOrder as SortOrder,
     TopKParams as TopKParams,
@@ -230,11 +231,9 @@ from poplite.compat.popops.steps import (
     allTrue as allTrue,
     cast as cast,
     castWithOutput as castWithOutput,
-    fill as fill,
     iota as iota,
     scaledAddTo as scaledAddTo,
     scaledSubtractFrom as scaledSubtractFrom,
-    zero as zero,
 )
 from poplite.public import names_of
 

@@ -20,7 +20,7 @@ EMPTY: Mapping[str, Any] = MappingProxyType({})
 def completed(
     form: str, arguments: tuple[Any, ...], size: int, keywords: Mapping[str, Any] = EMPTY
 ) -> tuple[Any, ...]:
-    """Return arguments of which the debug name and the options, the last two, may be left out.
+    """Return arguments of which the debug name and the options may be left out, if there are any.
 
     >>> completed("f(graph, a, prog, debug_context, options)", ("a", "prog"), 4)
     ('a', 'prog', '', None)
@@ -30,7 +30,8 @@ def completed(
     names = form.partition("(")[2].rstrip(")").split(", ")[-size:]
     given = dict(zip(names, arguments, strict=False))
     unfit = sorted(name for name in keywords if name not in names or name in given)
-    given = {"debug_context": "", "options": None} | given | dict(keywords)
+    left_out = {"debug_context": "", "options": None}
+    given = {name: left_out[name] for name in names if name in left_out} | given | dict(keywords)
     if len(arguments) > size or unfit or len(given) < size:
         missing = [name for name in names if name not in given]
         raise ElementTypeError(

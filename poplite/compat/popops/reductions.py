@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from poplite import ops
 from poplite.compat.arguments import check_tensors, checked, sizes_of
+from poplite.compat.compute_sets import Places, list_of_sets
 from poplite.compat.options import check_params
 from poplite.compat.popops.options import Options, check_options, completed
 from poplite.errors import (
@@ -106,6 +107,8 @@ def reduce(
         graph: of the tensor.
         in_: the tensor.
         *arguments: `[outType,] dims, params, prog, debug_context="", options=None`, as in C++.
+            `prog` may be a list of compute sets, which take the vertices of one step each, beside
+            those that they have; for further steps compute sets are appended.
 
     Returns:
         A new tensor; the dimensions are left out.
@@ -138,7 +141,8 @@ def reduce(
             fix="popops.reduceWithOutput(graph, in_, out, dims, params, prog)",
         )
     reduced = _reduced(SingleReduceOp(in_, dims, params, output_type))
-    return ops.map(reduced, name=name or "reduce", program=prog)
+    steps = list_of_sets("popops.reduce", graph, prog)
+    return ops.map(reduced, name=name or "reduce", program=steps)
 
 
 @checked("popops")
@@ -148,14 +152,18 @@ def reduceWithOutput(
     out: Tensor,
     dims: Collection[int],
     params: ReduceParams | Operation | str,
-    prog: Steps,
+    prog: Places,
     debug_context: str = "",
     options: Options = None,
 ) -> None:
-    """Record a reduction to a tensor, `popops::reduceWithOutput`; its shape may have ones more."""
+    """Record a reduction to a tensor, `popops::reduceWithOutput`; its shape may have ones more.
+
+    `prog` may be a list of compute sets, see `reduce`.
+    """
     check_options("reduceWithOutput", options, _KNOWN)
     expr, target = _to(SingleReduceOp(in_, dims, params), out)
-    ops.lower(graph, [ops.Root(expr, out=target, name=debug_context or "reduce")], prog)
+    steps = list_of_sets("popops.reduceWithOutput", graph, prog)
+    ops.lower(graph, [ops.Root(expr, out=target, name=debug_context or "reduce")], steps)
 
 
 @checked("popops")

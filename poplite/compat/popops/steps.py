@@ -1,6 +1,6 @@
-"""Casts, fills and scaled additions of popops.
+"""Casts and scaled additions of popops, and other steps by themselves.
 
-Source: PopLibs, `popops/Cast.hpp`, `popops/Fill.hpp`, `popops/Zero.hpp`, `popops/ScaledAdd.hpp`,
+Source: PopLibs, `popops/Cast.hpp`, `popops/ScaledAdd.hpp`,
 `popops/ElementWiseUtil.hpp`, `popops/AllTrue.hpp`.
 """
 
@@ -10,34 +10,47 @@ from typing import Any, overload
 
 from poplite import ops
 from poplite.compat.arguments import checked
+from poplite.compat.compute_sets import Place, one_set
 from poplite.compat.placing import output_mapping
 from poplite.compat.popops.options import check_options, completed
+from poplite.errors import ControlProgramError
+from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Sequence as Steps
+from poplite.source import here
 from poplite.types import FLOAT, HALF, ElementTypeLike
 
 _SCALED_ADD = ("optimizeForSpeed", "scaleFloatToHalfTolerance")
 
 
 @overload
+def cast(  # type: ignore[overload-overlap]  # a tensor has a dtype, as what stands for a type may
+    graph: Graph, src: Tensor, dst: Tensor, cs: ComputeSet, /
+) -> None: ...
+@overload
 def cast(
-    graph: Graph, src: Tensor, element_type: ElementTypeLike, prog: Steps, debug_context: str = ""
+    graph: Graph, src: Tensor, element_type: ElementTypeLike, prog: Place, debug_context: str = ""
 ) -> Tensor: ...
 @overload
 def cast(graph: Graph, src: Tensor, dst: Tensor, debug_context: str = "", /) -> Steps: ...
-def cast(graph: Graph, src: Tensor, *arguments: Any, **named: Any) -> Tensor | Steps:
+def cast(graph: Graph, src: Tensor, *arguments: Any, **named: Any) -> Tensor | Steps | None:
     """Record a cast to a new tensor, or return one to a tensor, `popops::cast`.
 
     Args:
         graph: of the tensors.
         src: what is cast.
-        *arguments: `element_type, prog, debug_context=""`; or `dst, debug_context=""`, where
-            `dst` is a tensor.
+        *arguments: `element_type, prog, debug_context=""`, where `prog` may be a compute set that
+            the vertices are added to; `dst, debug_context=""`, where `dst` is a tensor; or
+            `dst, cs`, where `cs` is a compute set.
         **named: those of them that are named.
 
     Returns:
-        The new tensor; or the steps that write `dst`, which belong to no program yet.
+        The new tensor; or the steps that write `dst`, which belong to no program yet; or None,
+        where the compute set that is given writes it.
+
+    Raises:
+        ControlProgramError: for a compute set, and a `dst` that shares elements with `src`.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2))
@@ -48,9 +61,12 @@ def cast(graph: Graph, src: Tensor, *arguments: Any, **named: Any) -> Tensor | S
     >>> engine.read(y)
     array([ 1, -1], dtype=int32)
     """
-    if isinstance(named.get("dst", arguments[0] if arguments else None), Tensor):
-        return _cast_to(graph, src, *arguments, **named)
-    return _cast(graph, src, *arguments, **named)
+    if not isinstance(named.get("dst", arguments[0] if arguments else None), Tensor):
+        return _cast(graph, src, *arguments, **named)
+    if isinstance(named.get("cs", arguments[-1]), ComputeSet):
+        _cast_in(graph, src, *arguments, **named)
+        return None
+    return _cast_to(graph, src, *arguments, **named)
 
 
 @checked("popops", "cast")
@@ -61,33 +77,36 @@ def _cast_to(graph: Graph, src: Tensor, dst: Tensor, debug_context: str = "") ->
 
 
 @checked("popops", "cast")
+def _cast_in(graph: Graph, src: Tensor, dst: Tensor, cs: ComputeSet) -> None:
+    prog = one_set("popops.cast", graph, cs)
+    if src != dst and src.intersects_with(dst):
+        raise ControlProgramError(
+            f"popops.cast: '{dst.name}' shares elements with '{src.name}', which compute set "
+            f"'{cs.name}' would read and write at once",
+            at=here(),
+            found=f"{dst!r} and {src!r}",
+            fix="prog.add(popops.cast(graph, src, dst)), which has a step for each",
+        )
+    castWithOutput(graph, src, dst, prog)
+
+
+@checked("popops", "cast")
 def _cast(
-    graph: Graph, src: Tensor, element_type: ElementTypeLike, prog: Steps, debug_context: str = ""
+    graph: Graph, src: Tensor, element_type: ElementTypeLike, prog: Place, debug_context: str = ""
 ) -> Tensor:
+    steps = one_set("popops.cast", graph, prog)
     made = ops.cast(src, element_type)
     mapping = output_mapping(graph, [src], made)
-    return ops.map(made, mapping=mapping, name=debug_context or "cast", program=prog)
+    return ops.map(made, mapping=mapping, name=debug_context or "cast", program=steps)
 
 
 @checked("popops")
 def castWithOutput(
-    graph: Graph, src: Tensor, out: Tensor, prog: Steps, debug_context: str = ""
+    graph: Graph, src: Tensor, out: Tensor, prog: Steps | None, debug_context: str = ""
 ) -> None:
     """Record a cast to the element type of a tensor, `popops::castWithOutput`."""
     root = ops.Root(ops.cast(src, out.element_type), out=out, name=debug_context or "cast")
     ops.lower(graph, [root], prog)
-
-
-@checked("popops")
-def fill(graph: Graph, t: Tensor, prog: Steps, value: float, debug_context: str = "") -> None:
-    """Record a number for all elements, `popops::fill`."""
-    ops.fill(t, value, name=debug_context or "fill", program=prog)
-
-
-@checked("popops")
-def zero(graph: Graph, t: Tensor, prog: Steps, debug_context: str = "") -> None:
-    """Record zero for all elements, `popops::zero`."""
-    ops.zero(t, name=debug_context or "zero", program=prog)
 
 
 @checked("popops")

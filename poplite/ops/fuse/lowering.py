@@ -36,7 +36,7 @@ from poplite.ops.fuse.contractions import (
     products_behind,
 )
 from poplite.ops.fuse.levels import Beside, Task, levels
-from poplite.ops.fuse.maps import add_map
+from poplite.ops.fuse.maps import add_copy, add_map, broadcast_to
 from poplite.ops.fuse.notes import Note
 from poplite.ops.fuse.placement import Mappings, complete, like, place
 from poplite.ops.fuse.positions import split_positions
@@ -46,7 +46,6 @@ from poplite.ops.matmul.layout import Layout
 from poplite.ops.matmul.steps import Multiplication, product_of
 from poplite.ops.reduce.fused import reduce_fused
 from poplite.ops.reduce.reduce import reduce_into
-from poplite.program import Copy
 from poplite.program.recording import Recorder
 from poplite.source import SourceLocation
 from poplite.view import storages
@@ -453,7 +452,7 @@ class Lowering:
             if out != source and out.intersects_with(source):
                 source = self._copied(Root(root.expr, name=f"{root.name}/temporary"), source)
         if out.num_elements and out != source:
-            self.recorder.add(Copy(broadcast_to(source, out.shape), out))
+            add_copy(self.recorder, self.mappings, source, out, root.name)
         copied = Leaf(source)
         copied.origin = root.expr.origin
         self._note("copied", copied, why, "", out)
@@ -534,12 +533,3 @@ def _is_same(a: Reduction, b: Reduction) -> bool:
 def _tensor(leaf: Leaf) -> Tensor:
     assert isinstance(leaf.tensor, Tensor)
     return leaf.tensor
-
-
-def broadcast_to(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Return a tensor stretched to a shape, by NumPy's rule."""
-    view = tensor.reshape((1,) * (len(shape) - tensor.rank) + tensor.shape)
-    for d, size in enumerate(shape):
-        if view.shape[d] != size:
-            view = view.broadcast(size, d)
-    return view

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poplite.expr.tree import Shape
+from poplite.expr.tree import Leaf, Shape
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.slices import SliceLists, Slices
@@ -24,7 +24,9 @@ from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.cuts import Cuts, Rects, cuts, rects
 from poplite.ops.fuse.placement import Mappings, grain_of, held
 from poplite.ops.fuse.recipe import MapRecipe, Part
-from poplite.ops.fuse.straight import Straight
+from poplite.ops.fuse.straight import Straight, straight
+from poplite.program import Copy
+from poplite.program.recording import Recorder
 
 
 class Grid(NamedTuple):
@@ -55,6 +57,16 @@ def add_map(mappings: Mappings, compute_set: ComputeSet, body: Straight, out: Te
     if grid.sizes[:2] != (1, 1):
         return _add_matrices(graph, compute_set, body, out, in_place, grid, found)
     return _add_vectors(graph, compute_set, body, out, in_place, grid, found)
+
+
+def add_copy(
+    recorder: Recorder, mappings: Mappings, source: Tensor, out: Tensor, name: str
+) -> None:
+    """Record a copy of a tensor that is broadcast; compute sets alone get vertices that copy."""
+    if recorder.takes_programs:
+        recorder.add(Copy(broadcast_to(source, out.shape), out))
+    else:
+        add_map(mappings, recorder.compute_set(name), straight(Leaf(source), {}), out)
 
 
 def _add_vectors(
@@ -193,3 +205,12 @@ _PARTS = {
     (False, False): Part.NUMBER,
 }
 """By whether an operand has the rows, and the columns."""
+
+
+def broadcast_to(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Return a tensor stretched to a shape, by NumPy's rule."""
+    view = tensor.reshape((1,) * (len(shape) - tensor.rank) + tensor.shape)
+    for d, size in enumerate(shape):
+        if view.shape[d] != size:
+            view = view.broadcast(size, d)
+    return view

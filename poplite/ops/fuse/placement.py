@@ -49,6 +49,10 @@ class Mappings:
         self.graph.set_tile_mapping(tensor, mapping)
         self._known[tensor] = mapping
 
+    def suppose(self, tensor: Tensor, mapping: TileMapping) -> None:
+        """Take a tensor to lie on other tiles than it does, for vertices that write it there."""
+        self._known[tensor] = mapping
+
     def is_complete(self, tensor: Tensor) -> bool:
         """Tell whether all elements have tiles."""
         if tensor in self._known:

@@ -24,12 +24,12 @@ from typing import Any
 
 import numpy as np
 
-from poplite.graph.graph import Graph
 from poplite.graph.partition import map_linearly
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.fuse.maps import add_copy
+from poplite.ops.fuse.placement import Mappings
 from poplite.ops.reduce.build import OPERATIONS, Builder, Operation
 from poplite.ops.reduce.order import ordered
-from poplite.program import Copy, Program
 from poplite.program.recording import Recorder
 from poplite.types import ElementType
 
@@ -54,20 +54,20 @@ def reduce_into(
             order = ordered(tensor, dims, result)
             Builder(graph, way, order, output is not None, recorder).build()
         else:
-            for step in _of_nothing(graph, way, result, output is not None):
-                recorder.add(step)
+            _fill(recorder, way, result, output is not None)
     return result
 
 
-def _of_nothing(graph: Graph, way: Operation, result: Tensor, has_tiles: bool) -> list[Program]:
-    """Return the steps that fill a result that no element takes part in."""
+def _fill(recorder: Recorder, way: Operation, result: Tensor, has_tiles: bool) -> None:
+    """Record the step that fills a result that no element takes part in."""
     if not result.num_elements:
-        return []
+        return
+    graph = recorder.graph
     if not has_tiles:
         map_linearly(graph, result)
     value = _in_range(way.identity, result.element_type)
-    one = graph.add_constant(result.element_type, (1,), [value], "identity", mapping=0)
-    return [Copy(one.broadcast(result.num_elements, 0), result)]
+    one = graph.add_constant(result.element_type, (), value, "identity", mapping=0)
+    add_copy(recorder, Mappings(graph), one, result, "fill")
 
 
 def _in_range(value: float, element: type[ElementType[Any]]) -> float:

@@ -84,16 +84,6 @@ def test_a_cast_to_a_tensor_returns_its_steps() -> None:
     assert bench.read(bench.h) == [A]
 
 
-def test_a_compute_set_in_place_of_a_program_is_refused_with_what_to_do() -> None:
-    bench = Bench()
-    cs: Any = bench.graph.add_compute_set("casts")
-    with pytest.raises(pl.ControlProgramError, match="compute set 'casts' in place of") as caught:
-        popops.cast(bench.graph, bench.a, pl.HALF, cs)
-    assert "ops.together()" in caught.value.fix
-    with pytest.raises(pl.ElementTypeError, match="debug_context is <ComputeSet 'casts'"):
-        popops.cast(bench.graph, bench.a, bench.h, cs)
-
-
 def test_members_of_unscoped_enumerations_are_names() -> None:
     assert popnn.CROSS_ENTROPY_LOSS is popnn.LossType.CROSS_ENTROPY_LOSS
     assert popnn.SUM_SQUARED_LOSS is popnn.LossType.SUM_SQUARED_LOSS
