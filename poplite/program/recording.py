@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import chain
 from types import TracebackType
 from typing import ClassVar, NamedTuple, Self
 
@@ -33,7 +34,7 @@ from poplite.program.execute import Execute
 from poplite.program.sequence import OPEN, Sequence, check_appended
 from poplite.source import SourceLocation, here
 from poplite.text import amount
-from poplite.view import Storage
+from poplite.view.view_index import ViewIndex
 
 _OVER: ContextVar[Graph | None] = ContextVar("graph of operations", default=None)
 """The graph that decides the tiles of operations, where a call names one."""
@@ -267,16 +268,17 @@ class Together(Steps):
     """
 
     _levels: list[tuple[list[ComputeSet], list[Program]]]
-    _uses: dict[object, list[_Use]]
-    _names: list[str]
+    _reads: ViewIndex[_Use]
+    _writes: ViewIndex[_Use]
+    _names: dict[str, None]
     _record: OperationRecord | None
 
     def __init__(self, around: Steps) -> None:
         super().__init__(around._known_graph, "together", around)
         object.__setattr__(self, "_levels", [])
-        object.__setattr__(self, "_uses", {})
-        object.__setattr__(self, "_names", [])
+        object.__setattr__(self, "_names", {})
         object.__setattr__(self, "_record", None)
+        self._forget_uses()
         if self._graph is not None:
             self._work_on(self._graph)
 
@@ -310,25 +312,21 @@ class Together(Steps):
         Raises:
             GraphCycleError: for elements that one operation writes and another one reads or writes.
         """
-        space = use.tensor.view.space
-        own = space if isinstance(space, Storage) else None
-        near = self._uses if own is None else [own, None]
-        for other in [each for key in near for each in self._uses.get(key, ())]:
-            if other.by is use.by or not (other.is_write or use.is_write):
-                continue
-            if other.tensor.intersects_with(use.tensor):
+        view = use.tensor.view
+        others = [self._writes, self._reads] if use.is_write else [self._writes]
+        for other in chain.from_iterable(each.meeting(view) for each in others):
+            if other.by is not use.by:
                 raise _dependent(use, other)
-        self._uses.setdefault(own, []).append(use)
+        (self._writes if use.is_write else self._reads).add(view, use)
 
     def finished(self, name: str) -> None:
         """Note the name of an operation that left its steps to the block."""
-        if name not in self._names:
-            self._names.append(name)
+        self._names[name] = None
 
     def close_levels(self) -> None:
         """Append the steps of the operations so far; those behind share nothing with them."""
         levels, self._levels[:] = [*self._levels], []
-        self._uses.clear()
+        self._forget_uses()
         if self._record is not None:
             if self._names:
                 self._record.close(" + ".join(self._names))
@@ -337,6 +335,10 @@ class Together(Steps):
         for compute_sets, others in levels:
             for program in (*map(Execute, compute_sets), *others):
                 super().add(program)
+
+    def _forget_uses(self) -> None:
+        object.__setattr__(self, "_reads", ViewIndex())
+        object.__setattr__(self, "_writes", ViewIndex())
 
 
 class _Use(NamedTuple):

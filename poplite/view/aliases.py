@@ -90,7 +90,7 @@ def intersects(a: View, b: View) -> bool:
             return False
     elif isinstance(space, Storage) and isinstance(b.space, Storage):
         return False
-    few_a, few_b = _few(a), _few(b)
+    few_a, few_b = few_on_variables(a), few_on_variables(b)
     if few_a and few_b:
         return _some_meet(product(few_a, few_b))
     storages = (*_storages(a), *_storages(b))
@@ -164,7 +164,7 @@ def _kids_apart(cat: Cat) -> bool:
     if len(kids) == 1:
         return True
     everything = View((cat.num_elements,), (1,), 0, cat)
-    few = _few(everything)
+    few = few_on_variables(everything)
     if few:
         return not _some_meet(combinations(few, 2))
     return not _meet([_blocks(everything)], cat.storages)
@@ -199,7 +199,7 @@ def _distinct(kids: Kids) -> Iterable[View]:
     return found.values()
 
 
-def _few(view: View) -> tuple[View, ...]:
+def few_on_variables(view: View) -> tuple[View, ...]:
     """Return the views of variables that make up a view, or () if there are more than `FEW`."""
     space = view.space
     if isinstance(space, Storage):

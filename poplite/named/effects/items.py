@@ -127,8 +127,8 @@ class Repeat(Effect):
         return f"<repeat {self.count} times>"
 
 
-OPEN: list[list[Item]] = []
-"""The items of the open blocks of `ng.steps()`, those of the innermost last."""
+OPEN: list[dict[int, Effect]] = []
+"""The effects of the open blocks of `ng.steps()`, by identity, those of the innermost last."""
 
 E = TypeVar("E", bound=Effect)
 
@@ -136,10 +136,10 @@ E = TypeVar("E", bound=Effect)
 def recorded(effect: E, parts: Iterable[Any] = ()) -> E:
     """Return an effect, an item of the innermost open block in place of the parts that it has."""
     if OPEN:
-        taken = {id(each) for each in parts}
-        for block in OPEN:
-            block[:] = [each for each in block if id(each) not in taken]
-        OPEN[-1].append(effect)
+        for part in parts:
+            for block in OPEN:
+                block.pop(id(part), None)
+        OPEN[-1][id(effect)] = effect
     return effect
 
 

@@ -12,7 +12,7 @@ from types import EllipsisType
 from typing import Any
 
 from poplite.errors import AxisError
-from poplite.named.effects.items import OPEN, Assign, Item, Sequential, assign, base_of, recorded
+from poplite.named.effects.items import OPEN, Assign, Effect, Sequential, assign, base_of, recorded
 from poplite.named.ops.op import Op, makes
 from poplite.named.ops.slicing import Slice, by_key
 from poplite.source import here
@@ -39,7 +39,7 @@ def steps() -> Iterator[Sequential]:
     <sequential of 2 items>
     """
     made = Sequential(())
-    items: list[Item] = []
+    items: dict[int, Effect] = {}
     OPEN.append(items)
     try:
         yield made
@@ -52,7 +52,7 @@ def steps() -> Iterator[Sequential]:
             found=f"the block began at {made.line}; computing x + 1 there changes nothing",
             fix="x[...] = value, x -= value, or ng.assign(x, value) in the block",
         )
-    made.items = tuple(items)
+    made.items = tuple(items.values())
     recorded(made)
 
 
@@ -85,7 +85,7 @@ def assigned_in_place(name: str, target: Op, value: Any) -> bool:
 
 def _is_done(part: Op, value: Any) -> bool:
     """Tell whether this is the end of `x[H, 0] -= 1`, which Python ends by assigning the part."""
-    last = OPEN[-1][-1] if OPEN[-1] else None
+    last = next(reversed(OPEN[-1].values()), None)
     if not isinstance(last, Assign) or last.target is not value:
         return False
     if part is value:

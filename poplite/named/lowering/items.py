@@ -11,7 +11,8 @@ An expression that is an item keeps its value: it is stored, and later items rea
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -32,10 +33,12 @@ from poplite.named.ops.numbered import AddRows, Take
 from poplite.named.ops.op import Op
 from poplite.named.ops.tensors import TensorOp
 from poplite.ops import Root
-from poplite.ops.fuse.contractions import replaced
+from poplite.ops.fuse.storing import with_operands
+from poplite.ops.fuse.straight import in_order
 from poplite.program import Execute
 from poplite.program.recording import innermost
 from poplite.source import here
+from poplite.view.view_index import ViewIndex
 
 
 class Items:
@@ -88,9 +91,9 @@ class Items:
         # A bare tensor is read where it is, unless it changes behind its place.
         found: list[Callable[[], Tensor] | None] = []
         before, had = len(self._graph.compute_sets), len(self._graph.variables)
+        last = max([n for n, each in enumerate(items) if isinstance(each, Effect)], default=0)
         for number, item in enumerate(items):
-            is_last = not any(isinstance(each, Effect) for each in items[number + 1 :])
-            found.append(self._item(item, is_read_there=is_last))
+            found.append(self._item(item, is_read_there=number >= last))
         self._flush([])
         self.compute_sets = list(self._graph.compute_sets)[before:]
         self.variables = list(self._graph.variables)[had:]
@@ -176,23 +179,24 @@ class Items:
             as_axes(self._tensor_of(each.target), each.target.axes, order)
             for each, order in zip(assigns, orders, strict=True)
         ]
+        written = ViewIndex[int]()
         for number, target in enumerate(targets):
-            for other, earlier in zip(targets[:number], assigns, strict=False):
-                if target.intersects_with(other):
-                    raise _overlapping(earlier, assigns[number])
+            for other in written.meeting(target.view):
+                raise _overlapping(assigns[other], assigns[number])
+            written.add(target.view, number)
         values = [
             self._expressions.all_of(each.value, order)
             for each, order in zip(assigns, orders, strict=True)
         ]
         if len(assigns) > 1:
-            values = self._read_first(values, targets)
+            values = self._read_first(values, written)
         self._flush([])
         roots = [
             Root(value, target, name=f"assign {_name(each.target)}", at=each.line)
             for each, value, target in zip(assigns, values, targets, strict=True)
         ]
         of = [each.target for each in assigns]
-        if len(roots) > 1 and not _any_reads_another(values, targets):
+        if len(roots) > 1 and not _any_reads_another(values, written):
             with ops.together():
                 for root, op in zip(roots, of, strict=True):
                     self._lower([root], [op])
@@ -207,21 +211,23 @@ class Items:
         assert isinstance(expr.tensor, Tensor)
         return expr.tensor
 
-    def _read_first(self, values: list[Expr], targets: list[Tensor]) -> list[Expr]:
+    def _read_first(self, values: list[Expr], written: ViewIndex[int]) -> list[Expr]:
         """Return values that may be written one after the other, though all are read before.
 
         What is summed or multiplied is stored at once; so is a value that reads an earlier target.
         """
-        fronts = [_front(value) for value in values]
-        whole = [
-            any(_reads(value, target, front) for target in targets[:number])
-            for number, (value, front) in enumerate(zip(values, fronts, strict=True))
-        ]
+        reads = _Reads(written, is_below=False)
         wanted: dict[Expr, None] = {}
-        for value, front, is_whole in zip(values, fronts, whole, strict=True):
-            wanted.update({value: None} if is_whole else front)
-        made = dict(zip(wanted, map(Leaf, self._flush(list(wanted))), strict=True))
-        return [replaced(value, made, set()) if made else value for value in values]
+        seen: set[Expr] = set()
+        for number, value in enumerate(values):
+            if any(each < number for each in reads.of(value)):
+                wanted[value] = None
+            else:
+                wanted.update(_front(value, seen))
+        made: dict[Expr, Expr] = dict(
+            zip(wanted, map(Leaf, self._flush(list(wanted))), strict=True)
+        )
+        return _replaced(values, made) if made else values
 
     def _repeat(self, item: Repeat) -> None:
         self._flush([])
@@ -300,11 +306,13 @@ def _part_name(expr: Expr) -> str:
     return expr.origin.called if isinstance(expr.origin, Op) else "part"
 
 
-def _front(value: Expr) -> dict[Expr, None]:
-    """Return the parts of a value that are stored: those that are no operations on elements."""
+def _front(value: Expr, seen: set[Expr]) -> dict[Expr, None]:
+    """Return the parts of a value that are stored, but for those that were seen before.
+
+    They are no operations on elements.
+    """
     found: dict[Expr, None] = {}
     waiting = [value]
-    seen: set[Expr] = set()
     while waiting:
         node = waiting.pop()
         if node in seen:
@@ -317,32 +325,49 @@ def _front(value: Expr) -> dict[Expr, None]:
     return found
 
 
-def _reads(value: Expr, target: Tensor, front: dict[Expr, None]) -> bool:
-    """Tell whether a value reads a tensor, outside of parts that are stored before."""
-    if value in front:
-        return False
-    waiting, seen = [value], set()
-    while waiting:
-        node = waiting.pop()
-        if node in seen or node in front:
-            continue
-        seen.add(node)
+def _replaced(values: Sequence[Expr], by: Mapping[Expr, Expr]) -> list[Expr]:
+    """Return values, which may share parts, with others in the place of some parts."""
+    made = dict(by)
+    for value in values:
+        for node in in_order(value, made):
+            if node not in made:
+                made[node] = with_operands(node, tuple(made[each] for each in node.operands))
+    return [made[value] for value in values]
+
+
+class _Reads:
+    """Which targets of assignments are read by values, which may share parts.
+
+    Args:
+        written: the numbers of the targets.
+        is_below: whether what has to be stored before reads targets too.
+    """
+
+    def __init__(self, written: ViewIndex[int], *, is_below: bool) -> None:
+        self._written, self._is_below = written, is_below
+        self._known: dict[Expr, tuple[int, ...]] = {}
+
+    def of(self, value: Expr) -> tuple[int, ...]:
+        """Return the targets that a value reads, the first two of them."""
+        for node in in_order(value, self._known):
+            if node not in self._known:
+                self._known[node] = self._found(node)
+        return self._known[value]
+
+    def _found(self, node: Expr) -> tuple[int, ...]:
         if isinstance(node, Leaf):
             assert isinstance(node.tensor, Tensor)
-            if node.tensor.intersects_with(target):
-                return True
-        waiting += node.operands
-    return False
+            return tuple(islice(self._written.meeting(node.tensor.view), 2))
+        if not self._is_below and not isinstance(node, Applied):
+            return ()
+        numbers = {number for each in node.operands for number in self._known[each]}
+        return tuple(sorted(numbers)[:2])
 
 
-def _any_reads_another(values: Sequence[Expr], targets: Sequence[Tensor]) -> bool:
-    """Tell whether a value reads the target of another one."""
-    return any(
-        _reads(value, target, {})
-        for number, value in enumerate(values)
-        for other, target in enumerate(targets)
-        if number != other
-    )
+def _any_reads_another(values: Sequence[Expr], written: ViewIndex[int]) -> bool:
+    """Return whether a value reads the target of another one."""
+    reads = _Reads(written, is_below=True)
+    return any({*reads.of(value)} - {number} for number, value in enumerate(values))
 
 
 def _overlapping(one: Assign, other: Assign) -> AxisError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +72,7 @@ class Computation:
         for each in params:
             if not isinstance(each, TensorOp) or each.constant:
                 raise no_parameter(each)
-        twice = next((each for n, each in enumerate(params) if each in params[:n]), None)
+        twice = next((each for each, n in Counter(params).items() if n > 1), None)
         if twice is not None:
             raise AxisError(
                 f"computation '{name}': parameter '{twice.name}' occurs twice",
@@ -80,7 +81,8 @@ class Computation:
                 fix="each parameter once",
             )
         self.params: tuple[TensorOp, ...] = params
-        missing = [each for each in reads if each.input and each not in params]
+        given = {*params}
+        missing = [each for each in reads if each.input and each not in given]
         if missing:
             raise AxisError(
                 f"computation '{name}': {amount(len(missing), 'placeholder')} not among its "
@@ -272,7 +274,8 @@ class Computation:
         if beside:
             count = amount(beside, "value")
             return f"'{self.name}': {count} by position beside feed_dict, which stands alone"
-        others = [each for each in feed_dict if each not in self.params]
+        known = {*self.params}
+        others = [each for each in feed_dict if each not in known]
         told = [
             f"{word} {', '.join(shown)}"
             for word, shown in (

@@ -70,18 +70,17 @@ class Votes:
         for one, other in pairs:
             met = [self._like[one], self._like[other]]
             self._join([each for each in met if each is not None])
+        self._sums: dict[TensorOp, Counter[Root]] = {}
+        for each in [*self._leader]:
+            self._sums.setdefault(self._of(each), Counter()).update(self._votes.get(each, {}))
 
     def choice(self, op: TensorOp) -> Choice:
         """Return which axis of a tensor is its innermost, and why."""
-        leader = self._of(op)
-        votes: Counter[Root] = Counter()
-        members = [each for each in self._leader if self._of(each) is leader] or [op]
-        for each in members:
-            votes += self._votes.get(each, Counter())
-        votes = Counter({root: n for root, n in votes.items() if root in op.axes.root_set})
-        if not votes:
+        votes = self._sums.get(self._of(op), Counter())
+        listed = [(root, votes[root]) for root in op.axes.roots if votes[root]]
+        if not listed:
             return Choice(None, "no votes")
-        listed = sorted(votes.items(), key=lambda each: (-each[1], op.axes.roots.index(each[0])))
+        listed.sort(key=lambda each: -each[1])
         told = ", ".join(f"{root.shown} {count:,}" for root, count in listed)
         (best, most), *others = listed
         if others and others[0][1] == most:
@@ -138,9 +137,13 @@ class Votes:
             self._leader[self._of(each)] = self._of(tensors[0])
 
     def _of(self, op: TensorOp) -> TensorOp:
-        while self._leader.get(op, op) is not op:
-            op = self._leader[op]
-        return op
+        """Return the one of those that vote together which stands for all."""
+        leader = op
+        while (above := self._leader.get(leader, leader)) is not leader:
+            leader = above
+        while op is not leader:  # the way is shorter next time
+            self._leader[op], op = leader, self._leader[op]
+        return leader
 
 
 def wishes(node: Op) -> Iterator[tuple[Op, Root]]:

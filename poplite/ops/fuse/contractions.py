@@ -74,7 +74,7 @@ def computed_behind(
 ) -> tuple[Behind, Straight]:
     """Return how vertices that add up slices of a product compute an expression of its sums."""
     total = Leaf(work.partials)
-    body = straight(replaced(expr, {node: cast(total, node.element_type)}, kept), stored)
+    body = straight(_replaced(expr, {node: cast(total, node.element_type)}, kept), stored)
     number = next(n for n, each in enumerate(body.tensors) if each is work.partials)
     operands = [
         (Part.ELEMENTS, each) if n == number else _operand(each, node.shape, work.layout)
@@ -175,7 +175,7 @@ def _readers(
     return found
 
 
-def replaced(expr: Expr, by: Mapping[Expr, Expr], kept: set[Expr]) -> Expr:
+def _replaced(expr: Expr, by: Mapping[Expr, Expr], kept: set[Expr]) -> Expr:
     """Return an expression with others in the place of some of its nodes."""
     made: dict[Expr, Expr] = dict(by)
     for node in in_order(expr, kept):
