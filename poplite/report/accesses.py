@@ -37,7 +37,7 @@ class Variable:
     constant: bool
     at: str
     first: PerTile | None = field(default=None, metadata={"numbers": "pieces"})
-    tiles: PerTile | None = field(default=None, metadata={"numbers": "pieces"})
+    tiles: PerTile | None = field(default=None, metadata={"numbers": "pieces", "least": -1})
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from base64 import b64decode, b64encode
 from collections.abc import Hashable, Mapping, Sequence
 from enum import Enum
@@ -38,6 +39,7 @@ from poplite.files import WRONG_CONTENT, parsed_json
 from poplite.report.accesses import MOST_PIECES
 from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Programs, nodes_of, tree_of
+from poplite.report.validate import check_report
 from poplite.source import here
 from poplite.text import clipped
 
@@ -56,10 +58,11 @@ FEW = 64
 """Most ranges of tiles, and most different numbers, that are written out as lists."""
 
 MOST = 2**63
-"""Whole numbers are below it, as those of arrays."""
+"""Whole numbers are below it, as those of arrays, and not below 0."""
 
 PACKED = {"u1": 0xFF, "u2": 0xFFFF, "u4": 0xFFFFFFFF, "i8": 2**63 - 1}
 """Types of numbers that are written as bytes in base 64, little-endian, and the most of each."""
+
 
 T = TypeVar("T")
 
@@ -75,7 +78,7 @@ def to_json(report: Any) -> str:
 
 
 def from_json(cls: type[T], text: str, source: str = "this") -> T:
-    """Return what JSON describes; raise FileLoadError, which names the source, where it cannot."""
+    """Return the report of JSON; raise FileLoadError, which names the source, for all else."""
     try:
         data = parsed_json(text)
         if not isinstance(data, dict) or data.get("poplite") != KIND:
@@ -86,6 +89,7 @@ def from_json(cls: type[T], text: str, source: str = "this") -> T:
                 f"it has version {version}, and this poplite reads {OLDEST} to {VERSION}"
             )
         loaded: T = _decoded(cls, data, {})
+        check_report(loaded)
         return loaded
     except (_Malformed, PopliteError, *WRONG_CONTENT) as error:
         raise FileLoadError(
@@ -167,13 +171,14 @@ def _kind(annotation: Hashable) -> _Kind:
 
 
 class _Part(NamedTuple):
-    """A field of a class: its annotation, and what its PerTile counts where not tiles."""
+    """A field of a class: its annotation; of a PerTile what it counts, and from where."""
 
     name: str
     kind: Any
     is_saved: bool
     default: Any
     numbers: Literal["pairs", "pieces"] | None
+    least: int
 
 
 @cache
@@ -183,6 +188,7 @@ def _parts(cls: Hashable) -> tuple[_Part, ...]:
         _Part(
             *(f.name, hints[f.name], f.metadata.get("saved", True), f.default),
             f.metadata.get(NUMBERS),
+            f.metadata.get(LEAST, 0),
         )
         for f in fields
     )
@@ -190,6 +196,9 @@ def _parts(cls: Hashable) -> tuple[_Part, ...]:
 
 NUMBERS = "numbers"
 """Says of what a PerTile has numbers: blocks of tiles in pairs, or pieces; otherwise of tiles."""
+
+LEAST = "least"
+"""Says what the numbers of a PerTile are not below, where that is not 0."""
 
 LENT = ("target", "programs")
 """Fields that are not saved with each step, but once for all."""
@@ -205,7 +214,8 @@ def _lent(kind: Hashable) -> tuple[str, ...]:
 def _decoded(kind: Any, data: Any, known: Mapping[str, Any]) -> Any:
     """Return the value of JSON by its annotation; `known` has fields that are not saved."""
     if kind is PerTile:
-        return _decoded_per_tile(data, known.get(NUMBERS, known["target"].tiles))
+        size = known.get(NUMBERS, known["target"].tiles)
+        return _decoded_per_tile(data, size, known.get(LEAST, 0))
     origin, arguments, is_object = _kind(kind)
     if is_object:
         return _decoded_object(kind, _object(data), known)
@@ -229,17 +239,19 @@ def _decoded(kind: Any, data: Any, known: Mapping[str, Any]) -> Any:
         inner = arguments[0]
         return tuple([_decoded(inner, each, known) for each in _list(data)])
     if kind is float and type(data) is int:
-        return float(data)
+        data = float(data)
     if type(data) is not kind:
         raise _Malformed(f"{clipped(data)} is not of type {kind.__name__}")
-    if kind is int and not -MOST <= data < MOST:
-        raise _Malformed(f"{clipped(data)} is larger than any number of a report")
+    if kind is int and not 0 <= data < MOST:
+        raise _Malformed(f"{clipped(data)} is not among the numbers of a report")
+    if kind is float and not 0 <= data < math.inf:
+        raise _Malformed(f"{clipped(data)} is not a finite number from 0 on")
     return data
 
 
 def _decoded_object(cls: Any, data: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
     values: dict[str, Any] = {}
-    for name, kind, is_saved, default, numbers in _parts(cls):
+    for name, kind, is_saved, default, numbers, least in _parts(cls):
         if not is_saved:
             values[name] = known[name]
         elif name not in data and default is not dataclasses.MISSING:
@@ -249,7 +261,8 @@ def _decoded_object(cls: Any, data: Mapping[str, Any], known: Mapping[str, Any])
         else:
             inner = known
             if numbers is not None:
-                inner = {**known, NUMBERS: _count(numbers, values, data[name], known)}
+                count = _count(numbers, values, data[name], known)
+                inner = {**known, NUMBERS: count, LEAST: least}
             value = values[name] = _decoded(kind, data[name], inner)
             if name in LENT:  # for those that come later, in this object and beside it
                 known = {**known, name: value}
@@ -267,7 +280,7 @@ def _count(numbers: str, values: Mapping[str, Any], data: Any, known: Mapping[st
     return size if type(size) is int and 0 <= size <= MOST_PIECES else 0
 
 
-def _decoded_per_tile(data: Any, size: int) -> PerTile:
+def _decoded_per_tile(data: Any, size: int, least: int) -> PerTile:
     """Return the numbers of so many tiles: what is written about ranges stays as short."""
     saved = _object(data)
     where, values = saved.get("tiles"), saved.get("values")
@@ -282,6 +295,8 @@ def _decoded_per_tile(data: Any, size: int) -> PerTile:
         numbers = compact(_whole(values))
     if numbers.count != tiles.count:
         raise _Malformed(f"{clipped(data)} is no number for each tile")
+    if numbers.count and numbers.low < least:
+        raise _Malformed(f"{clipped(data)} has numbers below {least}")
     return PerTile(size, tiles, numbers)
 
 

@@ -17,6 +17,7 @@ blur
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -140,6 +141,8 @@ def tree_of(nodes: Iterable[Sequence[Any]]) -> Program:
             raise ValueError(f"{clipped(kind)} is not a type of program")
         if row < 0 or any(not 0 <= child < len(made) for child in children):
             raise ValueError(f"program {len(made):,} holds {clipped(children)}")
+        if kind == ProgramType.REPEAT.name and not _TIMES.fullmatch(name):
+            raise ValueError(f"a Repeat runs {clipped(name)}")
         below = tuple(made[child] for child in children)
         made.append(Program(ProgramType[kind], name, row, below, at, role, count))
     if not made:
@@ -164,6 +167,9 @@ def steps_below(tree: Program) -> dict[int, int]:
         found[id(node)] = is_step + sum(found[id(child)] for child in node.children)
     return found
 
+
+_TIMES = re.compile(r"\d{1,3}(,\d{3}){0,3} times?", re.ASCII)
+"""How often a Repeat says that it runs: 2**32 - 1 times at most."""
 
 BY_DATA = (ProgramType.REPEAT_WHILE, ProgramType.LOOP, ProgramType.IF, ProgramType.SWITCH)
 """What runs its programs as often as data, or whoever stops it, decide."""

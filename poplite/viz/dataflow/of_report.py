@@ -15,6 +15,7 @@ from poplite.viz.dataflow.fold import Excerpt
 from poplite.viz.dataflow.graph import Dataflow, dataflow_of_links
 from poplite.viz.dataflow.links import Item, Kind, Links, Saved, scope_of, shared
 from poplite.viz.dataflow.svg import draw_dataflow_svg
+from poplite.viz.draw.units import name_text
 from poplite.viz.program.of_report import of_copy, quoted
 from poplite.viz.tensor.of_report import check_known, size_bytes
 
@@ -112,7 +113,7 @@ def _data_item(variable: Variable) -> Item:
     kind: Kind = "constant" if variable.constant else "variable"
     tiles = set() if variable.tiles is None else set(variable.tiles.array().tolist())
     known = Saved(
-        type_name=_NAMES.get(variable.element_type, variable.element_type),
+        type_name=_NAMES[variable.element_type],
         shape=variable.shape,
         size_bytes=size_bytes(variable),
         tiles=tuple(sorted(tiles - {-1})),
@@ -131,15 +132,16 @@ def _step_item(step: StepAccesses, numbers: tuple[int, ...], compilation: Compil
         return Item(kind, step.name, scope_of(step.name), known, numbers, operation)
     moved = sum(each.written for each in step.accesses) or sum(e.read for e in step.accesses)
     touched = [compilation.variables[each.variable].name for each in step.accesses]
+    first = touched[0] if touched else step.name
     if kind == "copy":
         name, verb = " -> ".join(of_copy(step.name)[1]), ""
     elif kind == "control":
-        name, verb, numbers = touched[0], step.name, ()  # a decision is no step
+        name, verb, numbers = first, step.name, ()  # a decision is no step
     else:
         pattern, names = quoted(step.name)
         verb = pattern.partition(" ")[0].replace("PrintTensor", "Print")
-        name = " -> ".join(names) or touched[0]
-    known = Saved(size_bytes=moved, location=step.at, verb=verb)
+        name = " -> ".join(names) or first
+    known = Saved(size_bytes=moved, location=step.at, verb=name_text(verb))
     return Item(kind, name, shared(map(scope_of, touched)), known, numbers)
 
 

@@ -85,6 +85,15 @@ def filled(pattern: str, names: tuple[str, ...], room: int) -> str:
     return pattern.format(*(shown[k] for k in range(len(names))))
 
 
+def pattern_of(text: str) -> str:
+    """Return a text as a part of a pattern.
+
+    >>> filled(pattern_of("{x}: ") + "Copy {}", ("a",), 30)
+    "{x}: Copy 'a'"
+    """
+    return text.replace("{", "{{").replace("}", "}}")
+
+
 def wrapped(text: str, width: int) -> list[str]:
     """Break a text into lines of at most `width` cells between words; wider words are shortened.
 

@@ -29,6 +29,7 @@ from poplite.program import (
 )
 from poplite.source import SourceLocation
 from poplite.text import amount
+from poplite.viz.draw.columns import pattern_of
 from poplite.viz.draw.units import name_text, size_text
 
 MOST = 10**12
@@ -100,7 +101,7 @@ def label_of(node: Program, role: str = "") -> Label:
     ('main',)
     """
     label = _label(node)
-    return replace(label, pattern=f"{role}: {label.pattern}") if role else label
+    return replace(label, pattern=f"{pattern_of(role)}: {label.pattern}") if role else label
 
 
 def _label(node: Program) -> Label:
@@ -169,7 +170,7 @@ def _pattern(leaf: Program) -> tuple[str, tuple[str, ...]]:
     while True:
         places = [(rest.find(f"'{name}'"), name) for name in known if f"'{name}'" in rest]
         at, name = min(places, default=(len(rest), ""))
-        pattern += name_text(rest[:at]).replace("{", "{{").replace("}", "}}")
+        pattern += pattern_of(name_text(rest[:at]))
         if not places:
             return pattern, tuple(names)
         pattern += "{}"

@@ -22,6 +22,7 @@ from poplite.report.program_tree import (
 from poplite.report.report import Report
 from poplite.source import location_from
 from poplite.text import amount
+from poplite.viz.draw.columns import pattern_of
 from poplite.viz.draw.units import size_text
 from poplite.viz.program.labels import NOWHERE, Label, SavedNode
 
@@ -159,5 +160,4 @@ def quoted(text: str) -> tuple[str, tuple[str, ...]]:
     ('Copy {} -> {}', ('images', 'x'))
     """
     parts = re.split(r"'(.*?)'(?=$|[ ,])", text, flags=re.DOTALL)
-    plain = (part.replace("{", "{{").replace("}", "}}") for part in parts[::2])
-    return "{}".join(plain), tuple(parts[1::2])
+    return "{}".join(map(pattern_of, parts[::2])), tuple(parts[1::2])

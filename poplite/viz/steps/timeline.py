@@ -177,7 +177,7 @@ def timeline_of(report: Report, *, step: str | None = None, match: str = "") -> 
             stretches += _stretches(each, begin)
             # Where another tile is the slowest each time, all of them wait somewhat longer; what a
             # report says of phases is drawn whole, also where it says less of their step.
-            begin = max(begin + each.cycles, *(stretch.end for stretch in stretches[-1:]))
+            begin = max([begin + each.cycles, *(stretch.end for stretch in stretches[-1:])])
     target = report.compilation.target
     return Timeline(steps, tuple(begins), target.tiles, target.ipus, tuple(stretches), begin)
 

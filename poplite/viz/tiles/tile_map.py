@@ -86,7 +86,8 @@ class TileMap:
         >>> TileMap("", [], np.array([4, 4, 5, 8]), np.zeros(4) > 1, [""] * 4, str).bins(2)
         [3, 1]
         """
-        counts, _ = np.histogram(self.value, count, (int(self.value.min()), max(self.largest, 1)))
+        least = int(self.value.min())  # from which numbers are counted, as floats tell few bits
+        counts, _ = np.histogram(self.value - least, count, (0, max(self.largest, 1) - least))
         return [int(each) for each in counts]
 
     def rows(self, across: int) -> list[tuple[int, int, int]]:

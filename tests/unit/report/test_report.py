@@ -415,11 +415,10 @@ def report_of_1472() -> Report:
 
 
 @pytest.mark.parametrize("most", [3, 200, 60_000, 2**31, 2**40])
-@pytest.mark.parametrize("least", [0, -5])
 @pytest.mark.parametrize("used", [0.02, 0.5, 1])
-def test_many_numbers_come_back(report_of_1472: Report, most: int, least: int, used: float) -> None:
+def test_many_numbers_come_back(report_of_1472: Report, most: int, used: float) -> None:
     report, rng = report_of_1472, np.random.default_rng(most)
-    numbers = rng.integers(least, most, 1472) * (rng.random(1472) < used)
+    numbers = rng.integers(0, most, 1472) * (rng.random(1472) < used)
     phase = report.execution.steps[0].phases[0]
     step = replace(report.execution.steps[0], phases=(replace(phase, sent=PerTile.of(numbers)),))
     changed = replace(report, execution=replace(report.execution, steps=(step,)))
@@ -495,6 +494,12 @@ def test_json_is_plain_to_read(report: Report) -> None:
                 tiles="u1:AAEBCQ=="
             ),
             "tile 11 of 4",
+        ),
+        (
+            lambda data: data["compilation"]["modelled"]["including_gaps"].update(
+                values=[4, -1, 4, 4]
+            ),
+            "has numbers below 0",
         ),
         (lambda data: data["compilation"]["target"].update(tiles=0), "at least 1 is needed"),
     ],
@@ -685,7 +690,7 @@ def test_ranges_of_many_tiles_take_the_room_of_their_numbers(report: Report) -> 
             for each in value.values() if isinstance(value, dict) else value:
                 widen(each)
 
-    data["compilation"]["variables"] = []  # which have numbers of pieces
+    data["compilation"].update(variables=[], accesses=[])  # which have numbers of pieces
     widen(data)
     text = json.dumps(data)
     assert peak_of(lambda: Report.from_json(text)) < 32 * len(text)
@@ -695,7 +700,7 @@ def test_numbers_of_other_tiles_are_refused(report: Report) -> None:
     text = report.to_json().replace('"of": 4,', f'"of": {1 << 28},')
     with pytest.raises(pl.FileLoadError, match="is not a number for each of 4"):
         Report.from_json(text)
-    with pytest.raises(pl.FileLoadError, match="larger than any number of a report"):
+    with pytest.raises(pl.FileLoadError, match="is not among the numbers of a report"):
         Report.from_json(report.to_json().replace('"runs": 1', f'"runs": {1 << 63}'))
 
 
