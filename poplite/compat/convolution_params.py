@@ -12,9 +12,9 @@ Source: PopLibs, `poplin/ConvParams.hpp`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
-from inspect import signature
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from inspect import Parameter, Signature
 from typing import Any, ClassVar, TypeAlias, overload
 
 import numpy as np
@@ -32,7 +32,7 @@ from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import ElementTypeLike, element_type
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class InputTransform:
     """What becomes of an input, or a kernel, before it is convolved, in this order.
 
@@ -56,10 +56,10 @@ class InputTransform:
     flip: Sequence[bool] = ()
 
     def __post_init__(self) -> None:
-        _of_dimensions(self)
+        _complete_lists(self)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class OutputTransform:
     """What becomes of an output, in this order.
 
@@ -78,45 +78,19 @@ class OutputTransform:
     paddingUpper: Sequence[int] = ()
 
     def __post_init__(self) -> None:
-        _of_dimensions(self)
+        _complete_lists(self)
 
 
 _Input: TypeAlias = InputTransform
 _Output: TypeAlias = OutputTransform
 
 
-@dataclass(frozen=True, slots=True)
-class ConvParamsOfOneType:
-    """Parameters of a convolution whose tensors are all of one element type.
-
-    Attributes:
-        dataType: of input, weights and output.
-        batchSize: inputs.
-        inputFieldShape: sizes of the input.
-        kernelShape: sizes of the kernel.
-        inputChannelsPerConvGroup: channels of a group of the input.
-        outputChannelsPerConvGroup: channels of a group of the output.
-        numConvGroups: groups.
-        inputTransform: of the input.
-        kernelTransform: of the kernel.
-        outputTransform: of the output.
-    """
-
-    dataType: ElementTypeLike
-    batchSize: int
-    inputFieldShape: Sequence[int]
-    kernelShape: Sequence[int]
-    inputChannelsPerConvGroup: int
-    outputChannelsPerConvGroup: int
-    numConvGroups: int
-    inputTransform: InputTransform = field(default_factory=InputTransform)
-    kernelTransform: InputTransform = field(default_factory=InputTransform)
-    outputTransform: OutputTransform = field(default_factory=OutputTransform)
-
-
-@dataclass(frozen=True, slots=True, init=False)
-class ConvParams(ConvParamsOfOneType):
+@dataclass(slots=True, init=False)
+class ConvParams:
     """Parameters of a convolution, `poplin::ConvParams`.
+
+    As in C++ they may be made without arguments, and assigned one by one; they hold copies of the
+    transforms that they are made of. `dataclasses.replace(params, batchSize=2)` makes others.
 
     Args:
         dataType: of input, weights and output; or, as in C++, two types that are the same: of
@@ -131,18 +105,43 @@ class ConvParams(ConvParamsOfOneType):
         kernelTransform: of the kernel.
         outputTransform: of the output.
 
+    Attributes:
+        inputType: of the input; None until it is assigned, as all others but the transforms.
+        outputType: of the output, and the same.
+
     Raises:
         ElementTypeError: for an output of another type than the input, and arguments that are
             missing or too many.
 
-    >>> sizes = [8, 5], [3, 3], 1, 1, 1
-    >>> ConvParams("half", 1, *sizes) == ConvParams("half", "half", 1, *sizes)
-    True
+    >>> params = ConvParams()
+    >>> params.inputType = params.outputType = "half"
+    >>> params.batchSize = params.numConvGroups = 1
+    >>> params.inputFieldShape, params.kernelShape = [8, 5], [3, 3]
+    >>> params.inputChannelsPerConvGroup = params.outputChannelsPerConvGroup = 4
+    >>> params.outputTransform.stride = [2, 2]
+    >>> params.getOutputFieldShape()
+    [3, 2]
+    >>> ConvParams("half", 1, [8, 5], [3, 3], 4, 4, 1).getOutputFieldShape()
+    [6, 3]
     """
+
+    inputType: ElementTypeLike
+    outputType: ElementTypeLike
+    batchSize: int
+    inputFieldShape: Sequence[int]
+    kernelShape: Sequence[int]
+    inputChannelsPerConvGroup: int
+    outputChannelsPerConvGroup: int
+    numConvGroups: int
+    inputTransform: _Input
+    kernelTransform: _Input
+    outputTransform: _Output
 
     InputTransform: ClassVar[type[_Input]] = _Input
     OutputTransform: ClassVar[type[_Output]] = _Output
 
+    @overload
+    def __init__(self) -> None: ...
     @overload
     def __init__(
         self,
@@ -174,28 +173,9 @@ class ConvParams(ConvParamsOfOneType):
         /,
     ) -> None: ...
     def __init__(self, *arguments: Any, **named: Any) -> None:
-        if len(arguments) > 1 and isinstance(arguments[1], str | type | np.dtype):
-            _check_one_type(*map(element_type, arguments[:2]))
-            arguments = (arguments[0], *arguments[2:])
-        try:
-            given = signature(ConvParamsOfOneType).bind(*arguments, **named)
-        except TypeError as error:
-            raise ElementTypeError(
-                f"poplin.ConvParams: {error}",
-                at=here(),
-                fix="ConvParams(pl.HALF, batch, [height, width], [3, 3], channels, channels, 1)",
-            ) from None
-        ConvParamsOfOneType.__init__(self, *given.args, **given.kwargs)
-
-    @property
-    def inputType(self) -> ElementTypeLike:
-        """The type of the input."""
-        return self.dataType
-
-    @property
-    def outputType(self) -> ElementTypeLike:
-        """The type of the output, which is that of the input."""
-        return self.dataType
+        given = _fields_of(arguments, named)
+        for each in fields(self):
+            setattr(self, each.name, given[each.name])
 
     def getOutputFieldShape(self) -> list[int]:
         """Return the sizes of the output.
@@ -215,26 +195,99 @@ class ConvParams(ConvParamsOfOneType):
 
     def getNumOutputChans(self) -> int:
         """Return the channels of the output in all groups."""
-        return self.numConvGroups * self.outputChannelsPerConvGroup
+        return self._in_all_groups("outputChannelsPerConvGroup")
 
     def getNumInputChans(self) -> int:
         """Return the channels of the input in all groups."""
-        return self.numConvGroups * self.inputChannelsPerConvGroup
+        return self._in_all_groups("inputChannelsPerConvGroup")
+
+    def _in_all_groups(self, name: str) -> int:
+        groups, channels = (
+            count_of("ConvParams", each, getattr(self, each)) for each in ("numConvGroups", name)
+        )
+        return groups * channels
 
 
-def _check_one_type(of_input: ElementClass, of_output: ElementClass) -> None:
-    if of_input is not of_output:
+_SIZES = (
+    *("batchSize", "inputFieldShape", "kernelShape"),
+    *("inputChannelsPerConvGroup", "outputChannelsPerConvGroup", "numConvGroups"),
+)
+_TRANSFORMS: dict[str, Any] = {
+    "inputTransform": _Input,
+    "kernelTransform": _Input,
+    "outputTransform": _Output,
+}
+
+
+def _fields_of(arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of parameters that are made of arguments, or of none; or raise."""
+    found: dict[str, Any] = dict.fromkeys(("inputType", "outputType", *_SIZES))
+    if arguments or named:
+        found |= _bound(arguments, named)
+    for name, kind in _TRANSFORMS.items():
+        given = found.get(name)
+        own = replace(given) if isinstance(given, kind) else given
+        found[name] = kind() if own is None else own
+    return found
+
+
+def _bound(arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments by the names of fields; of one type, or of two that are the same."""
+    has_two = len(arguments) > 1 and isinstance(arguments[1], str | type | np.dtype)
+    types = ("inputType", "outputType") if has_two or "outputType" in named else ("dataType",)
+    either = Parameter.POSITIONAL_OR_KEYWORD
+    form = [Parameter(name, either) for name in (*types, *_SIZES)]
+    form += [Parameter(name, either, default=None) for name in _TRANSFORMS]
+    try:
+        given = Signature(form).bind(*arguments, **named).arguments
+    except TypeError as error:
         raise ElementTypeError(
-            f"poplin.ConvParams: inputType {of_input.__name__}, outputType {of_output.__name__}",
+            f"poplin.ConvParams: {error}",
+            at=here(),
+            fix="ConvParams(pl.HALF, batch, [height, width], [3, 3], channels, channels, 1)",
+        ) from None
+    if "dataType" in given:
+        one = given.pop("dataType")
+        return {"inputType": one, "outputType": one, **given}
+    of_input, of_output = given["inputType"], given["outputType"]
+    if of_input is None or of_output is None:
+        return given
+    one = _one_type(of_input, of_output)
+    return {**given, "inputType": one, "outputType": one}
+
+
+def _type_of(what: str, params: ConvParams) -> ElementClass:
+    """Return the type of all tensors, or raise."""
+    for name in ("inputType", "outputType"):
+        if getattr(params, name) is None:
+            raise ElementTypeError(
+                f"{what}: {name} of the parameters is None",
+                at=here(),
+                found="nothing was assigned to it",
+                fix="params.inputType = params.outputType = pl.FLOAT",
+            )
+    return float_type(what, _one_type(params.inputType, params.outputType))
+
+
+def _one_type(of_input: ElementTypeLike, of_output: ElementTypeLike) -> ElementClass:
+    """Return the type of input and output, or refuse two of them."""
+    one, other = element_type(of_input), element_type(of_output)
+    if one is not other:
+        raise ElementTypeError(
+            f"poplin.ConvParams: inputType {one.__name__}, outputType {other.__name__}",
             at=here(),
             found="the output of a convolution has the type of its input",
             fix="two types that are the same, and popops.cast of the output",
         )
+    return one
 
 
-def _of_dimensions(transform: _Input | _Output) -> None:
-    """Complete a transform that is made with a number of dimensions alone: it changes nothing."""
+def _complete_lists(transform: _Input | _Output) -> None:
+    """Give a transform lists of its own; of a number of dimensions alone, those of no change."""
     if integer_or_none(transform.truncationLower) is None:
+        for each in fields(transform):
+            value = getattr(transform, each.name)
+            setattr(transform, each.name, [*value] if isinstance(value, list) else value)
         return
     rank = count_of(
         f"poplin.{type(transform).__name__}",
@@ -245,7 +298,7 @@ def _of_dimensions(transform: _Input | _Output) -> None:
     )
     unchanged = {"dilation": 1, "stride": 1, "flip": False}
     for each in fields(transform):
-        object.__setattr__(transform, each.name, [unchanged.get(each.name, 0)] * rank)
+        setattr(transform, each.name, [unchanged.get(each.name, 0)] * rank)
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +392,7 @@ class Resolved:
 def resolved(what: str, params: ConvParams) -> Resolved:
     """Return parameters, complete, or raise; `what` is the call."""
     check_params(what, params, ConvParams)
-    element = float_type(what, element_type(params.dataType))
+    element = _type_of(what, params)
     field, taps = (
         tuple(count_of(what, name, size) for size in sizes_of(what, name, getattr(params, name)))
         for name in ("inputFieldShape", "kernelShape")

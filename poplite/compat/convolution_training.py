@@ -61,7 +61,7 @@ def getGradientParams(params: ConvParams) -> ConvParams:
         padding.append((before, behind + each.left - dilated(each.count, each.stride)))
     lower, upper = ([pair[side] for pair in padding] for side in (0, 1))
     return ConvParams(
-        params.dataType,
+        params.inputType,
         params.batchSize,
         asked.output_shape[2:],
         params.kernelShape,

@@ -75,7 +75,7 @@ class BasicGruCellUnit(Enumeration):
 ) = BasicGruCellUnit
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GruParams:
     """Parameters of a layer, `popnn::gru::GruParams`.
 

@@ -88,7 +88,7 @@ class LstmState(NamedTuple):
     cellState: Tensor
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LstmParams:
     """Parameters of a layer, `popnn::lstm::LstmParams`.
 

@@ -40,7 +40,7 @@ class PoolingType(Enumeration):
     SUM = "sum"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PoolParams:
     """Parameters of pooling, `popnn::pooling::PoolParams`.
 
@@ -68,8 +68,10 @@ class PoolParams:
     dType: ElementTypeLike
 
     def __post_init__(self) -> None:
-        kind = checked_member(self.poolingType, PoolingType, "popnn.PoolParams: poolingType")
-        object.__setattr__(self, "poolingType", kind)
+        self.poolingType = self._kind()
+
+    def _kind(self) -> PoolingType:
+        return checked_member(self.poolingType, PoolingType, "popnn.PoolParams: poolingType")
 
     def getOutputFieldShape(self) -> list[int]:
         """Return the sizes of the output.
@@ -159,7 +161,7 @@ def pool(
         PoolingType.MAX: nn.max_pool,
         PoolingType.AVG: nn.average_pool,
         PoolingType.SUM: nn.sum_pool,
-    }[params.poolingType]
+    }[params._kind()]
     return made(in_, **how, name=debug_context or "pool", program=prog)
 
 
@@ -211,12 +213,13 @@ def poolInputGradient(
     check_params(what, params, PoolParams)
     how = params._call(what, options, in_)
     own: dict[str, Any] = {"name": debug_context or "poolInputGradient", "program": prog}
-    if params.poolingType is not PoolingType.MAX:
+    kind = params._kind()
+    if kind is not PoolingType.MAX:
         by_kind = {
             PoolingType.AVG: nn.average_pool_gradient,
             PoolingType.SUM: nn.sum_pool_gradient,
         }
-        return by_kind[params.poolingType](pooled_gradient, in_.shape[2:], **how, **own)
+        return by_kind[kind](pooled_gradient, in_.shape[2:], **how, **own)
     if use_scaled_gradient:
         raise InvalidOption(
             f"{what}: use_scaled_gradient is true",

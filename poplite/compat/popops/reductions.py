@@ -51,7 +51,7 @@ class Operation(Enumeration):
 _SCALED = (Operation.ADD, Operation.SQUARE_ADD, Operation.LOG_ADD)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class ReduceParams:
     """An operation, and what is done with its result, `popops::ReduceParams`.
 
@@ -66,8 +66,11 @@ class ReduceParams:
     scale: Tensor | None = None
 
     def __post_init__(self) -> None:
-        op = checked_member(self.op, Operation, "popops.ReduceParams: op")
-        object.__setattr__(self, "op", op)
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse what does not go together; members may be assigned, as in C++."""
+        self.op = checked_member(self.op, Operation, "popops.ReduceParams: op")
         checked_truth(self.update, "popops.ReduceParams: update")
         if self.scale is not None:
             check_tensors("popops.ReduceParams", scale=self.scale)
@@ -219,6 +222,7 @@ def _params(params: ReduceParams | Operation | str) -> ReduceParams:
             fix="popops.ReduceParams(popops.Operation.ADD), or popops.Operation.ADD",
         )
     if isinstance(params, ReduceParams):
+        params._check()
         return params
     return ReduceParams(checked_member(params, Operation, "popops.reduce: params"))
 

@@ -218,7 +218,7 @@ def test_parameters_that_are_refused(
         ),
         (
             lambda g, t, c, p: poplin.calculateWeightDeltas(
-                *(g, t[2], t[0], replace(c, dataType=pl.HALF), p)
+                *(g, t[2], t[0], replace(c, inputType=pl.HALF, outputType=pl.HALF), p)
             ),
             "is FLOAT, the parameters say HALF",
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,66 @@ def test_convolutions_are_made_as_in_cpp() -> None:
         poplin.ConvParams(pl.HALF, pl.FLOAT, *sizes)
     with pytest.raises(pl.ElementTypeError, match="missing a required argument: 'numConvGroups'"):
         poplin.ConvParams(pl.HALF, *sizes[:-1])  # type: ignore[call-overload]
+
+
+def test_parameters_are_assigned_one_by_one_as_members_of_cpp() -> None:
+    params = poplin.ConvParams()
+    with pytest.raises(pl.ElementTypeError, match="poplin.createInput: inputType of the parameter"):
+        poplin.createInput(pl.Graph(pl.Target(tiles=1)), params)
+    params.inputType = params.outputType = pl.HALF
+    with pytest.raises(pl.InvalidOption, match="ConvParams: numConvGroups is None"):
+        params.getNumInputChans()
+    params.numConvGroups, params.batchSize = 2, 3
+    params.inputFieldShape, params.kernelShape = [9, 9], [3, 3]
+    params.inputChannelsPerConvGroup, params.outputChannelsPerConvGroup = 4, 5
+    params.inputTransform.paddingLower = params.inputTransform.paddingUpper = [1, 1]
+    params.outputTransform.stride = [2, 2]
+    padded = poplin.InputTransform(paddingLower=[1, 1], paddingUpper=[1, 1])
+    by_two = poplin.OutputTransform(stride=[2, 2])
+    sizes = (3, [9, 9], [3, 3], 4, 5, 2)
+    made = poplin.ConvParams(pl.HALF, *sizes, padded, poplin.InputTransform(), by_two)
+    assert params == made == replace(made)
+    assert params.getOutputFieldShape() == [5, 5]
+    assert (params.getNumInputChans(), params.getNumOutputChans()) == (8, 10)
+    params.outputType = pl.FLOAT
+    with pytest.raises(pl.ElementTypeError, match="inputType HALF, outputType FLOAT"):
+        params.getOutputFieldShape()
+
+
+def test_parameters_hold_copies_as_in_cpp() -> None:
+    zeros, sizes = [0, 0], (1, [8, 8], [3, 3], 4, 4, 1)
+    padded = poplin.InputTransform(zeros, zeros, [1, 1], zeros, zeros)
+    params = poplin.ConvParams(pl.FLOAT, *sizes, padded, padded)
+    other = replace(params, batchSize=2)
+    params.inputTransform.paddingLower[0] = 3  # type: ignore[index]
+    assert zeros == padded.paddingLower == padded.truncationLower == [0, 0]
+    assert params.kernelTransform == other.inputTransform == padded
+    assert params.getOutputFieldShape() == [9, 6]
+    assert (other.batchSize, other.getOutputFieldShape()) == (2, [6, 6])
+
+
+def test_members_of_other_parameters_are_assigned() -> None:
+    bench = Bench()
+    lstm = popnn.lstm.LstmParams(pl.FLOAT, 2, 3, [4, 5])
+    gru = popnn.gru.GruParams(pl.FLOAT, 2, 3, [4, 5])
+    lstm.layerSizes = gru.layerSizes = [4, 6]
+    assert popnn.lstm.createInitialState(bench.graph, lstm).output.shape == (2, 6)
+    assert popnn.gru.createInitialState(bench.graph, gru).shape == (2, 6)
+    acts = bench.a.reshape((1, 1, 4))
+    pool = popnn.PoolParams("MAX", [4], [2], [2], [0], [0], 1, 1, pl.FLOAT)  # type: ignore[arg-type]
+    greatest = popnn.pool(bench.graph, pool, acts, bench.prog)
+    pool.poolingType = popnn.PoolingType.SUM
+    total = popnn.pool(bench.graph, pool, acts, bench.prog)
+    how = popops.ReduceParams(popops.Operation.MAX)
+    how.op, how.update = popops.Operation.ADD, True
+    popops.reduceWithOutput(bench.graph, bench.a, bench.b[0], [0], how, bench.prog)
+    assert bench.read(greatest, total, bench.b) == [[[[-1, 5]]], [[[-4, 7]]], [5, 2, 2, 2]]
+    how.op = popops.Operation.MAX
+    with pytest.raises(pl.ElementTypeError, match="MAX takes neither scale nor update"):
+        popops.reduceWithOutput(bench.graph, bench.a, bench.b[0], [0], how, bench.prog)
+    pool.poolingType = "MEAN"  # type: ignore[assignment]
+    with pytest.raises(pl.PopliteError, match="'MEAN'"):
+        popnn.pool(bench.graph, pool, acts, bench.prog)
 
 
 def test_a_program_is_loaded_on_a_device_that_its_program_made() -> None:
