@@ -159,6 +159,7 @@ def test_views_move_every_element_to_its_place(
 ) -> None:
     if broadcast:  # six elements, eight times each
         start = start.flatten()[:6].expand([0]).broadcast(8, 0)
+        assume(isinstance(start.view.space, Storage))  # not where the six come of a cut number
     moves = copied_views(_side(to, size), _side(start, size), size)
     if moves is None:
         return
