@@ -1,7 +1,11 @@
-"""Drawn computations, with hints, views of results and effects, as NumPy has them, called twice."""
+"""Drawn computations, with hints, views of results and effects, as NumPy has them.
+
+Each is called twice; several of one transformer, which share what effects change, in any order.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,6 +15,7 @@ import poplite as pl
 import poplite.named as ng
 from helpers.depth import deep, examples, values_only
 from helpers.named_items import Computation, Run
+from poplite.named.effects.items import Item
 from poplite.named.ops.op import below
 from poplite.named.ops.tensors import TensorOp
 from poplite.named.transform.reads import roots_of
@@ -19,12 +24,12 @@ from poplite.named.transform.reads import roots_of
 def check(data: st.DataObject, forms: list[dict[str, Any]]) -> None:
     """Compare two calls of a computation, in several forms, with the oracle."""
     drawn = Computation(data)
-    read = [each for each in below(roots_of(drawn.items)) if isinstance(each, TensorOp)]
+    read = read_by(drawn.items)
     params = [each for each in read if each.input]
     tiles = data.draw(st.sampled_from([1, 3, 8]))
     start = {each: np.array(drawn.values.get(each, each.value), float) for each in read}
     random = np.random.default_rng(len(read))
-    calls = [{each: random.integers(-16, 17, each.shape) / 8 for each in params} for _ in range(2)]
+    calls = [eighths(params, random) for _ in range(2)]
     for form in forms:
         oracle, interpret = Run(dict(start)), form["interpret"]
         options = {name: value for name, value in form.items() if name != "interpret"}
@@ -32,23 +37,36 @@ def check(data: st.DataObject, forms: list[dict[str, Any]]) -> None:
         work = device.computation(drawn.items, *params)
         engine = pl.Engine(
             device.graph,
-            work.program,
+            {work.name: work.program},
             interpret=interpret,
             checks=options.get("checks", "fast"),
             options=values_only() if interpret else {},
         )
         for values in calls:
-            for each, value in values.items():
-                engine.write(work.tensor(each), value.astype(np.float32))
-            oracle.values |= values
-            expected = oracle.call(drawn.items)
-            engine.run()
-            for item, tensor, right in zip(drawn.items, work.results, expected, strict=True):
-                assert (tensor is None) == (right is None)
-                if tensor is not None and right is not None:
-                    np.testing.assert_allclose(
-                        engine.read(tensor), right, 1e-4, 1e-4, err_msg=repr(item)
-                    )
+            compare(engine, work, values, oracle)
+
+
+def read_by(items: list[Item]) -> list[TensorOp]:
+    return [each for each in below(roots_of(items)) if isinstance(each, TensorOp)]
+
+
+def eighths(params: Iterable[TensorOp], random: np.random.Generator) -> dict[TensorOp, Any]:
+    return {each: random.integers(-16, 17, each.shape) / 8 for each in params}
+
+
+def compare(
+    engine: pl.Engine, work: ng.Computation, values: dict[TensorOp, Any], oracle: Run
+) -> None:
+    """Call a computation with the values of its parameters, and compare with the oracle."""
+    for each, value in values.items():
+        engine.write(work.tensor(each), value.astype(np.float32))
+    oracle.values |= values
+    expected = oracle.call(list(work.items))
+    engine.run(work.name)
+    for item, tensor, right in zip(work.items, work.results, expected, strict=True):
+        assert (tensor is None) == (right is None)
+        if tensor is not None and right is not None:
+            np.testing.assert_allclose(engine.read(tensor), right, 1e-4, 1e-4, err_msg=repr(item))
 
 
 STRICT = {"interpret": True, "checks": "strict"}
@@ -58,6 +76,38 @@ STRICT = {"interpret": True, "checks": "strict"}
 @given(data=st.data())
 def test_interpreted(data: st.DataObject) -> None:
     check(data, [STRICT, {"interpret": True, "fuse": "none"}])
+
+
+@examples(60, quick=3)
+@given(data=st.data())
+def test_several_of_one_transformer(data: st.DataObject) -> None:
+    drawn = Computation(data)
+    half = len(drawn.items) // 2
+    parts = [drawn.items[:half], drawn.items[half:], [drawn._item(1)]]
+    form: dict[str, Any] = data.draw(
+        st.sampled_from([{"checks": "strict"}, {"checks": "fast", "fuse": "none"}])
+    )
+    device = ng.make_transformer(tiles=data.draw(st.sampled_from([1, 3, 8])), **form)
+    works = []
+    for items in parts:
+        params = [each for each in read_by(items) if each.input]
+        works.append(device.computation(items, *params))
+    first, *later = works
+    engine = pl.Engine(
+        device.graph,
+        {first.name: first.program},
+        interpret=True,
+        checks=form["checks"],
+        options=values_only(),
+    )
+    for work in later:
+        engine.add_program(work.program, work.name)
+    tensors = {each for items in parts for each in read_by(items)}
+    oracle = Run({each: np.array(drawn.values.get(each, each.value), float) for each in tensors})
+    random = np.random.default_rng(len(tensors))
+    for number in data.draw(st.lists(st.integers(0, 2), min_size=3, max_size=6)):
+        work = works[number]
+        compare(engine, work, eighths(work.params, random), oracle)
 
 
 @deep
