@@ -42,17 +42,30 @@ class Finding:
         return f"{self.name}: {self.what}  ({self.at})\n  {self.found}\n  try: {self.fix}"
 
 
-def findings_text(findings: Sequence[Finding]) -> str:
+def findings_text(findings: Sequence[Finding], unplaced: int = 0) -> str:
     """Return findings one below the other, with how many there are of each rule.
+
+    `unplaced` compute sets have something without a tile, so that what they copy is not known.
 
     >>> findings_text([])
     'a tile would emulate nothing of this graph, and copy nothing for its vertices'
+    >>> print(findings_text([], unplaced=1))
+    a tile would emulate nothing of this graph
+    <BLANKLINE>
+    1 compute set has vertices, fields or elements without a tile: what it copies is not known
     """
-    if not findings:
-        return "a tile would emulate nothing of this graph, and copy nothing for its vertices"
-    rules = Counter(finding.rule for finding in findings)
-    counts = ", ".join(f"{count:,} {rule}" for rule, count in rules.items())
-    return "\n\n".join([f"{amount(len(findings), 'finding')}: {counts}", *map(str, findings)])
+    nothing = "a tile would emulate nothing of this graph"
+    parts = [nothing if unplaced else f"{nothing}, and copy nothing for its vertices"]
+    if findings:
+        rules = Counter(finding.rule for finding in findings)
+        counts = ", ".join(f"{count:,} {rule}" for rule, count in rules.items())
+        parts = [f"{amount(len(findings), 'finding')}: {counts}", *map(str, findings)]
+    if unplaced:
+        sets = amount(unplaced, "compute set")
+        verb, they = ("has", "it copies") if unplaced == 1 else ("have", "they copy")
+        without = "vertices, fields or elements without a tile"
+        parts.append(f"{sets} {verb} {without}: what {they} is not known")
+    return "\n\n".join(parts)
 
 
 def findings_json(findings: Sequence[Finding]) -> str:

@@ -7,7 +7,7 @@ from poplite.graph.graph import Graph
 from poplite.ipu.emulation import emulated
 from poplite.ipu.findings import Finding
 from poplite.ipu.graph_check import check_graph
-from poplite.ipu.words import in_memory
+from poplite.ipu.words import are_mapped, in_memory
 
 _OF_POPLITE = ("poplite.", "<poplite ")
 """How modules of poplite's classes begin, those that are made of expressions among them."""
@@ -18,10 +18,10 @@ def lint(graph: Graph) -> list[Finding]:
 
     Looked at are the classes of all vertices: doubles, divisions of 64-bit ints, functions of
     `math` that compute in double, and stores of less than a word by the workers of a MultiVertex.
-    Of compute sets whose vertices all have a tile and are connected also what they ask of memory:
-    words that two vertices of a tile write, edges that are not aligned as their layout says,
-    inputs that share elements with an output of their vertex, and, once all variables have tiles,
-    fields that are copied on their tiles as the cost model says.
+    Of compute sets whose vertices all have a tile and are connected to elements that have one also
+    what they ask of memory: words that two vertices of a tile write, edges that are not aligned as
+    their layout says, inputs that share elements with an output of their vertex, and fields that
+    are copied on their tiles as the cost model says.
 
     Args:
         graph: any graph; it is not changed.
@@ -56,16 +56,17 @@ def lint(graph: Graph) -> list[Finding]:
         for cls in classes:
             found = of_user if cls in users else of_poplite
             found |= dict.fromkeys(emulated(cls))
-        if _is_complete(compute_set):
+        if is_placed(graph, compute_set):
             found = of_user if users else of_poplite
             found |= dict.fromkeys(in_memory(graph, compute_set))
     return list(of_user | of_poplite)
 
 
-def _is_complete(compute_set: ComputeSet) -> bool:
-    """Return whether all vertices have a tile, and all their fields something behind them."""
-    return all(
+def is_placed(graph: Graph, compute_set: ComputeSet) -> bool:
+    """Return whether all vertices, and all elements behind all their fields, have a tile."""
+    are_connected = all(
         vertex.tile is not None
         and len(vertex.connections) + len(vertex.state) == len(vertex.vertex_class.fields)
         for vertex in compute_set.vertices.singles()
     )
+    return are_connected and are_mapped(graph, compute_set)

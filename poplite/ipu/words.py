@@ -6,7 +6,8 @@ elements of 1 or 2 bytes side by side, they may share a word::
     h   HALF   | 0 1 | 2 3 | 4 5 |        vertex 0 writes h[0:3], vertex 1 writes h[3:6]:
                        ^                   elements 2 and 3 are one word
 
-Words are counted from where the part of a variable on the tile begins.
+Words are counted from where the part of a variable on the tile begins.  What is copied on its tile,
+or comes from other tiles, begins a buffer: which edges those are is what the cost model says.
 """
 
 from __future__ import annotations
@@ -17,8 +18,12 @@ from typing import NamedTuple
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.cost.exchange.locations import locations_of
+from poplite.cost.exchange.phases import KEPT, phases_of_compute_set
+from poplite.cost.exchange.remote_reads import edge_tiles
+from poplite.cost.exchange.rows_to_gather import edges_in_place
 from poplite.graph.compute_sets.compute_set import ComputeSet
-from poplite.graph.compute_sets.edge_table import EdgeTable, FieldEdges, edge_table
+from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges, edge_table
 from poplite.graph.graph import Graph
 from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.text import elements
@@ -27,56 +32,85 @@ from poplite.ipu.findings import Finding
 from poplite.text import amount
 
 
-class _Places(NamedTuple):
-    """Consecutive elements of edges: where each run begins and ends, its vertex and its tile."""
+class _InPlace(NamedTuple):
+    """Edges that vertices access where they lie; what is copied, or received, begins a buffer.
 
-    begin: Int64
-    end: Int64
+    Attributes:
+        vertex: int64[n], positions of the vertices.
+        tile: int64[n], their tiles.
+        owner: int64[n], numbers of the variables.
+        begin: int64[n], addresses of the first elements.
+        offset: int64[n], bytes from the beginning of the variable's part of the tile.
+        end: int64[n], the same of what follows.
+    """
+
     vertex: Int64
     tile: Int64
+    owner: Int64
+    begin: Int64
+    offset: Int64
+    end: Int64
 
 
 def in_memory(graph: Graph, compute_set: ComputeSet) -> Iterator[Finding]:
     """Yield what the vertices of a compute set ask of the memory of their tiles.
 
-    All of them have a tile and all their fields are connected.
+    All of them have a tile, all their fields are connected, to elements that have one.
     """
     table = edge_table(compute_set)
-    tiles = np.zeros(len(compute_set.vertices), np.int64)
-    for family in table.families:
-        tiles[family.numbers.array()] = family.tiles(graph.target.tiles).array()
-    yield from _shared_words(graph, compute_set, table, tiles)
-    yield from _misaligned(graph, compute_set, table, tiles)
-    if all(variable.mapping.is_complete for variable in graph.variables):
-        yield from _rearranged(graph, compute_set, table)
+    yield from _shared_words(graph, compute_set, table)
+    yield from _misaligned(graph, compute_set, table)
+    yield from _rearranged(graph, compute_set, table)
 
 
-def _places(field: FieldEdges, tiles: Int64) -> _Places:
-    runs = field.runs
-    vertex = field.vertex()[runs.edge()]
-    return _Places(runs.begin, runs.begin + runs.size, vertex, tiles[vertex])
+def are_mapped(graph: Graph, compute_set: ComputeSet) -> bool:
+    """Return whether the variables below the fields of a compute set have tiles."""
+    variables = graph.variables
+    owners = (graph.space.owners(f.runs.begin) for f in edge_table(compute_set).fields)
+    numbers = {number for some in owners for number in np.unique(some).tolist()}
+    return all(variables[number].mapping.is_complete for number in numbers)
 
 
-def _shared_words(
-    graph: Graph, compute_set: ComputeSet, table: EdgeTable, tiles: Int64
-) -> Iterator[Finding]:
-    small = [f for f in table.fields if f.field.writes and f.field.element.size_bytes < WORD]
+def _in_place(graph: Graph, table: EdgeTable, family: Family, field: FieldEdges) -> _InPlace:
+    tiles, homes = family.tiles(graph.target.tiles), locations_of(graph)
+    edge, place = edges_in_place(field, tiles, table.crossings.own.get(field), homes)
+    first, begin, _ = field.runs
+    begin, tile = begin[first[edge]], edge_tiles(field.edges, tiles)[edge]
+    owner, size = graph.space.owners(begin), field.field.element.size_bytes
+    for number in np.unique(owner).tolist():
+        own = owner == number
+        place[own] -= _part_begins(graph.variables[number], graph.target.tiles)[tile[own]]
+    offset, length = size * place, size * field.edges.length.array()[edge]
+    return _InPlace(field.vertex()[edge], tile, owner, begin, offset, offset + length)
+
+
+def _part_begins(variable: Variable, num_tiles: int) -> Int64:
+    """Return int64[tiles], the place where the part of a variable on each tile begins."""
+    breaks, tiles = variable.mapping.pieces()
+    held = np.bincount(tiles, np.diff(breaks), num_tiles).astype(np.int64)
+    return variable.base + np.cumsum(held) - held
+
+
+def _shared_words(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iterator[Finding]:
+    small = [
+        _in_place(graph, table, family, each)
+        for family in table.families
+        for each in family.fields
+        if each.field.writes and each.field.element.size_bytes < WORD and each.edges.num_elements
+    ]
     if not small:
         return
-    columns = zip(*(_places(field, tiles) for field in small), strict=True)
-    every = _Places(*(np.concatenate(column) for column in columns))
-    order = np.argsort(every.begin, kind="stable")
-    begin, end, vertex, tile = (column[order] for column in every)
-    near = (begin[1:] - end[:-1] < WORD) & (vertex[1:] != vertex[:-1]) & (tile[1:] == tile[:-1])
-    pairs = [
-        (int(k), variable)
-        for k in np.flatnonzero(near)
-        for variable in [_variable_of(graph, int(end[k]) - 1)]
-        if _one_word(variable, int(end[k]) - 1, int(begin[k + 1]), int(tile[k]))
-    ]
-    if not pairs:
+    every = _InPlace(*(np.concatenate(column) for column in zip(*small, strict=True)))
+    order = np.lexsort((every.offset, every.owner, every.tile))
+    vertex, tile, owner, begin, offset, end = (column[order] for column in every)
+    is_near = (tile[1:] == tile[:-1]) & (owner[1:] == owner[:-1]) & (vertex[1:] != vertex[:-1])
+    pairs = np.flatnonzero(is_near & (offset[1:] // WORD == (end[:-1] - 1) // WORD))
+    if not len(pairs):
         return
-    k, variable = pairs[0]
+    k = int(pairs[np.argmin(begin[pairs])])
+    variable = graph.variables[int(owner[k])]
+    size = variable.element_type.size_bytes
+    last = int(begin[k] + (end[k] - offset[k]) // size) - 1
     first, other = (compute_set.vertices[int(vertex[each])] for each in (k, k + 1))
     yield Finding(
         "sub-word store",
@@ -84,68 +118,47 @@ def _shared_words(
         f"{first} and {other} write parts of one word of {WORD} bytes on tile {tile[k]}"
         f" ({amount(len(pairs), 'pair')} of vertices)",
         first.location,
-        f"{elements(graph.variables, int(end[k]) - 1, int(begin[k + 1]) + 1)}, elements of "
-        f"{amount(variable.element_type.size_bytes, 'byte')}",
-        f"give each vertex a multiple of {WORD // variable.element_type.size_bytes} elements: "
-        f"a grain of {WORD // variable.element_type.size_bytes} where they are cut",
+        f"{_two_elements(graph, last, int(begin[k + 1]))}, elements of {amount(size, 'byte')}",
+        f"give each vertex a multiple of {WORD // size} elements: "
+        f"a grain of {WORD // size} where they are cut",
     )
 
 
-def _variable_of(graph: Graph, address: int) -> Variable:
-    variables = graph.variables
-    low, high = 0, len(variables)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if variables[middle].base <= address else (low, middle)
-    return variables[low]
+def _two_elements(graph: Graph, last: int, following: int) -> str:
+    """Return elements that lie side by side on their tile, maybe not in their variable."""
+    if following == last + 1:
+        return elements(graph.variables, last, following + 1)
+    each = (elements(graph.variables, address, address + 1) for address in (last, following))
+    return " and ".join(each)
 
 
-def _one_word(variable: Variable, last: int, following: int, tile: int) -> bool:
-    """Return whether two elements lie in one word of a tile."""
-    if not variable.base <= following < variable.base + variable.num_elements:
-        return False
-    size, origin = variable.element_type.size_bytes, _origin(variable, last)
-    one, other = ((address - origin) * size // WORD for address in (last, following))
-    return one == other
-
-
-def _origin(variable: Variable, address: int) -> int:
-    """Return the first address of the part of a variable that an element lies in."""
-    breaks, _ = variable.mapping.pieces()
-    piece = int(np.searchsorted(breaks, address - variable.base, side="right")) - 1
-    return variable.base + int(breaks[piece])
-
-
-def _misaligned(
-    graph: Graph, compute_set: ComputeSet, table: EdgeTable, tiles: Int64
-) -> Iterator[Finding]:
-    for field in table.fields:
-        align, size = field.field.layout.min_align, field.field.element.size_bytes
-        if align <= size:
-            continue
-        places = _places(field, tiles)
-        for begin, vertex in zip(places.begin.tolist(), places.vertex.tolist(), strict=True):
-            offset = (begin - _origin(_variable_of(graph, begin), begin)) * size
-            if offset % align:
-                owner = compute_set.vertices[vertex]
-                yield Finding(
-                    "alignment",
-                    f"compute set '{compute_set.name}'",
-                    f"'{field.field.name}' of {owner} begins {offset} bytes into its part of the "
-                    f"tile, and is aligned to {align}: a machine copies its elements first, which "
-                    "reports do not count",
-                    owner.location,
-                    elements(graph.variables, begin, begin + 1),
-                    f"cut where a multiple of {align // size} elements ends, or ask for less: "
-                    f"min_align={size}",
-                )
-                break
+def _misaligned(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iterator[Finding]:
+    for family in table.families:
+        for field in family.fields:
+            align, size = field.field.layout.min_align, field.field.element.size_bytes
+            if align <= size or not field.edges.num_elements:
+                continue
+            found = _in_place(graph, table, family, field)
+            wrong = np.flatnonzero(found.offset % align)
+            if not len(wrong):
+                continue
+            k = int(wrong[0])
+            owner, begin = compute_set.vertices[int(found.vertex[k])], int(found.begin[k])
+            yield Finding(
+                "alignment",
+                f"compute set '{compute_set.name}'",
+                f"'{field.field.name}' of {owner} begins {found.offset[k]} bytes into its part of "
+                f"the tile, and is aligned to {align}: a machine copies its elements first, which "
+                f"reports do not count ({amount(len(wrong), 'edge')} of the field)",
+                owner.location,
+                elements(graph.variables, begin, begin + 1),
+                f"cut where a multiple of {align // size} elements ends, or ask for less: "
+                f"min_align={size}",
+            )
 
 
 def _rearranged(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iterator[Finding]:
     """Yield what is copied on its tile before or after the vertices run, as reports count it."""
-    from poplite.cost.exchange.phases import KEPT, phases_of_compute_set
-
     for phases, when in zip(
         phases_of_compute_set(graph, compute_set, table), ("before", "after"), strict=True
     ):

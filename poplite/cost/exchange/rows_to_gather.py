@@ -48,15 +48,9 @@ def rows_to_gather(
     if edges.pieces is None and not walk(segments, crossing, seen.begin, seen.end, len(seen.begin)):
         return None  # every run is in one segment, so on one tile
     tile = edge_tiles(edges, tiles)
-    done, found = 0, []
-    for some in _parts(part):
-        count = len(some.first) - 1
-        found.append(_rows(some, tile[done : done + count], segments, done))
-        done += count
-    edge, at, within, size = np.concatenate([rows for rows, *_ in found], axis=1)
+    (edge, at, within, size), counts, sums = _apart(part, tile, segments)
     if not len(edge):
         return None
-    counts, sums = (np.concatenate(column) for column in list(zip(*found, strict=True))[1:])
     needs = np.flatnonzero(counts)
     is_first = _is_first_of_its_kind(tile[needs], sums[needs])
     kept = np.repeat(is_first, counts[needs])
@@ -78,24 +72,52 @@ def rows_to_keep(
     `own` are the edges of a read-only field that overlap what their vertex writes. Those that are
     gathered, or come from other tiles, are copies already.
     """
-    first, begin, _ = part.runs
     chosen = own.copy()
     if gathered is not None:
         chosen[gathered.group] = False
-    edge = np.flatnonzero(chosen)
-    # What needs no gathering lies on one tile, that of its first element.
-    at = begin[first[edge]]
+    edge, at = _here(part, np.flatnonzero(chosen), edge_tiles(part.edges, tiles), segments)
     if not len(edge):
         return None
+    size = part.edges.length.array()[edge]
+    width = np.full(len(edge), part.field.element.size_bytes)
+    into = np.zeros(len(edge), np.int64)
+    return Rows(edge_tiles(part.edges, tiles)[edge], edge, homes.in_memory(at), into, size, width)
+
+
+def edges_in_place(
+    part: FieldEdges, tiles: VertexTiles, own: Mask | None, homes: Locations
+) -> tuple[Int64, Int64]:
+    """Return the edges that vertices access where their elements lie, and the place of each.
+
+    The others are copied on their tile, or come from other tiles; `own` are as in `rows_to_keep`.
+    """
+    first, begin, _ = part.runs
+    tile, segments = edge_tiles(part.edges, tiles), homes.many(begin)
+    is_copied = _apart(part, tile, segments)[1] > 0
+    if own is not None:
+        is_copied |= own
+    return _here(part, np.flatnonzero((np.diff(first) > 0) & ~is_copied), tile, segments)
+
+
+def _here(part: FieldEdges, edge: Int64, tile: Int64, segments: Segments) -> tuple[Int64, Int64]:
+    """Return which of some edges in one stretch lie on the tile of their vertex, and where."""
+    first, begin, _ = part.runs
+    # What needs no gathering lies on one tile, that of its first element.
+    at = begin[first[edge]]
     segment = np.searchsorted(segments.breaks, at, side="right") - 1
-    tile = edge_tiles(part.edges, tiles)[edge]
-    here = np.flatnonzero(segments.tiles[segment] == tile)
-    if not len(here):
-        return None
-    place = homes.in_memory(at[here] + segments.places[segment[here]])
-    size = part.edges.length.array()[edge[here]]
-    width = np.full(len(here), part.field.element.size_bytes)
-    return Rows(tile[here], edge[here], place, np.zeros(len(here), np.int64), size, width)
+    here = np.flatnonzero(segments.tiles[segment] == tile[edge])
+    return edge[here], at[here] + segments.places[segment[here]]
+
+
+def _apart(part: FieldEdges, tile: Int64, segments: Segments) -> tuple[Int64, Int64, Int64]:
+    """Return the rows of all edges that lie apart, how many each edge has, and its checksum."""
+    done, found = 0, []
+    for some in _parts(part):
+        count = len(some.first) - 1
+        found.append(_rows(some, tile[done : done + count], segments, done))
+        done += count
+    rows, counts, sums = zip(*found, strict=True)
+    return np.concatenate(rows, axis=1), np.concatenate(counts), np.concatenate(sums)
 
 
 def _parts(part: FieldEdges) -> Iterator[Runs]:

@@ -11,6 +11,8 @@ import pytest
 
 import poplite as pl
 from poplite.ipu import Finding
+from poplite.ipu.findings import findings_text
+from poplite.ipu.linting import is_placed
 
 MANY = 7
 
@@ -228,6 +230,38 @@ def test_what_is_copied_on_its_tile_is_that_of_the_report() -> None:
     loose = pl.Graph(pl.Target(tiles=2))
     loose.add_variable(pl.FLOAT, (3,), "unmapped")
     assert pl.ipu.lint(loose) == []
+
+
+def test_what_is_copied_or_received_is_aligned() -> None:
+    """Buffers are; only what is read in place may begin elsewhere."""
+    graph = pl.Graph(pl.Target(tiles=2))
+    x = graph.add_variable(pl.FLOAT, (12,), "x", mapping=0)
+    h = graph.add_variable(pl.HALF, (12,), "h", mapping="linear")
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, Copy, tile=1, x=x[1:4], h=h[6:9])
+    graph.add_vertex(work, Copy, tile=0, x=x[4:7].reverse(0), h=h[:3])
+    assert [each.rule for each in pl.ipu.lint(graph)] == ["copy"]
+    for begin in (7, 9):
+        graph.add_vertex(work, Copy, tile=0, x=x[begin : begin + 2], h=h[begin - 4 : begin - 2])
+    (alignment,) = [each for each in pl.ipu.lint(graph) if each.rule == "alignment"]
+    assert "begins 28 bytes into its part of the tile" in alignment.what
+    assert alignment.what.endswith("(2 edges of the field)")
+
+
+def test_a_variable_that_no_vertex_has_needs_no_tile() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (5,), "x", mapping=0)
+    graph.add_variable(pl.FLOAT, (3,), "unmapped")
+    y = graph.add_variable(pl.FLOAT, (5,), "y")
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, Shift, tile=0, x=x.reverse(0), y=y)
+    assert (pl.ipu.lint(graph), is_placed(graph, work)) == ([], False)
+    graph.set_tile_mapping(y, 0)
+    assert ([each.rule for each in pl.ipu.lint(graph)], is_placed(graph, work)) == (["copy"], True)
+    assert findings_text([], 2).splitlines()[-1] == (
+        "2 compute sets have vertices, fields or elements without a tile: what they copy is not "
+        "known"
+    )
 
 
 def test_what_is_no_graph_and_no_class_is_refused() -> None:

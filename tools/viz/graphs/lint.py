@@ -28,13 +28,14 @@ def _run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     graph, _ = load_target(arguments.target, vertices=arguments.vertices, given=arguments.given)
     from poplite.ipu.findings import findings_json, findings_text
-    from poplite.ipu.linting import lint
+    from poplite.ipu.linting import is_placed, lint
 
     found = lint(graph)
     if out.format == "json":
         out.write(findings_json(found))
     else:
-        out.write(fitted(findings_text(found), drawn_width(arguments)))
+        unplaced = sum(not is_placed(graph, each) for each in graph.compute_sets)
+        out.write(fitted(findings_text(found, unplaced), drawn_width(arguments)))
     return 0
 
 
