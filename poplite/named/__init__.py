@@ -4,6 +4,8 @@ import poplite.named as ng
 H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
 """
 
+from typing import TYPE_CHECKING
+
 from poplite.named.axes.axes import Axes as Axes, make_axes as make_axes
 from poplite.named.axes.axis import Axis as Axis, make_axis as make_axis
 from poplite.named.axes.flattened import FlattenedAxis as FlattenedAxis
@@ -82,6 +84,7 @@ from poplite.named.ops.losses import (
 )
 from poplite.named.ops.numbered import take as take
 from poplite.named.ops.op import Op as Op, metadata as metadata
+from poplite.named.ops.other_names import absent_function as _absent_function
 from poplite.named.ops.reducing import (
     L1_norm as L1_norm,
     L2_norm as L2_norm,
@@ -127,6 +130,10 @@ from poplite.named.transform.transformer import (
 from poplite.public import names_of
 
 __all__ = names_of(globals())
+if not TYPE_CHECKING:  # for which an unknown name is an error
+
+    def __getattr__(name: str) -> object:
+        raise _absent_function(__name__, name)
 
 
 def __dir__() -> list[str]:

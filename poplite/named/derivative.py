@@ -14,6 +14,7 @@ from typing import Any
 from poplite.errors import AxisError
 from poplite.named.axes.axes import Axes
 from poplite.named.axes.axis import Axis
+from poplite.named.axes.changes import spelled
 from poplite.named.ops.element_types import NumberOp, of_floats
 from poplite.named.ops.elementwise import (
     Elementwise,
@@ -80,14 +81,15 @@ def deriv(y: Any, x: Any, error: Any = None) -> Any:
             f"deriv: y has axes {result.axes}, and no error says how its elements count",
             at=here(),
             found=result.text,
-            fix="ng.sum(y, ...) first, or deriv(y, x, error) with the axes of y",
+            fix=f"ng.sum({spelled(result, 'y')}, ...) first, or ng.deriv({spelled(result, 'y')}, "
+            f"x, error) with an error of axes {result.axes}",
         )
     if given is not None and not given.axes.is_sub_set(result.axes):
         raise AxisError(
             f"deriv: the error has axes {given.axes}, y {result.axes}",
             at=here(),
             found=f"{result.text}\n{given.text}",
-            fix="an error with the axes of y",
+            fix=f"an error of axes {result.axes}, or of some of them",
         )
     adjoints = _adjoints(result, given)
     many = isinstance(x, list | tuple)

@@ -430,8 +430,8 @@ def public() -> set[str]:
     contexts = {"metadata", "strict"}
     return {
         name
-        for name, each in vars(ng).items()
-        if inspect.isfunction(each)
+        for name in ng.__all__
+        if inspect.isfunction(each := getattr(ng, name))
         and each.__module__.startswith(("poplite.named.ops.", "poplite.named.derivative"))
         and name not in {*contexts, *LEAVES}
     }

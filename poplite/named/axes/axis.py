@@ -155,6 +155,18 @@ class Axis:
         """The axis that this is a part of, or itself."""
         return self if self._source is None else self._source[0].origin
 
+    def has_all_in_order(self) -> bool:
+        """Return whether it has all indices of its origin, in their order, as far as is known."""
+        length = self.origin.length
+        return length is not None and self._taken(length) == range(length)
+
+    def _taken(self, length: int) -> range:
+        """Return the indices that it has of its origin, of a length."""
+        if self._source is None:
+            return range(length)
+        axis, part = self._source
+        return axis._taken(length)[part]
+
     # -- others of the same root -----------------------------------------------------------------
 
     def slice(self, part: slice) -> Axis:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from types import EllipsisType
 from typing import Any, Protocol
 
@@ -27,7 +28,7 @@ from poplite.text import amount, clipped, integer_or_none, of_type
 Part = slice | int
 """What is taken of an axis: some of its indices, or one, without the axis."""
 
-_TAKEN = "x[{0}, 0] or x[{0}, 1:3]; ng.concat joins several of them"
+_TAKEN = "{0}[{1}, 0] or {0}[{1}, 1:3]; ng.concat joins several of them"
 
 ALL = slice(None)
 """All indices of an axis."""
@@ -36,9 +37,22 @@ ALL = slice(None)
 class Named(Protocol):
     """What messages name."""
 
+    name: str
+
     @property
     def text(self) -> str:
         """It as messages name it: its axes, and where it was made."""
+
+
+def spelled(of: Named, otherwise: str = "x") -> str:
+    """Return a tensor's name, as remedies write it; another one, where a user gave none."""
+    is_automatic = re.fullmatch(r"(constant|placeholder|persistent|variable)\d+", of.name)
+    return of.name if of.name.isidentifier() and not is_automatic else otherwise
+
+
+def one_name(axes: Axes) -> str:
+    """Return the name of the last of a tensor's axes, as an example; `axis` where there is none."""
+    return axes.names[-1] if axes.items else "axis"
 
 
 def broader(axes: Axes, like: AxesLike, of: Named) -> Axes:
@@ -63,7 +77,7 @@ def ordered(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
             f"{what}: axis '{left[0].name}' is not listed",
             at=here(),
             found=of.text,
-            fix="all axes, or '...' for the others",
+            fix=f"[{', '.join((*listed.names, *left.names))}], or '...' for those not listed",
         )
     return listed
 
@@ -76,7 +90,7 @@ def relabelled(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
             f"{what}: {amount(len(listed), 'axis', 'axes')} {listed} for {len(axes)}",
             at=here(),
             found=of.text,
-            fix="one for each, in their order",
+            fix=f"an axis in place of each of {', '.join(axes.names) or 'none'}, in their order",
         )
     for own, new in zip(axes, listed, strict=True):
         one, other = own.length, new.length
@@ -85,7 +99,8 @@ def relabelled(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
                 f"{what}: axis '{own.name}' has length {one}, '{new.name}' {other}",
                 at=here(),
                 found=of.text,
-                fix="axes of equal lengths; ng.axes_with_order changes the order",
+                fix=f"'{own.name}' becomes an axis of length {one}; ng.axes_with_order("
+                f"{spelled(of)}, [{', '.join(reversed(axes.names))}]) changes the order",
             )
     return listed
 
@@ -110,7 +125,7 @@ def joined(
             f"flatten: {listed} do not stand side by side in this order",
             at=here(),
             found=of.text,
-            fix=f"ng.axes_with_order(x, [..., {', '.join(listed.names)}]) first",
+            fix=f"ng.axes_with_order({spelled(of)}, [..., {', '.join(listed.names)}]) first",
         )
     return some([*axes.items[:first], one, *axes.items[behind:]]), first
 
@@ -127,6 +142,21 @@ def one_of(axes: Axes, what: str) -> Axis:
     return axes[0]
 
 
+def unsliced(axes: Axes, of: Named) -> Axes:
+    """Return a tensor's axes with flattened ones in place of slices that have all their indices."""
+    found = [each.origin if _is_all_of_flattened(each) else each for each in axes]
+    if all(one is other for one, other in zip(found, axes, strict=True)):
+        return axes
+    for each in axes:
+        each.keep_length(of.text)
+    return alike(found, axes)
+
+
+def _is_all_of_flattened(axis: Axis) -> bool:
+    is_slice = isinstance(axis.origin, FlattenedAxis) and axis.origin is not axis
+    return is_slice and axis.origin.root is axis.root and axis.has_all_in_order()
+
+
 def parted(axes: Axes, axis: Axis | None, of: Named) -> Axes:
     """Return a tensor's axes with the parts of a flattened one, or of all, in its place."""
     listed = chosen(axis, axes, "unflatten") if axis is not None else axes
@@ -136,12 +166,23 @@ def parted(axes: Axes, axis: Axis | None, of: Named) -> Axes:
             "unflatten: no axis is a flattened one",
             at=here(),
             found=of.text,
-            fix="ng.flatten(x, axes) makes one; unflatten it before slices are taken of it",
+            fix=_before_slices(listed, of),
         )
     items: list[Axis] = []
     for each in axes:
         items += each.axes if isinstance(each, FlattenedAxis) and each in flat else [each]
     return Axes(items)
+
+
+def _before_slices(axes: Axes, of: Named) -> str:
+    """Return what to do in place of unflattening axes that are not flattened."""
+    origins = {each: each.origin for each in axes if each.origin.root is each.root}
+    sliced = [(each, one) for each, one in origins.items() if isinstance(one, FlattenedAxis)]
+    if not sliced:
+        return f"ng.flatten({spelled(of)}, [{', '.join(axes.names)}]) makes one"
+    part, origin = sliced[0]
+    parts = ", ".join(origin.axes.names)
+    return f"ng.unflatten first, then slices of {parts}: '{part.text}' is a part of '{part.name}'"
 
 
 def regrouped(axes: Axes, others: Axes, of: Named) -> Axes:
@@ -176,7 +217,8 @@ def part_of(axis: Axis, part: Any, of: Named) -> Part:
     if isinstance(part, slice):
         start, stop, step = part.start, part.stop, part.step
         if type(start) in PLAIN and type(stop) in PLAIN and type(step) in PLAIN and step != 0:
-            return part
+            is_all = stop is None and start in (None, 0) and step in (None, 1)
+            return ALL if is_all else part
         axis.slice(part)  # which refuses what is no slice of whole numbers
         numbers = [integer_or_none(each) for each in (part.start, part.stop, part.step)]
         return slice(*numbers)
@@ -184,11 +226,12 @@ def part_of(axis: Axis, part: Any, of: Named) -> Part:
         return ALL
     index = integer_or_none(part)
     if index is None or isinstance(part, bool):
+        name = spelled(of)
         raise TensorIndexError(
             f"axis '{axis.name}': {clipped(part)} is no index",
             at=here(),
             found=f"{of_type(part)}; {of.text}",
-            fix="ng.expand_dims(x, axis)" if part is None else _TAKEN.format(axis.name),
+            fix=f"ng.expand_dims({name}, axis)" if part is None else _TAKEN.format(name, axis.name),
         )
     length = axis.known_length(f"index {index} of axis '{axis.name}'") if index < 0 else axis.length
     if length is not None and not -length <= index < length:

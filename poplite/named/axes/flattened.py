@@ -76,7 +76,9 @@ class FlattenedAxis(Axis):
     def add_role(self, role: object) -> NoReturn:
         """Refused: parts have roles."""
         raise AxisError(
-            f"'{self.name}' takes no roles, but its parts do", at=here(), fix="axis.axes"
+            f"'{self.name}' takes no roles, but its parts do",
+            at=here(),
+            fix=f"add_role of one of {self.axes}",
         )
 
 

@@ -100,7 +100,7 @@ def by_roles(axes: Axes, roles: Iterable[AxisRole]) -> Axes:
                 f"{having[0].name!r} and {having[1].name!r} both have the role {role!r}",
                 at=here(),
                 found=f"the axes are {axes}",
-                fix="one axis for each role",
+                fix=f"one axis for each role; '{having[1].name}' without it",
             )
         found.append(having[0] if having.items else make_axis(1, roles=[role]))
     left = axes - some(found)
@@ -109,7 +109,7 @@ def by_roles(axes: Axes, roles: Iterable[AxisRole]) -> Axes:
             f"axis '{left[0].name}' has none of the roles that are listed",
             at=here(),
             found=f"'{left[0].name}' has {list(left[0].roles)}, listed are {wanted}",
-            fix=f"list a role of '{left[0].name}', or give it one: axis.add_role(role)",
+            fix=f"list a role of '{left[0].name}', or give it one: {left[0].name}.add_role(role)",
         )
     return Axes(found)
 

@@ -342,8 +342,10 @@ class TensorDescription:
         Raises:
             AxisError: for an axis that is not flattened.
         """
-        parted = changes.parted(self.axes, axis, self)
-        return self.seen(parted, _UNFLATTEN)
+        whole = changes.unsliced(self.axes, self)
+        if whole is not self.axes:
+            return self.seen(whole, _CAST).unflatten(axis)
+        return self.seen(changes.parted(self.axes, axis, self), _UNFLATTEN)
 
     def concat(self, others: Sequence[TensorDescription], axis: Axis) -> TensorDescription:
         """Return it with others behind it along an axis: a view of several storages.

@@ -227,6 +227,6 @@ def layout_of(value: object, axes: Axes, what: str) -> Layout | None:
             f"{what}: a layout of {clipped(value)}",
             at=here(),
             found=of_type(value),
-            fix="ng.row_major(axes), ng.column_major(axes), or ng.Layout([W, H])",
+            fix=f"ng.row_major([{', '.join(axes.names)}]), ng.column_major or ng.Layout of them",
         )
     return value.by(axes)

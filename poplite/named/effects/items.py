@@ -17,6 +17,7 @@ import numpy as np
 
 from poplite.errors import AxisError, ElementTypeError, ReadOnlyError
 from poplite.named.axes.axes import check_lengths, missing
+from poplite.named.axes.changes import spelled
 from poplite.named.ops.element_types import NumberOp, check_number
 from poplite.named.ops.op import Op, as_op
 from poplite.named.ops.shaping import Broadcast, Regrouped, Relabelled
@@ -165,10 +166,10 @@ def assign(target: Op, value: Any) -> Assign:
     """
     if not isinstance(target, Op):
         raise ElementTypeError(
-            f"assign: {clipped(target)} is no tensor",
+            f"assign: {clipped(target)} where a tensor is written to",
             at=here(),
             found=of_type(target),
-            fix="ng.assign(w, value), where w is of ng.variable or ng.persistent_tensor",
+            fix="first the tensor, of ng.variable or ng.persistent_tensor, then its new value",
         )
     base = base_of(target)
     if base is None or base.read_only:
@@ -177,7 +178,8 @@ def assign(target: Op, value: Any) -> Assign:
             f"assign: '{target.name or target.called}' {what}",
             at=here(),
             found=target.text,
-            fix="ng.variable(axes) or ng.persistent_tensor(axes) keeps values",
+            fix=f"ng.variable([{', '.join(target.axes.names)}]), or ng.persistent_tensor of these "
+            "axes, keeps values",
         )
     if isinstance(value, np.ndarray) and value.ndim == target.rank:
         value = constant(value, target.axes, target.dtype)
@@ -193,7 +195,7 @@ def assign(target: Op, value: Any) -> Assign:
             f"assign: {found.dtype!r} to {target.dtype!r}",
             at=here(),
             found=f"{target.text}\n{found.text}",
-            fix=f"ng.cast({found.name or 'x'}, pl.{target.dtype!r})",
+            fix=f"ng.cast({spelled(found)}, pl.{target.dtype!r})",
         )
     return recorded(Assign(target, found))
 

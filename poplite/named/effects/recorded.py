@@ -12,6 +12,7 @@ from types import EllipsisType
 from typing import Any
 
 from poplite.errors import AxisError
+from poplite.named.axes.changes import spelled
 from poplite.named.effects.items import OPEN, Assign, Effect, Sequential, assign, base_of, recorded
 from poplite.named.ops.op import Op, makes
 from poplite.named.ops.slicing import Slice, by_key
@@ -60,7 +61,7 @@ def steps() -> Iterator[Sequential]:
 def assigned(target: Op, key: Any, value: Any) -> None:
     """Record an assignment to a part of a tensor."""
     if not OPEN:
-        name = target.name or "x"
+        name = spelled(target)
         raise AxisError(
             f"'{name}[...] = ' outside of steps: nothing is changed while a graph is built",
             at=here(),

@@ -19,6 +19,7 @@ from poplite.expr.operations import OPERATIONS, kind_of
 from poplite.expr.tree import ElementClass
 from poplite.graph.storage.host_values import held_number
 from poplite.named.axes.axes import Axes
+from poplite.named.axes.changes import spelled
 from poplite.named.ops.op import Op, as_op, makes, texts_of
 from poplite.source import here
 from poplite.text import clipped, of_type
@@ -92,7 +93,7 @@ def type_of(operation: str, args: Sequence[Op], what: str) -> ElementClass | Non
                 f"{what}: the predicate is {_kind_text(predicate)}, not BOOL",
                 at=here(),
                 found=predicate.text,
-                fix="a comparison, such as x > 0",
+                fix=f"a comparison, such as {spelled(predicate)} > 0",
             )
     typed = [each for each in counted if each.dtype is not None]
     for each in typed[1:]:
@@ -113,7 +114,7 @@ def type_of(operation: str, args: Sequence[Op], what: str) -> ElementClass | Non
             f"{what}: not of {found!r}",
             at=here(),
             found=texts_of(typed),
-            fix=_other_than(operation, found),
+            fix=_other_than(operation, found, *map(spelled, typed)),
         )
     for each in counted:
         if isinstance(each, NumberOp):
@@ -124,7 +125,7 @@ def type_of(operation: str, args: Sequence[Op], what: str) -> ElementClass | Non
             f"{what}: {power.value} as the power of {found!r}",
             at=here(),
             found=f"whole numbers have no reciprocals\n{args[0].text}",
-            fix="ng.cast(x, pl.FLOAT)",
+            fix=f"ng.cast({spelled(args[0])}, pl.FLOAT)",
         )
     return BOOL if known.gives == "bool" else found
 
@@ -137,7 +138,7 @@ def of_floats(x: Any, what: str) -> Op:
             f"{what}: not of {operand.dtype!r}",
             at=here(),
             found=operand.text,
-            fix="ng.cast(x, pl.FLOAT)",
+            fix=f"ng.cast({spelled(operand)}, pl.FLOAT)",
         )
     return operand
 
@@ -169,7 +170,11 @@ def check_number(what: str, number: NumberOp, beside: Op, element: ElementClass)
     value, kind = number.value, kind_of(element)
     is_bool = isinstance(value, bool)
     if is_bool != (kind == "bool") or (kind == "int" and isinstance(value, float)):
-        fix = "True or False" if kind == "bool" else "ng.cast(x, pl.FLOAT), or a whole number"
+        fix = (
+            "True or False"
+            if kind == "bool"
+            else (f"ng.cast({spelled(beside)}, pl.FLOAT), or a whole number")
+        )
         if is_bool:
             fix = f"{int(value)}; or a comparison, which gives BOOL"
         raise ElementTypeError(
@@ -184,7 +189,7 @@ def check_number(what: str, number: NumberOp, beside: Op, element: ElementClass)
             f"{what}: {clipped(value)} does not fit {element!r}",
             at=here(),
             found=f"{element!r} holds {limits.min:,} to {limits.max:,}; {beside.text}",
-            fix="a number of that range, or ng.cast of the tensor to a wider element type",
+            fix=f"a number of that range, or ng.cast({spelled(beside)}, ...) to a wider type",
         )
 
 
@@ -197,7 +202,7 @@ def mixed(what: str, one: Op, other: Op) -> ElementTypeError:
         f"{what}: {one.dtype!r} and {other.dtype!r} are not mixed",
         at=here(),
         found=f"left  {one.text}\nright {other.text}",
-        fix=f"ng.cast({narrow.name or 'x'}, pl.{wide.element_type!r})",
+        fix=f"ng.cast({spelled(narrow)}, pl.{wide.element_type!r})",
     )
 
 
@@ -206,15 +211,15 @@ def _width(op: Op) -> tuple[int, int]:
     return ("bool", "int", "float").index(kind_of(element) or "float"), element.size_bytes
 
 
-def _other_than(operation: str, element: ElementClass) -> str:
-    """Return what to do with elements that an operation does not take."""
+def _other_than(operation: str, element: ElementClass, x: str, y: str = "y") -> str:
+    """Return what to do with elements of operands that an operation does not take."""
     if operation.startswith("logical"):
-        return "compare first: ng.not_equal(x, 0)"
+        return f"compare first: ng.not_equal({x}, 0)"
     if element is BOOL:
-        return "ng.logical_not(x)" if operation == "negative" else "ng.cast(x, pl.INT)"
+        return f"ng.logical_not({x})" if operation == "negative" else f"ng.cast({x}, pl.INT)"
     if operation == "divide":
-        return "ng.cast(x, pl.FLOAT); or x // y, which rounds down"
-    return "ng.cast(x, pl.FLOAT)"
+        return f"ng.cast({x}, pl.FLOAT); or {x} // {y}, which rounds down"
+    return f"ng.cast({x}, pl.FLOAT)"
 
 
 def _kind_text(op: Op) -> str:

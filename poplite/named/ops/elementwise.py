@@ -10,6 +10,7 @@ from poplite.errors import ImplicitOuterProductError
 from poplite.expr.equality import JOINS_TRUTHS, check_no_truth
 from poplite.expr.tree import ElementClass
 from poplite.named.axes.axes import Axes, check_lengths, order_of, same_lengths
+from poplite.named.axes.changes import spelled
 from poplite.named.ops.element_types import is_held, of_floats, public_name, stored_type, type_of
 from poplite.named.ops.op import FUNCTIONS, LABELS, Op, as_op, makes, written_as
 from poplite.source import here
@@ -136,7 +137,7 @@ def check_no_outer(operation: str, one: Op, axes: Axes, other: Op) -> None:
     if axes.root_set >= other.axes.root_set or axes.root_set <= other.axes.root_set:
         return
     mine, its = (axes - other.axes)[0], (other.axes - axes)[0]
-    name, its_name = (each.name or "it" for each in (one, other))
+    name, its_name = spelled(one), spelled(other, "y")
     wide = ", ".join(order_of(axes, other.axes).names)
     raise ImplicitOuterProductError(
         f"{operation}: only '{name}' has axis '{mine.name}', and only '{its_name}' '{its.name}'",

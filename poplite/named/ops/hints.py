@@ -9,6 +9,7 @@ from poplite.errors import AxisError, InvalidTileMapping
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.named.axes.axes import Axes, missing
 from poplite.named.axes.axis import Axis
+from poplite.named.axes.changes import one_name
 from poplite.named.ops.op import Op
 from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
@@ -32,7 +33,8 @@ def check_hint(what: str, axes: Axes, hint: Any) -> None:
             f"{what} {axes}: {clipped(hint)}",
             at=here(),
             found=of_type(hint),
-            fix='a tile, a pl.TileMapping, a named tensor, {H: "tiles"}, or {H: 4, W: 8}',
+            fix="a tile, a pl.TileMapping, a named tensor, or what is done with its axes: "
+            f'{{{one_name(axes)}: "tiles"}}, {{{one_name(axes)}: 4}}',
         )
     if tile < 0:
         raise InvalidTileMapping(

@@ -8,6 +8,7 @@ from typing import Any
 from poplite.errors import AxisError, AxisLengthError, ElementTypeError
 from poplite.named.axes.axes import Axes, check_lengths, chosen, missing, some
 from poplite.named.axes.axis import Axis
+from poplite.named.axes.changes import one_name, spelled
 from poplite.named.ops.element_types import NumberOp, check_number, mixed
 from poplite.named.ops.elementwise import Positions, apply, cast
 from poplite.named.ops.op import Op, as_op, texts_of
@@ -183,7 +184,7 @@ def pad(x: Any, widths: Mapping[Axis, Any], value: float = 0) -> Op:
             f"pad: {clipped(widths)} says no axis",
             at=here(),
             found=of_type(widths),
-            fix="ng.pad(x, {H: (1, 2)})",
+            fix=f"ng.pad({spelled(made)}, {{{one_name(made.axes)}: (1, 2)}})",
         )
     for axis, width in widths.items():
         (own,) = chosen([axis], made.axes, "pad")
@@ -237,7 +238,7 @@ def one_hot(x: Any, axis: Axis) -> Op:
             f"one_hot: numbers of {operand.dtype!r} are no positions",
             at=here(),
             found=operand.text,
-            fix="ng.cast(x, pl.INT)",
+            fix=f"ng.cast({spelled(operand)}, pl.INT)",
         )
     positions = cast(Positions(Axes(axis)), operand.dtype or INT)
     wide = broadcast(operand, axis + operand.axes)  # all pairs are meant, under `strict` too

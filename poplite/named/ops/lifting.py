@@ -12,6 +12,7 @@ from typing import Any
 from poplite.errors import AxisError
 from poplite.expr.tree import ElementClass
 from poplite.named.axes.axes import Axes, AxesLike, axes_of, check_lengths, missing, some
+from poplite.named.axes.changes import spelled
 from poplite.named.ops.elementwise import Elementwise, StopGradient, apply, cast
 from poplite.named.ops.joining import Concat, concat
 from poplite.named.ops.keeping import Gradient, Keep, Place
@@ -113,9 +114,16 @@ def nmap(function: Any, *xs: Any, axes: AxesLike, out_axes: AxesLike = None) -> 
             f"nmap: {clipped(function)} is no function",
             at=here(),
             found=of_type(function),
-            fix="ng.nmap(lambda row: ..., x, axes=[W])",
+            fix=_call_of(args, seen),
         )
     return _of_function(function, args, others, seen)
+
+
+def _call_of(args: tuple[Op, ...], seen: Axes) -> str:
+    """Return a call as remedies write it, of a function that takes all tensors."""
+    names = [spelled(each, f"x{n}") for n, each in enumerate(args, 1)]
+    rows = ", ".join(f"{name}_row" for name in names)
+    return f"ng.nmap(lambda {rows}: ..., {', '.join(names)}, axes=[{', '.join(seen.names)}])"
 
 
 def _of_function(
@@ -127,7 +135,7 @@ def _of_function(
             f"nmap: {clipped(function)} does not take {amount(len(stand_ins), 'tensor')}: {why}",
             at=here(),
             found=of_type(function),
-            fix="ng.nmap(lambda row: ..., x, axes=[W])",
+            fix=_call_of(args, seen),
         )
     found = function(*stand_ins)
     if not isinstance(found, Op):

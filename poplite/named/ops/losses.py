@@ -6,6 +6,7 @@ from typing import Any
 
 from poplite.errors import AxisError
 from poplite.named.axes.axes import AxesLike, chosen
+from poplite.named.axes.changes import spelled
 from poplite.named.ops.element_types import of_floats
 from poplite.named.ops.elementwise import Elementwise, apply, exp, log, safelog, stop_gradient
 from poplite.named.ops.op import Op, written_as
@@ -110,6 +111,7 @@ def _matched(p: Any, t: Any, what: str) -> tuple[Op, Op]:
             f"{what}: neither operand has all axes of the other",
             at=here(),
             found=f"left  {one.text}\nright {other.text}",
-            fix="ng.broadcast of one of them, if all pairs are meant",
+            fix=f"ng.broadcast({spelled(one, 'p')}, "
+            f"[{', '.join((one.axes | other.axes).names)}]), if all pairs are meant",
         )
     return one, other

@@ -10,7 +10,7 @@ from typing import Any
 from poplite.errors import AxisError, ElementTypeError
 from poplite.named.axes.axes import Axes, chosen, some
 from poplite.named.axes.axis import Axis, Root
-from poplite.named.axes.changes import one_of
+from poplite.named.axes.changes import one_of, spelled
 from poplite.named.ops.element_types import NumberOp
 from poplite.named.ops.op import Op, as_op, texts_of
 from poplite.named.ops.slicing import sliced
@@ -91,7 +91,7 @@ def take(table: Any, indices: Any, axis: Axis) -> Op:
             f"take: indices of {numbers.dtype!r}",
             at=here(),
             found=numbers.text,
-            fix="ng.cast(indices, pl.INT)",
+            fix=f"ng.cast({spelled(numbers, 'indices')}, pl.INT)",
         )
     both = (rows.axes - own) & numbers.axes
     if both.items:
@@ -99,7 +99,8 @@ def take(table: Any, indices: Any, axis: Axis) -> Op:
             f"take: both have axis '{both[0].name}'",
             at=here(),
             found=texts_of((rows, numbers)),
-            fix=f"ng.sum(ng.one_hot(indices, {own.name}) * table, [{own.name}]) pairs it",
+            fix=f"ng.sum(ng.one_hot({spelled(numbers, 'indices')}, {own.name}) * "
+            f"{spelled(rows, 'table')}, [{own.name}]) pairs it",
         )
     own.known_length("take")
     return Take(rows, numbers, own)

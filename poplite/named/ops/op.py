@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 
-from poplite.errors import AxisError, ElementTypeError
+from poplite.errors import AbsentMember, AxisError, ElementTypeError, did_you_mean
 from poplite.expr.equality import Equality, is_value, not_compared
 from poplite.expr.tree import ElementClass
 from poplite.named.axes.axes import Axes
+from poplite.named.axes.changes import spelled
+from poplite.named.ops.other_names import VALUES, instead_of_attribute
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, of_type
 from poplite.types import FLOAT
@@ -261,46 +263,69 @@ class Op:
         def __getattr__(self, name: str) -> NoReturn:
             if name.startswith("_") or name in Op.__slots__:
                 raise AttributeError(name)
-            fix = _ELSEWHERE.get(name, f"ng.{name}(x, ...)" if name in FUNCTIONS else "")
-            text = f"a named tensor has no '{name}'\n  {self.text}"
-            raise AttributeError(f"{text}\n  try: {fix}" if fix else text)
+            x = spelled(self)
+            fix = instead_of_attribute(name, x, self.axes.names)
+            if name in FUNCTIONS:
+                fix = f"ng.{name}({x}, ...)"
+            what = f"a named tensor has no '{name}'"
+            if fix:
+                raise AbsentMember(what, at=here(), found=self.text, fix=fix)
+            near = did_you_mean(name, [each for each in dir(Op) if each[0] != "_"])
+            raise AttributeError(f"{what}{near}\n  {self.text}")
 
     def __bool__(self) -> NoReturn:
         raise self._refused(
-            "the truth of a tensor that has no values yet", "ng.where(p, a, b) chooses by element"
+            "the truth of a tensor that has no values yet",
+            f"ng.where({spelled(self)}, a, b) chooses by element",
         )
 
     def __len__(self) -> NoReturn:
-        raise self._refused("len of a named tensor", "axis.length, of one of its axes")
+        lengths = ", ".join(f"{name}.length" for name in self.axes.names)
+        raise self._refused("len of a named tensor", lengths or f"{spelled(self)}.axes.size")
 
     def __iter__(self) -> NoReturn:
-        raise self._refused("a named tensor is not iterated", "x[axis, 0], x[axis, 1], ...")
+        one = f"{spelled(self)}[{self.axes.names[0] if self.axes.items else 'axis'}"
+        raise self._refused("a named tensor is not iterated", f"{one}, 0], {one}, 1], ...")
 
     def __float__(self) -> NoReturn:
-        raise self._refused("a number of a tensor that has no values yet", _VALUES)
+        raise self._refused("a number of a tensor that has no values yet", self._values)
 
     __int__ = __complex__ = __index__ = __float__
 
     def __matmul__(self, other: object) -> NoReturn:
-        raise self._refused(
-            "'@' does not say which axes are summed", "ng.dot(x, y), or ng.dot(x, y, axes=[H])"
-        )
+        x, y = spelled(self), _operand_text(other)
+        shared = (self.axes & other.axes).names if isinstance(other, Op) else ()
+        fix = f"ng.dot({x}, {y}) sums over {' and '.join(shared) or 'all axes of both'}"
+        if len(shared) > 1:
+            fix += f"; ng.dot({x}, {y}, axes=[{shared[-1]}]) over {shared[-1]} alone"
+        raise self._refused("'@' does not say which axes are summed", fix)
 
     __rmatmul__ = __matmul__
 
     def __and__(self, other: object) -> NoReturn:
-        raise self._refused(
-            "'&', '|', '^' and '~' of a named tensor",
-            "ng.logical_and(p, q), ng.logical_or(p, q), ng.not_equal(p, q), ng.logical_not(p)",
-        )
+        self._refuse_bits("&", f"ng.logical_and({spelled(self)}, {_operand_text(other)})")
 
-    __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __and__
+    def __or__(self, other: object) -> NoReturn:
+        self._refuse_bits("|", f"ng.logical_or({spelled(self)}, {_operand_text(other)})")
+
+    def __xor__(self, other: object) -> NoReturn:
+        x, y = spelled(self, "(...)"), _operand_text(other)
+        truths = f", or ng.not_equal({x}, {y}) of truths" if isinstance(other, Op) else ""
+        self._refuse_bits("^", f"{x} ** {y} for a power{truths}")
+
+    def __rxor__(self, other: object) -> NoReturn:
+        self._refuse_bits("^", f"{clipped(other)} ** {spelled(self, '(...)')} for a power")
+
+    __rand__, __ror__ = __and__, __or__
 
     def __invert__(self) -> NoReturn:
-        self.__and__(None)
+        self._refuse_bits("~", f"ng.logical_not({spelled(self)})")
+
+    def _refuse_bits(self, symbol: str, fix: str) -> NoReturn:
+        raise self._refused(f"'{symbol}' of a named tensor", fix)
 
     def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
-        raise self._refused("a named tensor has no values while a graph is built", _VALUES)
+        raise self._refused("a named tensor has no values while a graph is built", self._values)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
         """Take the operators of NumPy's numbers, and refuse its functions and arrays."""
@@ -311,18 +336,20 @@ class Op:
             other = next(each for each in inputs if each is not self)
             return self == other if name == "equal" else self != other
         called = f"{name}.{method}" if method != "__call__" else ufunc.__name__
-        fix = _VALUES
+        fix = self._values
         if method == "reduce" and name in _REDUCED:
-            fix = f"ng.{_REDUCED[name]}(x, reduction_axes=...)"
+            fix = f"ng.{_REDUCED[name]}({spelled(self)}, reduction_axes=...)"
         elif method == "__call__" and name in FUNCTIONS:
-            fix = f"ng.{name}({', '.join('xyz'[: len(inputs)])})"
+            fix = f"ng.{name}({', '.join(map(_operand_text, inputs))})"
         raise self._refused(f"np.{called}: NumPy computes values", fix)
 
     def _refused(self, what: str, fix: str) -> AxisError:
         return AxisError(what, at=here(), found=self.text, fix=fix)
 
+    @property
+    def _values(self) -> str:
+        return VALUES.format(x=spelled(self))
 
-_VALUES = "ng.make_transformer().computation(x)() returns its values"
 
 FUNCTIONS: set[str] = set()
 """Names of functions on elements: the module that has them fills it in."""
@@ -337,22 +364,6 @@ _REDUCED = {
 }
 """What NumPy's functions call `reduce` of."""
 
-_ELSEWHERE = {
-    **{name: f"ng.{name}(x, reduction_axes=[H])" for name in ("mean", *_REDUCED.values())},
-    **{name: f"ng.{name}(x, reduction_axes=[H])" for name in ("argmax", "argmin")},
-    "T": "axes pair in any order; ng.axes_with_order(x, [W, H]) changes it",
-    "astype": "ng.cast(x, pl.INT)",
-    "dot": "ng.dot(x, y)",
-    "ndim": "x.rank",
-    "numpy": _VALUES,
-    "ravel": "ng.flatten(x)",
-    "reshape": "ng.flatten(x, axes) and ng.unflatten(x), or ng.cast_axes(x, axes)",
-    "size": "x.axes.size",
-    "transpose": "axes pair in any order; ng.axes_with_order(x, [W, H]) changes it",
-    "var": "ng.variance(x, reduction_axes=[H])",
-}
-"""What stands for attributes of NumPy's arrays."""
-
 _OPERATORS = frozenset(
     ["add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power"]
     + ["less", "less_equal", "greater", "greater_equal"]
@@ -363,6 +374,11 @@ _OPERATORS = frozenset(
 def _apply(name: str, *operands: Any) -> Op:
     made: Op = MAKERS["apply"](name, *operands)
     return made
+
+
+def _operand_text(value: object) -> str:
+    """Return an operand as remedies write it."""
+    return spelled(value, "y") if isinstance(value, Op) else clipped(value)
 
 
 def _shape_of(value: Any) -> tuple[int, ...] | None:

@@ -10,6 +10,7 @@ from poplite.expr.operations import kind_of
 from poplite.expr.tree import ElementClass
 from poplite.named.axes.axes import Axes, AxesLike, check_lengths, chosen, some
 from poplite.named.axes.axis import Root
+from poplite.named.axes.changes import spelled
 from poplite.named.ops.element_types import of_floats, type_of
 from poplite.named.ops.elementwise import (
     absolute,
@@ -78,7 +79,8 @@ def reduced_axes(x: Op, reduction_axes: Any, out_axes: Any, what: str) -> tuple[
             f"{what}: neither reduction_axes nor out_axes",
             at=here(),
             found=x.text,
-            fix=f"ng.{what}(x, reduction_axes=...) for all axes, or a list of them",
+            fix=f"ng.{what}({spelled(x)}, reduction_axes=...) for all axes, or a list of some of "
+            f"[{', '.join(x.axes.names)}]",
         )
     out = None if out_axes is None else chosen(out_axes, x.axes, what)
     if reduction_axes is None:
@@ -104,7 +106,9 @@ def _reduce(how: str, value: Any, reduction_axes: Any, out_axes: Any, what: str)
             f"{what}: not of {x.dtype!r}",
             at=here(),
             found=x.text,
-            fix="a comparison, such as x > 0" if is_logical else "ng.cast(x, pl.FLOAT)",
+            fix=f"a comparison, such as {spelled(x)} > 0"
+            if is_logical
+            else f"ng.cast({spelled(x)}, pl.FLOAT)",
         )
     if how in ("min", "max"):
         check_not_empty(what, x, reduced)
@@ -253,11 +257,12 @@ def _extreme(how: str, value: Any, reduction_axes: Any, out_axes: Any) -> Op:
             f"{how}: along {len(reduced)} axes, {reduced}",
             at=here(),
             found=x.text,
-            fix="one axis; ng.flatten(x, axes) makes one of several",
+            fix=f"one of [{', '.join(x.axes.names)}]; ng.flatten({spelled(x)}, axes) makes one of "
+            "several",
         )
     check_not_empty(how, x, reduced)
     if x.dtype is BOOL:
-        fix = "ng.cast(x, pl.INT)"
+        fix = f"ng.cast({spelled(x)}, pl.INT)"
         raise ElementTypeError(f"{how}: not of {x.dtype!r}", at=here(), found=x.text, fix=fix)
     made = Extreme(how, x, reduced)
     return made if out is None else axes_with_order(made, out)

@@ -8,6 +8,7 @@ from poplite.errors import AxisError, DuplicateAxisError
 from poplite.named.axes import changes
 from poplite.named.axes.axes import Axes, AxesLike, axes_of
 from poplite.named.axes.axis import Axis, check_name
+from poplite.named.axes.changes import one_name, spelled
 from poplite.named.axes.flattened import leaves
 from poplite.named.axes.roles import AxesMap, by_roles
 from poplite.named.ops.op import Op, as_op
@@ -128,7 +129,8 @@ def map_roles(x: Any, axes_map: AxesMap) -> Op:
             f"map_roles: {clipped(axes_map)} is no map of axes",
             at=here(),
             found=operand.text,
-            fix="ng.map_roles(x, ng.AxesMap({H: G}))",
+            fix=f"ng.map_roles({spelled(operand)}, "
+            f"ng.AxesMap({{{one_name(operand.axes)}: other}}))",
         )
     return _relabelled(operand, axes_map.map_axes(operand.axes), "map_roles")
 
@@ -181,10 +183,15 @@ def flatten(x: Any, axes: AxesLike = None, name: str | None = None) -> Op:
 def unflatten(x: Any, axis: Axis | None = None) -> Op:
     """Return x with a flattened axis as its parts again; left out, all flattened axes.
 
+    A slice of a flattened axis is not flattened, unless it has all indices in their order.
+
     Raises:
         AxisError: for an axis that is not flattened.
     """
     operand = as_op(x, "unflatten")
+    whole = changes.unsliced(operand.axes, operand)
+    if whole is not operand.axes:
+        operand = Relabelled(whole, operand.dtype, (operand,))
     made = changes.parted(operand.axes, axis, operand)
     return Regrouped(made, operand.dtype, (operand,))
 
@@ -206,7 +213,10 @@ def check_axis_is_new(what: str, axis: object, x: Op) -> Axis:
     """Return an axis that x has not; raises DuplicateAxisError for one that it has."""
     if not isinstance(axis, Axis):
         raise AxisError(
-            f"{what}: {clipped(axis)} is no axis", at=here(), found=of_type(axis), fix="an axis"
+            f"{what}: {clipped(axis)} is no axis",
+            at=here(),
+            found=of_type(axis),
+            fix="an axis of ng.make_axis(length, name) that the tensor does not have",
         )
     if axis in x.axes:
         raise DuplicateAxisError(

@@ -15,7 +15,7 @@ from typing import Any
 from poplite.errors import AxisError, DuplicateAxisError, TensorIndexError
 from poplite.named.axes.axes import AxesLike, chosen
 from poplite.named.axes.axis import Axis, Root
-from poplite.named.axes.changes import ALL, Part, one_of, part_of, without
+from poplite.named.axes.changes import ALL, Part, one_of, part_of, spelled, without
 from poplite.named.ops.op import Op, as_op, makes
 from poplite.source import here
 from poplite.text import amount, clipped
@@ -60,7 +60,7 @@ def tensor_slice(x: Any, slices: Sequence[Part], axes: AxesLike = None) -> Op:
             f"tensor_slice: {clipped(slices)} is no list of slices",
             at=here(),
             found=operand.text,
-            fix="one for each axis; slice(None) takes all of it",
+            fix=f"one for each of [{', '.join(listed.names)}]; slice(None) takes all of an axis",
         )
     if len(slices) != len(listed):
         raise AxisError(
@@ -68,7 +68,7 @@ def tensor_slice(x: Any, slices: Sequence[Part], axes: AxesLike = None) -> Op:
             f"{amount(len(listed), 'axis', 'axes')}",
             at=here(),
             found=operand.text,
-            fix="one for each axis; slice(None) takes all of it",
+            fix=f"one for each of [{', '.join(listed.names)}]; slice(None) takes all of an axis",
         )
     return sliced(operand, dict(zip(listed, slices, strict=True)))
 
@@ -89,7 +89,8 @@ def sliced(x: Op, parts: Mapping[Axis, Any]) -> Op:
                 f"axis '{axis.name}': a tensor is no index",
                 at=here(),
                 found=part.text,
-                fix=f"ng.where(p, x, 0) for a mask, ng.take(x, i, {axis.name}) for rows",
+                fix=f"ng.where({spelled(part, 'p')}, {spelled(x)}, 0) for a mask, "
+                f"ng.take({spelled(x)}, {spelled(part, 'i')}, {axis.name}) for rows",
             )
         found = part_of(axis, part, x)
         if found != ALL:
@@ -110,24 +111,28 @@ def parts_of(x: Op, key: Any) -> dict[Axis, Any]:
     items = key if isinstance(key, tuple) else (key,)
     if items and isinstance(items[0], Axis):
         if len(items) % 2:
+            last = next(each for each in items[::-1] if isinstance(each, Axis))
             raise AxisError(
                 f"x[{clipped(key)}]: an axis without an index",
                 at=here(),
                 found=x.text,
-                fix=f"x[{items[-1].name if isinstance(items[-1], Axis) else items[0].name}, 0]",
+                fix=f"{spelled(x)}[{last.name}, 0]",
             )
         return _by_axis(x, key, items)
     dots = [n for n, each in enumerate(items) if isinstance(each, EllipsisType)]
     if len(dots) > 1:
         raise TensorIndexError(
-            "'...' stands twice in brackets", at=here(), found=x.text, fix="once"
+            "'...' stands twice in brackets",
+            at=here(),
+            found=x.text,
+            fix=f"{spelled(x)}[..., 0]: once, for all axes that no other index takes",
         )
     if len(items) - len(dots) > x.rank:
         raise TensorIndexError(
             f"{amount(len(items), 'index', 'indices')} for {amount(x.rank, 'axis', 'axes')}",
             at=here(),
             found=x.text,
-            fix="at most one for each axis",
+            fix=f"at most one for each of [{', '.join(x.axes.names)}]",
         )
     if dots:
         n = dots[0]
@@ -145,7 +150,8 @@ def _by_axis(x: Op, key: Any, items: tuple[Any, ...]) -> dict[Axis, Any]:
                 f"x[{clipped(key)}]: axis '{own.name}' stands twice",
                 at=here(),
                 found=x.text,
-                fix=f"each axis once; x[{own.name}, 1:][{own.name}, 0] takes a part of a part",
+                fix=f"each axis once; {spelled(x)}[{own.name}, 1:][{own.name}, 0] takes a part of "
+                "a part",
             )
         made[own] = part
     return made

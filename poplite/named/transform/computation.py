@@ -16,6 +16,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.named.axes.axes import Axes, axes_of
 from poplite.named.axes.axis import Axis, check_kind
+from poplite.named.axes.changes import spelled
 from poplite.named.description.description import TensorDescription
 from poplite.named.lowering.items import Items
 from poplite.named.ops.described import described
@@ -156,7 +157,7 @@ class Computation:
                     f"{node.called}: it is not stored by itself",
                     at=here(),
                     found=node.text,
-                    fix="make it a result, or ng.keep(x)",
+                    fix=f"make it a result, or ng.keep({spelled(node)})",
                 )
             return made
 

@@ -11,31 +11,32 @@ import pytest
 
 import poplite.named as ng
 from poplite.errors import AxisError
+from poplite.named.effects.items import Effect
 
 H = ng.make_axis(4, "H")
 
 
-def turned(count: int) -> ng.Effect:
+def turned(count: int) -> Effect:
     """Assign to each of some variables what the next one has."""
     each = [ng.variable([H], 1, name=f"w{n}") for n in range(count)]
     return ng.parallel([ng.assign(w, each[(n + 1) % count] * 2) for n, w in enumerate(each)])
 
 
-def rows(count: int) -> ng.Effect:
+def rows(count: int) -> Effect:
     """Assign to each row of a tensor the one with which it changes places."""
     N = ng.make_axis(count, "N")
     t = ng.variable([N, H], 1, name="t")
     return ng.parallel([ng.assign(t[N, n], t[N, -1 - n] - 1) for n in range(count)])
 
 
-def columns(count: int) -> ng.Effect:
+def columns(count: int) -> Effect:
     """Change each column of a tensor."""
     N = ng.make_axis(count, "N")
     t = ng.variable([H, N], 1, name="t")
     return ng.parallel([ng.assign(t[N, n], t[N, n] - 1) for n in range(count)])
 
 
-def chained(count: int) -> ng.Effect:
+def chained(count: int) -> Effect:
     """Change variables one after the other, as Python writes it."""
     with ng.steps() as changes:
         for n in range(count):
@@ -44,7 +45,7 @@ def chained(count: int) -> ng.Effect:
     return changes
 
 
-def calls_for(items: Callable[[int], ng.Effect], count: int) -> int:
+def calls_for(items: Callable[[int], Effect], count: int) -> int:
     """Return how many functions are called to record a computation."""
     calls = 0
 

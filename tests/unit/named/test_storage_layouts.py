@@ -244,7 +244,7 @@ def test_tensors_are_stored_as_their_layout_says(value: ng.Layout, hint: object)
 def test_a_layout_is_checked() -> None:
     with pytest.raises(AxisError, match="w: a layout of 'C'") as caught:
         ng.variable([H], name="w", layout="C")  # type: ignore[arg-type]
-    assert caught.value.fix.startswith("ng.row_major(axes)")
+    assert caught.value.fix.startswith("ng.row_major([H])")
     with pytest.raises(MissingAxisError, match=r"layout \(H\): its order: no axis 'W'"):
         ng.variable([H, W], layout=ng.row_major([H]))
     with pytest.raises(MissingAxisError, match=r"layout \(H, W\): no axis 'W'"):
