@@ -30,6 +30,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
 from poplite.graph.virtual import working_graph
 from poplite.program import Execute, Program, Repeat, RepeatWhileTrue, Sequence
+from poplite.program.loops import with_times
 from poplite.program.recording import Steps
 from poplite.program.sequence import check_graph
 from poplite.source import here
@@ -129,6 +130,9 @@ def _loop(
     graph.add_vertex(first, CountFrom, tile=tile, begin=bounds[0], end=bounds[1], **outputs)
     graph.add_vertex(on, CountOn, tile=tile, step=step, end=bounds[1], **outputs)
     loop = RepeatWhileTrue(Sequence(), goes_on, Sequence(body, Execute(on)))
+    begin, end = bounds
+    if not isinstance(begin, Tensor) and not isinstance(end, Tensor):
+        with_times(loop, len(range(begin, end, step)))
     return Sequence(Execute(first), loop, name=name)
 
 

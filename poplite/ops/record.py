@@ -83,7 +83,7 @@ def map(  # noqa: A001  (the name that PopLibs has)
     >>> engine.read(y)
     array([ 1.,  0.,  1.,  4.,  9., 16.], dtype=float32)
     """
-    root = Root(_bound(expr, tensors, "ops.map"), out, mapping, name, here())
+    root = Root(_bound(expr, tensors, "ops.map", out), out, mapping, name, here())
     (made,) = _lower([root], program, "ops.map(expression)")
     return made
 
@@ -129,7 +129,7 @@ def store(
             found=of_type(target),
             fix="ops.map(expression) stores one in a new tensor",
         )
-    node = as_expr(expr, what)
+    node = as_expr(expr, what, [target])
     own = _name_below(target) if isinstance(name, str) and not name else name
     root = Root(node, target, None, own, here())
     (made,) = _lower([root], program, f"{what}(x, expression)")
@@ -164,9 +164,9 @@ def lower(
     fix = "ops.lower(graph, [x + y, x - y], program)"
     listed = checked_items(roots, "ops.lower: roots", fix)
     made = [
-        replace(each, expr=as_expr(each.expr, "ops.lower"), at=_line(each))
+        replace(each, expr=as_expr(each.expr, "ops.lower", [graph]), at=_line(each))
         if isinstance(each, Root)
-        else Root(as_expr(each, "ops.lower"), at=here())
+        else Root(as_expr(each, "ops.lower", [graph]), at=here())
         for each in listed
     ]
     return _lower(made, program, "ops.lower(graph, roots, program)", graph, may_overlap=True)
@@ -332,8 +332,10 @@ def _view(tensor: Tensor) -> str:
     return clipped_text(expression(tensor), 120)
 
 
-def _bound(expr: Operand | float, tensors: Sequence[Operand] | Tensor, what: str) -> Expr:
-    node = as_expr(expr, what)
+def _bound(
+    expr: Operand | float, tensors: Sequence[Operand] | Tensor, what: str, out: Tensor | None
+) -> Expr:
+    node = as_expr(expr, what, [out])
     if not isinstance(tensors, Sequence):
         given = f"'{tensors.name}', a tensor" if isinstance(tensors, Tensor) else clipped(tensors)
         raise ElementTypeError(

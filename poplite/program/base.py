@@ -106,7 +106,7 @@ class Program(Displayed):
         return self.is_empty
 
 
-_NOT_COMPARED = {"location", "used_at", "num_steps", "is_empty", "_made"}
+_NOT_COMPARED = {"location", "used_at", "num_steps", "is_empty", "_made", "times"}
 
 
 def _parts_alike(a: Any, b: Any) -> list[tuple[Any, Any]] | None:

@@ -121,12 +121,14 @@ class RepeatWhile(Program):
     any more.  So `condition` runs at least once, `body` maybe never.
 
     Attributes:
+        times: how often the body runs, in a loop that is made to count; None where data decide.
         goes_on_if: what the predicate must be for the body to run.
     """
 
     condition: Program
     predicate: Tensor
     body: Program
+    times: int | None
 
     goes_on_if: ClassVar[bool]
 
@@ -142,6 +144,7 @@ class RepeatWhile(Program):
             condition=first,
             predicate=scalar,
             body=second,
+            times=None,
             num_steps=first.num_steps + second.num_steps,
             is_empty=False,  # a loop that does nothing may still not end
         )
@@ -210,3 +213,9 @@ class RepeatWhileFalse(RepeatWhile):
 
     __slots__ = ()
     goes_on_if = False
+
+
+def with_times(loop: RepeatWhile, times: int) -> RepeatWhile:
+    """Note how often the body of a loop runs, and return the loop."""
+    object.__setattr__(loop, "times", times)
+    return loop

@@ -4,9 +4,11 @@
     1  ["Repeat", 4, [9, 0]]          node 0, nine times
 
 Reading makes each node by its class, which checks what it is given, as it does for users.  What
-operations recorded in a block is a Sequence; that of an operation names the variables it made:
+operations recorded in a block is a Sequence; that of an operation names the variables it made.  A
+loop that counts says how often:
 
     2  ["Sequence", 5, ["softmax", [0, 1], [4, 9]]]      variables 4 to 8
+    3  ["RepeatWhileTrue", 6, [1, "go_on", 2, 10]]       ten times
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ from poplite.program import (
     Program,
     RemoteCopy,
     Repeat,
+    RepeatWhile,
     RepeatWhileFalse,
     RepeatWhileTrue,
     Sequence,
@@ -53,6 +56,7 @@ from poplite.program import (
 from poplite.program.copy import TensorCopy
 from poplite.program.function import Function, FunctionBuffer, FunctionCall
 from poplite.program.host import CodeCopy, HostCall, StreamCopy
+from poplite.program.loops import MOST_TIMES, with_times
 from poplite.source import SourceLocation
 from poplite.types import UNSIGNED_INT
 
@@ -157,6 +161,8 @@ class ProgramWriter:
                 coder.encode(getattr(node, name), to)
                 for name, coder in _coders(kind.__name__).items()
             ]
+            if isinstance(node, RepeatWhile) and node.times is not None:
+                data.append(node.times)
         self._keep(node, len(self.nodes))
         self.nodes.append([kind.__name__, _LOCATION.encode(node.location, to), data])
 
@@ -247,6 +253,8 @@ class ProgramReader:
             return made
         if kind is Switch and len(parts) == 4:
             return self._switch(*parts)
+        if issubclass(kind, RepeatWhile) and len(parts) == 4:
+            return self._loop_of(kind, *parts)
         coders = _coders(kind.__name__) if kind in FIELDS else {}
         if len(coders) != len(parts):
             raise Malformed(f"{shown(parts)} are not the parts of {kind.__name__}")
@@ -257,6 +265,14 @@ class ProgramReader:
         if kind is CycleStamp:
             _check_stamp(*values)
         return _MADE_BY.get(kind, kind)(*values)
+
+    def _loop_of(self, kind: type[RepeatWhile], *parts: Json) -> Program:
+        *others, times = parts
+        if type(times) is not int or not 0 <= times <= MOST_TIMES:
+            raise Malformed(f"{shown(times)} is not how often a loop runs")
+        loop = self._made(kind, others)
+        assert isinstance(loop, RepeatWhile)
+        return with_times(loop, times)
 
     def _variables(self, data: Json = (0, 0)) -> range:
         """Return the numbers of the variables that an operation made."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TypeAlias
 
 from poplite.errors import ControlProgramError
 from poplite.graph.tensor.text import type_and_shape
@@ -31,6 +33,12 @@ from poplite.source import SourceLocation
 from poplite.text import amount
 from poplite.viz.draw.columns import pattern_of
 from poplite.viz.draw.units import name_text, size_text
+
+Times: TypeAlias = int | Fraction | None
+"""How often a part runs each time that what holds it runs; None where data decide.
+
+A fraction is the average of a run that was counted.
+"""
 
 MOST = 10**12
 """Counts stop here: nested Repeats multiply without bound."""
@@ -75,13 +83,13 @@ class SavedNode(Program):
         label: what it is.
         below: the nodes under it.
         roles: what each of them is for; empty where it needs no word.
-        times: how often what is under it runs each time that it runs; None where data decide.
+        times: how often each of them runs each time that it runs.
     """
 
     label: Label
     below: tuple[SavedNode, ...]
     roles: tuple[str, ...]
-    times: int | None
+    times: tuple[Times, ...]
 
     def __post_init__(self) -> None:
         """Leave location and number of steps to who makes it."""
@@ -136,6 +144,9 @@ def _label(node: Program) -> Label:
             return Label("control", "Block {}", (name,), {}, "")
         case Call(function=function):
             return Label("control", "Call {}", (function.name,), {}, "")
+        case RepeatWhile(predicate=predicate, times=int(times)):
+            kind, words = type(node).__name__, amount(times, "time")
+            return Label("control", f"{kind} {{}}", (predicate.name,), {"times": times}, words)
         case If() | RepeatWhile() | Switch():
             assert node.decided_by is not None
             kind, name = type(node).__name__, node.decided_by.name
@@ -214,35 +225,41 @@ def roles_of(node: Program) -> list[str]:
     return [""] * len(node.children)
 
 
-def times_of(node: Program) -> int | None:
-    """Return how often what is under a node runs each time that the node runs.
+def times_of(node: Program) -> list[Times]:
+    """Return how often each child of a node runs each time that the node runs.
 
     None where data decide, or nothing ends it.  Raises ControlProgramError when its kind is not
     known here.
 
-    >>> times_of(Repeat(9, Program())), times_of(Sequence())
-    (9, 1)
+    >>> times_of(Repeat(9, Program())), times_of(Sequence(Program()))
+    ([9], [1])
     """
-    if isinstance(node, SavedNode):
-        return node.times
-    if isinstance(node, Repeat):
-        return node.count
+    match node:
+        case SavedNode(times=times):
+            return list(times)
+        case Repeat(count=count):
+            return [count]
+        case RepeatWhile(times=int(times)):
+            return [times + 1, times]
     if node.decided_by is not None or isinstance(node, Loop):
-        return None
+        return [None] * len(node.children)
     if node.children and not isinstance(node, Sequence | Block | Call):
         raise no_picture(node)
-    return 1
+    return [1] * len(node.children)
 
 
-def product(runs: int | None, times: int | None) -> int | None:
+def product(runs: Times, times: Times) -> Times:
     """Return how often something runs that is repeated, `MOST` at most; None where data decide.
 
-    >>> product(3, 4), product(3, None), product(0, None)
-    (12, None, 0)
+    >>> product(3, 4), product(3, None), product(0, None), product(5, Fraction(12, 5))
+    (12, None, 0, 12)
     """
     if 0 in (runs, times):
         return 0
-    return None if runs is None or times is None else min(runs * times, MOST)
+    if runs is None or times is None:
+        return None
+    total = min(runs * times, MOST)
+    return int(total) if total == int(total) else total
 
 
 def compiled_text(runs: int | None, as_compiled: int) -> str:

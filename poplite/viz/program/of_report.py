@@ -12,7 +12,6 @@ from poplite.program.base import set_once
 from poplite.report.accesses import StepAccesses
 from poplite.report.compilation import Compilation
 from poplite.report.program_tree import (
-    BY_DATA,
     Program,
     ProgramType,
     children_first,
@@ -24,7 +23,8 @@ from poplite.source import location_from
 from poplite.text import amount
 from poplite.viz.draw.columns import pattern_of
 from poplite.viz.draw.units import size_text
-from poplite.viz.program.labels import NOWHERE, Label, SavedNode
+from poplite.viz.program.labels import NOWHERE, Label, SavedNode, Times
+from poplite.viz.program.run_counts import times_below, times_of_run
 
 KINDS = {
     ProgramType.EXECUTE: "compute",
@@ -48,10 +48,15 @@ def saved_programs(report: Report) -> dict[str, SavedNode]:
     """
     compilation = report.compilation
     trees = compilation.programs
-    return {name: _tree(compilation, name, trees[name]) for name in compilation.program_names}
+    return {
+        name: _tree(compilation, name, trees[name], times_of_run(report, name, trees[name]))
+        for name in compilation.program_names
+    }
 
 
-def _tree(compilation: Compilation, name: str, root: Program) -> SavedNode:
+def _tree(
+    compilation: Compilation, name: str, root: Program, counted: Mapping[int, list[Times]]
+) -> SavedNode:
     known = {
         number: step
         for step in compilation.accesses
@@ -63,21 +68,23 @@ def _tree(compilation: Compilation, name: str, root: Program) -> SavedNode:
     made: dict[int, SavedNode] = {}
     for node in children_first(root):
         step = None if node.children else known.get(numbers[id(node)])
-        times: int | None = None if node.type in BY_DATA else 1
-        if node.type is ProgramType.REPEAT:
-            times = repeats(node)
         below: list[SavedNode] = []
         roles: list[str] = []
-        for child in node.children:
+        times: list[Times] = []
+        each_times = counted.get(id(node)) or [times_below(node)] * len(node.children)
+        for child, runs in zip(node.children, each_times, strict=True):
             under = made[id(child)].below
             is_group = child.type is ProgramType.SEQUENCE
             if is_group and node.type is ProgramType.CALL:  # what the function holds
                 below += under
                 roles += [""] * len(under)
+                times += [runs] * len(under)
             else:  # a group of one is that one
                 below.append(under[0] if is_group and len(under) == 1 else made[id(child)])
                 roles.append(child.role)
-        new = SavedNode(_label(node, step, compilation), tuple(below), tuple(roles), times)
+                times.append(runs)
+        label = _label(node, step, compilation)
+        new = SavedNode(label, tuple(below), tuple(roles), tuple(times))
         set_once(new, num_steps=counts[id(node)])
         object.__setattr__(new, "location", location_from(node.at) or NOWHERE)
         made[id(node)] = new

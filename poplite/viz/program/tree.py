@@ -28,6 +28,7 @@ from poplite.viz.draw.json_text import json_text
 from poplite.viz.program.labels import (
     MOST,
     Label,
+    Times,
     compiled_text,
     count_text,
     label_of,
@@ -185,12 +186,19 @@ def program_tree(
         note = _why_closed(node, fact.lines, drawn.get(id(node)), is_deep) if node.children else ""
         if node.children and not note:
             drawn.setdefault(id(node), begin)
-            times, place = times_of(node), len(rows)
-            inner = product(runs, times)
-            every = product(planned, 1 if times is None else times) or 0
+            place = len(rows)
             below = [
-                _Pending(child, role, place, level + 1, inner, every)
-                for child, role in zip(node.children, roles_of(node), strict=True)
+                _Pending(
+                    child,
+                    role,
+                    place,
+                    level + 1,
+                    _whole(product(runs, times)),
+                    _whole(product(planned, times if isinstance(times, int) else 1)) or 0,
+                )
+                for child, role, times in zip(
+                    node.children, roles_of(node), times_of(node), strict=True
+                )
             ]
             pending += reversed(below)
             number = begin
@@ -201,7 +209,8 @@ def program_tree(
         is_leaf, at = not node.children, node.location
         rows.append(TreeRow(is_leaf, level, parent, label, note, begin, steps, runs, planned, at))
     steps = program.num_steps
-    return ProgramTree(tuple(rows), hidden, steps, match, whole.matched, whole.runs, name)
+    total = _whole(whole.runs)
+    return ProgramTree(tuple(rows), hidden, steps, match, whole.matched, total, name)
 
 
 def program_json(tree: ProgramTree) -> str:
@@ -246,7 +255,12 @@ def runs_of(program: Program) -> int | None:
     >>> runs_of(Repeat(9, Execute(Graph().add_compute_set("blur"))))
     9
     """
-    return facts_of(program)[id(program)].runs
+    return _whole(facts_of(program)[id(program)].runs)
+
+
+def _whole(runs: Times) -> int | None:
+    """Return a count of a whole program, in which averages of its parts add up."""
+    return None if runs is None else int(runs)
 
 
 class Facts(NamedTuple):
@@ -260,7 +274,7 @@ class Facts(NamedTuple):
 
     lines: int
     matched: int
-    runs: int | None
+    runs: Times
 
 
 def facts_of(program: Program, pattern: re.Pattern[str] | None = None) -> dict[int, Facts]:
@@ -278,9 +292,9 @@ def facts_of(program: Program, pattern: re.Pattern[str] | None = None) -> dict[i
             continue
         below = [facts[id(child)] for child in node.children]
         lines, matched = (sum(each) for each in list(zip(*below, strict=True))[:2])
-        known = [fact.runs for fact in below if fact.runs is not None]
-        runs = sum(known) if len(known) == len(below) else None
-        runs = product(runs, times_of(node))
+        each = [product(f.runs, times) for f, times in zip(below, times_of(node), strict=True)]
+        known = [runs for runs in each if runs is not None]
+        runs = product(sum(known), 1) if len(known) == len(each) else None
         facts[id(node)] = Facts(min(lines + 1, MOST), min(matched, MOST), runs)
     return facts
 

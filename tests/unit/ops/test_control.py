@@ -364,7 +364,16 @@ def test_the_first_operation_decides_the_graph_of_a_sequence(graph: pl.Graph) ->
         ops.assign(there, there + 1)
     with pl.Sequence() as rows, ops.repeat(2) as k:
         found = ops.dynamic_slice(row, k, [0], [1])
-    assert values(graph, pl.Sequence(step, rows), total, found[0]) == [100, 7]
+    last, made = scalar(graph, "last", 0, "uint32"), scalar(graph, "made", 0, "uint32")
+    for record in (
+        lambda j: ops.assign(last, j),
+        lambda j: ops.map(j, out=last),
+        lambda j: ops.lower(graph, [ops.Root(j, out=made)]),
+    ):
+        with pl.Sequence() as alone, ops.repeat(4) as j:
+            record(j)
+        rows.add(alone)
+    assert values(graph, pl.Sequence(step, rows), total, found[0], last, made) == [100, 7, 3, 3]
     assert values(other, outside, there) == [6]
     with (
         pytest.raises(pl.ControlProgramError, match="its graph is not known before") as caught,
