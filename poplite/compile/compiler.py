@@ -35,10 +35,11 @@ from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
 from poplite.machine.floating_point import STOCHASTIC, TRAPS, reachable
 from poplite.program import CycleStamp, Program
+from poplite.program.base import programs_or_none
 from poplite.program.floating_point import SetMode
 from poplite.program.function import written_steps
 from poplite.source import here
-from poplite.text import clipped, items_or_none, of_type
+from poplite.text import clipped, of_type
 from poplite.vertex.vertex import Vertex
 
 Programs = Program | Iterable[Program] | Mapping[str, Program]
@@ -282,6 +283,13 @@ def _balance(graph: Graph) -> tuple[int, int]:
     return int(elements.min()), int(elements.max())
 
 
+def _instead_of_operand(value: object, call: str) -> str:
+    """Return what to write where a tensor or an expression is given for a program; else nothing."""
+    if not isinstance(value, Operand):
+        return ""
+    return f"with graph.steps() as program: t = ops.map(...); {call.format('program')}"
+
+
 def named_programs(programs: object, call: str = "Engine(graph, {})") -> dict[str, Program]:
     """Return programs by name, or refuse them; those without a name are "0", "1", ...
 
@@ -290,17 +298,14 @@ def named_programs(programs: object, call: str = "Engine(graph, {})") -> dict[st
     function = call.partition("(")[0]
     if isinstance(programs, Program):
         programs = (programs,)
-    listed = programs if isinstance(programs, Mapping) else items_or_none(programs)
+    listed = programs if isinstance(programs, Mapping) else programs_or_none(programs)
     if listed is None:
         hint = "Execute(compute_set)" if isinstance(programs, ComputeSet) else "Sequence(...)"
-        fix = call.format(hint)
-        if isinstance(programs, Operand):
-            fix = f"with graph.steps() as program: t = ops.map(...); {call.format('program')}"
         raise ControlProgramError(
             f"{function}: {clipped(programs, 60)} is no program",
             at=here(),
             found=of_type(programs),
-            fix=fix,
+            fix=_instead_of_operand(programs, call) or call.format(hint),
         )
     kind = type(programs).__name__
     if not isinstance(programs, Mapping):
@@ -318,7 +323,7 @@ def named_programs(programs: object, call: str = "Engine(graph, {})") -> dict[st
                 f"program {name!r} is {clipped(program, 60)}, which is no program",
                 at=here(),
                 found=of_type(program),
-                fix=call.format("{'main': Sequence(...)}"),
+                fix=_instead_of_operand(program, call) or call.format("{'main': Sequence(...)}"),
             )
         if program.num_steps > MAX_NUMBER:
             raise ControlProgramError(

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from types import TracebackType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from poplite.display import Displayed
 from poplite.errors import ControlProgramError, ElementTypeError
-from poplite.expr.operand import as_read
+from poplite.expr.operand import Operand, as_read
 from poplite.expr.tree import has_many, stored_first
+from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
 from poplite.source import SourceLocation, here
-from poplite.text import amount, clipped, of_type
+from poplite.text import amount, clipped, items_or_none, of_type
 from poplite.types import BOOL, INT, UNSIGNED_INT
 
 NUMBERS = INT, UNSIGNED_INT
@@ -40,6 +42,7 @@ class Program(Displayed):
     """
 
     _name_counts: ClassVar[bool] = False
+    _block_instead: ClassVar[str] = "graph.steps() as program"
     location: SourceLocation = field(init=False)
     num_steps: int = field(init=False)
     is_empty: bool = field(init=False)
@@ -66,6 +69,22 @@ class Program(Displayed):
     def writes(self) -> tuple[Tensor, ...]:
         """Tensors that it writes itself, without those that vertices write."""
         return ()
+
+    def __enter__(self) -> Any:
+        """Refuse a `with` block: those of a Sequence and of operations take steps."""
+        raise ControlProgramError(
+            f"{self!r} cannot be the subject of a `with` statement",
+            at=here(),
+            fix=f"with {self._block_instead}: operations are its steps",
+        )
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End a `with` block, of a program that can have one."""
 
     def mark_used(self, at: SourceLocation) -> None:
         """Note that it became part of another program, so that it does not change any more."""
@@ -177,12 +196,21 @@ def checked(value: object, where: str) -> Program:
     """
     if isinstance(value, Program):
         return value
+    fix = "wrap a compute set in Execute(cs); build sequences as Sequence(a, b)"
+    if isinstance(value, Operand):
+        fix = "with graph.steps() as program: ops.assign(...) or another operation on it"
     raise ControlProgramError(
-        f"{where}: {clipped(value, 80)} is no program",
-        at=here(),
-        found=of_type(value),
-        fix="wrap a compute set in Execute(cs); build sequences as Sequence(a, b)",
+        f"{where}: {clipped(value, 80)} is no program", at=here(), found=of_type(value), fix=fix
     )
+
+
+def programs_or_none(value: object) -> list[Any] | None:
+    """Return the items of a list of programs; None for what only iterates as a list, as tensors.
+
+    >>> programs_or_none((Program(),)), programs_or_none(Program())
+    ([<Program empty>], None)
+    """
+    return None if isinstance(value, Operand | ComputeSet) else items_or_none(value)
 
 
 _ONE_OF_ALL = "store one of all: ops.map(ops.any(t)), ops.map(ops.all(t))"

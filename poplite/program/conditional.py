@@ -10,14 +10,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from operator import index as whole_number
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from poplite.errors import ControlProgramError, SizeOverflowError
 from poplite.graph.tensor.tensor import Tensor
-from poplite.program.base import Program, check_name, checked, child, deciding, parts, set_once
+from poplite.program.base import (
+    Program,
+    check_name,
+    checked,
+    child,
+    deciding,
+    parts,
+    programs_or_none,
+    set_once,
+)
 from poplite.program.sequence import Growing
 from poplite.source import here
-from poplite.text import amount, clipped, fitted, items_or_none, of_type
+from poplite.text import amount, clipped, fitted, of_type
 from poplite.types import INT
 
 Cases = Mapping[int, Program] | Iterable[tuple[int, Program]]
@@ -43,6 +52,7 @@ class If(Program):
     <If 'large', 0 steps>
     """
 
+    _block_instead: ClassVar[str] = "ops.if_(predicate)"
     predicate: Tensor
     true_body: Program
     false_body: Program
@@ -269,7 +279,7 @@ class Switch(Growing):
 
 
 def _pairs(cases: object) -> list[tuple[int, Program]]:
-    found = items_or_none(cases)
+    found = programs_or_none(cases)
     for pair in [cases] if found is None else found:
         if found is None or not isinstance(pair, tuple | list) or len(pair) != 2:
             what = "cases" if found is None else "a value and its program"

@@ -39,6 +39,7 @@ class Repeat(Program):
     <Repeat 100 times, 0 steps>
     """
 
+    _block_instead: ClassVar[str] = "ops.repeat(count)"
     count: int
     body: Program
 
@@ -125,6 +126,7 @@ class RepeatWhile(Program):
         goes_on_if: what the predicate must be for the body to run.
     """
 
+    _block_instead: ClassVar[str] = "ops.while_(condition)"
     condition: Program
     predicate: Tensor
     body: Program

@@ -18,10 +18,11 @@ from poplite.errors import ControlProgramError, GraphRecursionError
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.storage.copies import refuse_copies
-from poplite.program.base import Program, check_name, checked, parts, set_once
+from poplite.program.base import Program, check_name, checked, parts, programs_or_none, set_once
 from poplite.program.function import functions_between
+from poplite.program.walk import distinct_steps
 from poplite.source import SourceLocation, here
-from poplite.text import amount, clipped, fitted, items_or_none, of_type
+from poplite.text import amount, clipped, fitted, of_type
 
 if TYPE_CHECKING:
     from poplite.program.recording import Steps
@@ -101,7 +102,7 @@ class Sequence(Growing):
             programs = programs[:-1]
         check_name(name, "Sequence")
         if len(programs) == 1 and not isinstance(programs[0], Program):
-            listed = items_or_none(programs[0])
+            listed = programs_or_none(programs[0])
             programs = programs if listed is None else tuple(listed)
         children = parts((p, f"Sequence, program {i}") for i, p in enumerate(programs))
         steps, is_empty = sum(p.num_steps for p in children), all(p.is_empty for p in children)
@@ -149,7 +150,7 @@ class Sequence(Growing):
         from poplite.program.recording import Steps  # which are sequences themselves
 
         self._check_not_open(is_open=self._block is not None)
-        object.__setattr__(self, "_block", Steps(None, self.name).__enter__())
+        object.__setattr__(self, "_block", Steps(self._graph_of_steps, self.name).__enter__())
         return self
 
     def __exit__(
@@ -164,6 +165,18 @@ class Sequence(Growing):
         object.__setattr__(self, "_block", None)
         for program in block.programs:
             self.add(program)
+
+    @property
+    def _graph_of_steps(self) -> Graph | None:
+        """The graph of the first of its steps that belongs to one."""
+        for step in distinct_steps(self):
+            program = step.program
+            owners = (getattr(program, name, None) for name in ("compute_set", "function"))
+            for owner in (*owners, *program.reads, *program.writes):
+                graph = getattr(owner, "graph", None)
+                if isinstance(graph, Graph):
+                    return graph.top_level_graph
+        return None
 
     def _check_not_open(self, *, is_open: bool) -> None:
         """Refuse to open its block, where that is open, or the sequence in use."""

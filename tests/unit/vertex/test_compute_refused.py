@@ -62,6 +62,29 @@ def define(body: str, folder: Path) -> type[pl.Vertex]:
 
 
 REFUSED = {
+    # what other libraries, and other parts of this one, call alike
+    "ops": (
+        "self.out = pl.ops.exp(self.a)",
+        r"pl.ops.exp\(...\) cannot be called",
+        "math.exp(...): ops",
+    ),
+    "ops larger": ("self.out = pl.ops.maximum(self.a, 1)", "cannot be called", "max(...): ops"),
+    "ops alone": ("self.out = pl.ops.relu(self.a)", "cannot be called", "write its formula: ops"),
+    "inf": ("self.out = float('inf')", r"float\('inf'\) takes a text", "write math.inf"),
+    "-inf": ("self.out = float('-Infinity')", "takes a text", "write -math.inf"),
+    "nan": ("self.out = float('nan')", "takes a text", "write math.nan"),
+    "number in text": ("self.n = int('3')", r"int\('3'\) takes a text", "write 3"),
+    "text": ("self.out = 'a'", "'a' is not a number", "exceptions take text"),
+    "fill": ("self.y.fill(0)", "a vector of 'y' has no method 'fill'", "self.y[i] = value"),
+    "append": ("self.y.append(0)", "'y' has no method 'append'", "keeps its length"),
+    "sum method": ("self.out = self.x.sum()", "no method 'sum'", "total += self.x[i]"),
+    "any method": ("self.out = self.x.foo()", "no method 'foo'", "self.x[i], len(self.x)"),
+    "bits": (
+        "self.n = pl.bits(self.a)",
+        "'poplite' has no 'bits'  ",
+        "pl.float_bits(...) or pl.half",
+    ),
+    "typing error": ("self.n = pl.float_bts(1)", "did you mean 'float_bits'", "use fields"),
     # statements
     "with": ('with open("f") as f:\n    pass', "'with' is not part", "engine.write"),
     "try": ("try:\n    pass\nexcept ValueError:\n    pass", "'try' is not part", "with if"),
@@ -102,7 +125,7 @@ REFUSED = {
     "comprehension": ("d = [i for i in self.x]", "a list comprehension is not part", "for loop"),
     "generator": ("d = sum(i for i in self.x)", "a generator expression", "for loop"),
     "lambda": ("f = lambda: 1", "a lambda is not part", "where it is used"),
-    "string": ('d = "text"', "'text' is not a number", "use 0"),
+    "string": ('d = "text"', "'text' is not a number", "use a number"),
     "f-string": ('d = f"{self.n}"', "a string is no number", "print"),
     "none": ("d = None", "None is not a number", "use 0"),
     "complex": ("d = 1j", "1j is not a number", "use 0"),
@@ -160,7 +183,7 @@ REFUSED = {
     "too large, chosen": ("self.count = 0 if self.flag else 2**32", "4294967296 is stored", "low"),
     "too large, of the class": ("self.count = self.LARGE", f"{2**33} is stored in 'count'", "low"),
     "folded": ("self.out = (1 << 62) * 4 // 3", f"{2**64} does not fit 64 bits", "float"),
-    "module": ("self.out = math.tau2", "'math.tau2' is not a local", "math.pi"),
+    "module": ("self.out = math.tau2", "'math' has no 'tau2' .did you mean 'tau'", "math.pi"),
     # fields
     "unknown field": ("self.out = self.b", "'V' has no field 'b'", "declare 'b'"),
     "reserved field": ("self.out = self.tile", "no field 'tile'", "none can be called 'tile'"),
@@ -238,7 +261,7 @@ REFUSED = {
     "print sep": ("print(self.n, sep=self.n)", "not sep=self.n", "vectors"),
     "print name": ("print(lenght)", "name 'lenght' is not defined", "declare"),
     "print list": ("print(WEIGHTS)", "'WEIGHTS' is list, not an int", "State[Vector[FLOAT]]"),
-    "printed formula": ('print("a" + self.n)', "'a' is not a number", "use 0"),
+    "printed formula": ('print("a" + self.n)', "'a' is not a number", "use a number"),
     "breakpoint": ("breakpoint(self.n)", "breakpoint takes no arguments", "breakpoint()"),
     "breakpoint value": ("k = breakpoint()", r"breakpoint\(...\) cannot be called", "its line"),
     "a file's method": ('open("f").write("x")', r"write\(...\) cannot be called", "engine.write"),

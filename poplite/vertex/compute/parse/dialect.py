@@ -240,12 +240,27 @@ class Scope:
             return self._global(node)
         if isinstance(node, ast.Attribute):
             owner = self.global_of(node.value)
-            if isinstance(owner, ModuleType) and hasattr(owner, node.attr):
-                return getattr(owner, node.attr)
+            if isinstance(owner, ModuleType):
+                if hasattr(owner, node.attr):
+                    return getattr(owner, node.attr)
+                self._refuse_missing(node, owner)
         return self.refuse(
             node,
             f"'{ast.unparse(node)}' is not a local, a field or a number known at compile time",
             "use fields, locals, and module attributes such as math.pi",
+        )
+
+    def _refuse_missing(self, node: ast.Attribute, module: ModuleType) -> NoReturn:
+        """Refuse a name that a module lacks: with the functions of it that compute may call."""
+        prefix = ast.unparse(node.value)
+        known = [str(getattr(each, "__name__", "")) for each in FUNCTIONS]
+        known = [name for name in known if hasattr(module, name)]
+        near = [f"{prefix}.{name}(...)" for name in known if f"_{node.attr}" in name]
+        self.refuse(
+            node,
+            f"'{module.__name__}' has no '{node.attr}'"
+            + ("" if near else did_you_mean(node.attr, dir(module))),
+            " or ".join(near) or "use fields, locals, and module attributes such as math.pi",
         )
 
     def is_local(self, node: ast.expr) -> bool:

@@ -58,7 +58,16 @@ def helper_of(scope: Scope, node: ast.Call) -> Helper | None:
         return _method(scope, node.func)
     function = None if scope.is_local(node.func) else scope.global_of(node.func)
     is_own = any(function is each for each in (lanes.full, lanes.map, fma, *BITS))
-    return Helper(function) if isinstance(function, FunctionType) and not is_own else None
+    if not isinstance(function, FunctionType) or is_own or is_operation(scope, function):
+        return None
+    return Helper(function)
+
+
+def is_operation(scope: Scope, function: object) -> bool:
+    """Return whether a user's function calls one of poplite's for tensors, which no vertex can."""
+    home = str(getattr(function, "__module__", "")).split(".")
+    caller = scope.text.function.__module__.partition(".")[0]
+    return home[:2] == ["poplite", "ops"] and caller != "poplite"
 
 
 def _method(scope: Scope, node: ast.Attribute) -> Helper:

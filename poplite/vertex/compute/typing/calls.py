@@ -23,6 +23,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import NoReturn
 
 import numpy as np
@@ -31,7 +32,7 @@ from poplite.types import BOOL, LONGLONG, UNSIGNED_LONGLONG, ElementType
 from poplite.vertex.compute import lanes
 from poplite.vertex.compute.fused import fma
 from poplite.vertex.compute.parse.dialect import FUNCTIONS, STORED, Scope
-from poplite.vertex.compute.parse.helpers import Helper, helper_of
+from poplite.vertex.compute.parse.helpers import Helper, helper_of, is_operation
 from poplite.vertex.compute.typing.facts import Checked, Facts
 from poplite.vertex.compute.typing.kinds import Kind
 from poplite.vertex.compute.typing.known import evaluated
@@ -68,6 +69,16 @@ _CALLS: tuple[tuple[object, str], ...] = (
     (pow, "multiply, or write ** with a literal"),
     (round, "math.floor(x + 0.5), which rounds halves up"),
 )
+
+_OF_A_VECTOR = {
+    "fill": "for i in range(len({x})): {x}[i] = value",
+    "append": "a vector keeps its length: assign an element, {x}[i] = value",
+    "sum": "loop over the elements: total += {x}[i]",
+    "max": "loop over the elements: best = max(best, {x}[i])",
+    "min": "loop over the elements: best = min(best, {x}[i])",
+    "copy": "loop over the elements: self.y[i] = {x}[i]",
+}
+"""What to write for methods that NumPy's arrays and Python's lists have."""
 
 
 class Calls:
@@ -203,12 +214,23 @@ class Calls:
                 f"{ast.unparse(node.func)} takes at least 2 numbers, not {len(node.args)}",
                 "loop over the elements of a vector: best = max(best, self.x[i])",
             )
+        self._refuse_text(node)
         values = [self._value(arg) for arg in node.args]
         if any(isinstance(value, LanesOf) for value in values):
             self._facts.calls[node] = name
             return self.lanes.function(node, name, values)
         numbers = list(map(self._as_number, node.args, values))
         return self._of_numbers(node, name, numbers)
+
+    def _refuse_text(self, node: ast.Call) -> None:
+        """Refuse a number that is written as a text: `float("inf")`."""
+        text = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
+        if isinstance(text, str) and (function := self._function_of(node)) in (int, float):
+            with suppress(ValueError):
+                number = int(text) if function is int else float(text)
+                fix = repr(number) if math.isfinite(number) else f"math.{abs(number)}"
+                sign = "-" if number == -math.inf else ""
+                self._scope.refuse(node, f"{ast.unparse(node)} takes a text", f"write {sign}{fix}")
 
     def _name(self, node: ast.Call) -> str:
         """Return the name in the arithmetic of the function that is called."""
@@ -303,11 +325,27 @@ class Calls:
         kind = value.kind if name == "absolute" else max(value.kind, Kind.FLOAT)
         return Number(kind, value.long and kind < Kind.FLOAT)
 
+    def _refuse_method(self, node: ast.Call) -> None:
+        """Refuse a call of a method of a vector, which has none but those of lanes."""
+        called = node.func
+        if not isinstance(called, ast.Attribute) or not self._scope.is_local(called):
+            return
+        if any(_called_before(node)):
+            return
+        owner = self._value(called.value)
+        if isinstance(owner, Elements):
+            of_lanes = "elements, {x}[i], len({x}), or lanes, {x}.lanes(i)"
+            fix = _OF_A_VECTOR.get(called.attr, of_lanes).format(x=ast.unparse(called.value))
+            self._scope.refuse(node, f"{owner} has no method '{called.attr}'", fix)
+
     def _refuse_call(self, node: ast.Call, function: object) -> NoReturn:
+        self._refuse_method(node)
         known, name = sorted(set(map(_spelled, FUNCTIONS))), _spelled(function)
         calls = [function, *map(self._function_of, _called_before(node))]  # open("a").read()
         fix = next((fix for refused, fix in _CALLS if any(refused is call for call in calls)), "")
-        if isinstance(function, type) and issubclass(function, ElementType):
+        if is_operation(self._scope, function):
+            fix = _instead_of_operation(name)
+        elif isinstance(function, type) and issubclass(function, ElementType):
             fix = f"store the value in a field of {function!r}: a store rounds"
         elif element := _of_numpys_type(function):
             fix = element
@@ -380,6 +418,15 @@ def _of_numpys_type(function: object) -> str:
     if element is not None:
         return f"pl.{element.__name__}(...)"
     return {"f": "float(...)", "i": "int(...)", "u": "int(...)"}.get(dtype.kind, "")
+
+
+def _instead_of_operation(name: str) -> str:
+    """Return what to write for an operation of tensors, such as `math.exp(...)` for `ops.exp`."""
+    names = {"maximum": "max", "minimum": "min", "absolute": "abs"}
+    number = names.get(name, name)
+    if any(_spelled(known) == number for known in FUNCTIONS):
+        return f"{number}(...): ops work on tensors, outside of compute"
+    return "write its formula: ops work on tensors, outside of compute"
 
 
 def _spelled(function: object) -> str:

@@ -99,7 +99,9 @@ class Expressions:
 
     def _Constant(self, node: ast.Constant) -> Number:
         if not isinstance(node.value, (bool, int, float)):
-            self._scope.refuse(node, f"{node.value!r} is not a number", "use 0, 0.0 or False")
+            is_text = isinstance(node.value, str)
+            fix = "a number; print(...) and exceptions take text" if is_text else "0, 0.0 or False"
+            self._scope.refuse(node, f"{node.value!r} is not a number", f"use {fix}")
         check_range(self._scope, node, node.value)
         return Number(literal_kind(node.value), constant=known(node.value))
 
