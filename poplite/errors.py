@@ -15,10 +15,14 @@ Source of the hierarchy: Poplar API reference, "Exceptions".
 from __future__ import annotations
 
 import difflib
+import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Any, ClassVar, NoReturn, TypeVar
+from functools import wraps
+from numbers import Integral, Real
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from poplite.called import CalledText
 from poplite.source import SourceLocation, here
@@ -26,6 +30,9 @@ from poplite.text import clipped, integer_or_none, items_or_none, of_type
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Enum)
+P = ParamSpec("P")
+R = TypeVar("R")
+Made = TypeVar("Made")
 
 SHOWN_FAULTS = 5
 
@@ -639,6 +646,205 @@ def _ends(text: str, length: int) -> str:
         return text
     half = (length - len("...")) // 2
     return f"{text[:half]}...{text[-half:]}"
+
+
+# -- classes that users call, or only poplite -----------------------------------------------
+
+NONE: Any = None
+"""What an argument is that was left out, whatever its type."""
+
+_OWN = frozenset({"poplite", "dataclasses"})
+"""Packages whose calls make objects for users; `dataclasses.replace` has one already."""
+
+
+def refuse_empty(instead: str) -> Callable[[type[Made]], type[Made]]:
+    """Make a class refuse a call without arguments, or with those that make none; say what does.
+
+    >>> import poplite as pl
+    >>> pl.VertexPerfEstimate()  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    poplite.errors.AbsentMember: poplite has no empty VertexPerfEstimate  (...)
+      what is not there yet is None
+      try: VertexPerfEstimate(cycles, flops)
+    """
+
+    def decorated(cls: type[Made]) -> type[Made]:
+        make: Any = cls.__init__
+
+        @wraps(make)
+        def checked(self: Made, *arguments: Any, **named: Any) -> None:
+            if not arguments and not named:
+                raise no_empty(cls.__name__, instead)
+            try:
+                make(self, *arguments, **named)
+            except TypeError as error:
+                if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+                    raise  # it is not this call that fits no signature
+                found = str(error).removeprefix(f"{cls.__name__}.__init__() ")
+                raise _make_none(cls.__name__, found, instead) from None
+
+        cls.__init__ = checked  # type: ignore[method-assign, assignment]
+        return cls
+
+    return decorated
+
+
+def made_by(instead: str) -> Callable[[type[Made]], type[Made]]:
+    """Make a class refuse every call but poplite's own; say what makes an object of it.
+
+    Classes that derive from it are called as they say themselves.
+
+    >>> import poplite as pl
+    >>> exec("pl.ComputeSet(pl.Graph(), 'add')", {"pl": pl})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    poplite.errors.ElementTypeError: ComputeSet: these arguments make none  (...)
+      only poplite calls this class
+      try: graph.add_compute_set(name)
+    """
+
+    def decorated(cls: type[Made]) -> type[Made]:
+        make: Any = cls.__init__
+
+        @wraps(make)
+        def made(self: Made, *arguments: Any, **named: Any) -> None:
+            caller = sys._getframe(1).f_globals.get("__name__", "")
+            if caller.partition(".")[0] not in _OWN and type(self) is cls:
+                raise not_called(cls.__name__, instead, is_empty=not arguments and not named)
+            make(self, *arguments, **named)
+
+        cls.__init__ = made  # type: ignore[method-assign, assignment]
+        return cls
+
+    return decorated
+
+
+def not_called(
+    name: str, instead: str, *, is_empty: bool = False
+) -> AbsentMember | ElementTypeError:
+    """Return the error of a class that a user called, where only poplite does."""
+    if is_empty:
+        return no_empty(name, instead)
+    return _make_none(name, "only poplite calls this class", instead)
+
+
+def no_empty(name: str, instead: str) -> AbsentMember:
+    """Return the error of a class that was called without arguments."""
+    found = "what is not there yet is None"
+    return AbsentMember(f"poplite has no empty {name}", at=here(), found=found, fix=instead)
+
+
+def _make_none(name: str, found: str, instead: str) -> ElementTypeError:
+    message = f"{name}: these arguments make none"
+    return ElementTypeError(message, at=here(), found=found, fix=instead)
+
+
+# -- functions whose arguments are of the kinds that annotations name -------------------------
+
+
+class Kind(NamedTuple):
+    """What an annotation asks for: which values fit, and the words for it."""
+
+    fits: Callable[[object], bool]
+    asked: str
+
+
+def instance_of(cls: type | tuple[type, ...], asked: str) -> Kind:
+    """Return the kind of an annotation that names a class.
+
+    >>> instance_of(str, "a text").fits(3)
+    False
+    """
+    return Kind(lambda value: isinstance(value, cls), asked)
+
+
+def one_of(*texts: str) -> Kind:
+    """Return the kind of an annotation that lists texts.
+
+    >>> one_of("tile", "size").fits("size"), one_of("tile", "size").asked
+    (True, "'tile' or 'size'")
+    """
+    return Kind(
+        lambda value: isinstance(value, str) and value in texts, " or ".join(map(repr, texts))
+    )
+
+
+def items_of(cls: type, asked: str) -> Kind:
+    """Return the kind of a list, or of another sequence, of objects of a class.
+
+    >>> items_of(str, "a list of names").fits(["x"]), items_of(str, "a list of names").fits("x")
+    (True, False)
+    """
+
+    def fits(value: object) -> bool:
+        items = items_or_none(value) if hasattr(value, "__len__") else None
+        return items is not None and all(isinstance(item, cls) for item in items)
+
+    return Kind(fits, asked)
+
+
+def _is_number(value: object, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+_PLAIN: Mapping[str, Kind] = MappingProxyType(
+    {
+        "None": Kind(lambda value: value is None, "None"),
+        # NumPy is not loaded for this.
+        "bool": Kind(lambda value: type(value).__name__ in ("bool", "bool_"), "True or False"),
+        "int": Kind(lambda value: _is_number(value, Integral), "a whole number"),
+        "float": Kind(lambda value: _is_number(value, Real), "a number"),
+        "str": instance_of(str, "a text"),
+        "range": instance_of(range, "a range, such as range(4)"),
+    }
+)
+
+
+def annotated(room: str, kinds: Mapping[str, Kind]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Refuse arguments that are not of the kinds that annotations name, before anything else.
+
+    Errors of the function that say no line get that of the call. Annotations, and parts of them
+    between bars, that neither this module nor `kinds` knows are for the function to check.
+
+    Args:
+        room: begins the function's name in messages.
+        kinds: what annotations ask for, by their texts.
+    """
+    known = {**_PLAIN, **kinds}
+
+    def decorated(function: Callable[P, R]) -> Callable[P, R]:
+        code: Any = function
+        what = f"{room}.{code.__name__}"
+        names = code.__code__.co_varnames[: code.__code__.co_argcount]
+        asked = {
+            name: [known[part] for part in parts]
+            for name, text in code.__annotations__.items()
+            for parts in [text.split(" | ")]
+            if all(part in known for part in parts)
+        }
+
+        @wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+            for name, value in (*zip(names, args, strict=False), *kwargs.items()):
+                if name in asked and not any(kind.fits(value) for kind in asked[name]):
+                    raise _refused(f"{what}: {name}", value, asked[name])
+            try:
+                return function(*args, **kwargs)
+            except PopliteError as error:
+                error.at = error.at or here()
+                raise
+
+        return checked
+
+    return decorated
+
+
+def _refused(what: str, value: object, asked: list[Kind]) -> ElementTypeError:
+    return ElementTypeError(
+        f"{what} is {clipped(value)}",
+        at=here(),
+        found=of_type(value),
+        fix=" or ".join(kind.asked for kind in asked),
+    )
 
 
 __all__ = sorted(

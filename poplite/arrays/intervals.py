@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.called import CalledInt
-from poplite.errors import TensorIndexError
+from poplite.errors import TensorIndexError, made_by
 from poplite.source import here
 from poplite.text import clipped, integer_or_none
 
@@ -85,6 +85,7 @@ def _called(bound: Any) -> CalledInt:
     return CalledInt(bound) if type(bound) is int or isinstance(bound, np.integer) else bound
 
 
+@made_by("tensor.contiguous_regions(), or a list of pl.Interval(begin, end)")
 class Intervals(Sequence[Interval]):
     """Intervals kept as two arrays; reads, prints and compares as a list of `Interval`.
 

@@ -86,6 +86,8 @@ def checked(library: str, method: str = "") -> Callable[[Callable[P, R]], Callab
             with over(graph):
                 return function(*args, **kwargs)
 
+        if "{" not in method:  # what Python calls it where arguments fit no signature
+            code.__qualname__ = f"{library}.{method or code.__name__}"
         return door
 
     return made

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from poplite.cost.memory.plan import MemoryPlan
 from poplite.cost.step_cost import StepCost
+from poplite.errors import made_by
 from poplite.executable.actions import Action
 from poplite.executable.host_tensor import HostTensor
 from poplite.executable.layout import ArenaLayout
@@ -22,7 +23,6 @@ from poplite.executable.operation import Operation
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.files import check_stream, passing_file
-from poplite.graph.storage.empty_handles import refuse_empty
 from poplite.machine.target import Target
 from poplite.text import amount
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Checks = Literal["strict", "fast", "none"]
 
 
-@refuse_empty("pl.compileGraph(graph, program), or pl.Executable.load(path)")
+@made_by("pl.compileGraph(graph, program), or pl.Executable.load(path)")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Executable:
     """A compiled graph.

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from poplite.called import CalledInt, CalledShape
-from poplite.errors import ElementTypeError
+from poplite.errors import ElementTypeError, not_called
 from poplite.expr.equality import Equality, equal_instead
 from poplite.expr.numpy_names import absent_method
 from poplite.expr.operand import Operand
@@ -60,6 +60,8 @@ class Expr(Operand):
         shape: Shape | None,
         element_type: ElementClass | None,
     ) -> None:
+        if type(self) is Expr:
+            raise not_called("Expr", "tensor + 1, ops.where(...), or another operation")
         self.operands = operands
         self._shape = None if shape is None else CalledShape(shape)
         self.element_type = element_type  # type: ignore[assignment]

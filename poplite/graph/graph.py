@@ -34,7 +34,7 @@ from poplite.display import Displayed, write_dataflow
 from poplite.errors import GraphConnectionError, checked_truth
 from poplite.graph import poplar_order, poplar_streams, saving, serial, variables
 from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
-from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
+from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance, new_vertex
 from poplite.graph.compute_sets.cycles_method import checked_estimator, estimate_of
 from poplite.graph.compute_sets.field_sizes import largest_number, max_dim, size_of
 from poplite.graph.compute_sets.operations import Operation
@@ -949,7 +949,7 @@ class Graph(Displayed):
         """
         at = here()
         check_compute_set(self, compute_set, "add_vertex", at)
-        vertex = VertexInstance(compute_set, connect.vertex_class_of(vertex_class, at), at)
+        vertex = new_vertex(compute_set, connect.vertex_class_of(vertex_class, at), at)
         if tile is not None:
             number = self._tiles.in_range(tile)
             vertex.tile = self._tiles.checked(tile, vertex.label, at) if number is None else number

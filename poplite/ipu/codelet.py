@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from poplite.errors import ElementTypeError
 from poplite.ipu.codelets.file_text import codelet_file
 from poplite.source import here
-from poplite.text import clipped
+from poplite.text import clipped, items_or_none
 from poplite.vertex.vertex import Vertex
 
 
@@ -51,7 +52,8 @@ def codelet_text(classes: type[Vertex] | Iterable[type[Vertex]]) -> str:
     };
     <BLANKLINE>
     """
-    listed = list(classes) if isinstance(classes, Iterable) else [classes]
+    items = items_or_none(classes)
+    listed: list[Any] = [classes] if items is None else items
     for each in listed:
         if not (isinstance(each, type) and issubclass(each, Vertex)):
             raise ElementTypeError(

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from poplite.compile.checks import check_program
 from poplite.compile.compiler import Programs, named_programs
 from poplite.errors import ControlProgramError, FileLoadError
-from poplite.files import replacing
+from poplite.files import checked_path, replacing
 from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
 from poplite.ipu.building.host_text import host_text
@@ -60,18 +60,18 @@ def export(
     ...     print(*sorted(file.name for file in made.iterdir()))
     CMakeLists.txt README.md client.py codelets.cpp host.cpp places.json tables.bin
     """
-    if checks not in get_args(Checks):
+    if not isinstance(checks, str) or checks not in get_args(Checks):
         raise ControlProgramError(
             f"export: checks={clipped(checks)}, but it is 'fast' or 'none'",
             at=here(),
             found="a tile checks indices at most, and knows not what was written",
             fix="leave checks out, and run the program with strict checks on the simulator",
         )
+    target = checked_path(folder, "export", "exported")
     check_graph(graph, "export(graph, program, folder)")
     edges_of, named = EdgeTables(graph.space), named_programs(programs, "export(graph, {}, folder)")
     check_program(graph.top_level_graph, named, edges_of)
     tables = tables_of(graph, named, edges_of, stops_outside=checks == "fast")
-    target = Path(folder)
     _make(target)
     contents = {
         "codelets.cpp": tables.codelets.text,
@@ -93,6 +93,7 @@ def _make(folder: Path) -> None:
     except (OSError, ValueError) as error:  # ValueError: of a name that no folder can have
         raise FileLoadError(
             f"cannot make the folder {str(folder)!r}: {getattr(error, 'strerror', None) or error}",
+            at=here(),
             fix="export to a folder that does not exist yet, where you may make one",
         ) from error
 

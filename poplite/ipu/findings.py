@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from poplite.errors import made_by
 from poplite.source import SourceLocation
 from poplite.text import amount
 
 
+@made_by("pl.ipu.lint(graph)")
 @dataclass(frozen=True, slots=True)
 class Finding:
     """Something that a tile would do slowly, or otherwise than the simulator.

@@ -193,7 +193,7 @@ def _real(values: npt.ArrayLike, call: str) -> Array:
         found = f"an array of {array.dtype}"
     except ValueError:
         array, found = np.array(None), "rows of several lengths"
-    if array.dtype.kind in "cOSUMm":
+    if array.dtype.kind not in "biuf":
         raise ElementTypeError(
             f"{call}: {clipped(values, 60)} are no real numbers",
             at=here(),

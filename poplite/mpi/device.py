@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -68,18 +69,13 @@ class Device(PoplarDevice):
         target: Target | None = None,
     ) -> None:
         super().__init__(Target() if target is None else target)
-        if not isinstance(timeout, int | float) or not timeout >= 0:
-            raise InvalidOption(
-                f"Device: timeout={clipped(timeout)} is no number of seconds",
-                at=here(),
-                fix="leave timeout out for 60, or timeout=0 to wait for ever",
-            )
-        world = started(timeout).COMM_WORLD
+        seconds = _checked_seconds(timeout)
+        world = started(seconds).COMM_WORLD
         if world.Get_size() > 1:
             watch_own_end(say_end)
         comm = world if comm is None else comm
         self._cut = None if cut is None else _checked_cut(cut, comm.Get_size())
-        self._ranks = Ranks(comm, timeout)
+        self._ranks = Ranks(comm, seconds)
         _share_processors(self._ranks.on_machine)
 
     @property
@@ -106,6 +102,22 @@ class Device(PoplarDevice):
 
     def __repr__(self) -> str:
         return f"<Device rank {self.rank} of {self.num_ranks}>"
+
+
+def _checked_seconds(timeout: object) -> float:
+    if not isinstance(timeout, bool) and isinstance(timeout, Real):
+        try:
+            seconds = float(timeout)
+        except OverflowError:  # an integer beyond floats
+            seconds = -1.0
+        if seconds >= 0:
+            return seconds
+    raise InvalidOption(
+        f"Device: timeout={clipped(timeout)} is no number of seconds",
+        at=here(),
+        found=of_type(timeout),
+        fix="leave timeout out for 60, or timeout=0 to wait for ever",
+    )
 
 
 def _checked_cut(cut: Sequence[int], count: int) -> tuple[int, ...]:

@@ -22,6 +22,7 @@ from poplite.errors import (
     ElementTypeError,
     GraphConnectionError,
     SizeOverflowError,
+    made_by,
 )
 from poplite.expr.numpy_names import absent_method
 from poplite.expr.operand import Operand, as_read
@@ -136,6 +137,7 @@ def _loop(
     return Sequence(Execute(first), loop, name=name)
 
 
+@made_by("with ops.repeat(3) as index")
 class LoopIndex(ReadAsTensor):
     """The index of a loop from 0, which is counted only if somebody asks for it.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
-from poplite.errors import ControlProgramError, ElementTypeError, GraphConnectionError
+from poplite.errors import ControlProgramError, ElementTypeError, GraphConnectionError, not_called
 from poplite.expr.operand import as_read
 from poplite.expr.tree import stored_first
 from poplite.graph.host.remote import RemoteBuffer
@@ -105,6 +105,8 @@ class Copy(Program):
         cls, source: Any = None, destination: Any = None, offset: Any = None, name: Any = ""
     ) -> Any:
         """Return a copy of the form that its ends ask for."""
+        if cls is not Copy:
+            raise not_called(cls.__name__, "Copy(source, destination)", is_empty=source is None)
         if type(offset) in (bool, str):  # Poplar's dontOutline or optimiseMemory, or a name
             offset = None
         if offset is not None and not {type(source), type(destination)} & {RemoteBuffer}:
@@ -113,7 +115,7 @@ class Copy(Program):
                 at=here(),
                 fix="slice the tensor to copy a part of it: Copy(x[2:5], y)",
             )
-        return object.__new__(_form(source, destination) if cls is Copy else cls)
+        return object.__new__(_form(source, destination))
 
     @property
     def tensor(self) -> Tensor | None:

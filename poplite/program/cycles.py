@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from poplite.errors import checked_member
+from poplite.errors import checked_member, made_by
 from poplite.graph.graph import Graph
 from poplite.graph.storage.names import checked_name
 from poplite.graph.tensor.tensor import Tensor
@@ -24,6 +24,7 @@ from poplite.text import fitted
 from poplite.types import UNSIGNED_INT
 
 
+@made_by("pl.cycle_stamp(graph, sequence, tile)")
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class CycleStamp(Program):
     """Stores the cycle counter; made by `cycle_stamp` and `cycle_count`.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from poplite.errors import ControlProgramError
+from poplite.errors import ControlProgramError, made_by
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.floating_point import (
@@ -26,6 +26,7 @@ from poplite.source import here
 from poplite.text import clipped, of_type
 
 
+@made_by("SetFloatingPointBehaviour(behaviour), or SetStochasticRounding(on)")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SetMode(Program):
     """Base of the programs that change how floating-point arithmetic behaves.

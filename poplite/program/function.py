@@ -13,10 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
-from poplite.errors import ControlProgramError
+from poplite.errors import ControlProgramError, made_by, not_called
 from poplite.graph.host.remote import HostFunction
 from poplite.graph.storage.copies import refuse_copies
-from poplite.graph.storage.empty_handles import refuse_empty
 from poplite.program.base import Program, check_name, checked, child, set_once
 from poplite.program.walk import children_first
 from poplite.source import SourceLocation, here
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from poplite.program.host import HostCall
 
 
-@refuse_empty("graph.add_function(program)")
+@made_by("graph.add_function(program)")
 @refuse_copies("graph.add_function(function.program) makes another function")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Function:
@@ -59,7 +58,7 @@ class Function:
         return self.graph.space.names.number("function", self.name)
 
 
-@refuse_empty("graph.add_function_buffer(function)")
+@made_by("graph.add_function_buffer(function)")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FunctionBuffer:
     """The code of a function, kept on the host until a Copy loads it.
@@ -158,8 +157,10 @@ class Call(Program):
         """Return a call of a function, or of one of the host."""
         from poplite.program.host import HostCall  # which derives from Call
 
+        if cls is not Call:
+            raise not_called(cls.__name__, "Call(function)", is_empty=function is None)
         form = HostCall if isinstance(function, HostFunction) else FunctionCall
-        return object.__new__(form if cls is Call else cls)
+        return object.__new__(form)
 
     def __str__(self) -> str:
         return f"Call '{self.function.name}'"

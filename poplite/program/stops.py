@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from poplite.errors import ControlProgramError, ElementTypeError
+from poplite.errors import ControlProgramError, ElementTypeError, made_by
 from poplite.expr.operand import as_read
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program.base import Program, check_name, deciding, set_once
@@ -20,6 +20,7 @@ from poplite.source import here
 from poplite.text import clipped, fitted, of_type
 
 
+@made_by("Abort(message), or ErrorProgram(message, tensor)")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Stop(Program):
     """Base of the programs that end the run with an error.

@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from poplite.errors import made_by
 from poplite.program.base import Program
 from poplite.text import fitted
 
 
+@made_by("pl.program.walk(program)")
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Step:
     """One leaf of a program, in one place; or a program in which a scalar decides what runs.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from poplite.display import Displayed, report_page
-from poplite.errors import FileLoadError, checked_kind
+from poplite.errors import FileLoadError, checked_kind, made_by
 from poplite.files import checked_path, read_text, replacing
 from poplite.report.compilation import Compilation
 from poplite.report.execution import Execution
@@ -46,6 +46,7 @@ class Instrumentation:
     faster: tuple[str, ...] = ()
 
 
+@made_by("engine.report(), or pl.Report.load(path)")
 @dataclass(frozen=True, slots=True, repr=False)
 class Report(Displayed):
     """What an engine is made of, and what it ran since it was made.

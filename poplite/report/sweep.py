@@ -20,13 +20,16 @@ import numpy.typing as npt
 
 from poplite.errors import (
     ControlProgramError,
+    ElementTypeError,
     FileLoadError,
     UnknownName,
+    checked_items,
+    checked_kind,
     did_you_mean,
 )
 from poplite.files import WRONG_CONTENT, checked_path, parsed_json, read_text, write_text
 from poplite.source import here
-from poplite.text import amount, clipped
+from poplite.text import amount, clipped, of_type
 
 CYCLES = "cycles", "compute", "copy", "exchange", "waiting"
 BYTES = "received", "fullest", "bytes"
@@ -41,6 +44,10 @@ NOT_FINITE = "float"
 
 Scalar = str | int | float | bool
 
+_NUMBERS = (int, float, np.integer, np.floating)
+_SCALARS = (str, *_NUMBERS, np.bool_)
+"""Kinds of what is measured, and of parameters."""
+
 
 class Sweep(Mapping[str, npt.NDArray[Any]]):
     """The arrays of a sweep by name, each with an element for each point of its grid.
@@ -54,13 +61,21 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
 
     Last `error`, text: what was raised, "" where nothing was. `pl.sweep` makes it.
 
+    Args:
+        parameters: their names.
+        rows: of each point its parameters, what was measured, and its `error`, by name.
+
+    Raises:
+        ElementTypeError: for rows without a value of each parameter, or without an error.
+
     >>> found = Sweep(("n",), [{"n": 1, "cycles": 70, "error": ""}, {"n": 2, "error": "no"}])
     >>> found["n"].tolist(), found["cycles"].tolist(), found.num_failed
     ([1, 2], [70.0, nan], 1)
     """
 
     def __init__(self, parameters: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-        self.parameters = tuple(parameters)
+        self.parameters = _checked_names(parameters)
+        rows = _checked_rows(rows, self.parameters)
         self._columns: dict[str, npt.NDArray[Any]] = {
             name: _column([row[name] for row in rows]) for name in self.parameters
         }
@@ -191,6 +206,36 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
         return f"<Sweep of {amount(self.num_points, 'point')} over {', '.join(self.parameters)}" + (
             f"{failed}>"
         )
+
+
+def _checked_names(parameters: object) -> tuple[str, ...]:
+    fix = 'pl.Sweep(["split"], rows), as pl.sweep(build, {"split": [1, 2]}) makes it'
+    names = checked_items(parameters, "Sweep: parameters", fix)
+    for name in names:
+        checked_kind(name, str, "Sweep: the name of a parameter", fix)
+    return tuple(names)
+
+
+def _checked_rows(rows: object, parameters: tuple[str, ...]) -> list[Mapping[str, Any]]:
+    """Return rows that have what each of a sweep has, or raise."""
+    example = [*(f"{name!r}: 1" for name in parameters), "'cycles': 70", "'error': ''"]
+    fix = f"[{{{', '.join(example)}}}], a dictionary for each point"
+    listed = checked_items(rows, "Sweep: rows", fix)
+    for number, row in enumerate(listed):
+        what = f"Sweep: row {number:,}"
+        checked_kind(row, Mapping, what, fix)  # type: ignore[type-abstract]
+        kinds: dict[str, tuple[type, ...]] = dict.fromkeys(parameters, _SCALARS)
+        kinds |= {name: _NUMBERS for name in MEASURES if name in row} | {ERROR: (str,)}
+        for name, kind in kinds.items():
+            value = row.get(name)
+            if not isinstance(value, kind):
+                raise ElementTypeError(
+                    f"{what}: {name!r} is {clipped(value)}",
+                    at=here(),
+                    found=of_type(value),
+                    fix=fix,
+                )
+    return listed
 
 
 def _column(values: Sequence[Scalar]) -> npt.NDArray[Any]:

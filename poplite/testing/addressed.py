@@ -14,19 +14,36 @@ Both are made by the same calls, and remember them as Python lines that make the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from poplite.errors import (
+    ElementTypeError,
+    Kind,
+    UnknownName,
+    annotated,
+    checked_integer,
+    checked_items,
+    checked_kind,
+    did_you_mean,
+    instance_of,
+    items_of,
+    made_by,
+)
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import append, concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.types import INT
+from poplite.source import here
+from poplite.text import clipped
+from poplite.types import INT, QuarterMetadata
+from poplite.vertex.vertex import Vertex
 
 Addresses = npt.NDArray[np.int64]
 
@@ -34,6 +51,7 @@ Nested = Sequence[Sequence[tuple[int, int]]]
 """For each tile, intervals over a flattened tensor."""
 
 
+@made_by("variables({'x': (2, 3)})")
 @dataclass(frozen=True, slots=True, repr=False)
 class AddressedTensor:
     """A tensor, the addresses of its elements, and the lines that made both.
@@ -67,11 +85,31 @@ class AddressedTensor:
         Args:
             method: of `Tensor`, one that returns a tensor.
             *args: legal arguments, all by position.
+
+        Raises:
+            UnknownName: for any other method.
         """
-        text = f"{self.text}.{method}({', '.join(map(repr, args))})"
+        if not isinstance(method, str) or method not in _METHODS:
+            meant = did_you_mean(method, _METHODS)
+            raise UnknownName(
+                f"AddressedTensor.call: no method {clipped(method)}{meant}",
+                at=here(),
+                found=f"the methods are {', '.join(_METHODS)}",
+                fix=".call('reverse', 0), or another of these",
+            )
+        text = f"{self.text}.{method}({_written(args)})"
         with _noted(text):
             tensor = getattr(self.tensor, method)(*args)
-        return AddressedTensor(tensor, _METHODS[method](self.addresses, *args), self.lines, text)
+            try:
+                addresses = _METHODS[method](self.addresses, *args)
+            except TypeError as error:
+                raise ElementTypeError(
+                    f"AddressedTensor.call: {text} is not done to addresses",
+                    at=here(),
+                    found=str(error),
+                    fix="whole numbers, or lists of them, as the method's names say",
+                ) from error
+        return AddressedTensor(tensor, addresses, self.lines, text)
 
     def joined_slices(self, intervals: Sequence[tuple[int, int]], dim: int) -> AddressedTensor:
         """Concatenate slices along the dimension that is sliced.
@@ -80,10 +118,15 @@ class AddressedTensor:
             intervals: begin and end of each, at least one.
             dim: the dimension.
         """
-        text = f"pl.concat({self.text}.slices({list(intervals)!r}, {dim}), {dim})"
+        fix = "[(0, 2), (3, 4)], begin and end of each"
+        listed = checked_items(intervals, "AddressedTensor.joined_slices: intervals", fix)
+        checked_integer(dim, "AddressedTensor.joined_slices: dim")
+        for each in listed:
+            checked_kind(each, tuple, "AddressedTensor.joined_slices: an interval", fix)
+        text = f"pl.concat({self.text}.slices([{_written(listed)}], {dim}), {dim})"
         with _noted(text):
-            tensor = concat(self.tensor.slices(intervals, dim), dim)
-        indices = [i for begin, end in intervals for i in range(begin, end)]
+            tensor = concat(self.tensor.slices(listed, dim), dim)
+        indices = [i for begin, end in listed for i in range(begin, end)]
         return AddressedTensor(tensor, _taken(self.addresses, indices, dim), self.lines, text)
 
     def assigned(self) -> AddressedTensor:
@@ -98,6 +141,51 @@ class AddressedTensor:
         printer.text(repr(self))
 
 
+def _is_vertex_class(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, Vertex)
+
+
+def _are_integers(value: object) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind == "i"
+
+
+_TENSORS = items_of(AddressedTensor, "a list of them")
+_BY_NAME = instance_of(Mapping, "a dictionary of values by the names of fields")
+
+checked = annotated(
+    "testing",
+    {
+        "Graph": instance_of(Graph, "a graph"),
+        "Tensor": instance_of(Tensor, "a tensor"),
+        "AddressedTensor": instance_of(AddressedTensor, "a tensor that testing.variables made"),
+        "Sequence[AddressedTensor]": Kind(
+            lambda value: _TENSORS.fits(value) and len(value) > 0,  # type: ignore[arg-type]
+            "a list of tensors that testing.variables made",
+        ),
+        "Sequence[str]": items_of(str, "a list of names"),
+        "Int64": Kind(_are_integers, "an array of int64"),
+        "Random": instance_of(Random, "random.Random(0)"),
+        "QuarterMetadata": instance_of(QuarterMetadata, 'pl.QuarterMetadata("F143")'),
+        "type[Vertex]": Kind(_is_vertex_class, "a vertex class"),
+        "Mapping[str, Any]": _BY_NAME,
+        "Mapping[str, Sequence[Any]]": _BY_NAME,
+        "Callable[..., Any]": Kind(callable, "a function of them"),
+        "Shapes": Kind(callable, "a function of a size"),
+        "dict[str, Sequence[int]]": instance_of(dict, 'shapes by name, such as {"x": (2, 3)}'),
+        "dict[str, Nested]": instance_of(dict, "intervals of each tile, by name"),
+    },
+)
+"""Decorates the functions of `poplite.testing`: what their annotations ask for."""
+
+
+def _written(values: Iterable[object]) -> str:
+    """Return arguments as Python writes them; those that it cannot write fit no method."""
+    try:
+        return ", ".join(map(repr, values))
+    except (RecursionError, ValueError):
+        return ", ".join(map(clipped, values))
+
+
 @contextmanager
 def _noted(text: str) -> Iterator[None]:
     """Tell, of an exception inside the `with` block, which expression raised it."""
@@ -108,6 +196,7 @@ def _noted(text: str) -> Iterator[None]:
         raise
 
 
+@checked
 def variables(
     shapes: dict[str, Sequence[int]],
     *,
@@ -131,7 +220,9 @@ def variables(
     lines = ["import poplite as pl", f"graph = pl.Graph(pl.Target(tiles={num_tiles}))"]
     tensors = {}
     for name, extents in shapes.items():
-        shape = tuple(extents)
+        fix = '{"x": (2, 3)}'
+        listed = checked_items(extents, f"testing.variables: the shape of {clipped(name)}", fix)
+        shape = tuple(listed)
         if name in constants:
             tensors[name] = graph.add_constant(INT, shape, 0, name)
             lines.append(f'{name} = graph.add_constant(pl.INT, {shape}, 0, "{name}")')
@@ -139,6 +230,13 @@ def variables(
             tensors[name] = graph.add_variable(INT, shape, name)
             lines.append(f'{name} = graph.add_variable(pl.INT, {shape}, "{name}")')
     for name, mapping in (mappings or {}).items():
+        if name not in tensors:
+            raise UnknownName(
+                f"testing.variables: mappings name {clipped(name)}{did_you_mean(name, tensors)}",
+                at=here(),
+                found=f"shapes name {', '.join(tensors) or 'nothing'}",
+                fix="intervals of each tile for one of these",
+            )
         graph.set_tile_mapping(tensors[name], mapping)
         lines.append(f"graph.set_tile_mapping({name}, {mapping!r})")
     made = []
@@ -151,6 +249,7 @@ def variables(
     return tuple(made)
 
 
+@checked
 def concatenated(parts: Sequence[AddressedTensor], dim: int) -> AddressedTensor:
     """Concatenate tensors of one graph along a dimension.
 
@@ -169,6 +268,7 @@ def concatenated(parts: Sequence[AddressedTensor], dim: int) -> AddressedTensor:
     return AddressedTensor(tensor, addresses, _longest(parts), text)
 
 
+@checked
 def appended(one: AddressedTensor, other: AddressedTensor, dim: int) -> AddressedTensor:
     """Append to a tensor a last index of one dimension.
 

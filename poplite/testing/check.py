@@ -11,11 +11,14 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from poplite.errors import TensorCreationError
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping
 from poplite.graph.tensor.memory_regions import SortedRegions
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.variable_regions import VariableInterval
+from poplite.source import here
+from poplite.testing.addressed import checked
 from poplite.text import clipped
 
 Int64 = npt.NDArray[np.int64]
@@ -24,6 +27,7 @@ SHOWN = 300
 """Characters of an answer in a message."""
 
 
+@checked
 def check_tensor(tensor: Tensor, addresses: Int64) -> None:
     """Assert that every question about a tensor has the answer that its addresses give.
 
@@ -91,6 +95,7 @@ def _check_regions(tensor: Tensor, flat: Int64, owners: Int64) -> None:
     _same("is_contiguous()", tensor.is_contiguous(), len(contiguous) < 2)
 
 
+@checked
 def check_intersection(one: Tensor, addresses: Int64, other: Tensor, others: Int64) -> None:
     """Assert that two tensors share an element where their addresses do.
 
@@ -112,6 +117,7 @@ def check_intersection(one: Tensor, addresses: Int64, other: Tensor, others: Int
     _same("other.intersects_with(tensor)", other.intersects_with(one), shared)
 
 
+@checked
 def tiles_of(graph: Graph) -> Int64:
     """Return the tile at every address of a graph, -1 for none.
 
@@ -130,6 +136,7 @@ def tiles_of(graph: Graph) -> Int64:
     return tiles
 
 
+@checked
 def check_tile_mapping(tensor: Tensor, addresses: Int64, tiles: Int64) -> None:
     """Assert that a tensor's elements are where their addresses are.
 
@@ -146,7 +153,7 @@ def check_tile_mapping(tensor: Tensor, addresses: Int64, tiles: Int64) -> None:
     >>> x = graph.add_variable(pl.INT, (4,), mapping="linear")
     >>> check_tile_mapping(x[::-1], np.array([3, 2, 1, 0]), np.array([0, 0, 1, 1]))
     """
-    expected = tiles[addresses.reshape(-1)]
+    expected = _tiles_at(addresses.reshape(-1), tiles, "check_tile_mapping")
     cuts = [0, *(np.flatnonzero(np.diff(expected)) + 1).tolist(), len(expected)]
     nested: list[list[tuple[int, int]]] = [[] for _ in range(tensor.graph.target.tiles)]
     holes: list[tuple[int, int]] = []
@@ -165,6 +172,7 @@ def _nested(mapping: TileMapping) -> list[list[tuple[int, int]]]:
     return [[(begin, end) for begin, end in held] for held in mapping]
 
 
+@checked
 def check_sorted_regions(tensor: Tensor, addresses: Int64, tiles: Int64) -> None:
     """Assert that a tensor's groups are its elements in the order of memory, whole and by tile.
 
@@ -188,15 +196,15 @@ def check_sorted_regions(tensor: Tensor, addresses: Int64, tiles: Int64) -> None
     once = graph.sorted_contiguous_regions(tensor, remove_aliased=True)
     _check_once(once, flat, nowhere)
     _check_aliases(graph.sorted_contiguous_regions(tensor, report_aliases=True), flat)
-    here = tiles[flat]
-    if (here != NO_TILE).all():
+    own = _tiles_at(flat, tiles, "check_sorted_regions")
+    if (own != NO_TILE).all():
         by_tile = graph.sorted_contiguous_regions_by_tile(tensor)
-        ptr, begin, end = _groups(flat, here)
+        ptr, begin, end = _groups(flat, own)
         _same_groups("regions by tile", by_tile.groups, ptr, begin, end)
-        tile_ptr = np.searchsorted(here[begin][ptr[:-1]], np.arange(graph.target.tiles + 1))
+        tile_ptr = np.searchsorted(own[begin][ptr[:-1]], np.arange(graph.target.tiles + 1))
         _same("regions by tile: groups of each tile", by_tile.tile_ptr, tile_ptr)
         once_by_tile = graph.sorted_contiguous_regions_by_tile(tensor, remove_aliased=True)
-        _check_once(once_by_tile.groups, flat, here)
+        _check_once(once_by_tile.groups, flat, own)
 
 
 def _groups(flat: Int64, tiles: Int64) -> tuple[Int64, Int64, Int64]:
@@ -248,6 +256,17 @@ def _check_aliases(answer: SortedRegions, flat: Int64) -> None:
 def _positions(begin: Int64, length: Int64) -> Int64:
     first = np.repeat(begin - (np.cumsum(length) - length), length)
     return first + np.arange(len(first))
+
+
+def _tiles_at(flat: Int64, tiles: Int64, call: str) -> Int64:
+    """Return the tile of each element, or refuse tiles that are not one for each address."""
+    if tiles.ndim != 1 or (len(flat) and not 0 <= flat.min() <= flat.max() < len(tiles)):
+        raise TensorCreationError(
+            f"testing.{call}: tiles of shape {tiles.shape} have none for each address",
+            at=here(),
+            fix="tiles_of(graph)",
+        )
+    return tiles[flat]
 
 
 def _owners(graph: Graph, flat: Int64) -> Int64:

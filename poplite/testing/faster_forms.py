@@ -19,6 +19,7 @@ from poplite.machine.target import Target
 from poplite.program import Execute
 from poplite.simulator.engine import Engine
 from poplite.simulator.run.faster_forms import differing
+from poplite.testing.addressed import checked
 from poplite.testing.drawn_fields import (
     DrawnFields,
     Rows,
@@ -40,6 +41,7 @@ METADATA = QuarterMetadata("F143", scale=1)
 RESULT = "what is returned"
 
 
+@checked
 def check_faster(
     vertex: type[Vertex],
     shapes: Shapes | None = None,

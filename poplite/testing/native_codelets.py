@@ -24,6 +24,7 @@ from poplite.ipu.building.compilers import cpp_compiler
 from poplite.ipu.codelets.class_text import declared_fields
 from poplite.ipu.codelets.file_text import CodeletFile, codelet_file
 from poplite.ipu.codelets.function import member
+from poplite.testing.addressed import checked
 from poplite.testing.drawn_fields import (
     DrawnFields,
     Shapes,
@@ -45,6 +46,7 @@ STOPPED = "stopped"
 OUTSIDE = "an index is outside"
 
 
+@checked
 def check_codelet(
     vertex: type[Vertex],
     shapes: Shapes | None = None,

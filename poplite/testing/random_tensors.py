@@ -17,15 +17,23 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from random import Random
 
-from poplite.testing.addressed import AddressedTensor, appended, concatenated, variables
+from poplite.errors import TensorCreationError
+from poplite.machine.target import Target
+from poplite.source import here
+from poplite.testing.addressed import AddressedTensor, appended, checked, concatenated, variables
+from poplite.text import clipped
 
 MOST_ELEMENTS = 600
 """Elements of a drawn tensor; variables have fewer."""
+
+LARGEST = 2**20
+"""Elements of what a shape or a mapping is drawn for, and steps of a tensor."""
 
 SIZES = {"v0": 24, "c1": 36, "v2": 60, "v3": 1, "v4": 24}
 """Elements of the drawn variables; c1 is a constant."""
 
 
+@checked
 def random_variables(random: Random, num_tiles: int = 4) -> tuple[AddressedTensor, ...]:
     """Make the variables of a new graph, one of them a constant; some elements have no tile.
 
@@ -44,6 +52,7 @@ def random_variables(random: Random, num_tiles: int = 4) -> tuple[AddressedTenso
     )
 
 
+@checked
 def random_tensor(
     random: Random, sources: Sequence[AddressedTensor], max_steps: int = 8
 ) -> AddressedTensor:
@@ -58,6 +67,7 @@ def random_tensor(
     >>> print(random_tensor(random, random_variables(random), 3).text)
     t
     """
+    _check_size("testing.random_tensor: max_steps", max_steps)
     made = random_reshaped_variable(random, sources)
     for _ in range(random.randint(0, max_steps)):
         made = random_step(random, made, sources)
@@ -79,6 +89,7 @@ def random_reshaped_variable(random: Random, sources: Sequence[AddressedTensor])
     return source.call("reshape", random_shape(random, source.tensor.num_elements)).assigned()
 
 
+@checked
 def random_step(
     random: Random, one: AddressedTensor, sources: Sequence[AddressedTensor]
 ) -> AddressedTensor:
@@ -103,12 +114,14 @@ def random_step(
     return one if made is one else made.assigned()
 
 
+@checked
 def random_shape(random: Random, size: int) -> tuple[int, ...]:
     """Draw a shape of a number of elements, of rank 0 to 4.
 
     >>> math.prod(random_shape(Random(0), 24))
     24
     """
+    _check_size("testing.random_shape: size", size)
     shape = []
     if size == 0:
         shape = [0, *(random.randint(0, 3) for _ in range(random.randint(0, 2)))]
@@ -122,18 +135,28 @@ def random_shape(random: Random, size: int) -> tuple[int, ...]:
     return tuple(shape)
 
 
+@checked
 def random_mapping(random: Random, size: int, num_tiles: int) -> list[list[tuple[int, int]]]:
     """Draw, for each tile, intervals of a flattened tensor; some elements are in none, none in two.
 
     >>> random_mapping(Random(1), 8, 2)
     [[], [(0, 1), (1, 8)]]
     """
+    _check_size("testing.random_mapping: size", size)
+    Target(tiles=num_tiles)  # refuses more than there are
     cuts = sorted({0, size, *(random.randint(0, size) for _ in range(random.randint(0, 6)))})
     mapping: list[list[tuple[int, int]]] = [[] for _ in range(num_tiles)]
     for begin, end in pairwise(cuts):
         if random.random() < 0.9:
             random.choice(mapping).append((begin, end))
     return mapping
+
+
+def _check_size(what: str, size: int) -> None:
+    if not 0 <= size <= LARGEST:
+        raise TensorCreationError(
+            f"{what} is {clipped(size)}", at=here(), fix=f"a number from 0 to {LARGEST:,}"
+        )
 
 
 _Step = Callable[[Random, AddressedTensor, int], AddressedTensor]

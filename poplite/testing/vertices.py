@@ -24,6 +24,7 @@ from poplite.machine.target import Target
 from poplite.program import Execute
 from poplite.simulator.engine import Engine
 from poplite.source import here
+from poplite.testing.addressed import checked
 from poplite.testing.vector_layouts import LaidOut, laid_out, laid_out_contiguously
 from poplite.text import amount
 from poplite.types import QUARTER, UNSIGNED_CHAR, ElementType, QuarterMetadata, decode, element_type
@@ -63,6 +64,7 @@ class _Case:
     metadata: QuarterMetadata | None
 
 
+@checked
 def assert_vertex(
     vertex: type[Vertex],
     inputs: Mapping[str, Any],

@@ -9,8 +9,10 @@ print(quantity_text(report, "waited"))
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import get_args
 
+from poplite.errors import annotated, instance_of, one_of
+from poplite.report import Report
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import Style
 from poplite.viz.forms import liveness_forms, memory_forms, quantity_forms, tile_forms
@@ -20,13 +22,22 @@ from poplite.viz.one_tile.tile_contents import tile_contents
 from poplite.viz.tiles.quantities import Quantity, quantity_map
 from poplite.viz.tiles.shades import Scale
 
-if TYPE_CHECKING:
-    from poplite.report import Report
-
 TOP = 10
 """Things of the fullest tile that are listed, unless more are asked for."""
 
+_checked = annotated(
+    "viz",
+    {
+        "Report": instance_of(Report, "a report, as engine.report() returns it"),
+        "Stack": one_of(*get_args(Stack)),
+        "Sort": one_of(*get_args(Sort)),
+        "Quantity": one_of(*get_args(Quantity)),
+        "Scale": one_of(*get_args(Scale)),
+    },
+)
 
+
+@_checked
 def memory_text(
     report: Report,
     *,
@@ -65,6 +76,7 @@ def memory_text(
     return memory_forms(bars, top).text(Style(color, ascii_only, width))
 
 
+@_checked
 def memory_svg(
     report: Report, *, stack: Stack = "kind", sort: Sort = "tile", top: int = TOP
 ) -> SvgText:
@@ -82,6 +94,7 @@ def memory_svg(
     return memory_forms(memory_bars(report, stack=stack, sort=sort), top).svg()
 
 
+@_checked
 def tile_text(
     report: Report,
     tile: int,
@@ -119,6 +132,7 @@ def tile_text(
     return tile_forms(contents).text(Style(color, ascii_only, width))
 
 
+@_checked
 def tile_svg(report: Report, tile: int, *, step: str | None = None) -> SvgText:
     """Draw the memory of a tile by address, and list what lies and runs there, as SVG.
 
@@ -134,6 +148,7 @@ def tile_svg(report: Report, tile: int, *, step: str | None = None) -> SvgText:
     return tile_forms(tile_contents(report, tile, step=step)).svg()
 
 
+@_checked
 def liveness_text(
     report: Report,
     tile: int | str = WORST,
@@ -171,6 +186,7 @@ def liveness_text(
     return liveness_forms(live).text(Style(color, ascii_only, width))
 
 
+@_checked
 def liveness_svg(report: Report, tile: int | str = WORST, *, top: int | None = None) -> SvgText:
     """Draw what a tile needs in each step, as SVG.
 
@@ -186,6 +202,7 @@ def liveness_svg(report: Report, tile: int | str = WORST, *, top: int | None = N
     return liveness_forms(live_steps(report, tile, top=top)).svg()
 
 
+@_checked
 def quantity_text(
     report: Report,
     by: Quantity = "memory",
@@ -229,6 +246,7 @@ def quantity_text(
     return quantity_forms(found, by).text(Style(color, ascii_only, width))
 
 
+@_checked
 def quantity_svg(
     report: Report,
     by: Quantity = "memory",

@@ -13,8 +13,13 @@ Each gathers the data of a picture, then has it drawn.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from numbers import Integral
+from types import EllipsisType
 
+from poplite.errors import Kind, annotated, instance_of, items_of
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.program import Program
 from poplite.viz.dataflow.dot import dataflow_dot
 from poplite.viz.dataflow.fold import HOPS, MAX_NODES, Excerpt
 from poplite.viz.dataflow.graph import dataflow_of
@@ -37,15 +42,34 @@ from poplite.viz.tiles.modelled import judged_load
 from poplite.viz.tiles.page import tiles_page
 from poplite.viz.tiles.tile_load import TileLoad, tile_load
 
-if TYPE_CHECKING:
-    from poplite.graph.graph import Graph
-    from poplite.graph.tensor.tensor import Tensor
-    from poplite.program import Program
-
 View = str | Index | tuple[Index, ...]
 """Part of a tensor: what `t[...]` takes, or the same as text."""
 
 
+def _is_view(value: object) -> bool:
+    parts = value if isinstance(value, tuple) else (value,)
+    if all(isinstance(part, slice | EllipsisType) or _is_whole(part) for part in parts):
+        return True
+    return isinstance(value, str)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+_checked = annotated(
+    "viz",
+    {
+        "Graph": instance_of(Graph, "a graph"),
+        "Tensor": instance_of(Tensor, "a tensor"),
+        "View": Kind(_is_view, "what tensor[...] takes, or the same as text"),
+        "Program": instance_of(Program, "a program, such as pl.Sequence(...)"),
+        "Sequence[str]": items_of(str, 'a list of names, such as ["x"]'),
+    },
+)
+
+
+@_checked
 def tiles_text(
     graph: Graph,
     variables: Sequence[str] = (),
@@ -83,6 +107,7 @@ def tiles_text(
     return tiles_forms(_load(graph, variables, program)).text(style)
 
 
+@_checked
 def tiles_svg(
     graph: Graph, variables: Sequence[str] = (), *, program: Program | None = None
 ) -> SvgText:
@@ -107,6 +132,7 @@ def tiles_svg(
     return tiles_forms(_load(graph, variables, program)).svg()
 
 
+@_checked
 def tiles_html(
     graph: Graph, variables: Sequence[str] = (), *, program: Program | None = None
 ) -> str:
@@ -133,9 +159,10 @@ def tiles_html(
 
 
 def _load(graph: Graph, variables: Sequence[str], program: Program | None) -> TileLoad:
-    return tile_load(graph, variables) if variables else judged_load(graph, program)
+    return tile_load(graph, variables) if len(variables) else judged_load(graph, program)
 
 
+@_checked
 def tensor_text(
     tensor: Tensor,
     view: View | None = None,
@@ -170,6 +197,7 @@ def tensor_text(
     return tensor_forms(ownership_of(tensor, view)).text(style)
 
 
+@_checked
 def tensor_svg(tensor: Tensor, view: View | None = None) -> SvgText:
     """Draw which tile owns which elements of a tensor, as SVG.
 
@@ -191,6 +219,7 @@ def tensor_svg(tensor: Tensor, view: View | None = None) -> SvgText:
     return tensor_forms(ownership_of(tensor, view)).svg()
 
 
+@_checked
 def tensor_html(tensor: Tensor, view: View | None = None) -> str:
     """Return which tile owns which elements as one page: picture, numbers, text and JSON.
 
@@ -212,6 +241,7 @@ def tensor_html(tensor: Tensor, view: View | None = None) -> str:
     return tensor_page(ownership_of(tensor, view))
 
 
+@_checked
 def summary_text(
     graph: Graph, program: Program | None = None, *, width: int = 80, color: bool = False
 ) -> str:
@@ -234,6 +264,7 @@ def summary_text(
     return summary_forms(summary_of(graph, program)).text(style)
 
 
+@_checked
 def summary_svg(graph: Graph, program: Program | None = None) -> SvgText:
     """Draw what a graph holds, and how full its fullest tile is, as SVG.
 
@@ -251,6 +282,7 @@ def summary_svg(graph: Graph, program: Program | None = None) -> SvgText:
     return summary_forms(summary_of(graph, program)).svg()
 
 
+@_checked
 def program_text(
     program: Program,
     *,
@@ -288,6 +320,7 @@ def program_text(
     return program_forms(tree, counts=counts).text(Style(color, width=width))
 
 
+@_checked
 def program_svg(
     program: Program, *, depth: int | None = None, match: str | None = None, counts: bool = False
 ) -> SvgText:
@@ -315,6 +348,7 @@ def program_svg(
     return program_forms(tree, counts=counts).svg()
 
 
+@_checked
 def graph_text(
     graph: Graph,
     program: Program | None = None,
@@ -356,6 +390,7 @@ def graph_text(
     return dataflow_forms(flow).text(Style(color, width=width))
 
 
+@_checked
 def graph_svg(
     graph: Graph,
     program: Program | None = None,
@@ -390,6 +425,7 @@ def graph_svg(
     return dataflow_forms(dataflow_of(graph, program, excerpt=excerpt)).svg()
 
 
+@_checked
 def graph_dot(
     graph: Graph,
     program: Program | None = None,

@@ -11,12 +11,16 @@ from typing import Any
 
 import poplite as pl
 import poplite.named as ng
-from poplite import ops
+from poplite import ops, testing, tools, viz
 from poplite.compat import poplin, popnn, popops, poprand, poputil
 from poplite.compat.popops import expr
 from poplite.ops.loop import LoopIndex
 
 OPERATIONS = {"ops": ops, "ops.random": ops.random, "ops.linalg": ops.linalg, "ops.nn": ops.nn}
+AROUND: dict[str, Any] = {
+    **{"testing": testing, "viz": viz, "tools": tools},
+    **{"pl.mpi": pl.mpi, "pl.ipu": pl.ipu, "pl.program": pl.program},
+}
 LIBRARIES: dict[str, Any] = {
     "popops": popops,
     "popops.embedding": popops.embedding,
@@ -65,6 +69,17 @@ def libraries() -> Iterator[tuple[str, Any]]:
             if "_" in name.strip("_") or is_shared or not home.startswith("poplite.compat"):
                 continue
             yield from _members({f"{library}.{name}": getattr(module, name)})
+
+
+def around() -> Iterator[tuple[str, Any]]:
+    """Yield what is around graphs and engines: tests, pictures, commands, ranks, IPUs, programs."""
+    values = {
+        f"{room}.{name}": getattr(module, name)
+        for room, module in AROUND.items()
+        for name in module.__all__
+        if getattr(module, name) is not getattr(pl, name, None)  # which `core` has
+    }
+    yield from _members(values)
 
 
 def _members(values: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from helpers.made import made
 from poplite.machine.target import Target
 from poplite.report.compilation import (
     Compilation,
@@ -108,4 +109,4 @@ def random_report(tiles: int, steps: int, seed: int, *, names: str = MARKUP) -> 
     cycles = sum(step.cycles for step in ran)
     execution = Execution(1, 3 * steps, 7, 12, 0, 0, ran, cycles, target)
     order = ((0, 3),) if steps else ()
-    return Report(compilation, execution, Instrumentation(True, "fast", False), order)
+    return made(Report, compilation, execution, Instrumentation(True, "fast", False), order)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from helpers.made import made
 from poplite.arrays.intervals import Int64
 from poplite.machine.target import Target
 from poplite.report.compilation import Compilation, ComputeSet, ComputeSetVertices, GraphCounts
@@ -44,7 +45,7 @@ def small_report(*, tile_memory_bytes: int = 4096, tiles: int = TILES, replicas:
     )
     cycles = sum(step.cycles for step in steps)
     execution = Execution(1, 7, 11, 96, 0, 0, steps, cycles, target)
-    return Report(compilation, execution, Instrumentation(True, "fast", False))
+    return made(Report, compilation, execution, Instrumentation(True, "fast", False))
 
 
 def without_addresses(report: Report) -> Report:

@@ -10,9 +10,11 @@ import importlib
 import io
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import poplite as pl
@@ -21,15 +23,17 @@ from helpers import public_names
 from helpers.depth import thinned
 from helpers.public_calls.libraries import NORMS
 from helpers.wrong_arguments import WRONG, faults_of
-from poplite import ops
+from poplite import ops, testing
 from poplite.text import clipped
+from poplite.vertices import Add
 
 _MADE = {
     *("ComputeSet", "DataStream", "Executable", "Expr", "FieldData", "FieldRef", "Function"),
     *("FunctionBuffer", "HostFunction", "Intervals", "RemoteBuffer", "Report", "SortedRegions"),
-    *("Sweep", "Tensor", "TensorRearranger", "TileRegions", "VarRegions", "Variable"),
+    *("Tensor", "TensorRearranger", "TileRegions", "VarRegions", "Variable"),
     *("VertexBlock", "VertexInstance"),
 }
+FORMS = "CodeCopy", "HostCall", "RemoteCopy", "StreamCopy", "TensorCopy"
 _PROGRAMS = {
     f"pl.{name}.mark_used": "engines call it"
     for name, value in vars(pl.program).items()
@@ -50,6 +54,28 @@ WITHOUT_CALL = {
         "pl.counted_loop": "among operations",
         "pl.graph_function": "among operations",
         "pl.sweep": "it starts processes; its own tests refuse what does not fit",
+    },
+    "around": {
+        "testing.AddressedTensor": "testing.variables makes it",
+        "testing.check_codelet": "it compiles C++; another test here has wrong vertices",
+        "testing.check_faster": "it compiles; another test here has wrong vertices",
+        "pl.mpi.Device": "it needs an MPI library; tests on ranks refuse what does not fit",
+        "pl.ipu.Device": "it needs an SDK; its own tests refuse what does not fit",
+        **{
+            f"pl.{room}.Device.{name}": "engines call it"
+            for room in ("mpi", "ipu")
+            for name in ("load", "options")
+        },
+        "pl.ipu.Finding": "pl.ipu.lint makes it",
+        **{
+            f"pl.program.{name}": "another program makes it"
+            for name in (*FORMS, "CycleStamp", "SetMode", "Step", "Stop")
+        },
+        **{
+            f"pl.program.{name}.{method}": "engines call it, and pl.Program has it"
+            for name in (*FORMS, "CycleStamp", "Growing", "Mark", "RepeatWhile", "SetMode", "Stop")
+            for method in ("mark_used", "same_as")
+        },
     },
     "operations": {
         "LoopIndex": "ops.repeat makes it",
@@ -76,8 +102,11 @@ WITHOUT_CALL = {
 }
 """What has no call that works, with the reason: most of it poplite makes itself."""
 
+CALLED_BY_USERS = {"pl.mpi.Device", "pl.ipu.Device"}
+"""Classes of these, for which something must be installed."""
+
 ROOMS = sorted(WITHOUT_CALL)
-PARTS = {"core": 6, "operations": 6, "named_axes": 6, "libraries": 24}
+PARTS = {"around": 12, "core": 6, "operations": 24, "named_axes": 6, "libraries": 96}
 """Of the exchanged calls, which are tried one part at a time; the libraries have most."""
 
 
@@ -110,7 +139,7 @@ def test_the_calls_work(room: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with table.world() as names, redirect_stdout(io.StringIO()):
         for call in calls:
             eval(call, names)
-    assert len(calls) > 100
+    assert len(calls) > 50
 
 
 @pytest.mark.filterwarnings("ignore::poplite.PopliteWarning")
@@ -128,6 +157,89 @@ def test_wrong_kinds_end_in_errors_of_poplite(
         faults, count = faults_of(calls, names, table.NOT_OURS, part, PARTS[room])
     assert count > len(calls) * len(WRONG) // PARTS[room]
     assert faults == []
+
+
+@pytest.mark.parametrize("check", [testing.check_codelet, testing.check_faster])
+def test_what_is_no_vertex_class_has_no_form_to_check(check: Callable[..., None]) -> None:
+    for kind, value in WRONG.items():
+        with pytest.raises(
+            pl.ElementTypeError, match=rf"testing.{check.__name__}: vertex is"
+        ) as of:
+            check(value)
+        assert of.value.fix == "a vertex class", kind
+    with pytest.raises(pl.ElementTypeError, match="examples is 'x'"):
+        check(Add[pl.FLOAT], examples="x")
+
+
+@pytest.mark.parametrize("room", ["around", "core", "named_axes", "operations"])
+def test_classes_that_only_poplite_calls_say_what_makes_their_objects(room: str) -> None:
+    listed = dict(getattr(public_names, room)())
+    refusing = {
+        name: cls
+        for name in WITHOUT_CALL[room]
+        for cls in [listed[name]]
+        if isinstance(cls, type) and name not in CALLED_BY_USERS
+    }
+    assert len(refusing) > 2
+    faults = [
+        f"{name}: {fault}"
+        for name, cls in refusing.items()
+        for count in range(5)
+        for kind, value in WRONG.items()
+        for fault in [_fault_of_made(cls, count, kind, value)]
+        if fault
+    ]
+    assert faults == []
+
+
+def _fault_of_made(cls: Any, count: int, kind: str, value: object) -> str:
+    try:
+        made = cls(*[value] * count)
+    except pl.PopliteError as error:
+        return "" if error.fix and error.at and error.at.file == __file__ else str(error)
+    except TypeError as error:
+        trace = error.__traceback__
+        fits_none = trace is not None and trace.tb_next is None  # the signature refuses it
+        return "" if fits_none else f"{count} x {kind}: {error!r}"
+    return f"{count} x {kind} make {type(made).__name__}"
+
+
+def test_users_make_no_parts_of_graphs_also_of_right_arguments() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    with pytest.raises(pl.ElementTypeError, match="Function: these arguments make none") as caught:
+        pl.Function(graph, "f", pl.Sequence(), pl.SourceLocation.Current())
+    assert caught.value.found == "only poplite calls this class"
+    assert caught.value.fix == "graph.add_function(program)"
+    report = pl.Engine(graph, pl.Sequence(), interpret=True).report()
+    assert replace(report, order=()).execution == report.execution  # which has one to begin with
+
+
+def test_a_function_of_poplibs_is_called_by_its_name_where_arguments_fit_none() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.INT, (2,), "x", mapping=0)
+    cast: Any = pl.compat.popops.cast
+    with pytest.raises(TypeError, match=r"^popops\.cast\(\) missing 1 required"):
+        cast(graph, x, [0])
+    assert cast.__qualname__ == "cast"
+
+
+@pytest.mark.parametrize(
+    ("rows", "shown"),
+    [
+        ([{"error": ""}], "row 0: 'grain' is None"),
+        ([{"grain": 1, "error": ""}, {"grain": 2}], "row 1: 'error' is None"),
+        ([{"grain": 1, "error": "", "cycles": "x"}], "row 0: 'cycles' is 'x'"),
+        ([3], "row 0 is 3"),
+        (3, "rows is 3, not a list"),
+    ],
+)
+def test_rows_of_a_sweep_have_parameters_and_errors(rows: Any, shown: str) -> None:
+    with pytest.raises(pl.ElementTypeError) as caught:
+        pl.Sweep(["grain"], rows)
+    assert caught.value.what == f"Sweep: {shown}"
+    assert pl.Sweep(["grain"], [{"grain": np.int64(3), "cycles": 7, "error": ""}]).best() == {
+        "grain": 3
+    }
 
 
 def test_ranks_are_whole_numbers_where_there_is_one() -> None:

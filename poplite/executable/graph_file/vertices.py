@@ -11,7 +11,7 @@ import numpy.typing as npt
 from poplite.executable.file.archive import Malformed
 from poplite.executable.graph_file.blocks import SavedBlock, add_block, saved_block
 from poplite.executable.graph_file.references import tensor_of
-from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
+from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance, new_vertex
 from poplite.graph.compute_sets.field_sizes import set_size
 from poplite.graph.compute_sets.perf_estimates import checked_estimate
 from poplite.graph.connect.connect import bind, bind_row, check_declared
@@ -109,7 +109,7 @@ def add_vertices(graph: Graph, compute_set: ComputeSet, saved: SavedComputeSet) 
 
 def _vertex(graph: Graph, compute_set: ComputeSet, saved: SavedVertex) -> VertexInstance:
     at = saved.location
-    vertex = VertexInstance(compute_set, saved.vertex_class, at)
+    vertex = new_vertex(compute_set, saved.vertex_class, at)
     if saved.tile is not None:
         if not 0 <= saved.tile < graph.target.tiles:
             raise Malformed(f"{vertex} is on tile {saved.tile:,} of {graph.target.tiles:,}")

@@ -21,11 +21,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from poplite.display import Displayed
-from poplite.errors import Absent, TensorIndexError
+from poplite.errors import Absent, TensorIndexError, made_by, not_called
 from poplite.expr.equality import is_value, not_compared
 from poplite.expr.operand import Operand
 from poplite.graph.storage.copies import refuse_copies
-from poplite.graph.storage.empty_handles import refuse_empty
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, fitted, number_text
 from poplite.vertex.vertex import Field, MultiVertex, Vertex, field_of
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from poplite.graph.tensor.tensor import Tensor
 
 
-@refuse_empty("graph.add_compute_set(name)")
+@made_by("graph.add_compute_set(name)")
 @refuse_copies("graph.add_compute_set, and its vertices once more")
 class ComputeSet(Displayed):
     """Vertices that run in parallel.
@@ -197,29 +196,25 @@ class VertexInstance:
         "waiting",
     )
 
-    def __init__(
-        self,
-        compute_set: ComputeSet,
-        vertex_class: type[Vertex],
-        location: SourceLocation,
-        index: int | None = None,
-    ) -> None:
-        self.graph, self.compute_set = compute_set.graph, compute_set
-        self.vertex_class, self.location = vertex_class, location
-        self.template = vertex_class if vertex_class.type_variables else None
-        self.index = len(compute_set.vertices) if index is None else index
-        self.block: VertexBlock | None = None
-        self.tile: int | None = None
-        self.connections: dict[str, Tensor | tuple[Tensor, ...]] = {}
-        self.state: dict[str, bool | int | float | npt.NDArray[Any]] = {}
-        if issubclass(vertex_class, MultiVertex):
-            self.state["num_workers"] = self.graph.target.workers
-        # Empty for most vertices, so all share one empty mapping, which is replaced, not changed.
-        self.rows: Mapping[str, Mapping[int, Tensor]] = _NOTHING
-        self.numbers: tuple[str, ...] = ()
-        self.waiting: Mapping[str, object] = _NOTHING
-        self.sizes: Mapping[str, int] = _NOTHING
-        self.estimate: VertexPerfEstimate | None = None
+    graph: Graph
+    compute_set: ComputeSet
+    vertex_class: type[Vertex]
+    location: SourceLocation
+    template: type[Vertex] | None
+    index: int
+    block: VertexBlock | None
+    tile: int | None
+    connections: dict[str, Tensor | tuple[Tensor, ...]]
+    state: dict[str, bool | int | float | npt.NDArray[Any]]
+    rows: Mapping[str, Mapping[int, Tensor]]
+    numbers: tuple[str, ...]
+    waiting: Mapping[str, object]
+    sizes: Mapping[str, int]
+    estimate: VertexPerfEstimate | None
+
+    def __init__(self, *arguments: object, **named: object) -> None:
+        instead = "graph.add_vertex(cs, V, tile=0, ...)"
+        raise not_called("VertexInstance", instead, is_empty=not arguments and not named)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, VertexInstance):
@@ -282,7 +277,29 @@ class VertexInstance:
     getId = Absent("vertices are numbered within their compute set", "vertex.index")
 
 
-@refuse_empty("vertex['x']")
+def new_vertex(
+    compute_set: ComputeSet,
+    vertex_class: type[Vertex],
+    location: SourceLocation,
+    index: int | None = None,
+) -> VertexInstance:
+    """Return a vertex that has no tile yet, and nothing connected; it is not in the list yet."""
+    vertex: VertexInstance = object.__new__(VertexInstance)
+    vertex.graph, vertex.compute_set = compute_set.graph, compute_set
+    vertex.vertex_class, vertex.location = vertex_class, location
+    vertex.template = vertex_class if vertex_class.type_variables else None
+    vertex.index = len(compute_set.vertices) if index is None else index
+    vertex.block = vertex.tile = vertex.estimate = None
+    vertex.connections, vertex.state = {}, {}
+    if issubclass(vertex_class, MultiVertex):
+        vertex.state["num_workers"] = vertex.graph.target.workers
+    # Empty for most vertices, so all share one empty mapping, which is replaced, not changed.
+    vertex.rows = vertex.waiting = vertex.sizes = _NOTHING
+    vertex.numbers = ()
+    return vertex
+
+
+@made_by("vertex['x']")
 @dataclass(frozen=True, slots=True)
 class FieldRef:
     """A field of one vertex, or one row of a list of edges: `vertex["x"]`, `vertex["x"][2]`.

@@ -25,9 +25,15 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.arrays.masked import unmasked
 from poplite.called import CalledInt, CalledText
-from poplite.errors import Absent, ElementTypeError, SizeOverflowError, TensorIndexError
+from poplite.errors import (
+    Absent,
+    ElementTypeError,
+    SizeOverflowError,
+    TensorIndexError,
+    made_by,
+    refuse_empty,
+)
 from poplite.graph.compute_sets.field_sizes import size_of
-from poplite.graph.storage.empty_handles import refuse_empty
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, integer_or_none
@@ -85,6 +91,7 @@ def estimator_for(
     return None
 
 
+@made_by('vertex.field_info("x")')
 @dataclass(frozen=True, slots=True, eq=False)
 class FieldData:
     """A field of one vertex, as an estimator sees it.

@@ -23,8 +23,13 @@ import numpy.typing as npt
 from poplite.arrays.digits import locate, pack
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps
-from poplite.errors import GraphConnectionError
-from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance, vertex_number
+from poplite.errors import GraphConnectionError, made_by
+from poplite.graph.compute_sets.compute_set import (
+    ComputeSet,
+    VertexInstance,
+    new_vertex,
+    vertex_number,
+)
 from poplite.graph.compute_sets.edges import Edges, Runs
 from poplite.graph.compute_sets.perf_estimates import (
     VertexPerfEstimate,
@@ -53,6 +58,7 @@ StateValues = bool | int | float | npt.NDArray[Any] | Vectors
 """One number for all vertices, an array with one for each, or vectors."""
 
 
+@made_by("graph.add_vertices(cs, V, tile=[0, 1], ...)")
 class VertexBlock(Sequence[VertexInstance]):
     """Vertices that one call of `graph.add_vertices` added.
 
@@ -125,7 +131,7 @@ class VertexBlock(Sequence[VertexInstance]):
             return [self[k] for k in range(len(self))[key]]
         k = vertex_number(key, len(self))
         index = self.first + k
-        vertex = VertexInstance(self.compute_set, self.vertex_class, self.location, index)
+        vertex = new_vertex(self.compute_set, self.vertex_class, self.location, index)
         vertex.block, vertex.tile = self, self.tiles.at(k)
         fields = self.vertex_class.fields
         for name, edges in self.edges.items():

@@ -23,7 +23,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact
 from poplite.errors import SHOWN_FAULTS, PopliteError
-from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
+from poplite.graph.compute_sets.compute_set import ComputeSet, new_vertex
 from poplite.graph.compute_sets.edges import Edges
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.tensor.metadata import same_meaning
@@ -50,7 +50,7 @@ class Probe:
     def __init__(
         self, compute_set: ComputeSet, vertex_class: type[Vertex], at: SourceLocation
     ) -> None:
-        self.vertex, self.at = VertexInstance(compute_set, vertex_class, at), at
+        self.vertex, self.at = new_vertex(compute_set, vertex_class, at), at
         self.graph, self._first = compute_set.graph, self.vertex.index
         self.count = 0
         self.tiles: VertexTiles | None = None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from poplite.called import CalledInt, called
-from poplite.errors import checked_truth
+from poplite.errors import checked_truth, made_by
 from poplite.graph.host.streams import DataStream, DataStreamType, ReplicatedStreamMode
 from poplite.graph.host.transfer_checks import (
     TypeLike,
@@ -22,7 +22,6 @@ from poplite.graph.host.transfer_checks import (
     signature,
     transferable_type,
 )
-from poplite.graph.storage.empty_handles import refuse_empty
 from poplite.text import amount, clipped, fitted
 from poplite.types import ElementType
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from poplite.source import SourceLocation
 
 
-@refuse_empty("graph.add_remote_buffer('rows', FLOAT, 4, repeats=8)")
+@made_by("graph.add_remote_buffer('rows', FLOAT, 4, repeats=8)")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RemoteBuffer:
     """Rows of elements on the host; made by `graph.add_remote_buffer`.
@@ -115,7 +114,7 @@ class RemoteBuffer:
         return DataStream(self.graph, *shape, ReplicatedStreamMode.REPLICATE, 1, self.location)
 
 
-@refuse_empty("graph.add_host_function('sort', inputs, outputs)")
+@made_by("graph.add_host_function('sort', inputs, outputs)")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class HostFunction:
     """A function of the host that a program calls; made by `graph.add_host_function`.

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from poplite.called import CalledInt, called
-from poplite.errors import Enumeration, checked_member
+from poplite.errors import Enumeration, checked_member, made_by
 from poplite.graph.host.transfer_checks import TypeLike, check_size, positive
-from poplite.graph.storage.empty_handles import refuse_empty
 from poplite.text import clipped, fitted
 from poplite.types import ElementType, element_type
 
@@ -54,7 +53,7 @@ class ReplicatedStreamMode(Enumeration):
     BROADCAST = "broadcast"
 
 
-@refuse_empty("graph.add_host_to_device_fifo('in', FLOAT, 4)")
+@made_by("graph.add_host_to_device_fifo('in', FLOAT, 4)")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DataStream:
     """A stream; made by `graph.add_host_to_device_fifo` or `graph.add_device_to_host_fifo`.

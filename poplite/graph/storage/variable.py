@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from poplite.errors import TensorCreationError
+from poplite.errors import TensorCreationError, made_by
 from poplite.graph.mapping.tile_table import NO_TILE
 from poplite.graph.mapping.variable_mapping import VariableMapping, Version
 from poplite.graph.storage.copies import refuse_copies
@@ -39,6 +39,7 @@ COMMON = -1
 """In place of a replica's number: all replicas without values of their own."""
 
 
+@made_by("graph.add_variable(FLOAT, (4,), 'x'), and graph.variable_of(tensor)")
 @refuse_copies("graph.clone(tensor) makes a variable like another")
 class Variable(Storage):
     """A variable or constant of a graph.

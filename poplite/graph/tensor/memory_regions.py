@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from poplite.arrays.intervals import Int64, place
-from poplite.errors import ElementTypeError, checked_truth
+from poplite.errors import ElementTypeError, checked_truth, made_by
 from poplite.graph.mapping.tile_mapping import NO_TILE
 from poplite.graph.tensor.indexing import is_sequence, no_interval
 from poplite.graph.tensor.placement import complete_mapping
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from poplite.graph.tensor.tensor import Tensor
 
 
+@made_by("graph.sorted_contiguous_regions(tensor, intervals)")
 class SortedRegions(Sequence[Intervals]):
     """Groups of intervals, each one contiguous range of memory; equal to a nested list.
 
@@ -114,6 +115,7 @@ class SortedRegions(Sequence[Intervals]):
         )
 
 
+@made_by("graph.sorted_contiguous_regions_by_tile(tensor)")
 class TileRegions(Sequence[SortedRegions]):
     """For each tile, the groups of its elements.
 

@@ -25,7 +25,7 @@ import numpy as np
 from poplite.arrays.digits import digits_of
 from poplite.arrays.intervals import Int64, overlay
 from poplite.arrays.masked import unmasked
-from poplite.errors import ElementTypeError, TensorCreationError, checked_truth
+from poplite.errors import ElementTypeError, TensorCreationError, checked_truth, made_by
 from poplite.graph.tensor.indexing import described, is_sequence
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
@@ -36,6 +36,7 @@ from poplite.view.simplify import simplification, walk
 from poplite.view.view import NOWHERE
 
 
+@made_by("graph.simplifying_rearranger(tensor)")
 class TensorRearranger:
     """A new order for tensors of equal size, and its inverse.
 

@@ -33,11 +33,10 @@ import numpy as np
 from poplite import view as views
 from poplite.called import CalledInt, CalledShape, CalledText
 from poplite.display import Displayed
-from poplite.errors import Enumeration, TensorCreationError, checked_member
+from poplite.errors import NONE, Enumeration, TensorCreationError, checked_member, not_called
 from poplite.expr.numpy_names import absent_method
 from poplite.expr.operand import Operand
 from poplite.files import check_stream
-from poplite.graph.storage.empty_handles import NONE, no_empty
 from poplite.graph.tensor import indexing, shaping, text
 from poplite.graph.tensor.explain import Explanation, explain
 from poplite.graph.tensor.metadata import check_alike, initial_metadata, metadata_of
@@ -111,8 +110,9 @@ class Tensor(Displayed, Operand):
     def __init__(
         self, graph: Graph = NONE, element_type: type[ElementType[Any]] = NONE, view: View = NONE
     ) -> None:
-        if graph is NONE:
-            raise no_empty("Tensor", "graph.add_variable(FLOAT, (4,), 'x')")
+        if not isinstance(view, View):
+            instead = "graph.add_variable(FLOAT, (4,), 'x')"  # type: ignore[unreachable]
+            raise not_called("Tensor", instead, is_empty=graph is NONE)
         self.graph = graph
         self.element_type = element_type
         self.view = view

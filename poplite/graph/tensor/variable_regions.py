@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 import numpy as np
 
 from poplite.arrays.intervals import Int64, StridedIntervals, strided, strided_text
-from poplite.errors import TensorIndexError
-from poplite.graph.storage.empty_handles import NONE
+from poplite.errors import NONE, TensorIndexError, made_by
 from poplite.source import here
 from poplite.text import amount, clipped, fitted, integer_or_none
 from poplite.view import Interval, View, chunks, runs, storages
@@ -82,6 +81,7 @@ class VariableInterval(_Elements):
         return fitted(f"<VariableInterval '{{}}' [{self.begin}, {self.end})>", self.variable.name)
 
 
+@made_by("tensor.var_regions()")
 class VarRegions(Sequence[VariableInterval]):
     """Ranges of variables, in the order of a tensor; reads and compares as a list.
 

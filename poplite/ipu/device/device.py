@@ -56,7 +56,7 @@ class Device(PoplarDevice):
         arch: str | None = None,
         sdk: str | os.PathLike[str] | Toolchain | None = None,
     ) -> None:
-        if kind not in get_args(Kind):
+        if not isinstance(kind, str) or kind not in get_args(Kind):
             raise InvalidOption(
                 f"Device: kind={clipped(kind)}, but it is 'hardware' or 'model'",
                 at=here(),

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NoReturn
 
-from poplite.errors import AxisError, AxisLengthError, UnsetLengthError
+from poplite.errors import AxisError, AxisLengthError, UnsetLengthError, made_by
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, integer_or_none, of_type
 
@@ -44,6 +44,7 @@ class Root:
         self.joined: dict[tuple[Root, ...], Root] = {}
 
 
+@made_by('ng.make_axis(3, "H")')
 class Axis:
     """A dimension of named tensors.
 

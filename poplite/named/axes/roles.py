@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from poplite.errors import AxisError, DuplicateAxisError, MissingAxisError
+from poplite.errors import AxisError, DuplicateAxisError, MissingAxisError, made_by
 from poplite.named.axes.axes import Axes, AxesLike, axes_of, some
 from poplite.named.axes.axis import Axis, check_kind, check_name, make_axis
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, items_or_none, of_type
 
 
+@made_by('ng.make_axis_role("Height")')
 class AxisRole:
     """A kind of axis; two roles are the same only if they are one object.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 
-from poplite.errors import AbsentMember, AxisError, ElementTypeError, did_you_mean
+from poplite.errors import AbsentMember, AxisError, ElementTypeError, did_you_mean, not_called
 from poplite.expr.equality import Equality, is_value, not_compared
 from poplite.expr.tree import ElementClass
 from poplite.named.axes.axes import Axes
@@ -115,6 +115,8 @@ class Op:
     def __init__(
         self, axes: Axes, dtype: ElementClass | None, args: tuple[Op, ...], name: str = ""
     ) -> None:
+        if type(self) is Op:
+            raise not_called("Op", "ng.placeholder([H]), and what is computed of it")
         self.axes, self.dtype, self.args = axes, dtype, args
         self.name, self.written = name, ""
         self.line: SourceLocation = here(2)

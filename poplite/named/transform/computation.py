@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from poplite.arrays.masked import unmasked
 from poplite.compile.garbage import no_collection
-from poplite.errors import AxisError, AxisLengthError
+from poplite.errors import AxisError, AxisLengthError, made_by
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.named.axes.axes import Axes, axes_of
@@ -48,6 +48,7 @@ _LISTED = Axis, Axes, list
 """What says the axes of an array beside it."""
 
 
+@made_by("transformer.computation(results, *placeholders)")
 class Computation:
     """A function on a device.
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from poplite.errors import AxisError, InvalidOption
+from poplite.errors import AxisError, InvalidOption, made_by
 from poplite.graph.graph import Graph
 from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.tensor import Tensor
@@ -32,6 +32,7 @@ from poplite.text import amount, clipped, of_type
 Checks = Literal["strict", "fast", "none"]
 
 
+@made_by("ng.make_transformer(target)")
 class Transformer:
     """Computations on one device, which share the state of variables.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 from weakref import WeakKeyDictionary
 
+from poplite.errors import made_by
 from poplite.expr.formula import formula
 from poplite.expr.tree import Expr, Shape
 from poplite.graph.graph import Graph
@@ -22,6 +23,7 @@ MOST_LINES = 40
 """Lines of a vertex."""
 
 
+@made_by("ops.explain(tensor)")
 @dataclass(frozen=True, slots=True, eq=False)
 class Note:
     """What was done with a part of an expression.

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from poplite.errors import TensorCreationError, checked_truth
+from poplite.errors import TensorCreationError, checked_truth, made_by
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass
 from poplite.graph.graph import Graph
@@ -56,6 +56,7 @@ class RecurrentWeights(NamedTuple):
     bias: Tensor
 
 
+@made_by("ops.nn.plan_lstm(graph, ...), or ops.nn.plan_gru(graph, ...)")
 class RecurrentPlan:
     """Where operands of a recurrent layer lie best; `plan_lstm` and `plan_gru` make it.
 

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
-from poplite.errors import InvalidOption
+from poplite.errors import InvalidOption, checked_kind
 from poplite.files import checked_path, write_bytes, write_text
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.png import png_of
@@ -49,6 +49,7 @@ class SvgText(str):
 
     def __new__(cls, text: str, scene: Scene | None = None) -> SvgText:
         """Make a picture of its text and the scene that it was written from."""
+        checked_kind(text, str, "viz.SvgText: text", "the text of an SVG")
         picture = super().__new__(cls, text)
         picture.scene = scene
         return picture

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 LEAST_COLUMNS = 40
 """Width that every text picture may count on."""
 
+MOST_COLUMNS = 10_000
+"""Width that no text picture goes beyond."""
+
 CATEGORY_CODES = ("38;5;32", "38;5;214", "38;5;36", "38;5;175", "38;5;117", "38;5;227")
 """The Okabe-Ito colours of `colors.CATEGORIES`, nearest of a terminal's 256."""
 
@@ -33,8 +36,8 @@ class Style:
 
     @property
     def columns(self) -> int:
-        """The columns to fit, `LEAST_COLUMNS` at least."""
-        return max(self.width, LEAST_COLUMNS)
+        """The columns to fit, from `LEAST_COLUMNS` to `MOST_COLUMNS`."""
+        return max(min(self.width, MOST_COLUMNS), LEAST_COLUMNS)
 
     def _coded(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.color and text else text

@@ -5,6 +5,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, strategies as st
 
+from helpers.made import made
 from poplite.arrays.intervals import Intervals, StridedIntervals, merge, overlay
 from poplite.arrays.sweep import intersection, paint, union
 
@@ -69,7 +70,7 @@ def listed(groups: list[StridedIntervals]) -> list[tuple[int, int]]:
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(1, 2)), max_size=30))
 def test_groups_are_the_same_intervals_in_the_same_order(pairs: list[tuple[int, int]]) -> None:
     begin = np.array([b for b, _ in pairs], np.int64)
-    intervals = Intervals(begin, begin + np.array([size for _, size in pairs], np.int64))
+    intervals = made(Intervals, begin, begin + np.array([size for _, size in pairs], np.int64))
     groups = intervals.strided()
     assert listed(groups) == intervals
     assert sum([group.count for group in groups]) == len(pairs)
@@ -90,10 +91,10 @@ def test_groups_are_the_same_intervals_in_the_same_order(pairs: list[tuple[int, 
 )
 def test_many_intervals_print_as_groups(begin: npt.NDArray[np.int64], shown: str) -> None:
     flat = begin.ravel()
-    assert repr(Intervals(flat, flat + 1)) == f"<{len(flat)} intervals: {shown}>"
+    assert repr(made(Intervals, flat, flat + 1)) == f"<{len(flat)} intervals: {shown}>"
 
 
 def test_few_intervals_print_as_a_list() -> None:
-    assert repr(Intervals(np.array([0, 6]), np.array([3, 8]))) == (
+    assert repr(made(Intervals, np.array([0, 6]), np.array([3, 8]))) == (
         "[Interval(begin=0, end=3), Interval(begin=6, end=8)]"
     )

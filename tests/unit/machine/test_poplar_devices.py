@@ -158,7 +158,12 @@ def test_codes_of_quarter_are_whole_numbers_of_a_byte(codes: Any) -> None:
     assert pl.convert_from_quarter([], metadata).size == 0
 
 
-@pytest.mark.parametrize("values", ["a", [1 + 2j], [None], ["1"], [[1], [1, 2]], [10**400]])
+RECORDS = np.zeros(2, [("a", "f4")])
+
+
+@pytest.mark.parametrize(
+    "values", ["a", [1 + 2j], [None], ["1"], [[1], [1, 2]], [10**400], RECORDS]
+)
 def test_what_becomes_quarter_is_real_numbers(values: Any) -> None:
     metadata = pl.QuarterMetadata("F143")
     for convert in (pl.quarter_metadata_for, lambda v: pl.convert_to_quarter(v, metadata)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 
@@ -24,3 +25,14 @@ def test_one_process_is_rank_0() -> None:
     assert values.tolist() == [1, 2]
     with pytest.raises(pl.ControlProgramError, match=r"root=1 of 1 rank"):
         engine.read(x, root=1)
+
+
+@pytest.mark.parametrize(
+    ("timeout", "shown"),
+    [(True, "True"), (10**400, "about 10^400"), (float("nan"), "nan"), (-1, "-1"), ("x", "'x'")],
+)
+def test_a_timeout_is_a_number_of_seconds(timeout: Any, shown: str) -> None:
+    with pytest.raises(pl.InvalidOption) as caught:
+        pl.mpi.Device(timeout=timeout)
+    assert caught.value.what == f"Device: timeout={shown} is no number of seconds"
+    assert caught.value.found == f"it is of type {type(timeout).__name__}"

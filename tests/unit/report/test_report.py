@@ -15,6 +15,7 @@ import pytest
 
 import poplite as pl
 from helpers.depth import thinned
+from helpers.made import made
 from poplite.arrays.series import compact
 from poplite.compile.compiler import compile_graph
 from poplite.cost.memory.plan import Held, LiveStep, MemoryPlan
@@ -140,7 +141,8 @@ def report_of(*totals: StepTotal, ipus: int = 1, plan: MemoryPlan | None = PLAN)
     compilation = replace(compilation_of(executable), modelled=memory)
     steps = execution_steps(totals, executable, compilation.programs)
     steps = tuple(replace(step, at=Path(step.at).name.split(":")[0]) for step in steps)
-    return Report(
+    return made(
+        Report,
         compilation,
         Execution(
             runs=1,

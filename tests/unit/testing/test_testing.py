@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -152,7 +153,7 @@ def test_a_wrong_answer_is_noticed_and_named(name: str, monkeypatch: pytest.Monk
 def test_wrong_groups_are_noticed(column: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (x,) = variables({"x": (2, 3)})
     t = x.call("dim_shuffle", [1, 0])
-    made = SortedRegions.__init__
+    made = inspect.unwrap(SortedRegions.__init__)
 
     def spoilt(self: SortedRegions, *args: Any) -> None:
         made(self, *args)
