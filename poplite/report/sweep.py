@@ -13,6 +13,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -225,7 +226,7 @@ def _checked_rows(rows: object, parameters: tuple[str, ...]) -> list[Mapping[str
         what = f"Sweep: row {number:,}"
         checked_kind(row, Mapping, what, fix)  # type: ignore[type-abstract]
         kinds: dict[str, tuple[type, ...]] = dict.fromkeys(parameters, _SCALARS)
-        kinds |= {name: _NUMBERS for name in MEASURES if name in row} | {ERROR: (str,)}
+        kinds |= {name: (NoneType, *_NUMBERS) for name in MEASURES if name in row} | {ERROR: (str,)}
         for name, kind in kinds.items():
             value = row.get(name)
             if not isinstance(value, kind):
