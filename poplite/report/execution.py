@@ -96,6 +96,18 @@ class Phase:
     pairs: TilePairs | None = None
 
     @property
+    def moved(self) -> int:
+        """Total of bytes that move: what tiles receive or rearrange; both ways to the host."""
+        if self.kind == "host exchange":
+            return self.received.total + self.sent.total
+        return max(self.received.total, self.sent.total, self.copied.total)
+
+    def moved_for_causes(self) -> list[float]:
+        """Return the part of `moved` of each cause: fields may share what a tile receives once."""
+        named = sum(cause.bytes for cause in self.causes) or 1
+        return [self.moved * cause.bytes / named for cause in self.causes]
+
+    @property
     def balance(self) -> float:
         """Mean of the tiles' busy cycles, divided by the slowest tile's; 1 where nothing ran."""
         return self.tile_cycles.mean / self.cycles if self.cycles else 1.0

@@ -255,7 +255,6 @@ def _of_step(number: int, step: ExecutionStep) -> Iterator[_Loss]:
 
 def _moved(number: int, step: ExecutionStep, phase: Phase, taken: int) -> Iterator[_Loss]:
     """Yield what data that move take, each cause its part by bytes."""
-    total = max(phase.received.total, phase.sent.total, phase.copied.total)
     causes = phase.causes or (Cause("", "", step.at, 1),)
     weight = sum(cause.bytes for cause in causes) or 1
     for cause in causes:
@@ -266,7 +265,7 @@ def _moved(number: int, step: ExecutionStep, phase: Phase, taken: int) -> Iterat
             number,
             phase.tile_cycles.worst_tile,
             phase.tile_cycles.num_used,
-            round(total * part),
+            round(phase.moved * part),
             cause.what,
             cause.why,
             cause.at or step.at,

@@ -133,6 +133,9 @@ OBJECTS: dict[str, list[tuple[str, Holds]]] = {
             lambda each, _: len(each.variables) in (0, each.graph.num_variables),
         )
     ],
+    "Execution": [
+        ("cycles are of no step", lambda each, _: bool(each.steps) or not each.cycles),
+    ],
     "ExecutionStep": [
         (
             "the row is not one of its program",

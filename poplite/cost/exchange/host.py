@@ -36,10 +36,9 @@ def host_phase(graph: Graph, program: Program) -> Phase:
     cycles = int(target.cost("host_exchange_cycles"))
     cycles += math.ceil(num_bytes / target.cost("host_bytes_per_cycle"))
     tiles = np.flatnonzero(sent + received) if num_bytes else np.zeros(1, np.int64)
-    moved = " and ".join(f"'{tensor.name}'" for tensor in (*reads, *writes))
-    cause = Cause(
-        moved or str(program), "goes between device and host", program.location, num_bytes
-    )
+    moved = [f"'{tensor.name}'" for tensor in (*reads, *writes)]
+    why = f"{'go' if len(moved) > 1 else 'goes'} between device and host"
+    cause = Cause(" and ".join(moved) or str(program), why, program.location, num_bytes)
     return Phase(
         "host exchange",
         Spread.at_tiles(tiles, np.full(len(tiles), cycles)),

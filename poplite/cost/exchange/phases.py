@@ -291,12 +291,28 @@ def _exchanges(
     sums = PairSums(target.tiles)
     load = load_of(target, _within(target, parts, others, sums), once)
     causes, buffers = described()  # known only after all parts have been added up
-    if len(load.tiles):
-        yield exchange_phase(target, load, causes, buffers, sums.pairs())
-        buffers = NOTHING
+    every, far = None, causes
     if others:
         every = Pieces._make(np.concatenate(column) for column in zip(*others, strict=True))
-        yield global_phase(target, every, causes, buffers)
+    if len(load.tiles):
+        if every is not None:
+            causes, far = _divided(causes, int(every.bytes.sum()))
+        yield exchange_phase(target, load, causes, buffers, sums.pairs())
+        buffers = NOTHING
+    if every is not None:
+        yield global_phase(target, every, far, buffers)
+
+
+def _divided(
+    causes: tuple[Cause, ...], between: int
+) -> tuple[tuple[Cause, ...], tuple[Cause, ...]]:
+    """Return the parts of causes within IPUs and between them, where so many bytes move."""
+    whole = sum(cause.bytes for cause in causes)
+    far = [cause.bytes * between // whole for cause in causes]
+    far[0] += between - sum(far)  # the largest
+    within = [replace(c, bytes=c.bytes - part) for c, part in zip(causes, far, strict=True)]
+    beyond = [replace(c, bytes=part) for c, part in zip(causes, far, strict=True)]
+    return tuple(c for c in within if c.bytes), tuple(c for c in beyond if c.bytes)
 
 
 def _within(

@@ -222,12 +222,11 @@ def _told_of_step(step: ExecutionStep) -> Event:
 
 def _told_of_phase(phase: Phase, executions: int) -> Event:
     """Return what is said of a phase on all tiles beside its time, of one execution."""
-    moved = max(phase.received.total, phase.sent.total, phase.copied.total) // executions
-    cause = phase.causes[0] if phase.causes else None
+    causes, lines = phase.causes, {cause.at for cause in phase.causes}
     known = {
-        "bytes": moved,
-        "why": "" if cause is None else _why(cause),
-        "at": "" if cause is None else cause.at,
+        "bytes": phase.moved // executions,
+        "why": "; ".join(map(_why, causes)),
+        "at": lines.pop() if len(lines) == 1 else "",
     }
     return {"balance": round(phase.balance, 4), **{k: v for k, v in known.items() if v}}
 
@@ -238,6 +237,8 @@ def _why(cause: Cause) -> str:
 
 def _moved(phase: Phase) -> Int64:
     """Return the bytes that each tile moves in all executions: int64[tiles]."""
+    if phase.kind == "host exchange":
+        return phase.received.array() + phase.sent.array()
     kinds = [each.array() for each in (phase.received, phase.sent, phase.copied)]
     most: Int64 = np.max(kinds, axis=0)
     return most

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import UnknownName, did_you_mean, listed
-from poplite.viz.dataflow.links import Int64, Item, Kind, Links, Scope, shared
+from poplite.viz.dataflow.links import Int64, Item, Kind, Links, Scope, scope_of, shared
 from poplite.viz.draw.units import name_text
 
 MAX_NODES = 300
@@ -220,7 +220,7 @@ def _by_operation(items: list[Item | None], scope: str | None) -> tuple[Int64, L
             first, *others = members
             item = items[first]
             assert item is not None
-            items[first] = item._replace(name=name, scope=tuple(name.split("/")[:-1]))
+            items[first] = item._replace(name=name, scope=scope_of(name))
             labels[first] = "operation", name
             group[others] = first
             for other in others:

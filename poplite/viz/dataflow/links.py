@@ -48,7 +48,7 @@ from poplite.program import (
     distinct_steps,
 )
 from poplite.view import Storage, View, runs, storages
-from poplite.viz.draw.units import name_text
+from poplite.viz.draw.units import name_text, parts_of_name
 from poplite.viz.tiles.vertex_counts import edges_of
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def scope_of(name: str) -> Scope:
     >>> scope_of("model/conv/w")
     ('model', 'conv')
     """
-    return tuple(name.split("/")[:-1])
+    return tuple(parts_of_name(name)[:-1])
 
 
 def shared(scopes: Iterable[Scope]) -> Scope:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from poplite.text import printable
@@ -36,6 +37,15 @@ def name_text(name: str) -> str:
     two\nlines
     """
     return printable(name)
+
+
+def parts_of_name(name: str) -> list[str]:
+    """Return the scopes in a name, and last its own part; what is in brackets is one part.
+
+    >>> parts_of_name("net/layer/w"), parts_of_name("net/e[like net/mm]")
+    (['net', 'layer', 'w'], ['net', 'e[like net/mm]'])
+    """
+    return re.split(r"/(?![^\[]*\])", name)
 
 
 def share_text(share: float) -> str:

@@ -181,12 +181,9 @@ def _reasons(moving: Sequence[tuple[ExecutionStep, Sequence[Phase]]]) -> tuple[R
     totals: dict[tuple[str, str, str], float] = {}
     for step, phases in moving:
         for phase in phases:
-            moved = max(phase.received.total, phase.sent.total)
-            named = step.executions * sum(cause.bytes for cause in phase.causes)
-            part = step.executions * min(1.0, moved / named) if named else 0.0
-            for cause in phase.causes:
+            for cause, moved in zip(phase.causes, phase.moved_for_causes(), strict=True):
                 key = cause.what, cause.why, cause.at or step.at
-                totals[key] = totals.get(key, 0.0) + cause.bytes * part
+                totals[key] = totals.get(key, 0.0) + moved
     found = (Reason(*key, round(size)) for key, size in totals.items())
     return tuple(sorted(found, key=lambda each: -each.bytes))
 

@@ -6,11 +6,13 @@
     21,946   24.5%     block2/dense
 
 Steps belong to the operation that recorded them, else to the scopes of their own names; a copy
-belongs to the scope that its two tensors share.  A variable belongs to the scope of its name.
+belongs to the scope that its two tensors share.  A variable belongs to the scope of its name, the
+result of an operation, which has its name, to the operation.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import takewhile
@@ -19,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from poplite.report.execution import ExecutionStep
 from poplite.text import amount
 from poplite.viz.draw.json_text import json_text
+from poplite.viz.draw.units import parts_of_name
 from poplite.viz.steps.step_list import note_of
 
 if TYPE_CHECKING:
@@ -121,34 +124,44 @@ def scope_tree(report: Report, *, depth: int = 2, sort: str = "cycles") -> Scope
     [(0, 'model', 24), (1, 'a to b', 0)]
     """
     whole = _Node()
+    steps_of = Counter(step.operation for step in report.places)
     for step in report.places:
         received = sum(phase.received.total for phase in step.phases)
-        for node in whole.at(_path(step)):
+        for node in whole.at(_path(step, is_alone=steps_of[step.operation] == 1)):
             node.steps += 1
             node.cycles += step.cycles
             node.received += received
     memory = report.compilation.modelled
+    results = {each.name for each in report.compilation.operations if each.result_bytes}
     for held in () if memory is None else memory.held:
         if held.shape is not None:
-            for node in whole.at(_parts(held.name)[:-1]):
+            parts = _parts(held.name)
+            for node in whole.at(parts if held.name in results else parts[:-1]):
                 node.memory += held.bytes.total
     return ScopeTree(note_of(report), _scope("", "", whole, whole.cycles, SORTS[sort]), depth)
 
 
 def _parts(name: str) -> list[str]:
-    return [part for part in name.split("/") if part] or [name]
+    return [part for part in parts_of_name(name) if part] or [name]
 
 
-def _path(step: ExecutionStep) -> list[str]:
-    """Return the scopes of a step, and last what it is called in them."""
+def _path(step: ExecutionStep, *, is_alone: bool) -> list[str]:
+    """Return the scopes of a step, and last what it is called in them.
+
+    The one step of an operation may be called after it and what is stored: `net/e[like net/x]`.
+    """
     if step.kind == "copy" and step.name.count(" to ") == 1:
         source, to = (_parts(name) for name in step.name.split(" to "))
         scopes = zip(source[:-1], to[:-1], strict=False)
         shared = [one for one, _ in takewhile(lambda both: both[0] == both[1], scopes)]
         rest = "/".join(source[len(shared) :]), "/".join(to[len(shared) :])
         return [*(_parts(step.operation) if step.operation else shared), " to ".join(rest)]
-    if not step.operation or f"{step.name}/".startswith(f"{step.operation}/"):
+    if not step.operation:
         return _parts(step.name)
+    inside = step.name.removeprefix(step.operation)
+    if inside != step.name and inside[:1] in ("", "/", "["):
+        is_all = not inside or (is_alone and inside.startswith("["))
+        return [*_parts(step.operation), *(() if is_all else _parts(inside))]
     return [*_parts(step.operation), step.name]
 
 

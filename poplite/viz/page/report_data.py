@@ -110,7 +110,10 @@ def _phase(phase: Phase, arrays: Arrays, *, rough: int) -> dict[str, Any]:
         "received": add(phase.received.array()),
         "sent": add(phase.sent.array()),
         "copied": add(phase.copied.array()),
-        "causes": [[each.what, each.why, each.at, each.bytes] for each in phase.causes],
+        "causes": [
+            [each.what, each.why, each.at, round(moved)]
+            for each, moved in zip(phase.causes, phase.moved_for_causes(), strict=True)
+        ],
         "pairs": None if phase.pairs is None else _pairs(phase.pairs, arrays),
     }
 

@@ -203,6 +203,7 @@ REFUSED: list[tuple[str, Path, object, str | None]] = [
     ("branches", ("compilation", "replicas"), 0, "Compilation.replicas cannot be 0"),
     ("branches", ("compilation", "graph", "num_variables"), 4, "not as many as are counted"),
     ("branches", ("compilation", "programs", "0", 1, 1), "x times", "a Repeat runs 'x times'"),
+    ("not modelled", ("execution", "cycles"), 1, "in a Execution, cycles are of no step"),
     ("branches", ("order", 0), [3, 1], "Report.order cannot be"),
     ("branches", ("order", 0), [0, 0], "Report.order cannot be"),
     ("branches", ("order", 0), [0, (1 << 27) + 1], "Report.order cannot be"),

@@ -270,7 +270,11 @@ def test_slices_say_where_they_come_from_and_what_moves() -> None:
         if e.get("cat") == "exchange" and e["tid"] == 2
     }
     assert moved == {
-        (48, "field 'x' of Add comes from other tiles", True),
+        (
+            48,
+            "field 'x' of Add comes from other tiles; field 'y' of Add comes from other tiles",
+            True,
+        ),
         (24, "field 'y' of Add goes to other tiles", True),
     }
 

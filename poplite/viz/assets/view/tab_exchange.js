@@ -118,7 +118,7 @@ function causes(of, chosen) {
           steps: new Set(),
         };
         found.set(key, row);
-        row.bytes += bytes * step.times;
+        row.bytes += bytes;
         row.times += step.times;
         row.steps.add(number);
       }
