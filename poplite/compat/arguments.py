@@ -30,6 +30,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import working_graph
 from poplite.machine.target import Target
+from poplite.program.base import Program
 from poplite.program.recording import over
 from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
@@ -49,6 +50,11 @@ _KINDS: Mapping[str, tuple[Any, str]] = MappingProxyType(
     }
 )
 """Classes by their annotation, and what is asked for."""
+
+HAVE_OUTPUTS = frozenset(
+    f"popops.{name}" for name in ("cast", "dynamicSlice", "map", "reduce")
+) | frozenset(("poplin.convolution", "poplin.matMul", "poplin.matMulGrouped"))
+"""Functions that have a form for a given output, whose name ends in `WithOutput`."""
 
 
 def checked(library: str, method: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -189,6 +195,10 @@ def _check(what: str, name: str, value: object, text: str) -> None:
         sizes_of(what, name, value)
         return
     kind, asked = _KINDS.get(text, (object, ""))
+    if name == "debug_context" and isinstance(value, Program):
+        asked = "the program right before the name, and one argument less in front of it"
+        if what in HAVE_OUTPUTS:
+            asked = f"{what}WithOutput, which takes an output: {what} makes a new tensor"
     if not isinstance(value, kind):
         raise ElementTypeError(
             f"{what}: {name} is {clipped(value)}",

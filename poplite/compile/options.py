@@ -243,7 +243,7 @@ def _option(name: object, source: str) -> Option | None:
     known = [n for n, option in OPTIONS.items() if source or not option.is_argument]
     if any(_fits(name, pattern) for pattern in WITHOUT_MEANING):
         return None
-    hint = did_you_mean(name, known) if isinstance(name, str) else ""
+    hint = did_you_mean(name, [*known, *WITHOUT_MEANING])
     raise InvalidOption(
         f"{before}there is no option {clipped(name)}{hint}",
         at=None if source else here(),

@@ -9,7 +9,7 @@ Source of names, order and overloads: Poplar API reference, "Graph".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from poplite.errors import (
@@ -18,6 +18,7 @@ from poplite.errors import (
     ElementTypeError,
     Enumeration,
     GraphConnectionError,
+    checked_member,
     checked_truth,
 )
 from poplite.graph.compute_sets.compute_set import FieldRef
@@ -65,7 +66,8 @@ def addVariable(
     Args:
         graph: where it is made.
         element_type: element type, or the NumPy dtype of one.
-        *arguments: `[metadata,] shape, [method,] [name]`.
+        *arguments: `[metadata,] shape, [method,] [name]`. A text that is a method's name, such as
+            "LINEAR", is that method; `name="LINEAR"` gives a variable such a name.
         **keywords: those of `add_variable`.
 
     Raises:
@@ -76,8 +78,9 @@ def addVariable(
     <Tensor 'x' float32[4] on no tile, 16 B>
     """
     metadata, arguments = metadata_first(arguments, keywords, "addVariable")
-    if len(arguments) > 1 and isinstance(arguments[1], VariableMappingMethod):
+    if len(arguments) > 1 and _is_method(arguments[1:]):
         shape, method, *rest = arguments
+        method = checked_member(method, VariableMappingMethod, "addVariable: method")
         if method is VariableMappingMethod.LINEAR:
             check_once("addVariable", "mapping", method, keywords)
             keywords["mapping"] = "linear"
@@ -86,6 +89,13 @@ def addVariable(
     return called_in_order(
         graph.add_variable, call, element_type, *arguments, metadata=metadata, **keywords
     )
+
+
+def _is_method(arguments: Sequence[Any]) -> bool:
+    """Return whether what follows the shape begins with a method, or what should be one."""
+    first = arguments[0]
+    is_text = isinstance(first, str) and (first in VariableMappingMethod.__members__)
+    return isinstance(first, VariableMappingMethod) or is_text or len(arguments) == 2
 
 
 def addConstant(

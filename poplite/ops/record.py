@@ -17,7 +17,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.storage.room import check_room
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import expression, shared
+from poplite.graph.tensor.text import shared
 from poplite.ops.fuse.contractions import layout_of
 from poplite.ops.fuse.lowering import Lowering, Root
 from poplite.ops.fuse.notes import NOTES
@@ -27,7 +27,7 @@ from poplite.program import Sequence as Steps
 from poplite.program.recording import graph_for, recorder, target as append_to
 from poplite.program.sequence import check_graph
 from poplite.source import SourceLocation, here
-from poplite.text import amount, clipped, clipped_text, of_type
+from poplite.text import amount, clipped, of_type
 from poplite.view import storages
 
 
@@ -318,7 +318,7 @@ def _check_overlap(root: Root, out: Tensor, usage: str) -> None:
     for tensor in root.expr.leaves:
         assert isinstance(tensor, Tensor)
         if tensor != out and tensor.intersects_with(out):
-            views = f"out is {_view(out)}; read is {_view(tensor)}"
+            views = f"out is {out!r}; read is {tensor!r}"
             raise TensorCreationError(
                 f"{usage}: out '{out.name}' shares elements with '{tensor.name}' of the "
                 "expression, in another order or place",
@@ -326,10 +326,6 @@ def _check_overlap(root: Root, out: Tensor, usage: str) -> None:
                 found=f"{views}; both hold {shared(out, tensor)}",
                 fix="the same view as out, or a new tensor: ops.copy(ops.map(expression), out)",
             )
-
-
-def _view(tensor: Tensor) -> str:
-    return clipped_text(expression(tensor), 120)
 
 
 def _bound(

@@ -57,14 +57,14 @@ def map(
     options: Options = None,
 ) -> Tensor: ...
 @overload
-def map(graph: Graph, expr: OpType, *arguments: Any, **named: Any) -> Tensor: ...
-def map(graph: Graph, expr: Expr | OpType, *arguments: Any, **named: Any) -> Tensor:  # noqa: A001
+def map(graph: Graph, expr: OpType | str, *arguments: Any, **named: Any) -> Tensor: ...
+def map(graph: Graph, expr: Expr | OpType | str, *arguments: Any, **named: Any) -> Tensor:  # noqa: A001
     """Record an expression of tensors, `popops::map`.
 
     Args:
         graph: of the tensors.
         expr: over the placeholders `expr._1`, `expr._2`, ...; or one operation, a member of
-            `expr.UnaryOpType`, `expr.BinaryOpType` or `expr.TernaryOpType`.
+            `expr.UnaryOpType`, `expr.BinaryOpType` or `expr.TernaryOpType`, or its name.
         *arguments: `tensors, prog, debug_context="", options=None`, where `tensors` is a list of
             what the placeholders stand for; after one operation its operands, in place of a list.
             Of PopLibs' options `scalarMultiplyFloatToHalfTolerance` alone changes something.
@@ -102,8 +102,8 @@ def mapInPlace(
     options: Options = None,
 ) -> None: ...
 @overload
-def mapInPlace(graph: Graph, expr: OpType, *arguments: Any, **named: Any) -> None: ...
-def mapInPlace(graph: Graph, expr: Expr | OpType, *arguments: Any, **named: Any) -> None:
+def mapInPlace(graph: Graph, expr: OpType | str, *arguments: Any, **named: Any) -> None: ...
+def mapInPlace(graph: Graph, expr: Expr | OpType | str, *arguments: Any, **named: Any) -> None:
     """Record an expression whose result replaces the first tensor, `popops::mapInPlace`."""
     expr, (tensors, *rest) = _completed("mapInPlace", expr, arguments, named)
     prog, debug_context, options = rest
@@ -125,8 +125,8 @@ def mapWithOutput(
     options: Options = None,
 ) -> None: ...
 @overload
-def mapWithOutput(graph: Graph, expr: OpType, *arguments: Any, **named: Any) -> None: ...
-def mapWithOutput(graph: Graph, expr: Expr | OpType, *arguments: Any, **named: Any) -> None:
+def mapWithOutput(graph: Graph, expr: OpType | str, *arguments: Any, **named: Any) -> None: ...
+def mapWithOutput(graph: Graph, expr: Expr | OpType | str, *arguments: Any, **named: Any) -> None:
     """Record an expression whose result goes to a tensor, `popops::mapWithOutput`."""
     expr, (tensors, *rest) = _completed("mapWithOutput", expr, arguments, named, "out, ")
     out, prog, debug_context, options = rest
@@ -137,7 +137,7 @@ def mapWithOutput(graph: Graph, expr: Expr | OpType, *arguments: Any, **named: A
 
 def _completed(
     what: str,
-    expr: Expr | OpType,
+    expr: Expr | OpType | str,
     arguments: tuple[Any, ...],
     named: Mapping[str, Any],
     out: str = "",
@@ -145,10 +145,14 @@ def _completed(
     """Return an expression, and its tensors and what follows; an operation is one, too."""
     end = f"{out}prog, debug_context, options)"
     behind = len(end.split(","))
+    kinds = (UnaryOpType, BinaryOpType, TernaryOpType)
+    if isinstance(expr, str):
+        expr = next((kind[expr] for kind in kinds if expr in kind.__members__), expr)
     if not isinstance(expr, OpType):
         form = f"{what}(graph, expr, tensors, {end}"
-        return expr, completed(form, arguments, 1 + behind, named)
-    count = 1 + (UnaryOpType, BinaryOpType, TernaryOpType).index(type(expr))
+        given = completed(form, arguments, 1 + behind, named)
+        return expr, given  # type: ignore[return-value]  # a text, which `_node` refuses
+    count = 1 + kinds.index(type(expr))
     form = f"{what}(graph, op, {', '.join('abc'[:count])}, {end}"
     given = completed(form, arguments, count + behind, named)
     places = [PlaceHolder(n + 1) for n in range(count)]

@@ -158,6 +158,7 @@ class Any:
         def __rxor__(self, other: Number) -> Any: ...
         def __rlshift__(self, other: Number) -> Any: ...
         def __rrshift__(self, other: Number) -> Any: ...
+        def __rpow__(self, other: Number) -> Any: ...
 
     def __add__(self, other: Any | Number) -> Any:
         return BinaryOp("ADD", self, other)
@@ -188,6 +189,12 @@ class Any:
 
     def __rshift__(self, other: Any | Number) -> Any:
         return BinaryOp("SHIFT_RIGHT", self, other)
+
+    def __pow__(self, other: Any | Number) -> Any:
+        return BinaryOp("POWER", self, other)
+
+    def __abs__(self) -> Any:
+        return UnaryOp("ABSOLUTE", self)
 
     def __lt__(self, other: Any | Number) -> Any:
         return BinaryOp("LESS_THAN", self, other)
@@ -336,6 +343,15 @@ def _binary(operation: str) -> Callable[[Any | Number, Any | Number], Any]:
     return lambda a, b: BinaryOp(operation, a, b)
 
 
+def _absent(what: str, fix: str) -> Callable[..., typing.NoReturn]:
+    def refuse(*_: object) -> typing.NoReturn:
+        raise ElementTypeError(
+            f"popops.expr: {what} is not defined for expressions", at=here(), fix=fix
+        )
+
+    return refuse
+
+
 def _reflected(operation: str) -> Callable[[Any, object], Any]:
     return lambda own, other: BinaryOp(operation, other, own)
 
@@ -343,9 +359,31 @@ def _reflected(operation: str) -> Callable[[Any, object], Any]:
 for _name, _operation in (
     *(("add", "ADD"), ("sub", "SUBTRACT"), ("mul", "MULTIPLY"), ("truediv", "DIVIDE")),
     *(("mod", "REMAINDER"), ("and", "BITWISE_AND"), ("or", "BITWISE_OR"), ("xor", "BITWISE_XOR")),
-    *(("lshift", "SHIFT_LEFT"), ("rshift", "SHIFT_RIGHT")),
+    *(("lshift", "SHIFT_LEFT"), ("rshift", "SHIFT_RIGHT"), ("pow", "POWER")),
 ):
     setattr(Any, f"__r{_name}__", _reflected(_operation))
+
+_DIVIDED = "Floor(a / b); of whole numbers a / b rounds towards zero"
+_OF_ELEMENTS = "expressions are of elements: use views of the tensors given to popops.map"
+_AFTER_RUNNING = "engine.read(popops.map(graph, expression, tensors, prog)) after a run"
+
+for _names, _what, _fix in (
+    ("floordiv rfloordiv", "'//'", _DIVIDED),
+    ("divmod rdivmod", "divmod", f"a % b; {_DIVIDED}"),
+    ("matmul rmatmul", "'@'", "poplin.matMul(graph, a, b, prog)"),
+    ("pos", "'+' of one operand", "the operand itself"),
+    ("round", "round", "NearbyInt(a), or Round(a)"),
+    ("floor", "math.floor", "Floor(a)"),
+    ("ceil", "math.ceil", "Ceil(a)"),
+    ("trunc", "math.trunc", "Trunc(a)"),
+    ("getitem", "an index", _OF_ELEMENTS),
+    ("iter", "iteration", _OF_ELEMENTS),
+    ("len", "len", _OF_ELEMENTS),
+    ("float", "float", _AFTER_RUNNING),
+    ("int", "int", _AFTER_RUNNING),
+):
+    for _name in _names.split():
+        setattr(Any, f"__{_name}__", _absent(_what, _fix))
 
 
 def Select(a: Any | Number, b: Any | Number, predicate: Any | Number) -> Any:

@@ -18,7 +18,7 @@ from poplite.expr.tree import ElementClass
 from poplite.graph.connect.ownership import check_own
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import expression, type_and_shape
+from poplite.graph.tensor.text import type_and_shape
 from poplite.graph.virtual import mapping_graph
 from poplite.ops.fuse.cuts import cuts
 from poplite.ops.fuse.placement import Mappings, complete, held, variable
@@ -134,7 +134,7 @@ class Drawing:
             raise GraphConnectionError(
                 f"{self._what}: out '{out.name}' shares elements with the key",
                 at=here(),
-                found=f"out is {expression(out)}, the key {expression(self._key)}",
+                found=f"out is {out!r}, the key {self._key!r}",
                 fix="a tensor of its own",
             )
 

@@ -110,6 +110,11 @@ def test_callbacks_are_asked_ahead(options: dict[str, Any], asks: bool) -> None:
     ("options", "told"),
     [
         ({"debug.floatPointOpExeption": 1}, r"did you mean 'debug.floatPointOpException'\?"),
+        (
+            {"debug.retainDebugInformatio": True},
+            r"\(did you mean 'debug.retainDebugInformation'\?\)",
+        ),
+        ({"profler.format": "v3"}, r"\(did you mean 'profiler.\*'\?\)"),
         ({"fast": 1}, "there is no option 'fast'"),
         ({5: 1}, "there is no option 5"),
         ({"checks": "fast"}, r"'checks' is an argument of Engine"),
