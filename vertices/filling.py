@@ -1,7 +1,7 @@
 """Filling, copying and converting vectors.
 
-Fill               2.5 2.5 2.5 2.5
-Iota               start, start + 1, ...
+Fill, FillRows     2.5 2.5 2.5 2.5
+Iota, IotaRows     start, start + 1, ...
 Copy               x
 Cast               x as FLOAT or HALF
 CastToInteger      x as an integer, towards 0
@@ -16,21 +16,55 @@ import numpy.typing as npt
 
 from poplite.machine.target import Target
 from poplite.types import (
+    BOOL,
+    CHAR,
     FLOAT,
     HALF,
     INT,
+    LONGLONG,
     SHORT,
+    SIGNED_CHAR,
+    UNSIGNED_CHAR,
     UNSIGNED_INT,
+    UNSIGNED_LONGLONG,
     UNSIGNED_SHORT,
     ElementType,
 )
-from poplite.vertex.vertex import Input, MultiVertex, Output, Vector, Vertex
-from poplite.vertices.estimators.poplibs import fill
+from poplite.vertex.vertex import Input, MultiVertex, Output, State, Vector, Vertex
+from poplite.vertices.estimators.poplibs import fill, fill_rows, iota
 from poplite.vertices.estimators.poplibs_tile import cast
 from poplite.vertices.references import dtype_of
 
 T = TypeVar("T", bound=ElementType[Any])
-N = TypeVar("N", FLOAT, HALF, INT, UNSIGNED_INT)
+N = TypeVar(
+    "N",
+    FLOAT,
+    HALF,
+    SIGNED_CHAR,
+    CHAR,
+    UNSIGNED_CHAR,
+    SHORT,
+    UNSIGNED_SHORT,
+    INT,
+    UNSIGNED_INT,
+    LONGLONG,
+    UNSIGNED_LONGLONG,
+)
+E = TypeVar(
+    "E",
+    FLOAT,
+    HALF,
+    SIGNED_CHAR,
+    CHAR,
+    UNSIGNED_CHAR,
+    SHORT,
+    UNSIGNED_SHORT,
+    INT,
+    UNSIGNED_INT,
+    LONGLONG,
+    UNSIGNED_LONGLONG,
+    BOOL,
+)
 W = TypeVar("W", FLOAT, HALF, INT, UNSIGNED_INT, SHORT, UNSIGNED_SHORT)
 F = TypeVar("F", FLOAT, HALF)
 I = TypeVar("I", INT, UNSIGNED_INT, SHORT, UNSIGNED_SHORT)  # noqa: E741
@@ -38,12 +72,12 @@ I = TypeVar("I", INT, UNSIGNED_INT, SHORT, UNSIGNED_SHORT)  # noqa: E741
 Array = npt.NDArray[Any]
 
 
-class Fill(Vertex, Generic[W]):
+class Fill(Vertex, Generic[E]):
     """`out[i] = value`."""
 
-    value: Input[W]
+    value: State[E]
     """one number"""
-    out: Output[Vector[W]]
+    out: Output[Vector[E]]
     """any number of elements"""
 
     def compute(self) -> None:
@@ -62,10 +96,31 @@ class Fill(Vertex, Generic[W]):
         return np.full(size, value, dtype_of(cls, "out"))
 
 
+class FillRows(Vertex, Generic[E]):
+    """`out[r][i] = value`."""
+
+    value: State[E]
+    """one number"""
+    out: Output[Vector[Vector[E]]]
+    """vectors of any lengths"""
+
+    def compute(self) -> None:
+        """Store the number everywhere."""
+        value = self.value
+        for r in range(len(self.out)):
+            out = self.out[r]
+            for i in range(len(out)):
+                out[i] = value
+
+    def cycles(self, target: Target) -> int:
+        """Return the slots of a worker of PopLibs' `Fill2d`."""
+        return fill_rows(self.fields["out"].element, [len(row) for row in self.out], target)
+
+
 class Iota(Vertex, Generic[N]):
     """`out[i] = start + i`."""
 
-    start: Input[N]
+    start: State[N]
     """the first number"""
     out: Output[Vector[N]]
     """any number of elements"""
@@ -75,13 +130,37 @@ class Iota(Vertex, Generic[N]):
         for i in range(len(self.out)):
             self.out[i] = self.start + i
 
+    def cycles(self, target: Target) -> int:
+        """Return the slots of a worker of PopLibs' `Iota`."""
+        return iota(self.fields["out"].element, [len(self.out)], target)
+
     @classmethod
     def reference(cls, start: Any, size: int) -> Array:
         """Return `start + np.arange(size)`, of HALF in float32 and rounded once."""
         dtype = dtype_of(cls, "out")
-        wide = np.dtype(np.float32 if dtype.kind == "f" else np.int64)
-        made: Array = (wide.type(start) + np.arange(size).astype(wide)).astype(dtype)
+        wide = np.dtype(np.float32) if dtype.kind == "f" else dtype  # whose numbers wrap
+        made: Array = (np.full(size, start, wide) + np.arange(size).astype(wide)).astype(dtype)
         return made
+
+
+class IotaRows(Vertex, Generic[N]):
+    """`out[r][i] = starts[r] + i`."""
+
+    starts: State[Vector[N]]
+    """the first number of each row"""
+    out: Output[Vector[Vector[N]]]
+    """as many vectors, of any lengths"""
+
+    def compute(self) -> None:
+        """Count in each row."""
+        for r in range(len(self.out)):
+            out = self.out[r]
+            for i in range(len(out)):
+                out[i] = self.starts[r] + i
+
+    def cycles(self, target: Target) -> int:
+        """Return the slots of a worker of PopLibs' `Iota`."""
+        return iota(self.fields["out"].element, [len(row) for row in self.out], target)
 
 
 class Copy(Vertex, Generic[T]):

@@ -111,7 +111,7 @@ products = partial(
 )
 
 EXAMPLES: dict[str, Example] = {
-    "Fill": Example({"value": 2}, size=4),
+    "Fill": Example({"value": 2}, each(NUMBERS), size=4),
     "Iota": Example({"start": 3}, size=4),
     "Copy": Example({"x": [1, 2, 3]}, each(STORED)),
     "Cast": Example({"x": [1, 2, 3]}),

@@ -32,6 +32,7 @@ ALIKE = {
     *("CumulativeProduct", "TotalProduct", "Unary", "Binary"),
     *("Absolute", "Square", "Sqrt", "Log", "Tanh", "Sigmoid", "Relu"),
     *("Subtract", "Multiply", "Divide", "Maximum", "Minimum", "Iota", "Copy", "CastToInteger"),
+    "IotaRows",
 }
 """Classes that differ from another one by one operation."""
 

@@ -12,7 +12,7 @@ The constants and their sources are in `poplite.machine.library_facts`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import gcd
 from typing import Any
 
@@ -20,7 +20,7 @@ from poplite.errors import ElementTypeError, did_you_mean
 from poplite.machine.library_facts import BINARY, BROADCAST, UNARY, UNARY_IN_PLACE, Loop, Loops
 from poplite.machine.target import Target
 from poplite.source import here
-from poplite.types import FLOAT, HALF, ElementType
+from poplite.types import FLOAT, HALF, INT, ElementType
 
 Element = type[ElementType[Any]]
 
@@ -198,20 +198,60 @@ def fill(element: Element, elements: int, target: Target) -> int:
     """Return the slots of writing one number everywhere: `Fill`.
 
     Args:
-        element: the element type, of 16 or 32 bits.
+        element: the element type.
         elements: how many.
         target: the machine.
 
     >>> fill(FLOAT, 256, Target()), fill(HALF, 256, Target())
     (151, 90)
     """
-    cost, width = target.cost, target.vector_width(element)
+    cost, size = target.cost, element.size_bytes
+    if size == 8:
+        return int(cost("fill_words_entry")) + elements
+    if size == 1:
+        if elements < cost("fill_many_bytes"):
+            return int(cost("fill_bytes_entry")) + elements // 4  # a word at once
+        return int(cost("fill_many_bytes_entry")) + elements // 8
     if element is not HALF:
+        width = target.vector_width(FLOAT)  # of 16 bits as well
         return int(cost("fill_entry")) + elements // width + (elements % width == 1)
     few = {1: "fill_half_one", 2: "fill_half_two"}
     if elements in few:
         return int(cost(few[elements]))
-    return int(cost("fill_half_entry")) + elements // width
+    return int(cost("fill_half_entry")) + elements // target.vector_width(HALF)
+
+
+def fill_rows(element: Element, rows: Sequence[int], target: Target) -> int:
+    """Return the slots of writing one number everywhere in several vectors: `Fill2d`.
+
+    Args:
+        element: the element type.
+        rows: elements of each vector.
+        target: the machine.
+
+    >>> fill_rows(FLOAT, [256, 256], Target()), fill_rows(HALF, [256, 256], Target())
+    (302, 181)
+    """
+    less = int(element is HALF or element.size_bytes == 8)
+    each = sum(fill(element, row, target) for row in rows)
+    taken = (int(target.cost("fill_row_less")) - less) * len(rows)
+    return int(target.cost("fill_rows_entry")) - less + each - taken
+
+
+def iota(element: Element, rows: Sequence[int], target: Target) -> int:
+    """Return the slots of counting through vectors: `Iota`.
+
+    Args:
+        element: the element type.
+        rows: elements of each vector.
+        target: the machine.
+
+    >>> iota(INT, [256], Target())
+    398
+    """
+    cost, width = target.cost, target.vector_width(element)
+    vectors = sum(-(-row // width) for row in rows)
+    return int(cost("iota_entry") + cost("iota_row") * len(rows) + cost("iota_loop") * vectors)
 
 
 def _is_fast(operation: str, element: Element) -> bool:

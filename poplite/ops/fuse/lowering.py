@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from poplite.expr.formula import step_name
 from poplite.expr.tree import (
@@ -35,6 +34,7 @@ from poplite.ops.fuse.contractions import (
     layout_of,
     products_behind,
 )
+from poplite.ops.fuse.filling import add_filling, is_made_in_place, positions
 from poplite.ops.fuse.levels import Beside, Task, levels
 from poplite.ops.fuse.maps import add_copy, add_map, broadcast_to
 from poplite.ops.fuse.notes import Note
@@ -460,16 +460,30 @@ class Lowering:
 
     def _filled(self, expr: Number | Iota, root: Root) -> Tensor:
         """Store numbers that no tensor takes part in."""
-        shape = expr.shape if root.out is None else root.out.shape
+        out = root.out
+        if out is None:
+            out = self._variable(expr.element_type, expr.shape, root)
+        if root.out is not None:
+            complete(self.mappings, out, [])
+        elif root.mapping is None:
+            place(self.mappings, out, expr.shape, [])
+        if not is_made_in_place(expr, out):
+            return self._copied_from_constant(expr, Root(expr, out, name=root.name))
+        vertex = add_filling(self.mappings, self.recorder.compute_set(root.name), expr, out)
+        self._note("filled", expr, "each tile makes its own", vertex, out)
+        return out
+
+    def _copied_from_constant(self, expr: Number | Iota, root: Root) -> Tensor:
+        """Store numbers by a copy, from the tiles of the result where they have its shape."""
+        out, why = root.out, "numbers by position"
+        assert out is not None
+        if isinstance(expr, Number):
+            values, why = np.full(out.shape, expr.value), "a number"
+        else:
+            values = positions(expr).reshape(expr.shape)
         name = f"{root.name}/value"
-        values = [expr.value] if isinstance(expr, Number) else _positions(expr)
-        constant = self.graph.add_constant(expr.element_type, expr.shape, values, name)
-        place(self.mappings, constant, expr.shape, [])
-        if root.out is None and root.mapping is None:
-            out = self.graph.add_variable(expr.element_type, shape, root.name)
-            place(self.mappings, out, shape, [constant])
-            root = Root(expr, out, name=root.name)
-        why = "a number" if isinstance(expr, Number) else "numbers by position"
+        constant = self.graph.add_constant(expr.element_type, values.shape, values, name)
+        place(self.mappings, constant, constant.shape, [out])
         return self._copied(root, constant, why)
 
     def _note(
@@ -492,16 +506,6 @@ def _planned(layout: Layout) -> str:
     sets = f"{layout.sets} sets of " if layout.sets > 1 else ""
     passes = f", {layout.num_passes} passes" if layout.num_passes > 1 else ""
     return f"on {sets}{pm} x {pk} x {pn} tiles over m, k, n{passes}"
-
-
-def _positions(expr: Iota) -> npt.NDArray[Any]:
-    """Return the numbers of an `ops.iota`; those of integers wrap on their way, not at its end."""
-    dtype: np.dtype[Any] = expr.element_type.dtype
-    if dtype.kind == "f":
-        return (np.arange(expr.num_elements) + float(expr.start)).astype(dtype)
-    numbers: npt.NDArray[Any] = np.arange(expr.num_elements).astype(dtype)
-    numbers += dtype.type(expr.start)
-    return numbers
 
 
 def _all(roots: Sequence[Expr]) -> list[Expr]:

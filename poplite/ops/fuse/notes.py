@@ -14,7 +14,7 @@ from poplite.ops.fuse.recipe import Body
 from poplite.ops.fuse.straight import written
 from poplite.text import clipped_text
 
-What = Literal["stored", "reduced", "multiplied", "computed again", "copied"]
+What = Literal["stored", "reduced", "multiplied", "computed again", "copied", "filled"]
 
 SHOWN = 80
 """Characters of a formula; `x + y` has three parts in five of them."""
@@ -29,7 +29,7 @@ class Note:
     """What was done with a part of an expression.
 
     Attributes:
-        what: "stored", "reduced", "multiplied", "computed again" or "copied".
+        what: "stored", "reduced", "multiplied", "computed again", "copied" or "filled".
         formula: the part.
         why: the reason, with its numbers.
         vertex: the name of the vertex class; empty for none.

@@ -98,6 +98,17 @@ def filled(cls: Any, field: str, dtypes: tuple[str, ...]) -> Recipe:
     return recipe
 
 
+def filled_rows(rng: np.random.Generator) -> tuple[Values, Expected]:
+    out = numbers(rng, 12, rng.choice(WIDE)).reshape(3, 4)
+    return {"value": out[0, 0], "out": out[::-1].copy()}, {"out": np.full_like(out, out[0, 0])}
+
+
+def counted_rows(rng: np.random.Generator) -> tuple[Values, Expected]:
+    dtype, starts = np.dtype(rng.choice(NUMBERS)), rng.integers(0, 2000, 3)
+    made = (starts[:, np.newaxis] + np.arange(5)).astype(dtype)
+    return {"starts": starts.astype(dtype), "out": made[::-1].copy()}, {"out": made}
+
+
 def cast(rng: np.random.Generator, cls: Any, dtypes: tuple[str, ...]) -> tuple[Values, Expected]:
     source, result = np.dtype(rng.choice(WIDE)), np.dtype(rng.choice(dtypes))
     x = numbers(rng, int(rng.integers(0, 40)), source)
@@ -163,7 +174,9 @@ _ELEMENTWISE: dict[str, Recipe] = {
 
 _FILLING: dict[str, Recipe] = {
     "Fill": filled(vertices.Fill, "value", WIDE),
+    "FillRows": filled_rows,
     "Iota": filled(vertices.Iota, "start", NUMBERS),
+    "IotaRows": counted_rows,
     "Copy": elementwise(vertices.Copy.reference, "x", WIDE),
     "Cast": partial(cast, cls=vertices.Cast, dtypes=FLOATS),
     "CastToInteger": partial(
