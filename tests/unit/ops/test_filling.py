@@ -33,7 +33,7 @@ def test_a_zero_of_all_tiles_sends_nothing(element: Any, most: int) -> None:
     engine.run()
     report = engine.report()
     assert not engine.read(x).any()
-    assert report.execution.cycles <= most
+    assert 0 < (report.execution.cycles or 0) <= most
     assert report.execution.bytes_copied == 0
 
 
