@@ -184,7 +184,7 @@ class GraphFunction(Generic[P, R]):
             with graph.scope(self.__name__):
                 parameters = {name: graph.clone(tensor, name) for name, tensor in tensors.items()}
                 bound.arguments.update(parameters)
-                steps = Steps(graph, self.__name__)
+                steps = Steps(graph, self.__name__, is_function=True)
                 with steps:
                     results = self._body(*bound.args, **bound.kwargs)
             self._check(results)

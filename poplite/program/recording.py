@@ -9,8 +9,9 @@
     with virtual.steps() as other:              what is recorded below keeps to its tiles
 
 The steps of a block become part of its Sequence when the block ends; where it ends by an exception,
-none does. Blocks may stand in each other; each is a program of its own. They are open for the
-thread, or the asynchronous task, that entered them.
+none does. Blocks may stand in each other; each is a program of its own, and one that is made in a
+loop, a branch or a function has to be added to it. They are open for the thread, or the
+asynchronous task, that entered them.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class Steps(Sequence):
         name: shown in messages.
         around: the block that a loop or a branch stands in; what is added to that one goes here,
             as long as this one is the innermost.
+        is_function: whether it is the body of a function.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2))
@@ -67,13 +69,24 @@ class Steps(Sequence):
     _graph: Graph | None
     _blocks: list[list[Program]]
     _around: Steps | None
+    _is_part: bool  # of a loop, a branch or a function
+    _made_inside: list[Sequence]
     _over: Graph | None  # the first virtual graph that decided for one of its operations
 
-    def __init__(self, graph: Graph | None, name: str = "", around: Steps | None = None) -> None:
+    def __init__(
+        self,
+        graph: Graph | None,
+        name: str = "",
+        around: Steps | None = None,
+        *,
+        is_function: bool = False,
+    ) -> None:
         super().__init__(name=name)
         object.__setattr__(self, "_graph", graph)
         object.__setattr__(self, "_around", around)
         object.__setattr__(self, "_blocks", [])
+        object.__setattr__(self, "_is_part", is_function or around is not None)
+        object.__setattr__(self, "_made_inside", [])
         object.__setattr__(self, "_over", None)
 
     @property
@@ -141,9 +154,29 @@ class Steps(Sequence):
     ) -> None:
         recorded = self._blocks.pop()
         OPEN.set(tuple(each for each in OPEN.get() if each is not self))
+        made, self._made_inside[:] = [*self._made_inside], []
         if kind is None:
             for program in recorded:
                 super().add(program)
+            if self._is_part:
+                self._check_used(made)
+
+    def note_made(self, sequence: Sequence) -> None:
+        """Note a Sequence that is made while this block is the innermost."""
+        self._made_inside.append(sequence)
+
+    def _check_used(self, made: Iterable[Sequence]) -> None:
+        """Refuse steps that were recorded in a loop, a branch or a function, and not for it."""
+        for each in made:
+            is_part = isinstance(each, Steps) and each._is_part  # of which this block takes care
+            if each.used_at is None and not each.is_empty and not is_part:
+                raise ControlProgramError(
+                    f"{each!r} is made within '{self.name}', and its steps are not part of that",
+                    at=each.location,
+                    found="each block of graph.steps() and each Sequence is a program of its own",
+                    fix="record them in the block that is open, without graph.steps() or program=; "
+                    "or block.add(sequence)",
+                )
 
     def add(self, program: Program) -> Self:
         """Add a program behind the others; in an open block it is one of its steps.

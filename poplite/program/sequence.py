@@ -116,6 +116,8 @@ class Sequence(Growing):
             num_steps=steps,
             is_empty=is_empty,
         )
+        if blocks := OPEN.get():
+            blocks[-1].note_made(self)
 
     def add(self, program: Program) -> Self:
         """Add a program behind the others.
@@ -163,6 +165,7 @@ class Sequence(Growing):
         assert block is not None
         block.__exit__(kind, error, trace)
         object.__setattr__(self, "_block", None)
+        block.mark_used(here())
         for program in block.programs:
             self.add(program)
 

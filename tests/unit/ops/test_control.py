@@ -401,3 +401,44 @@ def test_the_block_of_a_sequence_ends_with_all_its_steps_or_none(graph: pl.Graph
     assert values(graph, step, x) == [40]
     with pytest.raises(pl.ControlProgramError, match="added after it became part"), step:
         pass
+
+
+@pytest.mark.parametrize("inside", ["repeat", "if", "f"])
+@pytest.mark.parametrize("how", ["steps", "sequence", "program"])
+def test_steps_of_a_loop_a_branch_or_a_function_that_run_nowhere_are_refused(
+    inside: str, how: str
+) -> None:
+    """They were lost without a word: the loop ran empty."""
+    graph = pl.Graph(pl.Target(tiles=2))
+    x = graph.add_variable(pl.INT, (4,), "x", mapping="linear", initial_value=[0, 1, 2, 3])
+
+    def body(t: pl.Tensor) -> pl.Sequence:
+        made = graph.steps("lost") if how == "steps" else pl.Sequence(name="lost")
+        if how == "program":
+            pl.ops.assign(t, t + 1, program=made)
+        else:
+            with made:
+                pl.ops.assign(t, t + 1)
+        return made
+
+    @pl.graph_function
+    def f(t: pl.Tensor) -> None:
+        body(t)
+
+    def record() -> None:
+        if inside == "f":
+            f(x)
+            return
+        with pl.ops.repeat(3) if inside == "repeat" else pl.ops.if_(x[0] < x[1]):
+            body(x)
+
+    with graph.steps(), pytest.raises(pl.ControlProgramError) as caught:
+        record()
+    assert f"made within '{inside}', and its steps are not part of that" in caught.value.what
+    assert caught.value.at is not None
+    assert caught.value.at.function == "body"
+    with graph.steps() as step, pl.ops.repeat(3):
+        step.add(body(x))
+    engine = pl.Engine(graph, step, interpret=True)
+    engine.run()
+    assert engine.read(x).tolist() == [3, 4, 5, 6]
