@@ -194,7 +194,8 @@ def _one_by_one(x: Inputs) -> list[Tensor]:
         made = {"CastToInteger": "int32", "ArgSort": "uint32"}.get(name, "float32")
         count = () if name == "Dot" else (20,)
         operands = {
-            **dict.fromkeys(("factor", "low", "high", "value", "start"), x.usual()),
+            **dict.fromkeys(("factor", "low", "high"), x.usual()),
+            **dict.fromkeys(("value", "start"), number),
             "condition": x.tensor(np.arange(20) % 3 == 0),
             "out": x.tensor(np.zeros(count, made)),
         }
@@ -209,9 +210,17 @@ def _one_by_one(x: Inputs) -> list[Tensor]:
     return written
 
 
+def _filled(x: Inputs) -> list[Tensor]:
+    columns, counted = x.usual(24, 10), x.usual(24, 10)
+    ops.fill(columns[:, 2:5], 0.5)
+    ops.assign(counted[:, 1:4], ops.iota((24, 3), FLOAT, start=7))
+    return [columns, counted]
+
+
 LIBRARY: Mapping[str, Build] = {
     **{f"reduce {how}": partial(_reduced, how) for how in ("add", "mul", "min", "max")},
     "all, any": _logical,
+    "fill, iota": _filled,
     "matmul, FLOAT and HALF": _products,
     "convolution": lambda x: [ops.map(ops.convolution(x.usual(1, 4, 8, 8), x.usual(8, 4, 3, 3)))],
     "factors and solutions of matrices": _factors,

@@ -47,6 +47,7 @@ ROWS: dict[str, tuple[float, str, Literal["model"], str]] = {
     "fill_half_one": (15, "slots", "model", f"one half; {_ESTIMATION}"),
     "fill_half_two": (21, "slots", "model", f"two halves; {_ESTIMATION}"),
     "fill_bytes_entry": (28, "slots", "model", f"8-bit types, up to 63 elements; {_ESTIMATION}"),
+    "fill_bytes_at_once": (4, "elements", "model", f"of 8-bit types, up to 63; {_ESTIMATION}"),
     "fill_many_bytes_entry": (39, "slots", "model", f"8-bit types, 64 and more; {_ESTIMATION}"),
     "fill_many_bytes": (64, "elements", "model", f"from which 64 bits are stored; {_ESTIMATION}"),
     "fill_words_entry": (5, "slots", "model", f"64-bit types, one a slot; {_ESTIMATION}"),

@@ -206,12 +206,12 @@ def fill(element: Element, elements: int, target: Target) -> int:
     (151, 90)
     """
     cost, size = target.cost, element.size_bytes
-    if size == 8:
+    if size > FLOAT.size_bytes:
         return int(cost("fill_words_entry")) + elements
-    if size == 1:
+    if size < HALF.size_bytes:
         if elements < cost("fill_many_bytes"):
-            return int(cost("fill_bytes_entry")) + elements // 4  # a word at once
-        return int(cost("fill_many_bytes_entry")) + elements // 8
+            return int(cost("fill_bytes_entry")) + elements // int(cost("fill_bytes_at_once"))
+        return int(cost("fill_many_bytes_entry")) + elements // target.vector_width(element)
     if element is not HALF:
         width = target.vector_width(FLOAT)  # of 16 bits as well
         return int(cost("fill_entry")) + elements // width + (elements % width == 1)
@@ -232,7 +232,7 @@ def fill_rows(element: Element, rows: Sequence[int], target: Target) -> int:
     >>> fill_rows(FLOAT, [256, 256], Target()), fill_rows(HALF, [256, 256], Target())
     (302, 181)
     """
-    less = int(element is HALF or element.size_bytes == 8)
+    less = int(element is HALF or element.size_bytes > FLOAT.size_bytes)
     each = sum(fill(element, row, target) for row in rows)
     taken = (int(target.cost("fill_row_less")) - less) * len(rows)
     return int(target.cost("fill_rows_entry")) - less + each - taken

@@ -37,7 +37,8 @@ def is_made_in_place(expr: Number | Iota, out: Tensor) -> bool:
     largest = max(abs(expr.start), abs(expr.start + expr.num_elements))
     if expr.element_type is BOOL or (expr.element_type.is_floating_point and largest > EXACT):
         return False
-    return 1 < expr.num_elements == out.num_elements
+    is_long = 2 * out.num_regions() <= out.num_elements  # else each number is a row of its own
+    return is_long and expr.num_elements == out.num_elements
 
 
 def add_filling(
@@ -47,7 +48,8 @@ def add_filling(
     graph = mappings.graph
     if isinstance(expr, Number):  # the same in any order
         out = graph.reorder_to_simplify(out, require_simplest_order=False)[0]
-    found = cuts(*held(mappings.of(out)), graph.target.workers, grain_of(out.element_type))
+    pieces = _of_memory(out, *held(mappings.of(out)))
+    found = cuts(*pieces, graph.target.workers, grain_of(out.element_type))
     first = np.flatnonzero(np.diff(found.vertex, prepend=-1))
     ranges = Slices(out.flatten(), 0, found.begin, found.end)
     is_listed = len(first) < len(found.vertex)  # some vertices have several ranges
@@ -65,6 +67,18 @@ def add_filling(
     cls = template[out.element_type]
     graph.add_vertices(compute_set, cls, tile=found.tile[first], **fields)
     return str(cls.__name__)
+
+
+def _of_memory(out: Tensor, tile: Int64, begin: Int64, end: Int64) -> tuple[Int64, Int64, Int64]:
+    """Cut intervals of a tensor where they go on elsewhere in memory."""
+    ends = out.contiguous_regions().end
+    first = np.searchsorted(ends, begin, "right")
+    count = np.searchsorted(ends, end) - first + 1
+    source = np.repeat(np.arange(len(tile)), count)
+    number = np.arange(len(source)) - np.repeat(np.cumsum(count) - count, count)
+    cut = ends[first[source] + number]
+    low = np.where(number == 0, begin[source], np.roll(cut, 1))
+    return tile[source], low, np.minimum(cut, end[source])
 
 
 def positions(expr: Iota) -> npt.NDArray[Any]:

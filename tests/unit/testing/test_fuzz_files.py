@@ -14,6 +14,10 @@ from poplite.compile.compiler import compile_graph
 from poplite.testing.fuzz_files import Outcomes, fuzz, program, try_file
 from poplite.testing.mutations import mutated
 
+# The alarm that ends a run may ring in a callback of the garbage collector, where Python drops what
+# is raised, with a warning; it rings again.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:

@@ -11,6 +11,10 @@ from helpers.depth import thinned
 from poplite.testing.fuzz_files import KINDS, Outcomes
 from poplite.testing.mutations import mutated
 
+# The alarm that ends a run may ring in a callback of the garbage collector, where Python drops what
+# is raised, with a warning; it rings again.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "executable"])
 @pytest.mark.parametrize("number", thinned([6, 200], keep=1))
