@@ -193,7 +193,7 @@ def _one_by_one(x: Inputs) -> list[Tensor]:
         cls = getattr(vertices, name)
         made = {"CastToInteger": "int32", "ArgSort": "uint32"}.get(name, "float32")
         count = () if name == "Dot" else (20,)
-        operands = {
+        operands: dict[str, Any] = {
             **dict.fromkeys(("factor", "low", "high"), x.usual()),
             **dict.fromkeys(("value", "start"), number),
             "condition": x.tensor(np.arange(20) % 3 == 0),

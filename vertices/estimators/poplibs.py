@@ -20,7 +20,7 @@ from poplite.errors import ElementTypeError, did_you_mean
 from poplite.machine.library_facts import BINARY, BROADCAST, UNARY, UNARY_IN_PLACE, Loop, Loops
 from poplite.machine.target import Target
 from poplite.source import here
-from poplite.types import FLOAT, HALF, INT, ElementType
+from poplite.types import FLOAT, HALF, ElementType
 
 Element = type[ElementType[Any]]
 
@@ -246,7 +246,7 @@ def iota(element: Element, rows: Sequence[int], target: Target) -> int:
         rows: elements of each vector.
         target: the machine.
 
-    >>> iota(INT, [256], Target())
+    >>> iota(FLOAT, [256], Target())
     398
     """
     cost, width = target.cost, target.vector_width(element)

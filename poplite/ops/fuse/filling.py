@@ -38,7 +38,7 @@ def is_made_in_place(expr: Number | Iota, out: Tensor) -> bool:
     if expr.element_type is BOOL or (expr.element_type.is_floating_point and largest > EXACT):
         return False
     is_long = 2 * out.num_regions() <= out.num_elements  # else each number is a row of its own
-    return is_long and expr.num_elements == out.num_elements
+    return is_long and 0 < expr.num_elements == out.num_elements
 
 
 def add_filling(
