@@ -204,7 +204,7 @@ def _read_unwritten(
             elif isinstance(action, RowTransfer) and action.to_device:
                 rows |= dict.fromkeys(_unwritten(action.block, looks), action.buffer.handle)
             else:
-                look_at_action(shadow, action, "")
+                look_at_action(shadow, action)
         elif isinstance(step := executable.steps[number], ComputeStep):
             fields = list(bytes_of_fields(step, layout))
             for field in fields:

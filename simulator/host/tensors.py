@@ -25,6 +25,7 @@ from poplite.errors import (
 )
 from poplite.executable.executable import Executable
 from poplite.executable.host_tensor import HostTensor
+from poplite.executable.layout import ArenaLayout
 from poplite.expr.tree import stored_first
 from poplite.graph.graph import Graph
 from poplite.graph.storage.host_values import elements
@@ -33,11 +34,12 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import why_not_writeable
 from poplite.machine.replicas import replica_number
 from poplite.simulator.run.arena import Arena, Bytes
+from poplite.simulator.run.field_elements import Integers, moved_from
 from poplite.simulator.run.interpreted_vertices import move_between
 from poplite.source import here
 from poplite.text import clipped
 from poplite.types import QUARTER_METADATA, ElementType, QuarterMetadata, decode
-from poplite.view import storages
+from poplite.view import addresses, storages
 
 
 class Place(Protocol):
@@ -60,6 +62,9 @@ class Place(Protocol):
 
     def write(self, arena: Arena, values: npt.NDArray[Any], replica: int) -> None:
         """Overwrite what is stored in a replica; of its shape, or one value for all elements."""
+
+    def bytes_of(self, layout: ArenaLayout, number: Integers) -> Integers:
+        """Return the first bytes in the arena of elements, by number in row-major order."""
 
     def metadata(self, arena: Arena, replica: int) -> QuarterMetadata | None:
         """Return the format and scale that it has now; None where it is not QUARTER."""
@@ -101,6 +106,10 @@ class ByView(_OfTensor):
         """Overwrite what is stored in a replica."""
         arena.write(self.tensor.view, self.element_type, values, replica)
 
+    def bytes_of(self, layout: ArenaLayout, number: Integers) -> Integers:
+        """Return the first bytes in the arena of elements, by number in row-major order."""
+        return layout.byte_positions(addresses(self.tensor.view).reshape(-1)[number])
+
     def metadata(self, arena: Arena, replica: int) -> QuarterMetadata | None:
         """Return the format and scale that it has now."""
         at = self.tensor.metadata
@@ -124,9 +133,18 @@ class ByMoves(_OfTensor):
         source = dense.reshape(-1).view(np.uint8)
         move_between(self.tensor.moves.reversed(), arena.parts[replica], source)
 
+    def bytes_of(self, layout: ArenaLayout, number: Integers) -> Integers:
+        """Return the first bytes in the arena of elements, by number in row-major order."""
+        return bytes_of(self.tensor, number)
+
     def metadata(self, arena: Arena, replica: int) -> QuarterMetadata | None:
         """Return the format and scale that it has now."""
         return _metadata(self.tensor, arena.parts[replica])
+
+
+def bytes_of(tensor: HostTensor, number: Integers) -> Integers:
+    """Return the first bytes in the arena of elements of a tensor, by number."""
+    return moved_from(tensor.moves, number * tensor.element_type.size_bytes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from hashlib import blake2b
 
 import numpy as np
@@ -35,7 +36,7 @@ from poplite.simulator.peers import Peers
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faster_forms import Forms
 from poplite.simulator.strict.copied import UnwrittenCopies
-from poplite.simulator.strict.host import look_at_action, uninitialized
+from poplite.simulator.strict.host import Read, look_at_action, uninitialized
 from poplite.simulator.strict.kernel_forms import KernelForms
 from poplite.simulator.strict.messages import Place
 from poplite.simulator.strict.replay import Replay, Runner
@@ -163,9 +164,14 @@ class StrictChecks:
 
     def read(self, access: HostAccess) -> None:
         """Warn of unwritten elements that the host reads, once for each line of the user's."""
-        shadows = (access.place.read(self.shadow, replica) for replica in access.replicas)
-        warning = uninitialized(access.call, None, [are_written(each) for each in shadows])
-        if warning is not None and (line := (here(), access.call)) not in self._warned_lines:
+        line, place = (here(), access.call), access.place
+        if line in self._warned_lines:
+            return
+        shadows = (place.read(self.shadow, replica) for replica in access.replicas)
+        bytes_of = partial(place.bytes_of, self._executable.layout)
+        read = Read(access.call, None, [are_written(each) for each in shadows], bytes_of)
+        warning = uninitialized(read, self._copies)
+        if warning is not None:
             self._warned_lines.add(line)
             warn(warning)
 
@@ -182,12 +188,14 @@ class StrictChecks:
             self._undefine(number, action)
             self.arm()
             return True
-        place = self._place(code, row, calls)
-        is_host = self._peers is None or self._peers.is_host
-        found = look_at_action(self.shadow, action, str(place))
+        reads = look_at_action(self.shadow, action)
         if number not in self._warned:
-            self._warned |= {number} if found else set()
-            for warning in found if is_host else ():  # which has what it is about
+            place = str(self._place(code, row, calls))
+            found = [uninitialized(read, self._copies, place) for read in reads]
+            warnings = [each for each in found if each is not None]
+            self._warned |= {number} if warnings else set()
+            is_host = self._peers is None or self._peers.is_host
+            for warning in warnings if is_host else ():  # which has what it is about
                 warn(warning)
         return False
 

@@ -119,7 +119,7 @@ class Decisions(StrictChecks):
                 self._note(self._undefine(number, action))
             return True
         if self.by_host or not isinstance(action, Transfer | HostFunctionCall):
-            look_at_action(self.shadow, action, "")
+            look_at_action(self.shadow, action)
         self._note(GAINED)
         return False
 

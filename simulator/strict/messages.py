@@ -124,7 +124,7 @@ class Place:
         origin = self._origin(position)
         name = origin.through[0] if origin.through else origin.name
         return UninitializedReadError(
-            f"{name}{_comes_from(origin)} decides what runs next, but nothing has written it",
+            f"{name}{origin.copied} decides what runs next, but nothing has written it",
             at=origin.variable.location,
             where=str(self),
             found=_MEMORY,
@@ -147,7 +147,7 @@ class Place:
         name, _ = self._element(field, number)
         origin = self._origin(self._byte(field, number))
         lines = [
-            f"'{origin.variable.name}' was made at {origin.variable.location}",
+            origin.made,
             why,
             f"{amount(count, 'element')} behind '{field.cls.__name__}.{field.field.name}' "
             f"{'is' if count == 1 else 'are'} not written",
@@ -155,7 +155,7 @@ class Place:
         ]
         return UninitializedReadError(
             f"{vertex}{self._of_replica(replica)} reads {field.name(number)}, which is {name}"
-            f"{_comes_from(origin)}, but nothing has written it",
+            f"{origin.copied}, but nothing has written it",
             at=vertex.location,
             where=str(self),
             found="\n".join(lines),
@@ -256,16 +256,6 @@ class Place:
             found="\n".join(lines),
             fix=f"write every element, or declare {field.field.name} InOut",
         )
-
-
-def _comes_from(origin: Origin) -> str:
-    """Return the words for what an unwritten element was copied from; none for no copy."""
-    if not origin.through:
-        return ""
-    between = [*reversed(origin.through[1:])]
-    several = "" if len(between) < 4 else f" and {amount(len(between) - 3, 'more element')}"
-    via = f" by way of {', '.join(between[:3])}{several}" if between else ""
-    return f", copied from {origin.name}{via}"
 
 
 _MEMORY = "memory is zero there now; on a machine it may hold anything"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -74,6 +76,82 @@ def test_a_decision_names_what_its_scalar_was_copied_from() -> None:
     assert caught.value.what.startswith("'more', copied from 'given' decides what runs next")
     assert caught.value.fix is not None
     assert caught.value.fix.startswith("write 'given' in")
+
+
+def warned(engine: pl.Engine, read: pl.Tensor | str | None = None) -> pl.UninitializedWarning:
+    """Return the only warning of a run, or of a read after one."""
+    with pytest.warns(pl.UninitializedWarning) as caught:  # noqa: PT031
+        engine.run()
+        if read is not None:
+            engine.read(read)
+    (warning,) = caught
+    assert isinstance(warning.message, pl.UninitializedWarning)
+    return warning.message
+
+
+def test_the_host_hears_where_what_it_reads_was_made_through_copies() -> None:
+    graph, (b, r, v, s) = variables("b", "r", "v", "s")
+    with graph.steps() as program:
+        ops.copy(b[::-1], r)
+        ops.copy(r, v)
+        ops.fill(s, 1)
+        ops.copy(s[:2], v[:2])
+    message = warned(pl.Engine(graph, program, **interpreted()), pl.concat([s, v]))
+    assert message.what == "engine.read of 'concat(s, v)': nothing has written 2 of 8 elements"
+    assert message.at == graph.variables[0].location
+    assert message.found is not None
+    first, origin, memory = message.found.splitlines()
+    assert first == "the first is [6]"
+    line = re.escape("'v'[2], copied from 'b'[1] by way of 'r'[2]; 'b' was made at ")
+    assert re.match(line + ".*test_messages_lead_home.py", origin)
+    assert memory.startswith("memory is zero there now")
+    assert message.fix == "write 'b' before, give an initial_value, or leave the elements out"
+
+
+def test_only_variables_that_the_host_misses_are_named() -> None:
+    graph, (a, b, c) = variables("a", "b", "c")
+    with graph.steps() as program:
+        ops.fill(b, 1)
+        ops.fill(a[1:], 1)
+    engine = pl.Engine(graph, program, **interpreted())
+    engine.run()
+    assert engine.read(a[1:]).tolist() == [1, 1, 1]
+    message = warned(engine, pl.concat([b, c[:1], a]))
+    assert message.what.endswith("nothing has written 2 of 9 elements")
+    assert message.found is not None
+    made = [line.partition(" at ")[0] for line in message.found.splitlines()]
+    assert made == [
+        "the first is [4]",
+        "'c' was made",
+        "'a' was made",
+        "memory is zero there now; on a machine it may hold anything",
+    ]
+    assert message.fix is not None
+    assert message.fix.startswith("write 'c', 'a' before")
+
+
+def test_a_stream_and_a_print_hear_of_it_too() -> None:
+    graph, (a, b, c) = variables("a", "b", "c")
+    stream = graph.add_device_to_host_fifo("out", pl.FLOAT, 4)
+    engine = pl.Engine(graph, pl.Sequence(pl.Copy(a, b), pl.Copy(b, stream)))
+    engine.connect_stream_to_callback("out", lambda array: None)
+    message = warned(engine)
+    assert message.what == "Copy 'b' -> 'out': nothing has written 4 of 4 elements"
+    assert "\n'b'[0], copied from 'a'[0]; 'a' was made at " in str(message.found)
+    engine = pl.Engine(graph, pl.Sequence(pl.Copy(a, b), pl.PrintTensor("seen", b[2:])))
+    engine.print_stream = io.StringIO()
+    message = warned(engine)
+    assert message.what == "PrintTensor 'seen': nothing has written 2 of 2 elements"
+    assert "\n'b'[2], copied from 'a'[2]; 'a' was made at " in str(message.found)
+
+
+def test_a_saved_executable_says_the_same_by_handle(tmp_path: Path) -> None:
+    graph, (a, b) = variables("a", "b")
+    graph.create_host_read("result", b)
+    pl.Engine(graph, pl.Copy(a[::-1], b)).executable.save(tmp_path / "copied.ppl")
+    engine = pl.Engine(pl.Executable.load(tmp_path / "copied.ppl"), checks="strict")
+    message = warned(engine, "result")
+    assert "'b'[0], copied from 'a'[3]; 'a' was made at " in str(message.found)
 
 
 @pytest.mark.parametrize("checks", ["strict", "fast"])
