@@ -77,7 +77,10 @@ class ConvolutionPlan:
 
     @property
     def cycles(self) -> int:
-        """Cycles by the cost model, with operands as `create_input` and `create_weights` make."""
+        """Cycles by the cost model, with operands as `create_input` and `create_weights` make.
+
+        All steps are made and priced, in a second for each few million elements of an input.
+        """
         several = [tuple(each.values()) for each in self._groups] or [self.layouts]
         return sum(exact_cycles(self.graph.target, each) for each in several)
 
@@ -130,8 +133,8 @@ class ConvolutionPlan:
         lines = [str(self.request)]
         if len(self.layouts) > 1:
             for several in self._groups:
-                cycles = exact_cycles(self.graph.target, tuple(several.values()))
-                lines.append(f"{amount(len(several), 'phase')} at once, {cycles:,} cycles")
+                cycles = self._priced(tuple(several.values()))
+                lines.append(f"{amount(len(several), 'phase')} at once, cycles {cycles}")
                 for number, layout in several.items():
                     lines.append(f"phase {number}, kernel {_by(layout.request.kernel)}")
                     lines += self._described(layout)
@@ -144,13 +147,17 @@ class ConvolutionPlan:
         ]
         return "\n".join(lines)
 
+    def _priced(self, layouts: tuple[Layout, ...]) -> str:
+        """Return the exact cycles, if to find them takes no longer than a reader waits."""
+        is_long = max(each.request.elements for each in layouts) > MOST_PRICED
+        return "see plan.cycles" if is_long else f"{exact_cycles(self.graph.target, layouts):,}"
+
     def _described(self, layout: Layout) -> list[str]:
         exchange, products, addition = layout.cycles
         terms = [f"exchange {exchange:,}", f"products {products:,}"]
         terms += [f"sums {addition:,}"] if layout.has_partials else []
         each = f", {layout.turns:,} blocks each" if layout.turns > 1 else ""
         passes = f" in {layout.passes:,} passes" if layout.passes > 1 else ""
-        cycles = exact_cycles(self.graph.target, (layout,))
         own, source = layout.request, layout.request.source
         expanded = (
             [
@@ -164,13 +171,16 @@ class ConvolutionPlan:
             *expanded,
             f"  cuts     {_cuts(layout)}, {amount(layout.tiles, 'tile')}{each}{passes}",
             f"  block    {_block(layout)}",
-            f"  cycles   {cycles:,}; by formulas {' + '.join(terms)}",
+            f"  cycles   {self._priced((layout,))}; by formulas {' + '.join(terms)}",
             f"  memory   {layout.bytes:,} B of a tile = {_held(layout)}",
         ]
 
 
 SHOWN = 3
 """Runners-up that a plan shows."""
+
+MOST_PRICED = 1 << 23
+"""Elements of an input whose steps are priced for the text of a plan, within about two seconds."""
 
 
 def _by(numbers: Sequence[int]) -> str:

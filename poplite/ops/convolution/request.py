@@ -64,6 +64,12 @@ class Request:
         return tuple(each.count for each in self.dimensions)
 
     @property
+    def elements(self) -> int:
+        """Elements of the input."""
+        sizes = math.prod(each.size for each in self.dimensions)
+        return self.groups * self.batch * self.inputs * sizes
+
+    @property
     def products(self) -> int:
         """Multiplications of an element by a weight."""
         channels = self.groups * self.inputs * self.outputs
