@@ -11,6 +11,7 @@ Programs in which no data decide, nor in their vertices, run as on any simulator
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -164,9 +165,23 @@ def _sources(undecided: Undecided, looks: Decisions) -> tuple[tuple[str, ...], t
         seen.update(more)
     names = tuple(variables[number].name for number in pending if number in unwritten)
     buffers = tuple(dict.fromkeys(name for n in pending for name in buffers_of[n]))
-    if not names and not buffers:  # vertices left Outputs unwritten
-        names = (undecided.variable.name,)
+    if not names and not buffers:  # vertices left Outputs unwritten, here or on the way
+        lacking = _lacking(pending, looks)
+        first = [n for n in pending if n in lacking and not (makers[n].keys() - {n}) & lacking]
+        names = tuple(variables[number].name for number in first)
+        names = names or (undecided.variable.name,)
     return names, buffers
+
+
+def _lacking(numbers: Iterable[int], looks: Decisions) -> set[int]:
+    """Return which of some variables had unwritten elements when all ended."""
+    layout, parts, found = looks.executable.layout, looks.shadow.parts, set()
+    for number in numbers:
+        variable = layout.variables[number]
+        begin = layout.byte_position(variable.base)
+        if not all(part[begin : begin + variable.size_bytes].all() for part in parts):
+            found.add(number)
+    return found
 
 
 def _read_unwritten(

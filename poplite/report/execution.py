@@ -330,7 +330,8 @@ class Execution:
         In each phase the tiles that have nothing to do are left out.
         """
         phases = [p for step in self.steps for p in step.phases if p.kind == "compute"]
-        return sum(p.tile_cycles.total / p.tile_cycles.num_used for p in phases if p.cycles)
+        busy = [p.tile_cycles for p in phases if p.tile_cycles.num_used]
+        return sum(each.total / each.num_used for each in busy)
 
     def worker_cycles(self) -> float:
         """Return how many cycles a tile would compute on average, if workers were never idle.

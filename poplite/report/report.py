@@ -127,7 +127,11 @@ class Report(Displayed):
     @property
     def run_note(self) -> str:
         """What the numbers are of where they are not of a run, and `note`; empty for a run."""
-        if self.is_run or (self.instrumentation.is_modelled and self.cycles is None):
+        if (
+            self.is_run
+            or self.note == NO_PROGRAM
+            or (self.instrumentation.is_modelled and self.cycles is None)
+        ):
             return self.note
         of = "as compiled"
         if self.instrumentation.is_modelled:

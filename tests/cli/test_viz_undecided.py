@@ -274,6 +274,11 @@ def output(element=2):
 def written_output():
     return output(0)
 
+def read_output():
+    p = Parts()
+    steps = p.add(First, x=p.y[0], out=p.x), p.add(Less, x=p.x, out=p.c)
+    return p.graph, pl.Sequence(*steps, pl.If(p.c, p.dear, p.cheap))
+
 def outputs_in_turn():
     p = Parts()
     i = p.graph.add_variable(pl.INT, (), "i", mapping=0, initial_value=0)
@@ -348,6 +353,7 @@ UNDECIDED = {
     "second": "nothing has written 'c', which decides what runs",
     "unwritten_row": "nothing has written 'rows', on which it depends what runs",
     "output": "nothing has written 'x', which decides what runs",
+    "read_output": "nothing has written 'x', on which it depends what runs",
     "other_written": "nothing has written 'x', on which it depends what runs",
     "undefined": "nothing has written 'd', which decides what runs",
 }

@@ -175,6 +175,8 @@ VARIABLE = "compilation", "variables", 0
 MEASURED = {"program": "x", "runs": 1, "cycles": 1, "seconds": 0.5, "modelled": 1}
 OPERATION = {"name": "a", "at": "", "compute_sets": [0], "result_bytes": 0, "temporary_bytes": 0}
 
+IDLE = {"of": 4, "tiles": [], "values": 0}
+
 REFUSED: list[tuple[str, Path, object, str | None]] = [
     ("branches", (*FIRST_ACCESS, "accesses", 0, "variable"), 3, "Access.variable cannot be 3"),
     ("branches", (*FIRST_ACCESS, "places", 0), ["0", 4], r"StepAccesses.places cannot be"),
@@ -188,6 +190,7 @@ REFUSED: list[tuple[str, Path, object, str | None]] = [
     ("branches", (*FIRST_STEP, "row"), 9, "in a ExecutionStep, the row is not one of its program"),
     ("branches", (*IN_MEMORY, "addresses"), [], None),
     ("branches", (*FIRST_STEP, "phases"), [], None),
+    ("exchange", (*FIRST_STEP, "phases", 2, "tile_cycles"), IDLE, None),
     ("branches", ("compilation", "target", "tile_memory_bytes"), (1 << 62) - 1, None),
     ("branches", ("compilation", "programs", "0", 3, 5), "{0}", None),
     ("branches", ("compilation", "accesses", 1, "accesses"), [], None),
