@@ -223,6 +223,15 @@ def items_or_none(value: object) -> list[Any] | None:
     return list(iterator)
 
 
+def same_problem(count: int, noun: str, of: str = "") -> str:
+    """Return the words for what a message does not list.
+
+    >>> same_problem(1, "more field"), same_problem(2, "more field")
+    ('1 more field has the same problem', '2 more fields have the same problem')
+    """
+    return f"{amount(count, noun)}{of} {'has' if count == 1 else 'have'} the same problem"
+
+
 def integer_or_none(value: object) -> int | None:
     """Return an integer, of Python or of NumPy, that is no bool; None for anything else.
 

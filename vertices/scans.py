@@ -61,7 +61,7 @@ class CumulativeSum(Vertex, Generic[T, U]):
     x: Input[Vector[T]]
     """at least one element"""
     before: Input[Vector[U]]
-    """one number or none; of HALF it is FLOAT"""
+    """one number, or none: x[:0]; of HALF it is FLOAT"""
     out: Output[Vector[T]]
     """as many elements as x"""
     excludes: State[BOOL]

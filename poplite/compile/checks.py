@@ -49,7 +49,7 @@ from poplite.program import (
 )
 from poplite.program.function import FunctionCall
 from poplite.source import SourceLocation
-from poplite.text import amount
+from poplite.text import amount, same_problem
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import Field
 from poplite.view import storages
@@ -216,7 +216,7 @@ def _check_connected(used: _Used) -> None:
     name = f"vertex['{lack.field.name}']"
     kind = NoSizeSpecified if lack.unsized else GraphConnectionError
     raise kind(
-        first.text + (f"; so it is with {amount(len(faults) - 1, 'more field')}" * several),
+        first.text + (f"; {same_problem(len(faults) - 1, 'more field')}" * several),
         at=first.at,
         where=first.where,
         found=listed([str(fault) for fault, _ in faults], "fields")

@@ -8,6 +8,7 @@ layout 1 ...  strided, reversed, in pieces with gaps, on several tiles
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -26,7 +27,7 @@ from poplite.simulator.engine import Engine
 from poplite.source import here
 from poplite.testing.addressed import checked
 from poplite.testing.vector_layouts import LaidOut, laid_out, laid_out_contiguously
-from poplite.text import amount
+from poplite.text import amount, clipped, integer_or_none
 from poplite.types import QUARTER, UNSIGNED_CHAR, ElementType, QuarterMetadata, decode, element_type
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import Vertex
@@ -85,10 +86,11 @@ def assert_vertex(
     Args:
         vertex: the class; a template with its element type given, or deduced from NumPy arrays.
         inputs: what its Input, InOut and State fields hold, by name: a number, an array, for a list
-            of vectors a 2-D array or a list of arrays.
+            of vectors a 2-D array or a list of arrays; for working memory its size will do.
         expected: what its Output and InOut fields must hold afterwards, by name; or a function
             that takes `inputs` by keyword and returns this, or the only array. An InOut field that
-            is left out, or None, is working memory: what it holds afterwards is not compared.
+            is left out, or None, or that the function does not take, is working memory: what it
+            holds afterwards is not compared.
         rtol: relative tolerance, as in `numpy.testing.assert_allclose`; 0 for equal bits.
         atol: absolute tolerance.
         metadata: format and scale of QUARTER fields.
@@ -97,7 +99,9 @@ def assert_vertex(
 
     Raises:
         AssertionError: naming the form, layout, field, the first wrong elements and both values.
-        UnknownField: when `inputs` or `expected` do not name the fields of the class.
+        UnknownField: when `inputs`, `expected` or the parameters of a function do not name the
+            fields of the class.
+        ElementTypeError: for values that a field cannot hold.
         PopliteError: what building or running the vertex raises, such as a bad index.
 
     >>> import numpy as np
@@ -136,9 +140,7 @@ def _case(
     needed = [name for name, field in fields.items() if field.role != "output"]
     written = [name for name, field in fields.items() if field.writes]
     _check_names(vertex, "inputs", inputs, needed)
-    after = expected(**inputs) if callable(expected) else expected
-    if callable(expected) and not isinstance(after, Mapping) and len(written) == 1:
-        after = {written[0]: after}
+    after = _called(vertex, expected, inputs, written) if callable(expected) else expected
     if not isinstance(after, Mapping):
         raise ElementTypeError(
             f"assert_vertex: expected is {type(after).__name__}, not values by field",
@@ -149,6 +151,7 @@ def _case(
     memory = [name for name in written if fields[name].role == "inout" and after.get(name) is None]
     compared = [name for name in written if name not in memory] or written
     _check_names(vertex, "expected", {n: v for n, v in after.items() if n not in memory}, compared)
+    inputs = _with_memory(vertex, inputs, memory)
     edges = {name: field for name, field in fields.items() if field.is_edge}
     values = {name: after[name] if name not in inputs else inputs[name] for name in edges}
     types = _element_types(edges, values)
@@ -161,6 +164,75 @@ def _case(
         {n: _rows(fields[n], types[n], after[n], metadata) for n in compared},
         metadata,
     )
+
+
+def _called(
+    vertex: type[Vertex],
+    reference: Callable[..., Any],
+    inputs: Mapping[str, Any],
+    written: Sequence[str],
+) -> Any:
+    """Return what a reference returns, by field where it is one array; memory it need not take."""
+    try:
+        parameters = dict(inspect.signature(reference).parameters)
+        takes_all = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    except ValueError:  # functions written in C need not say what they take
+        parameters, takes_all = {}, True
+    given = {
+        name: value
+        for name, value in inputs.items()
+        if takes_all or name in parameters or name not in written
+    }
+    unknown = [] if takes_all else [name for name in given if name not in parameters]
+    needed = [name for name, each in parameters.items() if _is_needed(each) and name not in given]
+    if unknown or needed:
+        name = getattr(reference, "__qualname__", clipped(reference, 60))
+        fix = f"def reference({', '.join(inputs)}): ..."
+        if "size" in needed and not unknown:
+            fix = f"functools.partial({name}, size=...), the number of elements of the output"
+        raise UnknownField(
+            f"assert_vertex({vertex.__name__}): {name} "
+            + (f"does not take '{unknown[0]}'" if unknown else f"needs '{needed[0]}'"),
+            at=here(),
+            found=f"inputs has {', '.join(inputs) or 'nothing'}",
+            fix=fix,
+        )
+    after = reference(**given)
+    left = [name for name in written if name not in inputs or name in given]
+    is_one = not isinstance(after, Mapping) and len(left) == 1
+    return {left[0]: after} if is_one else after
+
+
+def _is_needed(parameter: inspect.Parameter) -> bool:
+    is_variable = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    return parameter.default is parameter.empty and not is_variable
+
+
+def _with_memory(
+    vertex: type[Vertex], inputs: Mapping[str, Any], memory: Sequence[str]
+) -> dict[str, Any]:
+    """Return the inputs, with what working memory of a given size holds before; refuse None."""
+    given = dict(inputs)
+    for name, value in inputs.items():
+        field, size = vertex.fields[name], integer_or_none(value)
+        is_memory = name in memory and field.depth == 1
+        has_size = is_memory and field.variable is None and field.element is not QUARTER
+        if has_size and size is not None and size >= 0:
+            given[name] = np.resize(_NOISE, size).astype(field.element.dtype)
+        elif value is None or (is_memory and np.ndim(value) == 0):
+            kinds = ("a number", "an array", "a list of arrays")[field.depth]
+            raise ElementTypeError(
+                f"assert_vertex({vertex.__name__}): inputs has {name!r}: {clipped(value)}",
+                at=here(),
+                found=f"declared {field}",
+                fix=f"{kinds}, which it holds before the vertex runs"
+                + (f"; or the number of its elements, {name!r}: 3" if has_size else ""),
+            )
+    return given
+
+
+_NOISE = np.array([99, 7, 64, 23, 111])
+"""What working memory holds before, where only its size is given."""
 
 
 def _check_names(

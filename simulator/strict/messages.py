@@ -28,7 +28,7 @@ from poplite.simulator.run.field_elements import element_name, gathered_from
 from poplite.simulator.run.touched import Touched
 from poplite.simulator.strict.copied import Origin, UnwrittenCopies
 from poplite.simulator.strict.patterns import Mask
-from poplite.text import amount
+from poplite.text import amount, same_problem
 from poplite.vertex.compute import FasterForm
 
 
@@ -168,11 +168,11 @@ class Place:
     ) -> WorkerRaceError:
         """Return the error of a worker that depends on another one, or changes what it wrote.
 
-        So it is with `count` elements of the field, of which the conflict is about one.
+        `count` elements of the field have such a conflict; this one is shown.
         """
         name, _ = self._element(field, number)
         vertex = self._vertex(field, number)
-        more = f"; so it is with {amount(count - 1, 'more element')} of that field"
+        more = f"; {same_problem(count - 1, 'more element', ' of that field')}"
         does, did = _CONFLICTS[conflict.kind]
         return WorkerRaceError(
             f"{vertex}{self._of_replica(replica)}: worker {conflict.worker} {does} "
@@ -247,7 +247,7 @@ class Place:
         name, variable = self._element(field, number)
         lines = [f"that is {name}, of the variable made at {variable.location}"]
         if (more := int(kept.sum()) - 1) > 0:
-            lines.append(f"so it is with {amount(more, 'more element')} of that field")
+            lines.append(same_problem(more, "more element", " of that field"))
         lines.append("here they keep what they held before; a machine may leave anything there")
         return UnwrittenOutputWarning(
             f"{vertex} leaves {field.name(number)} unwritten",

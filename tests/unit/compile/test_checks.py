@@ -144,8 +144,8 @@ class TestConnected:
                 graph.add_vertex(each, Move, tile=tile, source=variable(graph, "x"))
         with pytest.raises(
             GraphConnectionError,
-            match=r"(?s)^Move 0 on tile 0 of 'step': field 'target' is not connected; so it is "
-            r"with 7 more fields  \(.*Move 0 on tile 0 of 'step'"
+            match=r"(?s)^Move 0 on tile 0 of 'step': field 'target' is not connected; "
+            r"7 more fields have the same problem  \(.*Move 0 on tile 0 of 'step'"
             r".*test_checks.py.*Move 0 on tile 0 of 'second'.*and 3 more fields",
         ):
             check(graph, Sequence(Execute(cs), Execute(second)))

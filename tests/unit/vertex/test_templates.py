@@ -302,7 +302,7 @@ def test_what_is_found_names_the_tensors(bench: Bench) -> None:
 def test_an_engine_says_what_is_missing(bench: Bench) -> None:
     vertex = bench.add(Scale, factor=2)
     with pytest.raises(
-        pl.GraphConnectionError, match="field 'offset' has no value; so it is with 4 more fields"
+        pl.GraphConnectionError, match="field 'offset' has no value; 4 more fields have the same"
     ) as caught:
         pl.Engine(bench.graph, pl.Execute(bench.work), options=values_only())
     assert f"{vertex} of 'work': field 'x' is not connected" in caught.value.found
