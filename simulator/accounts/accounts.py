@@ -235,7 +235,7 @@ def _source(known: VertexType, family: int, counted: SlotTotals | None) -> Sourc
     """Return who says what the vertices of a family took."""
     if counted is None or not counted.is_counted[family]:
         return known.source
-    return "guessed" if counted.is_cut else "counted"
+    return "guessed" if counted.is_cut[family] else "counted"
 
 
 def _ran_for(counted: SlotTotals) -> PhaseTotal:

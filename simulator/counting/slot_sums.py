@@ -65,7 +65,8 @@ def sum_slots(
     _add(totals, at.TOTAL_EXECUTIONS, 1)
     _add(totals, at.TOTAL_SLOWEST, slowest)
     _add(totals, at.TOTAL_SEGMENT, segment)
-    cut = 0
+    slots = at.TOTAL_WORDS + tiles
+    cut = slots + record[at.FAMILIES]
     for replica in range(record[at.REPLICAS]):
         table, begin = record[at.TABLE] + 8 * replica * record[at.STRIDE], 0
         for run in range(record[at.RUNS]):
@@ -73,9 +74,9 @@ def sum_slots(
             for vertex in range(begin, end):
                 taken += word(table, vertex)
                 longest = max(longest, word(table, vertex))
+            family = word(record[at.RUN_FAMILIES], run)
             if replica == 0:
-                _add(totals, at.TOTAL_WORDS + tiles + word(record[at.RUN_FAMILIES], run), taken)
+                _add(totals, slots + family, taken)
             if longest >= word(record[at.RUN_LIMITS], run):
-                cut = 1
+                _add(totals, cut + family, 1)
             begin = end
-    _add(totals, at.TOTAL_CUT, cut)

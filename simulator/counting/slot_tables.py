@@ -36,19 +36,20 @@ class SlotTotals:
     Attributes:
         slowest: cycles of the slowest tile, summed over executions.
         elapsed: the same with the phases before and after that no sync separates from it.
-        is_cut: whether a vertex took more than `MOST_COUNTED` slots, and counts as that many.
         tile_cycles: int64[tiles], summed.
         slots: worker slots of each family of the step, summed; for a MultiVertex tile cycles.
         is_counted: whether a family was counted; the slots of the others were known.
+        is_cut: whether a vertex of a family took more than `MOST_COUNTED` slots, and counts as that
+            many.
     """
 
     executions: int
     slowest: int
     elapsed: int
-    is_cut: bool
     tile_cycles: Int64
     slots: tuple[int, ...]
     is_counted: tuple[bool, ...]
+    is_cut: tuple[bool, ...]
 
 
 class SlotTable:
@@ -117,7 +118,8 @@ class SlotTable:
     def record(self) -> tuple[Int64, Int64]:
         """Return a record with totals of its own, and these totals."""
         used, workers = len(self._used), self._executable.target.workers
-        totals = np.zeros(at.TOTAL_WORDS + used + len(self._is_counted) + 1, np.int64)
+        families = len(self._is_counted) + 1
+        totals = np.zeros(at.TOTAL_WORDS + used + 2 * families, np.int64)
         busy = self._scratch.ctypes.data
         cycles = busy + 8 * workers
         words = {
@@ -140,6 +142,7 @@ class SlotTable:
             at.MOST: cycles + 8 * used,
             at.BESIDE: self._beside.ctypes.data,
             at.LEAST: self._least,
+            at.FAMILIES: families,
             at.TOTALS: totals.ctypes.data,
         }
         return np.array([words[word] for word in range(at.RECORD_WORDS)], np.int64), totals
@@ -148,14 +151,15 @@ class SlotTable:
         """Return what totals say that `record` returned."""
         tile_cycles = np.zeros(self._executable.target.tiles, np.int64)
         tile_cycles[self._used] = words[at.TOTAL_WORDS : at.TOTAL_WORDS + len(self._used)]
+        slots, times_cut = words[at.TOTAL_WORDS + len(self._used) :].reshape(2, -1)[:, :-1].tolist()
         return SlotTotals(
             int(words[at.TOTAL_EXECUTIONS]),
             int(words[at.TOTAL_SLOWEST]),
             int(words[at.TOTAL_SEGMENT]),
-            bool(words[at.TOTAL_CUT]),
             tile_cycles,
-            tuple(words[at.TOTAL_WORDS + len(self._used) : -1].tolist()),
+            tuple(slots),
             tuple(self._is_counted),
+            tuple(map(bool, times_cut)),
         )
 
 

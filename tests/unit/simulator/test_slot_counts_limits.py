@@ -127,6 +127,29 @@ def test_the_most_of_a_worker_is_the_same_in_all_forms() -> None:
     assert strict[1:] == (MOST_COUNTED * 6 + 11, "guessed")
 
 
+def test_only_the_class_that_takes_more_is_a_guess() -> None:
+    """Others of the compute set were counted; each execution is looked at for each class."""
+    graph = pl.Graph(pl.Target(tiles=2))
+    x = graph.add_variable(pl.INT, (2,), mapping=0, initial_value=1)
+    n = graph.add_variable(pl.INT, (2,), mapping=0, initial_value=[1, 1])
+    y = graph.add_variable(pl.INT, (2,), mapping=0)
+    step = graph.add_compute_set("step")
+    graph.add_vertex(step, Dear, tile=0, x=x, n=n[0], y=y[0])
+    graph.add_vertex(step, Waits, tile=1, go=n[1], y=y[1])
+    engine = pl.Engine(graph, pl.Execute(step), checks="fast")
+    sources = []
+    for rounds in (1, 1 + MOST_COUNTED // SLOTS_OF_ONE, 1):
+        engine.write(n[0], rounds)
+        engine.run()
+        (found,) = engine.report().places
+        sources.append({each.name: each.source for each in found.vertex_types})
+    counted, guessed = {"Dear": "counted"}, {"Dear": "guessed"}
+    others = {"Waits": "counted"}
+    assert sources == [counted | others, guessed | others, guessed | others]
+    (finding,) = [each for each in engine.report().insights.findings if each.kind == "guessed"]
+    assert finding.names == ("Dear",)
+
+
 @pytest.mark.parametrize("checks", ["strict", "fast"])
 @pytest.mark.parametrize(("vertex", "slots"), [(Waits, 12), (WaitsInside, 25)])
 def test_a_loop_that_would_never_end_has_a_price_where_it_does_not_run(
