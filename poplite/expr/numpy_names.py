@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import wraps
 from importlib import import_module
-from inspect import unwrap
+from inspect import signature, unwrap
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -152,6 +152,7 @@ _METHODS = {
     "itemsize": "x.element_type.size_bytes",
     "nbytes": "x.num_elements * x.element_type.size_bytes",
     "put": "ops.multi_update(x, values, rows)",
+    "repeat": "ops.repeat_elements(x, n, dim)",
     "resize": "x.reshape(shape)",
     "view": "x.reinterpret(element_type)",
 }
@@ -180,7 +181,8 @@ def absent_function(package: str, name: str) -> AttributeError:
 def absent_method(operand: Operand, name: str, otherwise: str = "") -> AttributeError:
     """Return the error for a name that a tensor or an expression does not have."""
     instead = None if name.startswith("_") else _OF_METHODS.get(name)
-    if instead is None and not name.startswith("_") and (place := _place_of(name)):
+    place = None if name.startswith("_") or instead is not None else _place_of(name)
+    if place is not None and _takes_operand(place):
         instead = f"{place}(x, ...)"
     if otherwise and not str(instead).startswith("ops."):  # no view of an expression
         instead = otherwise
@@ -189,6 +191,18 @@ def absent_method(operand: Operand, name: str, otherwise: str = "") -> Attribute
         return AttributeError(text, name=name, obj=operand)
     return AbsentMember(
         f"{operand._kind} has no {name!r}", at=here(), found=repr(operand), fix=instead
+    )
+
+
+def _takes_operand(place: str) -> bool:
+    """Return whether what stands there is a function whose first argument is an operand."""
+    package, _, name = place.rpartition(".")
+    function = getattr(import_module(f"poplite.{package}"), name)
+    if not isinstance(function, FunctionType):
+        return False
+    first = next(iter(signature(function).parameters.values()), None)
+    return first is not None and any(
+        kind in str(first.annotation) for kind in ("Operand", "Tensor")
     )
 
 

@@ -106,6 +106,10 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "unlike": (lambda x: pl.stack([x, x[1:]]), r"shapes \(4, 6\) and \(3, 6\).*pl.concat"),
     "std": (lambda x: x.std(), r"a tensor has no 'std'.*ops.sqrt\(ops.variance\(x, dims\)\)"),
     "argmax": (lambda x: x.argmax(), r"a tensor has no 'argmax'.*ops.argmax\(x, ...\)"),
+    "repeat": (
+        lambda x: x.repeat(2),
+        r"a tensor has no 'repeat'.*ops.repeat_elements\(x, n, dim\)",
+    ),
     "item": (lambda x: x.item(), r"engine.read\(x\) after a run"),
     "of an expression": (
         lambda x: (x + 1).reshape(24),
@@ -130,5 +134,7 @@ def test_a_name_that_nothing_has_is_an_attribute_error() -> None:
     x: Any = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
     with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'nothing'"):
         _ = x.nothing
+    with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'together'"):
+        _ = x.together  # ops.together takes no tensor
     with pytest.raises(AttributeError, match="module 'poplite.ops' has no attribute 'nothing'"):
         vars(ops)["__getattr__"]("nothing")
