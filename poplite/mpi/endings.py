@@ -2,7 +2,7 @@
 
     an exception that nothing catches    its traceback, and the end of the job
     the end of the script, sys.exit      a word to the others: who waits for this rank ends the job
-    os._exit                             a message, and the end of the job
+    os._exit, os.execv and its like      a message, and the end of the job
 
 A script that ends on one rank would else leave the others waiting for ever, or, by `os._exit`, end
 the job as if all were well.  A rank that was only told of an error gives the one that knows more
@@ -16,11 +16,12 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from poplite.source import here
+from poplite.text import clipped
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm
@@ -30,6 +31,9 @@ PATIENCE_S = 2.0
 
 SAID_S = 0.1
 """Seconds in which `mpiexec` passes on what a rank has printed before it ends the job."""
+
+LEAVES = "_exit", "execv", "execve"
+"""Functions of `os`, which others of it call, that end a process at once, as far as MPI knows."""
 
 INTERRUPTED = 130
 """Exit code of a job that Ctrl-C ended."""
@@ -54,7 +58,7 @@ def watch_own_end(say_end: Callable[[], None]) -> None:
     """Let others hear of the end of this rank; once for a process.  `say_end` tells them."""
     from mpi4py import MPI
 
-    comm, before, leave, process = MPI.COMM_WORLD, sys.excepthook, os._exit, os.getpid()
+    comm, before, process = MPI.COMM_WORLD, sys.excepthook, os.getpid()
 
     def is_running() -> bool:
         return os.getpid() == process and not MPI.Is_finalized()
@@ -70,15 +74,32 @@ def watch_own_end(say_end: Callable[[], None]) -> None:
         sys.stderr.flush()
         _abort(comm, INTERRUPTED if issubclass(kind, KeyboardInterrupt) else 1)
 
-    def leave_loudly(status: int) -> NoReturn:
+    def say_how(call: str, status: int) -> None:
         if is_running():
-            how = f"os._exit({status})  ({here()})"
+            how = f"{call}  ({here()})"
             end_job(f"rank {comm.rank} of {comm.size} ended by {how}", status % 256 or 1)
-        leave(status)
 
     def end() -> None:
         if is_running():
             say_end()
 
-    sys.excepthook, os._exit = hook, leave_loudly
+    sys.excepthook = hook
+    for name in LEAVES:
+        _leave_loudly(name, say_how)
     atexit.register(end)
+
+
+def _leave_loudly(name: str, say_how: Callable[[str, int], None]) -> None:
+    """Let a function that ends a process, or makes another program of it, say so first."""
+    leave: Any = getattr(os, name)
+
+    @wraps(leave)
+    def loudly(*args: Any, **kwargs: Any) -> NoReturn:
+        first = args[0] if args else next(iter(kwargs.values()), "")
+        say_how(f"os.{name}({clipped(first)})", first if isinstance(first, int) else 1)
+        leave(*args, **kwargs)
+        raise AssertionError("a process that has ended goes on")
+
+    for module in [*sys.modules.values()]:  # a script may have it from `from os import _exit`
+        if getattr(module, "__dict__", {}).get(name) is leave:
+            setattr(module, name, loudly)

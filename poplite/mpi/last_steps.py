@@ -27,6 +27,10 @@ LENGTH = 256
 """Bytes of a file, so that it is always whole."""
 
 
+ENDED = "at its end"
+"""Where a rank is that has run all."""
+
+
 class LastStep:
     """The file of one rank; it exists where somebody wants it."""
 
@@ -102,6 +106,33 @@ class FirstEnd:
             self._epoll.close()
         for number in self._ranks:
             os.close(number)
+
+
+def left(folder: Path, count: int, first: str = "") -> str:
+    """Return which rank ended before it had run all; empty where none did.
+
+    `mpiexec` ends the others then, and says nothing where the rank ended with status 0.  `first` is
+    the rank that ended first, where that is known.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     count = Path(folder, "0").write_text(f"8122 {ENDED}".ljust(LENGTH))
+    ...     left(Path(folder), 2)
+    'rank 1 ended as if all were well, last seen before its pl.mpi.Device()'
+    """
+    found = {}
+    for rank in range(count):
+        file = folder / str(rank)
+        text = file.read_text(errors="replace") if file.exists() else ""
+        found[str(rank)] = text.partition(" ")[2].strip() or "before its pl.mpi.Device()"
+    missing = [rank for rank, where in found.items() if where != ENDED]
+    if not missing:
+        return ""
+    rank = first if first in missing else missing[0]
+    seen = found[rank]
+    return f"rank {rank} ended as if all were well, last seen " + (
+        f"in {seen}" if seen.startswith("engine.") else seen
+    )
 
 
 def lost(said: str, folder: Path, first: str = "") -> str:

@@ -12,6 +12,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from os import _exit
 from pathlib import Path
 from typing import Any
 
@@ -377,6 +378,22 @@ def lost(device: Any, interpret: bool) -> None:
     engine, _, _ = ring(device, interpret=interpret, extra=nothing)
     if device.rank == 1:
         os._exit(0)
+    engine.run("few")
+
+
+def lost_bound(device: Any, interpret: bool) -> None:
+    """The same by a name that was bound before there was a device."""
+    engine, _, _ = ring(device, interpret=interpret, extra=nothing)
+    if device.rank == 1:
+        _exit(0)
+    engine.run("few")
+
+
+def lost_execed(device: Any, interpret: bool) -> None:
+    """A rank that becomes another program, by a function that calls `os.execv`."""
+    engine, _, _ = ring(device, interpret=interpret, extra=nothing)
+    if device.rank == 1:
+        os.execl("/bin/true", "true")
     engine.run("few")
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import importlib.util
 import io
 import os
@@ -19,18 +20,21 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from poplite.mpi.last_steps import FOLDER, FirstEnd, lost
+from poplite.mpi.last_steps import ENDED, FOLDER, FirstEnd, last_step, left, lost
 from poplite.tools.viz.flags import Commands, add_target, set_run
 from poplite.tools.viz.load_target import load_programs
 
 if TYPE_CHECKING:
     from poplite.report import Report
     from poplite.tools.viz.running import Once
+
+PR_SET_PDEATHSIG = 1
+"""Of Linux's `prctl`: which signal a process gets when its parent has ended."""
 
 LAST_BYTES = 4096
 """What `mpiexec` says in the end is not longer."""
@@ -90,11 +94,14 @@ def _run_on_ranks(arguments: argparse.Namespace) -> int:
     from poplite.tools.viz.running import run_each
 
     device = Device()  # before anything can fail on one rank alone
+    last = last_step(device.rank)
     graph, programs = load_programs(arguments.target, arguments.given)
     engine = Engine(graph, programs, checks="fast", device=device)
     run_each(engine)
     if device.rank == 0:
         print(engine.report())
+    if last.is_read:
+        last.note(ENDED)
     return 0
 
 
@@ -116,7 +123,9 @@ def _start(arguments: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="poplite.") as folder:
         variables = {**_environment(program), FOLDER: folder}
         end = b""
-        with subprocess.Popen(command, env=variables, stdout=subprocess.PIPE) as process:
+        with subprocess.Popen(
+            command, env=variables, stdout=subprocess.PIPE, preexec_fn=ending_with(os.getpid())
+        ) as process:
             assert isinstance(process.stdout, io.BufferedReader), "as a pipe is"
             watched = FirstEnd(Path(folder), arguments.ranks, process.stdout.fileno())
             with contextlib.closing(watched), _ending(process):
@@ -126,9 +135,27 @@ def _start(arguments: argparse.Namespace) -> int:
                     sys.stdout.buffer.flush()
                     end = (end + said)[-LAST_BYTES:]
                     watched.wait()
-        if message := lost(end.decode(errors="replace"), Path(folder), watched.rank):
+        message = lost(end.decode(errors="replace"), Path(folder), watched.rank)
+        status = process.returncode
+        if not status and (message := left(Path(folder), arguments.ranks, watched.rank)):
+            status = 1
+        if message:
             print(f"poplite: {message}", file=sys.stderr)
-    return process.returncode
+    return status
+
+
+def ending_with(parent: int) -> Callable[[], None] | None:
+    """Return what a new process does so that it ends when its parent is killed; only on Linux."""
+    if sys.platform != "linux":
+        return None
+    prctl = ctypes.CDLL(None).prctl  # before the fork, where nothing may be loaded
+
+    def end_with_parent() -> None:
+        prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:  # it was killed before
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    return end_with_parent
 
 
 @contextlib.contextmanager

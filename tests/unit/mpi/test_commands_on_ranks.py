@@ -16,7 +16,7 @@ import pytest
 from helpers.depth import deep
 from helpers.ranks import ended, needs_mpi, on_ranks
 from helpers.running import LIMIT, ROOT, python
-from poplite.mpi.last_steps import LENGTH, FirstEnd, lost
+from poplite.mpi.last_steps import ENDED, LENGTH, FirstEnd, left, lost
 from poplite.tools.command import main
 
 
@@ -129,7 +129,7 @@ def build():
 
 @deep
 @needs_mpi
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_ranks_end_with_the_command_that_started_them(tmp_path: Path, number: int) -> None:
     (tmp_path / "endless.py").write_text(ENDLESS)
     target = f"{tmp_path / 'endless.py'}:build"
@@ -145,7 +145,44 @@ def test_ranks_end_with_the_command_that_started_them(tmp_path: Path, number: in
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-    assert process.returncode == 128 + number
+    assert process.returncode == (-number if number == signal.SIGKILL else 128 + number)
+
+
+LEFT = """
+import ctypes, os
+import poplite as pl
+
+def build():
+    graph = pl.Graph(pl.Target(tiles=2))
+    x, y = (graph.add_variable(pl.INT, (2,), n, mapping="linear", initial_value=0) for n in "xy")
+    if os.environ.get("PMI_RANK") == "1":
+        ctypes.CDLL(None)._exit(0)
+    return graph, pl.Copy(x.reverse(0), y)
+"""
+
+
+@deep
+@needs_mpi
+def test_a_rank_that_leaves_as_if_all_were_well_is_named(tmp_path: Path) -> None:
+    (tmp_path / "left.py").write_text(LEFT)
+    target = f"{tmp_path / 'left.py'}:build"
+    words = [sys.executable, "-m", "poplite.tools.command", "run", "-n", "2", target]
+    done = subprocess.run(
+        words, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    said = "poplite: rank 1 ended as if all were well, last seen before its first run\n"
+    assert said in done.stderr
+
+
+def test_who_left_is_the_first_of_those_that_are_not_at_their_end(tmp_path: Path) -> None:
+    for rank, where in enumerate((ENDED, "engine.run('main') at step 3 of 7", "before its first")):
+        (tmp_path / str(rank)).write_text(f"812{rank} {where}".ljust(LENGTH))
+    said = "rank {} ended as if all were well, last seen {}"
+    assert left(tmp_path, 1) == ""
+    assert left(tmp_path, 3, "2") == said.format(2, "before its first")
+    assert left(tmp_path, 3, "0") == said.format(1, "in engine.run('main') at step 3 of 7")
+    assert left(tmp_path, 2) == said.format(1, "in engine.run('main') at step 3 of 7")
 
 
 def test_no_number_of_ranks(capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,6 +50,8 @@ ENDS = {
     "before:hanging beside": f"{LATE}pl.mpi.Device()\n  all ranks",
     "leaving": f"{WAITED}engine.run('few'), but it has ended",
     "lost": "poplite: rank 1 of 2 ended by os._exit(0)  (",
+    "lost_bound": "poplite: rank 1 of 2 ended by os._exit(0)  (",
+    "lost_execed": "poplite: rank 1 of 2 ended by os.execv('/bin/true')  (",
     "hanging": f"{LATE}engine.run('few')",
 }
 
