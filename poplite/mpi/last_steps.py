@@ -121,10 +121,10 @@ def left(folder: Path, count: int, first: str = "") -> str:
     'rank 1 ended as if all were well, last seen before its pl.mpi.Device()'
     """
     found = {}
-    for rank in range(count):
-        file = folder / str(rank)
+    for number in range(count):
+        file = folder / str(number)
         text = file.read_text(errors="replace") if file.exists() else ""
-        found[str(rank)] = text.partition(" ")[2].strip() or "before its pl.mpi.Device()"
+        found[str(number)] = text.partition(" ")[2].strip() or "before its pl.mpi.Device()"
     missing = [rank for rank, where in found.items() if where != ENDED]
     if not missing:
         return ""
