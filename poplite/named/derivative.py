@@ -77,12 +77,13 @@ def deriv(y: Any, x: Any, error: Any = None) -> Any:
     result = of_floats(y, "deriv")
     given = None if error is None else as_op(error, "deriv")
     if given is None and result.axes.items:
+        y_name, by = spelled(result, "y"), spelled(x) if isinstance(x, Op) else "x"
         raise AxisError(
             f"deriv: y has axes {result.axes}, and no error says how its elements count",
             at=here(),
             found=result.text,
-            fix=f"ng.sum({spelled(result, 'y')}, ...) first, or ng.deriv({spelled(result, 'y')}, "
-            f"x, error) with an error of axes {result.axes}",
+            fix=f"ng.sum({y_name}, ...) first, or ng.deriv({y_name}, {by}, error) with an error of "
+            f"axes {result.axes}",
         )
     if given is not None and not given.axes.is_sub_set(result.axes):
         raise AxisError(

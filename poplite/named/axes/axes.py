@@ -477,6 +477,8 @@ def _item(item: object) -> Axis:
 
 def _no_axis(item: object) -> AxisError:
     fix = "ng.make_axis(3, 'H') makes an axis"
+    if hasattr(item, "dtype"):
+        fix = "the axes first, then values: ng.variable(axes, array); for a constant values first"
     if isinstance(item, EllipsisType):
         fix = "list the axes; '...' stands for others only where a tensor has them"
     return AxisError(f"{clipped(item)} is no axis", at=here(), found=of_type(item), fix=fix)

@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from poplite.errors import AxisError, ElementTypeError, ReadOnlyError
+from poplite.errors import AxisError, AxisLengthError, ElementTypeError, ReadOnlyError
 from poplite.named.axes.axes import check_lengths, missing
 from poplite.named.axes.changes import spelled
 from poplite.named.ops.element_types import NumberOp, check_number
@@ -182,11 +182,19 @@ def assign(target: Op, value: Any) -> Assign:
             "axes, keeps values",
         )
     if isinstance(value, np.ndarray) and value.ndim == target.rank:
+        if None not in target.axes.lengths and value.shape != target.axes.lengths:
+            raise AxisLengthError(
+                f"assign: an array of shape {value.shape} for axes {target.axes}",
+                at=here(),
+                found=target.text,
+                fix=f"an array of shape {target.axes.lengths}, or a number",
+            )
         value = constant(value, target.axes, target.dtype)
     found = as_op(value, "assign")
     for axis in found.axes:
         if axis not in target.axes:
-            raise missing("assign: axes of the target", axis, target.axes)
+            texts = f"{target.text}\n{found.text}"
+            raise missing("assign: axes of the target", axis, target.axes, texts)
     check_lengths("assign", target.axes, found.axes, lambda: (target.text, found.text))
     if isinstance(found, NumberOp):
         check_number("assign", found, target, target.element_type)
@@ -256,7 +264,10 @@ def repeat(n: int, item: Any) -> Repeat:
     count = integer_or_none(n)
     if count is None or count < 0 or isinstance(n, bool):
         raise AxisError(
-            f"repeat: {clipped(n)} times", at=here(), found=of_type(n), fix="a whole number from 0"
+            f"repeat: {clipped(n)} times",
+            at=here(),
+            found=of_type(n),
+            fix="first a whole number from 0",
         )
     many = isinstance(item, list | tuple)
     done = sequential(item) if many else item_of(item, "repeat")

@@ -406,7 +406,7 @@ def as_op(value: Any, what: str) -> Op:
             f"{what}: an array of shape {shape} has no axes",
             at=here(),
             found=of_type(value),
-            fix=f"ng.constant(array, [{', '.join('HWNCDEFG'[: len(shape)])}])",
+            fix=f"ng.constant(array, [{axes_for(shape)}])",
         )
     if isinstance(value, Equality):
         raise value.refused(what)
@@ -422,6 +422,11 @@ def as_op(value: Any, what: str) -> Op:
         found=of_type(value),
         fix="a tensor of ng.placeholder, ng.variable or ng.constant, or a number",
     )
+
+
+def axes_for(shape: tuple[int, ...]) -> str:
+    """Return names of axes for the dimensions of an array, as examples."""
+    return ", ".join("HWNCDEFG"[: len(shape)])
 
 
 def texts_of(operands: Iterable[Op]) -> str:

@@ -47,6 +47,8 @@ _FUNCTIONS = {
     "full_like ones_like zeros_like": "ng.constant(0, x.axes)",
     "arange": "ng.constant(np.arange(n), [axis])",
     "gelu": "0.5 * x * (1 + ng.tanh(0.7978846 * (x + 0.044715 * x ** 3)))",
+    "batch_norm layer_norm": "(x - ng.mean(x, axes)) / ng.sqrt(ng.variance(x, axes) + 1e-5)",
+    "logsumexp": "m + ng.log(ng.sum(ng.exp(x - m), axes)), where m = ng.max(x, axes)",
     "mean_squared_error mse_loss": "ng.mean((x - y) ** 2, axes)",
     "norm": "ng.L2_norm(x, axes)",
     "rearrange": "ng.flatten(x, axes) and ng.unflatten; ng.axes_with_order(x, axes)",

@@ -15,7 +15,7 @@ from typing import Any
 from poplite.errors import AxisError, DuplicateAxisError, TensorIndexError
 from poplite.named.axes.axes import AxesLike, chosen
 from poplite.named.axes.axis import Axis, Root
-from poplite.named.axes.changes import ALL, Part, one_of, part_of, spelled, without
+from poplite.named.axes.changes import ALL, Part, one_name, one_of, part_of, spelled, without
 from poplite.named.ops.op import Op, as_op, makes
 from poplite.source import here
 from poplite.text import amount, clipped
@@ -119,6 +119,14 @@ def parts_of(x: Op, key: Any) -> dict[Axis, Any]:
                 fix=f"{spelled(x)}[{last.name}, 0]",
             )
         return _by_axis(x, key, items)
+    if items and isinstance(items[0], str):
+        named = items[0] if items[0] in x.axes.names else one_name(x.axes)
+        raise AxisError(
+            f"x[{clipped(key)}]: a name where an axis is asked for",
+            at=here(),
+            found=x.text,
+            fix=f"{spelled(x)}[{named}, 0], by the axis itself, or by x.axes.find({named!r})",
+        )
     dots = [n for n, each in enumerate(items) if isinstance(each, EllipsisType)]
     if len(dots) > 1:
         raise TensorIndexError(

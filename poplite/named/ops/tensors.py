@@ -27,7 +27,7 @@ from poplite.named.description.description import TensorDescription
 from poplite.named.description.layout import Layout, layout_of
 from poplite.named.ops.element_types import stored_type, type_for
 from poplite.named.ops.hints import check_hint
-from poplite.named.ops.op import Op
+from poplite.named.ops.op import Op, axes_for
 from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.types import BOOL, FLOAT, ElementTypeLike
@@ -155,7 +155,7 @@ def constant(
             f"constant: an array of shape {array.shape} with {len(listed)} axes",
             at=here(),
             found=f"the axes are {listed}",
-            fix="an axis for each dimension: ng.constant(array, [H, W])",
+            fix=f"an axis for each dimension: ng.constant(array, [{axes_for(array.shape)}])",
         )
     found = type_for(array, "constant") if dtype is None else stored_type(dtype, "constant")
     made = TensorOp("constant", listed, found, array, name, map)
@@ -322,6 +322,13 @@ def fitting(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.NDArray
 
 def _array_of(value: Any, what: str, axes: Axes) -> npt.NDArray[Any]:
     """Return numbers that a user gave as an array; one that names its dimensions in axes' order."""
+    if isinstance(value, Op):
+        raise AxisError(
+            f"{what}: a named tensor where values are asked for",
+            at=here(),
+            found=value.text,
+            fix=f"an array of axes {axes}, or a number",
+        )
     try:
         array = np.asarray(unmasked(value, what))
     except ValueError as error:

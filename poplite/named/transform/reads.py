@@ -69,5 +69,7 @@ def no_parameter(value: Any) -> AxisError:
         f"computation: {text} is no parameter",
         at=here(),
         found=of_type(value),
-        fix="a placeholder, or a variable or persistent tensor that a call writes",
+        fix="each by itself: computation(results, x, y)"
+        if isinstance(value, list | tuple | dict | set)
+        else "a placeholder, or a variable or persistent tensor that a call writes",
     )
