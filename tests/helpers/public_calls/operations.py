@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -284,6 +284,10 @@ def entered(manager: AbstractContextManager[Any]) -> Any:
         return value
 
 
+class _Left(Exception):
+    """Ends the loop of a world without its steps."""
+
+
 @contextmanager
 def world() -> Iterator[dict[str, Any]]:
     """Give the names that the calls use, made anew, within a loop of an open block."""
@@ -330,8 +334,9 @@ def world() -> Iterator[dict[str, Any]]:
     )
     made = ops.map(x * 2, program=prog)
     names = {**locals(), "pl": pl, "ops": ops, "nn": nn, "operator": operator, "entered": entered}
-    with graph.steps(), ops.repeat(3) as index:
+    with suppress(_Left), graph.steps(), ops.repeat(3) as index:
         yield {**names, "index": index}
+        raise _Left  # calls make programs of their own, which a loop that ends would refuse
 
 
 NOT_OURS = frozenset({"entered"})
