@@ -22,13 +22,20 @@ TILES = 6
 HERE = "model/net.py:12 in build, called at main.py:3"
 
 
+_PROGRAM = (
+    Program(ProgramType.COPY, "x to y", 1),
+    Program(ProgramType.REPEAT, "5 times", 0, (Program(ProgramType.EXECUTE, "scale", 2),)),
+    Program(ProgramType.EXECUTE, "sum <b>", 3),
+)
+
+
 def small_report(*, tile_memory_bytes: int = 4096, tiles: int = TILES, replicas: int = 1) -> Report:
     """The report of six tiles, or of a multiple of them that are all alike.
 
     On tile 1 most is needed in step 2, on the others in step 3; tile 5 is nearly empty.
     """
     target = Target(tiles=tiles, tile_memory_bytes=tile_memory_bytes)
-    tree = Programs(lambda: {"main": Program(ProgramType.SEQUENCE, "main", 0, ())})
+    tree = Programs(lambda: {"main": Program(ProgramType.SEQUENCE, "main", 0, _PROGRAM)})
     steps = tuple(_steps(target, tree))
     sets = (
         ComputeSet("scale", (ComputeSetVertices("Scale", _per_tile(tiles, 2, 2, 2, 2, 2, 0)),)),
