@@ -763,7 +763,7 @@ class Graph(Displayed):
         >>> graph = pl.Graph(pl.Target(tiles=2))
         >>> x = graph.add_variable("float32", (2, 3), "x", mapping="linear")
         >>> graph.sorted_contiguous_regions_by_tile(x.T)[1]
-        <SortedRegions 3 elements, 1 group, 3 intervals>
+        <SortedRegions 3 elements, 1 group, 3 intervals: [1, 2) 3 times every 2>
         """
         at = here()
         check_own(self, tensor, "sorted_contiguous_regions_by_tile", at)

@@ -106,14 +106,15 @@ def pad(
         raise InvalidOption(
             f"ops.pad: mode {clipped(mode)}", at=here(), fix="one of " + ", ".join(MODES)
         )
+    of = "pad" if x.name.startswith("concat(") else x.name  # not of what is joined below
     for dim, (before, after) in enumerate(_widths(x, widths)):
         cut = max(0, -before), max(0, -after)
         size = x.shape[dim]
         if sum(cut) > size:
             raise _too_many(x, dim, f"{sum(cut)} left out", size)
         x = x.slice(cut[0], size - cut[1], dim)
-        parts = [_added(x, dim, max(0, before), mode, value, 0), x]
-        x = concat([*parts, _added(x, dim, max(0, after), mode, value, -1)], dim)
+        parts = [_added(x, dim, max(0, before), mode, value, 0, of), x]
+        x = concat([*parts, _added(x, dim, max(0, after), mode, value, -1, of)], dim)
     return x
 
 
@@ -293,15 +294,18 @@ def _widths(x: Tensor, widths: Any) -> list[tuple[int, int]]:
     return [(before, after) for before, after in pairs]
 
 
-def _added(x: Tensor, dim: int, count: int, mode: str, value: Any, side: int) -> Tensor:
-    """Return what is added to one side of a dimension: 0 for the first elements, -1 the last."""
+def _added(x: Tensor, dim: int, count: int, mode: str, value: Any, side: int, of: str) -> Tensor:
+    """Return what is added to one side of a dimension: 0 for the first elements, -1 the last.
+
+    `of` is the name of the tensor that is padded, for that of constants.
+    """
     size = x.shape[dim]
     if not count:
         return x.slice(0, 0, dim)
     if mode == "constant":
         shape = (*x.shape[:dim], count, *x.shape[dim + 1 :])
         graph = graph_for(x.graph, [x], None)
-        one = graph.add_constant(x.element_type, (), value, f"{x.name}/padding", mapping=0)
+        one = graph.add_constant(x.element_type, (), value, f"{of}/padding", mapping=0)
         return one.reshape((1,)).broadcast(math.prod(shape), 0).reshape(shape)
     if mode == "edge":
         if not size:

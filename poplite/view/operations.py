@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from poplite.arrays.digits import Digit, Digits, digits_of, row_major
+from poplite.arrays.digits import Digit, Digits, digits_of, pack, row_major
 from poplite.view.view import Cat, Shape, Storage, View
 
 LEVELS = 3
@@ -57,12 +57,52 @@ def operations(view: View, shape: Shape) -> list[str] | None:
     >>> operations(x.reshape((24,)).slice(4, 9, 0), (4, 6))
     ['.flatten()', '[4:9]']
     """
+    spread = _spread(view)
     for base in dict.fromkeys([shape, (math.prod(shape),)]):
-        found = _from(view, base)
-        if found is not None:
-            is_flat = base != shape and not (found and found[0].startswith(".reshape"))
-            return [".flatten()"] * is_flat + found
+        ways = [_from(view, base)]
+        if spread is not None and (found := _from(spread, base)) is not None:
+            joined: list[Operation] = []
+            _reshaped(spread.shape, view.shape, joined)
+            ways.append(found + [text for text, _ in joined])
+        known = [_without_flatten(way) for way in ways if way is not None]
+        if known:
+            best = min(known, key=lambda way: len("".join(way)))
+            is_flat = base != shape and not (best and best[0].startswith(".reshape"))
+            return [".flatten()"] * is_flat + best
     return None
+
+
+def _without_flatten(texts: list[str]) -> list[str]:
+    """Leave out each `.flatten()` right before a reshape.
+
+    >>> _without_flatten([".T", ".flatten()", ".reshape((4, 6))"])
+    ['.T', '.reshape((4, 6))']
+    """
+    pairs = zip(texts, [*texts[1:], ""], strict=False)
+    return [
+        text for text, behind in pairs if text != ".flatten()" or not behind.startswith(".reshape")
+    ]
+
+
+def _spread(view: View) -> View | None:
+    """Return a view with a dimension for each digit and its repeats, if that is another one.
+
+    >>> from poplite.view.view import all_of
+    >>> x = all_of(Storage(0, 0, 24), (4, 6))
+    >>> _spread(x.upsample(3, 0).reshape((72,))).shape
+    (12, 6)
+    """
+    digits: list[list[Digit]] = []
+    for digit in view.flat_digits():
+        if digits and (digit[1] == 0 or all(stride == 0 for _, stride in digits[-1])):
+            digits[-1].append(digit)
+        else:
+            digits.append([digit])
+    shape = tuple([math.prod([extent for extent, _ in each]) for each in digits])
+    if shape == view.shape:
+        return None
+    spread = View(shape, tuple([pack(each) for each in digits]), view.off, view.space)
+    return spread if spread.reshape(view.shape) == view else None
 
 
 def source(view: View, variable: Callable[[Storage], tuple[str, Shape]]) -> str | None:
@@ -89,23 +129,37 @@ def _source(
     else:
         if not levels or len(space.kids) > MOST_JOINED:
             return None
-        shape = _shape_read(view)
-        dim = _joined_along(space, shape)
-        if dim is None:
+        for shape in dict.fromkeys([_shape_read(view), (space.num_elements,)]):
+            joined = _joined(space, shape, variable, levels)
+            if joined is not None:
+                text = joined
+                break
+        else:
             return None
-        parts = []
-        for kid in space.kids:
-            size = space.outer * kid.shape[1] // math.prod([*shape[:dim], *shape[dim + 1 :]])
-            part = _source(
-                kid.reshape((*shape[:dim], size, *shape[dim + 1 :])), variable, levels - 1
-            )
-            if part is None:
-                return None
-            parts.append(part)
-        along = f", {dim}" if dim else ""
-        text = parts[0] if len(parts) == 1 else f"concat([{', '.join(parts)}]{along})"
     found = operations(view, shape)
-    return None if found is None else "".join([text, *found])
+    if found is None:
+        return None
+    if found and found[0].startswith(".reshape"):
+        text = text.removesuffix(".flatten()")
+    return "".join([text, *found])
+
+
+def _joined(
+    space: Cat, shape: Shape, variable: Callable[[Storage], tuple[str, Shape]], levels: int
+) -> str | None:
+    """Return the expression of all elements of a space, in a shape."""
+    dim = _joined_along(space, shape)
+    if dim is None:
+        return None
+    parts = []
+    for kid in space.kids:
+        size = space.outer * kid.shape[1] // math.prod([*shape[:dim], *shape[dim + 1 :]])
+        part = _source(kid.reshape((*shape[:dim], size, *shape[dim + 1 :])), variable, levels - 1)
+        if part is None:
+            return None
+        parts.append(part)
+    along = f", {dim}" if dim else ""
+    return parts[0] if len(parts) == 1 else f"concat([{', '.join(parts)}]{along})"
 
 
 def _shape_read(view: View) -> Shape:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64, place
+from poplite.arrays.intervals import Int64, place, strided_text
 from poplite.errors import ElementTypeError, checked_truth, made_by
 from poplite.graph.mapping.tile_mapping import NO_TILE
 from poplite.graph.tensor.indexing import is_sequence, no_interval
@@ -61,7 +61,7 @@ class SortedRegions(Sequence[Intervals]):
     >>> graph = pl.Graph()
     >>> x = graph.add_variable(pl.FLOAT, (2, 2), "x")
     >>> graph.sorted_contiguous_regions(x.T)
-    <SortedRegions 4 elements, 1 group, 4 intervals>
+    <SortedRegions 4 elements, 1 group, 4 intervals: [0, 1) 2 times every 2, 2 times every 1>
     """
 
     __slots__ = ("aliases", "begin", "length", "ptr")
@@ -111,7 +111,7 @@ class SortedRegions(Sequence[Intervals]):
     def __repr__(self) -> str:
         return (
             f"<SortedRegions {amount(self.num_elements, 'element')}, "
-            f"{amount(len(self), 'group')}, {amount(len(self.begin), 'interval')}>"
+            f"{amount(len(self), 'group')}, {_intervals(self)}>"
         )
 
 
@@ -128,7 +128,7 @@ class TileRegions(Sequence[SortedRegions]):
     >>> graph = pl.Graph(pl.Target(tiles=2))
     >>> x = graph.add_variable(pl.FLOAT, (2, 2), "x", mapping="linear")
     >>> graph.sorted_contiguous_regions_by_tile(x.T)[1]
-    <SortedRegions 2 elements, 1 group, 2 intervals>
+    <SortedRegions 2 elements, 1 group, 2 intervals: [1, 2); [3, 4)>
     """
 
     __slots__ = ("groups", "tile_ptr")
@@ -166,8 +166,15 @@ class TileRegions(Sequence[SortedRegions]):
         return (
             f"<TileRegions {amount(self.groups.num_elements, 'element')}, "
             f"{amount(len(self.tiles), 'tile')}, {amount(len(self.groups), 'group')}, "
-            f"{amount(len(self.groups.begin), 'interval')}>"
+            f"{_intervals(self.groups)}>"
         )
+
+
+def _intervals(regions: SortedRegions) -> str:
+    """Return how many intervals there are, and the first of them as groups at regular distances."""
+    begin = regions.begin
+    count = amount(len(begin), "interval")
+    return f"{count}: {strided_text(begin, begin + regions.length)}" if len(begin) else count
 
 
 def reports_aliases(given: object) -> bool:

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from poplite.graph.storage.variable import Variable
     from poplite.graph.tensor.tensor import Tensor
 
-FEW_RUNS = 10_000
-"""Largest number of runs whose tiles a repr looks up, in under a millisecond."""
+FEW_RUNS = 2**17
+"""Largest number of runs whose tiles a repr looks up, in some tens of milliseconds."""
 
 MANY_RUNS = 1_000_000
 """Number of runs above which an error does not look for the elements at fault."""
@@ -64,12 +64,18 @@ def name(tensor: Tensor) -> str:
     space = tensor.view.space
     if isinstance(space, Storage) and space.num_elements:  # the common case
         return tensor.graph.variable_of(space).name
+    names, more = _names_below(tensor)
+    if len(names) < 2:
+        return "".join(names)
+    return f"concat({', '.join(names + [f'{more:,} more'] * (more > 0))})"
+
+
+def _names_below(tensor: Tensor) -> tuple[list[str], int]:
+    """Return the names of the first variables below a tensor, and how many more there are."""
+    space = tensor.view.space
     below = space.storages if isinstance(space, Cat) else storages(tensor.view)
     names = [tensor.graph.variable_of(storage).name for storage in below[:SHOWN_NAMES]]
-    if len(below) < 2:
-        return "".join(names)
-    more = [f"{len(below) - SHOWN_NAMES:,} more"] if len(below) > SHOWN_NAMES else []
-    return f"concat({', '.join([*names, *more])})"
+    return names, len(below) - len(names)
 
 
 def type_and_shape(tensor: Tensor) -> str:
@@ -80,8 +86,9 @@ def type_and_shape(tensor: Tensor) -> str:
 def one_line(tensor: Tensor) -> str:
     """Return the repr of a tensor: how it is made, shape, tiles, and bytes of storage."""
     if not tensor.num_elements:
-        return f"<Tensor {type_and_shape(tensor)}, no elements>"
-    view = tensor.view
+        origin = "'{}' " if tensor.name else ""
+        return fitted(f"<Tensor {origin}{type_and_shape(tensor)}, no elements>", tensor.name)
+    view = once(tensor.view)
     regions = num_runs(view) if isinstance(view.space, Storage) else view.num_elements
     mapping = _mapping(tensor, regions, FEW_RUNS)
     where = "" if mapping is None else " " + _tiles(mapping)
@@ -121,7 +128,7 @@ def _num_distinct(tensor: Tensor, regions: int) -> int | None:
 
 
 def made_from(tensor: Tensor) -> str:
-    """Return how a tensor that has elements is made of its variables, or in how many pieces.
+    """Return how a tensor that has elements is made of its variables, or in how many regions.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
@@ -147,8 +154,10 @@ def _made(tensor: Tensor) -> tuple[str, list[str]]:
     if made is None or len(made) > LONGEST_SOURCE:
         view = tensor.view
         counted = isinstance(view.space, Storage) or view.num_elements <= FEW_RUNS
-        pieces = amount(num_runs(view), "piece") if counted else "many pieces"
-        return f"'{{}}' in {pieces}", [name(tensor)]
+        regions = amount(num_runs(view), "region") if counted else "many regions"
+        below, more = _names_below(tensor)
+        listed = ", ".join(["'{}'"] * len(below)) + (f" and {more:,} more" if more else "")
+        return f"{listed} in {regions}", below
     if types != {tensor.element_type}:
         made += f".reinterpret({tensor.element_type.__name__})"
     return made, names

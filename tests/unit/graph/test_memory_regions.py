@@ -103,7 +103,8 @@ def test_groups_by_tile_follow_the_tiles_not_the_view(graph: pl.Graph) -> None:
     assert by_tile[0] == [[(0, 1), (2, 3)], [(1, 2), (3, 4)]]
     assert by_tile[-1] == [[(4, 5), (6, 7)], [(5, 6), (7, 8)]]
     assert by_tile.tiles.tolist() == [0, 3]
-    assert repr(by_tile) == "<TileRegions 8 elements, 2 tiles, 4 groups, 8 intervals>"
+    intervals = "8 intervals: [0, 1) 2 times every 2, 2 times every 1, 2 times every 4"
+    assert repr(by_tile) == f"<TileRegions 8 elements, 2 tiles, 4 groups, {intervals}>"
 
 
 def test_repeated_memory_by_tile(graph: pl.Graph) -> None:

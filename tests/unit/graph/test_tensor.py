@@ -135,7 +135,7 @@ def test_a_tensor_without_elements_answers_everything(graph: Graph) -> None:
     assert nothing.broadcast(2, 0).T.reverse(0).shape == (0, 6)
     assert nothing.var_str() == "VAR:"
     assert (nothing.T.name, graph.tensor("nothing").name) == ("nothing", "nothing")
-    assert repr(nothing) == "<Tensor float32[3, 0], no elements>"
+    assert repr(nothing) == "<Tensor 'nothing' float32[3, 0], no elements>"
 
 
 def test_storage_questions(graph: Graph, t: Tensor) -> None:
