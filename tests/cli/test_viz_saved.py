@@ -14,6 +14,7 @@ import pytest
 
 import poplite as pl
 from helpers.scripts import go_to
+from poplite.executable.file import vertex_classes
 from poplite.tools.viz import main
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -272,6 +273,23 @@ def test_older_files_are_drawn_as_far_as_they_go(capsys: pytest.CaptureFixture[s
     assert "writes:" in printed(capsys, "graph", "old.poplite", *vertices)
     err = printed(capsys, "tensor", "old.poplite", "x", *vertices, code=1)
     assert "the file does not say on which tiles 'x' lies" in err
+
+
+def test_a_class_of_the_user_hides_none_of_the_library(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a process that has imported nothing of the library, and has an `Add` of its own."""
+
+    class Add(pl.Vertex):
+        x: pl.InOut[pl.FLOAT]
+
+        def compute(self) -> None:
+            self.x += 1
+
+    monkeypatch.setattr(vertex_classes, "defined_classes", lambda _: [Add])
+    shutil.copy(GOLDEN / "executables" / "format_3.poplite", "old.poplite")
+    shutil.copy(GOLDEN / "executables" / "format_3_vertices.txt", "model.py")
+    assert "writes:" in printed(capsys, "graph", "old.poplite", "--vertices", "model.py")
 
 
 def test_a_report_that_cannot_be_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -113,20 +113,28 @@ def found_classes(
     by_name: dict[str, list[type[Vertex]]] = {}
     for cls in chain(_generated(named), classes_of_user(sources), defined_classes(Vertex)):
         by_name.setdefault(local_name(cls), []).append(cls)
-    if any(each.name not in by_name for each in named):
-        for cls in library_classes():
-            by_name.setdefault(local_name(cls), []).append(cls)
     missing, classes, differing = [], [], []
     code = cache(code_of)
-    for each in named:
+    is_library_known = False
+
+    def looked_up(each: NamedClass) -> tuple[type[Vertex] | None, list[str]]:
         candidates = by_name.get(each.name)
-        if candidates is None:
+        return _alike(each, candidates, code) if candidates else (None, [])
+
+    for each in named:
+        found, why = looked_up(each)
+        if (found is None or why) and not is_library_known:  # which is imported for these alone
+            is_library_known = True
+            for one in library_classes():
+                by_name.setdefault(local_name(one), []).append(one)
+            found, why = looked_up(each)
+        if found is None:
             missing.append((each.name, str(each)))
             continue
-        cls, why = _alike(each, candidates, code)
-        classes.append(cls)
-        if why and all(known.__module__.startswith(f"{LIBRARY}.") for known in candidates):
-            missing.append((each.name, f"{each}: that of {cls.__module__} is another one"))
+        classes.append(found)
+        of_library = (known.__module__.startswith(f"{LIBRARY}.") for known in by_name[each.name])
+        if why and all(of_library):
+            missing.append((each.name, f"{each}: that of {found.__module__} is another one"))
         else:
             differing += [f"{each}: {reason}" for reason in why]
     if missing:
