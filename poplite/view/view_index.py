@@ -8,7 +8,7 @@ all else that it steps over fits in there. Rows of a matrix have ranges apart, c
 
 Both ranges are cut into cells as long as they are, up to a factor of 2, so that a view lies in few
 cells; another view is compared with what lies in its own cells alone. Cells that are too many are
-not looked up: then all views of their grid are compared.
+not looked up: then all views of their grid are compared. Of few views of a variable all are, too.
 """
 
 from __future__ import annotations
@@ -20,9 +20,12 @@ from typing import Generic, NamedTuple, TypeVar
 from poplite.arrays.digits import Digit
 from poplite.view.aliases import few_on_variables, intersects
 from poplite.view.strided_sets import span
-from poplite.view.view import NOWHERE, Cat, Storage, View
+from poplite.view.view import NOWHERE, Storage, View
 
 T = TypeVar("T")
+
+FEW = 8
+"""So many views of a variable are all compared."""
 
 
 class ViewIndex(Generic[T]):
@@ -39,19 +42,21 @@ class ViewIndex(Generic[T]):
 
     def __init__(self) -> None:
         self._entries: list[tuple[View, T]] = []
+        self._numbers: dict[Storage, list[int]] = {}
         self._grids: dict[Storage, dict[_Kind, _Grid]] = {}
 
     def add(self, view: View, item: T) -> None:
         """Add a view, which is found from now on."""
         number = len(self._entries)
         self._entries.append((view, item))
-        for part in _sets(view):
-            kind = part.kind
-            grid = self._grids.setdefault(part.storage, {}).setdefault(kind, _Grid([], {}))
-            grid.numbers.append(number)
-            addresses, residues = part.cells(kind)
-            for cell in product(addresses, chain(*residues)):
-                grid.cells.setdefault(cell, []).append(number)
+        for storage in _storages(view):
+            numbers = self._numbers.setdefault(storage, [])
+            numbers.append(number)
+            if len(numbers) > FEW:
+                new = [number] if storage in self._grids else numbers
+                grids = self._grids.setdefault(storage, {})
+                for each in new:
+                    _insert(grids, storage, self._entries[each][0], each)
 
     def meeting(self, view: View) -> Iterator[T]:
         """Yield the items of views that share an element with another view, as they were added.
@@ -60,18 +65,40 @@ class ViewIndex(Generic[T]):
         decide.
         """
         near: set[int] = set()
-        for part in _sets(view):
-            for kind, grid in self._grids.get(part.storage, {}).items():
-                addresses, residues = part.cells(kind)
-                if len(addresses) * sum(map(len, residues)) > len(grid.numbers):
-                    near.update(grid.numbers)
-                    continue
-                for cell in product(addresses, chain(*residues)):
-                    near.update(grid.cells.get(cell, ()))
+        for storage in _storages(view):
+            if storage in self._grids:
+                near |= _near(self._grids[storage], storage, view)
+            else:
+                near.update(self._numbers.get(storage, ()))
         for number in sorted(near):
             other, item = self._entries[number]
             if intersects(other, view):
                 yield item
+
+
+def _insert(grids: dict[_Kind, _Grid], storage: Storage, view: View, number: int) -> None:
+    """Put a view into the grids of one storage."""
+    for part in _sets(view, storage):
+        kind = part.kind
+        grid = grids.setdefault(kind, _Grid([], {}))
+        grid.numbers.append(number)
+        addresses, residues = part.cells(kind)
+        for cell in product(addresses, chain(*residues)):
+            grid.cells.setdefault(cell, []).append(number)
+
+
+def _near(grids: dict[_Kind, _Grid], storage: Storage, view: View) -> set[int]:
+    """Return the numbers of the views that lie in cells of another one."""
+    near: set[int] = set()
+    for part in _sets(view, storage):
+        for kind, grid in grids.items():
+            addresses, residues = part.cells(kind)
+            if len(addresses) * sum(map(len, residues)) > len(grid.numbers):
+                near.update(grid.numbers)
+                continue
+            for cell in product(addresses, chain(*residues)):
+                near.update(grid.cells.get(cell, ()))
+    return near
 
 
 class _Kind(NamedTuple):
@@ -98,7 +125,6 @@ class _Grid(NamedTuple):
 class _Set(NamedTuple):
     """Positions in one storage, among them those that a view reads there."""
 
-    storage: Storage
     low: int
     high: int
     digits: Sequence[Digit]
@@ -130,17 +156,21 @@ class _Set(NamedTuple):
         return addresses, residues
 
 
-def _sets(view: View) -> Iterator[_Set]:
-    """Yield sets of positions that have all elements of a view."""
-    if view.space is NOWHERE:
-        return
+def _storages(view: View) -> tuple[Storage, ...]:
+    """Return the storages that have elements of a view, and perhaps others."""
+    space = view.space
+    if isinstance(space, Storage):
+        return () if space is NOWHERE else (space,)
+    return space.storages
+
+
+def _sets(view: View, storage: Storage) -> Iterator[_Set]:
+    """Yield sets of positions that have all elements of a view in one storage."""
     few = few_on_variables(view)
     for part in few:
-        assert isinstance(part.space, Storage)
-        digits = part.flat_digits()
-        yield _Set(part.space, *span(part.off, digits), digits)
+        if part.space is storage:
+            digits = part.flat_digits()
+            yield _Set(*span(part.off, digits), digits)
     if not few:
-        assert isinstance(view.space, Cat)
-        for storage in view.space.storages:
-            size = storage.num_elements
-            yield _Set(storage, 0, size - 1, [(size, 1)])
+        size = storage.num_elements
+        yield _Set(0, size - 1, [(size, 1)])
