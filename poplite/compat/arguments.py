@@ -161,7 +161,7 @@ def number_of(what: str, name: str, value: object) -> float:
     """Return a number, which options have as text, or raise."""
     try:
         return float(value)  # type: ignore[arg-type]  # checked by this very call
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidOption(
             f"{what}: {name} is {clipped(value)}",
             at=here(),

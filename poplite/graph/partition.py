@@ -323,6 +323,12 @@ def near_square_grid(rows: int, cols: int, tiles: int) -> tuple[int, int]:
             fix="near_square_grid(rows, cols, graph.target.tiles)",
         )
     _check_most_tiles("near_square_grid", tiles)
+    if max(rows, cols) >= 2**63:
+        raise SizeOverflowError(
+            f"near_square_grid: a plane of {clipped(rows)} x {clipped(cols)}",
+            at=here(),
+            fix="rows and columns below 2**63",
+        )
 
     def rank(grid: tuple[int, int]) -> tuple[bool, int, float]:
         height, width = rows / grid[0], cols / grid[1]

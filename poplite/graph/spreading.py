@@ -127,7 +127,7 @@ def _weights(weights: npt.ArrayLike) -> npt.NDArray[np.float64]:
         if given.dtype.kind == "c":
             raise TypeError("complex numbers have no order")
         return np.asarray(given, np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise TensorCreationError(
             f"map_by_weights: weights are {clipped(weights)}",
             at=here(),

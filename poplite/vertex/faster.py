@@ -10,7 +10,7 @@ class Total(Vertex):
 from __future__ import annotations
 
 import inspect
-import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -99,7 +99,7 @@ def _promise(bits: object, rtol: object, wide: object) -> Promise:
         what = f'faster: bits={clipped(bits)}, but it is "equal"'
         raise VertexDefinitionError(what, at=here(), fix=fix)
     is_number = isinstance(rtol, int | float) and not isinstance(rtol, bool)
-    if rtol is not None and not (is_number and 0 < rtol < math.inf):  # type: ignore[operator]
+    if rtol is not None and not (is_number and 0 < rtol <= sys.float_info.max):  # type: ignore[operator]
         what = f"faster: rtol={clipped(rtol)} is no number above 0"
         raise VertexDefinitionError(what, at=here(), fix=fix)
     if not isinstance(wide, Mapping):

@@ -72,6 +72,8 @@ WRONG: dict[str, Any] = {
     "array": np.arange(3),
     "complexes": np.zeros((2, 2), np.complex64),
     "numpy_number": np.float64(0.5),
+    "dates": np.array(["2020-01-01"], "M8[D]"),
+    "beyond_floats": 10**400,
     "thing": object(),
     "a_class": pl.Interval,
     "function": lambda: None,

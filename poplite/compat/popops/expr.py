@@ -140,6 +140,7 @@ class Any:
     """
 
     __hash__ = object.__hash__
+    __array_ufunc__ = None  # arrays on the left leave operators to the expression
 
     def of(self, tensors: Sequence[Operand]) -> typing.Any:
         """Return the expression of tensors in the places of `_1`, `_2`, ..."""

@@ -463,16 +463,22 @@ def _listed(items: object) -> list[Any]:
     return listed
 
 
+MOST_NESTED = 50
+"""Lists in lists of axes, each of which makes one axis of those in it."""
+
+
 def _item(item: object) -> Axis:
     """Return an item of a list of axes."""
     if isinstance(item, Axis):
         return item
     if not isinstance(item, list | tuple | Axes):
         raise _no_axis(item)
-    try:
-        return Axes(item).flatten(force=True)
-    except RecursionError:  # of lists in lists
-        raise _no_axis(item) from None
+    inner: list[Any] = [item]
+    for _ in range(MOST_NESTED):
+        inner = [each for part in inner for each in part if isinstance(each, list | tuple)]
+    if inner:
+        raise _no_axis(item)
+    return Axes(item).flatten(force=True)
 
 
 def _no_axis(item: object) -> AxisError:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NoReturn
 
-from poplite.errors import AxisError, AxisLengthError, UnsetLengthError, made_by
+from poplite.errors import AxisError, AxisLengthError, UnsetLengthError, checked_kind, made_by
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, integer_or_none, of_type
 
@@ -146,6 +146,7 @@ class Axis:
 
     def keep_length(self, user: str) -> None:
         """Let nobody change the length any more, since a tensor, `user`, relies on it."""
+        checked_kind(user, str, "axis.keep_length: user", "the name of a tensor")
         if self._source is not None:
             self._source[0].keep_length(user)
         elif not self._user:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,8 @@ def drawn_type(
 def number_of(what: str, name: str, value: object) -> float:
     """Return a number as a Python float."""
     if isinstance(value, (int, float, np.floating, np.integer)):
-        return float(value)
+        with suppress(OverflowError):  # of an integer beyond floats
+            return float(value)
     raise beside(what, name, value, f"a number, such as {name}=0.5")
 
 

@@ -157,11 +157,11 @@ def plan_embedding(
     check_graph("ops.plan_embedding(graph, entries=, width=, lookups=)", graph)
     sizes = {"entries": entries, "width": width, "lookups": lookups}
     for name, size in sizes.items():
-        if not isinstance(size, (int, np.integer)) or size < 1:
+        if not isinstance(size, (int, np.integer)) or not 1 <= size < 2**63:
             raise _option(f"{name} is {clipped(size)}", f"{name}= a whole number from 1")
     if not isinstance(used_for, str) or used_for not in ("read", "change", "both"):
         raise _option(f"used_for is {clipped(used_for)}", '"read", "change" or "both"')
-    if not isinstance(memory, int | float | np.number) or not 0 < memory < np.inf:
+    if not isinstance(memory, int | float | np.number) or not 0 < memory < 2**63:
         raise _option(f"memory is {clipped(memory)}", "a share above 0, such as memory=0.8")
     table = Table(graph.target, element_type(type), int(entries), int(width), float(memory))
     choices = blocks_to_try(table.width, graph.target.tiles)
