@@ -133,7 +133,7 @@ def _common_type(operation: Operation, operands: tuple[Expr, ...]) -> ElementCla
                 f"{_shown(other)} is {other.element_type!r}",
                 at=here(),
                 found="tensors of different types are not mixed",
-                fix=f"ops.cast({_text(other)}, {element!r})",
+                fix=f"ops.cast({_written(other)}, {element!r})",
             )
     if operation.text_for(element) is None:
         accepted = {"float": "FLOAT and HALF", "int": "integers", "bool": "BOOL"}
@@ -143,7 +143,7 @@ def _common_type(operation: Operation, operands: tuple[Expr, ...]) -> ElementCla
             found=f"it takes {' and '.join(accepted[k] for k in operation.text if k in accepted)}",
             fix=_QUARTER
             if kind_of(element) is None
-            else operation.fix or f"ops.cast({_text(strong[0])}, {_castable(operation)}) first",
+            else operation.fix or f"ops.cast({_written(strong[0])}, {_castable(operation)}) first",
         )
     return element
 
@@ -161,6 +161,15 @@ def _shown(expr: Expr) -> str:
 def _text(expr: Expr) -> str:
     """Return an operand as code has it."""
     return clipped_text(formula(expr), _SHOWN)
+
+
+def _written(expr: Expr) -> str:
+    """Return an operand as the user's code may have it: without scopes, which are not Python."""
+    names = {str(leaf._in_formula()) for leaf in expr.leaves}
+    text = _text(expr)
+    for name in sorted(names, key=len, reverse=True):
+        text = text.replace(name, name.rpartition("/")[2])
+    return text
 
 
 def _type_text(expr: Expr) -> str:
@@ -444,9 +453,9 @@ def contraction(
             f"{what}: {_shown(one)} is {element!r}, {_shown(other)} is {other.element_type!r}",
             at=here(),
             found=f"shapes {one.shape} and {other.shape}; the AMP unit multiplies HALF, or FLOAT",
-            fix=f"ops.cast({_text(other)}, {element!r})"
+            fix=f"ops.cast({_written(other)}, {element!r})"
             if not is_same and element in (FLOAT, HALF)
-            else f"ops.cast({_text(one)}, FLOAT), exact for whole numbers up to 2**24; "
+            else f"ops.cast({_written(one)}, FLOAT), exact for whole numbers up to 2**24; "
             "or ops.sum(a[:, :, None] * b, 1) of integers, exact as they wrap",
         )
     shape = product_shape(one.shape, other.shape)

@@ -69,6 +69,11 @@ class Expr(Operand):
         self.label = ""
         self.origin: object = None
 
+    def labelled(self, label: str) -> Expr:
+        """Take the name of the function that made it of several operations; return it."""
+        self.label = label
+        return self
+
     @property
     def shape(self) -> CalledShape:
         """Size of each dimension."""

@@ -9,7 +9,7 @@ from typing import Any
 from poplite.errors import ElementTypeError, TensorCreationError, checked_items
 from poplite.expr.arguments import bind, number_of_arguments
 from poplite.expr.build import as_expr, number
-from poplite.expr.formula import formula, operation_name
+from poplite.expr.formula import formula, step_name
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Contraction, Expr, Iota, Leaf, Weak, new_parts
 from poplite.graph.connect.ownership import check_own
@@ -354,5 +354,5 @@ def _bound(
 def _named(root: Root) -> Root:
     if root.name:
         return root
-    name = operation_name(root.expr) or ("copy" if isinstance(root.expr, Leaf) else "map")
+    name = step_name(root.expr) or ("copy" if isinstance(root.expr, Leaf) else "map")
     return Root(root.expr, root.out, root.mapping, name, root.at)

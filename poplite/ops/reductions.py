@@ -257,7 +257,8 @@ def _first_position(how: str, x: Operand, dim: int | None, keepdims: bool, calle
     sizes = enumerate(operand.shape)
     shape = [size if d in best.dims else 1 for d, size in sizes]
     positions = apply("select", iota(shape, UNSIGNED_INT), math.prod(shape), is_best)
-    return reduction("min", positions, dim, keepdims, called)
+    found = reduction("min", positions, dim, keepdims, called)
+    return found.labelled(called.removeprefix("ops."))
 
 
 def float_operand(x: Operand, called: str) -> Expr:

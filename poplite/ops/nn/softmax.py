@@ -36,7 +36,8 @@ def softmax(x: Operand, dim: int = -1) -> Expr:
     operand = float_operand(x, "ops.nn.softmax")
     along = dimension("ops.nn.softmax", operand, dim)
     powers = exp(_below_zero(operand, along))
-    return cast(powers / sum(powers, along, keepdims=True), operand.element_type)
+    shares = powers / sum(powers, along, keepdims=True)
+    return cast(shares, operand.element_type).labelled("softmax")
 
 
 def softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> Expr:
@@ -61,7 +62,8 @@ def softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> Expr:
     operand = float_operand(result, what)
     y, g = (cast(each, FLOAT) for each in (operand, by_result(what, gradient, operand)))
     along = dimension(what, operand, dim)
-    return cast(y * (g - sum(y * g, along, keepdims=True)), operand.element_type)
+    found = y * (g - sum(y * g, along, keepdims=True))
+    return cast(found, operand.element_type).labelled("softmax_gradient")
 
 
 def log_softmax(x: Operand, dim: int = -1) -> Expr:
@@ -82,7 +84,8 @@ def log_softmax(x: Operand, dim: int = -1) -> Expr:
     operand = float_operand(x, "ops.nn.log_softmax")
     along = dimension("ops.nn.log_softmax", operand, dim)
     less = _below_zero(operand, along)
-    return cast(less - log(sum(exp(less), along, keepdims=True)), operand.element_type)
+    found = less - log(sum(exp(less), along, keepdims=True))
+    return cast(found, operand.element_type).labelled("log_softmax")
 
 
 def log_softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> Expr:
@@ -105,7 +108,7 @@ def log_softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> E
     operand = float_operand(result, what)
     y, g = (cast(each, FLOAT) for each in (operand, by_result(what, gradient, operand)))
     total = sum(g, dimension(what, operand, dim), keepdims=True)
-    return cast(g - exp(y) * total, operand.element_type)
+    return cast(g - exp(y) * total, operand.element_type).labelled("log_softmax_gradient")
 
 
 def _below_zero(x: Expr, dim: int) -> Expr:
