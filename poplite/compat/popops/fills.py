@@ -31,9 +31,8 @@ from poplite.graph.mapping.user_mapping import intervals_of, tile_number
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.fuse.maps import add_map
+from poplite.ops.fuse.filling import add_filling
 from poplite.ops.fuse.placement import Mappings
-from poplite.ops.fuse.straight import straight
 from poplite.ops.operands import check_writeable
 from poplite.program import Sequence as Steps
 from poplite.source import here
@@ -146,7 +145,7 @@ def _fill_in(
     filled = concat(Slices(t.flatten(), 0, begin, end))
     mappings = Mappings(graph)
     mappings.suppose(filled, TileMapping(graph.target.tiles, tile, end - begin))
-    add_map(mappings, compute_set, straight(own, {}), filled)
+    add_filling(mappings, compute_set, own, filled)
 
 
 def _held(what: str, graph: Graph, t: Tensor, where: Sequence[Any]) -> tuple[Int64, Int64, Int64]:

@@ -46,8 +46,6 @@ def add_filling(
 ) -> str:
     """Add the vertices that store numbers in a tensor, and return the name of their class."""
     graph = mappings.graph
-    if isinstance(expr, Number):  # the same in any order
-        out = graph.reorder_to_simplify(out, require_simplest_order=False)[0]
     pieces = _of_memory(out, *held(mappings.of(out)))
     found = cuts(*pieces, graph.target.workers, grain_of(out.element_type))
     first = np.flatnonzero(np.diff(found.vertex, prepend=-1))

@@ -469,7 +469,10 @@ class Lowering:
             place(self.mappings, out, expr.shape, [])
         if not is_made_in_place(expr, out):
             return self._copied_from_constant(expr, Root(expr, out, name=root.name))
-        vertex = add_filling(self.mappings, self.recorder.compute_set(root.name), expr, out)
+        ranges = out
+        if isinstance(expr, Number):  # the same in any order
+            (ranges,) = self.graph.reorder_to_simplify(out, require_simplest_order=False)
+        vertex = add_filling(self.mappings, self.recorder.compute_set(root.name), expr, ranges)
         self._note("filled", expr, "each tile makes its own", vertex, out)
         return out
 
