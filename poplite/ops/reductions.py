@@ -66,7 +66,8 @@ def mean(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
     <Expr sum(x, 1) / 8.0 float32[4, 1]>
     """
     operand = float_operand(x, "ops.mean")
-    return cast(_mean(cast(operand, FLOAT), dims, keepdims, "ops.mean"), operand.element_type)
+    found = _mean(cast(operand, FLOAT), dims, keepdims, "ops.mean")
+    return cast(found, operand.element_type).labelled("mean")
 
 
 def variance(x: Operand, dims: Dims = None, *, ddof: float = 0, keepdims: bool = False) -> Expr:
@@ -100,7 +101,7 @@ def variance(x: Operand, dims: Dims = None, *, ddof: float = 0, keepdims: bool =
     distances = apply("subtract", wide, _mean(wide, dims, True, called))
     total, count = _sum_and_count(apply("square", distances), dims, keepdims, called)
     divisor = count - ddof if count > ddof else 0
-    return cast(apply("divide", total, divisor), operand.element_type)
+    return cast(apply("divide", total, divisor), operand.element_type).labelled("variance")
 
 
 def norm(x: Operand, dims: Dims = None, *, ord: float = 2, keepdims: bool = False) -> Expr:  # noqa: A002
@@ -140,7 +141,7 @@ def norm(x: Operand, dims: Dims = None, *, ord: float = 2, keepdims: bool = Fals
     else:
         how = "add" if ord == 1 else "max"
         found = reduction(how, apply("absolute", wide), dims, keepdims, called)
-    return cast(found, operand.element_type)
+    return cast(found, operand.element_type).labelled("norm")
 
 
 def argmin(x: Operand, dim: int | None = None, *, keepdims: bool = False) -> Expr:

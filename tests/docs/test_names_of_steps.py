@@ -88,6 +88,13 @@ def test_the_page_has_what_follows_the_names_of_steps(name: str) -> None:
     [
         (lambda x: ops.argmax(x, 1), "argmax"),
         (lambda x: ops.argmin(x), "argmin"),
+        (lambda x: ops.mean(x, 1), "mean"),
+        (lambda x: ops.variance(x), "variance"),
+        (lambda x: ops.norm(x, 1, ord=1), "norm"),
+        (lambda x: ops.nn.layer_norm(x), "layer_norm"),
+        (lambda x: ops.nn.hard_sigmoid(x), "hard_sigmoid"),
+        (lambda x: ops.nn.gelu_gradient(x, x), "gelu_gradient"),
+        (lambda x: ops.nn.squared_error(x, x + 1), "squared_error"),
         (lambda x: ops.nn.softmax(x, 1), "softmax"),
         (lambda x: ops.nn.log_softmax(x, 1), "log_softmax"),
         (lambda x: ops.nn.softmax_gradient(x, x), "softmax_gradient"),

@@ -51,7 +51,8 @@ def cross_entropy(logits: Operand, labels: Tensor, *, ignored: int | None = None
     operand, _, is_label = _labelled(logits, labels, "ops.nn.cross_entropy")
     likely = log_softmax(cast(operand, FLOAT))
     loss = -max(where(is_label, likely, -float("inf")), -1)
-    return loss if ignored is None else where(equal(labels, ignored), 0, loss)
+    kept = loss if ignored is None else where(equal(labels, ignored), 0, loss)
+    return kept.labelled("cross_entropy")
 
 
 def cross_entropy_gradient(logits: Operand, labels: Tensor, *, ignored: int | None = None) -> Expr:
@@ -85,7 +86,7 @@ def cross_entropy_gradient(logits: Operand, labels: Tensor, *, ignored: int | No
     gradient = where((column >= 0) & (column < classes), gradient, float("nan"))
     if ignored is not None:
         gradient = where(equal(column, ignored), 0, gradient)
-    return cast(gradient, operand.element_type)
+    return cast(gradient, operand.element_type).labelled("cross_entropy_gradient")
 
 
 def binary_cross_entropy(logits: Operand, targets: Operand) -> Expr:
@@ -108,7 +109,7 @@ def binary_cross_entropy(logits: Operand, targets: Operand) -> Expr:
     """
     x = cast(float_operand(logits, "ops.nn.binary_cross_entropy"), FLOAT)
     t = cast(float_operand(targets, "ops.nn.binary_cross_entropy"), FLOAT)
-    return softplus(x) - x * t
+    return (softplus(x) - x * t).labelled("binary_cross_entropy")
 
 
 def binary_cross_entropy_gradient(logits: Operand, targets: Operand) -> Expr:
@@ -125,7 +126,7 @@ def binary_cross_entropy_gradient(logits: Operand, targets: Operand) -> Expr:
     called = "ops.nn.binary_cross_entropy_gradient"
     operand, target = float_operand(logits, called), float_operand(targets, called)
     gradient = sigmoid(cast(operand, FLOAT)) - cast(target, FLOAT)
-    return cast(gradient, operand.element_type)
+    return cast(gradient, operand.element_type).labelled("binary_cross_entropy_gradient")
 
 
 def squared_error(predictions: Operand, targets: Operand) -> Expr:
@@ -140,7 +141,7 @@ def squared_error(predictions: Operand, targets: Operand) -> Expr:
     """
     p = cast(float_operand(predictions, "ops.nn.squared_error"), FLOAT)
     t = cast(float_operand(targets, "ops.nn.squared_error"), FLOAT)
-    return (p - t) ** 2 * 0.5
+    return ((p - t) ** 2 * 0.5).labelled("squared_error")
 
 
 def squared_error_gradient(predictions: Operand, targets: Operand) -> Expr:
@@ -151,7 +152,8 @@ def squared_error_gradient(predictions: Operand, targets: Operand) -> Expr:
     >>> squared_error_gradient(p, t)
     <Expr p - t float32[4]>
     """
-    return float_operand(predictions, "ops.nn.squared_error_gradient") - targets
+    distance = float_operand(predictions, "ops.nn.squared_error_gradient") - targets
+    return distance.labelled("squared_error_gradient")
 
 
 def _labelled(logits: Operand, labels: Tensor, called: str) -> tuple[Expr, Tensor, Expr]:

@@ -50,7 +50,7 @@ def layer_norm(
     operand = float_operand(x, what)
     by, plus = (_wide(what, role, each, operand) for role, each in (("gain", gain), ("bias", bias)))
     whitened, _ = _whitened(operand, epsilon)
-    return cast(whitened * by + plus, operand.element_type)
+    return cast(whitened * by + plus, operand.element_type).labelled("layer_norm")
 
 
 class LayerNormGradient(NamedTuple):
