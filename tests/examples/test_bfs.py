@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.running import both_forms
+from helpers.depth import thinned
 
 
 def by_queue(matrix: np.ndarray) -> list[int]:
@@ -22,7 +22,7 @@ def by_queue(matrix: np.ndarray) -> list[int]:
     return distance
 
 
-@both_forms
+@pytest.mark.parametrize("interpret", thinned([True, False], 1))
 def test_distances(bfs: ModuleType, interpret: bool) -> None:
     graph, program, distance, passes = bfs.build()
     engine = pl.Engine(graph, program, interpret=interpret)

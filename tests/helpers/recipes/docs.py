@@ -181,6 +181,12 @@ def shift(rng: np.random.Generator) -> tuple[Values, Expected]:
     return {"x": x, "times": times}, {"x": y}
 
 
+def shortened(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = floats(rng, int(rng.integers(0, 40)))
+    y = (x.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
+    return {"x": x, "y": floats(rng, len(x))}, {"y": y}
+
+
 def scale_rows(rng: np.random.Generator) -> tuple[Values, Expected]:
     rows, columns = (int(v) for v in rng.integers(1, 6, 2))
     x, b = floats(rng, rows, columns), floats(rng, columns)
@@ -233,6 +239,7 @@ RECIPES: dict[Key, Recipe] = {
     ("docs/vertices.md", "Running"): running,
     ("docs/vertices.md", "Scale"): scale,
     ("docs/vertices.md", "Shift"): shift,
+    ("docs/vertices.md", "Shortened"): shortened,
     ("docs/vertices.md", "Third"): scaled(1 / 3),
     ("docs/vertices.md", "Total"): totals,
     ("docs/vertices.md", "WeightedSum"): weighted_sum,
