@@ -1,24 +1,44 @@
 """Values of attributes that answer to a call as well.
 
 Sizes and names are functions in C++, and NumPy's habit makes them attributes.  The rule of tensors,
-expressions, graphs, targets, intervals, streams and buffers: each number, name and shape that they
-have is an attribute, and calling it returns it::
+expressions, indices of loops, graphs, targets, compute sets, functions, intervals, streams and
+buffers: each number, name, shape and element type that they have is an attribute, and calling it
+returns it::
 
     x.shape                  (4, 6)
     x.shape()                (4, 6), as Poplar's programs have it
+
+Element types answer by their own class (`types`), and directions of streams by theirs.
 """
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 
 class _Called:
     __slots__ = ()
+    _kind: ClassVar[str] = "a number"
+    _instead: ClassVar[str] = "without parentheses it is the number"
 
-    def __call__(self) -> Self:
+    def __call__(self, *arguments: Any, **keywords: Any) -> Self:
         """Return the same."""
+        if arguments or keywords:
+            raise self._takes_none([*arguments, *keywords.values()])
         return self
+
+    def _takes_none(self, arguments: list[Any]) -> Exception:
+        from poplite.errors import ElementTypeError  # whose texts are of this module
+        from poplite.source import here
+        from poplite.text import clipped
+
+        given = ", ".join(clipped(each, 40) for each in arguments)
+        return ElementTypeError(
+            f"{self._kind} that answers to a call takes no arguments, but ({given}) is given",
+            at=here(),
+            found=f"it is {self!r}",
+            fix=self._instead,
+        )
 
 
 class CalledInt(_Called, int):
@@ -49,6 +69,7 @@ class CalledText(_Called, str):
     """
 
     __slots__ = ()
+    _kind, _instead = "a name", "without parentheses it is the text"
 
 
 class CalledShape(_Called, tuple[int, ...]):
@@ -59,6 +80,7 @@ class CalledShape(_Called, tuple[int, ...]):
     """
 
     __slots__ = ()
+    _kind, _instead = "a shape", "t.dim(i), or t.shape[i], is the size of one dimension"
 
 
 _KINDS: dict[type, type] = {int: CalledInt, float: CalledFloat, str: CalledText}

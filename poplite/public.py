@@ -1,11 +1,33 @@
-"""What a package shows of itself: `__all__`, which is also what `dir()` lists."""
+"""What a package shows of itself: `__all__`, as `dir()` lists it, and which arguments fit a call.
+
+ops.sum(x, dim=0)       ops.sum: got an unexpected keyword argument 'dim'
+                          ops.sum(x, dims=None, *, keepdims=False)
+                          try: ops.sum(..., dims=0)
+"""
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from importlib import import_module
-from types import ModuleType
+from types import FunctionType, ModuleType
+from typing import Any, NoReturn, TypeVar
+
+from poplite.errors import AbsentMember, ElementTypeError, PopliteError, did_you_mean
+from poplite.source import here
+from poplite.text import clipped
+
+T = TypeVar("T", bound=type)
+
+_ALIKE = (
+    {"axis", "axes", "dim", "dims", "dimension", "dimensions", "reduction_axes"},
+    {"tile", "tiles", "mapping", "tile_mapping", "target"},
+    {"dtype", "type", "element_type"},
+    {"keepdim", "keepdims", "keep_dims"},
+)
+"""Names that other libraries, or other functions, have for the same argument."""
 
 
 def names_of(package: Mapping[str, object], modules: str = "") -> list[str]:
@@ -27,7 +49,8 @@ def loaded_on_use(
     """Return `__all__`, `__getattr__` and `__dir__` of a package whose names are imported late.
 
     `homes` has for each module within the package the names that it makes (PEP 562), and `modules`
-    the modules that are names of the package themselves.
+    the modules that are names of the package themselves. Where a module needs another package that
+    is not installed, a function stands for each of its names that says so when it is called.
     """
     home = {name: module for module, names in homes.items() for name in names.split()}
     shown = sorted([*home, *modules.split()])
@@ -37,8 +60,105 @@ def loaded_on_use(
             return import_module(f"{package}.{name}")
         if name not in home:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
-        value = getattr(import_module(f"{package}.{home[name]}"), name)
+        try:
+            value = getattr(import_module(f"{package}.{home[name]}"), name)
+        except ModuleNotFoundError as error:
+            if str(error.name).partition(".")[0] == "poplite":
+                raise
+            return _not_installed(package, name, str(error.name))
         setattr(sys.modules[package], name, value)
         return value
 
     return shown, load, lambda: shown
+
+
+def _not_installed(package: str, name: str, needed: str) -> Callable[..., NoReturn]:
+    """Return what stands for a function whose module needs a package that is not installed."""
+
+    def missing(*_: object, **__: object) -> NoReturn:
+        raise AbsentMember(
+            f"{package}.{name} needs {needed}, which is not installed",
+            at=here(),
+            fix=f"pip install {needed}",
+        )
+
+    missing.__name__ = missing.__qualname__ = name
+    missing.__doc__ = f"Refused: it needs {needed}, which is not installed."
+    return missing
+
+
+def checked_call(function: Callable[..., Any], called: str) -> Callable[..., Any]:
+    """Return a function that says which arguments it takes where those given do not fit.
+
+    Args:
+        function: what is called.
+        called: what users call it.
+    """
+
+    @wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        try:
+            return function(*arguments, **options)
+        except TypeError as error:
+            found = _misfit(function, called, arguments, options)
+            if isinstance(error, PopliteError) or found is None:
+                raise
+        raise found
+
+    return call
+
+
+def checked_methods(called: str, but: str = "") -> Callable[[T], T]:
+    """Let the constructor and public methods of a class say which arguments they take.
+
+    Args:
+        called: what users call the class, and below it an object of the class: "pl.Graph graph".
+        but: methods that are called too often for that.
+    """
+    of_class, of_object = called.split()
+
+    def changed(cls: T) -> T:
+        made: dict[Callable[..., Any], Callable[..., Any]] = {}  # some have two names
+        for name, value in list(vars(cls).items()):
+            is_public = name == "__init__" or not name.startswith("_")
+            if isinstance(value, FunctionType) and is_public and name not in but.split():
+                text = of_class if name == "__init__" else f"{of_object}.{name}"
+                made.setdefault(value, checked_call(value, text))
+                setattr(cls, name, made[value])
+        return cls
+
+    return changed
+
+
+def _misfit(
+    function: Callable[..., Any], called: str, arguments: tuple[Any, ...], options: dict[str, Any]
+) -> ElementTypeError | None:
+    """Return the error for arguments that do not fit a function; None for those that do."""
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # a function of C, which has none
+        return None
+    try:
+        signature.bind(*arguments, **options)
+    except TypeError as error:
+        plain = {
+            name: each.replace(annotation=each.empty)
+            for name, each in signature.parameters.items()
+            if name != "self"
+        }
+        text = str(inspect.Signature(list(plain.values())))
+        fix = _remedy(called, list(plain), options)
+        return ElementTypeError(f"{called}: {error}", at=here(), found=called + text, fix=fix)
+    return None
+
+
+def _remedy(called: str, taken: Sequence[str], options: Mapping[str, Any]) -> str:
+    """Return the call with the argument that a wrong name means, if one is near; else nothing."""
+    for name in [each for each in options if each not in taken]:
+        group = next((each for each in _ALIKE if name in each), ())
+        near = [each for each in taken if each in group or did_you_mean(name, [each])]
+        if near:
+            value = clipped(options[name], 40)
+            value = f"pl.Target({name}={value})" if near[0] == "target" else value
+            return f"{called}(..., {near[0]}={value})"
+    return ""

@@ -61,7 +61,19 @@ class FieldKind(Generic[P_co]):
 
 
 class _ElementTypeMeta(type):
-    """Prints an element type as its name, and sorts by it, as the keys of a map in C++."""
+    """Prints an element type as its name, and sorts by it, as the keys of a map in C++.
+
+    Calling one without arguments returns it: `x.element_type()` is `x.element_type`.
+    """
+
+    def __call__(cls, *args: object, **kwargs: object) -> Any:
+        if args or kwargs:
+            raise ElementTypeError(
+                f"{cls.__name__} is an element type, not a function",
+                at=here(),
+                fix=f"pass {cls.__name__} itself, or use float(...) or int(...) in compute",
+            )
+        return cls
 
     def __lt__(cls, other: object) -> bool:
         return (
@@ -92,14 +104,6 @@ class ElementType(FieldKind[P_co], metaclass=_ElementTypeMeta):
         cls.size_bytes = cls.dtype.itemsize
         cls.is_floating_point = cls.dtype.kind == "f" or requires_metadata
         cls.requires_metadata = requires_metadata
-
-    def __new__(cls, *args: object, **kwargs: object) -> ElementType[P_co]:
-        """Refuse: an element type is used as it is, never called."""
-        raise ElementTypeError(
-            f"{cls.__name__} is an element type, not a function",
-            at=here(),
-            fix=f"pass {cls.__name__} itself, or use float(...) or int(...) in compute",
-        )
 
     # C++ spelling
 
@@ -199,22 +203,25 @@ ElementTypeLike = type[ElementType[object]] | npt.DTypeLike
 """What is accepted where an element type is asked for."""
 
 _BY_DTYPE = {t.dtype: t for t in NUMPY_TYPES}
+_BY_NAME = {repr(t): t for t in ELEMENT_TYPES}
 
 
 def element_type(like: ElementTypeLike) -> type[ElementType[object]]:
     """Return the element type for a type or NumPy dtype.
 
     Args:
-        like: an element type, or anything NumPy takes as a dtype.
+        like: an element type or its name, or anything NumPy takes as a dtype.
 
     Raises:
         ElementTypeError: when no element type stores that dtype.
 
-    >>> element_type(np.int32), element_type("float32")
-    (INT, FLOAT)
+    >>> element_type(np.int32), element_type("float32"), element_type("HALF")
+    (INT, FLOAT, HALF)
     """
     if isinstance(like, type) and issubclass(like, ElementType) and like is not ElementType:
         return like
+    if isinstance(like, str) and like in _BY_NAME:
+        return _BY_NAME[like]
     dtype = _dtype_of(like)
     if dtype is not None and dtype in _BY_DTYPE:
         return _BY_DTYPE[dtype]

@@ -32,6 +32,7 @@ from poplite.machine.option_flags import checked_runtime_options
 from poplite.machine.replicas import tiles_text
 from poplite.program import Program
 from poplite.program.base import check_name
+from poplite.public import checked_methods
 from poplite.simulator import poplar_order, poplar_runs
 from poplite.simulator.accounts.profiled_runs import ProfiledRuns
 from poplite.simulator.default_device import Simulator
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from poplite.report.traces.trace import Trace
 
 
+@checked_methods("pl.Engine engine", but="run")
 @refuse_copies("engine.executable.save(path), and pl.Engine(pl.Executable.load(path)) elsewhere")
 class Engine:
     """Runs programs on the simulator.

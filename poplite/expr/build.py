@@ -23,6 +23,7 @@ from poplite.errors import (
 from poplite.expr.equality import JOINS_TRUTHS, Equality, check_no_truth
 from poplite.expr.formula import REDUCTIONS, formula
 from poplite.expr.matrix_shapes import fitting, misfit, product_shape
+from poplite.expr.numpy_names import refused_of_numpy
 from poplite.expr.operand import Operand
 from poplite.expr.operations import CAST, OPERATIONS, ElementClass, Kind, Operation, kind_of
 from poplite.expr.tree import (
@@ -532,7 +533,7 @@ def of_numpy(operand: Operand, function: str, method: str, inputs: Sequence[obje
 
     Raises ElementTypeError for functions of NumPy, with the operation that stands for one.
     """
-    name, called = _NUMPYS_NAMES.get(function, function), f"np.{function}"
+    name = _NUMPYS_NAMES.get(function, function)
     is_beside = any(isinstance(each, np.generic | np.ndarray) for each in inputs)
     if method == "__call__" and is_beside and name in ("equal", "not_equal"):
         other = next(each for each in inputs if each is not operand)
@@ -541,14 +542,10 @@ def of_numpy(operand: Operand, function: str, method: str, inputs: Sequence[obje
         # Comparisons bring numbers as arrays of rank 0.
         return apply(name, *[each[()] if isinstance(each, np.ndarray) else each for each in inputs])
     if method != "__call__":
-        name, called = _NUMPYS_REDUCTIONS.get(function, ""), f"{called}.{method}"
-    is_known = name in OPERATIONS or method != "__call__" and name
-    raise ElementTypeError(
-        f"{called}: NumPy computes values, and an operand holds none while a graph is built",
-        at=here(),
-        found=repr(operand),
-        fix=f"ops.{name}" if is_known else "engine.read(t) returns the values after a run",
-    )
+        raise refused_of_numpy(
+            operand, f"{function}.{method}", _NUMPYS_REDUCTIONS.get(function, "")
+        )
+    raise refused_of_numpy(operand, function, name)
 
 
 def in_place(operand: Operand, symbol: str, other: object) -> ElementTypeError:

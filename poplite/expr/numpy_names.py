@@ -2,7 +2,7 @@
 
 ops.sum(x, axis=0)      `axis` is taken wherever dims or dim are
 x.sum(), x.astype(...)  methods of `Operand`, as functions of `poplite.ops`
-x.std(), ops.arange     refused, with what to use
+x.std(), ops.arange     refused, with what to use, as np.sum(x) is
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from poplite.errors import AbsentMember, ElementTypeError, TensorIndexError
+from poplite.public import checked_call
 from poplite.source import here
 from poplite.text import clipped
+from poplite.types import NUMPY_TYPES
 
 if TYPE_CHECKING:
     from poplite.expr.operand import Operand
@@ -26,10 +28,14 @@ _NOT_GIVEN = object()
 
 
 def add_numpy_names(package: str, names: dict[str, Any]) -> Callable[[str], NoReturn]:
-    """Let functions that take dims or dim take axis, and return the `__getattr__` of a package."""
-    for name, value in names.items():
-        if isinstance(value, FunctionType) and (dims := _dims_of(value)):
-            names[name] = _taking_axis(value, dims)
+    """Let functions that take dims or dim take axis, and return the `__getattr__` of a package.
+
+    All of them say which arguments they take, by the names that the package gives them.
+    """
+    for name in names["__all__"]:
+        if isinstance(value := names[name], FunctionType):
+            checked, dims = checked_call(value, f"{package}.{name}"), _dims_of(value)
+            names[name] = _taking_axis(checked, dims) if dims else checked
 
     def refuse(name: str) -> NoReturn:
         raise absent_function(package, name)
@@ -37,7 +43,7 @@ def add_numpy_names(package: str, names: dict[str, Any]) -> Callable[[str], NoRe
     return refuse
 
 
-def _dims_of(function: FunctionType) -> str | None:
+def _dims_of(function: Callable[..., Any]) -> str | None:
     code = unwrap(function).__code__
     taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     if "axis" in taken:
@@ -45,7 +51,7 @@ def _dims_of(function: FunctionType) -> str | None:
     return next((name for name in ("dims", "dim") if name in taken), None)
 
 
-def _taking_axis(function: FunctionType, dims: str) -> Callable[..., Any]:
+def _taking_axis(function: Callable[..., Any], dims: str) -> Callable[..., Any]:
     code = unwrap(function).__code__
     place = code.co_varnames.index(dims)
 
@@ -54,7 +60,7 @@ def _taking_axis(function: FunctionType, dims: str) -> Callable[..., Any]:
         if axis is not _NOT_GIVEN:
             if dims in options or len(args) > place:
                 given = options[dims] if dims in options else args[place]
-                raise repeated_argument(function.__name__, dims, given, axis)
+                raise repeated_argument(code.co_name, dims, given, axis)
             options[dims] = axis
         return function(*args, **options)
 
@@ -71,13 +77,18 @@ def repeated_argument(function: str, dims: str, given: object, axis: object) -> 
     )
 
 
-def taken_by_numpy(operand: Operand, how: str, options: Mapping[str, object]) -> ElementTypeError:
-    """Return the error for a reduction with options that NumPy's functions pass to methods."""
+def refused_of_numpy(operand: Operand, function: str, name: str = "") -> ElementTypeError:
+    """Return the error for a function of NumPy that is given an operand: what to use for it.
+
+    `function` is what NumPy calls it, and `name` what `ops` does, if that is another name.
+    """
+    ours = name or function.rpartition(".")[2]
+    fix = _OF_METHODS.get(ours) or ((place := _place_of(ours)) and f"{place}(x, ...)")
     return ElementTypeError(
-        f"np.{how}: NumPy computes values, and an operand holds none while a graph is built",
+        f"np.{function}: NumPy computes values, and an operand holds none while a graph is built",
         at=here(),
-        found=f"{operand!r}, and {', '.join(options)}, which only NumPy has",
-        fix=f"ops.{how}(x, dims)",
+        found=repr(operand),
+        fix=fix or "engine.read(t) returns the values after a run",
     )
 
 
@@ -95,9 +106,9 @@ _FUNCTIONS = {
     "around rint": "ops.round(x)",
     "astype": "ops.cast(x, element_type)",
     "average": "ops.mean(x, dims)",
-    "bmm dot inner vdot mm mv": "a @ b, or ops.matmul(a, b)",
+    "bmm dot inner matmul vdot mm mv": "a @ b, or ops.matmul(a, b)",
     "broadcast_to": "operands are broadcast by themselves; x.broadcast(n, dim) repeats a dimension",
-    "concat cat hstack vstack": "pl.concat(tensors, dim)",
+    "concat concatenate cat hstack vstack": "pl.concat(tensors, dim)",
     "conv2d conv1d conv": "ops.convolution(x, weights)",
     "cumprod": "ops.cumulative_product(x, dim)",
     "cumsum": "ops.cumulative_sum(x, dim)",
@@ -135,11 +146,13 @@ _FUNCTIONS = {
     "std": "ops.sqrt(ops.variance(x, dims))",
     "sub": "ops.subtract(x, y), or x - y",
     "swapaxes moveaxis permute": "x.dim_shuffle([...])",
+    "transpose permute_dims": "x.T, x.transpose(1, 0)",
     "take": "ops.embedding(table, rows), or ops.multi_slice",
     "topk": "ops.top_k(x, k)",
     "true_divide div": "ops.divide(x, y), or x / y",
     "unique": "ops.unique_sorted(ops.sort(x))",
     "var": "ops.variance(x, dims)",
+    "norm": "ops.sqrt(ops.sum(x * x, dims))",
     "nonzero argwhere flatnonzero": "shapes are fixed when a graph is built: ops.where(p, a, b)",
 }
 
@@ -162,6 +175,21 @@ def _by_name(table: Mapping[str, str]) -> dict[str, str]:
     return {name: instead for names, instead in table.items() for name in names.split()}
 
 
+_ELEMENT_TYPES = {str(each.dtype): f"pl.{each}" for each in NUMPY_TYPES} | _by_name(
+    {
+        "float single": "pl.FLOAT, of 32 bits",
+        "half bfloat16": "pl.HALF, IEEE's float of 16 bits",
+        "double float64": "pl.FLOAT: no tile stores floats of 64 bits",
+        "int": "pl.INT, of 32 bits, or pl.LONGLONG, of 64",
+        "uint": "pl.UNSIGNED_INT, of 32 bits, or pl.UNSIGNED_LONGLONG, of 64",
+        "long longlong": "pl.LONGLONG",
+        "bool_": "pl.BOOL",
+        "short": "pl.SHORT",
+        "char": "pl.CHAR",
+    }
+)
+"""Other libraries' names of element types."""
+
 _OF_FUNCTIONS = _by_name(_FUNCTIONS)
 _OF_METHODS = _OF_FUNCTIONS | _by_name(_METHODS)
 
@@ -171,6 +199,7 @@ _PACKAGES = ("ops", "ops.nn", "ops.random", "ops.linalg")
 def absent_function(package: str, name: str) -> AttributeError:
     """Return the error for a name that a package does not have: what has it, or does the same."""
     instead = None if name.startswith("_") else _place_of(name) or _OF_FUNCTIONS.get(name)
+    instead = instead or _ELEMENT_TYPES.get(name)
     if instead is None:
         whole = import_module(f"poplite.{package}" if package != "pl" else "poplite")
         text = f"module '{whole.__name__}' has no attribute '{name}'"

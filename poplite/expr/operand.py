@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from poplite.called import CalledInt
 from poplite.expr.equality import Equality, is_value, not_compared
-from poplite.expr.numpy_names import taken_by_numpy
+from poplite.expr.numpy_names import refused_of_numpy
+from poplite.public import checked_methods
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
     Dims = int | Sequence[int] | None
     Formula = "Operand | int | float"
+
+
+_OF_SHAPE = ("shape", "ndim", "size")
+"""NumPy's functions that need no values."""
 
 
 def _of(name: str, *operands: object) -> Expr:
@@ -36,17 +41,14 @@ def _operations() -> Any:
     return import_module("poplite.ops")  # whose functions take operands
 
 
-def _reduced(
-    how: str, x: Operand, dims: Dims, axis: Dims, keepdims: bool, numpy: dict[str, object]
-) -> Expr:
-    if numpy:  # np.sum(x) calls x.sum with out
-        raise taken_by_numpy(x, how, numpy)
+def _reduced(how: str, x: Operand, dims: Dims, axis: Dims, keepdims: bool) -> Expr:
     given = {} if axis is None else {"axis": axis}
     given |= {} if dims is None else {"dims": dims}
     reduced: Expr = getattr(_operations(), how)(x, keepdims=keepdims, **given)
     return reduced
 
 
+@checked_methods("ops.Operand x")
 class Operand:
     """A tensor, or an expression of tensors.
 
@@ -63,6 +65,16 @@ class Operand:
         raise NotImplementedError
 
     element_type: type[ElementType[Any]]
+
+    @property
+    def rank(self) -> CalledInt:
+        """Number of dimensions."""
+        return CalledInt(len(self.shape))
+
+    @property
+    def num_elements(self) -> CalledInt:
+        """Number of elements, including repetitions."""
+        return CalledInt(math.prod(self.shape))
 
     def _read_as(self, beside: Iterable[object] = ()) -> Operand:
         """Return the tensor that is read for this operand, beside others: itself, mostly."""
@@ -107,46 +119,57 @@ class Operand:
 
         return of_numpy(self, ufunc.__name__, method, inputs)
 
+    def __array_function__(
+        self, function: Any, _: object, arguments: tuple[Any, ...], options: dict[str, Any]
+    ) -> object:
+        """Answer NumPy's questions of shape, and refuse its other functions."""
+        if function.__name__ in _OF_SHAPE:
+            return function._implementation(*arguments, **options)
+        module = function.__module__.removeprefix("numpy").removeprefix(".")
+        raise refused_of_numpy(self, f"{module}.{function.__name__}".removeprefix("."))
+
+    # C++ spelling
+
+    def elementType(self) -> type[ElementType[Any]]:
+        """Return `element_type`."""
+        return self.element_type
+
+    def numElements(self) -> int:
+        """Return `num_elements`."""
+        return self.num_elements
+
     # NumPy's names
 
     @property
-    def ndim(self) -> int:
+    def ndim(self) -> CalledInt:
         """Number of dimensions, as `rank`."""
-        return CalledInt(len(self.shape))
+        return self.rank
 
     @property
-    def size(self) -> int:
+    def size(self) -> CalledInt:
         """Number of elements, as `num_elements`."""
-        return CalledInt(math.prod(self.shape))
+        return self.num_elements
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """NumPy's type of the elements."""
         return self.element_type.dtype
 
-    def sum(
-        self, dims: Dims = None, *, keepdims: bool = False, axis: Dims = None, **numpy: object
-    ) -> Expr:
+    def sum(self, dims: Dims = None, *, keepdims: bool = False, axis: Dims = None) -> Expr:
         """Return the sum over dimensions, all by default, as `ops.sum` does."""
-        return _reduced("sum", self, dims, axis, keepdims, numpy)
+        return _reduced("sum", self, dims, axis, keepdims)
 
-    def mean(
-        self, dims: Dims = None, *, keepdims: bool = False, axis: Dims = None, **numpy: object
-    ) -> Expr:
+    def mean(self, dims: Dims = None, *, keepdims: bool = False, axis: Dims = None) -> Expr:
         """Return the mean over dimensions, all by default, as `ops.mean` does."""
-        return _reduced("mean", self, dims, axis, keepdims, numpy)
+        return _reduced("mean", self, dims, axis, keepdims)
 
-    def max(
-        self, dims: Dims = None, *, keepdims: bool = False, axis: Dims = None, **numpy: object
-    ) -> Expr:
+    def max(self, dims: Dims = None, *, keepdims: bool = False, axis: Dims = None) -> Expr:
         """Return the largest element over dimensions, all by default, as `ops.max` does."""
-        return _reduced("max", self, dims, axis, keepdims, numpy)
+        return _reduced("max", self, dims, axis, keepdims)
 
-    def min(
-        self, dims: Dims = None, *, keepdims: bool = False, axis: Dims = None, **numpy: object
-    ) -> Expr:
+    def min(self, dims: Dims = None, *, keepdims: bool = False, axis: Dims = None) -> Expr:
         """Return the smallest element over dimensions, all by default, as `ops.min` does."""
-        return _reduced("min", self, dims, axis, keepdims, numpy)
+        return _reduced("min", self, dims, axis, keepdims)
 
     def astype(self, element_type: ElementTypeLike) -> Expr:
         """Return the elements in another type, as `ops.cast` does."""

@@ -280,7 +280,8 @@ def _logic() -> None:
     whole: tuple[Kind, ...] = ("int", "bool")
     for name, symbol in (("bitwise_and", "&"), ("bitwise_or", "|"), ("bitwise_xor", "^")):
         text = f"{{0}} {symbol} {{1}}"
-        _add(name, 2, whole, text, symbol=symbol, is_exact=True)
+        fix = "x ** 2 is a power; ops.cast(x, INT) has bits" if symbol == "^" else ""
+        _add(name, 2, whole, text, symbol=symbol, fix=fix, is_exact=True)
     OPERATIONS["bitwise_xnor"] = Operation(
         "bitwise_xnor", 2, {"int": "~({0} ^ {1})", "bool": "{0} == {1}"}
     )

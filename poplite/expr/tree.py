@@ -90,16 +90,6 @@ class Expr(Operand):
         return CalledInt(len(self._known_shape()))
 
     @property
-    def ndim(self) -> CalledInt:
-        """Number of dimensions, as `rank`."""
-        return self.rank
-
-    @property
-    def size(self) -> CalledInt:
-        """Number of elements, as `num_elements`."""
-        return self.num_elements
-
-    @property
     def num_elements(self) -> CalledInt:
         """Number of elements."""
         return CalledInt(math.prod(self._known_shape()))

@@ -61,6 +61,7 @@ from poplite.graph.variables import MappingLike
 from poplite.machine.device import Device
 from poplite.machine.replicas import checked_target, part_of, tiles_text
 from poplite.machine.target import Target
+from poplite.public import checked_methods
 from poplite.source import here
 from poplite.text import amount, clipped
 from poplite.types import UNSIGNED_INT, ElementTypeLike, QuarterMetadata
@@ -105,6 +106,7 @@ class Parts:
     working: dict[bytes, Graph] = field(default_factory=dict)
 
 
+@checked_methods("pl.Graph graph", but="add_vertex connect set_tile_mapping tile_mapping")
 @refuse_copies(
     "call the function that builds the graph once more; pl.compile_graph(...).save(path) "
     "keeps a compiled one"

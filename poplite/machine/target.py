@@ -46,6 +46,7 @@ from poplite.machine.facts import (
     Fact,
     PoplarArchitecture,
 )
+from poplite.public import checked_methods
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, number_text
 from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
@@ -61,6 +62,7 @@ _NO_CONTEXTS = "contexts of the exchange block are not modelled"
 _NO_REGISTERS = "registers of the machine are not modelled"
 
 
+@checked_methods("pl.Target target")
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class Target:
     """A tile machine: the number of tiles, and the properties of a tile.

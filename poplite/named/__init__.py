@@ -4,6 +4,7 @@ import poplite.named as ng
 H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
 """
 
+from types import FunctionType as _FunctionType
 from typing import TYPE_CHECKING
 
 from poplite.named.axes.axes import Axes as Axes, make_axes as make_axes
@@ -127,9 +128,12 @@ from poplite.named.transform.transformer import (
     Transformer as Transformer,
     make_transformer as make_transformer,
 )
-from poplite.public import names_of
+from poplite.public import checked_call as _checked_call, names_of
 
 __all__ = names_of(globals())
+for _name in __all__:
+    if isinstance(globals()[_name], _FunctionType):
+        globals()[_name] = _checked_call(globals()[_name], f"ng.{_name}")
 if not TYPE_CHECKING:  # for which an unknown name is an error
 
     def __getattr__(name: str) -> object:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from operator import index as whole_number
 from typing import TYPE_CHECKING, NoReturn
 
-from poplite.called import CalledShape
+from poplite.called import CalledShape, CalledText
 from poplite.errors import (
     ControlProgramError,
     ElementTypeError,
@@ -181,6 +181,11 @@ class LoopIndex(ReadAsTensor):
     def shape(self) -> CalledShape:
         """One element, of rank 0."""
         return CalledShape(())
+
+    @property
+    def name(self) -> CalledText:
+        """Name of the variable that holds it."""
+        return CalledText("repeat/index" if self._tensor is None else self._tensor.name)
 
     @property
     def tensor(self) -> Tensor:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
+from poplite.called import CalledText
 from poplite.errors import ControlProgramError, made_by, not_called
 from poplite.graph.host.remote import HostFunction
 from poplite.graph.storage.copies import refuse_copies
@@ -49,6 +50,9 @@ class Function:
     program: Program
     location: SourceLocation
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", CalledText(self.name))
+
     def __repr__(self) -> str:
         steps = amount(self.program.num_steps, "step")
         return fitted(f"<Function '{{}}' {steps}>", self.name)
@@ -81,7 +85,7 @@ class FunctionBuffer:
     @property
     def name(self) -> str:
         """That of the function."""
-        return f"code of {self.function.name}"
+        return CalledText(f"code of {self.function.name}")
 
     def __repr__(self) -> str:
         return fitted("<FunctionBuffer of '{}'>", self.function.name)

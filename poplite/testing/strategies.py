@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from hypothesis import strategies as st
+
 from poplite.testing.addressed import AddressedTensor
 from poplite.testing.random_tensors import random_tensor, random_variables
 
@@ -16,16 +18,6 @@ __all__ = ["graphs_with_variables", "tensors", "tile_mappings"]
 
 def __dir__() -> list[str]:
     return __all__
-
-
-try:
-    from hypothesis import strategies as st
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        "strategies of poplite.testing need Hypothesis, which is not installed\n"
-        "  try: pip install hypothesis",
-        name=error.name,
-    ) from None
 
 
 @st.composite

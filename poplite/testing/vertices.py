@@ -154,7 +154,7 @@ def _case(
     inputs = _with_memory(vertex, inputs, memory)
     edges = {name: field for name, field in fields.items() if field.is_edge}
     values = {name: after[name] if name not in inputs else inputs[name] for name in edges}
-    types = _element_types(edges, values)
+    types = _element_types(vertex, edges, values)
     return _Case(
         vertex,
         edges,
@@ -255,19 +255,36 @@ def _check_names(
 
 
 def _element_types(
-    edges: Mapping[str, Field], values: Mapping[str, Any]
+    vertex: type[Vertex], edges: Mapping[str, Field], values: Mapping[str, Any]
 ) -> dict[str, type[ElementType[Any]]]:
     """Return the element type of each edge; those of type variables from the first given array."""
     chosen: dict[Any, type[ElementType[Any]]] = {}
-    for name, field in edges.items():
-        if field.variable is not None and field.variable not in chosen:
-            value = values[name]
-            first = value[0] if isinstance(value, list) and value else value
-            chosen[field.variable] = element_type(np.asarray(first).dtype)
+    # What is NumPy's says its type, and numbers of Python's only where nothing else does.
+    for name in sorted(edges, key=lambda each: not hasattr(_first(values[each]), "dtype")):
+        variable = edges[name].variable
+        if variable is not None and variable not in chosen:
+            chosen[variable] = _type_of(vertex, name, values[name])
     return {
         name: field.element if field.variable is None else chosen[field.variable]
         for name, field in edges.items()
     }
+
+
+def _first(value: Any) -> Any:
+    return value[0] if isinstance(value, list) and value else value
+
+
+def _type_of(vertex: type[Vertex], field: str, value: Any) -> type[ElementType[Any]]:
+    dtype = np.asarray(_first(value)).dtype
+    try:
+        return element_type(dtype)
+    except ElementTypeError:
+        raise ElementTypeError(
+            f"assert_vertex({vertex.__name__}): '{field}' does not say its element type",
+            at=here(),
+            found=f"{clipped(value, 60)} is {dtype}, which no element type stores",
+            fix=f"{vertex.__name__}[pl.FLOAT], or np.float32({clipped(value, 40)})",
+        ) from None
 
 
 def _rows(

@@ -29,7 +29,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from poplite.arrays.digits import (
     Digit,
@@ -45,6 +45,8 @@ from poplite.arrays.digits import (
     row_major,
     sub_sample_digits,
 )
+from poplite.errors import ElementTypeError
+from poplite.source import here
 from poplite.view.compose import compose
 
 if TYPE_CHECKING:
@@ -96,6 +98,17 @@ class View:
         self.dims = dims
         self.off = off
         self.space = space
+
+    if not TYPE_CHECKING:
+
+        def __call__(self, *_: object, **__: object) -> NoReturn:
+            """Refuse: NumPy's `a.view(dtype)` is `t.reinterpret(element_type)`."""
+            raise ElementTypeError(
+                "t.view is the view of a tensor, not a function",
+                at=here(),
+                found="NumPy's a.view(dtype) reads the bits of an array as another type",
+                fix="t.reinterpret(element_type)",
+            )
 
     @property
     def num_elements(self) -> int:

@@ -86,6 +86,38 @@ def test_names_that_are_nearly_those_of_element_types(like: str, near: str) -> N
     assert caught.value.what == f"'{like}' is no element type (did you mean '{near}'?)"
 
 
+@pytest.mark.parametrize("known", ELEMENT_TYPES)
+def test_names_of_element_types_stand_for_them(known: Any) -> None:
+    assert element_type(repr(known)) is known
+    with pytest.raises(pl.ElementTypeError):
+        element_type(repr(known).title())
+
+
+def test_names_are_taken_wherever_element_types_are() -> None:
+    x = pl.Graph().add_variable("FLOAT", (4,), "x")
+    assert x.element_type is pl.FLOAT
+    assert x.reinterpret("INT").element_type is pl.INT
+    assert (x.astype("HALF").element_type, pl.ops.cast(x, "CHAR").element_type) == (
+        *(pl.HALF, pl.CHAR),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("float32", "pl.FLOAT"),
+        ("int32", "pl.INT"),
+        ("uint8", "pl.UNSIGNED_CHAR"),
+        ("float", "pl.FLOAT, of 32 bits"),
+        ("float64", "pl.FLOAT: no tile stores floats of 64 bits"),
+    ],
+)
+def test_names_of_other_libraries_lead_to_element_types(name: str, instead: str) -> None:
+    with pytest.raises(pl.AbsentMember, match=f"poplite has no pl.{name}") as caught:
+        getattr(pl, name)
+    assert caught.value.fix == instead
+
+
 def test_errors_name_the_line_that_asked() -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     with pytest.raises(pl.ElementTypeError, match="float64 is no element type") as caught:
@@ -96,7 +128,7 @@ def test_errors_name_the_line_that_asked() -> None:
 
 
 @pytest.mark.parametrize("known", ELEMENT_TYPES)
-@pytest.mark.parametrize(("args", "kwargs"), [((), {}), ((3,), {}), ((1, 2), {"copy": True})])
+@pytest.mark.parametrize(("args", "kwargs"), [((3,), {}), ((1, 2), {"copy": True})])
 def test_element_types_are_not_called(
     known: Any, args: tuple[object, ...], kwargs: dict[str, object]
 ) -> None:

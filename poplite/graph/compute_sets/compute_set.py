@@ -20,6 +20,7 @@ from operator import index as whole_number
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast, overload
 
+from poplite.called import CalledText
 from poplite.display import Displayed
 from poplite.errors import Absent, TensorIndexError, made_by, not_called
 from poplite.expr.equality import is_value, not_compared
@@ -57,7 +58,7 @@ class ComputeSet(Displayed):
     __slots__ = ("graph", "location", "name", "vertices")
 
     def __init__(self, graph: Graph, name: str, location: SourceLocation) -> None:
-        self.graph, self.name, self.location = graph, name, location
+        self.graph, self.name, self.location = graph, CalledText(name), location
         self.vertices = VertexList()
 
     def getId(self) -> int:

@@ -95,9 +95,14 @@ def _by_number(*indices: object) -> str:
     """Return the remedy where an index is known only to the running program, else nothing."""
     if any(isinstance(each, Operand) and each.element_type is BOOL for each in indices):
         return "ops.where(condition, t, 0) chooses; a view has the same elements in each run"
-    if not any(isinstance(each, Operand) and each.element_type in _INDICES for each in indices):
-        return ""
-    return "ops.dynamic_slice(t, i, dims=[0], sizes=[1]) reads a slice whose number is computed"
+    numbers = [
+        each for each in indices if isinstance(each, Operand) and each.element_type in _INDICES
+    ]
+    if any(each.num_elements != 1 for each in numbers if each.element_type):
+        return "ops.embedding(t, rows), or ops.multi_slice(t, rows, dim), reads rows by number"
+    if numbers:
+        return "ops.dynamic_slice(t, i, dims=[0], sizes=[1]) reads a slice whose number is computed"
+    return ""
 
 
 def positive(value: object, what: str, tensor: NamedView, zero: str, fix: str) -> int:
@@ -147,13 +152,30 @@ def are_counts(values: object) -> TypeGuard[Sequence[int]]:
     return True
 
 
-def dimension(value: object, tensor: NamedView) -> int:
-    """Return an argument as the number of an existing dimension, or refuse it."""
+def dimension(value: object, tensor: NamedView, axis: object = None) -> int:
+    """Return an argument as the number of an existing dimension, or refuse it.
+
+    It may be given as `axis`, NumPy's name.
+    """
+    if axis is not None:
+        value = one_of("dim", value, axis)
     dim = value if type(value) is int and value >= 0 else number(value, "dim", tensor)
     if dim < len(tensor.view.shape):
         return dim
     rank = len(tensor.view.shape)
     raise outside(f"dimension {number_text(dim)} of a tensor of rank {rank}", tensor, rank, "dim")
+
+
+def one_of(name: str, value: Any, axis: Any) -> Any:
+    """Return what is given by one of two names, or None."""
+    if value is not None and axis is not None:
+        raise TensorIndexError(
+            "dimensions are given twice",
+            at=here(),
+            found=f"{name}={clipped(value, 40)} and axis={clipped(axis, 40)} are the same argument",
+            fix=f"{name}={clipped(value, 40)}",
+        )
+    return axis if value is None else value
 
 
 def index(value: object, size: int, tensor: NamedView, dim: int) -> int:
@@ -327,7 +349,8 @@ def _basic_index(item: object, dim: int, tensor: NamedView) -> int:
             at=here(),
             found=described(tensor),
             fix=_by_number(item)
-            or "t[i], t[a:b], t.slices([...]) make views; engine.read(t)[...] indexes values",
+            or "pl.concat(t.slices([...])) is a view of rows that are known now; "
+            "ops.embedding(t, rows) reads those that a program computes",
         ) from None
     size = tensor.view.shape[dim]
     if -size <= i < size:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
 from poplite.errors import ElementTypeError, PopliteError
+from poplite.expr.operand import Operand
 from poplite.expr.tree import stored_first
 from poplite.graph.tensor.indexing import NamedView, described
 from poplite.source import here
@@ -80,13 +81,15 @@ def no_length(tensor: NamedView) -> PopliteError:
 
 def no_tensor(what: str, value: object, fix: str = "") -> PopliteError:
     """Return the error for a value where a call, `what`, needs a tensor."""
+    kind = value._kind if isinstance(value, Operand) else type(value).__name__
+    fix = fix or "graph.add_variable(...) and graph.add_constant(...) return tensors"
+    if isinstance(value, list | tuple) and any(isinstance(each, Operand) for each in value):
+        fix = "pl.stack([i, j]) makes one tensor of several, and pl.concat([a, b]) joins them"
     return ElementTypeError(
-        f"{what}: {type(value).__name__} is not a tensor",
+        f"{what}: {kind} is not a tensor",
         at=here(),
         found=f"given {clipped(value, 80)}",
-        fix=stored_first(
-            value, fix or "graph.add_variable(...) and graph.add_constant(...) return tensors"
-        ),
+        fix=stored_first(value, fix),
     )
 
 

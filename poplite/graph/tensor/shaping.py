@@ -169,6 +169,15 @@ def spread_out(values: tuple[Any, ...]) -> Any:
     return values[0] if len(values) == 1 and is_sequence(values[0]) else values
 
 
+def from_the_end(values: tuple[Any, ...], rank: int) -> Any:
+    """Return dimensions of `transpose` counted from 0, as far as they are whole numbers."""
+    spread = spread_out(values)
+    if not is_sequence(spread):
+        return spread
+    found = [(each, integer_or_none(each)) for each in spread]
+    return [each if n is None or not -rank <= n < 0 else n + rank for each, n in found]
+
+
 def removed(indices: int | Sequence[int] | None, tensor: NamedView) -> list[int]:
     """Return checked dimensions of size 1, all of them for None."""
     if indices is None:
@@ -195,7 +204,14 @@ def _sizes(values: Sequence[int], what: str, count: int, tensor: NamedView) -> l
     gaps: list[int] = []
     if is_sequence(values):
         gaps = [i for i, n in enumerate(values) if integer_or_none(n) == -1]
-    if len(gaps) != 1:
+    if len(gaps) > 1:
+        raise TensorCreationError(
+            f"{what} {shape_text(tuple(values))}: {len(gaps)} sizes are -1, but one may be",
+            at=here(),
+            found=described(tensor),
+            fix=f"sizes whose product is {count:,}; -1 stands for what the others leave",
+        )
+    if not gaps:
         return numbers(values, what, tensor)
     others = numbers([n for i, n in enumerate(values) if i != gaps[0]], what, tensor)
     product = math.prod(others)
@@ -218,7 +234,7 @@ def of_other_size(
         f"reinterpret {old!r} of {old.size_bytes} bytes as {new!r} of {new.size_bytes}",
         at=here(),
         found=described(tensor),
-        fix="use a type of equal size, or a vertex that casts",
+        fix=f"a type of equal size; ops.cast(t, {new!r}) is an expression of the same values",
     )
 
 

@@ -103,7 +103,13 @@ class Tensor(Displayed, Operand):
     """
 
     # A view without elements has no variable below it; only there, `_origin` records one.
-    __slots__ = ("_hash", "_origin", "element_type", "graph", "view")
+    __slots__ = {
+        "_hash": "",
+        "_origin": "",
+        "element_type": "Type of the elements.",
+        "graph": "The graph that owns the variables.",
+        "view": "The elements and their order; `reinterpret` reads their bits as another type.",
+    }
     _hash: int
     _origin: Origin
 
@@ -244,8 +250,12 @@ class Tensor(Displayed, Operand):
     @overload
     def slice(self, begin: tuple[int, int], *, dim: int) -> Tensor: ...
     @overload
+    def slice(self, begin: int, end: int, *, axis: int) -> Tensor: ...
+    @overload
+    def slice(self, begin: tuple[int, int], *, axis: int) -> Tensor: ...
+    @overload
     def slice(self, begin: Sequence[int], end: Sequence[int]) -> Tensor: ...
-    def slice(self, begin: Any, end: Any = None, dim: Any = None) -> Tensor:
+    def slice(self, begin: Any, end: Any = None, dim: Any = None, *, axis: Any = None) -> Tensor:
         """Select a range of one dimension, or of each leading dimension.
 
         Args:
@@ -253,6 +263,7 @@ class Tensor(Displayed, Operand):
                 of the first index of each leading dimension.
             end: one past the last index; or a list of these.
             dim: the dimension, by default 0.
+            axis: NumPy's name for `dim`.
 
         Returns:
             A tensor of the same rank.
@@ -267,6 +278,8 @@ class Tensor(Displayed, Operand):
         >>> x.slice([0, 1], [1, 3])  # [[1, 2]]
         <Tensor 'x'[0, 1:].expand([0]) float32[1, 2] on no tile, 8 B>
         """
+        if axis is not None:
+            dim = indexing.one_of("dim", dim, axis)
         if type(begin) is int and type(end) is int:
             d = indexing.dimension(0 if dim is None else dim, self)
             if 0 <= begin <= end <= self.view.shape[d]:
@@ -320,7 +333,7 @@ class Tensor(Displayed, Operand):
         """
         return self._of(indexing.leading_indices(indices, self))
 
-    def sub_sample(self, stride: int, dim: int) -> Tensor:
+    def sub_sample(self, stride: int, dim: int | None = None, *, axis: int | None = None) -> Tensor:
         """Select every stride-th index of one dimension, from 0.
 
         Raises:
@@ -331,7 +344,7 @@ class Tensor(Displayed, Operand):
         >>> x.sub_sample(2, 1)  # [[0, 2], [3, 5]]
         <Tensor 'x'[:, ::2] float32[2, 2] on no tile, 16 B>
         """
-        d = indexing.dimension(dim, self)
+        d = indexing.dimension(dim, self, axis)
         step = indexing.positive(stride, "stride", self, "sub_sample with stride 0", _EVERY)
         return self._of(self.view.sub_sample(step, d))
 
@@ -353,7 +366,7 @@ class Tensor(Displayed, Operand):
         def __getattr__(self, name: str) -> NoReturn:
             raise absent_method(self, name)
 
-    def reverse(self, dim: int) -> Tensor:
+    def reverse(self, dim: int | None = None, *, axis: int | None = None) -> Tensor:
         """Read one dimension backwards.
 
         Raises:
@@ -364,7 +377,7 @@ class Tensor(Displayed, Operand):
         >>> x.reverse(1)  # [[2, 1, 0], [5, 4, 3]]
         <Tensor 'x'[:, ::-1] float32[2, 3] on no tile, 24 B>
         """
-        return self._of(self.view.reverse(indexing.dimension(dim, self)))
+        return self._of(self.view.reverse(indexing.dimension(dim, self, axis)))
 
     def dim_shuffle(self, permutation: Sequence[int]) -> Tensor:
         """Permute the dimensions.
@@ -419,7 +432,8 @@ class Tensor(Displayed, Operand):
         """Swap the dimensions of a tensor of rank 2, or permute those of any other.
 
         Args:
-            permutation: dimension k of the result is dimension `permutation[k]` of this tensor.
+            permutation: dimension k of the result is dimension `permutation[k]` of this tensor;
+                as in NumPy, -1 is the last one.
 
         Raises:
             TensorCreationError: without a permutation, for another rank; with one, unless it has
@@ -433,7 +447,7 @@ class Tensor(Displayed, Operand):
         <Tensor 'x'.T float32[3, 2] on no tile, 24 B>
         """
         if permutation:
-            return self.dim_shuffle(shaping.spread_out(permutation))
+            return self.dim_shuffle(shaping.from_the_end(permutation, self.rank))
         if self.rank != 2:
             raise shaping.not_a_matrix(self)
         return self._of(self.view.dim_shuffle((1, 0)))
@@ -510,8 +524,15 @@ class Tensor(Displayed, Operand):
         """
         return self._of(self.view.expand(shaping.places(indices, self)))
 
-    def squeeze(self, indices: int | Sequence[int] | None = None) -> Tensor:
+    def squeeze(
+        self,
+        indices: int | Sequence[int] | None = None,
+        *,
+        axis: int | Sequence[int] | None = None,
+    ) -> Tensor:
         """Remove the listed dimensions, which have size 1, or all of size 1.
+
+        NumPy's name for `indices` is `axis`.
 
         Raises:
             TensorIndexError: when there is no such dimension, or its size is not 1.
@@ -521,11 +542,13 @@ class Tensor(Displayed, Operand):
         >>> x.squeeze([1])  # [[0, 1, 2], [3, 4, 5]]
         <Tensor 'x'.squeeze([1]) float32[2, 3] on no tile, 24 B>
         """
-        return self._of(self.view.squeeze(shaping.removed(indices, self)))
+        return self._of(
+            self.view.squeeze(shaping.removed(indexing.one_of("indices", indices, axis), self))
+        )
 
     # Repeating and reinterpreting
 
-    def broadcast(self, n: int, dim: int) -> Tensor:
+    def broadcast(self, n: int, dim: int | None = None, *, axis: int | None = None) -> Tensor:
         """Repeat the tensor n times along one dimension: 1 2 -> 1 2 1 2.
 
         Raises:
@@ -537,12 +560,17 @@ class Tensor(Displayed, Operand):
         >>> x.broadcast(2, 0)  # [[0, 1, 2], [3, 4, 5], [0, 1, 2], [3, 4, 5]]
         <Tensor 'x'.broadcast(2, 0) float32[4, 3] on no tile, 6 distinct elements, 24 B>
         """
-        count, d = indexing.number(n, "n", self), indexing.dimension(dim, self)
+        count, d = indexing.number(n, "n", self), indexing.dimension(dim, self, axis)
         indexing.check_size(count * self.num_elements, self)
         return self._of(self.view.broadcast(count, d))
 
     def upsample(
-        self, scale: int, dim: int, method: UpsampleMethod | str = UpsampleMethod.REPEAT
+        self,
+        scale: int,
+        dim: int | None = None,
+        method: UpsampleMethod | str = UpsampleMethod.REPEAT,
+        *,
+        axis: int | None = None,
     ) -> Tensor:
         """Repeat each index of one dimension in place: 1 2 -> 1 1 2 2.
 
@@ -550,6 +578,7 @@ class Tensor(Displayed, Operand):
             scale: number of repetitions.
             dim: the dimension.
             method: how to fill in elements; REPEAT is the only method.
+            axis: NumPy's name for `dim`.
 
         Raises:
             TensorIndexError: when there is no such dimension, or the scale is negative.
@@ -561,7 +590,7 @@ class Tensor(Displayed, Operand):
         >>> x.upsample(2, 1, "REPEAT")  # [[0, 0, 1, 1, 2, 2], [3, 3, 4, 4, 5, 5]]
         <Tensor 'x'.upsample(2, 1) float32[2, 6] on no tile, 6 distinct elements, 24 B>
         """
-        count, d = indexing.number(scale, "scale", self), indexing.dimension(dim, self)
+        count, d = indexing.number(scale, "scale", self), indexing.dimension(dim, self, axis)
         checked_member(method, UpsampleMethod, "upsample", error=TensorCreationError)
         indexing.check_size(count * self.num_elements, self)
         return self._of(self.view.upsample(count, d))
@@ -838,14 +867,6 @@ class Tensor(Displayed, Operand):
     def getMetadata(self) -> Tensor | None:
         """Return `metadata`."""
         return self.metadata
-
-    def elementType(self) -> type[ElementType[Any]]:
-        """Return `element_type`."""
-        return self.element_type
-
-    def numElements(self) -> int:
-        """Return `num_elements`."""
-        return self.num_elements
 
     def valid(self) -> bool:
         """Return true: in C++ a tensor that nothing was assigned to is invalid."""

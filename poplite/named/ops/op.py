@@ -345,6 +345,16 @@ class Op:
             fix = f"ng.{name}({', '.join(map(_operand_text, inputs))})"
         raise self._refused(f"np.{called}: NumPy computes values", fix)
 
+    def __array_function__(self, function: Any, *_: object) -> NoReturn:
+        """Refuse NumPy's functions: what to use for one, if it has the same name."""
+        name = function.__name__
+        fix = _JOINED.get(name, self._values)
+        if name in FUNCTIONS:
+            fix = f"ng.{name}({spelled(self)}, ...)"
+        elif name in _REDUCED.values():
+            fix = f"ng.{name}({spelled(self)}, reduction_axes=...)"
+        raise self._refused(f"np.{name}: NumPy computes values", fix)
+
     def _refused(self, what: str, fix: str) -> AxisError:
         return AxisError(what, at=here(), found=self.text, fix=fix)
 
@@ -355,6 +365,15 @@ class Op:
 
 FUNCTIONS: set[str] = set()
 """Names of functions on elements: the module that has them fills it in."""
+
+_JOINED = {
+    "concatenate": "ng.concat([x, y], axis)",
+    "stack": "ng.stack([x, y], axis)",
+    "transpose": "axes pair in any order; ng.axes_with_order(x, axes) changes it",
+    "take": "ng.take(table, indices, axis)",
+    "where": "ng.where(p, x, y)",
+}
+"""What stands for NumPy's functions that take lists or positions."""
 
 _REDUCED = {
     "add": "sum",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from poplite.errors import InvalidOption, did_you_mean
 from poplite.graph.tensor.concat import concat
-from poplite.types import ELEMENT_TYPES, NUMPY_TYPES, ElementType
+from poplite.types import ELEMENT_TYPES, NUMPY_TYPES, ElementType, element_type
 from poplite.viz.draw.units import name_text
 from poplite.viz.tensor.selection import parse_view
 
@@ -137,15 +137,14 @@ def _without(text: str, opening: str, closing: str) -> str:
 
 
 def _type_named(text: str) -> type[ElementType[object]]:
-    kinds = {str(kind.dtype): kind for kind in NUMPY_TYPES}
-    kinds |= {repr(kind): kind for kind in ELEMENT_TYPES}
+    kinds = [*(str(kind.dtype) for kind in NUMPY_TYPES), *map(repr, ELEMENT_TYPES)]
     if text not in kinds:
         raise InvalidOption(
             f"there is no element type {name_text(text)!r}{did_you_mean(text, kinds)}",
             found=f"known are {', '.join(kinds)}",
             fix="--op 'reinterpret UNSIGNED_INT'",
         )
-    return kinds[text]
+    return element_type(text)
 
 
 def applied(tensor: Tensor, operation: Operation) -> Tensor:

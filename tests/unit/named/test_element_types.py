@@ -228,6 +228,10 @@ def test_functions_of_numpy_name_ours() -> None:
         (lambda: np.maximum(x, x + 1), "ng.maximum(x, y)"),
         (lambda: np.maximum(x, i), "ng.maximum(x, i)"),
         (lambda: np.sum(x), "ng.sum(x, reduction_axes=...)"),
+        (lambda: np.sum(x, axis=0), "ng.sum(x, reduction_axes=...)"),
+        (lambda: np.add.reduce(x), "ng.sum(x, reduction_axes=...)"),
+        (lambda: np.where(x, x, x), "ng.where(p, x, y)"),
+        (lambda: np.concatenate([x, x]), "ng.concat([x, y], axis)"),
         (lambda: np.arctan(x), "ng.make_transformer().computation(x)() returns its values"),
     ]
     for call, fix in calls:

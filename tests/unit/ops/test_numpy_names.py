@@ -26,8 +26,10 @@ RESULTS: dict[str, Callable[[Any], Any]] = {
     "left over": lambda x: x.reshape(3, -1, 2) + 1,
     "left over, in a list": lambda x: x.reshape((-1, 8)) + 1,
     "transpose": lambda x: x.transpose(1, 0) + 1,
+    "transpose from the end": lambda x: x.transpose(-1, 0) + 1,
     "transpose by a list": lambda x: x.transpose((1, 0)) + 1,
     "squeeze": lambda x: x[:1].squeeze() + 1,
+    "squeeze an axis": lambda x: x[:1].squeeze(axis=0) + 1,
 }
 """By expressions that mean the same of an array and of a tensor."""
 
@@ -86,6 +88,57 @@ def test_sizes_and_types_have_their_names_of_arrays() -> None:
         assert each.dtype == np.float16
 
 
+VIEWS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "reverse": (lambda x: x.reverse(axis=1), lambda x: x.reverse(1)),
+    "slice": (lambda x: x.slice(1, 3, axis=1), lambda x: x[:, 1:3]),
+    "slice of an interval": (lambda x: x.slice((1, 3), axis=1), lambda x: x[:, 1:3]),
+    "sub_sample": (lambda x: x.sub_sample(2, axis=1), lambda x: x[:, ::2]),
+    "upsample": (lambda x: x.upsample(2, axis=1), lambda x: x.upsample(2, 1)),
+    "broadcast": (lambda x: x.broadcast(2, axis=1), lambda x: x.broadcast(2, 1)),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_take_axis(name: str) -> None:
+    x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
+    by_axis, otherwise = VIEWS[name]
+    assert by_axis(x) == otherwise(x)
+
+
+INSTEAD: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "np.sum": (lambda x: np.sum(x, axis=0), "ops.sum(x, ...)"),
+    "np.max": (lambda x: np.max(x), "ops.max(x, ...)"),
+    "np.transpose": (lambda x: np.transpose(x), "x.T, x.transpose(1, 0)"),
+    "np.matmul": (lambda x: np.matmul(x, x), "a @ b, or ops.matmul(a, b)"),
+    "np.dot": (lambda x: np.dot(x, x), "a @ b, or ops.matmul(a, b)"),
+    "np.stack": (lambda x: np.stack([x, x]), "ops.stack(x, ...)"),
+    "np.concatenate": (lambda x: np.concatenate([x, x]), "pl.concat(tensors, dim)"),
+    "np.where": (lambda x: np.where(x > 0, x, x), "ops.where(x, ...)"),
+    "np.reshape": (lambda x: np.reshape(x, (24,)), "x.reshape(shape)"),
+    "np.linalg.norm": (lambda x: np.linalg.norm(x), "ops.sqrt(ops.sum(x * x, dims))"),
+    "np.clip": (lambda x: np.clip(x, 0, 1), "ops.clip(x, ...)"),
+    "np.maximum.reduce": (lambda x: np.maximum.reduce(x), "ops.max(x, ...)"),
+    "np.repeat": (lambda x: np.repeat(x, 2), "ops.repeat_elements(x, n, dim)"),
+    "np.kron": (lambda x: np.kron(x, x), "engine.read(t) returns the values after a run"),
+}
+
+
+@pytest.mark.parametrize("name", INSTEAD)
+def test_functions_of_numpy_say_what_to_use(name: str) -> None:
+    x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
+    use, instead = INSTEAD[name]
+    for operand in (x, x + 1):
+        with pytest.raises(pl.ElementTypeError, match=f"^{name}: NumPy computes values") as caught:
+            use(operand)
+        assert (caught.value.fix, "out" in caught.value.found) == (instead, False)
+
+
+def test_numpy_asks_for_shapes() -> None:
+    x: Any = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
+    for each in (x, x + 1):
+        assert (np.shape(each), np.ndim(each), np.size(each)) == ((4, 6), 2, 24)
+
+
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "both": (lambda x: ops.sum(x, 1, axis=0), "sum: dimensions are given twice.*dims=1 and axis=0"),
     "both of a method": (lambda x: x.sum(1, axis=0), "sum: dimensions are given twice"),
@@ -102,8 +155,25 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "nothing": (lambda x: pl.stack([]), "stack of 0 tensors"),
     "one": (lambda x: pl.stack(x), r"one tensor, not of a list.*pl.stack\(\[x, y\]\)"),
     "no size": (lambda x: x.reshape(5, -1), r"no size fits.*24 elements.*other sizes is 5"),
-    "two gaps": (lambda x: x.reshape(-1, -1), r"shape\[0\] is -1, but the least is 0"),
+    "two gaps": (lambda x: x.reshape(-1, -1), r"\(-1, -1\): 2 sizes are -1, but one may be"),
     "unlike": (lambda x: pl.stack([x, x[1:]]), r"shapes \(4, 6\) and \(3, 6\).*pl.concat"),
+    "both of a view": (lambda x: x.slice(0, 1, 1, axis=0), "given twice.*dim=1 and axis=0"),
+    "both of squeeze": (lambda x: x[:1].squeeze([0], axis=0), "given twice.*axis=0"),
+    "no dimension": (lambda x: x.reverse(), "dim is None, not a whole number"),
+    "repeat": (lambda x: x.repeat(2), r"ops.repeat_elements\(x, n, dim\)"),
+    "concatenate": (
+        lambda x: ops.concatenate([x + 1, x]),
+        "concat: an expression is not a tensor.*store it first",
+    ),
+    "power of floats": (lambda x: x ^ 2, r"'\^': 'x' is FLOAT.*x \*\* 2 is a power"),
+    "rows": (lambda x: x[ops.cast(x[0], pl.INT)], "ops.embedding.*ops.multi_slice"),
+    "one row": (lambda x: x[ops.cast(x[0, 0], pl.INT)], "ops.dynamic_slice"),
+    "list of rows": (lambda x: x[[0, 1]], r"pl.concat\(t.slices\(\[...\]\)\).*ops.embedding"),
+    "array of rows": (lambda x: x[np.array([0, 1])], r"pl.concat\(t.slices.*ops.embedding"),
+    "list of offsets": (
+        lambda x: ops.dynamic_slice(x, [x[0, 0], x[0, 1]], [0, 1], [1, 1]),
+        r"offset: list is not a tensor.*pl.stack\(\[i, j\]\)",
+    ),
     "std": (lambda x: x.std(), r"a tensor has no 'std'.*ops.sqrt\(ops.variance\(x, dims\)\)"),
     "argmax": (lambda x: x.argmax(), r"a tensor has no 'argmax'.*ops.argmax\(x, ...\)"),
     "repeat": (

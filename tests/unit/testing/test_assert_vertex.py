@@ -16,7 +16,7 @@ import poplite as pl
 from helpers.pages import blocks
 from poplite.testing import assert_vertex
 from poplite.testing.vector_layouts import laid_out
-from poplite.vertices import Add
+from poplite.vertices import Add, Fill
 
 T = TypeVar("T", pl.INT, pl.UNSIGNED_SHORT)
 
@@ -185,6 +185,16 @@ def test_wrong_input() -> None:
         assert_vertex(Rows[pl.INT], {"rows": [[1]], "limit": 0}, lambda rows, limit: floats(1))
     with pytest.raises(pl.TensorIndexError, match="index 1 of 1 elements"):
         assert_vertex(Move, {"left_out": 0, "x": [1.0]}, {"y": [1.0, 2.0]})
+
+
+def test_the_element_type_is_that_of_numpys_numbers() -> None:
+    assert_vertex(Fill, {"value": 2.0}, {"out": np.float16([2, 2])}, layouts=1)
+    with pytest.raises(pl.ElementTypeError) as caught:
+        assert_vertex(Fill, {"value": 2.0}, {"out": [2.0, 2.0]})
+    error = caught.value
+    assert error.what == "assert_vertex(Fill): 'value' does not say its element type"
+    assert error.found == "2.0 is float64, which no element type stores"
+    assert error.fix == "Fill[pl.FLOAT], or np.float32(2.0)"
 
 
 @given(length=st.integers(0, 40), seed=st.integers(0, 2**32))

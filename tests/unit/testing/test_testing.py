@@ -171,12 +171,17 @@ def test_all_but_the_strategies_work_without_hypothesis(root: Path) -> None:
         "import sys; sys.modules['hypothesis'] = None\n"
         "from poplite.testing import check_tensor, variables\n"
         "x, = variables({'x': (2,)}); check_tensor(x.tensor, x.addresses)\n"
-        "try:\n    from poplite.testing import tensors\n"
-        "except ImportError as error:\n    print(error)\n"
+        "import inspect, poplite as pl\n"
+        "from poplite.testing import *\n"
+        "assert hasattr(pl.testing, 'tensors') and inspect.getmembers(pl.testing)\n"
+        "try:\n    tensors()\n"
+        "except pl.AbsentMember as error:\n    print(error.what, error.fix, sep='; ')\n"
+        "inspect.getdoc(tensors) and print(inspect.getdoc(tensors))\n"
     )
     assert python(root, "-c", program).stdout == (
-        "strategies of poplite.testing need Hypothesis, which is not installed\n"
-        "  try: pip install hypothesis\n"
+        "poplite.testing.tensors needs hypothesis, which is not installed; "
+        "pip install hypothesis\n"
+        "Refused: it needs hypothesis, which is not installed.\n"
     )
 
 
