@@ -38,7 +38,17 @@ import math
 import zlib
 from dataclasses import dataclass
 from types import NoneType, UnionType
-from typing import Any, ClassVar, ForwardRef, Generic, TypeVar, Union, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    ForwardRef,
+    Generic,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 
 import numpy as np
 import numpy.typing as npt
@@ -104,6 +114,11 @@ class ElementType(FieldKind[P_co], metaclass=_ElementTypeMeta):
         cls.size_bytes = cls.dtype.itemsize
         cls.is_floating_point = cls.dtype.kind == "f" or requires_metadata
         cls.requires_metadata = requires_metadata
+
+    if TYPE_CHECKING:  # `pl.FLOAT(x)` is an expression of `compute` alone; others are refused
+
+        def __new__(cls, *args: object, **kwargs: object) -> ElementType[P_co]:
+            """Return what an element would hold."""
 
     # C++ spelling
 

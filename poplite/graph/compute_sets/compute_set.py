@@ -58,7 +58,8 @@ class ComputeSet(Displayed):
     __slots__ = ("graph", "location", "name", "vertices")
 
     def __init__(self, graph: Graph, name: str, location: SourceLocation) -> None:
-        self.graph, self.name, self.location = graph, CalledText(name), location
+        self.graph, self.location = graph, location
+        self.name: str = CalledText(name)
         self.vertices = VertexList()
 
     def getId(self) -> int:

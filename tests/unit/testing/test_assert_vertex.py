@@ -188,7 +188,7 @@ def test_wrong_input() -> None:
 
 
 def test_the_element_type_is_that_of_numpys_numbers() -> None:
-    assert_vertex(Fill, {"value": 2.0}, {"out": np.float16([2, 2])}, layouts=1)
+    assert_vertex(Fill, {"value": 2.0}, {"out": np.array([2, 2], np.float16)}, layouts=1)
     with pytest.raises(pl.ElementTypeError) as caught:
         assert_vertex(Fill, {"value": 2.0}, {"out": [2.0, 2.0]})
     error = caught.value
