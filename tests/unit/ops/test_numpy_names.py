@@ -160,7 +160,6 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "both of a view": (lambda x: x.slice(0, 1, 1, axis=0), "given twice.*dim=1 and axis=0"),
     "both of squeeze": (lambda x: x[:1].squeeze([0], axis=0), "given twice.*axis=0"),
     "no dimension": (lambda x: x.reverse(), "dim is None, not a whole number"),
-    "repeat": (lambda x: x.repeat(2), r"ops.repeat_elements\(x, n, dim\)"),
     "concatenate": (
         lambda x: ops.concatenate([x + 1, x]),
         "concat: an expression is not a tensor.*store it first",

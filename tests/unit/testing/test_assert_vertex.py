@@ -192,9 +192,9 @@ def test_the_element_type_is_that_of_numpys_numbers() -> None:
     with pytest.raises(pl.ElementTypeError) as caught:
         assert_vertex(Fill, {"value": 2.0}, {"out": [2.0, 2.0]})
     error = caught.value
-    assert error.what == "assert_vertex(Fill): 'value' does not say its element type"
-    assert error.found == "2.0 is float64, which no element type stores"
-    assert error.fix == "Fill[pl.FLOAT], or np.float32(2.0)"
+    assert error.what == "assert_vertex(Fill): 'out' does not say its element type"
+    assert error.found == "[2.0, 2.0] is float64, which no element type stores"
+    assert error.fix == "Fill[pl.FLOAT], or np.float32([2.0, 2.0])"
 
 
 @given(length=st.integers(0, 40), seed=st.integers(0, 2**32))
