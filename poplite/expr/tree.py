@@ -69,11 +69,6 @@ class Expr(Operand):
         self.label = ""
         self.origin: object = None
 
-    def labelled(self, label: str) -> Expr:
-        """Take the name of the function that made it of several operations; return it."""
-        self.label = label
-        return self
-
     @property
     def shape(self) -> CalledShape:
         """Size of each dimension."""
@@ -250,6 +245,12 @@ class Argument(Expr):
     def __init__(self, number: int) -> None:
         super().__init__((), None, None)
         self.number = number
+
+
+def labelled(expr: Expr, label: str) -> Expr:
+    """Give an expression the name of the function that made it of several operations."""
+    expr.label = label
+    return expr
 
 
 class Applied(Expr):

@@ -25,7 +25,7 @@ from poplite.errors import ElementTypeError, TensorCreationError, TensorIndexErr
 from poplite.expr.build import apply, as_expr, cast, iota, reduction
 from poplite.expr.operand import Operand
 from poplite.expr.operations import kind_of
-from poplite.expr.tree import Expr, Reduction, Weak
+from poplite.expr.tree import Expr, Reduction, Weak, labelled
 from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import FLOAT, UNSIGNED_INT
@@ -67,7 +67,7 @@ def mean(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
     """
     operand = float_operand(x, "ops.mean")
     found = _mean(cast(operand, FLOAT), dims, keepdims, "ops.mean")
-    return cast(found, operand.element_type).labelled("mean")
+    return labelled(cast(found, operand.element_type), "mean")
 
 
 def variance(x: Operand, dims: Dims = None, *, ddof: float = 0, keepdims: bool = False) -> Expr:
@@ -101,7 +101,7 @@ def variance(x: Operand, dims: Dims = None, *, ddof: float = 0, keepdims: bool =
     distances = apply("subtract", wide, _mean(wide, dims, True, called))
     total, count = _sum_and_count(apply("square", distances), dims, keepdims, called)
     divisor = count - ddof if count > ddof else 0
-    return cast(apply("divide", total, divisor), operand.element_type).labelled("variance")
+    return labelled(cast(apply("divide", total, divisor), operand.element_type), "variance")
 
 
 def norm(x: Operand, dims: Dims = None, *, ord: float = 2, keepdims: bool = False) -> Expr:  # noqa: A002
@@ -141,7 +141,7 @@ def norm(x: Operand, dims: Dims = None, *, ord: float = 2, keepdims: bool = Fals
     else:
         how = "add" if ord == 1 else "max"
         found = reduction(how, apply("absolute", wide), dims, keepdims, called)
-    return cast(found, operand.element_type).labelled("norm")
+    return labelled(cast(found, operand.element_type), "norm")
 
 
 def argmin(x: Operand, dim: int | None = None, *, keepdims: bool = False) -> Expr:
@@ -259,7 +259,7 @@ def _first_position(how: str, x: Operand, dim: int | None, keepdims: bool, calle
     shape = [size if d in best.dims else 1 for d, size in sizes]
     positions = apply("select", iota(shape, UNSIGNED_INT), math.prod(shape), is_best)
     found = reduction("min", positions, dim, keepdims, called)
-    return found.labelled(called.removeprefix("ops."))
+    return labelled(found, called.removeprefix("ops."))
 
 
 def float_operand(x: Operand, called: str) -> Expr:

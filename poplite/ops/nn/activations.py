@@ -12,7 +12,7 @@ import math
 
 from poplite.expr.build import cast
 from poplite.expr.operand import Operand
-from poplite.expr.tree import ElementClass, Expr
+from poplite.expr.tree import ElementClass, Expr, labelled
 from poplite.ops.arithmetic import absolute, clamp
 from poplite.ops.choices import where
 from poplite.ops.mathematics import erfc, exp, sigmoid
@@ -48,7 +48,7 @@ def hard_sigmoid(x: Operand) -> Expr:
     """
     operand = float_operand(x, "ops.nn.hard_sigmoid")
     found = clamp(cast(operand, FLOAT) * 0.2 + 0.5, 0.0, 1.0)
-    return cast(found, operand.element_type).labelled("hard_sigmoid")
+    return labelled(cast(found, operand.element_type), "hard_sigmoid")
 
 
 def hard_sigmoid_gradient(x: Operand, gradient: Operand) -> Expr:
@@ -71,7 +71,7 @@ def hard_sigmoid_gradient(x: Operand, gradient: Operand) -> Expr:
     """
     wide, g, element = _both("hard_sigmoid_gradient", x, gradient)
     found = where(absolute(wide) <= 2.5, 0.2 * g, 0.0)
-    return cast(found, element).labelled("hard_sigmoid_gradient")
+    return labelled(cast(found, element), "hard_sigmoid_gradient")
 
 
 def sigmoid_gradient(result: Operand, gradient: Operand) -> Expr:
@@ -90,7 +90,7 @@ def sigmoid_gradient(result: Operand, gradient: Operand) -> Expr:
     <Expr g * y * (1.0 - y) float32[4]>
     """
     y, g, element = _both("sigmoid_gradient", result, gradient)
-    return cast(g * y * (1.0 - y), element).labelled("sigmoid_gradient")
+    return labelled(cast(g * y * (1.0 - y), element), "sigmoid_gradient")
 
 
 def tanh_gradient(result: Operand, gradient: Operand) -> Expr:
@@ -109,7 +109,7 @@ def tanh_gradient(result: Operand, gradient: Operand) -> Expr:
     <Expr g * (1.0 - y * y) float32[4]>
     """
     y, g, element = _both("tanh_gradient", result, gradient)
-    return cast(g * (1.0 - y * y), element).labelled("tanh_gradient")
+    return labelled(cast(g * (1.0 - y * y), element), "tanh_gradient")
 
 
 def relu_gradient(result: Operand, gradient: Operand) -> Expr:
@@ -131,7 +131,7 @@ def relu_gradient(result: Operand, gradient: Operand) -> Expr:
     <Expr select(g, 0.0, y > 0.0) float32[4]>
     """
     y, g, element = _both("relu_gradient", result, gradient)
-    return cast(where(y > 0.0, g, 0.0), element).labelled("relu_gradient")
+    return labelled(cast(where(y > 0.0, g, 0.0), element), "relu_gradient")
 
 
 def swish_gradient(x: Operand, gradient: Operand) -> Expr:
@@ -152,7 +152,7 @@ def swish_gradient(x: Operand, gradient: Operand) -> Expr:
     wide, g, element = _both("swish_gradient", x, gradient)
     near = clamp(wide, -_FARTHER, _FARTHER)  # an infinite x times 0 would be NaN
     s = sigmoid(near)
-    return cast(g * (s * (1.0 + near * (1.0 - s))), element).labelled("swish_gradient")
+    return labelled(cast(g * (s * (1.0 + near * (1.0 - s))), element), "swish_gradient")
 
 
 def gelu_gradient(x: Operand, gradient: Operand) -> Expr:
@@ -179,7 +179,7 @@ def gelu_gradient(x: Operand, gradient: Operand) -> Expr:
     cubes = near * near * b
     s = sigmoid(2 * a * near * (1.0 + cubes))
     found = g * (s * (1.0 + 2 * a * near * (1.0 - s) * (1.0 + 3.0 * cubes)))
-    return cast(found, element).labelled("gelu_gradient")
+    return labelled(cast(found, element), "gelu_gradient")
 
 
 def gelu_erf_gradient(x: Operand, gradient: Operand) -> Expr:
@@ -203,7 +203,7 @@ def gelu_erf_gradient(x: Operand, gradient: Operand) -> Expr:
     near = clamp(wide, -_FAR, _FAR)
     share = 0.5 * erfc(near * -math.sqrt(0.5))
     density = exp(-0.5 * (near * near)) * (1 / math.sqrt(2 * math.pi))
-    return cast(g * (share + near * density), element).labelled("gelu_erf_gradient")
+    return labelled(cast(g * (share + near * density), element), "gelu_erf_gradient")
 
 
 def _both(what: str, x: Operand, gradient: Operand) -> tuple[Expr, Expr, ElementClass]:

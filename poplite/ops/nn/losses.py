@@ -9,7 +9,7 @@ from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.expr.build import cast, iota
 from poplite.expr.operand import Operand, as_read
 from poplite.expr.operations import kind_of
-from poplite.expr.tree import Expr
+from poplite.expr.tree import Expr, labelled
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
@@ -52,7 +52,7 @@ def cross_entropy(logits: Operand, labels: Tensor, *, ignored: int | None = None
     likely = log_softmax(cast(operand, FLOAT))
     loss = -max(where(is_label, likely, -float("inf")), -1)
     kept = loss if ignored is None else where(equal(labels, ignored), 0, loss)
-    return kept.labelled("cross_entropy")
+    return labelled(kept, "cross_entropy")
 
 
 def cross_entropy_gradient(logits: Operand, labels: Tensor, *, ignored: int | None = None) -> Expr:
@@ -86,7 +86,7 @@ def cross_entropy_gradient(logits: Operand, labels: Tensor, *, ignored: int | No
     gradient = where((column >= 0) & (column < classes), gradient, float("nan"))
     if ignored is not None:
         gradient = where(equal(column, ignored), 0, gradient)
-    return cast(gradient, operand.element_type).labelled("cross_entropy_gradient")
+    return labelled(cast(gradient, operand.element_type), "cross_entropy_gradient")
 
 
 def binary_cross_entropy(logits: Operand, targets: Operand) -> Expr:
@@ -109,7 +109,7 @@ def binary_cross_entropy(logits: Operand, targets: Operand) -> Expr:
     """
     x = cast(float_operand(logits, "ops.nn.binary_cross_entropy"), FLOAT)
     t = cast(float_operand(targets, "ops.nn.binary_cross_entropy"), FLOAT)
-    return (softplus(x) - x * t).labelled("binary_cross_entropy")
+    return labelled(softplus(x) - x * t, "binary_cross_entropy")
 
 
 def binary_cross_entropy_gradient(logits: Operand, targets: Operand) -> Expr:
@@ -126,7 +126,7 @@ def binary_cross_entropy_gradient(logits: Operand, targets: Operand) -> Expr:
     called = "ops.nn.binary_cross_entropy_gradient"
     operand, target = float_operand(logits, called), float_operand(targets, called)
     gradient = sigmoid(cast(operand, FLOAT)) - cast(target, FLOAT)
-    return cast(gradient, operand.element_type).labelled("binary_cross_entropy_gradient")
+    return labelled(cast(gradient, operand.element_type), "binary_cross_entropy_gradient")
 
 
 def squared_error(predictions: Operand, targets: Operand) -> Expr:
@@ -141,7 +141,7 @@ def squared_error(predictions: Operand, targets: Operand) -> Expr:
     """
     p = cast(float_operand(predictions, "ops.nn.squared_error"), FLOAT)
     t = cast(float_operand(targets, "ops.nn.squared_error"), FLOAT)
-    return ((p - t) ** 2 * 0.5).labelled("squared_error")
+    return labelled((p - t) ** 2 * 0.5, "squared_error")
 
 
 def squared_error_gradient(predictions: Operand, targets: Operand) -> Expr:
@@ -153,7 +153,7 @@ def squared_error_gradient(predictions: Operand, targets: Operand) -> Expr:
     <Expr p - t float32[4]>
     """
     distance = float_operand(predictions, "ops.nn.squared_error_gradient") - targets
-    return distance.labelled("squared_error_gradient")
+    return labelled(distance, "squared_error_gradient")
 
 
 def _labelled(logits: Operand, labels: Tensor, called: str) -> tuple[Expr, Tensor, Expr]:

@@ -11,7 +11,7 @@ from poplite.errors import TensorCreationError
 from poplite.expr.build import as_expr, cast
 from poplite.expr.formula import formula
 from poplite.expr.operand import Operand
-from poplite.expr.tree import Expr
+from poplite.expr.tree import Expr, labelled
 from poplite.ops.mathematics import rsqrt
 from poplite.ops.nn.by_result import by_result
 from poplite.ops.reductions import float_operand, mean, sum, variance
@@ -50,7 +50,7 @@ def layer_norm(
     operand = float_operand(x, what)
     by, plus = (_wide(what, role, each, operand) for role, each in (("gain", gain), ("bias", bias)))
     whitened, _ = _whitened(operand, epsilon)
-    return cast(whitened * by + plus, operand.element_type).labelled("layer_norm")
+    return labelled(cast(whitened * by + plus, operand.element_type), "layer_norm")
 
 
 class LayerNormGradient(NamedTuple):

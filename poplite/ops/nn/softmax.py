@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from poplite.expr.build import cast
 from poplite.expr.operand import Operand
-from poplite.expr.tree import Expr
+from poplite.expr.tree import Expr, labelled
 from poplite.ops.mathematics import exp, log
 from poplite.ops.nn.by_result import by_result
 from poplite.ops.operands import dimension
@@ -37,7 +37,7 @@ def softmax(x: Operand, dim: int = -1) -> Expr:
     along = dimension("ops.nn.softmax", operand, dim)
     powers = exp(_below_zero(operand, along))
     shares = powers / sum(powers, along, keepdims=True)
-    return cast(shares, operand.element_type).labelled("softmax")
+    return labelled(cast(shares, operand.element_type), "softmax")
 
 
 def softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> Expr:
@@ -63,7 +63,7 @@ def softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> Expr:
     y, g = (cast(each, FLOAT) for each in (operand, by_result(what, gradient, operand)))
     along = dimension(what, operand, dim)
     found = y * (g - sum(y * g, along, keepdims=True))
-    return cast(found, operand.element_type).labelled("softmax_gradient")
+    return labelled(cast(found, operand.element_type), "softmax_gradient")
 
 
 def log_softmax(x: Operand, dim: int = -1) -> Expr:
@@ -85,7 +85,7 @@ def log_softmax(x: Operand, dim: int = -1) -> Expr:
     along = dimension("ops.nn.log_softmax", operand, dim)
     less = _below_zero(operand, along)
     found = less - log(sum(exp(less), along, keepdims=True))
-    return cast(found, operand.element_type).labelled("log_softmax")
+    return labelled(cast(found, operand.element_type), "log_softmax")
 
 
 def log_softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> Expr:
@@ -108,7 +108,7 @@ def log_softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> E
     operand = float_operand(result, what)
     y, g = (cast(each, FLOAT) for each in (operand, by_result(what, gradient, operand)))
     total = sum(g, dimension(what, operand, dim), keepdims=True)
-    return cast(g - exp(y) * total, operand.element_type).labelled("log_softmax_gradient")
+    return labelled(cast(g - exp(y) * total, operand.element_type), "log_softmax_gradient")
 
 
 def _below_zero(x: Expr, dim: int) -> Expr:
