@@ -44,6 +44,7 @@ WITHOUT_CALL = {
     "core": {
         **{f"pl.{name}": "functions and methods of poplite return it" for name in _MADE},
         **{name: why for name, why in _PROGRAMS.items() if name[3:].split(".")[0] in pl.__all__},
+        "pl.Expr.labelled": "operations made of several name themselves",
         "pl.TileMapping.of": "graphs make it of views",
         "pl.TileMapping.renumbered": "virtual graphs make it of others",
         "pl.Variable.initial_value_of": "engines call it",
