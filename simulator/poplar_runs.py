@@ -109,7 +109,7 @@ def reportTiming(engine: Engine, start: Any, end: Any) -> str:
     '0.250000 s'
     """
     for name, value in (("start", start), ("end", end)):
-        if not isinstance(value, Real):
+        if not isinstance(value, Real) or abs(value) > sys.float_info.max:
             raise ElementTypeError(
                 f"reportTiming: {name} {clipped(value)} is no time in seconds",
                 at=here(),

@@ -34,6 +34,8 @@ MOST_TOTAL = 1 << 62
 MOST_ORDERED = 1 << 27
 """Most steps in an order: as many as `Engine.tracing` records."""
 
+LARGEST_ELEMENT = max(each.size_bytes for each in ELEMENT_TYPES)
+
 ELEMENTS = frozenset(each.__name__ for each in ELEMENT_TYPES)
 
 
@@ -122,7 +124,7 @@ FIELDS: dict[str, dict[str, Holds]] = {
     "TilePairs": {
         "largest": lambda pairs, known: all(max(pair[:2]) < known.tiles for pair in pairs)
     },
-    "Variable": {"element_type": lambda name, _: name in ELEMENTS, "shape": _shape},
+    "Variable": {"element_type": lambda name, _: name in ELEMENTS},
 }
 """By class and field: whether a value can be looked up."""
 
@@ -131,7 +133,13 @@ OBJECTS: dict[str, list[tuple[str, Holds]]] = {
         (
             "variables are not as many as are counted",
             lambda each, _: len(each.variables) in (0, each.graph.num_variables),
-        )
+        ),
+        (
+            "variables have more bytes than are counted",
+            lambda each, _: (
+                sum(math.prod(one.shape) for one in each.variables) * LARGEST_ELEMENT < MOST_TOTAL
+            ),
+        ),
     ],
     "Execution": [
         ("cycles are of no step", lambda each, _: bool(each.steps) or not each.cycles),

@@ -20,6 +20,7 @@ from helpers.depth import deep, examples, values_only
 from helpers.recipes import RECIPES
 from helpers.recipes.shared import METADATA, Values
 from helpers.vertex_classes import Key, vertex_classes
+from poplite import vertices
 
 INTERPRETED = frozenset({("docs/vertices.md", "Running")})
 """Classes that print, and so cannot be compiled."""
@@ -36,15 +37,19 @@ ALIKE = {
 }
 """Classes that differ from another one by one operation."""
 
+
+def is_shown(key: Key) -> bool:
+    """Return whether users see a class: one of an example, of a page, or of the public library."""
+    file, name = key
+    is_public = not file.startswith("vertices/") or name in vertices.__all__
+    return is_public and not file.startswith("benchmarks/")
+
+
 KEYS = [
-    pytest.param(
-        key,
-        id=":".join(key),
-        marks=[deep] * (key[0].startswith("benchmarks/") or key[1] in ALIKE),
-    )
+    pytest.param(key, id=":".join(key), marks=[deep] * (not is_shown(key) or key[1] in ALIKE))
     for key in sorted(RECIPES)
 ]
-"""Classes that users are shown, and at full depth those of benchmarks and those alike."""
+"""Classes that users are shown, and at full depth those of operations, benchmarks, and alike."""
 
 
 def run(vertex: type[pl.Vertex], values: Values, *, interpret: bool) -> dict[str, Any]:

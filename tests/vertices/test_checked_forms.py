@@ -110,6 +110,7 @@ def test_a_faster_form_does_what_compute_does(
     check_faster(classes[key], **CHECKED[key])
 
 
+@deep
 def test_so_does_one_for_registers_that_this_processor_has_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -537,7 +537,7 @@ for interpret in (False, True):
 """
 
 
-@pytest.mark.parametrize("ways", thinned(["-O", "-B -O"], keep=1))
+@pytest.mark.parametrize("ways", thinned(["-O", "-B -O"], keep=0))
 def test_assertions_as_python_has_them(tmp_path: Path, engine_cache: Path, ways: str) -> None:
     """In a file that pytest does not rewrite, with and without -O, from one cache folder."""
     script = tmp_path / "check.py"

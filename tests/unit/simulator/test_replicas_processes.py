@@ -73,6 +73,7 @@ def test_results_do_not_depend_on_the_number_of_threads(tmp_path: Path, threads:
     assert run(tmp_path, script, NUMBA_NUM_THREADS=threads) == ["True"] * 3
 
 
+@deep
 def test_engines_with_replicas_in_threads_and_after_a_fork(tmp_path: Path) -> None:
     script = """
         right = []
