@@ -109,7 +109,8 @@ def reportTiming(engine: Engine, start: Any, end: Any) -> str:
     '0.250000 s'
     """
     for name, value in (("start", start), ("end", end)):
-        if not isinstance(value, Real) or abs(value) > sys.float_info.max:
+        is_huge = isinstance(value, int) and abs(value) > sys.float_info.max
+        if is_huge or not isinstance(value, Real):
             raise ElementTypeError(
                 f"reportTiming: {name} {clipped(value)} is no time in seconds",
                 at=here(),
