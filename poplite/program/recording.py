@@ -158,12 +158,12 @@ class Steps(Sequence):
         if kind is None:
             for program in recorded:
                 super().add(program)
-            if self._is_part:
-                self._check_used(made)
+            self._check_used(made)
 
     def note_made(self, sequence: Sequence) -> None:
         """Note a Sequence that is made while this block is the innermost."""
-        self._made_inside.append(sequence)
+        if self._is_part:
+            self._made_inside.append(sequence)
 
     def _check_used(self, made: Iterable[Sequence]) -> None:
         """Refuse steps that were recorded in a loop, a branch or a function, and not for it."""

@@ -31,6 +31,11 @@ class Cuts(NamedTuple):
     begin: Int64
     end: Int64
 
+    @property
+    def first(self) -> Int64:
+        """The number of the first range of each vertex."""
+        return np.flatnonzero(np.diff(self.vertex, prepend=-1))
+
 
 def cuts(tile: Int64, begin: Int64, end: Int64, workers: int, grain: int) -> Cuts:
     """Cut intervals of elements, sorted by tile, among the workers of their tiles.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals import Int64
+from poplite.arrays.intervals import Int64, overlay
 from poplite.expr.tree import Iota, Number
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.tensor.slices import SliceLists, Slices
@@ -46,9 +46,11 @@ def add_filling(
 ) -> str:
     """Add the vertices that store numbers in a tensor, and return the name of their class."""
     graph = mappings.graph
-    pieces = _of_memory(out, *held(mappings.of(out)))
-    found = cuts(*pieces, graph.target.workers, grain_of(out.element_type))
-    first = np.flatnonzero(np.diff(found.vertex, prepend=-1))
+    tile, begin, end = held(mappings.of(out))
+    memory = np.append(0, out.contiguous_regions().end)
+    source, _, begin, end = overlay(begin, end, memory)
+    found = cuts(tile[source], begin, end, graph.target.workers, grain_of(out.element_type))
+    first = found.first
     ranges = Slices(out.flatten(), 0, found.begin, found.end)
     is_listed = len(first) < len(found.vertex)  # some vertices have several ranges
     ends = np.append(first, len(found.vertex))
@@ -65,18 +67,6 @@ def add_filling(
     cls = template[out.element_type]
     graph.add_vertices(compute_set, cls, tile=found.tile[first], **fields)
     return str(cls.__name__)
-
-
-def _of_memory(out: Tensor, tile: Int64, begin: Int64, end: Int64) -> tuple[Int64, Int64, Int64]:
-    """Cut intervals of a tensor where they go on elsewhere in memory."""
-    ends = out.contiguous_regions().end
-    first = np.searchsorted(ends, begin, "right")
-    count = np.searchsorted(ends, end) - first + 1
-    source = np.repeat(np.arange(len(tile)), count)
-    number = np.arange(len(source)) - np.repeat(np.cumsum(count) - count, count)
-    cut = ends[first[source] + number]
-    low = np.where(number == 0, begin[source], np.roll(cut, 1))
-    return tile[source], low, np.minimum(cut, end[source])
 
 
 def positions(expr: Iota) -> npt.NDArray[Any]:

@@ -79,10 +79,8 @@ def _add_vectors(
     found: Cuts,
 ) -> str:
     parts = grid.parts
-    if Part.ELEMENTS in parts:
-        first = np.flatnonzero(np.diff(found.vertex, prepend=-1))
-    else:  # no list of rows says how long those of the result are: a vertex for each range
-        first = np.arange(len(found.vertex))
+    # Where no list of rows says how long those of the result are, each range has a vertex.
+    first = found.first if Part.ELEMENTS in parts else np.arange(len(found.vertex))
     tile, count = found.tile[first], len(first)
     is_listed = count < len(found.vertex)  # some vertices have several ranges
     if is_listed:
