@@ -85,7 +85,8 @@ def add_variable(
     """Make a variable; see `Graph.add_variable`."""
     tile = tiles.in_range(mapping)
     variable = _declared(space, like, shape, name, at, tile, constant=False)
-    space.note_home(variable, tiles.home)
+    if tiles.home is not None:
+        space.note_home(variable, tiles.home)
     try:
         _attach(space, tiles, variable, metadata, at)
         if mapping is not None and tile is None:
@@ -113,7 +114,8 @@ def add_constant(
 ) -> Variable:
     """Make a constant; see `Graph.add_constant`."""
     variable = _declared(space, like, shape, name, at, constant=True)
-    space.note_home(variable, tiles.home)
+    if tiles.home is not None:
+        space.note_home(variable, tiles.home)
     try:
         _attach(space, tiles, variable, metadata, at)
         kind, view = variable.element_type, variable.view

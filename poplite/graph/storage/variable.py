@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from poplite.errors import TensorCreationError, made_by
+from poplite.errors import TensorCreationError, not_called
 from poplite.graph.mapping.tile_table import NO_TILE
 from poplite.graph.mapping.variable_mapping import VariableMapping, Version
 from poplite.graph.storage.copies import refuse_copies
@@ -39,7 +39,6 @@ COMMON = -1
 """In place of a replica's number: all replicas without values of their own."""
 
 
-@made_by("graph.add_variable(FLOAT, (4,), 'x'), and graph.variable_of(tensor)")
 @refuse_copies("graph.clone(tensor) makes a variable like another")
 class Variable(Storage):
     """A variable or constant of a graph.
@@ -73,8 +72,14 @@ class Variable(Storage):
         "with_value",
     )
 
-    def __init__(
-        self,
+    def __init__(self, *arguments: object, **named: object) -> None:
+        """Refuse: users have variables of their graph only."""
+        instead = "graph.add_variable(FLOAT, (4,), 'x'), and graph.variable_of(tensor)"
+        raise not_called("Variable", instead, is_empty=not arguments and not named)
+
+    @classmethod
+    def _made(
+        cls,
         number: int,
         base: int,
         num_elements: int,
@@ -84,9 +89,11 @@ class Variable(Storage):
         constant: bool,
         location: SourceLocation,
         version: Version,
-        tile: int = NO_TILE,
-    ) -> None:
-        Storage.__init__(self, number, base, num_elements, constant)  # `super` takes longer
+        tile: int,
+    ) -> Variable:
+        """Make a variable."""
+        self = cls.__new__(cls)
+        Storage.__init__(self, number, base, num_elements, constant)
         self.name, self.element_type, self.shape = name, element_type, shape
         self.location = location
         self._mapping: VariableMapping | None = None
@@ -96,6 +103,7 @@ class Variable(Storage):
         self.replica_values: Mapping[int, npt.NDArray[Any]] = _NONE
         self.with_value: Mapping[int, npt.NDArray[np.bool_]] = _NONE
         self.metadata: View | None = None
+        return self
 
     @property
     def packed_with_value(self) -> dict[int, npt.NDArray[np.uint8]]:
