@@ -20,8 +20,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from poplite.errors import TensorCreationError
 from poplite.expr.operand import Operand
+from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import working_graph
 from poplite.ops.convolution.arguments import (
@@ -40,7 +43,7 @@ from poplite.ops.convolution.call import (
     check_same_rank,
 )
 from poplite.ops.convolution.expansion import by_taps, expanded_weights
-from poplite.ops.convolution.phases import joined, parts
+from poplite.ops.convolution.phases import Part, joined, parts
 from poplite.ops.convolution.plan import ConvolutionPlan, planned
 from poplite.ops.convolution.request import Request
 from poplite.ops.convolution.steps import Convolution, record_convolutions
@@ -307,11 +310,8 @@ def _convolved(call: Call, request: Request, x: Tensor, weights: Tensor) -> Tens
         shape = request.batch, request.groups * request.outputs, *request.field
         return call.zeros(request.element_type, shape, call.name)
     found = parts(request)
-    made = {
-        number: call.zeros(request.element_type, part.shape, call.name)
-        for number, part in enumerate(found)
-        if not any(number in several for several in groups)
-    }
+    convolved = {number for several in groups for numbers in several for number in numbers}
+    made = _zeros(call, request, {n: p for n, p in enumerate(found) if n not in convolved})
     work = recorder(call.graph, call.steps)
     outputs = []
     for several in groups:
@@ -320,16 +320,43 @@ def _convolved(call: Call, request: Request, x: Tensor, weights: Tensor) -> Tens
                 call.graph,
                 layout,
                 x,
-                expanded_weights(found[number].weights(weights), layout.request),
+                expanded_weights(
+                    concat([found[number].weights(weights) for number in numbers], 1),
+                    layout.request,
+                ),
                 call.name,
             )
-            for number, layout in several.items()
+            for numbers, layout in several.items()
         ]
         outputs += record_convolutions(work, convolutions)
-    made.update(zip((number for several in groups for number in several), outputs, strict=True))
     work.uses(call.name, [x, weights], outputs)
     work.finish(call.steps, call.name)
+    ways = (numbers for several in groups for numbers in several)
+    for numbers, out in zip(ways, outputs, strict=True):
+        made.update(_of_phases(numbers, out, request))
     return joined([made[number] for number in range(len(found))], request)
+
+
+def _of_phases(numbers: tuple[int, ...], out: Tensor, request: Request) -> dict[int, Tensor]:
+    """Return the outputs of each phase, of a convolution that makes those of several."""
+    batch, _, *field = out.shape
+    several = out.reshape((batch, request.groups, len(numbers), request.outputs, *field))
+    shape = batch, request.groups * request.outputs, *field
+    return {number: several[:, :, k].reshape(shape) for k, number in enumerate(numbers)}
+
+
+def _zeros(call: Call, request: Request, unread: dict[int, Part]) -> dict[int, Tensor]:
+    """Return the outputs of phases that read no elements: parts of one tensor that is filled."""
+    if not unread:
+        return {}
+    sizes = [math.prod(part.shape[2:]) for part in unread.values()]
+    channels = request.batch, request.groups * request.outputs
+    made = call.zeros(request.element_type, (*channels, sum(sizes)), f"{call.name}/zeros")
+    ends = np.cumsum(sizes).tolist()
+    return {
+        number: made[:, :, end - size : end].reshape(part.shape)
+        for (number, part), size, end in zip(unread.items(), sizes, ends, strict=True)
+    }
 
 
 def _in_groups(weights: Tensor, request: Request) -> Tensor:

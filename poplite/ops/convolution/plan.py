@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from poplite.errors import TensorCreationError
+from poplite.errors import GraphMemoryAllocationError, TensorCreationError
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
@@ -50,7 +50,8 @@ class ConvolutionPlan:
         graph: the graph it was made for.
         request: what is convolved.
         layouts: the way that is taken; of an input with zeros between its elements, one for each
-            phase (`poplite.ops.convolution.phases`) that reads elements, the longest first.
+            phase (`poplite.ops.convolution.phases`) that reads elements, or for several that read
+            alike, the longest first.
     """
 
     def __init__(self, graph: Graph, request: Request) -> None:
@@ -122,7 +123,11 @@ class ConvolutionPlan:
             TensorCreationError: for a name that is none.
         """
         request, own = self.request, self.layout.request
-        made = weights_of(self.graph, self.layout, name, request.taps // own.as_channels)
+        layout = self.layout
+        if own.outputs > request.outputs:  # of several phases
+            own = replace(own, outputs=request.outputs)
+            layout = replace(layout, request=own, outputs=min(layout.outputs, own.outputs))
+        made = weights_of(self.graph, layout, name, request.taps // own.as_channels)
         made = collapsed_weights(made, own)
         return made.reshape((request.groups * request.outputs, request.inputs, *request.kernel))
 
@@ -131,12 +136,15 @@ class ConvolutionPlan:
 
     def __str__(self) -> str:
         lines = [str(self.request)]
-        if len(self.layouts) > 1:
+        if sum(len(numbers) for several in self._groups for numbers in several) > 1:
             for several in self._groups:
                 cycles = self._priced(tuple(several.values()))
-                lines.append(f"{amount(len(several), 'phase')} at once, cycles {cycles}")
-                for number, layout in several.items():
-                    lines.append(f"phase {number}, kernel {_by(layout.request.kernel)}")
+                count = sum(map(len, several))
+                lines.append(f"{amount(count, 'phase')} at once, cycles {cycles}")
+                for numbers, layout in several.items():
+                    which = "phase" if len(numbers) == 1 else "phases"
+                    listed = ", ".join(map(str, numbers))
+                    lines.append(f"{which} {listed}, kernel {_by(layout.request.kernel)}")
                     lines += self._described(layout)
             return "\n".join(lines)
         lines += self._described(self.layout)
@@ -290,40 +298,84 @@ def plan_convolution(
     return ConvolutionPlan(graph, request)
 
 
-def planned(target: Target, request: Request) -> tuple[dict[int, Layout], ...]:
-    """Return the best way of each phase that reads elements, by its number, in groups.
+Numbers = tuple[int, ...]
+
+Ways = dict[Numbers, Layout]
+"""How phases are made, by their numbers; several that read alike are one convolution."""
+
+
+def planned(target: Target, request: Request) -> tuple[Ways, ...]:
+    """Return the best way of the phases that read elements, in groups.
 
     The phases of a group are made at once, as many as the memory of tiles holds; those that take
-    longest come first.
+    longest come first. Phases that read the same elements with as many taps are one convolution
+    with the output channels of all of them, where that is cheaper.
     """
     limit = int(request.memory * target.tile_memory_bytes)
-    found = {
-        number: ranked(target, part.request)[0]
-        for number, part in enumerate(parts(request))
-        if part.request is not None and not part.request.is_empty
-    }
-    found = dict(sorted(found.items(), key=lambda way: -sum(way[1].cycles)))
-    groups: list[dict[int, Layout]] = []
-    for number, layout in (_alike(target, found) or found).items():
+    groups: list[Ways] = []
+    for numbers, layout in _cheapest(target, request).items():
         held = sum(each.bytes for each in groups[-1].values()) if groups else limit
         if held + layout.bytes > limit:
             groups.append({})
-        groups[-1][number] = layout
+        groups[-1][numbers] = layout
     return tuple(groups)
 
 
-def _alike(target: Target, found: dict[int, Layout]) -> dict[int, Layout] | None:
+def _cheapest(target: Target, request: Request) -> Ways:
+    """Return the ways of all phases that read elements, those that take longest first."""
+    each: dict[Numbers, Request] = {
+        (number,): part.request
+        for number, part in enumerate(parts(request))
+        if part.request is not None and not part.request.is_empty
+    }
+    ways = _ways(target, each)
+    alike = _alike(each)
+    if len(alike) == len(each):
+        return ways
+    try:
+        together = _ways(target, alike)
+    except GraphMemoryAllocationError:  # partials of more channels at once: one by one they fit
+        return ways
+    return min(together, ways, key=_price)
+
+
+def _alike(requests: dict[Numbers, Request]) -> dict[Numbers, Request]:
+    """Return convolutions, equal ones as one with the output channels of all."""
+    several: dict[Request, list[int]] = {}
+    for numbers, request in requests.items():
+        several.setdefault(request, []).extend(numbers)
+    return {
+        tuple(numbers): replace(request, outputs=len(numbers) * request.outputs)
+        for request, numbers in several.items()
+    }
+
+
+def _ways(target: Target, requests: dict[Numbers, Request]) -> Ways:
+    """Return the best ways of convolutions, or those with equal blocks where that is cheaper."""
+    found = {numbers: ranked(target, request)[0] for numbers, request in requests.items()}
+    found = dict(sorted(found.items(), key=lambda way: -sum(way[1].cycles)))
+    return _of_equal_blocks(target, found) or found
+
+
+def _of_equal_blocks(target: Target, found: Ways) -> Ways | None:
     """Return the phases with the blocks of the first, where that is cheaper: they read the same."""
     if len(found) < 2:
         return None
     first = next(iter(found.values()))
     made = {n: way_with_blocks(target, each.request, first) for n, each in found.items()}
     several = [each for each in made.values() if each is not None]
-    cycles = sum(sum(each.cycles[1:]) for each in several)
-    cycles += max(each.cycles[0] for each in several)
-    if len(several) < len(found) or cycles > sum(sum(each.cycles) for each in found.values()):
+    if len(several) < len(found):
         return None
-    return dict(zip(made, several, strict=True))
+    equal = dict(zip(made, several, strict=True))
+    return equal if _price(equal) <= _price(found) else None
+
+
+def _price(ways: Ways) -> int:
+    """Return the cycles by formulas; of phases with equal blocks the input is exchanged once."""
+    layouts = list(ways.values())
+    if len({layout.cuts for layout in layouts}) > 1:
+        return sum(sum(each.cycles) for each in layouts)
+    return sum(sum(each.cycles[1:]) for each in layouts) + max(each.cycles[0] for each in layouts)
 
 
 @lru_cache(maxsize=256)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import forms, values_only
+from helpers.depth import forms, interpreted, thinned, values_only
 from poplite import ops
 from poplite.ops import nn
 from poplite.ops.convolution.phases import parts
@@ -243,6 +243,59 @@ def test_phases_of_a_gradient_of_strides_run_at_once_where_memory_holds_them() -
         0.6: ["input_gradient/products"],
         0.001: ["input_gradient/products", "input_gradient/products_1"],
     }
+
+
+@pytest.mark.parametrize(("stride", "most"), thinned([(16, 2_800), (8, 2_600), (4, 2_700)], 1))
+def test_a_gradient_of_long_strides_is_one_convolution_and_a_fill(stride: int, most: int) -> None:
+    graph, program = pl.Graph(pl.Target(tiles=1472)), pl.Sequence()
+    size = (64 - 3) // stride + 1
+    by_y = graph.add_variable(pl.FLOAT, (1, 16, size, size), "by y", mapping="linear")
+    weights = graph.add_variable(pl.FLOAT, (16, 16, 3, 3), "weights", mapping="linear")
+    ops.convolution_input_gradient(by_y, weights, (64, 64), stride=stride, program=program)
+    name = "input_gradient"
+    sets = [f"{name}/zeros", f"{name}/products", f"{name}/sums"]
+    assert [each.name for each in graph.compute_sets] == sets
+    engine = pl.Engine(graph, program, checks="fast", interpret=False)
+    engine.run()
+    assert 0 < (engine.report().execution.cycles or 0) <= most
+
+
+@pytest.mark.parametrize("padding", [0, 1])
+@pytest.mark.parametrize("dtype", [pl.FLOAT, pl.HALF])
+def test_a_gradient_of_long_strides_is_what_each_output_reads(
+    padding: int, dtype: type[pl.FLOAT] | type[pl.HALF]
+) -> None:
+    stride, field, rng = (3, 5), (13, 16), np.random.default_rng(5)
+    rows, columns = ((n + 2 * padding - 3) // s + 1 for n, s in zip(field, stride, strict=True))
+    by_y = rng.integers(-3, 4, (2, 6, rows, columns))
+    kernel = rng.integers(-3, 4, (6, 2, 3, 3))  # two groups
+    graph, program = pl.Graph(pl.Target(tiles=8)), pl.Sequence()
+    gradient, weights = (
+        graph.add_variable(dtype, x.shape, name, mapping="linear", initial_value=x)
+        for name, x in (("by y", by_y), ("weights", kernel))
+    )
+    how: dict[str, Any] = {"stride": stride, "padding": padding, "groups": 2}
+    made = ops.convolution_input_gradient(gradient, weights, field, **how, program=program)
+    engine = pl.Engine(graph, program, **interpreted())
+    engine.run()
+    right = np.zeros((2, 4, field[0] + 2 * padding, field[1] + 2 * padding))
+    for group, row, column in product(range(2), range(rows), range(columns)):
+        own = slice(3 * group, 3 * group + 3)
+        part = np.einsum("bo,oiuv->biuv", by_y[:, own, row, column], kernel[own])
+        y, x = row * stride[0], column * stride[1]
+        right[:, 2 * group : 2 * group + 2, y : y + 3, x : x + 3] += part
+    right = right[:, :, padding : padding + field[0], padding : padding + field[1]]
+    assert (engine.read(made) == right).all()
+
+
+def test_plans_say_which_phases_are_one_convolution() -> None:
+    graph = pl.Graph(pl.Target(tiles=16))
+    how: dict[str, Any] = {"batch": 1, "field": (8, 8), "inputs": 16, "outputs": 4}
+    plan = ops.plan_convolution(graph, kernel=(2, 2), input_dilation=2, padding=1, **how)
+    lines = str(plan).splitlines()
+    assert lines[1].startswith("4 phases at once, cycles ")
+    assert lines[2] == "phases 0, 1, 2, 3, kernel 1 x 1"
+    assert plan.create_weights().shape == (4, 16, 2, 2)
 
 
 def test_the_gradient_of_an_input_without_elements_has_none() -> None:
