@@ -125,8 +125,7 @@ class RemoteRows:
         if action.offset is None:
             yield partial(np.copyto, *((block, rows[0]) if action.to_device else (rows[0], block)))
             if self.written:
-                first = np.zeros(1, np.int64)
-                yield lambda: self._move_written(action, replica, first)
+                yield self._moves_written(action, replica, lambda: 0)
             return
         numbers = _live(action.offset, part)
         blocks = block.reshape(-1, rows.shape[1])
@@ -144,36 +143,59 @@ class RemoteRows:
                 rows[numbers()] = blocks
 
         def check_one() -> None:
-            row = int(numbers()[0])
+            row = numbers().item()
             if not 0 <= row < len(rows):
                 raise self._outside(action, row, replica, where())
 
         def move_one() -> None:
-            row = int(numbers()[0])
+            row = numbers().item()
             if action.to_device:
                 block[:] = rows[row]
             else:
                 rows[row] = block
 
-        yield from (check_one, move_one) if len(blocks) == 1 else (check, move)
+        is_one = len(blocks) == 1
+        yield from (check_one, move_one) if is_one else (check, move)
         if self.written:
-            yield lambda: self._move_written(action, replica, numbers())
+            yield self._moves_written(
+                action, replica, (lambda: numbers().item()) if is_one else numbers
+            )
 
-    def _move_written(self, action: RowTransfer, replica: int, numbers: npt.NDArray[Any]) -> None:
-        """Note what is written where some rows have moved."""
-        if self.watch is None:
-            return
-        rows = self.written[replica]
-        shadow = view_of(action.block, self.watch.parts[replica]).view(np.uint8)
-        shadow = shadow.reshape(len(numbers), rows.shape[1], -1)
-        if not action.to_device:
-            rows[numbers] = shadow.all(axis=2)
-            return
-        written = rows[numbers][:, :, np.newaxis]
-        is_lossy = bool((shadow > written).any())
-        shadow[...] = written
-        if is_lossy:
-            self.watch.lost()
+    def _moves_written(
+        self,
+        action: RowTransfer,
+        replica: int,
+        chosen: Callable[[], int] | Callable[[], npt.NDArray[Any]],
+    ) -> Callable[[], None]:
+        """Return what notes what is written where one row, or an array of rows, has moved."""
+        rows, element = self.written[replica], action.block.element_type
+        count = action.block.num_elements
+        # Bytes are compared in a tenth of the time that `all` takes.
+        whole, bytes_of_whole = b"\1" * count, b"\1" * (count * element.size_bytes)
+        shadow: npt.NDArray[np.uint8] | None = None  # of the bytes of the block
+
+        def move() -> None:
+            nonlocal shadow
+            if self.watch is None:
+                return
+            if shadow is None:
+                of_block = view_of(action.block, self.watch.parts[replica]).view(np.uint8)
+                shadow = of_block.reshape(-1, rows.shape[1], element.size_bytes)
+            moved = chosen()
+            if not action.to_device:
+                rows[moved] = shadow.tobytes() == bytes_of_whole or shadow.all(axis=2)
+                return
+            written = rows[moved]
+            if written.tobytes() == whole:
+                shadow.fill(1)
+                return
+            written = written.reshape(*shadow.shape[:2], 1)
+            is_lossy = bool((shadow > written).any())
+            shadow[...] = written
+            if is_lossy:
+                self.watch.lost()
+
+        return move
 
     def _outside(self, action: RowTransfer, row: int, replica: int, where: str) -> TensorIndexError:
         assert action.offset is not None
