@@ -109,7 +109,7 @@ class Space:
                 fix="a smaller shape",
             )
         number, full_name = len(self.variables), self.names.unique("variable", title)
-        variable = Variable._made(
+        variable = Variable.__new__(Variable)._filled(
             number, base, size, full_name, element_type, shape, constant, at, self.version, tile
         )
         self.variables.append(variable)

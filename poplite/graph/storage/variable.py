@@ -77,9 +77,8 @@ class Variable(Storage):
         instead = "graph.add_variable(FLOAT, (4,), 'x'), and graph.variable_of(tensor)"
         raise not_called("Variable", instead, is_empty=not arguments and not named)
 
-    @classmethod
-    def _made(
-        cls,
+    def _filled(
+        self,
         number: int,
         base: int,
         num_elements: int,
@@ -91,8 +90,7 @@ class Variable(Storage):
         version: Version,
         tile: int,
     ) -> Variable:
-        """Make a variable."""
-        self = cls.__new__(cls)
+        """Return the variable itself, which `__new__` has made, with all that it has."""
         Storage.__init__(self, number, base, num_elements, constant)
         self.name, self.element_type, self.shape = name, element_type, shape
         self.location = location
