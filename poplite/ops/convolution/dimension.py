@@ -131,6 +131,11 @@ def forward(size: int, kernel: int, how: Spacing) -> Dimension:
     )
 
 
+def alone(size: int) -> Dimension:
+    """Return a dimension of which each output reads its own element."""
+    return Dimension(size, 1, 0, 1, size, (0,))
+
+
 def together(dimensions: Sequence[Dimension], parts: Sequence[Any]) -> Any:
     """Return how many outputs of a block read places behind each other, so that they are one row.
 

@@ -3,9 +3,10 @@
     y = ops.nn.max_pool(x, 2)
     by_x = ops.nn.max_pool_gradient(gradient, x, y, 2)
 
-A gradient goes the other way: each element looks at the windows that it is in, as the gradient of a
-convolution does by its input (`Dimension.inverse`). With a stride, elements in turn are in windows
-at other places: each of these phases is pooled on its own.
+A gradient goes the other way: each element looks at the windows that it is in. Where that is one,
+it is a map; else it is as the gradient of a convolution by its input (`Dimension.inverse`): with a
+stride, elements in turn are in windows at other places, and each of these phases is pooled on its
+own.
 
 Source: PopLibs, `popnn/Pooling.hpp`: padding is no element of a window, neither of the greatest
 one nor of the mean; and all elements that equal the greatest get its gradient.
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from poplite.expr.build import cast
+from poplite.expr.build import apply, cast
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass
 from poplite.graph.tensor.tensor import Tensor
@@ -34,11 +35,14 @@ from poplite.ops.convolution.call import (
 from poplite.ops.convolution.phases import Part, joined, parts
 from poplite.ops.convolution.request import Request
 from poplite.ops.operands import Given, count_of, counts_of
+from poplite.ops.pooling.disjoint import are_disjoint, seen
 from poplite.ops.pooling.search import pooling_layout
+from poplite.ops.pooling.stages import Stage, as_rows, cheapest_way
 from poplite.ops.pooling.steps import Pooling
 from poplite.ops.record import map as stored
+from poplite.ops.reduce.reduce import reduce_into
 from poplite.program import Sequence as Steps
-from poplite.program.recording import recorder
+from poplite.program.recording import Recorder, recorder
 from poplite.types import FLOAT
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.pooling import How, PoolMax, PoolMaxGradient, PoolSum
@@ -103,7 +107,8 @@ def sum_pool(
 ) -> Tensor:
     """Record steps that add up the elements of each window; see `max_pool`.
 
-    Sums are made in FLOAT, in the order of the window, and HALF is rounded once.
+    Sums are made in FLOAT, and HALF is rounded once. They are in the order of the window where it
+    is pooled at once; in stages, parts or rows of it are added up before.
 
     Raises:
         the errors of `max_pool`.
@@ -189,6 +194,10 @@ def max_pool_gradient(
     image = call.stored(given, "x")
     read = {"gradient": call.stored(result, "gradient"), "pooled": call.stored(made, "pooled")}
     element = request.element_type
+    if are_disjoint(request) and not request.is_empty:
+        is_most = apply("equal", image, seen(read["pooled"], request))
+        given_back = apply("select", seen(read["gradient"], request), 0.0, is_most)
+        return stored(given_back, name=name, program=program)
     return _pooled(
         call, request.inverse, "backward", PoolMaxGradient, element, read, 0, own={"x": image}
     )
@@ -223,8 +232,10 @@ def sum_pool_gradient(
     """
     what = "ops.nn.sum_pool_gradient"
     call, result, request = _backward(what, gradient, field, window, stride, padding, name, program)
-    read = {"x": call.stored(result, "gradient")}
-    return _pooled(call, request.inverse, "sum", PoolSum, request.element_type, read, 0)
+    by = call.stored(result, "gradient")
+    if are_disjoint(request) and not request.is_empty:
+        return stored(seen(by, request), name=name, program=program)
+    return _pooled(call, request.inverse, "sum", PoolSum, request.element_type, {"x": by}, 0)
 
 
 def average_pool_gradient(
@@ -245,9 +256,12 @@ def average_pool_gradient(
     what = "ops.nn.average_pool_gradient"
     call, result, request = _backward(what, gradient, field, window, stride, padding, name, program)
     share = cast(result, FLOAT) / _counted(call, request)  # HALF is rounded once, at the end
-    read = {"x": stored(share, name=f"{name}/shares", program=program)}
+    by = stored(share, name=f"{name}/shares", program=program)
+    if are_disjoint(request) and not request.is_empty:
+        own = cast(seen(by, request), request.element_type)
+        return stored(own, name=name, program=program)
     wide = replace(request.inverse, element_type=FLOAT)
-    return _pooled(call, wide, "sum", PoolSum, request.element_type, read, 0)
+    return _pooled(call, wide, "sum", PoolSum, request.element_type, {"x": by}, 0)
 
 
 def _asked(
@@ -323,15 +337,43 @@ def _pooled(
     def of_phase(part: Part) -> Tensor:
         if part.request is None or part.request.is_empty:
             return call.zeros(element, part.shape, name)
-        layout = pooling_layout(call.graph.target, part.request, how)
+        stages: tuple[Stage, ...] = (Stage(part.request, is_reduced=False),)
+        if how != "backward":
+            stages = cheapest_way(call.graph.target, part.request, how).stages
         mine = {field: part.own(x) for field, x in (own or {}).items()}
         work = recorder(call.graph, call.steps)
-        made = Pooling(call.graph, work, layout, vertex, element, name).record(read, around, mine)
+        *first, last = stages
+        seen = read
+        for number, stage in enumerate(first):
+            wide = FLOAT if how == "sum" else element
+            made = _of_stage(work, stage, how, vertex, wide, seen, around, f"{name}/part {number}")
+            seen = {"x": made}
+        made = _of_stage(work, last, how, vertex, element, seen, around, name, mine)
         work.uses(name, [*read.values(), *mine.values()], [made])
         work.finish(call.steps, name)
         return made
 
     return joined([of_phase(each) for each in parts(request)], request)
+
+
+def _of_stage(
+    work: Recorder,
+    stage: Stage,
+    how: How,
+    vertex: type[Vertex],
+    element: ElementClass,
+    read: dict[str, Tensor],
+    around: float,
+    name: str,
+    own: dict[str, Tensor] | None = None,
+) -> Tensor:
+    """Record the steps of a stage, and return its output."""
+    if stage.is_reduced:
+        rows, places = as_rows(read["x"], stage.request)
+        operation = "add" if how == "sum" else how
+        return reduce_into(work, rows, places, operation, None, name, element)
+    layout = pooling_layout(work.graph.target, stage.request, how)
+    return Pooling(work.graph, work, layout, vertex, element, name).record(read, around, own)
 
 
 def _counted(call: Call, request: Request) -> Tensor:

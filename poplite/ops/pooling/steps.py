@@ -12,7 +12,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.convolution.dimension import Dimension
+from poplite.ops.convolution.dimension import alone
 from poplite.ops.convolution.layout import Kind, Layout
 from poplite.ops.convolution.reading import arranged, blocks_of, signal_of, windows_of
 from poplite.ops.convolution.views import output_of_blocks
@@ -56,9 +56,8 @@ class Pooling:
             field: signal_of(self.graph, layout, self._arranged(x, field), around, self._of(field))
             for field, x in read.items()
         }
-        same = replace(
-            layout, request=replace(layout.request, dimensions=_identity(layout.request.field))
-        )
+        identity = tuple(alone(size) for size in layout.request.field)
+        same = replace(layout, request=replace(layout.request, dimensions=identity))
         mine = {
             field: signal_of(self.graph, same, x, around, self._of(field))
             for field, x in (own or {}).items()
@@ -107,8 +106,3 @@ class Pooling:
         return self.graph.add_variable(
             self.element, (int(length.sum()),), self.name, mapping=mapping
         )
-
-
-def _identity(field: tuple[int, ...]) -> tuple[Dimension, ...]:
-    """Return the dimensions of which each output reads its own element."""
-    return tuple(Dimension(size, 1, 0, 1, size, (0,)) for size in field)

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from poplite.expr.tree import ElementClass
 from poplite.graph.partition import map_linearly
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.maps import add_copy
@@ -41,13 +42,17 @@ def reduce_into(
     operation: str,
     output: Tensor | None,
     name: str,
+    element: ElementClass | None = None,
 ) -> Tensor:
-    """Reduce dimensions of a tensor, which were checked, and return the result."""
+    """Reduce dimensions of a tensor, which were checked, and return the result.
+
+    A new result is of the type of the tensor where no `element` is named.
+    """
     graph = recorder.graph
     result = output
     if result is None:
         kept = tuple(size for d, size in enumerate(tensor.shape) if d not in dims)
-        result = graph.add_variable(tensor.element_type, kept, name)
+        result = graph.add_variable(element or tensor.element_type, kept, name)
     with graph.scope(name):
         way = OPERATIONS[operation]
         if tensor.num_elements:

@@ -46,13 +46,14 @@ def cases(draw: st.DrawFn) -> tuple[tuple[int, ...], list[int], dict[str, Any]]:
     field, window = [], []
     how: dict[str, Any] = {"stride": [], "padding": []}
     for _ in range(rank):
-        size, own = draw(st.integers(1, (14, 8, 5)[rank - 1])), draw(st.integers(1, 3))
+        size = draw(st.integers(1, (14, 8, 5)[rank - 1]))
+        own = draw(st.one_of(st.integers(1, 3), st.integers(1, size), st.just(size)))
         low, high = draw(st.integers(-1, own - 1)), draw(st.integers(-1, own - 1))
         if size + min(low, 0) + min(high, 0) < 1 or size + low + high < own:
             low, high = 0, max(0, own - size)
         field.append(size)
         window.append(own)
-        how["stride"].append(draw(st.integers(1, 4)))
+        how["stride"].append(draw(st.one_of(st.integers(1, 4), st.just(own))))
         how["padding"].append((low, high))
     return (draw(st.integers(0, 3)), draw(st.sampled_from([1, 3, 8])), *field), window, how
 
