@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from poplite.arrays.intervals import Int64
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.tensor import Tensor
@@ -25,9 +26,19 @@ def home_mapping(graph: Graph, rows: int, width: int, columns: int) -> TileMappi
     parts = max(1, min(rows, tiles))
     ends = np.arange(1, parts + 1) * rows // parts
     length = np.diff(ends, prepend=0) * (width // columns)
-    tile = np.arange(parts) * tiles // parts + np.arange(columns)[:, None] * tiles
+    tile = np.arange(parts) * tiles // parts + first_tiles(graph.target.tiles, columns)[:, None]
     lengths = np.broadcast_to(length, tile.shape)
     return TileMapping(graph.target.tiles, tile.ravel(), lengths.ravel())
+
+
+def first_tiles(tiles: int, columns: int) -> Int64:
+    """Return the first tile of each block: several have the same one where tiles are fewer.
+
+    >>> first_tiles(9, 4).tolist(), first_tiles(2, 4).tolist()
+    ([0, 2, 4, 6], [0, 0, 1, 1])
+    """
+    numbers: Int64 = np.arange(columns)
+    return numbers * (tiles // columns) if columns <= tiles else numbers * tiles // columns
 
 
 def of_blocks(variable: Tensor) -> Tensor:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from poplite.arrays.intervals import Int64
 from poplite.errors import InvalidOption
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -18,48 +23,76 @@ from poplite.ops.slices.grid import (
     blocks_to_try,
     rank,
 )
+from poplite.ops.slices.in_place import (
+    changings_in_place,
+    readings_in_place,
+)
 from poplite.ops.slices.plan import EmbeddingPlan
 from poplite.source import here
+
+W = TypeVar("W", Reading, Changing)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shared(Generic[W]):
+    """How tiles share a table.
+
+    Attributes:
+        graph: over whose tiles.
+        way: how rows are read, or changed.
+        tile: of each part, where the table is used as it lies; None where parts are spread over
+            all tiles, and a table that lies otherwise is copied.
+    """
+
+    graph: Graph
+    way: W
+    tile: Int64 | None = None
 
 
 def way_to_read(
     graph: Graph, matrix: Tensor, lookups: int, plan: EmbeddingPlan | None
-) -> tuple[Graph, Reading]:
-    """Return how rows of a matrix are read, and the graph whose tiles share it."""
-    graph, table, columns = _chosen(graph, matrix, lookups, plan, is_read=True)
-    return graph, best_reading(table, columns, lookups)
+) -> Shared[Reading]:
+    """Return how rows of a matrix are read."""
+    return _cheapest(graph, matrix, lookups, plan, best_reading, readings_in_place, 2)
 
 
 def way_to_change(
     graph: Graph, matrix: Tensor, lookups: int, plan: EmbeddingPlan | None
-) -> tuple[Graph, Changing]:
-    """Return how rows of a matrix are changed, and the graph whose tiles share it."""
-    graph, table, columns = _chosen(graph, matrix, lookups, plan, is_read=False)
-    return graph, best_changing(table, columns, lookups)
+) -> Shared[Changing]:
+    """Return how rows of a matrix are changed."""
+    return _cheapest(graph, matrix, lookups, plan, best_changing, changings_in_place, 4)
 
 
-def _chosen(
-    graph: Graph, matrix: Tensor, lookups: int, plan: EmbeddingPlan | None, *, is_read: bool
-) -> tuple[Graph, Table, int]:
+def _cheapest(
+    graph: Graph,
+    matrix: Tensor,
+    lookups: int,
+    plan: EmbeddingPlan | None,
+    best: Callable[[Table, int, int], W],
+    in_place: Callable[[Graph, Table, Tensor, int], Iterator[tuple[W, Int64]]],
+    copies: int,
+) -> Shared[W]:
+    """Return the cheapest way; `copies` is how often a tile moves its share of a copied table."""
     if plan is not None:
-        return working_graph(plan.graph), plan.table, plan.columns
+        return Shared(working_graph(plan.graph), best(plan.table, plan.columns, lookups))
     table = Table(graph.target, matrix.element_type, *matrix.shape)
-    return graph, table, _columns(table, matrix, lookups, is_read=is_read)
-
-
-def _columns(table: Table, matrix: Tensor, lookups: int, *, is_read: bool) -> int:
-    """Return into how many blocks of columns a table is cut that nobody planned."""
-    found = []
+    size = table.element.size_bytes
+    mapping = graph.tile_mapping(matrix, require_complete=False)
+    fullest = int(mapping.elements_per_tile.max()) * size
+    uneven = max(0, fullest - matrix.num_elements * size // table.target.tiles)
+    found: list[tuple[tuple[float, ...], Shared[W]]] = []
     for columns in blocks_to_try(table.width, table.target.tiles):
-        way: Reading | Changing = (best_reading if is_read else best_changing)(
-            table, columns, lookups
-        )
+        way = best(table, columns, lookups)
         excess, cycles, *_ = rank(table, way)
-        if not lies_in_blocks(matrix, columns):
-            share = matrix.num_elements * table.element.size_bytes / table.target.tiles
-            cycles += (2 if is_read else 4) * table.moved(share)
-        found.append((excess, cycles, columns))
-    return min(found)[2]
+        if lies_in_blocks(matrix, columns):
+            cycles += copies * uneven / table.target.exchange_bytes_per_cycle
+        else:
+            cycles += copies * (table.moved(fullest) + table.target.cost("worker_call"))
+        found.append(((excess, cycles, columns), Shared(graph, way)))
+    for way, tile in in_place(graph, table, matrix, lookups):
+        excess, cycles, *_ = rank(table, way)
+        found.append(((excess, cycles, way.columns), Shared(graph, way, tile)))
+    return min(found, key=lambda each: each[0])[1]
 
 
 def check_plan(what: str, plan: EmbeddingPlan | None, matrix: Tensor) -> None:

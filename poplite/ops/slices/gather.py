@@ -34,7 +34,7 @@ from poplite.ops.slices.checks import (
     indices_of,
     is_strict,
 )
-from poplite.ops.slices.choice import check_plan, way_to_read
+from poplite.ops.slices.choice import Shared, check_plan, way_to_read
 from poplite.ops.slices.grid import Reading
 from poplite.ops.slices.plan import EmbeddingPlan
 from poplite.program import Sequence
@@ -59,8 +59,8 @@ def multi_slice(
         x: of any type.
         indices: INT or UNSIGNED_INT of any shape, a tensor or an expression.
         dim: the dimension along which x is sliced.
-        plan: of `ops.plan_embedding`, for a table that it made; left out, one is found. A table
-            that lies otherwise is copied each time.
+        plan: of `ops.plan_embedding`, for a table that it made: another one is copied each time.
+            Left out, the table is read where it lies, or copied each time where that is cheaper.
         out_of_range: "error" stops the run at an index that x does not have; "popops" gives a
             slice of 0, where PopLibs' is undefined.
         name: of the result and of the steps.
@@ -155,14 +155,16 @@ def gather_matrix(
     place = target(graph, program, what)
     if not lookups or not width:
         return graph.add_variable(matrix.element_type, (lookups, width), name, mapping="linear")
-    graph, way = way_to_read(graph, matrix, lookups, plan)
-    columns = way.columns
+    shared = way_to_read(graph, matrix, lookups, plan)
+    graph, way, columns = shared.graph, shared.way, shared.way.columns
     record = recorder(graph, place)
     if strict:
         check_indices(record, indices, entries, name)
-    flat = bits_of(in_blocks(moved_to_blocks(record, matrix, columns, f"{name}/table"), columns))
+    if shared.tile is None:
+        matrix = moved_to_blocks(record, matrix, columns, f"{name}/table")
+    flat = bits_of(in_blocks(matrix, columns))
     shape = (columns, lookups, width // columns)
-    found = _Pieces(graph, way, entries, lookups, width // columns)
+    found = _Pieces(shared, entries, lookups, width // columns)
     mapping = found.mapping if way.parts == 1 else home_mapping(graph, lookups, width, columns)
     variable = graph.add_variable(matrix.element_type, shape, name, mapping=mapping)
     out = bits_of(variable).flatten()
@@ -195,9 +197,10 @@ def gather_matrix(
 class _Pieces:
     """What each vertex reads and writes: arrays of one entry for each."""
 
-    def __init__(self, graph: Graph, way: Reading, entries: int, lookups: int, width: int) -> None:
+    def __init__(self, shared: Shared[Reading], entries: int, lookups: int, width: int) -> None:
+        graph, way = shared.graph, shared.way
         workers, tiles = graph.target.workers, max(1, graph.target.tiles // way.columns)
-        shares = min(lookups, way.shares * workers)
+        shares = way.shares if shared.tile is not None else min(lookups, way.shares * workers)
         columns, parts, share = (
             each.ravel() for each in np.indices((way.columns, way.parts, shares))
         )
@@ -205,6 +208,8 @@ class _Pieces:
         first, last = parts * entries // way.parts, (parts + 1) * entries // way.parts
         within = (parts * way.shares + share * way.shares // shares) * tiles
         self.tile: Int64 = columns * tiles + within // (way.parts * way.shares)
+        if shared.tile is not None:
+            self.tile = shared.tile[columns * way.parts + parts]
         self.first: Int64 = first
         self.read = ((columns * entries + first) * width, (columns * entries + last) * width)
         self.indices = (low, high)

@@ -173,48 +173,74 @@ def _readings(table: Table, columns: int, lookups: int) -> Iterator[Reading]:
             is_home = shares == 1 and parts == min(table.entries, tiles)
             cycles = table.moved(mine * INDEX_BYTES + (0 if is_home else part))
             cycles += workers * gather_rows(element, -(-mine // workers), width, target)
-            made = mine * width * size
-            if parts > 1:
-                received = parts * lookups * table.width / target.tiles * size
-                levels = math.ceil(math.log(parts, 40))
-                cycles += levels * (table.moved(received) + workers * 60) + received
-                made += int(received)
+            added, received = summed_parts(table, parts, lookups)
+            cycles += added
+            made = mine * width * size + received
             held = part + made + mine * INDEX_BYTES + (0 if is_home else home)
             yield Reading(columns, parts, shares, int(cycles), held)
 
 
+def summed_parts(table: Table, parts: int, lookups: int) -> tuple[float, int]:
+    """Return the cycles in which bits of parts are added up, and the bytes that a tile gets."""
+    if parts == 1:
+        return 0, 0
+    target = table.target
+    received = parts * lookups * table.width / target.tiles * table.element.size_bytes
+    levels = math.ceil(math.log(parts, 40))
+    return levels * (table.moved(received) + target.workers * 60) + received, int(received)
+
+
 def _changings(table: Table, columns: int, lookups: int) -> Iterator[Changing]:
+    row = table.width // columns * table.element.size_bytes
+    home = -(-table.entries // table.tiles(columns)) * row
+    for parts in table.parts_to_try(columns):
+        part = -(-table.entries // parts) * row
+        is_home = parts == min(table.entries, table.tiles(columns))
+        moved = 0 if is_home else 2 * part / table.target.exchange_bytes_per_cycle
+        held = part + (0 if is_home else home)
+        yield from changings(table, columns, lookups, parts, moved, held)
+
+
+def changings(
+    table: Table, columns: int, lookups: int, parts: int, moved: float, held: int, rounds: int = 1
+) -> Iterator[Changing]:
+    """Yield the ways to change some rows of a number of parts.
+
+    Args:
+        table: what is changed.
+        columns: blocks of columns.
+        lookups: rows that are changed.
+        parts: of the rows.
+        moved: the cycles in which parts come to tiles, and go back.
+        held: bytes of the fullest tile for them.
+        rounds: vertices of a worker.
+    """
     element, target, width = table.element, table.target, table.width // columns
     size, workers = element.size_bytes, target.workers
     row, limit = width * size, table.memory * target.tile_memory_bytes
-    home = -(-table.entries // table.tiles(columns)) * row
-    for parts in table.parts_to_try(columns):
-        part, owners = -(-table.entries // parts) * row, parts * workers
-        is_home = parts == min(table.entries, table.tiles(columns))
-        held = part + (0 if is_home else home)
-        moved = 0 if is_home else 2 * part
-        for lists in (0, *LISTS_TRIED):
-            each = row + (LISTED_BYTES if lists else INDEX_BYTES)
-            left = max(limit - held - lists * owners * INDEX_BYTES, limit / 16)
-            most = min(lookups, target.tiles)
-            passes = min(lookups, math.ceil(lookups * each / left))
-            if not lists:
-                passes = min(passes, most)  # which may not fit, where nothing does
-            elif passes * lists > most:
-                continue
-            own = -(-lookups // passes)
-            largest = max(-(-table.entries // owners), -(-own // max(1, lists)))
-            if lists and largest > MOST_LISTED:
-                continue
-            cycles = passes * table.moved(own * each + lists * owners * INDEX_BYTES)
-            cycles += moved / target.exchange_bytes_per_cycle
-            if lists:
-                block = -(-own // lists)
-                cycles += table.moved(block * INDEX_BYTES) + workers * list_rows(block, owners)
-                slots = update_listed(element, own, owners, lists, width, target)
-            else:
-                inside = -(-own // owners)
-                slots = update_rows(element, inside, own - inside, width, target)
-            cycles += passes * workers * slots
-            bytes_ = held + own * each + lists * owners * INDEX_BYTES
-            yield Changing(columns, parts, passes, lists, int(cycles), bytes_)
+    owners = parts * workers
+    for lists in (0, *LISTS_TRIED):
+        each = row + (LISTED_BYTES if lists else INDEX_BYTES)
+        left = max(limit - held - lists * owners * INDEX_BYTES, limit / 16)
+        most = min(lookups, target.tiles)
+        passes = min(lookups, math.ceil(lookups * each / left))
+        if not lists:
+            passes = min(passes, most)  # which may not fit, where nothing does
+        elif passes * lists > most:
+            continue
+        own = -(-lookups // passes)
+        largest = max(-(-table.entries // owners), -(-own // max(1, lists)))
+        if lists and largest > MOST_LISTED:
+            continue
+        cycles = passes * table.moved(own * each + lists * owners * INDEX_BYTES)
+        cycles += moved
+        if lists:
+            block = -(-own // lists)
+            cycles += table.moved(block * INDEX_BYTES) + workers * list_rows(block, owners)
+            slots = update_listed(element, own, owners, lists, width, target)
+        else:
+            inside = -(-own // owners)
+            slots = update_rows(element, inside, own - inside, width, target)
+        cycles += passes * workers * rounds * slots
+        bytes_ = held + own * each + lists * owners * INDEX_BYTES
+        yield Changing(columns, parts, passes, lists, int(cycles), bytes_)

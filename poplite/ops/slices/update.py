@@ -45,7 +45,7 @@ from poplite.ops.slices.checks import (
     indices_of,
     is_strict,
 )
-from poplite.ops.slices.choice import check_plan, way_to_change
+from poplite.ops.slices.choice import Shared, check_plan, way_to_change
 from poplite.ops.slices.grid import Changing
 from poplite.ops.slices.plan import EmbeddingPlan
 from poplite.program import Copy, Sequence
@@ -104,8 +104,9 @@ def multi_update(
         s: the new slices: the shape of x, with the shape of the indices in place of `dim`.
         indices: INT or UNSIGNED_INT of any shape.
         dim: the dimension along which x is sliced.
-        plan: of `ops.plan_embedding`, for a table that it made; left out, one is found. A table
-            that lies otherwise is copied, changed and copied back.
+        plan: of `ops.plan_embedding`, for a table that it made: another one is copied, changed
+            and copied back. Left out, the table is changed where it lies, or copied where that is
+            cheaper.
         out_of_range: "error" stops the run at an index that x does not have, before anything is
             changed; "popops" leaves such slices out.
         name: of the steps.
@@ -298,12 +299,14 @@ def update_matrix(
 ) -> None:
     """Record that rows of a matrix are changed; `fields` are of every vertex."""
     lookups, (entries, width) = indices.num_elements, matrix.shape
-    graph, way = way_to_change(graph, matrix, lookups, plan)
-    columns = way.columns
+    shared = way_to_change(graph, matrix, lookups, plan)
+    graph, way, columns = shared.graph, shared.way, shared.way.columns
     record = recorder(graph, place)
     if strict:
         check_indices(record, indices, entries, name)
-    near = moved_to_blocks(record, matrix, columns, f"{name}/table")
+    near = matrix
+    if shared.tile is None:
+        near = moved_to_blocks(record, matrix, columns, f"{name}/table")
     if near is matrix:  # it is changed where it lies
         rows = unshared(record, rows, matrix, f"{name}/s")
         indices = unshared(record, indices, matrix, f"{name}/indices")
@@ -313,7 +316,7 @@ def update_matrix(
     if join is SET:
         x, s = bits_of(x), bits_of(s)
     numbers = indices.reinterpret(UNSIGNED_INT).flatten()
-    work = _Owners(graph, way, entries, lookups, width // columns)
+    work = _Owners(shared, entries, lookups, width // columns)
     if way.lists:
         work.add_listed(
             record, join.listed, x, s, work.add_lists(record, numbers, name), name, fields
@@ -337,7 +340,8 @@ class _Lists(NamedTuple):
 class _Owners:
     """Which rows, and which indices in each pass, vertices have."""
 
-    def __init__(self, graph: Graph, way: Changing, entries: int, lookups: int, width: int) -> None:
+    def __init__(self, shared: Shared[Changing], entries: int, lookups: int, width: int) -> None:
+        graph, way = shared.graph, shared.way
         self.graph, self.way, self.entries, self.width = graph, way, entries, width
         self.lookups = lookups
         self.share = -(-entries // (way.parts * graph.target.workers))
@@ -347,7 +351,8 @@ class _Owners:
         self.length = self.block * max(1, way.lists)
         tiles = max(1, graph.target.tiles // way.columns)
         self.column, self.owner = (each.ravel() for each in np.indices((way.columns, self.count)))
-        self.tile: Int64 = self.column * tiles + self.owner * tiles // self.count
+        spread = self.column * tiles + self.owner * tiles // self.count
+        self.tile: Int64 = spread if shared.tile is None else shared.tile
         self.first: Int64 = self.owner * self.share
         self.last = np.minimum(self.first + self.share, entries)
 

@@ -1,0 +1,199 @@
+"""Tables that are read and changed where they lie, without a plan: each part where most of it is.
+
+    rows of x [6, 4] on tiles      0 0 0 0          three parts, on tiles 0, 1, 2: of each part
+                                   0 0 1 1          that a tile has, the others send the rest
+                                   1 1 1 1
+                                   1 1 2 2          ...
+
+A part is some rows of a block of columns. What a tile lacks of its parts is sent to it at every
+read, and back at every change; what it has in several places is copied together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64, overlay
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.fuse.placement import held as intervals_of
+from poplite.ops.slices.blocks import first_tiles, in_blocks
+from poplite.ops.slices.grid import (
+    INDEX_BYTES,
+    Changing,
+    Reading,
+    Table,
+    best_changing,
+    best_reading,
+    blocks_to_try,
+    changings,
+    rank,
+    summed_parts,
+)
+from poplite.vertices.estimators.rows import gather_rows
+
+MOST_PIECES = 1 << 17
+"""Pieces of memory that are looked at, of one number of blocks."""
+
+FEW_PIECES = 1 << 13
+"""Pieces up to which parts are also put where most of each is: of more, no tile has much."""
+
+MOST_VERTICES = 64
+"""Vertices of a tile at most."""
+
+BLOCKS_TRIED = 3
+"""Numbers of blocks of columns that are tried: the best of tables with a plan."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """What it takes to have parts of a table on tiles.
+
+    Attributes:
+        tile: of each part, block of columns by block of columns.
+        moved: the most bytes that a tile receives or sends.
+        gathered: the cycles in which a tile copies together what it has of its parts, at most.
+        held: the most bytes that a tile has of parts.
+    """
+
+    tile: Int64
+    moved: int
+    gathered: int
+    held: int
+
+    @property
+    def most(self) -> int:
+        """The most parts of a tile."""
+        return int(np.bincount(self.tile).max())
+
+
+class Blocks:
+    """Where a matrix lies, in blocks of columns: intervals of one tile and one place in memory."""
+
+    def __init__(self, graph: Graph, table: Table, matrix: Tensor, columns: int) -> None:
+        self.table, self.columns = table, columns
+        flat = in_blocks(matrix, columns)
+        tile, begin, end = intervals_of(graph.tile_mapping(flat))
+        order = np.argsort(begin)
+        memory = np.append(0, flat.contiguous_regions().end)
+        source, _, self.begin, self.end = overlay(begin[order], end[order], memory)
+        self.tile: Int64 = tile[order][source]
+
+    def placed(self, first: Int64) -> list[Placed]:
+        """Return parts, which begin at some rows of each block, on all tiles or where most is."""
+        table, width = self.table, self.table.width // self.columns
+        tiles, size = table.target.tiles, table.element.size_bytes
+        begins = (np.arange(self.columns)[:, None] * table.entries + first).ravel() * width
+        edges = np.append(begins, table.entries * table.width)
+        count = len(begins)
+        source, part, begin, end = overlay(self.begin, self.end, edges)
+        tile, num_bytes = self.tile[source], (end - begin) * size
+        room, numbers = table.tiles(self.columns), np.arange(count)
+        columns, parts = numbers // len(first), numbers % len(first)
+        spread = first_tiles(tiles, self.columns)[columns] + parts * room // len(first)
+        found = [spread]
+        if len(source) <= FEW_PIECES:
+            found.append(_most(part, tile, num_bytes))
+        return [self._placed(own, part, tile, num_bytes, np.diff(edges) * size) for own in found]
+
+    def _placed(
+        self, own: Int64, part: Int64, tile: Int64, num_bytes: Int64, whole: Int64
+    ) -> Placed:
+        tiles, count = self.table.target.tiles, len(own)
+        is_near = tile == own[part]
+        missing = np.bincount(part[~is_near], num_bytes[~is_near], count).astype(np.int64)
+        sent = np.bincount(tile[~is_near], num_bytes[~is_near], tiles)
+        received = np.bincount(own, missing, tiles)
+        return Placed(
+            own,
+            int(max(sent.max(), received.max())),
+            self._gathered(own, missing, part[is_near], num_bytes[is_near]),
+            int(np.bincount(own, whole, tiles).max()),
+        )
+
+    def _gathered(self, own: Int64, missing: Int64, part: Int64, num_bytes: Int64) -> int:
+        """Return the most cycles of copying together what tiles have of parts in several pieces."""
+        cost = self.table.target.cost
+        pieces = np.bincount(part, minlength=len(own)) + (missing > 0)
+        several = pieces[part] > 1
+        word = int(cost("data_path_bytes"))
+        few = num_bytes <= word  # single elements at even distances, nearly all of them
+        strided = word / cost("strided_copy_bytes_per_cycle")
+        each = cost("copy_piece_cycles") + num_bytes / cost("memcpy_bytes_per_cycle")
+        cycles = np.where(few, strided, each)[several]
+        found = np.bincount(own[part[several]], cycles, self.table.target.tiles).max()
+        return math.ceil(found + cost("worker_call")) if several.any() else 0
+
+
+def _most(part: Int64, tile: Int64, num_bytes: Int64) -> Int64:
+    """Return the tile that has most of each part, the first of equals."""
+    order = np.lexsort((tile, part))
+    part, tile = part[order], tile[order]
+    first = np.flatnonzero(np.append(True, (np.diff(part) != 0) | (np.diff(tile) != 0)))
+    has = np.add.reduceat(num_bytes[order], first)
+    best = np.lexsort((-tile[first], has, part[first]))
+    last = np.append(np.diff(part[first][best]) > 0, True)
+    found: Int64 = tile[first][best][last]
+    return found
+
+
+def readings_in_place(
+    graph: Graph, table: Table, matrix: Tensor, lookups: int
+) -> Iterator[tuple[Reading, Int64]]:
+    """Yield ways to read some rows where they lie, and the tiles of their parts."""
+    workers = table.target.workers
+    ways = [best_reading(table, n, lookups) for n in blocks_to_try(table.width, table.target.tiles)]
+    for blocks, parts in _tried(graph, table, matrix, ways):
+        width = table.width // blocks.columns
+        for placed in blocks.placed(np.arange(parts) * table.entries // parts):
+            shares = min(lookups, max(1, workers // placed.most))
+            slots = gather_rows(table.element, -(-lookups // shares), width, table.target)
+            added, received = summed_parts(table, parts, lookups)
+            cycles = table.moved(placed.moved + lookups * INDEX_BYTES) + placed.gathered
+            cycles += workers * -(-placed.most * shares // workers) * slots + added
+            made = placed.most * lookups * width * table.element.size_bytes + received
+            held = placed.held + lookups * INDEX_BYTES + made
+            yield Reading(blocks.columns, parts, shares, int(cycles), held), placed.tile
+
+
+def changings_in_place(
+    graph: Graph, table: Table, matrix: Tensor, lookups: int
+) -> Iterator[tuple[Changing, Int64]]:
+    """Yield ways to change some rows where they lie, and the tiles of their owners."""
+    workers = table.target.workers
+    ways = [
+        best_changing(table, n, lookups) for n in blocks_to_try(table.width, table.target.tiles)
+    ]
+    for blocks, parts in _tried(graph, table, matrix, ways):
+        share = -(-table.entries // (parts * workers))
+        for placed in blocks.placed(np.arange(0, table.entries, share)):
+            moved = 2 * (table.moved(placed.moved) if placed.moved else 0) + 2 * placed.gathered
+            rounds = -(-placed.most // workers)
+            for way in changings(table, blocks.columns, lookups, parts, moved, placed.held, rounds):
+                yield way, placed.tile
+
+
+def _tried(
+    graph: Graph, table: Table, matrix: Tensor, ways: Sequence[Reading | Changing]
+) -> Iterator[tuple[Blocks, int]]:
+    """Yield where a matrix lies, and the numbers of parts to try.
+
+    They are those that are best with a plan, with as few pieces as there may be; whole rows, as
+    many parts as tiles have some; and each column by itself, where tiles have several.
+    """
+    mapping = graph.tile_mapping(matrix, require_complete=False)
+    if mapping.unmapped:
+        return
+    tried = {1: {min(table.entries, len(mapping.tiles))}}
+    for way in sorted(ways, key=lambda each: rank(table, each))[:BLOCKS_TRIED]:
+        tried.setdefault(way.columns, set()).add(way.parts)
+    if table.target.tiles < table.width <= MOST_VERTICES * table.target.tiles:
+        tried[table.width] = {1}
+    for columns, numbers in tried.items():
+        if in_blocks(matrix, columns).num_regions() <= MOST_PIECES:
+            blocks = Blocks(graph, table, matrix, columns)
+            yield from ((blocks, parts) for parts in sorted(numbers))
