@@ -17,7 +17,15 @@ from math import gcd
 from typing import Any
 
 from poplite.errors import ElementTypeError, did_you_mean
-from poplite.machine.library_facts import BINARY, BROADCAST, UNARY, UNARY_IN_PLACE, Loop, Loops
+from poplite.machine.library_facts import (
+    BINARY,
+    BINARY_IN_PLACE,
+    BROADCAST,
+    UNARY,
+    UNARY_IN_PLACE,
+    Loop,
+    Loops,
+)
 from poplite.machine.target import Target
 from poplite.source import here
 from poplite.types import FLOAT, HALF, ElementType
@@ -97,10 +105,10 @@ def binary(
     >>> binary("add", FLOAT, 256, Target()), binary("divide", HALF, 256, Target())
     (413, 1370)
     """
-    loop = _loop(BINARY, operation, element)
+    loop = _loop(BINARY_IN_PLACE if in_place else BINARY, operation, element)
     entry = "binary_float_entry" if element is FLOAT else "binary_entry"
     entry = "binary_in_place_entry" if in_place else entry
-    extra = "binary_fast_loop" if _is_fast(operation, element) else "binary_loop"
+    extra = "binary_fast_loop" if is_fast(operation, element) else "binary_loop"
     return _looped(loop, entry, extra, element, elements, target)
 
 
@@ -119,7 +127,7 @@ def broadcast(operation: str, element: Element, elements: int, target: Target) -
     >>> broadcast("multiply", HALF, 256, Target())
     148
     """
-    extra = "broadcast_fast_loop" if _is_fast(operation, element) else "broadcast_loop"
+    extra = "broadcast_fast_loop" if is_fast(operation, element) else "broadcast_loop"
     loop = _loop(BROADCAST, operation, element)
     return _looped(loop, "broadcast_entry", extra, element, elements, target)
 
@@ -254,7 +262,16 @@ def iota(element: Element, rows: Sequence[int], target: Target) -> int:
     return int(cost("iota_entry") + cost("iota_row") * len(rows) + cost("iota_loop") * vectors)
 
 
-def _is_fast(operation: str, element: Element) -> bool:
+def is_fast(operation: str, element: Element) -> bool:
+    """Return whether the loop of an operation of two arguments is written in assembly.
+
+    Args:
+        operation: as in `poplite.machine.library_facts.BINARY`.
+        element: the element type.
+
+    >>> is_fast("add", FLOAT), is_fast("divide", FLOAT)
+    (True, False)
+    """
     return operation in FAST and element in (FLOAT, HALF)
 
 

@@ -12,11 +12,14 @@ from __future__ import annotations
 from poplite.errors import ElementTypeError
 from poplite.machine.target import Target
 from poplite.source import here
-from poplite.types import FLOAT, HALF
+from poplite.types import CHAR, FLOAT, HALF, INT, LONGLONG, SHORT, UNSIGNED_LONGLONG
 from poplite.vertices.estimators.poplibs import Element, of_tile, share
 
 SIZES = (1, 2, 4)
 """Bytes of the elements that `multi_slice` moves."""
+
+SIGNED = (INT, CHAR, SHORT)
+"""Types whose sign a cast to 64 bits repeats."""
 
 
 def cast(element: Element, result: Element, elements: int, target: Target) -> int:
@@ -38,18 +41,34 @@ def cast(element: Element, result: Element, elements: int, target: Target) -> in
         if kind.size_bytes not in SIZES[1:]:
             raise _refused("cast", kind, "types of 16 and 32 bits")
     cost, own = target.cost, share(elements, target)
-    slots = int(cost("cast_entry"))
-    if {element, result} <= {FLOAT, HALF}:
-        loaded, stored = target.vector_width(element), target.vector_width(result)
-        width = min(2 * loaded, stored)
-        slots += own // width * max(width // min(width, loaded), 1)
-        for part in range((width - 1).bit_length()):
-            slots += int(cost("cast_rest"))
-            if own % width >> part & 1:
-                slots += int(cost("cast_rest_step"))
-    else:
-        slots += 2 * own
+    each, width = cast_loop(element, result, target)
+    slots = int(cost("cast_entry")) + own // width * each
+    for part in range((width - 1).bit_length()):
+        slots += int(cost("cast_rest"))
+        if own % width >> part & 1:
+            slots += int(cost("cast_rest_step"))
     return int(cost("cast_launch")) + target.workers * slots
+
+
+def cast_loop(element: Element, result: Element, target: Target) -> tuple[int, int]:
+    """Return the slots of one turn of the loop of a `Cast`, and how many elements it makes.
+
+    Args:
+        element: the element type.
+        result: that of the results.
+        target: the machine.
+
+    >>> cast_loop(FLOAT, HALF, Target()), cast_loop(INT, FLOAT, Target())
+    ((2, 4), (2, 1))
+    """
+    if result in (LONGLONG, UNSIGNED_LONGLONG):
+        more = target.cost("cast_wide_signed") if element in SIGNED else 0
+        return int(target.cost("cast_wide") + more), 1
+    if not {element, result} <= {FLOAT, HALF}:
+        return 2, 1
+    loaded, stored = target.vector_width(element), target.vector_width(result)
+    width = min(2 * loaded, stored)
+    return max(width // min(width, loaded), 1), width
 
 
 def scaled_add(element: Element, elements: int, target: Target, *, constant: bool = False) -> int:

@@ -20,9 +20,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from poplite.ops.fuse.pricing import KINDS, slots_of, steps_of, walked
 from poplite.ops.fuse.recipe import JOINS, Body, MapRecipe, Part, Recipe, ReductionRecipe, SumRecipe
-from poplite.ops.fuse.storing import slots_of
 from poplite.ops.fuse.straight import Written, helper_texts, written
+from poplite.vertices.estimators.maps import Step
 from poplite.vertices.reduce import FEW
 
 
@@ -42,6 +43,10 @@ _FIELDS = {
 }
 
 
+LANES = "from poplite.vertex.compute import lanes"
+"""What methods of elements are called with."""
+
+
 def class_text(recipe: Recipe) -> ClassText:
     """Return the class of a recipe.
 
@@ -49,10 +54,20 @@ def class_text(recipe: Recipe) -> ClassText:
     >>> from poplite.types import FLOAT
     >>> body = Body((Line("multiply", FLOAT, ("a0", "k0")),), "v0", (FLOAT,), (FLOAT,))
     >>> print(class_text(MapRecipe(body, (Part.ELEMENTS,), FLOAT)).text.split("class")[1])
-     Map_430fb31f(Vertex):
+     Map_482b3e1b(Vertex):
         out: Output[Vector[FLOAT]]
         x0: Input[Vector[FLOAT]]
         k0: State[FLOAT]
+    <BLANKLINE>
+        def cycles(self, target: Any) -> int:
+            return map_slots(
+                [len(self.out)],
+                [
+                    ("multiply", FLOAT, FLOAT, "vn"),
+                ],
+                [FLOAT],
+                target,
+            )
     <BLANKLINE>
         def compute(self) -> None:
             k0 = self.k0
@@ -88,7 +103,46 @@ def _map(recipe: MapRecipe, lines: Written) -> ClassText:
     before = [f"a{n} = self.x{n}" for n, part in enumerate(parts) if part is Part.NUMBER]
     numbers, reads = _numbers(body)
     loops = _rows(recipe, lines) if is_rows else _elements(recipe, lines)
-    return _module("Map", fields + numbers, before + reads + loops, lines)
+    steps = steps_of(body, [KINDS[part] for part in parts])
+    if steps is None:
+        return _module("Map", fields + numbers, before + reads + loops, lines)
+    typed = {each.__name__ for step in steps for each in (step.element, step.result)}
+    return _module(
+        "Map",
+        fields + numbers,
+        before + reads + loops,
+        lines._replace(types=lines.types | typed),
+        _map_price(recipe, steps, is_rows),
+        imports=["from poplite.vertices.estimators.maps import map_slots"],
+    )
+
+
+def _map_price(recipe: MapRecipe, steps: Sequence[Step], is_rows: bool) -> list[str]:
+    """Return the method that prices a map: PopLibs' loops, with each tensor loaded once."""
+    rows = "[len(row) for row in self.out]" if is_rows else "[len(self.out)]"
+    loads = [
+        element.__name__
+        for element, part in zip(recipe.body.tensors, recipe.parts, strict=True)
+        if KINDS[part] == "v"
+    ]
+    return [
+        "def cycles(self, target: Any) -> int:",
+        "    return map_slots(",
+        f"        {rows},",
+        "        [",
+        *[f"            {_step_text(step)}," for step in steps],
+        "        ],",
+        f"        [{', '.join(loads or [recipe.out.__name__])}],",
+        "        target,",
+        *["        in_place=True,"][: recipe.in_place is not None],
+        *["        is_listed=True,"][:is_rows],
+        "    )",
+    ]
+
+
+def _step_text(step: Step) -> str:
+    types = f"{step.element.__name__}, {step.result.__name__}"
+    return f'("{step.operation}", {types}, "{step.operands}")'
 
 
 def _elements(recipe: MapRecipe, lines: Written) -> list[str]:
@@ -129,6 +183,7 @@ def _module(
     body: Written,
     methods: Sequence[str] = (),
     *,
+    imports: Sequence[str] = (),
     base: str = "Vertex",
 ) -> ClassText:
     """Return the text of a module; its name says what it computes, so that equal ones are one."""
@@ -143,9 +198,7 @@ def _module(
         "",
         f"from poplite.types import {', '.join(sorted(elements | {'FLOAT'}))}",
         f"from poplite.vertex import {', '.join([*roles, *vector, 'Vertex'])}",
-        *["from poplite.vertex.vertex import MultiVertex"][: base != "Vertex"],
-        *["from poplite.vertices.partials import sum_cycles"][: base != "Vertex"],
-        *["from poplite.vertex.compute import lanes"][: len(methods)],
+        *imports,
         "",
         'INFINITY = float("inf")',
     ]
@@ -224,14 +277,21 @@ def _sum(recipe: SumRecipe, lines: Written) -> ClassText:
         before + reads + loops,
         made,
         [*method, "", *_cost(recipe)],
+        imports=[
+            "from poplite.vertex.vertex import MultiVertex",
+            "from poplite.vertices.partials import sum_cycles",
+            LANES,
+        ],
         base="MultiVertex",
     )
 
 
 def _cost(recipe: SumRecipe) -> list[str]:
     """Return the method that prices a sum: PopLibs' formula, and what is computed of each sum."""
-    types, total = recipe.body.types(), recipe.total
-    slots = sum(slots_of(line.operation, types[line.operands[0]]) for line in recipe.body.lines)
+    body, total = recipe.body, recipe.total
+    slots = 0.0
+    for step in walked(body, [KINDS[part] for part in recipe.parts]):
+        slots += slots_of(*step)
     slots += sum(
         part is not Part.NUMBER for n, part in enumerate(recipe.parts) if n != total
     )  # loads
@@ -306,7 +366,7 @@ def _reduction(recipe: ReductionRecipe, lines: Written) -> ClassText:
     kind = {"add": "Sum", "mul": "Product"}.get(recipe.how, recipe.how.title().replace("_", ""))
     name = f"{kind}{'Columns' if recipe.is_columns else 'Rows'}"
     scalars_read = [f"a{n} = self.x{n}" for n in scalars]
-    return _module(name, fields, scalars_read + reads + loops, lines, method)
+    return _module(name, fields, scalars_read + reads + loops, lines, method, imports=[LANES])
 
 
 Lanes = Callable[[str, str], str]

@@ -8,70 +8,30 @@ is stored if computing it again would take longer, in slots of a worker for a ve
     n   how many readers there are             g   how many times more elements they have
     c   the operations of the part             l   its tensors, one load each
 
-So `x - y` that is read three times is computed three times; `exp(x - b)` read by a sum and a
-division is stored, as is whatever is broadcast to many rows.
+The slots are the prices of the vertices (`poplite.ops.fuse.pricing`), and 2 more for each vector
+stand for the step that stores it. So `x - y` that is read twice is computed twice; `exp(x - b)`
+read by a sum and a division is stored, as is whatever is broadcast to many rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from poplite.expr.tree import (
     Applied,
     Contraction,
-    ElementClass,
     Expr,
     Leaf,
     Number,
     Reduction,
     View,
 )
-from poplite.machine.library_facts import BINARY, UNARY, Loop
+from poplite.ops.fuse.pricing import slots_of
 from poplite.ops.fuse.straight import in_order
-
-_NAMES = {
-    "absolute": "abs",
-    "bitwise_and": "bit_and",
-    "bitwise_not": "bit_not",
-    "bitwise_or": "bit_or",
-    "bitwise_xnor": "bit_xnor",
-    "bitwise_xor": "bit_xor",
-    "divide_trunc": "divide",
-    "floor_divide": "divide",
-    "logical_and": "and",
-    "logical_not": "not",
-    "logical_or": "or",
-    "negative": "negate",
-    "reciprocal": "inverse",
-    "remainder_trunc": "remainder",
-    "shift_left": "left_shift",
-    "shift_right": "right_shift",
-}
-"""Operations whose names in PopLibs' tables differ."""
 
 WORTH_STORING = 4
 """c + l of a part that two readers with as many elements compute again."""
-
-UNKNOWN_SLOTS = 100
-"""Of an operation that PopLibs' tables do not have: those that remain are functions."""
-
-
-@lru_cache(maxsize=1 << 10)
-def slots_of(operation: str, element: ElementClass) -> float:
-    """Return the slots of an operation for a vector of 64 bits, without loads and stores.
-
-    Source: PopLibs' tables of inner loops, in `poplite.machine.library_facts`.
-    """
-    name, width = _NAMES.get(operation, operation), max(1, 8 // element.size_bytes)
-    types = element.__name__, "FLOAT" if element.is_floating_point else "INT", "BOOL"
-    for table in (BINARY, UNARY):
-        for each in types:
-            loop: Loop | None = table.get((name, each))
-            if loop is not None:
-                return loop.slots * width / (loop.elements or width)
-    return 1.0 if operation in ("cast", "select", "clamp", "square") else UNKNOWN_SLOTS
 
 
 class Decision(NamedTuple):
@@ -230,7 +190,7 @@ def is_worth_storing(part: Expr) -> bool:
     while waiting and slots + len(leaves) <= WORTH_STORING:
         node = waiting.pop()
         if isinstance(node, Applied):
-            slots += slots_of(node.operation.name, node.operands[0].element_type)
+            slots += _own_slots(node)
             waiting += [each for each in node.operands if each not in seen]
             seen.update(node.operands)
         elif isinstance(node, Leaf):
@@ -245,13 +205,20 @@ def _slots(part: Expr, stored: set[Expr]) -> float:
     total, leaves = 0.0, set()
     for node in _below(part, stored):
         if isinstance(node, Applied):
-            total += slots_of(node.operation.name, node.operands[0].element_type)
+            total += _own_slots(node)
         if isinstance(node, Leaf):
             leaves.add(node.tensor)
         leaves.update(
             each for each in node.operands if each in stored or isinstance(each, Reduction | View)
         )
     return total + len(leaves)
+
+
+def _own_slots(node: Applied) -> float:
+    """Return the slots of an operation, without loads."""
+    kinds = "".join(["n" if isinstance(each, Number) else "v" for each in node.operands])
+    element = node.operands[0].element_type
+    return slots_of(node.operation.name, element, node.element_type, kinds)
 
 
 def interned(roots: Sequence[Expr]) -> list[Expr]:

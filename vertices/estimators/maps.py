@@ -1,0 +1,235 @@
+"""The slots of a worker for maps: each tensor loaded once, and the loops of PopLibs' tables.
+
+What an operation takes of its own is its loop without the loads of its operands, and these are
+words of 64 bits; the store of a result stays with the operation that makes it::
+
+    tanh(a * b + c) of FLOAT     multiply     3 slots for 2 elements, 2 of them loads     1
+                                 add          3, 2 of them loads                          1
+                                 tanh        12, 1 of them a load                        11
+                                 a, b, c                                                  3
+                                             for 2 elements                              16
+
+So an operation alone takes what its own vertex does in PopLibs, and several together never more
+than theirs without the stores and loads between. The worker enters its loop once: that takes what
+the vertex of the operation that takes longest would. Source: PopLibs, UnaryOp1D and 2D, BinaryOp1D
+and 2D, BroadcastScalar1D and 2D, BroadcastVectorOuter, Select, Clamp and Cast in
+`lib/popops/popopsCycleEstimators.cpp`; its own estimate of fused maps (`ExpressionGenerator.cpp`)
+counts each operation, a tanh like a sum, as one slot for a vector, and is not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from poplite.machine.library_facts import (
+    BINARY,
+    BINARY_IN_PLACE,
+    BROADCAST,
+    BROADCAST_IN_PLACE,
+    NONLINEAR,
+    TERNARY,
+    UNARY,
+    UNARY_IN_PLACE,
+    Loop,
+)
+from poplite.machine.target import Target
+from poplite.types import FLOAT
+from poplite.vertices.estimators.poplibs import Element, is_fast
+from poplite.vertices.estimators.poplibs_tile import cast_loop
+
+
+class Step(NamedTuple):
+    """An operation of a map.
+
+    Attributes:
+        operation: as in the tables of `poplite.machine.library_facts`, or "cast".
+        element: the element type of its operands.
+        result: that of its result.
+        operands: a letter for each: "v" for a vector, "r" for one row of all rows, "c" for a number
+            of each row, "n" for one number.
+    """
+
+    operation: str
+    element: Element
+    result: Element
+    operands: str
+
+    @property
+    def kind(self) -> str:
+        """What its result is: a vector, a number of each row, or one number."""
+        return next(each for each in ("v", "c", "n") if each in self.operands.replace("r", "v"))
+
+    @property
+    def vectors(self) -> int:
+        """How many operands are vectors or rows."""
+        return len(self.operands) - self.operands.count("c") - self.operands.count("n")
+
+
+class Pass(NamedTuple):
+    """One turn of a loop.
+
+    Attributes:
+        slots: that it takes, with loads and the store.
+        elements: that it makes.
+    """
+
+    slots: int
+    elements: int
+
+
+def is_priced(step: Step) -> bool:
+    """Return whether PopLibs has an estimate of an operation.
+
+    >>> is_priced(Step("tanh", FLOAT, FLOAT, "v")), is_priced(Step("acos", FLOAT, FLOAT, "v"))
+    (True, False)
+    """
+    return step.operation == "cast" or _loop(step, in_place=False) is not None
+
+
+def own_slots(step: Step, target: Target) -> float:
+    """Return the slots of an operation for 64 bits of its operands, without their loads.
+
+    Args:
+        step: an operation that `is_priced`.
+        target: the machine.
+
+    >>> own_slots(Step("add", FLOAT, FLOAT, "vv"), Target())
+    1.0
+    """
+    width = target.vector_width(step.element)
+    own = turn(step, target)
+    loads = step.vectors * -(-own.elements // width)
+    return (own.slots - loads) * width / own.elements
+
+
+def turn(step: Step, target: Target, *, in_place: bool = False) -> Pass:
+    """Return the loop of an operation that has a vertex of its own.
+
+    Args:
+        step: an operation that `is_priced`.
+        target: the machine.
+        in_place: whether its result replaces its first operand.
+    """
+    if step.operation == "cast":
+        return Pass(*cast_loop(step.element, step.result, target))
+    loop = _loop(step, in_place)
+    assert loop is not None, step
+    elements = loop.elements or target.vector_width(step.element)
+    if loop.is_whole:
+        return Pass(loop.slots, elements)
+    fast = "fast_" if is_fast(step.operation, step.element) else ""
+    if len(step.operands) == 1:
+        name = "unary_loop"
+    else:
+        name = f"broadcast_{fast}loop" if step.vectors == 1 else f"binary_{fast}loop"
+    return Pass(loop.slots + int(target.cost(name)), elements)
+
+
+def map_slots(
+    rows: Sequence[int],
+    steps: Iterable[tuple[str, Element, Element, str]],
+    loads: Sequence[Element],
+    target: Target,
+    *,
+    in_place: bool = False,
+    is_listed: bool = False,
+) -> int:
+    """Return the slots of a worker for a map.
+
+    Args:
+        rows: elements of each range.
+        steps: its operations, as in `Step`.
+        loads: the element types of the vectors that it loads; of its result where there are none.
+        target: the machine.
+        in_place: whether the result replaces a vector.
+        is_listed: whether the vertex has a list of ranges.
+
+    >>> map_slots([256], [("add", FLOAT, FLOAT, "vv")], [FLOAT, FLOAT], Target())
+    413
+    >>> map_slots([256], [("add", FLOAT, FLOAT, "vv")], [FLOAT] * 2, Target(), in_place=True)
+    442
+    >>> map_slots([256], [("multiply", FLOAT, FLOAT, "vv"), ("add", FLOAT, FLOAT, "vv"),
+    ...     ("tanh", FLOAT, FLOAT, "v")], [FLOAT] * 3, Target())     # 29 + 128 * 16
+    2077
+    """
+    made = [Step(*each) for each in steps]
+    is_replaced = in_place and len(made) == 1
+    turns = [turn(step, target, in_place=is_replaced) for step in made]
+    looped = [(step, own) for step, own in zip(made, turns, strict=True) if step.kind == "v"]
+    elements = max((own.elements for _, own in looped), default=target.vector_width(loads[0]))
+    slots = sum(-(-elements // target.vector_width(each)) for each in loads)
+    for step, own in looped:
+        loaded = step.operands.count("v") * -(-own.elements // target.vector_width(step.element))
+        slots += (own.slots - loaded) * elements // own.elements
+    once = {
+        kind: _sum(own for step, own in zip(made, turns, strict=True) if step.kind == kind)
+        for kind in "cn"
+    }
+    total = once["n"] + max(
+        (_entry(step, target, in_place, is_listed) for step in made),
+        default=int(target.cost("unary_entry")),
+    )
+    for length in rows:
+        row = max((_row(step, length, target, is_listed) for step in made), default=0)
+        total += row + once["c"] + -(-length // elements) * slots
+    return total
+
+
+def _sum(turns: Iterable[Pass]) -> int:
+    return sum(each.slots for each in turns)
+
+
+def _loop(step: Step, in_place: bool) -> Loop | None:
+    """Return the entry of an operation in PopLibs' tables."""
+    key = step.operation, repr(step.element)
+    if len(step.operands) == 1:
+        return (UNARY_IN_PLACE if in_place else UNARY).get(key, NONLINEAR.get(key))
+    if len(step.operands) > 2:
+        return TERNARY.get(key)
+    both = (BINARY_IN_PLACE if in_place else BINARY).get(key)
+    if step.vectors != 1:
+        return both
+    return (BROADCAST_IN_PLACE if in_place else BROADCAST).get(key, both)
+
+
+def _is_outer(step: Step) -> bool:
+    """Return whether a number of each row is joined with the row by code in assembly."""
+    return step.operands in ("vc", "cv") and is_fast(step.operation, step.element)
+
+
+def _entry(step: Step, target: Target, in_place: bool, is_listed: bool) -> int:
+    """Return the slots of a worker before its first loop, in the vertex of an operation."""
+    replaced = "_in_place" if in_place else ""
+    if step.operation == "cast":
+        name = "cast_rows_entry" if is_listed else "cast_entry"
+    elif len(step.operands) > 2:
+        name = "choice_entry"
+    elif len(step.operands) == 1:
+        kind = "_exp" if step.operation == "exp" and not in_place else replaced
+        name = "unary_rows_entry" if is_listed else f"unary{kind}_entry"
+    elif step.vectors == 1:
+        name = "outer_entry" if _is_outer(step) else "broadcast_entry"
+    elif is_listed:
+        name = f"binary_rows{replaced}_entry"
+    else:
+        name = (
+            "binary_float_entry"
+            if step.element is FLOAT and not in_place
+            else f"binary{replaced}_entry"
+        )
+    return int(target.cost(name))
+
+
+def _row(step: Step, length: int, target: Target, is_listed: bool) -> int:
+    """Return the slots of a worker before each loop, in the vertex of an operation."""
+    if step.operation == "cast":
+        return int(target.cost("cast_row")) if is_listed else 0
+    if len(step.operands) > 2:
+        return int(target.cost("choice_row"))
+    if len(step.operands) == 1 or step.vectors != 1 or not is_listed:
+        return 0
+    if not _is_outer(step):
+        return int(target.cost("broadcast_row"))
+    is_apart = length % target.vector_width(step.element)
+    return int(target.cost("outer_row_apart" if is_apart else "outer_row"))
