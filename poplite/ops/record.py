@@ -56,7 +56,8 @@ def map(  # noqa: A001  (the name that PopLibs has)
         mapping: of the new variable, as in `graph.add_variable` of the graph whose `steps()` it
             is. Left out, it lies as the operand of the result's shape whose fullest tile has
             least; or linearly over all tiles, where operands are broadcast or use less than half
-            of the tiles. In the block of a virtual graph, or with operands that were all made with
+            of the tiles, or where its fullest tile would have half as much then and that takes
+            fewer cycles. In the block of a virtual graph, or with operands that were all made with
             one, these are its tiles.
         name: of the new variable and of the steps; left out, the name of the operation.
         program: where the steps go; left out, the block of `graph.steps()` that is open.

@@ -1,8 +1,14 @@
 """Where a result lies that nobody placed.
 
 It lies as the operand of its shape whose fullest tile holds least, the first of equals: so most of
-what is read is on the tile that reads it. Where all operands are broadcast, or that operand uses
-less than half of the tiles that a linear mapping would use, it is spread linearly over all tiles.
+what is read is on the tile that reads it. It is spread linearly over all tiles where all operands
+are broadcast; where that operand uses less than half of the tiles that a linear mapping would use;
+and where the fullest tile holds twice as much as it would then, and spreading takes fewer cycles:
+
+    x[:n/2] + x[n/2:]        x on tiles 0 to 7, so an operand on 0 to 3, the other on 4 to 7
+    as the first             tiles 0 to 3 get all of the other and add n/8 elements each
+    spread                   all tiles get as much, a part of either, and add n/16 each
+
 Over a virtual graph these are its tiles, and operands elsewhere count as if they lay on them.
 
 Source: PopLibs, `poputil::createOutputForElementWiseOp`, for the choice among operands; that
@@ -15,10 +21,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64
+from poplite.arrays.intervals import Int64, overlay
 from poplite.expr.tree import ElementClass, Shape
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.mapping.variable_mapping import Linear
 from poplite.graph.partition import map_linearly
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
@@ -114,9 +121,51 @@ def _chosen(
     best = like(mappings, shape, operands)
     if best is None:
         return None
-    size = best.num_elements * element.size_bytes
-    linear = min(mappings.graph.target.tiles, -(-size // LEAST_BYTES))
-    return best if 2 * len(mappings.of(best).tiles) >= linear else None
+    count, tiles, size = best.num_elements, mappings.graph.target.tiles, element.size_bytes
+    linear, own = min(tiles, -(-count * size // LEAST_BYTES)), mappings.of(best)
+    if 2 * len(own.tiles) < linear:
+        return None
+    if not linear or own.elements_per_tile.max() < 2 * -(-count // linear):
+        return best
+    read = [each for each in operands if each.shape == shape]
+    breaks, numbers = Linear.over(
+        count, tiles, grain=grain_of(element), min_elements=max(1, LEAST_BYTES // size)
+    ).pieces()
+    tile, begin, _ = _in_order(own)
+    spread = _cycles(mappings, read, breaks, numbers, size)
+    return None if spread < _cycles(mappings, read, np.append(begin, count), tile, size) else best
+
+
+def _in_order(mapping: TileMapping) -> tuple[Int64, Int64, Int64]:
+    """Return tile, begin and end of the intervals of a mapping, in the order of the elements."""
+    tile, begin, end = held(mapping)
+    order = np.argsort(begin)
+    return tile[order], begin[order], end[order]
+
+
+def _cycles(
+    mappings: Mappings, operands: Sequence[Tensor], breaks: Int64, tile: Int64, size: int
+) -> float:
+    """Return the cycles of a map whose result lies on tiles from break to break.
+
+    What operands have elsewhere is sent, and each tile loads and stores by words.
+    """
+    target = mappings.graph.target
+    sent, received = np.zeros(target.tiles), np.zeros(target.tiles)
+    loaded = size
+    for operand in operands:
+        width = operand.element_type.size_bytes
+        loaded += width
+        owner, begin, end = held(mappings.of(operand))
+        source, segment, begin, end = overlay(begin, end, breaks)
+        moves = owner[source] != tile[segment]
+        num_bytes = (end - begin)[moves] * width
+        sent += np.bincount(owner[source][moves], num_bytes, target.tiles)
+        received += np.bincount(tile[segment][moves], num_bytes, target.tiles)
+    moved = max(sent.max(), received.max()) / target.exchange_bytes_per_cycle
+    start = target.cost("sync_cycles") + target.cost("latency_cycles") if moved else 0
+    most = np.bincount(tile, np.diff(breaks)).max()
+    return float(start + moved + most * loaded / target.cost("data_path_bytes"))
 
 
 def like(mappings: Mappings, shape: Shape, operands: Sequence[Tensor]) -> Tensor | None:

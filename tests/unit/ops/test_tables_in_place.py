@@ -34,9 +34,14 @@ def ran(graph: pl.Graph, program: pl.Program, result: pl.Tensor) -> tuple[npt.ND
     return engine.read(result), engine.report().execution
 
 
-@pytest.mark.parametrize(
-    ("lies", "most"), [("linear", 1_100), (0, 500), ("turned", 1_000)], ids=str
-)
+def of_rows(execution: Any) -> int:
+    """The cycles of the step that reads or changes rows, which is the last one."""
+    last = execution.steps[-1]
+    assert last.name.endswith("/rows")
+    return int(last.cycles)
+
+
+@pytest.mark.parametrize(("lies", "most"), [("linear", 1_000), (0, 400), ("turned", 950)], ids=str)
 def test_a_row_is_looked_up_where_the_table_lies(lies: Any, most: int) -> None:
     graph, program = pl.Graph(pl.Target(tiles=64)), pl.Sequence()
     x, values = table(graph, (100, 16), lies)
@@ -44,7 +49,7 @@ def test_a_row_is_looked_up_where_the_table_lies(lies: Any, most: int) -> None:
     found, execution = ran(graph, program, y)
     assert (found == values[37]).all()
     assert execution.bytes_copied == 0
-    assert execution.cycles <= most
+    assert of_rows(execution) <= most
 
 
 def test_a_loop_over_slices_copies_no_table() -> None:
@@ -67,10 +72,10 @@ def test_columns_that_lie_together_are_read_by_vertices_of_their_own() -> None:
     found, execution = ran(graph, program, y)
     assert (found == values[:, [63, 0]]).all()
     assert execution.bytes_copied == 0
-    assert execution.cycles <= 3_500
+    assert of_rows(execution) <= 3_500
 
 
-@pytest.mark.parametrize(("lies", "most"), [("linear", 1_700), (0, 1_800), ("turned", 1_700)])
+@pytest.mark.parametrize(("lies", "most"), [("linear", 900), (0, 1_500), ("turned", 900)])
 def test_a_slice_is_changed_where_the_tensor_lies(lies: Any, most: int) -> None:
     graph, program = pl.Graph(pl.Target(tiles=64)), pl.Sequence()
     x, values = table(graph, (24, 16), lies)
@@ -80,7 +85,7 @@ def test_a_slice_is_changed_where_the_tensor_lies(lies: Any, most: int) -> None:
     values[[23, 0]] = -1
     assert (found == values).all()
     assert execution.bytes_copied <= 128  # the new rows
-    assert execution.cycles <= most
+    assert of_rows(execution) <= most
 
 
 def test_a_table_that_is_mapped_later_is_copied() -> None:
