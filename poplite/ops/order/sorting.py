@@ -54,8 +54,8 @@ def sort(
         program: where the steps go; left out, the block of `graph.steps()` that is open.
 
     Returns:
-        A new tensor of the shape of x. A row that fits lies on one tile, a longer one in blocks.
-        Every NaN is stored as the same one.
+        A new tensor of the shape of x. A row lies in blocks, each on a tile: in as many as have the
+        fewest modelled cycles. Every NaN is stored as the same one.
 
     Raises:
         ElementTypeError: for other elements.

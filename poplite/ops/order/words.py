@@ -12,6 +12,9 @@ from poplite.source import here
 from poplite.types import UNSIGNED_INT
 from poplite.vertices.order import POSITIONS, KeyRule, Positions, Values
 
+LEAST = 8
+"""Words of a worker, at least, where several share those of a tile."""
+
 
 def check_positions(rows: Rows) -> None:
     """Refuse rows that are too long for positions."""
@@ -36,7 +39,7 @@ def write(
     begin, stop, tile = mapping.in_order()
     length = stop - begin
     workers = rows.graph.target.workers
-    parts = np.clip(length // 64, 1, workers)  # a worker has 64 words at least
+    parts = np.clip(length // LEAST, 1, workers)
     source = np.repeat(np.arange(len(tile)), parts)
     part = np.arange(len(source)) - np.repeat(np.cumsum(parts) - parts, parts)
     low, high = (length[source] * (part + end) // parts[source] for end in (0, 1))

@@ -84,7 +84,9 @@ def merge_words(rng: np.random.Generator) -> tuple[Values, Expected]:
     end = int(rng.integers(first, len(words), endpoint=True))
     left, right = np.sort(words[:cut]), np.sort(words[cut:])
     out = merge_reference(left, right, first, end - first)
-    return {"left": left, "right": right, "first": first, "out": ~out}, {"out": out}
+    share = -(-len(out) // int(rng.integers(1, 7)))  # of at most six workers
+    fields = {"left": left, "right": right, "first": first, "share": share, "out": ~out}
+    return fields, {"out": out}
 
 
 def values(rng: np.random.Generator) -> tuple[Values, Expected]:

@@ -1,0 +1,102 @@
+"""How rows are cut for sorting: cycles on many tiles and on few, and any plan sorts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+import poplite as pl
+from helpers.depth import examples, interpreted, thinned
+from poplite import ops
+from poplite.ops.order.network import Blocks
+from poplite.ops.order.rows import ORDERED, Rows
+from poplite.ops.order.sort_plan import SortPlan, sort_plan
+from poplite.vertices.order import key_rule
+
+LINES = [  # tiles, rows, elements, most cycles; with a row on a tile, or blocks of 1,024
+    (1472, 1, 1_024, 12_500),  # 242,607
+    (1472, 1, 4_096, 23_000),  # 938,818
+    (1472, 1, 16_384, 55_000),  # 487,928
+    (1472, 1, 65_536, 115_000),  # 707,902
+    (1472, 100, 300, 13_000),  # 106,099
+    (1472, 1472, 100, 16_500),  # 63,561
+    (64, 1, 4_096, 33_000),  # 934,278
+    (64, 20, 5_000, 360_000),  # 1,163,842
+    (4, 1, 1_024, 53_000),  # 240,114
+    (1, 1, 1_024, 180_000),  # 240,114
+]
+
+
+@pytest.mark.parametrize(
+    ("tiles", "count", "size", "most"), thinned(LINES, keep=[LINES[0], LINES[8]])
+)
+def test_sorting_takes_the_cycles_of_its_plan(tiles: int, count: int, size: int, most: int) -> None:
+    values = np.random.default_rng(size).standard_normal((count, size), np.float32)
+    graph, program = pl.Graph(pl.Target(tiles=tiles)), pl.Sequence()
+    x = graph.add_variable(pl.FLOAT, values.shape, "x", mapping="linear", initial_value=values)
+    y = ops.sort(x, program=program)
+    engine = pl.Engine(graph, program, checks="fast", interpret=False)
+    engine.run()
+    assert np.array_equal(engine.read(y), np.sort(values))
+    cycles = engine.report().execution.cycles or 0
+    assert 0 < cycles <= most
+    assert sort_plan(graph.target, count, size, 4).cycles == pytest.approx(cycles, rel=0.15)
+
+
+@examples(60, quick=8)
+@given(
+    tiles=st.sampled_from([1, 3, 8, 40]),
+    count=st.integers(1, 3),
+    size=st.integers(1, 60),
+    blocks=st.integers(1, 12),
+    levels=st.integers(0, 4),
+    run=st.integers(1, 9),
+    alternates=st.booleans(),
+    dtype=st.sampled_from([np.float16, np.int32]),
+    seed=st.integers(0, 99),
+)
+def test_rows_are_sorted_by_any_plan(
+    tiles: int,
+    count: int,
+    size: int,
+    blocks: int,
+    levels: int,
+    run: int,
+    alternates: bool,
+    dtype: type[np.float16] | type[np.int32],
+    seed: int,
+) -> None:
+    values = np.random.default_rng(seed).integers(-9, 9, (count, size)).astype(dtype)
+    graph, program = pl.Graph(pl.Target(tiles=tiles)), pl.Sequence()
+    x = graph.add_variable(dtype, values.shape, "x", mapping="linear", initial_value=values)
+    if blocks > 1 << levels:
+        blocks -= blocks % (1 << levels)
+    alternates = alternates and 2 * count * blocks <= tiles
+    rows = Rows("sort", x, -1, ORDERED, "y", program)
+    rows.begin()
+    plan = SortPlan(blocks, run, levels, alternates, 0)
+    words = Blocks(rows, key_rule(dtype), plan).sort()
+    rows.finish([x], [words])
+    engine = pl.Engine(graph, program, **interpreted())
+    engine.run()
+    places = (engine.read(words)[:, :size] >> 1) & 0x7FFFFFFF
+    assert places.tolist() == np.argsort(values, kind="stable").tolist()
+
+
+def test_plans_fit_the_memory_and_the_tiles() -> None:
+    for tiles, memory in ((5, 1024), (1472, 638_976), (40, 8_192)):
+        target = pl.Target(tiles=tiles, tile_memory_bytes=memory)
+        for count, size in ((1, 7), (1, 700), (6, 90), (2_000, 5)):
+            plan = sort_plan(target, count, size, 4)
+            block = -(-size // plan.blocks)
+            assert 64 * block <= memory
+            assert not plan.levels or 8 * block * min(2 << plan.levels, plan.blocks) <= memory
+            assert not plan.alternates or 2 * count * plan.blocks <= tiles
+            assert plan.blocks <= 1 << plan.levels or plan.blocks % (1 << plan.levels) == 0
+
+
+def test_longer_syncs_are_answered_by_fewer_stages() -> None:
+    dear = pl.Target(costs={"sync_cycles": 5_000})
+    few, many = (sort_plan(target, 1, 16_384, 4) for target in (dear, pl.Target()))
+    assert few.levels > many.levels
