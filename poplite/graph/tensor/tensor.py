@@ -188,14 +188,13 @@ class Tensor(Displayed, Operand):
 
     def _of(self, view: View) -> Tensor:
         """Return a tensor of this graph and element type."""
+        made = Tensor.__new__(Tensor)  # `__init__` looks at what users give it
+        made.graph, made.element_type, made.view = self.graph, self.element_type, view
         space = view.space
-        if isinstance(space, Cat):
-            if space.levels > MOST_LEVELS:
-                view = shaping.of_one_level(view)
-            return Tensor(self.graph, self.element_type, view)
-        made = Tensor(self.graph, self.element_type, view)
         if space is NOWHERE:
             made._origin = self._cut_from()
+        elif isinstance(space, Cat) and space.levels > MOST_LEVELS:
+            made.view = shaping.of_one_level(view)
         return made
 
     def _cut_from(self) -> Origin:
