@@ -12,7 +12,7 @@ words of 64 bits; the store of a result stays with the operation that makes it::
 So an operation alone takes what its own vertex does in PopLibs, and several together never more
 than theirs without the stores and loads between. The worker enters its loop once: that takes what
 the vertex of the operation that takes longest would. Source: PopLibs, UnaryOp1D and 2D, BinaryOp1D
-and 2D, BroadcastScalar1D and 2D, BroadcastVectorOuter, Select, Clamp and Cast in
+and 2D, BroadcastScalar1D and 2D, BroadcastVectorInner and Outer, Select, Clamp and Cast in
 `lib/popops/popopsCycleEstimators.cpp`; its own estimate of fused maps (`ExpressionGenerator.cpp`)
 counts each operation, a tanh like a sum, as one slot for a vector, and is not used.
 """
@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from poplite.machine.library_facts import (
+from poplite.machine.library_loops import (
     BINARY,
     BINARY_IN_PLACE,
     BROADCAST,
@@ -35,6 +35,7 @@ from poplite.machine.library_facts import (
 )
 from poplite.machine.target import Target
 from poplite.types import FLOAT
+from poplite.vertices.estimators.inner import Joined, inner, inner_entry
 from poplite.vertices.estimators.poplibs import Element, is_fast
 from poplite.vertices.estimators.poplibs_tile import cast_loop
 
@@ -43,7 +44,7 @@ class Step(NamedTuple):
     """An operation of a map.
 
     Attributes:
-        operation: as in the tables of `poplite.machine.library_facts`, or "cast".
+        operation: as in the tables of `poplite.machine.library_loops`, or "cast".
         element: the element type of its operands.
         result: that of its result.
         operands: a letter for each: "v" for a vector, "r" for one row of all rows, "c" for a number
@@ -97,10 +98,8 @@ def own_slots(step: Step, target: Target) -> float:
     >>> own_slots(Step("add", FLOAT, FLOAT, "vv"), Target())
     1.0
     """
-    width = target.vector_width(step.element)
     own = turn(step, target)
-    loads = step.vectors * -(-own.elements // width)
-    return (own.slots - loads) * width / own.elements
+    return own.slots * target.vector_width(step.element) / own.elements - step.vectors
 
 
 def turn(step: Step, target: Target, *, in_place: bool = False) -> Pass:
@@ -155,29 +154,74 @@ def map_slots(
     """
     made = [Step(*each) for each in steps]
     is_replaced = in_place and len(made) == 1
-    turns = [turn(step, target, in_place=is_replaced) for step in made]
-    looped = [(step, own) for step, own in zip(made, turns, strict=True) if step.kind == "v"]
-    elements = max((own.elements for _, own in looped), default=target.vector_width(loads[0]))
-    slots = sum(-(-elements // target.vector_width(each)) for each in loads)
-    for step, own in looped:
-        loaded = step.operands.count("v") * -(-own.elements // target.vector_width(step.element))
-        slots += (own.slots - loaded) * elements // own.elements
-    once = {
-        kind: _sum(own for step, own in zip(made, turns, strict=True) if step.kind == kind)
-        for kind in "cn"
+    # Ranges that lie apart are so for all; else rows are for what is joined with one, or a column.
+    with_rows = [step for step in made if {*step.operands} & {"r", "c"}]
+    listed = {*(with_rows or made)} if is_listed else set[Step]()
+    inners = {
+        step: (
+            inner_entry(joined, target),
+            slots - len(rows) * words(rows[0], step.element, target),
+        )
+        for step in with_rows
+        if (joined := _joined(step, rows, is_replaced)) is not None
+        and (slots := inner(joined, target)) is not None
     }
-    total = once["n"] + max(
-        (_entry(step, target, in_place, is_listed) for step in made),
-        default=int(target.cost("unary_entry")),
-    )
+    others = [step for step in made if step not in inners]
+    looped = [step for step in others if step.kind == "v"]
+    entries = [_entry(step, target, in_place, step in listed) for step in others]
+    entries += [entry for entry, _ in inners.values()]
+    once = {
+        kind: sum(turn(step, target).slots for step in others if step.kind == kind) for kind in "cn"
+    }
+    total = max(entries, default=int(target.cost("unary_entry"))) + once["n"]
+    total += sum(max(0, inners[step][1]) for step in made if step in inners)
     for length in rows:
-        row = max((_row(step, length, target, is_listed) for step in made), default=0)
-        total += row + once["c"] + -(-length // elements) * slots
+        row = max((_row(step, length, target) for step in others if step in listed), default=0)
+        total += row + once["c"] + fused(looped, loads, length, target, in_place=is_replaced)
     return total
 
 
-def _sum(turns: Iterable[Pass]) -> int:
-    return sum(each.slots for each in turns)
+def fused(
+    steps: Sequence[Step],
+    loads: Sequence[Element],
+    elements: int,
+    target: Target,
+    *,
+    in_place: bool = False,
+) -> int:
+    """Return the slots of the loops of several operations, each tensor loaded once.
+
+    Args:
+        steps: operations whose results are vectors.
+        loads: the element types of the vectors that are loaded.
+        elements: of each.
+        target: the machine.
+        in_place: whether the result of the one operation replaces its first operand.
+
+    >>> fused([Step("multiply", FLOAT, FLOAT, "vv"), Step("add", FLOAT, FLOAT, "vv")], [FLOAT] * 3,
+    ...     256, Target())     # 5 slots for 2 elements
+    640
+    """
+    slots = sum(words(elements, each, target) for each in loads)
+    for step in steps:
+        own = turn(step, target, in_place=in_place)
+        loaded = step.operands.count("v") * words(elements, step.element, target)
+        slots += -(-elements // own.elements) * own.slots - loaded
+    return slots
+
+
+def words(elements: int, element: Element, target: Target) -> int:
+    """Return the words of 64 bits of a vector, each one load.
+
+    Args:
+        elements: how many.
+        element: the element type.
+        target: the machine.
+
+    >>> words(5, FLOAT, Target())
+    3
+    """
+    return -(-elements // target.vector_width(element))
 
 
 def _loop(step: Step, in_place: bool) -> Loop | None:
@@ -193,6 +237,14 @@ def _loop(step: Step, in_place: bool) -> Loop | None:
     return (BROADCAST_IN_PLACE if in_place else BROADCAST).get(key, both)
 
 
+def _joined(step: Step, rows: Sequence[int], in_place: bool) -> Joined | None:
+    """Return an operation of vectors with one row, the second operand or any of two."""
+    is_first = step.operands == "rv" and step.operation in ("add", "multiply")
+    if not (step.operands == "vr" or is_first) or not rows:
+        return None
+    return Joined(step.operation, step.element, len(rows), rows[0], in_place)
+
+
 def _is_outer(step: Step) -> bool:
     """Return whether a number of each row is joined with the row by code in assembly."""
     return step.operands in ("vc", "cv") and is_fast(step.operation, step.element)
@@ -204,7 +256,8 @@ def _entry(step: Step, target: Target, in_place: bool, is_listed: bool) -> int:
     if step.operation == "cast":
         name = "cast_rows_entry" if is_listed else "cast_entry"
     elif len(step.operands) > 2:
-        name = "choice_entry"
+        row = 0 if is_listed else int(target.cost("choice_row"))
+        return int(target.cost("choice_entry")) + row
     elif len(step.operands) == 1:
         kind = "_exp" if step.operation == "exp" and not in_place else replaced
         name = "unary_rows_entry" if is_listed else f"unary{kind}_entry"
@@ -221,13 +274,13 @@ def _entry(step: Step, target: Target, in_place: bool, is_listed: bool) -> int:
     return int(target.cost(name))
 
 
-def _row(step: Step, length: int, target: Target, is_listed: bool) -> int:
+def _row(step: Step, length: int, target: Target) -> int:
     """Return the slots of a worker before each loop, in the vertex of an operation."""
     if step.operation == "cast":
-        return int(target.cost("cast_row")) if is_listed else 0
+        return int(target.cost("cast_row"))
     if len(step.operands) > 2:
         return int(target.cost("choice_row"))
-    if len(step.operands) == 1 or step.vectors != 1 or not is_listed:
+    if len(step.operands) == 1 or step.vectors != 1:
         return 0
     if not _is_outer(step):
         return int(target.cost("broadcast_row"))

@@ -7,7 +7,7 @@ cycles of a vertex that shares them among all workers of its tile, as most verti
                                       29 + 128 * (1 + 2) = 413 slots
                                       11 + 6 * 413 = 2,489 cycles
 
-The constants and their sources are in `poplite.machine.library_facts`.
+The constants and their sources are in `poplite.machine.library_facts`, loops in `library_loops`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from math import gcd
 from typing import Any
 
 from poplite.errors import ElementTypeError, did_you_mean
-from poplite.machine.library_facts import (
+from poplite.machine.library_loops import (
     BINARY,
     BINARY_IN_PLACE,
     BROADCAST,
@@ -69,7 +69,7 @@ def unary(
     """Return the slots of an operation of one argument: `UnaryOp1D`.
 
     Args:
-        operation: as in `poplite.machine.library_facts.UNARY`.
+        operation: as in `poplite.machine.library_loops.UNARY`.
         element: the element type.
         elements: how many the worker has.
         target: the machine.
@@ -93,7 +93,7 @@ def binary(
     """Return the slots of an operation of two arguments: `BinaryOp1D`.
 
     Args:
-        operation: as in `poplite.machine.library_facts.BINARY`.
+        operation: as in `poplite.machine.library_loops.BINARY`.
         element: the element type.
         elements: how many the worker has.
         target: the machine.
@@ -116,7 +116,7 @@ def broadcast(operation: str, element: Element, elements: int, target: Target) -
     """Return the slots of an operation of a vector and one number: `BroadcastScalar1D`.
 
     Args:
-        operation: as in `poplite.machine.library_facts.BROADCAST`.
+        operation: as in `poplite.machine.library_loops.BROADCAST`.
         element: the element type.
         elements: of the vector.
         target: the machine.
@@ -266,7 +266,7 @@ def is_fast(operation: str, element: Element) -> bool:
     """Return whether the loop of an operation of two arguments is written in assembly.
 
     Args:
-        operation: as in `poplite.machine.library_facts.BINARY`.
+        operation: as in `poplite.machine.library_loops.BINARY`.
         element: the element type.
 
     >>> is_fast("add", FLOAT), is_fast("divide", FLOAT)

@@ -11,9 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import hypothesis
 import pytest
+from hypothesis import strategies as st
 
 import poplite as pl
+from helpers.depth import examples
 from poplite import ops
 from poplite.cost.vertex_costs import vertex_costs
 from poplite.cost.workers import tile_cycles
@@ -181,13 +184,42 @@ def of_rows(formula: Callable[..., Any], element: Any, *shapes: tuple[int, ...])
         (lambda a, b: a / b, [(12, 40), (12, 1)], 20 + 2 * (28 + 20 * 6)),
         # One row: PopLibs copies it for each, and takes BinaryOp2D.
         (lambda a, b: a + b, [(12, 40), (40,)], 5 + 2 * 20 * 3),
-        (lambda a, b: ops.exp(a - b), [(12, 40), (12, 1)], 20 + 2 * (7 + 20 * (1 + 1 + 5))),
+        (lambda a, b: ops.exp(a - b), [(12, 40), (12, 1)], 33 + 2 * (7 + 20 * (1 + 1 + 5))),
     ],
 )
 def test_rows_take_what_theirs_do(
     formula: Callable[..., Any], shapes: list[tuple[int, ...]], worker: int
 ) -> None:
     assert of_rows(formula, pl.FLOAT, *shapes) == WORKERS * worker
+
+
+@pytest.mark.parametrize(
+    ("element", "formula", "columns", "worker"),
+    [
+        # BroadcastVectorInner2D of two rows.
+        (pl.HALF, lambda a, b: a + b, 64, 22 + 12 + 8 * (13 + 2 * 2)),
+        (pl.HALF, lambda a, b: b + a, 20, 22 + 15 + 5 * (11 + 2 * 1)),
+        (pl.HALF, lambda a, b: a - b, 64, 23 + 12 + 8 * (13 + 2 * 2)),
+        (pl.HALF, lambda a, b: a * b, 64, 19 + 13 + 16 * (9 + 2)),
+        (pl.FLOAT, lambda a, b: a / b, 40, 19 + 10 + 20 * (5 + 2 * 6)),
+        (pl.FLOAT, lambda a, b: a / b, 7, 19 + 9 + 7 * (5 + 2 * 4)),
+        (pl.HALF, lambda a, b: a / b, 40, 25 + 14 + 20 * (5 + 2 * 8)),
+        # Less the loads of the sum, which it has already, and 3 slots for each vector.
+        (pl.HALF, lambda a, b: ops.relu(a + b), 64, 22 + 148 - 32 + 3 * 32),
+    ],
+)
+def test_one_row_for_all_is_joined_by_vertices_of_its_own(
+    element: Any, formula: Callable[..., Any], columns: int, worker: int
+) -> None:
+    assert of_rows(formula, element, (12, columns), (columns,)) == WORKERS * worker
+
+
+def test_a_product_with_one_row_in_place_loads_and_stores_apart() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x, row = (graph.add_variable(pl.HALF, shape, mapping=0) for shape in ((12, 64), (64,)))
+    with graph.steps():
+        ops.assign(x, x * row)
+    assert cycles(graph) == WORKERS * (19 + 9 + 16 * (7 + 2 * 2))
 
 
 def test_ranges_that_lie_apart_are_one_vertex_of_several() -> None:
@@ -204,14 +236,14 @@ def test_ranges_that_lie_apart_are_one_vertex_of_several() -> None:
     ("element", "formula", "worker"),
     [
         (pl.INT, lambda a, b: a + b, 26 + 7 * SHARE),
-        (pl.INT, lambda a, b: a * 3 + b, 26 + (2 + (6 - 1) + (7 - 2)) * SHARE),
+        (pl.INT, lambda a, b: a * 3 + b, 26 + (2 + (2 * 6 - 1) + (2 * 7 - 2)) * SHARE // 2),
         (pl.LONGLONG, lambda a, b: a + b, 26 + 11 * SHARE),
         (pl.INT, lambda a, b: a < b, 26 + 22 * SHARE // 4),
         (pl.FLOAT, lambda a, b: ops.cast(a, pl.HALF), 37 + 2 * SHARE // 4),
         (
             pl.FLOAT,
             lambda a, b: ops.where(a < b, a, b),
-            29 + 6 + (4 + (14 - 4) + 4 * (5 - 3)) * SHARE // 4,
+            29 + (4 + (14 - 4) + (4 * 5 - 6)) * SHARE // 4,
         ),
         (pl.HALF, lambda a, b: ops.sin(a), 17 + 25 * SHARE),
         (pl.HALF, lambda a, b: ops.gelu(a), 17 + 5 * SHARE // 4),
@@ -240,3 +272,48 @@ def test_what_has_no_published_price_is_estimated(
     (work,) = graph.compute_sets
     (costs,) = vertex_costs(graph, work, edge_table(work))
     assert (costs.source, costs.slots) == ("automatic", None)
+
+
+ONE: list[Callable[..., Any]] = [ops.negative, ops.relu, ops.tanh, ops.square, abs, ops.sqrt]
+TWO: list[Callable[..., Any]] = [
+    *(ops.add, ops.subtract, ops.multiply, ops.divide, ops.maximum, ops.power),
+    lambda a, b: ops.where(a < b, a, b),
+]
+SHAPES = [(12, 64), (12, 64), (64,), (12, 1), (1,)]
+
+Drawn = tuple[Any, ...]
+trees: st.SearchStrategy[Drawn] = st.recursive(
+    st.tuples(st.sampled_from("abcde")),
+    lambda inner: st.one_of(
+        st.tuples(st.sampled_from(ONE), inner), st.tuples(st.sampled_from(TWO), inner, inner)
+    ),
+    max_leaves=6,
+)
+
+
+def made(tree: Drawn, given: dict[str, pl.Tensor], stored: Callable[[Any], Any]) -> Any:
+    """Return what a tree stands for; `stored` does something with each of its nodes."""
+    if isinstance(tree[0], str):
+        return given[tree[0]]
+    return stored(tree[0](*(made(each, given, stored) for each in tree[1:])))
+
+
+@examples(200, quick=20)
+@hypothesis.given(trees, st.sampled_from([pl.FLOAT, pl.HALF]))
+def test_a_fused_map_is_never_dearer_than_one_that_stores_its_parts(
+    tree: Drawn, element: Any
+) -> None:
+    taken = []
+    for stored in (lambda node: node, ops.map):
+        graph = pl.Graph(pl.Target(tiles=1))
+        given = {
+            name: graph.add_variable(element, shape, name, mapping=0)
+            for name, shape in zip("abcde", SHAPES, strict=True)
+        }
+        with graph.steps():
+            root = made(tree, given, stored)
+            if stored is not ops.map:
+                ops.map(root)
+        taken.append(cycles(graph))
+    fused, apart = taken
+    assert fused <= apart or isinstance(tree[0], str)
