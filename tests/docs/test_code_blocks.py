@@ -79,6 +79,7 @@ SHELL_COMMANDS = {
         "tests/unit/vertex/test_mathematics_of_doubles.py"
     ),
     ".venv/bin/python benchmarks/fidelity.py": "tests/examples/test_fidelity.py",
+    ".venv/bin/python benchmarks/fidelity_library.py": "tests/examples/test_fidelity_library.py",
     ".venv/bin/python benchmarks/views.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python -m poplite.testing.fuzz --states 1000 --seed 1": (
         "tests/unit/testing/test_fuzz.py"
