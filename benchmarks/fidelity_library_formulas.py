@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 import poplite as pl
 from fidelity_library_rows import LibraryRow, LibraryRows, Mark, cycles, run
 from poplite import ops
+from poplite.expr.operand import Operand
 
 TILES, WORKERS = 1472, 6
 Element = type[pl.ElementType[float]]
@@ -133,7 +134,7 @@ def fills() -> Iterator[LibraryRow]:
 
 
 def transposes() -> Iterator[LibraryRow]:
-    """12 matrices of [64, 64] on every tile, two a worker: Transpose2d."""
+    """12 matrices of [64, 64] on a tile, two a worker: Transpose2d."""
     rows = columns = 64
     each = {
         pl.FLOAT: 27 + 2 * (11 + rows // 2 * (6 + 3 * (columns // 2 - 1))),
@@ -142,14 +143,14 @@ def transposes() -> Iterator[LibraryRow]:
     for element, slots in each.items():
 
         def record(graph: pl.Graph, program: pl.Sequence, element: Element = element) -> None:
-            x = graph.add_variable(element, (TILES * 12, rows, columns), "x", mapping="linear")
+            x = graph.add_variable(element, (12, rows, columns), "x", mapping=0)
             ops.transpose(x, (0, 2, 1), program=program)
 
         yield row(
-            "movement", f"transpose, {element.__name__}, 12 of [64, 64] a tile", record,
+            "movement", f"transpose, {element.__name__}, 12 of [64, 64] on a tile", record,
             WORKERS * slots, "lib/popops/popopsCycleEstimators.cpp at 3a650a11: Transpose2d",
             reason="elements are copied one by one, two cycles each; PopLibs has a vertex that "
-            "reads and writes 64 bits",
+            "reads and writes 64 bits", target=pl.Target(tiles=1),
         )  # fmt: skip
 
 
@@ -167,7 +168,10 @@ def slices() -> Iterator[LibraryRow]:
 
     target = pl.Target(tiles=tiles)
     name = "dynamic_slice, 4 rows of 600 FLOAT a tile"
-    reason = "rows are taken by MultiSlice, one by each worker, of which two have none"
+    reason = (
+        "the place becomes numbers of rows for 984 cycles, and MultiSlice takes these rows, each "
+        "worker one"
+    )
     yield row("movement", name, read, source, origin, reason=reason, target=target)
 
 
@@ -215,7 +219,63 @@ def solvers() -> Iterator[LibraryRow]:
             )  # fmt: skip
 
 
+MAPS: dict[str, tuple[tuple[int, int], tuple[int, int], Callable[..., Operand]]] = {
+    "add": ((1 + 2, 2), (1 + 2, 4), lambda a, b: a + b),
+    "multiply": ((1 + 2, 2), (1 + 2, 4), lambda a, b: a * b),
+    "maximum": ((3, 2), (4, 4), ops.maximum),
+    "divide": ((10, 2), (21, 4), lambda a, b: a / b),
+    "negative": ((2, 2), (2, 4), lambda a: -a),
+    "relu": ((3, 2), (3, 4), ops.relu),
+    "exp": ((6, 2), (4, 4), ops.exp),
+    "log": ((12, 2), (4, 4), ops.log),
+    "tanh": ((12, 2), (4, 4), ops.tanh),
+    "sigmoid": ((12, 2), (6, 4), ops.sigmoid),
+    "sqrt": ((10, 2), (23, 4), ops.sqrt),
+    "rsqrt": ((8, 2), (19, 4), ops.rsqrt),
+}
+"""Slots of FLOAT and of HALF, each with for how many elements, and the operation."""
+
+BINARY = ("add", "multiply", "maximum", "divide")
+
+
+def maps() -> Iterator[LibraryRow]:
+    """1,536 elements on a tile: BinaryOp1D and UnaryOp1D, of all workers."""
+    elements = 1_536
+    own = -(-elements // WORKERS)
+    for name, (of_float, of_half, operation) in MAPS.items():
+        for element, (slots, width) in ((pl.FLOAT, of_float), (pl.HALF, of_half)):
+            loops = -(-own // width)
+            if name in BINARY:
+                entry = 29 if element is pl.FLOAT else 26
+                source, vertex = 11 + WORKERS * (entry + loops * slots), "BinaryOp1D"
+            else:
+                entry = 33 if name == "exp" else 17
+                source, vertex = 11 + 9 + WORKERS * (entry + loops * slots), "UnaryOp1D"
+
+            def record(
+                graph: pl.Graph,
+                program: pl.Sequence,
+                name: str = name,
+                element: Element = element,
+                operation: Callable[..., Operand] = operation,
+            ) -> None:
+                names = "ab" if name in BINARY else "a"
+                given = [graph.add_variable(element, (elements,), n, mapping=0) for n in names]
+                ops.map(operation(*given), program=program)
+
+            yield row(
+                "elementwise",
+                f"map({name}), {element.__name__}, {elements:,} on a tile",
+                record,
+                source,
+                f"lib/popops/popopsCycleEstimators.cpp: {vertex}",
+                "formula",
+                target=pl.Target(tiles=1),
+            )
+
+
 ROWS: LibraryRows = {
+    "maps": maps,
     "amp": amp,
     "copies": copies,
     "exchanges": exchanges,

@@ -6,11 +6,10 @@ The numbers are IpuModel2's in `tests/benchmark_results.csv` of graphcore/poplib
 version, before commit 3a650a11; parameters are in `tests/CMakeLists.txt` there, programs in
 `tools/`.  Data of the host are left out there (`--ignore-data`) and here.
 
-Which rows: convolutions of ResNet50 and MobileNet of one tap, three of 3 x 3 taps are in
-`fidelity_convolution.py`; layers of BERT of 128 rows and 768 channels, and the dense layers of 16
-rows; all poolings and all reductions.  Left out are programs of LSTM, GRU and CTC, convolutions
-with groups, octaves and Inception, and the GEMM rows, whose tool adds multiples of matrices that
-lie elsewhere.
+Which rows: all convolutions of one tap, others are in `fidelity_convolution.py`; layers of BERT of
+128 rows, and the square dense layers of 16 rows; LSTM and GRU forward; all poolings and all
+reductions.  Left out are CTC, convolutions with groups and octaves, and the GEMM rows, whose tool
+adds multiples of matrices that lie elsewhere.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import NamedTuple
 
 import poplite as pl
 from fidelity_convolution import BATCH, Layer, add_scaled, cycles as layer_cycles
-from fidelity_library_rows import LibraryRow, LibraryRows, by_steps, cycles, run
+from fidelity_library_rows import NEAR, LibraryRow, LibraryRows, by_steps, cycles, run
 from poplite import ops
 from poplite.compat.poputil import mapTensorLinearly
 
@@ -52,6 +51,23 @@ POINTWISE = {
     "mobilenet_conv_pw_7_1": (14, 512, 512, 1, 48_726),
     "mobilenet_conv_pw_12_1": (7, 512, 1024, 1, 30_653),
     "mobilenet_conv_pw_13_1": (7, 1024, 1024, 1, 47_698),
+    "inception_tr_bs4_i1_a1x1": (35, 192, 64, 1, 23_683),
+    "inception_tr_bs4_i1_b1x1": (35, 192, 48, 1, 20_791),
+    "inception_tr_bs4_i1_db1x1": (35, 192, 32, 1, 17_854),
+    "inception_tr_bs4_i2_a1x1": (35, 256, 64, 1, 27_558),
+    "inception_tr_bs4_i2_b1x1": (35, 256, 48, 1, 23_559),
+    "inception_tr_bs4_i3_a1x1": (35, 288, 64, 1, 29_659),
+    "inception_tr_bs4_i3_b1x1": (35, 288, 48, 1, 25_408),
+    "inception_tr_bs4_i5_a1x1": (17, 768, 192, 1, 41_687),
+    "inception_tr_bs4_i5_b1x1": (17, 768, 128, 1, 32_237),
+    "inception_tr_bs4_i6_b1x1": (17, 768, 160, 1, 36_749),
+    "inception_tr_bs4_i9_a1x1": (8, 1280, 320, 1, 31_908),
+    "inception_tr_bs4_i9_c1x1": (8, 1280, 448, 1, 38_286),
+    "inception_tr_bs4_i9_d1x1": (8, 1280, 192, 1, 22_517),
+    "inception_tr_bs4_i10_a1x1": (8, 2048, 320, 1, 42_696),
+    "inception_tr_bs4_i10_b1x1": (8, 2048, 384, 1, 48_853),
+    "inception_tr_bs4_i10_c1x1": (8, 2048, 448, 1, 52_604),
+    "inception_tr_bs4_i10_d1x1": (8, 2048, 192, 1, 31_678),
 }
 """Size of the field, channels in and out, stride, cycles of all three passes."""
 
@@ -97,6 +113,10 @@ DENSE = {
     "bert_proj_128x768x768": Dense(768, 768, 128, pl.HALF, 27_545),
     "bert_ffn1_128x768x3072": Dense(128, 768, 3072, pl.HALF, 63_478),
     "bert_ffn2_128x3072x768": Dense(128, 3072, 768, pl.HALF, 66_644),
+    "bert_kqv_128x1024x3072": Dense(128, 1024, 3072, pl.HALF, 75_225),
+    "bert_proj_128x1024x1024": Dense(1024, 1024, 128, pl.HALF, 35_034),
+    "bert_ffn1_128x1024x4096": Dense(128, 1024, 4096, pl.HALF, 92_480),
+    "bert_ffn2_128x4096x1024": Dense(128, 4096, 1024, pl.HALF, 98_533),
     "fc_layer_16_1000_1000_float": Dense(16, 1000, 1000, pl.FLOAT, 19_388),
     "fc_layer_16_1000_1000_half": Dense(16, 1000, 1000, pl.HALF, 19_538, SMALL),
 }
@@ -127,6 +147,35 @@ def dense() -> Iterator[LibraryRow]:
             f"{RESULTS}: {key}",
             reason=reason,
         )  # fmt: skip
+
+
+def recurrent() -> Iterator[LibraryRow]:
+    """25 steps of 1,024 units, which run, as a loop does."""
+    for key, plan_of, layer, batch, element, source in (
+        ("lstm_16_25_1024_1024_half", ops.nn.plan_lstm, ops.nn.lstm, 16, pl.HALF, 334_603),
+        ("lstm_8_25_1024_1024_float", ops.nn.plan_lstm, ops.nn.lstm, 8, pl.FLOAT, 418_054),
+        ("gru_16_25_1024_1024_half", ops.nn.plan_gru, ops.nn.gru, 16, pl.HALF, 432_853),
+        ("gru_8_25_1024_1024_float", ops.nn.plan_gru, ops.nn.gru, 8, pl.FLOAT, 476_765),
+    ):
+        graph, program = pl.Graph(mk2()), pl.Sequence()
+        plan = plan_of(graph, batch=batch, inputs=1024, units=1024, type=element)
+        x, weights = plan.create_input(25, "x"), plan.create_weights("weights")
+        for given in (x, weights.input, weights.output, weights.bias):
+            graph.set_initial_value(given, 0)
+        layer(x, weights, inference=True, program=program)
+        engine = pl.Engine(graph, program)
+        engine.run()
+        taken = engine.report().cycles
+        yield LibraryRow(
+            "products",
+            f"nn.{layer.__name__}, {element.__name__}, batch of {batch}, 25 steps of 1,024",
+            taken,
+            source,
+            f"{RESULTS}: {key}",
+            reason="half of it are sums of parts of the products, of which few tiles have all"
+            if abs(taken / source - 1) > NEAR
+            else "",
+        )
 
 
 class Pooled(NamedTuple):
@@ -297,7 +346,9 @@ def solvers() -> Iterator[LibraryRow]:
 ROWS: LibraryRows = {
     "resnet50": lambda: pointwise("resnet50"),
     "mobilenet": lambda: pointwise("mobilenet"),
+    "inception": lambda: pointwise("inception"),
     "dense": dense,
+    "recurrent": recurrent,
     "pooling": pooling,
     "reductions": reductions,
     "tables": tables,
