@@ -49,7 +49,7 @@ def popsparse() -> Iterator[LibraryRow]:
                     )
 
 
-REASONS = {
+REASONS: dict[tuple[object, int, int], str] = {
     (pl.HALF, 1024, 64): "PopLibs' plan for that size, which nobody published: with 256 columns "
     "both agree"
 }

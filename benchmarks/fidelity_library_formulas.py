@@ -180,7 +180,7 @@ def solvers() -> Iterator[LibraryRow]:
     origin = "lib/poplin/poplinCycleEstimators.cpp: "
     one = pl.Target(tiles=1)
     for n in (16, 32):
-        of_float = n**3 + 102 * n**2 + 101 * n + 102
+        of_float: float = n**3 + 102 * n**2 + 101 * n + 102
         of_half = n**3 / 2 + 795 * n**2 / 4 + 191 * n / 2 + 426
         for element, source in ((pl.FLOAT, of_float), (pl.HALF, of_half)):
 

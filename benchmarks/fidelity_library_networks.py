@@ -166,6 +166,7 @@ def recurrent() -> Iterator[LibraryRow]:
         engine = pl.Engine(graph, program)
         engine.run()
         taken = engine.report().cycles
+        assert taken is not None
         yield LibraryRow(
             "products",
             f"nn.{layer.__name__}, {element.__name__}, batch of {batch}, 25 steps of 1,024",

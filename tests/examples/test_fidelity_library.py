@@ -89,8 +89,10 @@ def test_the_summary_of_the_page_is_that_of_its_rows(rows_module: ModuleType, pa
         for poplite, source, _, mark, origin in table
     ]
     for text, _ in rows_module.summary(rows):
-        kind, numbers, _ = text.split(": ")[0], *text.split(": ")[1].partition(", median")[::2]
-        assert f"- {kind}: {numbers}, median" in page
+        counted, _, found = text.partition(", median error ")
+        near = found.partition(", ")[2]
+        (line,) = (line for line in page.splitlines() if line.startswith(f"- {counted}, "))
+        assert line.endswith(f", {near}")
 
 
 def test_errors_are_judged_over_rows_without_a_mark(rows_module: ModuleType) -> None:
