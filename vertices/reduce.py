@@ -47,7 +47,8 @@ from poplite.types import (
 from poplite.vertex.faster import faster
 from poplite.vertex.strided_rows import StridedRows
 from poplite.vertex.vertex import Input, MultiVertex, Output, State, Vector, Vertex
-from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one, reduce_rows
+from poplite.vertices.estimators.poplibs import reduce_columns
+from poplite.vertices.estimators.reductions import of_columns, of_rows
 from poplite.vertices.references import dtype_of
 
 T = TypeVar("T", bound=ElementType[Any])
@@ -101,12 +102,7 @@ class SumRows(Vertex, Generic[T, U]):
     def cycles(self, target: Target) -> VertexPerfEstimate:
         """Return the slots of PopLibs' `Reduce` of one vector, or of continuous regions."""
         element, result = self.fields["x"].element, self.fields["out"].element
-        outputs, elements = len(self.out), len(self.x)
-        flops = max(0, elements - outputs) if element.is_floating_point else 0
-        if outputs == 1:
-            return VertexPerfEstimate(reduce_one(element, result, elements, target), flops)
-        length = elements // outputs if outputs else 0
-        return VertexPerfEstimate(reduce_rows(element, outputs, length, target), flops)
+        return of_rows(element, result, len(self.out), len(self.x), target)
 
     @classmethod
     def reference(cls, x: Array, size: int) -> Array:
@@ -159,10 +155,8 @@ class SumColumns(Vertex, Generic[T, U]):
     def cycles(self, target: Target) -> VertexPerfEstimate:
         """Return the slots of PopLibs' `StridedReduce`."""
         element, result = self.fields["x"].element, self.fields["out"].element
-        outputs, stride = len(self.out), self.stride
-        rows = (len(self.x) - outputs) // stride + 1
-        slots = reduce_columns(element, result, outputs, rows, stride, target, adds=self.ADDS)
-        return VertexPerfEstimate(slots, outputs * (rows - 1) if element.is_floating_point else 0)
+        sizes = len(self.out), len(self.x), self.stride
+        return of_columns(element, result, *sizes, target, adds=self.ADDS)
 
     @classmethod
     def reference(cls, x: Array, stride: int, size: int) -> Array:

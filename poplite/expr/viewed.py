@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr, Leaf, Shape, View
@@ -25,3 +27,20 @@ def viewed(
     if all(isinstance(each, Leaf) for each in operands):
         return Leaf(how(*[each.tensor for each in operands if isinstance(each, Leaf)]))
     return View(tuple(operands), how, shape, element)
+
+
+def reshaped(x: Expr, shape: Shape) -> Expr:
+    """Return what an expression comes to in another shape."""
+    return x if x.shape == shape else viewed([x], Reshaped(shape), shape, x.element_type)
+
+
+@dataclass(frozen=True, slots=True)
+class Reshaped:
+    """Makes a tensor of another shape of the same elements."""
+
+    shape: Shape
+
+    def __call__(self, x: Any) -> Operand:
+        """Return the view."""
+        made: Operand = x.reshape(self.shape)
+        return made

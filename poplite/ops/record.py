@@ -19,6 +19,7 @@ from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import shared
 from poplite.ops.fuse.contractions import layout_of
+from poplite.ops.fuse.dots import is_dot
 from poplite.ops.fuse.lowering import Lowering, Root
 from poplite.ops.fuse.notes import NOTES
 from poplite.ops.fuse.placement import Mappings
@@ -276,7 +277,7 @@ def _check(mappings: Mappings, root: Root, usage: str, seen: set[Expr]) -> None:
         if isinstance(part, Iota):
             called = f"'{root.name}'" if root.name else usage.partition("(")[0]
             check_room(graph.space, part.element_type, part.shape, called, at)
-        if isinstance(part, Contraction):
+        if isinstance(part, Contraction) and not is_dot(part):
             layout_of(graph, part)  # raises where none fits
     out = root.out
     if out is None:

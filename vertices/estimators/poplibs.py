@@ -299,6 +299,19 @@ def _looped(
     return int(target.cost(entry)) + -(-elements // width) * each
 
 
+def loaded_at_once(element: Element, target: Target) -> int:
+    """Return how many elements of a reduction one load brings.
+
+    Args:
+        element: the element type.
+        target: the machine.
+
+    >>> loaded_at_once(FLOAT, Target()), loaded_at_once(HALF, Target())
+    (2, 4)
+    """
+    return _lanes(element, target)[1]
+
+
 def _lanes(element: Element, target: Target) -> tuple[int, int]:
     """Return how many elements the accumulators add in a loop, and how many one load brings."""
     lanes = int(target.cost(LANES[element])) if element in LANES else 1

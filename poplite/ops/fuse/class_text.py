@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from poplite.ops.fuse.joining import Computed, computed_of
 from poplite.ops.fuse.pricing import KINDS, slots_of, steps_of, walked
 from poplite.ops.fuse.recipe import JOINS, Body, MapRecipe, Part, Recipe, ReductionRecipe, SumRecipe
 from poplite.ops.fuse.straight import Written, helper_texts, written
@@ -366,7 +367,32 @@ def _reduction(recipe: ReductionRecipe, lines: Written) -> ClassText:
     kind = {"add": "Sum", "mul": "Product"}.get(recipe.how, recipe.how.title().replace("_", ""))
     name = f"{kind}{'Columns' if recipe.is_columns else 'Rows'}"
     scalars_read = [f"a{n} = self.x{n}" for n in scalars]
-    return _module(name, fields, scalars_read + reads + loops, lines, method, imports=[LANES])
+    price = computed_of(recipe)
+    if price is None:  # vertices are priced by what is compiled
+        return _module(name, fields, scalars_read + reads + loops, lines, method, imports=[LANES])
+    of = "of_columns" if recipe.is_columns else "of_rows"
+    made = Written(lines.lines, lines.helpers, lines.types | {price.joined.__name__})
+    return _module(
+        name,
+        fields,
+        scalars_read + reads + loops,
+        made,
+        [*method, "", *_price(recipe, price, of, length)],
+        imports=[LANES, f"from poplite.vertices.estimators.reductions import {of}"],
+    )
+
+
+def _price(recipe: ReductionRecipe, price: Computed, of: str, length: str) -> list[str]:
+    """Return the method that prices a reduction, with what it computes of each element."""
+    sizes = f"len(self.out), {length}" + ", self.stride" * recipe.is_columns
+    adds = f", adds={recipe.how == 'add'}" * recipe.is_columns
+    return [
+        "def cycles(self, target: Any) -> Any:",
+        f"    kinds = {price.joined.__name__}, {recipe.out.__name__}",
+        f"    sizes = {sizes}",
+        f"    computed = {{'slots': {price.slots:g}, 'flops': {price.flops}}}",
+        f"    return {of}(*kinds, *sizes, target{adds}, **computed)",
+    ]
 
 
 Lanes = Callable[[str, str], str]

@@ -34,6 +34,7 @@ from poplite.ops.fuse.contractions import (
     layout_of,
     products_behind,
 )
+from poplite.ops.fuse.dots import with_dots
 from poplite.ops.fuse.filling import add_filling, is_made_in_place, positions
 from poplite.ops.fuse.levels import Beside, Task, levels
 from poplite.ops.fuse.maps import add_copy, add_map, broadcast_to
@@ -105,7 +106,8 @@ class Lowering:
         What is stored of a tensor is forgotten when a root writes it; a root without `out` shares
         nothing with tensors that are there, so that a later write changes no result.
         """
-        exprs = interned(split_positions(self.mappings, [root.expr for root in roots]))
+        exprs = with_dots([root.expr for root in roots])
+        exprs = interned(split_positions(self.mappings, exprs))
         parts = _all(exprs)
         kept: set[Expr] = {
             node for node in parts if isinstance(node, Reduction | Iota | Contraction | View)
@@ -412,7 +414,8 @@ class Lowering:
     def _reduced_in_one(self, expr: Reduction, root: Root) -> Tensor | None:
         """Reduce an expression that is not stored.
 
-        None where it lies as none of its tensors, or is long: storing it costs little then.
+        None where it lies as none of its tensors, or is long: storing it costs little then; and
+        where storing it takes fewer cycles.
         """
         operand = expr.operands[0]
         if operand.num_elements < 2:
@@ -438,7 +441,9 @@ class Lowering:
             self._target(expr, root.out, body.tensors),
             root.name,
         )
-        self._note("reduced", expr, "with its operand, which is not stored", "", made, body)
+        if made is not None:
+            why = "with its operand, which is not stored"
+            self._note("reduced", expr, why, "", made, body)
         return made
 
     def _copied(self, root: Root, source: Tensor, why: str = "as it is") -> Tensor:

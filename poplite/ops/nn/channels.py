@@ -21,8 +21,8 @@ from poplite.errors import InvalidOption, TensorCreationError
 from poplite.expr.build import as_expr, cast
 from poplite.expr.formula import formula
 from poplite.expr.operand import Operand
-from poplite.expr.tree import Expr, Shape, Weak
-from poplite.expr.viewed import viewed
+from poplite.expr.tree import Expr, Weak
+from poplite.expr.viewed import reshaped
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import shared
 from poplite.ops.fuse.lowering import Root
@@ -294,21 +294,6 @@ def instance_norm_gradient(
 
 
 @dataclass(frozen=True, slots=True)
-class _Reshaped:
-    """Makes a tensor of another shape of the same elements."""
-
-    shape: Shape
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """Return the view."""
-        return x.reshape(self.shape)
-
-
-def _reshaped(x: Expr, shape: Shape) -> Expr:
-    return x if x.shape == shape else viewed([x], _Reshaped(shape), shape, x.element_type)
-
-
-@dataclass(frozen=True, slots=True)
 class _Norm:
     """A normalisation of an operand.
 
@@ -343,7 +328,7 @@ class _Norm:
         shape = [1] * self.x.rank
         for d in kept:
             shape[d] = self.x.shape[d]
-        return cast(_reshaped(own, tuple(shape)), FLOAT)
+        return cast(reshaped(own, tuple(shape)), FLOAT)
 
     def whitened(self, epsilon: float) -> tuple[Expr, Expr]:
         """Return `x` with mean 0 and variance 1, and what divided it, inverted."""
@@ -356,22 +341,22 @@ class _Norm:
         made = cast(
             whitened * self.wide("gain", gain) + self.wide("bias", bias), self.given.element_type
         )
-        return _reshaped(made, self.given.shape)
+        return reshaped(made, self.given.shape)
 
     def gradients(self, gradient: Operand, gain: Scale, epsilon: float) -> ChannelNormGradient:
         """Return the gradients."""
         result = by_result(self.what, gradient, self.given)
-        wide = cast(_reshaped(result, self.x.shape), FLOAT)
+        wide = cast(reshaped(result, self.x.shape), FLOAT)
         whitened, inverse = self.whitened(epsilon)
         inner = wide * self.wide("gain", gain)
         along = whitened * mean(inner * whitened, self.dims, keepdims=True)
         by_x = inverse * (inner - mean(inner, self.dims, keepdims=True) - along)
         element = self.given.element_type
         by_scale = (
-            _reshaped(cast(sum(each, self.across), element), (self.channels,))
+            reshaped(cast(sum(each, self.across), element), (self.channels,))
             for each in (wide * whitened, wide)
         )
-        return ChannelNormGradient(_reshaped(cast(by_x, element), self.given.shape), *by_scale)
+        return ChannelNormGradient(reshaped(cast(by_x, element), self.given.shape), *by_scale)
 
 
 def _mean_of(norm: _Norm) -> Expr:
@@ -415,7 +400,7 @@ def _of_groups(what: str, x: Operand, groups: int | None) -> _Norm:
             fix=f"a divisor of {channels:,}",
         )
     each = channels // number if number else 1
-    parted = _reshaped(given, (batch, number, each, *field))
+    parted = reshaped(given, (batch, number, each, *field))
     dims = [*range(2, parted.rank)]
     return _Norm(what, given, cast(parted, FLOAT), dims, [0, *dims[1:]])
 

@@ -28,6 +28,7 @@ from poplite.ops.reduce.pieces import repeated
 from poplite.ops.reduce.plan import Problem, Stage, Types, plan_for
 from poplite.ops.reduce.ranges import Mask
 from poplite.ops.reduce.stage import Work
+from poplite.ops.reduce.worth import is_cheaper_in_one
 from poplite.program.recording import Recorder
 from poplite.types import FLOAT, HALF
 from poplite.vertex.vertex import Vertex
@@ -91,8 +92,8 @@ class Builder:
     Args:
         graph: where they go.
         way: the operation.
-        order: the tensor, and its result.
-        has_tiles: whether the result is on tiles already.
+        order: the tensor.
+        output: the result, where it is on tiles already.
         recorder: what takes the steps.
         fused: an expression that is reduced, which lies as the tensor; None for the tensor itself.
     """
@@ -102,51 +103,64 @@ class Builder:
         graph: Graph,
         way: Operation,
         order: Order,
-        has_tiles: bool,
+        output: Tensor | None,
         recorder: Recorder,
         fused: Fused | None = None,
     ) -> None:
         self._recorder = recorder
-        self.graph, self.way, self.order, self.has_tiles = graph, way, order, has_tiles
+        self.graph, self.way, self.order = graph, way, order
+        self._output = None if output is None else order.result(output)
         self._fused = fused
         self._source = order.tensor
-        element = order.tensor.element_type if fused is None else fused.element_type
-        self._partial_type = FLOAT if element is HALF and way.widens else element
+        self._element = order.tensor.element_type if fused is None else fused.element_type
+        widens = self._element is HALF and way.widens
+        self._partial_type = FLOAT if widens else self._element
 
     @cached_property
     def _mapping(self) -> TileMapping:
         """The tiles of what is reduced."""
         return self.graph.tile_mapping(self.order.tensor)
 
-    def build(self) -> None:
+    def build(self, result: Tensor) -> None:
         """Make them, and put the result on tiles."""
-        graph, result = self.graph, self.order.result
-        plan = plan_for(graph, self._problem())
+        graph, self._result = self.graph, self.order.result(result)
+        plan = plan_for(graph, self._problem)
         for each in plan.stages:
             partials = self._partials(each)
             self._add(each.name, each.work, partials)
             if partials is not None:
                 # What is still read stands before.
                 self._source = concat(self._source, partials) if each.has_kept else partials
-        if not self.has_tiles:
+        if self._output is None:
             tile, low, high = plan.homes
             first = np.argsort(low)
             found = TileMapping(graph.target.tiles, tile[first], (high - low)[first])
-            graph.set_tile_mapping(result, found)
+            graph.set_tile_mapping(self._result, found)
 
+    def is_cheaper_in_one(self) -> bool:
+        """Tell whether the expression is computed where it is reduced in the fewest cycles."""
+        fused, target = self._fused, self.graph.target
+        if fused is None:
+            return True
+        most = int(self._mapping.elements_per_tile.max(initial=0))
+        stored = fused.map_cycles(most, target)
+        return is_cheaper_in_one(self.graph, self._problem, self._element, stored)
+
+    @cached_property
     def _problem(self) -> Problem:
-        """Return what is planned."""
-        order, graph, fused = self.order, self.graph, self._fused
+        """What is planned."""
+        order, graph, fused, output = self.order, self.graph, self._fused, self._output
         first = [] if fused is None else [*fused.tensors.values()]
         is_whole = all(each.num_regions() == 1 for each in (order.tensor, *first))
         agree = is_whole and all(graph.tile_mapping(each) == self._mapping for each in first)
-        element, result = order.tensor.element_type, order.result.element_type
+        element = order.tensor.element_type
+        result = self._element if output is None else output.element_type
         return Problem(
             self._mapping,
-            graph.tile_mapping(order.result) if self.has_tiles else None,
+            None if output is None else graph.tile_mapping(output),
             order.reduced,
             order.inner,
-            Types(element, self._partial_type, result, fused is not None),
+            Types(element, self._partial_type, result, 0 if fused is None else fused.slots),
             self._lie_together,
             is_whole,
             agree,
@@ -207,7 +221,7 @@ class Builder:
 
         It is one tensor where the types are equal.
         """
-        result, final = self.order.result, work.is_final
+        result, final = self._result, work.is_final
         if partials is None or final.all():
             return [(result, final, 0)]
         if not final.any():

@@ -2,9 +2,9 @@
 
     sum((x - y) ** 2)     a worker reads its elements of x and y, and writes one partial sum
 
-Nothing of the size of the expression is stored. The elements lie as one of its tensors, so they are
-joined in the order in which that tensor would be, and the result has the bits that it has when the
-expression is stored first.
+Nothing of the size of the expression is stored, unless that takes fewer cycles. The elements lie as
+one of its tensors, so they are joined in the order in which that tensor would be; but as elements
+that are computed take longer, workers share shorter rows of them.
 """
 
 from __future__ import annotations
@@ -14,13 +14,18 @@ from typing import Any
 
 from poplite.expr.tree import ElementClass
 from poplite.graph.tensor.tensor import Tensor
+from poplite.machine.target import Target
 from poplite.ops.fuse.classes import class_of
+from poplite.ops.fuse.joining import planned_slots
+from poplite.ops.fuse.pricing import steps_of
 from poplite.ops.fuse.recipe import ReductionRecipe
 from poplite.ops.fuse.straight import Straight
 from poplite.ops.reduce.build import OPERATIONS, Builder
 from poplite.ops.reduce.order import Order, ordered
 from poplite.program.recording import Recorder
 from poplite.vertex.vertex import Vertex
+from poplite.vertices.estimators.maps import map_slots
+from poplite.vertices.estimators.poplibs import share
 
 
 class Fused:
@@ -55,8 +60,28 @@ class Fused:
 
     def vertex(self, out: ElementClass, *, is_columns: bool) -> type[Vertex]:
         """Return the class that joins rows, or columns, and writes elements of a type."""
+        return class_of(self._recipe(out, is_columns=is_columns))
+
+    @property
+    def slots(self) -> float:
+        """Slots of computing and joining an element."""
+        return planned_slots(self._recipe(self.element_type, is_columns=False))
+
+    def map_cycles(self, elements: int, target: Target) -> float:
+        """Return the cycles of a map that stores so many elements of a tile."""
+        own, workers = share(elements, target), target.workers
+        tensors = range(len(self._body.body.tensors))
+        steps = steps_of(
+            self._body.body, ["n" if f"x{n}" in self._scalars else "v" for n in tensors]
+        )
+        if steps is None:
+            return workers * own * self.slots
+        loads = [each.element_type for each in self.tensors.values()]
+        return workers * map_slots([own], steps, loads, target)
+
+    def _recipe(self, out: ElementClass, *, is_columns: bool) -> ReductionRecipe:
         scalars = tuple([int(name[1:]) for name in self._scalars])
-        return class_of(ReductionRecipe(self._body.body, scalars, self._how, out, is_columns))
+        return ReductionRecipe(self._body.body, scalars, self._how, out, is_columns)
 
     def numbers(self, count: int) -> dict[str, Any]:
         """Return the fields of single elements and numbers, for so many vertices."""
@@ -76,17 +101,22 @@ def reduce_fused(
     how: str,
     output: Tensor | None,
     name: str,
-) -> Tensor:
+) -> Tensor | None:
     """Reduce an expression, and return the result: `output`, or a new tensor.
 
-    The elements lie as `main`, a tensor of its shape; `operands` are as `Fused` takes them.
+    The elements lie as `main`, a tensor of its shape; `operands` are as `Fused` takes them. None
+    where it takes fewer cycles to store the expression first.
     """
     graph, result = recorder.graph, output
+    order = ordered(main, dims)
+    fused = Fused(body, element_type, how, order, operands)
+    builder = Builder(graph, OPERATIONS[how], order, output, recorder, fused)
+    is_stretched = any(each.contains_aliases() for each in operands)
+    if not is_stretched and not builder.is_cheaper_in_one():
+        return None
     if result is None:
         kept = tuple(size for d, size in enumerate(main.shape) if d not in dims)
         result = graph.add_variable(element_type, kept, name)
     with graph.scope(name):
-        order = ordered(main, dims, result)
-        fused = Fused(body, element_type, how, order, operands)
-        Builder(graph, OPERATIONS[how], order, output is not None, recorder, fused).build()
+        builder.build(result)
     return result

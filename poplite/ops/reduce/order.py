@@ -28,8 +28,8 @@ class Order(NamedTuple):
         tensor: flattened, `[outer, reduced, inner]`.
         reduced: elements of each output.
         inner: outputs whose elements lie side by side.
-        result: the result, flattened alike: `[outer, inner]`.
         extents: the sizes that dimensions are split into.
+        gone: which of these disappear.
         backwards: which of these run backwards.
         permutation: the order in which they stand.
     """
@@ -37,33 +37,43 @@ class Order(NamedTuple):
     tensor: Tensor
     reduced: int
     inner: int
-    result: Tensor
     extents: list[int]
+    gone: list[int]
     backwards: list[int]
     permutation: list[int]
 
     def arranged(self, tensor: Tensor) -> Tensor:
         """Return a tensor of the same shape, flattened in the same order."""
-        tensor = tensor.reshape(self.extents)
+        return self._arranged(tensor, self.permutation)
+
+    def result(self, tensor: Tensor) -> Tensor:
+        """Return the result, flattened alike: `[outer, inner]`."""
+        return self._arranged(tensor, [k for k in self.permutation if k not in self.gone])
+
+    def _arranged(self, tensor: Tensor, order: list[int]) -> Tensor:
+        parts = sorted(order)
+        tensor = tensor.reshape([self.extents[k] for k in parts])
         for k in self.backwards:
-            tensor = tensor.reverse(k)
-        return tensor.dim_shuffle(self.permutation).flatten()
+            if k in order:
+                tensor = tensor.reverse(parts.index(k))
+        return tensor.dim_shuffle([parts.index(k) for k in order]).flatten()
 
 
-def ordered(tensor: Tensor, dims: Collection[int], result: Tensor) -> Order:
-    """Bring a tensor close to the order of its memory, and the result to the same order.
+def ordered(tensor: Tensor, dims: Collection[int]) -> Order:
+    """Bring a tensor close to the order of its memory.
 
     Args:
         tensor: what is reduced, at least one element.
         dims: the dimensions that disappear.
-        result: of the other dimensions.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
     >>> x, y = graph.add_variable(pl.INT, (2, 3, 4), "x"), graph.add_variable(pl.INT, (4, 3), "y")
-    >>> order = ordered(x.T, [2], y)
-    >>> order.reduced, order.inner, order.tensor.is_contiguous(), order.result == y.T.flatten()
-    (2, 12, True, <same elements: True (not ops.equal)>)
+    >>> order = ordered(x.T, [2])
+    >>> order.reduced, order.inner, order.tensor.is_contiguous()
+    (2, 12, True)
+    >>> order.result(y) == y.T.flatten()
+    <same elements: True (not ops.equal)>
     """
     digits = [
         (extent, step, d in dims)
@@ -75,18 +85,13 @@ def ordered(tensor: Tensor, dims: Collection[int], result: Tensor) -> Order:
     reduced = [k for k in order if digits[k][2]]
     inner = order[order.index(reduced[-1]) + 1 :] if reduced else order
     outer = [k for k in order if k not in reduced and k not in inner]
-    kept = [k for k in range(len(digits)) if k not in reduced]
-    target = result.reshape([digits[k][0] for k in kept])
-    backwards = [k for k, (_, step, _) in enumerate(digits) if step < 0]
-    for k in backwards:
-        target = target.reverse(kept.index(k)) if k in kept else target
-    order_of = Order(
+    found = Order(
         tensor,
         math.prod(digits[k][0] for k in reduced),
         math.prod(digits[k][0] for k in inner),
-        target.dim_shuffle([kept.index(k) for k in (*outer, *inner)]).flatten(),
         [extent for extent, _, _ in digits],
-        backwards,
+        reduced,
+        [k for k, (_, step, _) in enumerate(digits) if step < 0],
         [*outer, *reduced, *inner],
     )
-    return order_of._replace(tensor=order_of.arranged(tensor))
+    return found._replace(tensor=found.arranged(tensor))

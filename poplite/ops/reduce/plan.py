@@ -21,7 +21,14 @@ from poplite.machine.target import Target
 from poplite.ops.reduce.levels import Spread, cheapest_levels
 from poplite.ops.reduce.pieces import Pieces, joined, pieces_of, repeated
 from poplite.ops.reduce.ranges import Mask
-from poplite.ops.reduce.stage import Work, plan_contiguous_outputs, plan_runs, stage, together
+from poplite.ops.reduce.stage import (
+    Effort,
+    Work,
+    plan_contiguous_outputs,
+    plan_runs,
+    stage,
+    together,
+)
 from poplite.vertices.reduce import TYPES_OF_TILE
 
 MOST_KEPT = 16
@@ -39,13 +46,13 @@ class Types:
         source: of what is reduced.
         partial: of partial results.
         result: of the result.
-        is_expression: whether the first vertices compute what they reduce.
+        slots: of an element that the first vertices compute; 0 where they do not.
     """
 
     source: ElementClass
     partial: ElementClass
     result: ElementClass
-    is_expression: bool
+    slots: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +149,7 @@ class _Planner:
         held = np.stack([repeated(np.diff(mapping.ptr))[0], mapping.begin, mapping.end])
         works, homes, stages = [], [], []
         if problem.inner == 1:
-            work, home, held = plan_contiguous_outputs(held, problem.reduced, workers)
+            work, home, held = plan_contiguous_outputs(held, problem.reduced, self._effort())
             homes.append(home)
             works.append(work)
         runs, held = plan_runs(held, problem.reduced, problem.inner, workers, self._may_share())
@@ -156,7 +163,7 @@ class _Planner:
                 group,
                 runs,
                 inner=problem.inner,
-                workers=workers,
+                effort=self._effort(),
                 grain=max(1, self._loaded // source.size_bytes),
                 straight=self._lie_together,
                 may_keep=source is problem.types.partial and not self._computes(),
@@ -183,7 +190,10 @@ class _Planner:
 
     def _computes(self) -> bool:
         """Tell whether vertices compute what they reduce."""
-        return self._is_first and self.problem.types.is_expression
+        return self._is_first and self.problem.types.slots > 0
+
+    def _effort(self) -> Effort:
+        return Effort(self.problem.types.slots if self._is_first else 0, self.target.workers)
 
     def _reached(self, made: Pieces, size: int, has_kept: bool) -> Pieces:
         """Return partial results as pieces of what is read next: behind what is still read."""

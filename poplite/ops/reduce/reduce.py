@@ -56,8 +56,7 @@ def reduce_into(
     with graph.scope(name):
         way = OPERATIONS[operation]
         if tensor.num_elements:
-            order = ordered(tensor, dims, result)
-            Builder(graph, way, order, output is not None, recorder).build()
+            Builder(graph, way, ordered(tensor, dims), output, recorder).build(result)
         else:
             _fill(recorder, way, result, output is not None)
     return result

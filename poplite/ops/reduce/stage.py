@@ -16,6 +16,7 @@ some outputs, where it lies together, but begins and ends within rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -30,8 +31,57 @@ LEAST_WORK = 128
 LEAST_ROWS = 64
 """Rows of a vertex, at least, where workers share rows: that takes a further stage."""
 
+LEAST_SLOTS = 20
+"""Slots of computing the elements of a vertex, for which it is worth to start another one."""
+
+ENTRY, OUTPUT, GATHERED = 17, 7, 50
+"""Slots to start a vertex that joins rows, to join the shares of one row, and until those of
+several rows are together."""
+
+NEAR = 1.05
+"""How many times the least slots are as good as those, with fewer vertices."""
+
 Straight = Callable[[Int64, Int64], Mask]
 """Tells which ranges of a flattened tensor, int64[n] begins and ends, lie together in memory."""
+
+
+class Effort(NamedTuple):
+    """What it takes to join elements, and so from when on workers share them.
+
+    Attributes:
+        slots: of an element; 0 where nothing is computed.
+        workers: of a tile.
+    """
+
+    slots: float
+    workers: int
+
+    @property
+    def least_work(self) -> int:
+        """Elements of a vertex, where there are as many."""
+        return min(LEAST_WORK, ceil(LEAST_SLOTS / self.slots)) if self.slots else LEAST_WORK
+
+    @property
+    def least_rows(self) -> int:
+        """Rows of a vertex, at least, where workers share rows."""
+        return min(LEAST_ROWS, ceil(LEAST_SLOTS / self.slots)) if self.slots else LEAST_ROWS
+
+    def shares(self, length: Int64, count: Int64) -> Int64:
+        """Return into how many shares rows are cut that are computed, in the fewest slots.
+
+        Args:
+            length: int64[n], elements of each row.
+            count: int64[n], how many rows its tile has.
+
+        >>> Effort(1.5, 6).shares(np.array([16, 64, 64, 900]), np.array([1, 1, 6, 4])).tolist()
+        [1, 6, 1, 3]
+        """
+        shares = np.arange(1, self.workers + 1)[:, None]
+        rounds = -(-count * shares // self.workers)
+        slots = rounds * (ENTRY + -(-length // shares) * self.slots)
+        slots[1:] += ENTRY + OUTPUT * count + np.where(count > 1, GATHERED, 0)
+        best: Int64 = np.argmax(slots <= slots.min(0) * NEAR, axis=0) + 1
+        return best
 
 
 class Work(NamedTuple):
@@ -146,7 +196,7 @@ def stage(
     runs: Runs,
     *,
     inner: int,
-    workers: int,
+    effort: Effort,
     grain: int,
     straight: Straight,
     may_keep: bool,
@@ -160,7 +210,7 @@ def stage(
         group: int64[pieces], which of them are joined now.
         runs: the same, on tiles without pieces.
         inner: elements from row to row of a piece.
-        workers: of each tile.
+        effort: what it takes to join an element.
         grain: outputs that a load brings at once: where there are more, they are not parted.
         straight: tells what lies together in memory.
         may_keep: whether single rows may stay as they are, for a later stage.
@@ -191,14 +241,19 @@ def stage(
 
     is_run = parts.range >= last
     rows, width = found.rows[parts.range], parts.high - parts.low
-    needed = _shares(rows * width, parts.tile, workers)
+    needed = _shares(rows * width, parts.tile, effort)
     columns = np.minimum(needed, -(-width // grain))
-    shares = np.clip(rows // LEAST_ROWS, 1, np.where(parts.is_here, -(-needed // width), 1))
+    shares = np.clip(rows // effort.least_rows, 1, -(-needed // width))
+    if effort.slots:
+        held = np.bincount(parts.tile, rows * width)[parts.tile]
+        count = np.ceil(held / np.maximum(rows, 1)).astype(np.int64)
+        shares = np.where(width == 1, effort.shares(rows, count), shares)
+    shares[~parts.is_here] = 1
     is_final = is_whole[parts.range] & (shares == 1)
     is_shared = (np.bincount(parts.tile)[parts.tile] == 1) & (columns > 1) & (shares == 1)
     is_shared = is_run | (is_shared & np.where(is_final, may_share[1], may_share[0]))
     columns[is_shared] = 1
-    share = np.where(is_shared, -(-width // (workers * grain)) * grain, 0)
+    share = np.where(is_shared, -(-width // (effort.workers * grain)) * grain, 0)
     partials, place, head = _placed(parts, np.where(is_final, 0, shares))
 
     part, copy = repeated(columns * shares)
@@ -261,13 +316,13 @@ def _placed(parts: Parts, count: Int64) -> tuple[Pieces, Int64, Int64]:
     return made.take(order), place, np.cumsum(count) - count
 
 
-def plan_contiguous_outputs(held: Int64, reduced: int, workers: int) -> tuple[Work, Int64, Int64]:
+def plan_contiguous_outputs(held: Int64, reduced: int, effort: Effort) -> tuple[Work, Int64, Int64]:
     """Plan the vertices for outputs whose elements lie together, all on one tile.
 
     Args:
         held: int64[3, n], tile, first and last of the elements of intervals.
         reduced: elements of each output; those of the next one follow.
-        workers: of each tile.
+        effort: what it takes to join an element.
 
     Returns:
         The vertices, the tile, first and last of their outputs, and what is left of the
@@ -276,11 +331,14 @@ def plan_contiguous_outputs(held: Int64, reduced: int, workers: int) -> tuple[Wo
     tile, begin, end = held
     first, last = -(-begin // reduced), end // reduced
     rows = np.maximum(last - first, 0)
-    if reduced >= 2 * LEAST_ROWS:
-        rows[np.bincount(tile, rows)[tile] < workers] = 0
+    count = np.bincount(tile, rows)[tile].astype(np.int64)
+    if effort.slots:
+        rows[effort.shares(np.full_like(count, reduced), count) > 1] = 0
+    elif reduced >= 2 * LEAST_ROWS:
+        rows[count < effort.workers] = 0
     some = rows > 0
     homes = np.stack([tile[some], first[some], last[some]])
-    parts = np.minimum(_shares(rows[some] * reduced, tile[some], workers), rows[some])
+    parts = np.minimum(_shares(rows[some] * reduced, tile[some], effort), rows[some])
     part, copy = repeated(parts)
     low, high = (homes[1][part] + (copy + k) * rows[some][part] // parts[part] for k in (0, 1))
     yes = np.ones(len(part), np.bool_)
@@ -333,10 +391,10 @@ def plan_runs(
     return runs.take(is_run), held[:, np.isin(tile, others)]
 
 
-def _shares(work: Int64, tile: Int64, workers: int) -> Int64:
+def _shares(work: Int64, tile: Int64, effort: Effort) -> Int64:
     """Return into how many vertices each piece of work is cut, so that workers are busy."""
     total = np.bincount(tile, work).astype(np.int64)[tile]
-    shares: Int64 = np.minimum(-(-work * workers // total), -(-work // LEAST_WORK))
+    shares: Int64 = np.minimum(-(-work * effort.workers // total), -(-work // effort.least_work))
     return shares
 
 

@@ -301,9 +301,9 @@ def test_a_difference_that_is_summed_is_nowhere_stored(name: str) -> None:
         assert report.bytes_gathered == report.bytes_copied == 0
     assert beside[-1] <= 0.002 * 8 * 10_000_000
     assert beside[1] == beside[2]
-    # Of 10^6 elements, 680 on a tile, 400 are left for four workers of tile 1470 and 0 for 1471:
-    # two partial sums of workers are missing, then six, and one of a tile.
-    assert beside[0] == beside[2] - 4 * (2 + 6 + 1)
+    # Of 10^6 elements, 680 on a tile, 400 are left for tile 1470 and 0 for 1471: of that one, six
+    # partial sums of workers are missing, and one of the tile.
+    assert beside[0] == beside[2] - 4 * (6 + 1)
 
 
 def test_scalars_take_few_compute_sets() -> None:
@@ -318,7 +318,7 @@ def test_scalars_take_few_compute_sets() -> None:
     work = device.computation([loss, update], x, y)
     _ = work.engine
     sets = device.graph.compute_sets
-    assert len(sets) <= 6
+    assert len(sets) <= 7
     assert sum(len(each.vertices) == 1 for each in sets) <= 2
 
 

@@ -1,0 +1,121 @@
+"""The slots of what a reduction computes of an element, beside joining it.
+
+    sum(x * y)      one load of x or y, beside the one that the reduction has; one multiplication
+    sum(x ** 2)     nothing besides: PopLibs' `SQUARE_ADD` takes as long as its `ADD`
+
+Operands are loaded once, by 64-bit words; operations take their own slots of a map
+(`poplite.ops.fuse.pricing`). What PopLibs' tables do not have has no price here: vertices with such
+operations are priced by their compiled code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from poplite.expr.tree import ElementClass
+from poplite.machine.target import Target
+from poplite.ops.fuse.pricing import UNKNOWN_SLOTS, step_of, walked
+from poplite.ops.fuse.recipe import Line, ReductionRecipe
+from poplite.types import FLOAT, HALF
+from poplite.vertices.estimators.maps import Step, own_slots
+
+WORD = 8
+"""Bytes of a load."""
+
+
+class Computed(NamedTuple):
+    """What a reduction computes of each element, beside joining it.
+
+    Attributes:
+        joined: the element type that is joined, which accumulators square or widen by themselves.
+        slots: of an element.
+        flops: of an element.
+    """
+
+    joined: ElementClass
+    slots: float
+    flops: int
+
+
+def computed_of(recipe: ReductionRecipe) -> Computed | None:
+    """Return what a reduction computes of each element; None where no table has all of it.
+
+    >>> from poplite.ops.fuse.recipe import Body
+    >>> lines = Line("subtract", FLOAT, ("a0", "a1")), Line("square", FLOAT, ("v0",))
+    >>> body = Body(lines, "v1", (FLOAT, FLOAT), ())
+    >>> computed_of(ReductionRecipe(body, (), "add", FLOAT, is_columns=False))
+    Computed(joined=FLOAT, slots=1.0, flops=2)
+    """
+    made = _priced(recipe)
+    return None if made.slots is None else Computed(made.joined, made.slots, made.flops)
+
+
+def planned_slots(recipe: ReductionRecipe) -> float:
+    """Return the slots of an element that is computed and joined, about, by which plans are made.
+
+    What no table has is a function, of many slots.
+    """
+    made = _priced(recipe)
+    return UNKNOWN_SLOTS / 2 if made.slots is None else made.slots + _joined(made.joined) / WORD
+
+
+class _Priced(NamedTuple):
+    """`Computed`, whose slots are None where no table has all operations."""
+
+    joined: ElementClass
+    slots: float | None
+    flops: int
+
+
+def _priced(recipe: ReductionRecipe) -> _Priced:
+    body, types = recipe.body, recipe.body.types()
+    kinds = ["n" if n in recipe.scalars else "v" for n in range(len(body.tensors))]
+    lines, joined = [*zip(body.lines, walked(body, kinds), strict=True)], body.result
+    floats = [line for line in body.lines if line.element_type.is_floating_point]
+    flops = sum(line.operation != "cast" for line in floats)
+    if recipe.how == "add":  # accumulators square what they add, and add HALF to FLOAT
+        for is_done in (_squares, _widens):
+            if lines and joined == f"v{len(lines) - 1}" and is_done(lines[-1][0], types):
+                joined = lines.pop()[0].operands[0]
+    slots = _loads(recipe, types[joined])
+    for _, step in lines:
+        own = _slots(step)
+        if own is None:
+            return _Priced(types[joined], None, flops)
+        slots += own
+    return _Priced(types[joined], slots, flops)
+
+
+def _squares(line: Line, types: Mapping[str, ElementClass]) -> bool:
+    is_square = line.operation == "square" or (
+        line.operation == "multiply" and line.operands[0] == line.operands[1]
+    )
+    return is_square and types[line.operands[0]] in (FLOAT, HALF)
+
+
+def _widens(line: Line, types: Mapping[str, ElementClass]) -> bool:
+    is_from_half = line.operation == "cast" and types[line.operands[0]] is HALF
+    return is_from_half and line.element_type is FLOAT
+
+
+def _joined(element: ElementClass) -> int:
+    """Return the bytes of an element that a reduction loads; other types are joined one by one."""
+    return element.size_bytes if element in (FLOAT, HALF) else WORD
+
+
+def _loads(recipe: ReductionRecipe, joined: ElementClass) -> float:
+    """Return the slots of loading an element of each operand, beside the load of a reduction."""
+    tensors = enumerate(recipe.body.tensors)
+    loaded = sum(each.size_bytes for n, each in tensors if n not in recipe.scalars)
+    return max(0, loaded - _joined(joined)) / WORD
+
+
+def _slots(step: Step) -> float | None:
+    """Return the slots of an operation for an element; one of numbers alone is made once."""
+    if step.kind == "n":
+        return 0
+    found, target = step_of(*step), Target(tiles=1)
+    if found is None:
+        return None
+    return own_slots(found, target) / target.vector_width(found.element)

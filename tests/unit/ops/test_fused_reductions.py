@@ -1,0 +1,256 @@
+"""Reductions of expressions: what they cost beside vertices by hand, in which order, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import poplite as pl
+from helpers.depth import interpreted, thinned
+from poplite import ops
+from poplite.vertices.estimators.poplibs import reduce_one
+
+pytestmark = pytest.mark.priced
+
+TILES = 64
+TARGET = pl.Target(tiles=TILES)
+
+Array = npt.NDArray[Any]
+Form = Callable[[Any, Any], pl.Expr]
+
+FORMS: dict[str, Form] = {
+    "sum(p * q)": lambda p, q: ops.sum(p * q),
+    "p @ q": lambda p, q: p @ q,
+    "norm(p)": lambda p, _: ops.norm(p),
+    "sum(p ** 2)": lambda p, _: ops.sum(p**2),
+}
+
+
+class Dot(pl.Vertex):
+    """A worker's part of a product of two vectors, as a user writes it."""
+
+    a: pl.Input[pl.Vector[pl.FLOAT]]
+    b: pl.Input[pl.Vector[pl.FLOAT]]
+    out: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        total = 0.0
+        for i in range(len(self.a)):
+            total += self.a[i] * self.b[i]
+        self.out = total
+
+
+def operands(
+    element: type[pl.ElementType[Any]],
+    shape: tuple[int, ...],
+    tiles: int = TILES,
+    values: tuple[npt.ArrayLike, npt.ArrayLike] = (1, 2),
+) -> tuple[pl.Graph, pl.Tensor, pl.Tensor]:
+    graph = pl.Graph(pl.Target(tiles=tiles))
+    p, q = (
+        graph.add_variable(element, shape, name, mapping="linear", initial_value=value)
+        for name, value in zip("pq", values, strict=True)
+    )
+    return graph, p, q
+
+
+def ran(graph: pl.Graph, program: pl.Program, result: pl.Tensor) -> tuple[Array, int]:
+    """Return a result and the cycles of the program."""
+    engine = pl.Engine(graph, program)
+    engine.run()
+    cycles = engine.report().cycles
+    assert cycles
+    return np.asarray(engine.read(result)), cycles
+
+
+def computed(
+    expr: Form,
+    element: type[pl.ElementType[Any]],
+    shape: tuple[int, ...],
+    tiles: int = TILES,
+    values: tuple[npt.ArrayLike, npt.ArrayLike] = (1, 2),
+) -> tuple[Array, int]:
+    graph, p, q = operands(element, shape, tiles, values)
+    with graph.steps() as steps:
+        result = ops.map(expr(p, q))
+    return ran(graph, steps, result)
+
+
+def cycles_by_hand(size: int) -> int:
+    """Return the cycles of six vertices a tile, and of the sum of what they come to."""
+    graph, p, q = operands(pl.FLOAT, (TILES * size,))
+    parts, dots = graph.add_variable(pl.FLOAT, (TILES, 6), "parts"), graph.add_compute_set("dots")
+    for tile in range(TILES):
+        graph.set_tile_mapping(parts[tile], tile)
+        for worker in range(6):
+            begin, end = (tile * size + size * (worker + k) // 6 for k in (0, 1))
+            graph.add_vertex(
+                dots, Dot, tile=tile, a=p[begin:end], b=q[begin:end], out=parts[tile, worker]
+            )
+    with graph.steps() as steps:
+        steps.add(pl.Execute(dots))
+        total = ops.map(ops.sum(parts))
+    return ran(graph, steps, total)[1]
+
+
+BY_HAND = {64: 1329, 600: 3465, 6000: 25065}
+"""Cycles of six vertices a tile, by elements a tile."""
+
+
+@pytest.mark.parametrize("size", thinned(BY_HAND, keep=1))
+def test_what_vertices_by_hand_take(size: int) -> None:
+    assert cycles_by_hand(size) == BY_HAND[size]
+
+
+@pytest.mark.parametrize(("size", "most"), [(64, 1.0), (600, 1.0), (6000, 0.5)])
+@pytest.mark.parametrize("form", FORMS)
+def test_no_dearer_than_vertices_by_hand_and_than_storing_the_product(
+    form: str, size: int, most: float
+) -> None:
+    value, cycles = computed(FORMS[form], pl.FLOAT, (TILES * size,))
+    root = {"norm(p)": np.sqrt}.get(form, lambda x: x)
+    assert value == pytest.approx(root(TILES * size * (2 if "q" in form else 1)))
+    assert cycles <= most * BY_HAND[size]
+    stored: Form = lambda p, q: ops.sum(ops.map(p * q))  # noqa: E731
+    assert cycles <= computed(stored, pl.FLOAT, (TILES * size,))[1]
+
+
+def test_a_row_that_is_computed_is_cut_among_workers_as_its_price_says() -> None:
+    """64 products on one worker take 113 slots; on six 37, and 22 to join what they come to."""
+    graph, p, q = operands(pl.FLOAT, (64,), tiles=1)
+    with graph.steps() as steps:
+        product, plain = ops.map(ops.sum(p * q), name="a"), ops.map(ops.sum(p), name="b")
+    vertices = {each.name: len(each.vertices) for each in graph.compute_sets}
+    assert vertices == {"a/tiles": 6, "a/workers": 1, "b/tiles": 1}
+    engine = pl.Engine(graph, steps)
+    engine.run()
+    assert (float(engine.read(product)), float(engine.read(plain))) == (128, 64)
+
+
+@pytest.mark.parametrize("length", [2, 11, 64, 1000])
+def test_the_price_is_that_of_a_reduction_and_of_what_is_computed(length: int) -> None:
+    """One worker: PopLibs' `Reduce`, one more load of 64 bits and one product of two FLOAT."""
+    graph, p, q = operands(pl.FLOAT, (1, length), tiles=1)
+    with graph.steps() as steps:
+        squares = ops.map(ops.sum(p**2, 1), name="squares")
+        products = ops.map(ops.sum(p * q, 1), name="products")
+    engine = pl.Engine(graph, steps)
+    engine.run()
+    assert (float(engine.read(squares)[0]), float(engine.read(products)[0])) == (length, 2 * length)
+    prices = {each.name: each.cycles for each in engine.report().execution.steps}
+    vertices = {each.name: [*each.vertices] for each in graph.compute_sets}
+    for name, more in (("squares", 0), ("products", 2)):
+        fields = [each.connections["x0"] for each in vertices[f"{name}/tiles"]]
+        own = max(each.num_elements for each in fields if isinstance(each, pl.Tensor))
+        slots = reduce_one(pl.FLOAT, pl.FLOAT, own, TARGET) + more * -(-own // 2)
+        assert prices[f"{name}/tiles"] == 6 * slots
+
+
+DOTS = [
+    ((50,), (50,)),
+    ((1, 50), (50,)),
+    ((50,), (50, 1)),
+    ((1, 50), (50, 1)),
+    ((3, 1, 50), (3, 50, 1)),
+    ((2, 3, 1, 50), (3, 50, 1)),
+    ((50,), (3, 50, 1)),
+    ((1, 1), (1, 1)),
+]
+
+
+@pytest.mark.parametrize("element", [pl.FLOAT, pl.HALF])
+@pytest.mark.parametrize(("left", "right"), thinned(DOTS, keep=[DOTS[0], DOTS[3], DOTS[5]]))
+def test_a_product_of_one_row_by_one_column_is_a_sum(
+    left: tuple[int, ...], right: tuple[int, ...], element: type[pl.ElementType[Any]]
+) -> None:
+    graph = pl.Graph(pl.Target(tiles=7))
+    rng = np.random.default_rng(1)
+    given = [rng.integers(-9, 9, shape).astype(element.dtype) for shape in (left, right)]
+    a, b = (
+        graph.add_variable(element, each.shape, name, mapping="linear", initial_value=each)
+        for name, each in zip("ab", given, strict=True)
+    )
+    with graph.steps() as steps:
+        product = ops.map(a @ b)
+        wide = ops.map(ops.matmul(a, b, result=pl.FLOAT) + 1)
+    engine = pl.Engine(graph, steps, **interpreted())
+    engine.run()
+    expected = given[0].astype(np.float32) @ given[1].astype(np.float32)
+    assert engine.read(product).dtype == element.dtype
+    np.testing.assert_array_equal(engine.read(product), expected.astype(element.dtype))
+    np.testing.assert_array_equal(engine.read(wide), expected + 1)
+    assert not any("Amp" in name for name in classes(graph))
+
+
+def classes(graph: pl.Graph) -> set[str]:
+    return {str(v.vertex_class) for each in graph.compute_sets for v in each.vertices}
+
+
+def test_what_is_asked_of_a_plan_is_kept() -> None:
+    graph, p, q = operands(pl.HALF, (64,), tiles=4)
+    plan = ops.plan_matmul(graph, m=1, k=64, n=1, type=pl.HALF)
+    tried: list[dict[str, Any]] = [
+        {"plan": plan},
+        {"partials": pl.HALF},
+        {"constraints": {"pk": 2}},
+    ]
+    for options in tried:
+        before = len(graph.compute_sets)
+        with graph.steps():
+            ops.map(ops.matmul(p, q, **options))
+        made = graph.compute_sets[before:]
+        assert any("Amp" in str(v.vertex_class) for each in made for v in each.vertices)
+
+
+@pytest.mark.parametrize("element", [pl.FLOAT, pl.HALF, pl.INT, pl.UNSIGNED_CHAR])
+@pytest.mark.parametrize(("shape", "dim"), [((1, 77), 1), ((77, 1), 0), ((9, 31), 0), ((9, 31), 1)])
+def test_sums_of_products_are_those_of_numpy(
+    shape: tuple[int, ...], dim: int, element: type[pl.ElementType[Any]]
+) -> None:
+    given = np.random.default_rng(2).integers(0, 5, (2, *shape)).astype(element.dtype)
+    graph = pl.Graph(pl.Target(tiles=5))
+    p = graph.add_variable(element, shape[::-1], "p", mapping="linear", initial_value=given[0].T)
+    q = graph.add_variable(element, shape, "q", initial_value=given[1])
+    graph.set_tile_mapping(q.flatten()[::2], 3)
+    graph.set_tile_mapping(q.flatten()[1::2], 1)
+    with graph.steps() as steps:
+        total = ops.map(ops.sum(p.T * q, dim))
+        most = ops.map(ops.max(p.T * q - q, dim))
+    engine = pl.Engine(graph, steps, **interpreted())
+    engine.run()
+    products = given[0] * given[1]
+    expected = products.sum(dim, dtype=element.dtype)
+    np.testing.assert_array_equal(engine.read(total), expected)
+    np.testing.assert_array_equal(engine.read(most), (products - given[1]).max(dim))
+
+
+def test_an_expression_is_stored_where_that_takes_fewer_cycles() -> None:
+    """Of a field of 6 x 1,000 a tile has 94 elements of as many sums, and joins none of them."""
+    for shape, why in (((6, 1000), "stored"), ((6000, 10), "reduced")):
+        graph, p, q = operands(pl.FLOAT, shape)
+        with graph.steps():
+            total = ops.map(ops.sum(p * q, 0))
+        assert f"{why}: " in ops.explain(total)
+        held = sum(each.num_elements >= p.num_elements for each in graph.variables)
+        assert held == (3 if why == "stored" else 2)
+
+
+def test_operations_without_a_published_loop_are_priced_by_their_code() -> None:
+    graph, p, _ = operands(pl.FLOAT, (600,), tiles=2)
+    with graph.steps() as steps:
+        ops.map(ops.sum(ops.acos(p)))
+        ops.map(ops.sum(ops.exp(p)))
+    engine = pl.Engine(graph, steps)
+    engine.run()
+    text = str(engine.report()).split("Cycles by vertex type:\n")[1].split("\n\n")[0]
+    found = dict(line.strip().rsplit("  ", 1) for line in text.splitlines())
+    sources = {name.split(" (")[0]: source for name, source in found.items()}
+    assert sources == {
+        "SumRows[FLOAT, FLOAT]": "formula",
+        "sum(exp(x0)) of rows": "formula",
+        "sum(acos(x0)) of rows": "estimated",
+    }
