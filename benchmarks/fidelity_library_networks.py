@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import poplite as pl
 from fidelity_convolution import BATCH, Layer, add_scaled, cycles as layer_cycles
-from fidelity_library_rows import NEAR, LibraryRow, LibraryRows, by_steps, cycles, run
+from fidelity_library_rows import LibraryRow, LibraryRows, by_steps, cycles, run
 from poplite import ops
 from poplite.compat.poputil import mapTensorLinearly
 
@@ -173,9 +173,6 @@ def recurrent() -> Iterator[LibraryRow]:
             taken,
             source,
             f"{RESULTS}: {key}",
-            reason="half of it are sums of parts of the products, of which few tiles have all"
-            if abs(taken / source - 1) > NEAR
-            else "",
         )
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from helpers.depth import deep
 
-CHEAP = {"maps": 24, "copies": 3, "exchanges": 6, "fills": 4, "slices": 1, "blocks": 8}
+CHEAP = {"maps": 24, "copies": 3, "exchanges": 6, "fills": 4}
 """Keys of rows that take no time, and how many they make."""
 
 

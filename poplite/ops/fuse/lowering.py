@@ -44,6 +44,7 @@ from poplite.ops.fuse.positions import split_positions
 from poplite.ops.fuse.storing import MOST_FIELDS, cut, decide, interned
 from poplite.ops.fuse.straight import Straight, in_order, straight
 from poplite.ops.matmul.layout import Layout
+from poplite.ops.matmul.passes import rows_cost_more
 from poplite.ops.matmul.steps import Multiplication, product_of
 from poplite.ops.reduce.fused import reduce_fused
 from poplite.ops.reduce.reduce import reduce_into
@@ -348,23 +349,28 @@ class Lowering:
             name = f"{root.name}/matmul{number}"
             self.stored[each] = self._product(each, self._multiplication(each), name)
         work = self._multiplication(node)
-        if work.layout.has_partials and node.num_elements:
-            made = self._summed(root, expr, node, work)
-        elif root.out is None and node.element_type is expr.element_type:
+        made = self._summed(root, expr, node, work)
+        if made is None and root.out is None and node.element_type is expr.element_type:
             self.stored[node] = made = self._product(node, work, root.name)
             self._store(expr, Root(expr, made, name=root.name))
-        else:
+        elif made is None:
             self.stored[node] = self._product(node, work, f"{root.name}/product")
             made = self._store(expr, root)
         for each in products:
             self.stored.pop(each, None)
         return made
 
-    def _summed(self, root: Root, expr: Expr, node: Contraction, work: Multiplication) -> Tensor:
-        """Store an expression that the vertices compute which add up slices of k."""
+    def _summed(
+        self, root: Root, expr: Expr, node: Contraction, work: Multiplication
+    ) -> Tensor | None:
+        """Store an expression that the vertices compute which add up slices of k, if that pays."""
         layout, out = work.layout, root.out
+        if not layout.has_partials or not node.num_elements:
+            return None
         with self.graph.scope(root.name):
             behind, body = computed_behind(expr, node, work, self.stored, self._kept)
+        if behind.by_rows and rows_cost_more(self.graph.target, layout):
+            return None
         beside = [each for each in body.tensors if each is not work.partials]
         flat = self._flat_out(root, expr, work, beside)
         if flat is None:

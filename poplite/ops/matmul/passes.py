@@ -21,6 +21,8 @@ from poplite.machine.target import Target
 from poplite.ops.matmul.blocks import Blocks
 from poplite.ops.matmul.layout import Layout
 from poplite.ops.matmul.request import Request
+from poplite.types import FLOAT
+from poplite.vertices.estimators.poplibs import binary, share
 
 MOST_KEPT = 1 << 14
 """Blocks of the left matrices times columns of blocks up to which numbers are kept."""
@@ -200,6 +202,23 @@ def grains(
 def grain_of(target: Target, request: Request) -> int:
     """Return how many elements are added up at a time."""
     return int(target.cost("add_partials_bytes")) // request.partials.size_bytes
+
+
+def rows_cost_more(target: Target, layout: Layout) -> bool:
+    """Return whether complete rows leave so many tiles idle that a step for the rest is cheaper.
+
+    Of a block with fewer rows than slices of k, some tiles add up a row each and others nothing, so
+    that more partials arrive at one tile.
+    """
+    (height, _, width), cuts = layout.block, layout.grid[1]
+    grain = grain_of(target, layout.request)
+    by_rows = -(-height // cuts) * width
+    shared = -(-height * width // (grain * cuts)) * grain
+    more = (by_rows - shared) * cuts * layout.request.partials.size_bytes
+    step = target.workers * binary("add", FLOAT, share(shared, target), target)
+    # What is one row for all lies elsewhere: it comes, and is put in its place.
+    step += int(sum(map(target.cost, ("sync_cycles", "latency_cycles", "worker_call"))))
+    return more > step * target.exchange_bytes_per_cycle
 
 
 def part_edges(size: Int64, parts: int, grain: Int64) -> Int64:

@@ -359,6 +359,22 @@ def test_what_follows_a_product_is_computed_where_its_sums_end() -> None:
         assert graph.tile_mapping(h).elements_per_tile.max() <= -(-16 // cuts) * plan.block[2]
 
 
+def test_few_rows_are_added_up_by_all_tiles_before_what_follows() -> None:
+    # Complete rows of blocks of 2 rows and 8 slices would be on 16 tiles of 64, and take 2.3 times
+    # as long, with the step of the rest.
+    graph = pl.Graph(pl.Target(tiles=64))
+    (a, x), (b, y) = drawn(graph, (2, 256), "a"), drawn(graph, (256, 2048), "b")
+    bias, z = drawn(graph, (2048,), "bias")
+    plan = ops.plan_matmul(graph, m=2, k=256, n=2048, constraints={"pk": 8})
+    with graph.steps() as step:
+        h = ops.map(ops.maximum(ops.matmul(a, b, plan) + bias, 0), name="h")
+    assert [each.name for each in graph.compute_sets] == ["h/products", "h/sums", "h[out]"]
+    assert np.count_nonzero(graph.tile_mapping(h).elements_per_tile) == 64
+    engine = pl.Engine(graph, step, **interpreted())
+    engine.run()
+    assert np.array_equal(engine.read(h), np.maximum(order_of_sums(x, y, plan) + z, 0))
+
+
 @pytest.mark.parametrize("outs", [False, True])
 def test_so_is_what_follows_a_product_within_an_expression(outs: bool) -> None:
     graph = pl.Graph(pl.Target(tiles=8))
