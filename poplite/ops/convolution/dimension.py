@@ -15,7 +15,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
+
+MOST_UNEVEN = 1.25
+"""How much more elements than in even parts the largest part of a signal may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +62,32 @@ class Dimension:
         return self.dilation > 1 or self.origin < 0 or bool(end > self.size)
 
     def owner(self, part: int) -> tuple[int, ...]:
-        """Return where the elements begin that each part of outputs reads first, and their end.
+        """Return where the elements begin that belong to each part of outputs, and their end.
 
-        Parts have so many outputs; what several of them read belongs to one.
+        Parts have so many outputs. What several of them read belongs to the last one; where the
+        last part would have much more than others, each has nearly as many elements of those that
+        it reads.
 
         >>> forward(8, 3, Spacing(padding=(1, 1))).owner(4)
         (0, 3, 8)
+        >>> forward(12, 3, Spacing()).owner(2)
+        (0, 2, 4, 7, 9, 12)
         """
-        starts = range(part, max(1, self.count), part)
-        first = [self.origin + start * self.stride for start in starts]
-        edges = [min(max(0, -(-place // self.dilation)), self.size) for place in first]
-        return (0, *edges, self.size)
+        count = -(-max(1, self.count) // part)
+        begins = [self.origin + k * part * self.stride for k in range(1, count)]
+        first = [self._element(place) for place in begins]
+        last = [self._element(place - self.stride + self.span) for place in begins]
+        even = [
+            min(max(k * self.size // count, low), max(low, high))
+            for k, (low, high) in enumerate(zip(first, last, strict=True), 1)
+        ]
+        edges, others = ((0, *each, self.size) for each in (first, even))
+        is_even = _largest(edges) <= MOST_UNEVEN * _largest(others)
+        return edges if is_even else others
+
+    def _element(self, place: int) -> int:
+        """Return the first element from a place on."""
+        return min(max(0, -(-place // self.dilation)), self.size)
 
     @property
     def inverse(self) -> Dimension:
@@ -82,6 +101,10 @@ class Dimension:
         return Dimension(
             self.count, self.stride, -self.origin - last, self.dilation, self.size, taps
         )
+
+
+def _largest(edges: Sequence[int]) -> int:
+    return max(end - begin for begin, end in pairwise(edges))
 
 
 @dataclass(frozen=True, slots=True)

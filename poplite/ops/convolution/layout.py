@@ -72,6 +72,8 @@ class Layout:
         cycles: by formulas: exchange, products, and the addition of partials.
         held: bytes of a tile: of the input, the weights, partials, and partials that arrive.
         exact: cycles by the cost model; None where they were not asked for.
+        operands: bytes of the fullest tile, about, of an input, weights and an output as the plan
+            makes them.
     """
 
     request: Request
@@ -84,6 +86,7 @@ class Layout:
     cycles: tuple[int, int, int]
     held: tuple[int, int, int, int]
     exact: int | None = None
+    operands: int = 0
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -180,8 +180,14 @@ class ConvolutionPlan:
             f"  cuts     {_cuts(layout)}, {amount(layout.tiles, 'tile')}{each}{passes}",
             f"  block    {_block(layout)}",
             f"  cycles   {self._priced((layout,))}; by formulas {' + '.join(terms)}",
-            f"  memory   {layout.bytes:,} B of a tile = {_held(layout)}",
+            f"  memory   {layout.bytes:,} B of a tile = {_held(layout)}; operands "
+            f"{layout.operands:,}" + self._lacking(layout),
         ]
+
+    def _lacking(self, layout: Layout) -> str:
+        """Return the text that operands as the plan makes them do not fit, where that is so."""
+        room = self.graph.target.tile_memory_bytes
+        return f": more than {room:,}" if layout.bytes + layout.operands > room else ""
 
 
 SHOWN = 3

@@ -35,6 +35,9 @@ KEPT = 8
 MOST_WAYS = 100_000
 """Ways that are priced at most."""
 
+CODE_BYTES = 16 << 10
+"""What the code and stacks of a tile take, beside operands and blocks, about."""
+
 TERMS = ("the input of a block", "its weights", "partials", "partials that arrive")
 """What the memory of a tile is for."""
 
@@ -105,10 +108,15 @@ class _Search:
         made = positions * outputs * FLOAT.size_bytes * has_partials
         arriving = -(-made * (deep - 1) // deep)
         held = [reach, weights, self.turns * made, self.turns * arriving]
-        # Tiles that take part in passes.
+        # Blocks of a pass: those that fit, beside operands as the plan makes them.
+        self.operands = self._operands(cuts, positions * outputs)
         limit = int(request.memory * target.tile_memory_bytes)
+        whole = target.tile_memory_bytes - CODE_BYTES
         expanded = self._expanded(math.prod(cuts))
-        room = np.maximum(limit - expanded - held[2] - held[3], 0) // (held[0] + held[1])
+        block, kept = held[0] + held[1], expanded + held[2] + held[3]
+        room = np.maximum(limit - kept, 0) // block
+        beside = (whole - self.operands - kept) // block
+        room = np.where(beside > 0, np.minimum(room, beside), room)
         self.at_once = np.clip(room, 1, self.turns)
         self.held = [self.at_once * held[0] + expanded, self.at_once * held[1], *held[2:]]
         users = math.prod(cuts[:-2])
@@ -132,7 +140,26 @@ class _Search:
         )
         total: Any = sum(self.held)
         cycles = self.cycles[0] + self.cycles[1] + self.cycles[2]
-        self.rank = np.where(total > limit, total, 0), cycles, self.turns, total, cuts[-3]
+        over, crowded = np.where(total > limit, total, 0), total + self.operands > whole
+        self.rank = over, crowded, cycles, self.turns, total, cuts[-3]
+
+    def _operands(self, cuts: Sequence[Any], made: Any) -> Int64:
+        """Return the bytes of input, weights and output on the fullest tile, about."""
+        request, size = self.request, self.request.element_type.size_bytes
+        *shared, wide = cuts
+        blocks = request.groups * math.prod(shared)
+        uneven = np.ones(1)
+        for part, count, each in zip(self.parts[1:-2], cuts[1:-2], request.dimensions, strict=True):
+            sizes, which = np.unique(part, return_inverse=True)
+            largest = np.array([max(np.diff(each.owner(int(n)))) for n in sizes])[which]
+            uneven = np.maximum(uneven, largest * count / max(1, each.size))
+        taps = request.taps * request.inputs * request.outputs
+        share = (
+            request.read.elements / blocks / wide * uneven
+            + taps / math.prod(shared[:-1]) / shared[-1] / wide
+        )
+        found: Int64 = np.ceil(self.turns * size * (share + made / shared[-1])).astype(np.int64)
+        return found
 
     def _expanded(self, blocks: Any) -> Any:
         """Return the bytes of a tile of an input with taps as channels, which comes to it first."""
@@ -190,6 +217,7 @@ class _Search:
             int(self.at_once[way]),
             (exchange, products, addition),
             (arrive, weights, made, arriving),
+            operands=int(self.operands[way]),
         )
 
 

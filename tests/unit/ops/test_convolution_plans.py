@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import poplite as pl
 from helpers.depth import forms, interpreted, thinned, values_only
 from poplite import ops
 from poplite.ops import nn
+from poplite.ops.convolution.dimension import Spacing, forward
 from poplite.ops.convolution.phases import parts
 
 
@@ -296,6 +297,45 @@ def test_plans_say_which_phases_are_one_convolution() -> None:
     assert lines[1].startswith("4 phases at once, cycles ")
     assert lines[2] == "phases 0, 1, 2, 3, kernel 1 x 1"
     assert plan.create_weights().shape == (4, 16, 2, 2)
+
+
+def cube(tiles: int, size: int, **more: Any) -> tuple[pl.Graph, pl.ops.ConvolutionPlan]:
+    """A plan of one channel of three dimensions."""
+    graph = pl.Graph(pl.Target(tiles=tiles))
+    how: dict[str, Any] = {"batch": 1, "field": (size,) * 3, "inputs": 1, "outputs": 1}
+    plan = ops.plan_convolution(graph, kernel=(3, 3, 3), type=pl.HALF, **how, **more)
+    return graph, plan
+
+
+@pytest.mark.parametrize(("size", "memory"), [(150, 0.6), (150, 0.8), (148, 0.9)])
+def test_operands_of_a_plan_fit_beside_its_blocks(size: int, memory: float) -> None:
+    graph, plan = cube(64, size, memory=memory)
+    x, weights, program = plan.create_input(), plan.create_weights(), pl.Sequence()
+    y = ops.convolution(x, weights, plan, program=program)
+    held = [graph.tile_mapping(each).elements_per_tile * 2 for each in (x, weights, y)]
+    assert plan.layout.operands == pytest.approx(sum(held).max(), rel=0.1)
+    assert plan.bytes + plan.layout.operands <= graph.target.tile_memory_bytes
+    pl.Engine(graph, program, interpret=True)  # it fits
+
+
+def test_a_plan_says_that_operands_do_not_fit() -> None:
+    assert ": more than 638,976\n" in str(cube(16, 112)[1])
+    assert "more than" not in str(cube(16, 90)[1])
+
+
+@pytest.mark.parametrize("part", [1, 2, 3, 5])
+@pytest.mark.parametrize(("kernel", "stride"), [(3, 1), (7, 1), (7, 2), (2, 3)])
+def test_blocks_own_as_many_elements_of_what_they_read(kernel: int, stride: int, part: int) -> None:
+    how = forward(60, kernel, Spacing(stride=stride))
+    edges = how.owner(part)
+    sizes = np.diff(edges)
+    assert (edges[0], edges[-1]) == (0, 60)
+    assert max(sizes) <= 1.25 * (part * stride + 1)
+    for k, (begin, end) in enumerate(pairwise(edges)):
+        first = k * part * stride
+        read = range(first, first + how.places(min(part, how.count - k * part)))
+        assert begin >= first
+        assert end <= read.stop or stride > kernel or end == 60
 
 
 def test_the_gradient_of_an_input_without_elements_has_none() -> None:
