@@ -135,6 +135,15 @@ def part_length(size: int) -> int:
     return max(64, root)
 
 
+def running_slots(elements: int) -> int:
+    """Return about how many slots `CumulativeSum` takes.
+
+    >>> running_slots(10)
+    170
+    """
+    return 30 + 14 * elements
+
+
 def running_reference(
     join: Callable[[Any, Any], Any], x: Array, *, exclusive: bool = False, none: int = 0
 ) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -10,10 +11,10 @@ from poplite.errors import TensorCreationError
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.choices import cast
-from poplite.ops.comparisons import is_nan, logical_and, logical_not, not_equal
+from poplite.machine.target import Target
 from poplite.ops.fuse.placement import Mappings, grain_of, variable
 from poplite.ops.operands import (
     called,
@@ -26,13 +27,14 @@ from poplite.ops.operands import (
 )
 from poplite.ops.order.rows import ORDERED, pieces, ranges
 from poplite.ops.order.scans import cumulative_sum
-from poplite.ops.record import assign, map as stored
+from poplite.ops.record import map as stored
 from poplite.ops.steps import zero
 from poplite.program import Execute, Sequence
 from poplite.program.recording import Steps as Block
 from poplite.source import here
 from poplite.types import UNSIGNED_INT
-from poplite.vertices.taking import PackUnique
+from poplite.vertices.scans import part_length, running_slots
+from poplite.vertices.taking import PackUnique, TakeRanks, pack_slots, rank_slots
 
 SHARE = 4
 """A quarter of a tile's memory, at most, is for a part of the elements."""
@@ -102,37 +104,103 @@ def unique_sorted(
 
 
 def _packed(graph: Graph, x: Tensor, name: str, steps: Sequence) -> Unique:
-    """Record that each tile finds the elements that it gets, in one part of x after the other."""
-    mappings, size = Mappings(graph), x.num_elements
-    values = variable(mappings, x.element_type, x.shape, name, [x])
+    """Record that blocks pack what is new in them, and that each tile takes its part of that."""
+    values = variable(Mappings(graph), x.element_type, x.shape, name, [x])
     zero(values, name=f"{name}/zero", program=steps)
     none = graph.add_constant(UNSIGNED_INT, (1,), 0, f"{name}/none", mapping=0)
-    if not size:
+    if not x.num_elements:
         return Unique(values, none[0])
-    flags = variable(mappings, UNSIGNED_INT, x.shape, f"{name}/flags", [x])
-    assign(flags[:1], 1, name=f"{name}/flags", program=steps)
-    if size > 1:
-        differs = not_equal(x[1:], x[:-1])
-        if x.element_type.is_floating_point:
-            both = logical_and(is_nan(x[1:]), is_nan(x[:-1]))
-            differs = logical_and(differs, logical_not(both))
-        assign(flags[1:], cast(differs, UNSIGNED_INT), name=f"{name}/flags", program=steps)
-    counts = cumulative_sum(flags, name=f"{name}/ranks", program=steps)
-    ranks = concat([none, counts])
-    found = pieces(graph.tile_mapping(values), size, graph.target.workers, grain_of(x.element_type))
-    length = max(1, graph.target.tile_memory_bytes // SHARE // (4 + x.element_type.size_bytes))
-    for begin in range(0, size, length):
-        pack = graph.add_compute_set(f"{name}/pack")
-        low = np.full(len(found.row), begin)
-        high = np.minimum(low + length, size)
-        graph.add_vertices(
-            pack,
-            PackUnique,
-            tile=found.tile,
-            x=ranges(ordered_bits(x), low, high - low),
-            ranks=ranges(ranks, low, high - low + 1),
-            out=ranges(ordered_bits(values), found.begin, found.end - found.begin),
-            first=found.begin,
-        )
-        steps.add(Execute(pack))
-    return Unique(values, counts[size - 1])
+    size = x.element_type.size_bytes
+    block = -(-x.num_elements // best_blocks(graph.target, x.num_elements, size))
+    front, counts = _fronts(graph, x, block, name, steps)
+    ends = cumulative_sum(counts, name=f"{name}/ranks", program=steps)
+    starts, blocks = concat([none, ends]), ends.num_elements
+    at_once = max(1, graph.target.tile_memory_bytes // SHARE // (4 + block * size))
+    for low in range(0, blocks, at_once):
+        high = min(low + at_once, blocks)
+        part = front[low * block : high * block]
+        _take(graph, part, starts[low : high + 1], values, block, f"{name}/take", steps)
+    return Unique(values, ends[blocks - 1])
+
+
+def _fronts(
+    graph: Graph, x: Tensor, block: int, name: str, steps: Sequence
+) -> tuple[Tensor, Tensor]:
+    """Record that blocks put what is new in them to their front; return these, and how many."""
+    begin = np.arange(0, x.num_elements, block)
+    end = np.minimum(begin + block, x.num_elements)
+    tiles = graph.target.tiles
+    tile = np.arange(len(begin)) * tiles // len(begin)
+    front = graph.add_variable(
+        x.element_type, x.shape, f"{name}/front", mapping=TileMapping(tiles, tile, end - begin)
+    )
+    ones = TileMapping(tiles, tile, np.ones(len(begin), np.int64))
+    counts = graph.add_variable(UNSIGNED_INT, (len(begin),), f"{name}/counts", mapping=ones)
+    pack = graph.add_compute_set(f"{name}/pack")
+    graph.add_vertices(
+        pack,
+        PackUnique,
+        tile=tile,
+        x=ranges(x, begin, end - begin),
+        before=ranges(x, np.maximum(begin - 1, 0), np.minimum(begin, 1)),
+        out=ranges(front, begin, end - begin),
+        count=counts,
+    )
+    steps.add(Execute(pack))
+    return front, counts
+
+
+def _take(
+    graph: Graph,
+    front: Tensor,
+    starts: Tensor,
+    values: Tensor,
+    block: int,
+    name: str,
+    steps: Sequence,
+) -> None:
+    """Record that tiles take their elements of some blocks."""
+    size, workers = values.num_elements, graph.target.workers
+    mapping, grain = graph.tile_mapping(values), grain_of(values.element_type)
+    found = pieces(mapping, size, workers, grain)
+    bits, out, count = ordered_bits(front), ordered_bits(values), len(found.tile)
+    take = graph.add_compute_set(name)
+    graph.add_vertices(
+        take,
+        TakeRanks,
+        tile=found.tile,
+        x=bits.expand([0]).broadcast(count, 0),
+        starts=starts.expand([0]).broadcast(count, 0),
+        out=ranges(out, found.begin, found.end - found.begin),
+        first=found.begin,
+        size=block,
+    )
+    steps.add(Execute(take))
+
+
+@lru_cache(maxsize=256)
+def best_blocks(target: Target, size: int, element_bytes: int) -> int:
+    """Return into how many blocks elements are cut that are packed at first: the cheapest number.
+
+    Args:
+        target: the machine.
+        size: of how many elements, at least one.
+        element_bytes: of an element.
+    """
+    workers, tiles = target.workers, target.tiles
+    most = max(1, min(size, tiles * workers, target.tile_memory_bytes // SHARE // 8))
+
+    def cycles(blocks: int) -> float:
+        """Return the modelled cycles of packing, of ranks, and of what tiles receive and take."""
+        turns = -(-blocks // (tiles * workers))
+        part = min(part_length(blocks), blocks)
+        runs = pack_slots(-(-size // blocks)) * turns + running_slots(part) * (1 + (blocks > part))
+        share = -(-size // (tiles * workers))
+        runs += rank_slots(share, blocks, -(-share * blocks // size))
+        start = target.cost("sync_cycles") + target.cost("latency_cycles")
+        received = (size * element_bytes + 4 * blocks) / target.exchange_bytes_per_cycle
+        steps = 3 if blocks <= part else 5
+        return workers * runs + steps * start + received / target.cost("pair_tiles")
+
+    sizes = {1 << k for k in range(most.bit_length())} | {most, min(most, tiles)}
+    return min(sorted(sizes), key=cycles)

@@ -23,7 +23,7 @@ from poplite.vertices.order import (
     words_reference,
 )
 from poplite.vertices.scans import running_reference
-from poplite.vertices.taking import pack_reference, take_reference
+from poplite.vertices.taking import pack_reference, ranks_reference, take_reference
 
 Array = npt.NDArray[Any]
 
@@ -162,15 +162,27 @@ def take_part(rng: np.random.Generator) -> tuple[Values, Expected]:
 
 
 def pack_unique(rng: np.random.Generator) -> tuple[Values, Expected]:
-    row = np.sort(rng.integers(0, 12, int(rng.integers(1, 40)))).astype(np.int32)
-    is_new = np.diff(row, prepend=-1) > 0
-    ranks = np.concatenate([[0], np.cumsum(is_new)]).astype(np.uint32)
-    begin = int(rng.integers(0, len(row)))
-    end = int(rng.integers(begin, len(row), endpoint=True))
-    first = int(rng.integers(0, len(row)))
-    out = np.full(int(rng.integers(0, len(row) - first, endpoint=True)), -1, np.int32)
-    fields: Any = {"x": row[begin:end], "ranks": ranks[begin : end + 1], "first": first, "out": out}
-    return fields, {"out": pack_reference(**fields)}
+    few = np.array([-np.inf, -1, -0.0, 0.0, 2, np.nan], np.float32)
+    row = few[np.sort(rng.integers(0, len(few), int(rng.integers(0, 40))))]
+    cut = int(rng.integers(0, 2)) if len(row) else 0
+    out, count = pack_reference(row[cut:], row[:cut])
+    fields: Any = {"x": row[cut:], "before": row[:cut], "out": out + 1, "count": np.uint32(7)}
+    expected: Any = {"out": out, "count": np.uint32(count)}
+    return fields, expected
+
+
+def take_ranks(rng: np.random.Generator) -> tuple[Values, Expected]:
+    size, blocks = (int(rng.integers(1, 6)) for _ in range(2))
+    counts = rng.integers(0, size, blocks, endpoint=True)
+    starts = int(rng.integers(0, 9)) + np.concatenate([[0], np.cumsum(counts)])
+    fields: Any = {
+        "x": rng.integers(0, 99, size * blocks).astype(np.int32),
+        "starts": starts.astype(np.uint32),
+        "out": np.full(int(rng.integers(0, 20)), -1, np.int32),
+        "first": int(rng.integers(0, 20)),
+        "size": size,
+    }
+    return fields, {"out": ranks_reference(**fields)}
 
 
 RECIPES: dict[Key, Recipe] = {
@@ -186,4 +198,5 @@ RECIPES: dict[Key, Recipe] = {
     ("vertices/scans.py", "TotalSum"): total(np.add),
     ("vertices/taking.py", "PackUnique"): pack_unique,
     ("vertices/taking.py", "TakePart"): take_part,
+    ("vertices/taking.py", "TakeRanks"): take_ranks,
 }

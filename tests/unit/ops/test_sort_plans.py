@@ -100,3 +100,33 @@ def test_longer_syncs_are_answered_by_fewer_stages() -> None:
     dear = pl.Target(costs={"sync_cycles": 5_000})
     few, many = (sort_plan(target, 1, 16_384, 4) for target in (dear, pl.Target()))
     assert few.levels > many.levels
+
+
+UNIQUE = [  # tiles, elements, distance between numbers
+    (1472, 1_024, 1e-6),
+    (1472, 65_536, 1e-6),
+    (1472, 65_536, 0.5),  # a few numbers
+    (1472, 4_096, 0.1),
+    (64, 4_096, 1e-6),
+    (1, 4_096, 0.1),
+]
+
+
+@pytest.mark.parametrize(("tiles", "size", "step"), thinned(UNIQUE, keep=[UNIQUE[0], UNIQUE[5]]))
+def test_distinct_elements_cost_no_more_than_to_sort_them(
+    tiles: int, size: int, step: float
+) -> None:
+    drawn = np.random.default_rng(size).standard_normal(size)
+    values = (np.round(drawn / step) * step).astype(np.float32)
+    graph, sorting, packing = pl.Graph(pl.Target(tiles=tiles)), pl.Sequence(), pl.Sequence()
+    x = graph.add_variable(pl.FLOAT, values.shape, "x", mapping="linear", initial_value=values)
+    found, length = ops.unique_sorted(ops.sort(x, program=sorting), program=packing)
+    engine = pl.Engine(graph, [sorting, packing], checks="fast", interpret=False)
+    engine.run(0)
+    cycles = engine.report().execution.cycles or 0
+    engine.run(1)
+    distinct = np.unique(values)
+    assert engine.read(length) == len(distinct)
+    assert np.array_equal(engine.read(found)[: len(distinct)], distinct)
+    assert not engine.read(found)[len(distinct) :].any()
+    assert 0 < (engine.report().execution.cycles or 0) - cycles <= 0.9 * cycles
