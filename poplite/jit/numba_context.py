@@ -34,7 +34,13 @@ from numba.core import (
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
 from numba.core.imputils import Registry as LoweringRegistry
-from numba.core.typing.templates import Registry as TypingRegistry
+from numba.core.typing.templates import (
+    Registry as TypingRegistry,
+    RegistryLoader,
+    _OverloadAttributeTemplate,
+    _OverloadFunctionTemplate,
+    builtin_registry,
+)
 
 from poplite.jit.text_codegen import TextCodegen
 
@@ -56,6 +62,9 @@ overrides = LoweringRegistry("poplite overrides")
 
 replacements: dict[object, Callable[..., Any]] = {}
 """Python functions that are replaced by one of ours in compiled code, under whatever name."""
+
+_IN_PYTHON = (_OverloadAttributeTemplate, _OverloadFunctionTemplate)
+"""What Numba's rules are that give a function in Python, which is to be compiled for a call."""
 
 _REPLACEABLE = (type, BuiltinFunctionType, FunctionType, np.ufunc)
 
@@ -143,11 +152,39 @@ class WeakNumberContext(typing.Context):
             self.inlined, self.forms = {}, {}
 
     def load_additional_registries(self) -> None:
-        """Install mathematics and poplite's own rules; nothing else is needed."""
+        """Install mathematics and poplite's own rules."""
         from numba.core.typing import mathdecl
 
         self.install_registry(mathdecl.registry)
         self.install_registry(typing_rules)
+
+    def _load_builtins(self) -> None:
+        """Install the rules of Python's operators and functions; arrays would take 0.3 s more."""
+        from numba.core.typing import builtins  # noqa: F401  (this registers them)
+
+        self.install_registry(builtin_registry)
+
+    def install_registry(self, registry: Any) -> None:
+        """Install rules, but for functions in Python, which are of arrays and containers.
+
+        To install those, Numba would set up the contexts of its own compiler as well.
+        """
+        if registry not in self._registries:
+            self._registries[registry] = RegistryLoader(registry)
+        new = self._registries[registry].new_registrations
+        for template in new("functions"):
+            if not issubclass(template, _IN_PYTHON):
+                self.insert_function(template(self))
+        for template in new("attributes"):
+            if not issubclass(template, _IN_PYTHON):
+                self.insert_attributes(template(self))
+        for name, kind in new("globals"):
+            if not any(issubclass(each, _IN_PYTHON) for each in getattr(kind, "templates", ())):
+                known = self._lookup_global(name)
+                if known is not None:
+                    kind = known.augment(kind)
+                    self._remove_global(name)
+                self._insert_global(name, kind)
 
     def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
         """Type a call; the operands of arithmetic are cast to the wider of their kinds."""
@@ -259,6 +296,9 @@ class TargetContext(cpu.CPUContext):
         if watch is not None and (fromty, toty) == (types.float64, types.float32):
             watch.cast(self, builder, val, result)
         return result
+
+    def post_lowering(self, mod: Any, library: Any) -> None:
+        """Link nothing: vertices count no references, for which Numba has a library."""
 
     def refresh(self) -> None:
         """Install what is registered by now; of equal signatures the last one is used."""
