@@ -79,11 +79,15 @@ def linked_compute(
     import llvmlite.binding as llvm
 
     from poplite.jit.llvm_modules import processor
+    from poplite.jit.native_code import simplify
     from poplite.simulator.codegen.accessors import COMPUTE, LANES, SET_LANES, accessors
     from poplite.simulator.codegen.mathematics import longs_in_hardware
 
     module = llvm.parse_assembly(compute_code(cls, mode))
     declared = {each.name for each in module.functions if each.is_declaration}
+    has_lanes = any(each.startswith((LANES, SET_LANES)) for each in declared)
+    if has_lanes and not priced:
+        simplify(module, processor())
     text = accessors(
         declared,
         cls,
@@ -96,7 +100,7 @@ def linked_compute(
         converts_longs=longs_in_hardware(processor().features),
     )
     module.link_in(llvm.parse_assembly(text))
-    if any(each.startswith((LANES, SET_LANES)) for each in declared):
+    if has_lanes:
         from poplite.simulator.codegen.lanes.accessors import lane_accessors, masks_in_hardware
 
         text = lane_accessors(
