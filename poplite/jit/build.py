@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
@@ -10,7 +12,7 @@ from poplite.jit import object_cache
 from poplite.jit.job import Job
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from poplite.jit.side_by_side import SideBySide
 
@@ -43,7 +45,8 @@ def built(name: str, job: Callable[[], Job]) -> Native:
     """Return native code by the name of its job; `job` is called only if the code must be made."""
     with _lock:
         if not _is_found(name):
-            _keep(name, job().content())
+            with _uncollected():
+                _keep(name, job().content())
         return _known[name]
 
 
@@ -67,7 +70,8 @@ class Builds:
             from poplite.jit.side_by_side import SideBySide  # engines start sooner without it
 
             self._pool = SideBySide()
-        self._contents[name] = self._pool.add(job())
+        with _uncollected():
+            self._contents[name] = self._pool.add(job())
 
     def add_job(self, job: Job) -> None:
         """Have the code of a job made unless it is there already."""
@@ -105,6 +109,21 @@ def kept_text(name: str, make: Callable[[], str]) -> str:
             content = object_cache.pack(make().encode(), "", [])
             object_cache.store(name, content)
         return object_cache.code(content).decode()
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Let the collector of cycles wait: Numba makes objects by the million, and keeps most of them.
+
+    Looking at them again and again would take a tenth of the time of typing and lowering.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _is_found(name: str) -> bool:
