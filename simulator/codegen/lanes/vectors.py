@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from llvmlite import ir
@@ -18,8 +19,18 @@ INDEX, BYTE, PLACE, TRUTH = ir.IntType(64), ir.IntType(8), ir.IntType(32), ir.In
 
 def present(builder: ir.IRBuilder, count: Any, width: int = WIDTH) -> Any:
     """Emit which of some lanes are below a count: <width x i1>."""
-    numbers = ir.Constant(ir.VectorType(BYTE, width), list(range(width)))
-    return builder.icmp_signed("<", numbers, splat(builder, builder.trunc(count, BYTE), width))
+    some = splat(builder, builder.trunc(count, BYTE), width)
+    return builder.icmp_signed("<", _numbers(width), some)
+
+
+@cache
+def _numbers(width: int) -> ir.Constant:
+    return ir.Constant(ir.VectorType(BYTE, width), list(range(width)))
+
+
+@cache
+def _zeros(width: int) -> ir.Constant:
+    return ir.Constant(ir.VectorType(PLACE, width), [0] * width)
 
 
 def splat(builder: ir.IRBuilder, value: Any, width: int = WIDTH) -> Any:
@@ -28,8 +39,7 @@ def splat(builder: ir.IRBuilder, value: Any, width: int = WIDTH) -> Any:
     if isinstance(value, ir.Constant):
         return ir.Constant(kind, [value] * width)
     one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, PLACE(0))
-    zeros = ir.Constant(ir.VectorType(PLACE, width), [0] * width)
-    return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), zeros)
+    return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), _zeros(width))
 
 
 def widened(builder: ir.IRBuilder, values: Any, width: int) -> Any:
