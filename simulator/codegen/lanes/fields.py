@@ -152,7 +152,7 @@ def _loaded(
 def _lower_set_lanes(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     kind, first = sig.args[0], args[1]
     vector = cgutils.create_struct_proxy(kind)(context, builder, value=args[0])
-    values, count = parts(context, builder, sig.args[2], args[2])
+    values, count = parts(builder, args[2])
     address = _place(context, builder, kind, vector, first, count)
     arguments = [address, values, count, vector.about, *companions(kind, vector)]
     own = f"{SET_LANES}{kind.number}.{sig.args[2].width}"

@@ -120,7 +120,7 @@ def _operand(
     context: Any, builder: ir.IRBuilder, kind: Any, value: Any, width: int
 ) -> tuple[Any, Any]:
     if isinstance(kind, LanesType):
-        return parts(context, builder, kind, value)
+        return parts(builder, value)
     return splat(builder, value, width), None
 
 
@@ -213,7 +213,7 @@ def _register_unary(key: Any, emit: Callable[[ir.IRBuilder, Any, Any], Any]) -> 
 
     @lowerings.lower(key, LanesType)
     def _lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        values, count = parts(context, builder, sig.args[0], args[0])
+        values, count = parts(builder, args[0])
         return made(
             context, builder, sig.return_type, emit(builder, sig.args[0].lane, values), count
         )
@@ -242,7 +242,7 @@ _register_unary(replacements[abs], _emit_absolute)
 
 def _fold(context: Any, builder: ir.IRBuilder, name: str, kind: LanesType, value: Any) -> Any:
     """Emit the join of all lanes that are present: the second half to the first, ... 1."""
-    values, count = parts(context, builder, kind, value)
+    values, count = parts(builder, value)
     half = kind.width // 2
     while half:
         low, high = (_half(builder, values, begin, half) for begin in (0, half))
@@ -339,7 +339,7 @@ def _lower_map(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     arguments, counts = [], []
     for kind, value in zip(kinds, args[1:], strict=True):
         if isinstance(kind, LanesType):
-            values, count = parts(context, builder, kind, value)
+            values, count = parts(builder, value)
             arguments.append((kind.lane, widened(builder, values, sig.return_type.width)))
             counts.append(count)
         else:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import types
 from numba.core.datamodel import models, register_default
 from numba.core.typeconv import Conversion
 
@@ -82,20 +82,18 @@ class _LanesModel(models.StructModel):
 
 def made(context: Any, builder: ir.IRBuilder, kind: LanesType, values: Any, count: Any) -> Any:
     """Emit lanes of values and a count."""
-    proxy = cgutils.create_struct_proxy(kind)(context, builder)
-    proxy.values, proxy.count = values, count
-    return proxy._getvalue()
+    nothing = ir.Constant(context.get_value_type(kind), ir.Undefined)
+    return builder.insert_value(builder.insert_value(nothing, values, 0), count, 1)
 
 
-def parts(context: Any, builder: ir.IRBuilder, kind: LanesType, value: Any) -> tuple[Any, Any]:
+def parts(builder: ir.IRBuilder, value: Any) -> tuple[Any, Any]:
     """Return the values and the count of lanes."""
-    proxy = cgutils.create_struct_proxy(kind)(context, builder, value=value)
-    return proxy.values, proxy.count
+    return builder.extract_value(value, 0), builder.extract_value(value, 1)
 
 
 @lowerings.lower_cast(LanesType, LanesType)
 def _lower_cast(context: Any, builder: Any, own: Any, to: Any, value: Any) -> Any:
-    values, count = parts(context, builder, own, value)
+    values, count = parts(builder, value)
     return made(context, builder, to, widened(builder, values, to.width), count)
 
 
