@@ -3,6 +3,7 @@
     python benchmarks/startup_classes.py strict     one engine that runs each of them once
     python benchmarks/startup_classes.py functions  prints a script: the same bodies under `@njit`
 
+A number behind that takes so many of them, the first ones.
 Lists of edges are matrices in the functions, and scalar edges arrays of one element.
 """
 
@@ -12,6 +13,7 @@ import inspect
 import re
 import sys
 import textwrap
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -431,11 +433,11 @@ def number_of(field: Field) -> int:
     return 2 if field.name == "high" else 1
 
 
-def run_vertices(checks: Literal["strict", "fast"]) -> None:
-    """Make one engine of all classes, and run it."""
-    graph = pl.Graph(pl.Target(tiles=len(CLASSES)))
+def run_vertices(checks: Literal["strict", "fast"], classes: Sequence[type[Vertex]]) -> None:
+    """Make one engine of some classes, and run it."""
+    graph = pl.Graph(pl.Target(tiles=len(classes)))
     steps = []
-    for tile, cls in enumerate(CLASSES):
+    for tile, cls in enumerate(classes):
         fields = {
             name: number_of(field)
             if field.role == "state"
@@ -449,14 +451,14 @@ def run_vertices(checks: Literal["strict", "fast"]) -> None:
         steps.append(pl.Execute(work))
     engine = pl.Engine(graph, pl.Sequence(*steps), checks=checks)
     engine.run()
-    print(len(CLASSES), "classes")
+    print(len(classes), "classes")
 
 
-def functions() -> str:
-    """Return a script that calls the bodies of all classes, compiled by Numba."""
+def functions(classes: Sequence[type[Vertex]]) -> str:
+    """Return a script that calls the bodies of some classes, compiled by Numba."""
     lines = ["import numpy as np", "from numba import njit", ""]
     calls = []
-    for cls in CLASSES:
+    for cls in classes:
         body = textwrap.dedent(inspect.getsource(cls.compute)).split("\n", 1)[1]
         arguments = []
         for name, field in cls.fields.items():
@@ -470,11 +472,12 @@ def functions() -> str:
         parameters = ", ".join(f"{name}_" for name in cls.fields)
         lines += ["", "@njit", f"def {cls.__name__}({parameters}):", body.replace("][", ", ")]
         calls.append(f"{cls.__name__}({', '.join(arguments)})")
-    return "\n".join([*lines, *calls, f"print({len(CLASSES)}, 'classes')", ""])
+    return "\n".join([*lines, *calls, f"print({len(classes)}, 'classes')", ""])
 
 
 if __name__ == "__main__":
+    some = CLASSES[: int(sys.argv[2])] if len(sys.argv) > 2 else CLASSES
     if sys.argv[1] == "functions":
-        print(functions())
+        print(functions(some))
     else:
-        run_vertices("strict" if sys.argv[1] == "strict" else "fast")
+        run_vertices("strict" if sys.argv[1] == "strict" else "fast", some)

@@ -59,6 +59,15 @@ VIEWS = [
             marks=deep,
         ),
         pytest.param(
+            "startup_cold.py",
+            [
+                *["first product of FLOAT"] * 2,
+                *["first product of HALF"] * 2,
+                *["5 classes, cold", "5 classes, from the cache"],
+            ],
+            marks=deep,
+        ),
+        pytest.param(
             "compilation.py",
             ["R17"] * 2 + ["R18"] * 2 + ["100 Copies", "add_vertex with two slices"],
             marks=deep,
