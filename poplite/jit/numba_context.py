@@ -151,6 +151,10 @@ class WeakNumberContext(typing.Context):
         finally:
             self.inlined, self.forms = {}, {}
 
+    def init(self) -> None:
+        """Begin with no operation typed."""
+        self._typed: dict[Any, Any] = {}
+
     def load_additional_registries(self) -> None:
         """Install mathematics and poplite's own rules."""
         from numba.core.typing import mathdecl
@@ -191,14 +195,26 @@ class WeakNumberContext(typing.Context):
         key = getattr(func, "typing_key", func)
         if len(args) == 2 and (key in _ARITHMETIC or key in _ON_INTEGERS):
             pair = [types.unliteral(arg) for arg in args]
+            if all(isinstance(each, types.Number) for each in pair):
+                return self._arithmetic(func, key, *pair)
             wide = _wider(*pair)
+            if key in _CAST_TO.get(wide, ()):
+                args = (wide, wide)
+        elif key in _ROUNDINGS and args == (types.uint64,):
+            args = (types.int64,)
+        return super().resolve_function_type(func, args, kws)
+
+    def _arithmetic(self, func: Any, key: Any, first: Any, second: Any) -> Any:
+        """Type an operation on two numbers, which Numba would look for among all rules each time."""
+        asked = func, first, second
+        if asked not in self._typed:
+            wide, args = _wider(first, second), (first, second)
             if key in _CAST_TO.get(wide, ()):
                 args = (wide, wide)
             elif wide == types.uint64 and key in _DIVISIONS:
                 args = (types.float64, types.float64)
-        elif key in _ROUNDINGS and args == (types.uint64,):
-            args = (types.int64,)
-        return super().resolve_function_type(func, args, kws)
+            self._typed[asked] = super().resolve_function_type(func, args, {})
+        return self._typed[asked]
 
     def unify_pairs(self, first: Any, second: Any) -> Any:
         """Unify the types of one variable on two paths; the wider kind wins."""
