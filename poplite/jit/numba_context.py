@@ -205,7 +205,7 @@ class WeakNumberContext(typing.Context):
         return super().resolve_function_type(func, args, kws)
 
     def _arithmetic(self, func: Any, key: Any, first: Any, second: Any) -> Any:
-        """Type an operation on two numbers, which Numba would look for among all rules each time."""
+        """Type an operation on two numbers, for which Numba would try all rules each time."""
         asked = func, first, second
         if asked not in self._typed:
             wide, args = _wider(first, second), (first, second)
