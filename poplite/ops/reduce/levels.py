@@ -8,7 +8,8 @@
     cycles of a level = start of an exchange + bytes that a tile receives, at its rate
                       + the vertices of a tile
 
-All tiles do the same in this model: each output has as many partial results, on as many tiles.
+All tiles do the same in this model: each output has as many partial results, on as many tiles,
+which follow each other or are apart by as many as others.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ class Spread(NamedTuple):
         elements: of all outputs together.
         tiles: where they are.
         final_tiles: where outputs are wanted; 0 for anywhere.
+        span: tiles from the first to the last that has some of an output, as many as rows where
+            these follow each other; 0 for as many.
     """
 
     element: ElementClass
@@ -47,6 +50,7 @@ class Spread(NamedTuple):
     elements: int
     tiles: int
     final_tiles: int = 0
+    span: int = 0
 
 
 @lru_cache(maxsize=1 << 10)
@@ -72,15 +76,17 @@ def levels_to_try(spread: Spread) -> list[Levels]:
 
 def cycles_of(target: Target, spread: Spread, way: Levels) -> int:
     """Return the modelled cycles of joining partial results in some levels."""
-    rows, places = spread.rows, spread.tiles
+    rows, places, span = spread.rows, spread.tiles, max(spread.span, spread.rows)
     width, cycles = -(-spread.elements // spread.tiles), 0
     grain = _grain(target, spread.element)
     for groups in way:
-        joined = min(rows, -(-places // groups))
+        size = -(-places // groups)
+        joined = min(rows, -(-rows * size // span))
         tiles = _tiles(joined, width, grain)
         width = -(-width // tiles)
         cycles += _level(target, spread.element, joined, width)
-        rows, places = -(-rows // joined), groups
+        span = -(-span // size)
+        rows, places = min(rows, span), groups
     if spread.final_tiles:
         width = -(-spread.elements // (spread.rows * spread.final_tiles))
     else:

@@ -217,11 +217,15 @@ class _Planner:
 
     def _spread(self, pieces: Pieces, tiles: int) -> Spread:
         """Return how partial results lie that are on several tiles."""
-        rows = int(pieces.elements_by_output()[1].max())
+        at, counts = pieces.elements_by_output()
+        rows, output = int(counts.max()), at[counts.argmax()]
+        own = pieces.tile[(pieces.low <= output) & (output < pieces.high)]
+        first, last = np.searchsorted(distinct(pieces.tile), [own.min(), own.max()])
         elements = int(((pieces.high - pieces.low) * pieces.rows).sum())
         wanted = self._wanted()
         final = 0 if wanted is None else len(distinct(wanted[1]))
-        return Spread(self.problem.types.partial, rows, elements, tiles, final)
+        span = int(last - first) + 1
+        return Spread(self.problem.types.partial, rows, elements, tiles, final, span)
 
     def _wanted(self) -> tuple[Int64, Int64] | None:
         """Return where outputs are wanted, as `(end, tile)` of intervals from 0, if anywhere."""
