@@ -9,8 +9,9 @@ is stored if computing it again would take longer, in slots of a worker for a ve
     c   the operations of the part             l   its tensors, one load each
 
 The slots are the prices of the vertices (`poplite.ops.fuse.pricing`), and 2 more for each vector
-stand for the step that stores it. So `x - y` that is read twice is computed twice; `exp(x - b)`
-read by a sum and a division is stored, as is whatever is broadcast to many rows.
+stand for the step that stores it and for the memory that it takes. So `x - y` that is read twice is
+computed twice; `exp(x - b)` read by a sum and a division is stored, as is whatever is broadcast to
+many rows.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ of the vertices in lib/popops/popopsCycleEstimators.cpp.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -21,6 +22,8 @@ from poplite import ops
 from poplite.cost.vertex_costs import vertex_costs
 from poplite.cost.workers import tile_cycles
 from poplite.graph.compute_sets.edge_table import edge_table
+from poplite.ops.fuse.class_text import class_text
+from poplite.ops.fuse.classes import recipe_of
 
 SIZE = 1536
 WORKERS = 6
@@ -252,6 +255,22 @@ def test_ranges_that_lie_apart_are_one_vertex_of_several() -> None:
 )
 def test_other_types_and_operations(element: Any, formula: Callable[..., Any], worker: int) -> None:
     assert mapped(formula, element, 2) == WORKERS * worker
+
+
+def test_the_price_of_a_class_comes_from_its_recipe_again(tmp_path: Path) -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    a, b = (graph.add_variable(pl.HALF, (48,), mapping=0, initial_value=1) for _ in "ab")
+    with graph.steps() as steps:
+        ops.map(ops.tanh(a * b), out=a)
+    pl.compile_graph(graph, steps).save(tmp_path / "maps.poplite")
+    work = next(iter(graph.compute_sets)).vertices[0].vertex_class
+    recipe = recipe_of(work)
+    assert recipe is not None
+    assert class_text(recipe).text.count("def cycles") == 1
+    engine = pl.Engine(pl.Executable.load(tmp_path / "maps.poplite"), interpret=True)
+    engine.run()
+    # Two vectors of each worker: two loads, a product, and tanh without its load.
+    assert engine.report().execution.cycles == WORKERS * (58 + 2 * (2 + 1 + 3))
 
 
 @pytest.mark.parametrize(
