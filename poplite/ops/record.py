@@ -22,6 +22,7 @@ from poplite.ops.fuse.contractions import layout_of
 from poplite.ops.fuse.dots import is_dot
 from poplite.ops.fuse.lowering import Lowering, Root
 from poplite.ops.fuse.notes import NOTES
+from poplite.ops.fuse.once import distinct
 from poplite.ops.fuse.placement import Mappings
 from poplite.ops.operands import check_closed, check_name, check_writeable, graph_of, tensors_of
 from poplite.program import Sequence as Steps
@@ -271,7 +272,7 @@ def _check(mappings: Mappings, root: Root, usage: str, seen: set[Expr]) -> None:
         if isinstance(part, Leaf):
             check_own(graph, part.tensor, usage, at)
             assert isinstance(part.tensor, Tensor)
-            mappings.of(part.tensor)  # raises where an element has no tile
+            mappings.of(distinct(part.tensor))  # raises where an element has no tile
     check_closed(usage, root.expr)
     for part in parts:
         if isinstance(part, Iota):

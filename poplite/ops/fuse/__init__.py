@@ -4,6 +4,7 @@ straight     a tree as numbered lines, equal parts once
 class_text   the lines as the text of a vertex class
 dots         products of one row by one column as sums
 joining      what reductions compute of an element, in slots
+once         reductions along what is repeated
 cuts         which elements each worker of each tile computes
 placement    where a result lies
 maps         the compute set of a map

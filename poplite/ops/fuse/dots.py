@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from poplite.expr.build import apply, cast
 from poplite.expr.tree import Contraction, Expr, Reduction
 from poplite.expr.viewed import reshaped
-from poplite.ops.fuse.storing import with_operands
+from poplite.ops.fuse.storing import rebuilt
 from poplite.ops.matmul.request import Options
 from poplite.types import FLOAT
 
@@ -38,23 +38,10 @@ def _is_free(how: object) -> bool:
 
 def with_dots(roots: Sequence[Expr]) -> list[Expr]:
     """Return expressions with sums in the place of products of one row by one column."""
-    made: dict[Expr, Expr] = {}
-    waiting = [(root, False) for root in reversed(roots)]
-    while waiting:
-        node, is_done = waiting.pop()
-        if node in made:
-            continue
-        if not is_done:
-            waiting.append((node, True))
-            waiting += [(each, False) for each in reversed(node.operands)]
-            continue
-        operands = tuple(made[each] for each in node.operands)
-        found = with_operands(node, operands)
-        made[node] = _sum(found) if isinstance(found, Contraction) and is_dot(found) else found
-    return [made[root] for root in roots]
+    return rebuilt(roots, lambda node: _sum(node) if is_dot(node) else node)
 
 
-def _sum(node: Contraction) -> Expr:
+def _sum(node: Expr) -> Expr:
     """Return a product of one row by one column as a sum."""
     left, right = node.operands
     is_kept = left.rank > 1 and right.rank > 1

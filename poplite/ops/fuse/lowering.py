@@ -39,6 +39,7 @@ from poplite.ops.fuse.filling import add_filling, is_made_in_place, positions
 from poplite.ops.fuse.levels import Beside, Task, levels
 from poplite.ops.fuse.maps import add_copy, add_map, broadcast_to
 from poplite.ops.fuse.notes import Note
+from poplite.ops.fuse.once import read_once
 from poplite.ops.fuse.placement import Mappings, complete, like, place
 from poplite.ops.fuse.positions import split_positions
 from poplite.ops.fuse.storing import MOST_FIELDS, cut, decide, interned
@@ -107,7 +108,7 @@ class Lowering:
         What is stored of a tensor is forgotten when a root writes it; a root without `out` shares
         nothing with tensors that are there, so that a later write changes no result.
         """
-        exprs = with_dots([root.expr for root in roots])
+        exprs = read_once(with_dots([root.expr for root in roots]))
         exprs = interned(split_positions(self.mappings, exprs))
         parts = _all(exprs)
         kept: set[Expr] = {

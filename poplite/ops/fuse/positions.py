@@ -1,8 +1,10 @@
-"""Positions in what is reduced, as two short tensors instead of one of its size.
+"""Positions beside tensors that are reduced, as two short tensors instead of one of their size.
 
 iota(10,000,000)     high: 0, 3163, 6326, ...    each repeated 3163 times, as a view
 low:  0, 1, ... 3162        repeated 3162 times, as a view
 high + low, computed where it is read
+
+Positions by themselves are stored: each tile makes its own.
 """
 
 from __future__ import annotations
@@ -24,14 +26,14 @@ MOST_STORED = 256
 
 
 def split_positions(mappings: Mappings, roots: Sequence[Expr]) -> list[Expr]:
-    """Return expressions whose reductions read long integer positions as two short tensors."""
+    """Return expressions whose reductions of tensors read long positions as two short ones."""
     made: dict[tuple[Expr, bool], Expr] = {}
     waiting = [(root, False, False) for root in reversed(roots)]
     while waiting:
         node, is_reduced, is_done = waiting.pop()
         if (node, is_reduced) in made:
             continue
-        below = is_reduced or isinstance(node, Reduction)
+        below = is_reduced or (isinstance(node, Reduction) and _has_tensor(node.operands[0]))
         if not is_done:
             waiting.append((node, is_reduced, True))
             waiting += [(each, below, False) for each in reversed(node.operands)]
@@ -42,6 +44,18 @@ def split_positions(mappings: Mappings, roots: Sequence[Expr]) -> list[Expr]:
         else:
             made[node, is_reduced] = with_operands(node, operands)
     return [made[root, False] for root in roots]
+
+
+def _has_tensor(operand: Expr) -> bool:
+    """Tell whether what is reduced lies as one of its tensors."""
+    seen, waiting = {operand}, [operand]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Leaf) and node.shape == operand.shape:
+            return True
+        waiting += [each for each in node.operands if each not in seen]
+        seen.update(node.operands)
+    return False
 
 
 def _is_long(positions: Iota) -> bool:

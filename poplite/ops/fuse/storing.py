@@ -16,7 +16,7 @@ many rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from poplite.expr.tree import (
@@ -266,6 +266,22 @@ def _identity(node: Expr) -> tuple[object, ...]:
     if isinstance(node, Applied):
         return Applied, node.operation, node.element_type
     return type(node), id(node)
+
+
+def rebuilt(roots: Sequence[Expr], changed: Callable[[Expr], Expr]) -> list[Expr]:
+    """Return expressions in which each node, with operands that were changed, is changed."""
+    made: dict[Expr, Expr] = {}
+    waiting = [(root, False) for root in reversed(roots)]
+    while waiting:
+        node, is_done = waiting.pop()
+        if node in made:
+            continue
+        if is_done:
+            made[node] = changed(with_operands(node, tuple([made[each] for each in node.operands])))
+        else:
+            waiting.append((node, True))
+            waiting += [(each, False) for each in reversed(node.operands)]
+    return [made[root] for root in roots]
 
 
 def with_operands(node: Expr, operands: tuple[Expr, ...]) -> Expr:
