@@ -320,6 +320,36 @@ def merge_slots(words: int, length: int) -> int:
     return 45 + 10 * words + 13 * length.bit_length()
 
 
+def least_slots(count: Any, kept: Any, *, makes: bool = False) -> npt.NDArray[np.float64]:
+    """Return about how many slots it takes to keep the least of words, in random order.
+
+    Args:
+        count: how many there are, at least one.
+        kept: how many are kept, at least one.
+        makes: whether words are made of elements: `LeastElements`, otherwise `LeastWords`.
+
+    >>> least_slots(512, 16).round()
+    5929.0
+    """
+    heap, scan, change = (37, 8, 140) if makes else (23, 5, 100)
+    changes = kept * np.log(np.maximum(count / kept, 1)) * (change / 100)
+    depth = np.log2(kept + 1.0)
+    slots: npt.NDArray[np.float64] = np.asarray(
+        30 + heap * kept + scan * (count - kept) + changes * (10 + 12 * depth)
+    )
+    return slots
+
+
+def order_slots(kept: Any) -> npt.NDArray[np.float64]:
+    """Return about how many slots it takes to put words in order that were kept.
+
+    >>> order_slots(16).round()
+    850.0
+    """
+    slots: npt.NDArray[np.float64] = np.asarray(13 * kept * np.log2(kept + 1.0))
+    return slots
+
+
 def value_slots(words: int) -> int:
     """Return about how many slots `Values` takes.
 

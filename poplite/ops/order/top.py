@@ -5,7 +5,8 @@ tiles       LeastWords, of the pieces of a row on one tile
 across 0    LeastWords, of some tiles' words, until each row has one list
 values      Values and Positions, on the tile where the row's list is
 
-How rows are cut changes no bits: see `vertices/order.py`.
+Where the modelled cycles of sorting are fewer, rows are sorted. How rows are cut changes no bits:
+see `vertices/order.py`.
 """
 
 from __future__ import annotations
@@ -13,20 +14,30 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import SizeOverflowError, checked_truth
 from poplite.expr.operand import Operand
 from poplite.graph.tensor.tensor import Tensor
+from poplite.machine.target import Target
 from poplite.ops.fuse.placement import grain_of
 from poplite.ops.operands import called, count_of, ordered_bits
 from poplite.ops.order.network import sorted_words
 from poplite.ops.order.rows import ORDERED, Rows, pieces, ranges
+from poplite.ops.order.sort_plan import WORD, sort_plan
 from poplite.ops.order.words import check_positions, write
 from poplite.program import Sequence
 from poplite.source import here
 from poplite.types import LONGLONG
-from poplite.vertices.order import KeyRule, LeastElements, LeastWords, key_rule
+from poplite.vertices.order import (
+    KeyRule,
+    LeastElements,
+    LeastWords,
+    key_rule,
+    least_slots,
+    order_slots,
+)
 
 MOST_KEPT = 512
 """Words that a vertex keeps; for more of them rows are sorted."""
@@ -61,6 +72,12 @@ class Lists(NamedTuple):
     length: Int64
 
 
+Cut = tuple[Lists, Int64, Int64]
+"""The first lists, and the elements that they are made of: first and end, in their rows."""
+
+Doubles = npt.NDArray[np.float64]
+
+
 def top_k(
     x: Operand,
     k: int,
@@ -87,7 +104,7 @@ def top_k(
 
     Returns:
         Values and indices, of the shape of x with k in the dimension. Those of a row lie on one
-        tile. Every NaN is returned as the same one.
+        tile, or in blocks where it is sorted. Every NaN is returned as the same one.
 
     Raises:
         ElementTypeError: for other elements.
@@ -119,21 +136,86 @@ def top_k(
     in_order = checked_truth(sorted, f"{what}: sorted")
     rows.begin()
     rule = key_rule(rows.element_type.dtype, falls=falls)
-    if count > MOST_KEPT:
-        words = sorted_words(rows, rule)
-    else:
-        words = _least(rows, count, rule, in_order=in_order)
+    words = _words(rows, count, rule, in_order=in_order)
     values, indices = write(rows, words, count, rule)
     rows.finish([rows.x], [values, indices])
     return Top(values, indices)
 
 
-def _least(rows: Rows, k: int, rule: KeyRule, *, in_order: bool) -> Tensor:
+def _words(rows: Rows, k: int, rule: KeyRule, *, in_order: bool) -> Tensor:
+    """Record what finds the words, [count, at least k]: lists of the least, or sorting."""
+    if k > MOST_KEPT:
+        return sorted_words(rows, rule)
+    cut, target = _pieces(rows, k), rows.graph.target
+    lists, begin, end = cut
+    stages = _stages(lists, k, rows.count) if len(lists.row) else []
+    if len(lists.row):
+        cycles = _cycles(target, lists, end - begin, stages)
+        size = rows.element_type.size_bytes
+        if sort_plan(target, rows.count, rows.size, size).cycles < cycles:
+            return sorted_words(rows, rule)
+    return _least(rows, k, rule, cut, stages, in_order=in_order)
+
+
+class Stage(NamedTuple):
+    """A stage that makes a list of each group of lists.
+
+    Attributes:
+        level: its name.
+        lists: what there is before.
+        group: int64[n], where groups begin.
+        made: the lists that it makes.
+    """
+
+    level: str
+    lists: Lists
+    group: Int64
+    made: Lists
+
+
+def _stages(lists: Lists, k: int, rows: int) -> list[Stage]:
+    """Return the stages that leave each row one list: first those that are on one tile join."""
+    stages: list[Stage] = []
+    group, level, across = _starts(lists.row, lists.tile), "/tiles", 0
+    while len(lists.row) > rows:
+        if len(group) < len(lists.row):
+            total = np.add.reduceat(lists.length, group)
+            made = Lists(lists.row[group], lists.tile[group], np.minimum(total, k))
+            stages.append(Stage(level, lists, group, made))
+            lists = made
+        group = _starts(lists.row, _rank(lists.row) // _fan_in(lists.row, k))
+        level, across = f"/across {across}", across + 1
+    return stages
+
+
+def _cycles(target: Target, lists: Lists, taken: Int64, stages: list[Stage]) -> float:
+    """Return the modelled cycles of lists that are made of so many elements, and of stages."""
+    start = target.cost("sync_cycles") + target.cost("latency_cycles")
+    slots = least_slots(taken, lists.length, makes=True)
+    cycles = _on_tiles(target, lists.tile, slots)
+    for stage in stages:
+        total = np.add.reduceat(stage.lists.length, stage.group)
+        slots = least_slots(total, stage.made.length) + order_slots(stage.made.length)
+        received = WORD * int(total.max()) / target.exchange_bytes_per_cycle
+        cycles += start + received + _on_tiles(target, stage.made.tile, slots)
+    return cycles
+
+
+def _on_tiles(target: Target, tile: Int64, slots: Doubles) -> float:
+    """Return the cycles of the slowest tile, whose workers share its vertices."""
+    longest = np.zeros(target.tiles)
+    np.maximum.at(longest, tile, slots)
+    shared = np.bincount(tile, slots, target.tiles) / target.workers
+    return float(target.workers * np.maximum(longest, shared).max())
+
+
+def _least(
+    rows: Rows, k: int, rule: KeyRule, cut: Cut, stages: list[Stage], *, in_order: bool
+) -> Tensor:
     """Record the stages; return the words of all rows, [count, k]."""
-    lists, begin, end = _pieces(rows, k)
+    lists, begin, end = cut
     words = rows.variable(LONGLONG, "/words", lists.tile, lists.length)
     if words.num_elements:
-        is_last = len(lists.row) == rows.count
         rows.execute(
             "/elements",
             LeastElements,
@@ -142,39 +224,30 @@ def _least(rows: Rows, k: int, rule: KeyRule, *, in_order: bool) -> Tensor:
             bits=ranges(ordered_bits(rows.rows), lists.row * rows.size + begin, end - begin),
             words=ranges(words, np.cumsum(lists.length) - lists.length, lists.length),
             first=begin,
-            in_order=is_last and in_order,
+            in_order=not stages and in_order,
             **rule._asdict(),
         )
-    group = _starts(lists.row, lists.tile)  # first those that are on one tile
-    level = "/tiles"
-    across = 0
-    while words.num_elements and len(lists.row) > rows.count:
-        if len(group) < len(lists.row):
-            lists, words = _merge(rows, lists, words, group, k, level, in_order=in_order)
-        group = _starts(lists.row, _rank(lists.row) // _fan_in(lists.row, k))
-        level, across = f"/across {across}", across + 1
+        for stage in stages:
+            words = _merge(rows, stage, words, in_order=in_order and stage is stages[-1])
     return words.reshape((rows.count, k))
 
 
-def _merge(
-    rows: Rows, lists: Lists, words: Tensor, group: Int64, k: int, level: str, *, in_order: bool
-) -> tuple[Lists, Tensor]:
-    """Record a stage that makes a list of each group of lists, which begin at `group`."""
-    total = np.add.reduceat(lists.length, group)
-    made = Lists(lists.row[group], lists.tile[group], np.minimum(total, k))
-    out = rows.variable(LONGLONG, f"{level} words", made.tile, made.length)
+def _merge(rows: Rows, stage: Stage, words: Tensor, *, in_order: bool) -> Tensor:
+    """Record a stage; return the words of its lists."""
+    made, total = stage.made, np.add.reduceat(stage.lists.length, stage.group)
+    out = rows.variable(LONGLONG, f"{stage.level} words", made.tile, made.length)
     rows.execute(
-        level,
+        stage.level,
         LeastWords,
         made.tile,
         x=ranges(words, np.cumsum(total) - total, total),
         words=ranges(out, np.cumsum(made.length) - made.length, made.length),
-        in_order=len(made.row) == rows.count and in_order,
+        in_order=in_order,
     )
-    return made, out
+    return out
 
 
-def _pieces(rows: Rows, k: int) -> tuple[Lists, Int64, Int64]:
+def _pieces(rows: Rows, k: int) -> Cut:
     """Cut rows among workers, where they are if that makes few pieces; with ranges in rows."""
     target = rows.graph.target
     workers = target.tiles * target.workers

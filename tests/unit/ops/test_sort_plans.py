@@ -130,3 +130,23 @@ def test_distinct_elements_cost_no_more_than_to_sort_them(
     assert np.array_equal(engine.read(found)[: len(distinct)], distinct)
     assert not engine.read(found)[len(distinct) :].any()
     assert 0 < (engine.report().execution.cycles or 0) - cycles <= 0.9 * cycles
+
+
+LARGEST = [(1_024, 16, True, 12_500), (100_000, 16, False, 120_000), (1_024, 512, True, 12_500)]
+
+
+@pytest.mark.parametrize(("size", "k", "sorts", "most"), thinned(LARGEST, keep=LARGEST[:2]))
+def test_the_largest_elements_are_sorted_where_that_is_cheaper(
+    size: int, k: int, sorts: bool, most: int
+) -> None:
+    values = np.random.default_rng(k).standard_normal(size, np.float32)
+    graph, program = pl.Graph(pl.Target()), pl.Sequence()
+    x = graph.add_variable(pl.FLOAT, (size,), "x", mapping="linear", initial_value=values)
+    found, _ = ops.top_k(x, k, program=program)
+    assert any(each.name == "top_k/sort" for each in graph.compute_sets) is sorts
+    engine = pl.Engine(graph, program, checks="fast", interpret=False)
+    engine.run()
+    assert np.array_equal(engine.read(found), np.sort(values)[: -k - 1 : -1])
+    cycles = engine.report().execution.cycles or 0
+    assert 0 < cycles <= most
+    assert cycles <= 1.1 * sort_plan(graph.target, 1, size, 4).cycles
