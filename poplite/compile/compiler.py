@@ -18,6 +18,7 @@ from poplite.compile.options import EngineOptions, engine_options
 from poplite.compile.orders import check_orders
 from poplite.compile.program_parts import (
     LoweredParts,
+    Numbers,
     ProgramParts,
     lower_parts,
     numbers_of,
@@ -27,6 +28,7 @@ from poplite.cost.memory.plan import MemoryPlan
 from poplite.cost.step_cost import StepCost, data_dependent_steps
 from poplite.errors import ControlProgramError, ProfilingDisabled, UnknownName
 from poplite.executable.executable import Checks, Executable
+from poplite.executable.joined import JoinedCopies
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.operation import Operation
 from poplite.expr.operand import Operand
@@ -128,6 +130,7 @@ def _compiled(
     numbers = numbers_of(lowered)
 
     prices = _priced(graph, named, parts, lowered, edges_of, asked)
+    joined = _joined(graph, named, prices, numbers)
 
     steps = lowered.all_steps()
     emitter = Emitter(
@@ -155,6 +158,7 @@ def _compiled(
         action_costs=prices.actions,
         memory=prices.memory,
         operations=_operations(graph, parts.compute_sets),
+        joined=joined,
     )
 
 
@@ -182,6 +186,18 @@ def plan_memory(graph: Graph, programs: Programs) -> MemoryPlan:
     memory = _priced(graph, named, parts, lowered, edges_of, asked).memory
     assert memory is not None
     return memory
+
+
+def _joined(
+    graph: Graph, named: Mapping[str, Program], prices: _Prices, numbers: Numbers
+) -> tuple[JoinedCopies, ...]:
+    """Return neighbour Copies that could be one, where costs are modelled."""
+    if prices.memory is None:
+        return ()
+    # Loaded with the first graph, not with the package.
+    from poplite.compile.joined_copies import joined_copies
+
+    return joined_copies(graph, named.values(), numbers.steps)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,6 +17,7 @@ from poplite.cost.step_cost import StepCost
 from poplite.errors import made_by
 from poplite.executable.actions import Action
 from poplite.executable.host_tensor import HostTensor
+from poplite.executable.joined import JoinedCopies
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.opcodes import Code
 from poplite.executable.operation import Operation
@@ -54,6 +55,7 @@ class Executable:
         action_costs: what each action costs, in the same way; None for those that cost nothing.
         memory: what the memory of tiles holds; None where costs are not modelled.
         operations: what functions of `poplite.ops` recorded, and which steps are theirs.
+        joined: neighbour Copies that could be one; nothing where costs are not modelled.
     """
 
     target: Target
@@ -71,6 +73,7 @@ class Executable:
     action_costs: tuple[StepCost | None, ...]
     memory: MemoryPlan | None
     operations: tuple[Operation, ...] = ()
+    joined: tuple[JoinedCopies, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.programs) > 1:

@@ -35,6 +35,25 @@ class GraphCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class JoinedCopies:
+    """Neighbour Copies of a Sequence that could be one, as none depends on another.
+
+    Attributes:
+        program_name: the name of the program that they are places in.
+        rows: which rows of that program's code they are.
+        cycles: what one execution of one Copy would take.
+        code_bytes: its code on the fullest tile.
+        apart_bytes: code of the fullest tile for the Copies as they are.
+    """
+
+    program_name: str
+    rows: tuple[int, ...]
+    cycles: int
+    code_bytes: int
+    apart_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class VertexType:
     """A vertex class.
 
@@ -141,6 +160,7 @@ class Compilation:
         variables: variables and constants, with the tiles of their elements; nothing in reports
             that were saved without.
         accesses: what steps read and write of these, in the order of the programs; likewise.
+        joined: neighbour Copies that could be one; nothing in reports that were saved without.
     """
 
     target: Target
@@ -155,6 +175,7 @@ class Compilation:
     planned: Sequence[ExecutionStep] = field(default=(), repr=False)
     variables: Sequence[Variable] = field(default=(), repr=False)
     accesses: Sequence[StepAccesses] = field(default=(), repr=False)
+    joined: Sequence[JoinedCopies] = field(default=(), repr=False)
 
     @property
     def program_names(self) -> list[str]:

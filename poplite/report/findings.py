@@ -25,7 +25,7 @@ from poplite.report.phase_kinds import PhaseKind
 from poplite.text import amount, printable, shortened
 
 if TYPE_CHECKING:
-    from poplite.report.compilation import Compilation
+    from poplite.report.compilation import Compilation, JoinedCopies
     from poplite.report.execution import Execution, ExecutionStep, Phase
 
 FindingKind = Literal[
@@ -35,10 +35,12 @@ FindingKind = Literal[
     "global exchange",
     "host exchange",
     "copied on its tile",
+    "copies apart",
     "guessed",
 ]
 """What is found: tiles that wait for a slower one; workers of busy tiles that have nothing to do;
-data that move; data that are rearranged on their tile; cycles that nobody knows."""
+data that move; data that are rearranged on their tile; neighbour Copies that could be one; cycles
+that nobody knows."""
 
 FINDING_KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
 
@@ -143,7 +145,13 @@ def insights_of(compilation: Compilation, execution: Execution) -> Insights:
         fullest=None
         if fullest is None or fullest.worst_tile is None
         else WorstTile(fullest.worst_tile, fullest.most, fullest.mean),
-        findings=(*_losses(execution), *_guessed(execution)),
+        findings=(
+            *sorted(
+                (*_losses(execution), *_apart(compilation.joined, execution)),
+                key=lambda each: -each.cycles,
+            ),
+            *_guessed(execution),
+        ),
     )
 
 
@@ -288,6 +296,32 @@ def _computed(number: int, step: ExecutionStep, phase: Phase, taken: int) -> Ite
         yield _Loss("idle workers", lost, number, None, used, 0, "", "", step.at, ideal, work)
 
 
+def _apart(joined: Sequence[JoinedCopies], execution: Execution) -> Iterator[Finding]:
+    """Yield neighbour Copies that would take fewer cycles as one."""
+    if not joined:
+        return
+    at = {(step.program_name, step.row): n for n, step in enumerate(execution.steps)}
+    for each in joined:
+        numbers = tuple(at.get((each.program_name, row), -1) for row in each.rows)
+        if min(numbers, default=-1) < 0:
+            continue
+        steps = [execution.steps[number] for number in numbers]
+        taken, one = sum(step.cycles for step in steps), steps[0].executions * each.cycles
+        if not (lost := taken - one) > LITTLE * (whole := execution.cycles or 0):
+            continue
+        yield Finding(
+            kind="copies apart",
+            cycles=lost,
+            share=lost / whole if whole else 0.0,
+            names=tuple(dict.fromkeys(step.name for step in steps)),
+            steps=numbers,
+            why=f"one Copy of all would take {one:,} cycles, not {taken:,}, and on the fullest "
+            f"tile {each.code_bytes:,} B of code, not {each.apart_bytes:,}",
+            at=steps[0].at,
+            of_tiles=execution.target.tiles,
+        )
+
+
 def _guessed(execution: Execution) -> Iterator[Finding]:
     """Yield the vertex classes whose cycles are guesses."""
     for each in execution.vertex_types():
@@ -327,6 +361,8 @@ def _text(finding: Finding) -> str:
     others = len(finding.steps) - 1
     inside = f"in {first}" + (f" and {amount(others, 'other step')}" if others else "")
     at = where(finding.at)
+    if finding.kind == "copies apart":
+        return f"{took} {inside}, as they are apart: {finding.why}{at}"
     if finding.kind == "waiting":
         slowest = "the slowest of each" if finding.tile is None else f"tile {finding.tile:,}"
         return f"{took} {inside} for {slowest}, {finding.why}{at}"

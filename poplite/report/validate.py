@@ -109,6 +109,7 @@ FIELDS: dict[str, dict[str, Holds]] = {
         "shape": _shape,
         "steps": _stretches,
     },
+    "JoinedCopies": {"program_name": _program},
     "Measured": {"program": _program},
     "MemoryStep": {"program": _program, "tile": lambda number, known: number < known.tiles},
     "Operation": {

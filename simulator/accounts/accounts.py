@@ -252,7 +252,7 @@ def _price(cost: StepCost, executable: Executable) -> _Priced:
         phases.append(Phase("compute", tile_cycles(cost.vertices, slots, executable.target)))
     phases += cost.after
     types = tuple(vertex_type for _, vertex_type in priced)
-    return _Priced(tuple(phases), types, _elapsed(phases, executable.target.tiles))
+    return _Priced(tuple(phases), types, elapsed(phases, executable.target.tiles))
 
 
 def _slots(vertices: VertexCosts, executable: Executable) -> tuple[Series, VertexType]:
@@ -263,7 +263,7 @@ def _slots(vertices: VertexCosts, executable: Executable) -> tuple[Series, Verte
     return slots, VertexType(vertices.cls, count, source, slots.total(), flops)
 
 
-def _elapsed(phases: Sequence[Phase], num_tiles: int) -> int:
+def elapsed(phases: Sequence[Phase], num_tiles: int) -> int:
     """Return the cycles from the beginning of the first phase to the end of the last.
 
     A tile goes on with the next phase when it has finished one, except where all wait.

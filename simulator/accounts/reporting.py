@@ -44,6 +44,7 @@ from poplite.report.report import Instrumentation, Report
 from poplite.report.traces.trace import Trace
 from poplite.simulator.accounts.accesses import accesses_of, variables_of
 from poplite.simulator.accounts.accounts import Accounts
+from poplite.simulator.accounts.joined_copies import joined_copies
 from poplite.simulator.accounts.program_tree import planned_counts, program_trees
 from poplite.simulator.run.recording import Recording
 from poplite.simulator.run_control import Runs
@@ -189,6 +190,7 @@ def compilation_of(executable: Executable) -> Compilation:
         ),
         variables=LateSequence(lambda: variables_of(executable)),
         accesses=LateSequence(lambda: accesses_of(executable)),
+        joined=LateSequence(lambda: tuple(joined_copies(executable))),
     )
 
 

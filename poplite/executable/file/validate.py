@@ -24,6 +24,7 @@ from poplite.executable.file.archive import Malformed, at
 from poplite.executable.file.validate_code import check_code
 from poplite.executable.file.validate_costs import (
     check_action_costs,
+    check_copy_cost,
     check_memory,
     check_rising,
     check_slot_sums,
@@ -41,7 +42,7 @@ from poplite.graph.storage.variable import COMMON, Variable
 from poplite.machine.replicas import MOST_REPLICAS
 from poplite.types import UNSIGNED_INT
 
-CHECKED = ("steps", "layout", "origins", "programs", "costs", "action_costs", "memory")
+CHECKED = ("steps", "layout", "origins", "programs", "costs", "action_costs", "memory", "joined")
 """Fields of an executable in which the host reads and writes nothing."""
 
 FLOAT_MODES = 1 << 6
@@ -84,10 +85,23 @@ def validate(executable: Executable) -> None:
                 arena=arena,
             )
     _check_costs(executable)
+    _check_joined(executable)
     for field in dataclasses.fields(executable):
         if field.name not in CHECKED:
             with at(f".{field.name}"):
                 _check_deep(getattr(executable, field.name), arena)
+
+
+def _check_joined(executable: Executable) -> None:
+    """Check that joined Copies are Copies, whose costs are known, and what one takes."""
+    steps = executable.steps[: len(executable.costs)]
+    for number, joined in enumerate(executable.joined):
+        with at(f".joined[{number}]"):
+            if len(joined.steps) < 2 or not _all_below(joined.steps, len(steps)):
+                raise Malformed(f"steps {joined.steps!r:.60}")
+            if not all(isinstance(steps[each], CopyStep) for each in joined.steps):
+                raise Malformed("a compute set is joined")
+            check_copy_cost(joined.cost, executable.target.tiles)
 
 
 def _check_costs(executable: Executable) -> None:

@@ -86,6 +86,13 @@ def check_action_costs(
                 _check_families(cost, None, tiles, 0)
 
 
+def check_copy_cost(cost: StepCost, tiles: int) -> None:
+    """Check what a Copy costs."""
+    if cost.vertices or cost.after:
+        raise Malformed("a Copy runs vertices")
+    _check_phases(cost, tiles)
+
+
 def check_slot_sums(code: Code) -> None:
     """Check that slots are summed for the step that was launched last; ops have been checked."""
     ops = code.ops

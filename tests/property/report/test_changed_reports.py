@@ -177,6 +177,8 @@ OPERATION = {"name": "a", "at": "", "compute_sets": [0], "result_bytes": 0, "tem
 
 IDLE = {"of": 4, "tiles": [], "values": 0}
 
+JOINED = {"program_name": "x", "rows": [], "cycles": 1, "code_bytes": 1, "apart_bytes": 1}
+
 REFUSED: list[tuple[str, Path, object, str | None]] = [
     ("branches", (*FIRST_ACCESS, "accesses", 0, "variable"), 3, "Access.variable cannot be 3"),
     ("branches", (*FIRST_ACCESS, "places", 0), ["0", 4], r"StepAccesses.places cannot be"),
@@ -222,6 +224,8 @@ REFUSED: list[tuple[str, Path, object, str | None]] = [
     ("branches", (*FIRST_STEP, "cycles"), 1 << 62, "ExecutionStep.cycles adds up to 4,611,686,"),
     ("branches", (*FIRST_STEP, "phases", 1, "pairs", "largest"), [[2, 0, 1]], "TilePairs.largest"),
     ("branches", ("measured",), [MEASURED], "Measured.program cannot be 'x'"),
+    ("branches", ("compilation", "joined"), [JOINED], "JoinedCopies.program_name cannot be 'x'"),
+    ("branches", ("compilation", "joined"), [JOINED | {"program_name": "0"}], None),
     ("branches", ("measured",), [MEASURED | {"seconds": float("nan")}], "nan is not a finite"),
     ("branches", ("compilation", "operations"), [OPERATION], "Operation.compute_sets cannot be"),
 ]

@@ -6,6 +6,7 @@ const LOSSES = {
       ? `Tiles wait for the slowest of each in ${names[0]} and others`
       : `Tiles wait for tile ${thousands(tile)} in ${names[0]}`,
   "idle workers": (found) => `Workers of busy tiles are idle in ${found.names[0]}`,
+  "copies apart": (found) => `Neighbour Copies, ${found.names[0]} and others, could be one`,
   guessed: (found) => `The cycles of ${found.names[0]} depend on data that was not counted`,
 };
 const LOST_IN = { waiting: "waited", "copied on its tile": "copied", "idle workers": "compute" };
@@ -135,7 +136,7 @@ function finding(of, found) {
       (others > 0 ? ` in ${found.steps.length} steps` : ` in ${found.names[0]}`),
   ];
   if (found.bytes) facts.push(bytesText(found.bytes));
-  if (found.kind === "waiting" || found.kind === "idle workers") facts.push(found.why);
+  if (["waiting", "idle workers", "copies apart"].includes(found.kind)) facts.push(found.why);
   if (found.tiles && found.tiles < of.machine.tiles && found.kind !== "waiting") {
     facts.push(
       `on ${thousands(found.tiles)} of ${amount(of.machine.tiles, "tile")}, the others wait`,
