@@ -6,10 +6,10 @@ The numbers are IpuModel2's in `tests/benchmark_results.csv` of graphcore/poplib
 version, before commit 3a650a11; parameters are in `tests/CMakeLists.txt` there, programs in
 `tools/`.  Data of the host are left out there (`--ignore-data`) and here.
 
-Which rows: all convolutions of one tap, others are in `fidelity_convolution.py`; layers of BERT of
-128 rows, and the square dense layers of 16 rows; LSTM and GRU forward; all poolings and all
-reductions.  Left out are CTC, convolutions with groups and octaves, and the GEMM rows, whose tool
-adds multiples of matrices that lie elsewhere.
+Which rows: all convolutions of ResNet50, AlexNet and MobileNet, and those of one tap of Inception,
+none in groups; layers of BERT of 128 rows but the two largest, and the square dense layers of 16
+rows; LSTM and GRU forward; all poolings and all reductions.  Left out are CTC, other convolutions,
+and the GEMM rows, whose tool adds multiples of matrices that lie elsewhere.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import poplite as pl
-from fidelity_convolution import BATCH, Layer, add_scaled, cycles as layer_cycles
+from fidelity_convolution import BATCH, LAYERS, Layer, add_scaled, cycles as layer_cycles
 from fidelity_library_rows import LibraryRow, LibraryRows, by_steps, cycles, run
 from poplite import ops
 from poplite.compat.poputil import mapTensorLinearly
@@ -92,6 +92,38 @@ def pointwise(network: str) -> Iterator[LibraryRow]:
             )  # fmt: skip
 
 
+WIDER = {
+    "resnet50_tr_bs4_cnv": LAYERS["resnet50-224"],
+    "resnet50_tr_bs4_bm64L0A1": Layer("ResNet50 3 x 3, 56", 56, 3, 64, 64, 1, 1, (91_024, 84_246)),
+    "resnet50_tr_bs4_bm128L0A1": LAYERS["resnet50-28"],
+    "resnet50_tr_bs4_bm256L0A1": Layer(
+        "ResNet50 3 x 3, 14", 14, 3, 256, 256, 1, 1, (99_284, 84_346)
+    ),
+    "resnet50_tr_bs4_bm512L0A1": LAYERS["resnet50-7"],
+    "alexnet_tr_bs4_layer1": Layer(
+        "AlexNet 11 x 11, 224 / 4", 224, 11, 4, 64, 4, 3, (145_897, 127_341)
+    ),
+    "alexnet_tr_bs4_layer4": LAYERS["alexnet"],
+    "alexnet_tr_bs4_layer7": Layer("AlexNet 3 x 3, 13", 13, 3, 192, 384, 1, 0, (76_296, 71_511)),
+    "alexnet_tr_bs4_layer9": Layer("AlexNet 3 x 3, 13", 13, 3, 384, 256, 1, 0, (99_909, 90_039)),
+    "alexnet_tr_bs4_layer11": Layer("AlexNet 3 x 3, 13", 13, 3, 256, 256, 1, 0, (74_834, 69_233)),
+    "mobilenet_conv1_1": LAYERS["mobilenet"],
+}
+"""All layers of more taps of these networks, without those in groups."""
+
+
+def wider() -> Iterator[LibraryRow]:
+    """Convolutions of more taps and their gradients."""
+    for key, layer in WIDER.items():
+        yield LibraryRow(
+            "products",
+            f"convolution, 3 passes, {layer.what}, {layer.inputs} to {layer.outputs}",
+            sum(layer_cycles(layer, mk2()).values()),
+            layer.cycles[1],
+            f"{RESULTS}: {key}",
+        )
+
+
 class Dense(NamedTuple):
     """A dense layer: rows, channels in and out, element type, cycles of all passes."""
 
@@ -115,8 +147,6 @@ DENSE = {
     "bert_ffn2_128x3072x768": Dense(128, 3072, 768, pl.HALF, 66_644),
     "bert_kqv_128x1024x3072": Dense(128, 1024, 3072, pl.HALF, 75_225),
     "bert_proj_128x1024x1024": Dense(1024, 1024, 128, pl.HALF, 35_034),
-    "bert_ffn1_128x1024x4096": Dense(128, 1024, 4096, pl.HALF, 92_480),
-    "bert_ffn2_128x4096x1024": Dense(128, 4096, 1024, pl.HALF, 98_533),
     "fc_layer_16_1000_1000_float": Dense(16, 1000, 1000, pl.FLOAT, 19_388),
     "fc_layer_16_1000_1000_half": Dense(16, 1000, 1000, pl.HALF, 19_538, SMALL),
 }
@@ -345,6 +375,7 @@ ROWS: LibraryRows = {
     "resnet50": lambda: pointwise("resnet50"),
     "mobilenet": lambda: pointwise("mobilenet"),
     "inception": lambda: pointwise("inception"),
+    "wider": wider,
     "dense": dense,
     "recurrent": recurrent,
     "pooling": pooling,
