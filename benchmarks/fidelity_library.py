@@ -23,10 +23,7 @@ import fidelity_library_formulas
 import fidelity_library_networks
 import poplite as pl
 from fidelity_library_rows import LibraryRow, LibraryRows, run
-from fidelity_matmul import FLOAT, HALF, cycles as product_cycles
-
-COLUMNS = (16, 64, 256, 1024)
-"""Of the right operand, in rows of PopSparse that both types have."""
+from fidelity_matmul import FLOAT, GATED, HALF, cycles as product_cycles
 
 
 def popsparse() -> Iterator[LibraryRow]:
@@ -37,13 +34,13 @@ def popsparse() -> Iterator[LibraryRow]:
     clock = pl.Target(architecture="bow").clock_hz
     for element, rates in ((pl.HALF, HALF), (pl.FLOAT, FLOAT)):
         for m, by_columns in rates.items():
-            for n in COLUMNS:
-                if n in by_columns:
+            for n, rate in by_columns.items():
+                if n in GATED:
                     yield LibraryRow(
                         "products",
                         f"matmul, {element.__name__} [{m}, {m}] x [{m}, {n}]",
                         product_cycles(element, m, n),
-                        2 * m * m * n * clock / (by_columns[n] * 1e12),
+                        2 * m * m * n * clock / (rate * 1e12),
                         "measured; sparsity-benchmarks, analysis/Analysis.ipynb",
                         reason=REASONS.get((element, m, n), ""),
                     )

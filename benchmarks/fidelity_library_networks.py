@@ -15,12 +15,12 @@ and the GEMM rows, whose tool adds multiples of matrices that lie elsewhere.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import poplite as pl
 from fidelity_convolution import BATCH, LAYERS, Layer, add_scaled, cycles as layer_cycles
-from fidelity_library_rows import LibraryRow, LibraryRows, by_steps, cycles, run
+from fidelity_library_rows import LibraryRow, LibraryRows, by_parts, by_steps, cycles, run
 from poplite import ops
 from poplite.compat.poputil import mapTensorLinearly
 
@@ -82,13 +82,15 @@ def pointwise(network: str) -> Iterator[LibraryRow]:
     for key, (size, inputs, outputs, stride, source) in POINTWISE.items():
         if key.startswith(network):
             layer = Layer(key, size, 1, inputs, outputs, stride, 0, (0, source))
+            passes = layer_cycles(layer, mk2()).values()
             by = f" / {stride}" if stride > 1 else ""
             yield LibraryRow(
                 "products",
                 f"convolution, 3 passes, {BATCH} x {size} x {size}{by}, {inputs} to {outputs}",
-                sum(layer_cycles(layer, mk2()).values()),
+                sum(passes),
                 source,
                 f"{RESULTS}: {key}",
+                reason=by_parts(source, *passes),
             )  # fmt: skip
 
 
@@ -115,12 +117,14 @@ WIDER = {
 def wider() -> Iterator[LibraryRow]:
     """Convolutions of more taps and their gradients."""
     for key, layer in WIDER.items():
+        passes, source = layer_cycles(layer, mk2()).values(), layer.cycles[1]
         yield LibraryRow(
             "products",
             f"convolution, 3 passes, {layer.what}, {layer.inputs} to {layer.outputs}",
-            sum(layer_cycles(layer, mk2()).values()),
-            layer.cycles[1],
+            sum(passes),
+            source,
             f"{RESULTS}: {key}",
+            reason=by_parts(source, *passes),
         )
 
 
@@ -230,12 +234,6 @@ POOLINGS = {
     "inception_tr_bs1_i10_dmax_pool": Pooled(8, 2048, 1, 1, 8, 11_819),
 }
 
-POOLING_REASONS: Mapping[str, str] = {
-    "inception_tr_bs1_i9_dmax_pool": "channels lie one by one; here they are brought together "
-    "for 744 cycles first",
-}
-"""Of poolings whose steps do not show why they are far from their source."""
-
 
 def pooling() -> Iterator[LibraryRow]:
     """The greatest of each window and its gradient, of one field of halves."""
@@ -254,7 +252,7 @@ def pooling() -> Iterator[LibraryRow]:
             cycles(graph, forward, backward),
             source,
             f"{RESULTS}: {key}",
-            reason=POOLING_REASONS.get(key) or by_steps(graph, forward, backward, near=source),
+            reason=by_steps(graph, forward, backward, near=source),
         )
 
 

@@ -109,10 +109,14 @@ def cycles(graph: pl.Graph, *programs: pl.Program) -> int:
 
 def by_steps(graph: pl.Graph, *programs: pl.Program, near: float) -> str:
     """Return what each step takes, where they are not near a source that tells only a total."""
-    found = [total.cycles for program in programs for total in steps(graph, program)]
-    if abs(sum(found) / near - 1) <= NEAR:
+    return by_parts(near, *(total.cycles for each in programs for total in steps(graph, each)))
+
+
+def by_parts(source: float, *parts: int) -> str:
+    """Return what parts take, where they are not near a source that tells only their total."""
+    if abs(sum(parts) / source - 1) <= NEAR:
         return ""
-    return f"the source has one number, not its steps; here {' + '.join(f'{n:,}' for n in found)}"
+    return f"the source has one number, not its parts; here {' + '.join(f'{n:,}' for n in parts)}"
 
 
 def summary(rows: Sequence[LibraryRow]) -> list[tuple[str, bool]]:
