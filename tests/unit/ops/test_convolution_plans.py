@@ -312,8 +312,8 @@ def test_operands_of_a_plan_fit_beside_its_blocks(size: int, memory: float) -> N
     graph, plan = cube(64, size, memory=memory)
     x, weights, program = plan.create_input(), plan.create_weights(), pl.Sequence()
     y = ops.convolution(x, weights, plan, program=program)
-    held = [graph.tile_mapping(each).elements_per_tile * 2 for each in (x, weights, y)]
-    assert plan.layout.operands == pytest.approx(sum(held).max(), rel=0.1)
+    held = np.sum([graph.tile_mapping(each).elements_per_tile for each in (x, weights, y)], axis=0)
+    assert plan.layout.operands == pytest.approx(2 * held.max(), rel=0.1)
     assert plan.bytes + plan.layout.operands <= graph.target.tile_memory_bytes
     pl.Engine(graph, program, interpret=True)  # it fits
 

@@ -38,6 +38,7 @@ def test_cycles_and_code_are_those_of_one_copy() -> None:
     one = pl.Repeat(3, pl.Copy(rows.x[:-1], rows.y[1:]))
     _, together = found(rows.graph, one)
     assert report.cycles is not None
+    assert together.cycles is not None
     assert finding.cycles == report.cycles - together.cycles
     assert finding.steps == tuple(range(7))
     (joined,) = report.compilation.joined
