@@ -76,7 +76,8 @@ class _Pricing:
         """Yield numbers of blocks and levels, and whether blocks alternate, that fit the memory."""
         target, size = self.target, self.size
         least = -(-size // max(1, target.tile_memory_bytes // BYTES_A_WORD))
-        most = max(least, min(size, target.tiles // self.count))
+        here = target.tiles_per_ipu  # links between IPUs are far slower than an exchange
+        most = max(least, min(size, here // self.count))
         sizes = {least, most, most // 2, *(1 << k for k in range(most.bit_length()))}
         limit = target.tile_memory_bytes // SHARE
         for wished in sorted(each for each in sizes if least <= each <= most):
@@ -87,7 +88,7 @@ class _Pricing:
                 if levels and (received > limit or blocks < least):
                     break
                 yield blocks, levels, False
-                if blocks > 1 and 2 * blocks * self.count <= target.tiles:
+                if blocks > 1 and 2 * blocks * self.count <= here:
                     yield blocks, levels, True
 
     def plan(self, blocks: int, levels: int, alternates: bool) -> SortPlan:

@@ -150,3 +150,13 @@ def test_the_largest_elements_are_sorted_where_that_is_cheaper(
     cycles = engine.report().execution.cycles or 0
     assert 0 < cycles <= most
     assert cycles <= 1.1 * sort_plan(graph.target, 1, size, 4).cycles
+
+
+def test_rows_stay_on_one_ipu_where_that_has_the_memory() -> None:
+    target = pl.Target(tiles=2944, ipus=2)
+    assert target.tiles_per_ipu == 1472
+    for size in (1_024, 4_096, 65_536, 1_000_000):
+        plan = sort_plan(target, 1, size, 4)
+        assert plan.blocks * (2 if plan.alternates else 1) <= 1472
+    few = pl.Target(tiles=8, ipus=2, tile_memory_bytes=1024)
+    assert sort_plan(few, 1, 128, 4).blocks == 8
