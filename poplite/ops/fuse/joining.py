@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from poplite.expr.tree import ElementClass
 from poplite.machine.target import Target
-from poplite.ops.fuse.pricing import UNKNOWN_SLOTS, step_of, walked
+from poplite.ops.fuse.pricing import step_of, walked
 from poplite.ops.fuse.recipe import Line, ReductionRecipe
 from poplite.types import FLOAT, HALF
 from poplite.vertices.estimators.maps import Step, own_slots
@@ -37,6 +37,11 @@ class Computed(NamedTuple):
     slots: float
     flops: int
 
+    @property
+    def with_join(self) -> float:
+        """Slots of an element that is joined, too."""
+        return self.slots + _joined(self.joined) / WORD
+
 
 def computed_of(recipe: ReductionRecipe) -> Computed | None:
     """Return what a reduction computes of each element; None where no table has all of it.
@@ -47,28 +52,6 @@ def computed_of(recipe: ReductionRecipe) -> Computed | None:
     >>> computed_of(ReductionRecipe(body, (), "add", FLOAT, is_columns=False))
     Computed(joined=FLOAT, slots=1.0, flops=2)
     """
-    made = _priced(recipe)
-    return None if made.slots is None else Computed(made.joined, made.slots, made.flops)
-
-
-def planned_slots(recipe: ReductionRecipe) -> float:
-    """Return the slots of an element that is computed and joined, about, by which plans are made.
-
-    What no table has is a function, of many slots.
-    """
-    made = _priced(recipe)
-    return UNKNOWN_SLOTS / 2 if made.slots is None else made.slots + _joined(made.joined) / WORD
-
-
-class _Priced(NamedTuple):
-    """`Computed`, whose slots are None where no table has all operations."""
-
-    joined: ElementClass
-    slots: float | None
-    flops: int
-
-
-def _priced(recipe: ReductionRecipe) -> _Priced:
     body, types = recipe.body, recipe.body.types()
     kinds = ["n" if n in recipe.scalars else "v" for n in range(len(body.tensors))]
     lines, joined = [*zip(body.lines, walked(body, kinds), strict=True)], body.result
@@ -82,9 +65,9 @@ def _priced(recipe: ReductionRecipe) -> _Priced:
     for _, step in lines:
         own = _slots(step)
         if own is None:
-            return _Priced(types[joined], None, flops)
+            return None
         slots += own
-    return _Priced(types[joined], slots, flops)
+    return Computed(types[joined], slots, flops)
 
 
 def _squares(line: Line, types: Mapping[str, ElementClass]) -> bool:
@@ -113,9 +96,9 @@ def _loads(recipe: ReductionRecipe, joined: ElementClass) -> float:
 
 def _slots(step: Step) -> float | None:
     """Return the slots of an operation for an element; one of numbers alone is made once."""
-    if step.kind == "n":
-        return 0
     found, target = step_of(*step), Target(tiles=1)
     if found is None:
         return None
+    if step.kind == "n":
+        return 0
     return own_slots(found, target) / target.vector_width(found.element)

@@ -140,10 +140,9 @@ class Builder:
     def is_cheaper_in_one(self) -> bool:
         """Tell whether the expression is computed where it is reduced in the fewest cycles."""
         fused, target = self._fused, self.graph.target
-        if fused is None:
+        if fused is None or not fused.slots:  # nothing to compare
             return True
-        most = int(self._mapping.elements_per_tile.max(initial=0))
-        stored = fused.map_cycles(most, target)
+        stored = fused.map_cycles(int(self._mapping.elements_per_tile.max(initial=0)), target)
         return is_cheaper_in_one(self.graph, self._problem, self._element, stored)
 
     @cached_property
@@ -160,7 +159,9 @@ class Builder:
             None if output is None else graph.tile_mapping(output),
             order.reduced,
             order.inner,
-            Types(element, self._partial_type, result, 0 if fused is None else fused.slots),
+            Types(element, self._partial_type, result)
+            if fused is None
+            else Types(element, self._partial_type, result, True, fused.slots),
             self._lie_together,
             is_whole,
             agree,

@@ -16,7 +16,7 @@ from poplite.expr.tree import ElementClass
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.ops.fuse.classes import class_of
-from poplite.ops.fuse.joining import planned_slots
+from poplite.ops.fuse.joining import computed_of
 from poplite.ops.fuse.pricing import steps_of
 from poplite.ops.fuse.recipe import ReductionRecipe
 from poplite.ops.fuse.straight import Straight
@@ -64,18 +64,17 @@ class Fused:
 
     @property
     def slots(self) -> float:
-        """Slots of computing and joining an element."""
-        return planned_slots(self._recipe(self.element_type, is_columns=False))
+        """Slots of computing and joining an element; 0 where no table has them."""
+        found = computed_of(self._recipe(self.element_type, is_columns=False))
+        return 0 if found is None else found.with_join
 
     def map_cycles(self, elements: int, target: Target) -> float:
         """Return the cycles of a map that stores so many elements of a tile."""
         own, workers = share(elements, target), target.workers
         tensors = range(len(self._body.body.tensors))
-        steps = steps_of(
-            self._body.body, ["n" if f"x{n}" in self._scalars else "v" for n in tensors]
-        )
-        if steps is None:
-            return workers * own * self.slots
+        kinds = ["n" if f"x{n}" in self._scalars else "v" for n in tensors]
+        steps = steps_of(self._body.body, kinds)
+        assert steps is not None, "what is priced for a reduction is for a map"
         loads = [each.element_type for each in self.tensors.values()]
         return workers * map_slots([own], steps, loads, target)
 

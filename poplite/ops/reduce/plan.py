@@ -46,13 +46,15 @@ class Types:
         source: of what is reduced.
         partial: of partial results.
         result: of the result.
-        slots: of an element that the first vertices compute; 0 where they do not.
+        is_expression: whether the first vertices compute what they reduce.
+        slots: of an element that they compute and join; 0 where no table has its price.
     """
 
     source: ElementClass
     partial: ElementClass
     result: ElementClass
-    slots: float
+    is_expression: bool = False
+    slots: float = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +192,7 @@ class _Planner:
 
     def _computes(self) -> bool:
         """Tell whether vertices compute what they reduce."""
-        return self._is_first and self.problem.types.slots > 0
+        return self._is_first and self.problem.types.is_expression
 
     def _effort(self) -> Effort:
         return Effort(self.problem.types.slots if self._is_first else 0, self.target.workers)

@@ -39,7 +39,7 @@ def is_cheaper_in_one(
         return True
     if not problem.agree:  # a map has as much copied as the first stage
         map_cycles += _copied(target, in_one.stages[0], problem.types.source)
-    types = replace(problem.types, source=element, slots=0)
+    types = replace(problem.types, source=element, is_expression=False, slots=0)
     stored = plan_for(graph, replace(problem, types=types, agree=True))
     return _total(target, in_one, problem.types) <= map_cycles + _total(target, stored, types)
 

@@ -244,6 +244,7 @@ def test_operations_without_a_published_loop_are_priced_by_their_code() -> None:
     with graph.steps() as steps:
         ops.map(ops.sum(ops.acos(p)))
         ops.map(ops.sum(ops.exp(p)))
+        ops.map(ops.sum(p * ops.acos(p[0])))
     engine = pl.Engine(graph, steps)
     engine.run()
     text = str(engine.report()).split("Cycles by vertex type:\n")[1].split("\n\n")[0]
@@ -253,4 +254,5 @@ def test_operations_without_a_published_loop_are_priced_by_their_code() -> None:
         "SumRows[FLOAT, FLOAT]": "formula",
         "sum(exp(x0)) of rows": "formula",
         "sum(acos(x0)) of rows": "estimated",
+        "sum(x0 * acos(x1)) of rows": "estimated",
     }
