@@ -142,8 +142,9 @@ class Builder:
         fused, target = self._fused, self.graph.target
         if fused is None or not fused.slots:  # nothing to compare
             return True
-        stored = fused.map_cycles(int(self._mapping.elements_per_tile.max(initial=0)), target)
-        return is_cheaper_in_one(self.graph, self._problem, self._element, stored)
+        most = int(self._mapping.elements_per_tile.max(initial=0))
+        stored, copied = fused.map_cycles(most, target), fused.copied_cycles(most, target)
+        return is_cheaper_in_one(self.graph, self._problem, self._element, stored, copied)
 
     @cached_property
     def _problem(self) -> Problem:

@@ -26,6 +26,7 @@ from poplite.program.recording import Recorder
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.estimators.maps import map_slots
 from poplite.vertices.estimators.poplibs import share
+from poplite.view import num_runs
 
 
 class Fused:
@@ -41,6 +42,7 @@ class Fused:
 
     Attributes:
         tensors: the operands of many elements by field, flattened in that order.
+        stretched: those that are broadcast, which vertices have as copies.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Fused:
         self.tensors = {
             f"x{n}": order.arranged(tensor) for n, tensor in enumerate(operands) if tensor.shape
         }
+        self.stretched = [each for each in self.tensors.values() if each.contains_aliases()]
 
     def vertex(self, out: ElementClass, *, is_columns: bool) -> type[Vertex]:
         """Return the class that joins rows, or columns, and writes elements of a type."""
@@ -77,6 +80,19 @@ class Fused:
         assert steps is not None, "what is priced for a reduction is for a map"
         loads = [each.element_type for each in self.tensors.values()]
         return workers * map_slots([own], steps, loads, target)
+
+    def copied_cycles(self, elements: int, target: Target) -> float:
+        """Return the cycles of stretching operands for so many elements of a tile."""
+        total, cost = 0.0, target.cost
+        for tensor in self.stretched:
+            size, width = tensor.num_elements, tensor.element_type.size_bytes
+            runs = num_runs(tensor.view)
+            if 2 * runs > size:
+                total += elements * width / cost("strided_copy_bytes_per_cycle")
+            else:
+                total += elements * runs / size * cost("copy_piece_cycles")
+                total += elements * width / cost("memcpy_bytes_per_cycle")
+        return cost("worker_call") + total if self.stretched else 0
 
     def _recipe(self, out: ElementClass, *, is_columns: bool) -> ReductionRecipe:
         scalars = tuple([int(name[1:]) for name in self._scalars])
@@ -110,8 +126,7 @@ def reduce_fused(
     order = ordered(main, dims)
     fused = Fused(body, element_type, how, order, operands)
     builder = Builder(graph, OPERATIONS[how], order, output, recorder, fused)
-    is_stretched = any(each.contains_aliases() for each in operands)
-    if not is_stretched and not builder.is_cheaper_in_one():
+    if not builder.is_cheaper_in_one():
         return None
     if result is None:
         kept = tuple(size for d, size in enumerate(main.shape) if d not in dims)

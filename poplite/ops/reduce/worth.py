@@ -23,25 +23,34 @@ from poplite.ops.reduce.plan import Plan, Problem, Stage, Types, plan_for
 from poplite.ops.reduce.ranges import Mask
 from poplite.types import FLOAT, HALF
 
+SAVED = 1.25
+"""How many times longer it may take to stretch operands than to store an expression of them."""
+
 Slots = npt.NDArray[np.float64]
 
 
 def is_cheaper_in_one(
-    graph: Graph, problem: Problem, element: ElementClass, map_cycles: float
+    graph: Graph, problem: Problem, element: ElementClass, map_cycles: float, copied: float
 ) -> bool:
     """Tell whether to compute elements of a type takes no more cycles where they are joined.
 
-    `map_cycles` are those of the vertices that store them.
+    `map_cycles` are those of the vertices that store them, `copied` those of operands that are
+    stretched for the others: as these are stretched once for each vertex, and storing takes memory
+    on all tiles, that must save a quarter.
     """
     target = graph.target
     in_one = plan_for(graph, problem)
-    if _cycles(target, in_one.stages[0], problem.types.source, problem.types.slots) <= map_cycles:
+    if (
+        _cycles(target, in_one.stages[0], problem.types.source, problem.types.slots) + copied
+        <= map_cycles
+    ):
         return True
-    if not problem.agree:  # a map has as much copied as the first stage
+    if not problem.agree and not copied:  # a map has as much copied as the first stage
         map_cycles += _copied(target, in_one.stages[0], problem.types.source)
     types = replace(problem.types, source=element, is_expression=False, slots=0)
     stored = plan_for(graph, replace(problem, types=types, agree=True))
-    return _total(target, in_one, problem.types) <= map_cycles + _total(target, stored, types)
+    least = map_cycles + _total(target, stored, types)
+    return _total(target, in_one, problem.types) + copied <= least * (SAVED if copied else 1)
 
 
 def _total(target: Target, plan: Plan, types: Types) -> float:
@@ -91,8 +100,9 @@ def _copied(target: Target, stage: Stage, element: ElementClass) -> float:
     size = (work.end - work.begin) * (np.diff(work.ptr) > 1)[vertex]
     if not size.any():
         return 0
-    most = float(np.bincount(work.tile[vertex], size).max()) * element.size_bytes
-    return target.cost("worker_call") + most / target.cost("load_bytes_per_cycle")
+    rows = size * element.size_bytes / target.cost("memcpy_bytes_per_cycle")
+    rows += np.where(size > 0, target.cost("copy_piece_cycles"), 0)
+    return target.cost("worker_call") + float(np.bincount(work.tile[vertex], rows).max())
 
 
 def _slowest(tile: Int64, slots: Slots, is_shared: Mask, workers: int) -> float:

@@ -239,6 +239,27 @@ def test_an_expression_is_stored_where_that_takes_fewer_cycles() -> None:
         assert held == (3 if why == "stored" else 2)
 
 
+@pytest.mark.parametrize(
+    ("dim", "is_row", "why"), [(1, True, "reduced"), (0, True, "stored"), (0, False, "stored")]
+)
+def test_operands_that_are_stretched_are_priced(dim: int, is_row: bool, why: str) -> None:
+    """A vertex of columns would get each element of `w` again for all that it is multiplied by."""
+    taken = []
+    for is_map in (False, True):
+        graph, p, _ = operands(pl.FLOAT, (100, 1000))
+        w = graph.add_variable(
+            pl.FLOAT, (1, 1000) if is_row else (100, 1), "w", mapping="linear", initial_value=3
+        )
+        with graph.steps() as steps:
+            product = ops.map(p * w) if is_map else p * w
+            total = ops.map(ops.sum(product, dim), name="total")
+        value, cycles = ran(graph, steps, total)
+        assert (value == 3 * p.shape[dim]).all()
+        assert is_map or f"{why}: " in ops.explain(total)
+        taken.append(cycles)
+    assert taken[0] <= taken[1]
+
+
 def test_operations_without_a_published_loop_are_priced_by_their_code() -> None:
     graph, p, _ = operands(pl.FLOAT, (600,), tiles=2)
     with graph.steps() as steps:
