@@ -120,24 +120,30 @@ def by_parts(source: float, *parts: int) -> str:
 
 
 def summary(rows: Sequence[LibraryRow]) -> list[tuple[str, bool]]:
-    """Return what was found and whether it is what was asked, for all rows and by mark."""
+    """Return what was found and whether it is what was asked: by mark, and by kind without one."""
     found = []
     for mark, what in (("", "unmarked"), ("formula", "formula"), ("other", "other")):
-        errors = sorted(row.error for row in rows if row.mark == mark)
-        if not errors:
-            continue
-        median = statistics.median(errors)
-        near = sum(error <= NINE_OF_TEN for error in errors)
-        text = (
-            f"{what}: {len(errors)} rows, median error {100 * median:.1f} %, "
-            f"{near} within {100 * NINE_OF_TEN:g} %"
-        )
-        is_asked = mark == ""
-        found.append((text, not is_asked or (median <= MEDIAN and near >= 0.9 * len(errors))))
+        own = [row for row in rows if row.mark == mark]
+        if own:
+            text, reached = _judged(own)
+            found.append((f"{what}: {text}", reached or mark != ""))
+    for kind in ASKED:
+        own = [row for row in rows if row.kind == kind and not row.mark]
+        if own:
+            found.append((f"unmarked {kind}: {_judged(own)[0]}", True))
     without = [row.name for row in rows if not row.is_explained]
     if without:
         found.append((f"without a reason: {', '.join(without)}", False))
     return found
+
+
+def _judged(rows: Sequence[LibraryRow]) -> tuple[str, bool]:
+    """Return the errors of rows in words, and whether they are what must be reached."""
+    errors = [row.error for row in rows]
+    median, near = statistics.median(errors), sum(error <= NINE_OF_TEN for error in errors)
+    text = f"{len(errors)} rows, median error {100 * median:.1f} %"
+    reached = median <= MEDIAN and near >= 0.9 * len(errors)
+    return f"{text}, {near} within {100 * NINE_OF_TEN:g} %", reached
 
 
 def run(description: str, parts: LibraryRows, argv: Sequence[str] | None = None) -> int:

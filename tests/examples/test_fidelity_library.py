@@ -101,12 +101,13 @@ def test_errors_are_judged_over_rows_without_a_mark(rows_module: ModuleType) -> 
 
     near = [row(105) for _ in range(8)]
     assert rows_module.summary([*near, row(124), row(500, reason="another plan")]) == [
-        ("unmarked: 10 rows, median error 5.0 %, 9 within 25 %", True)
+        ("unmarked: 10 rows, median error 5.0 %, 9 within 25 %", True),
+        ("unmarked products: 10 rows, median error 5.0 %, 9 within 25 %", True),
     ]
     assert rows_module.summary([*near, row(126, reason="a"), row(70, reason="b")])[0][1] is False
     assert rows_module.summary([row(111), row(112), row(100)])[0][1] is False
     marked = rows_module.summary([*near, row(900, "formula", "copies"), row(10, "other", "older")])
-    assert [reached for _, reached in marked] == [True, True, True]
+    assert [reached for _, reached in marked] == [True, True, True, True]
     assert rows_module.summary([row(130, "formula")])[1] == ("without a reason: x", False)
 
 
