@@ -106,23 +106,13 @@ class AmpMatMul(MultiVertex, Generic[T]):
             if inputs == 0:
                 for i in range(outputs * columns):
                     self.out[i] = 0.0
+            elif columns < self.LANES:
+                self.short_rows(outputs, inputs, columns)
             else:
-                done = self.many_rows(outputs, inputs, columns)
-                for row in range(done, outputs):
-                    if columns < 64:
-                        self.short_row(row, inputs, columns)
-                    else:
-                        for strip in range((columns + 63) // 64):
-                            self.one_row(row, min(64 * strip, columns - 64), inputs, columns)
+                self.rows(outputs, inputs, columns)
 
-    def many_rows(self, outputs: int, inputs: int, columns: int) -> int:
-        """Make six rows at a time, then four, or 16 columns of four; return how many are made."""
-        if columns < self.LANES:
-            short = outputs // 4 * 4
-            for row in range(0, short, 4):
-                for strip in range((columns + 15) // 16):
-                    self.four_short_rows(row, 16 * strip, inputs, columns)
-            return short
+    def rows(self, outputs: int, inputs: int, columns: int) -> None:
+        """Make rows of at least `LANES` columns: six at a time, then four, then one."""
         sixes = outputs // 6
         if sixes > 0 and 1 < outputs % 6 < 4:
             sixes -= 1  # two times four instead
@@ -132,7 +122,22 @@ class AmpMatMul(MultiVertex, Generic[T]):
             self.six_rows(row, inputs, columns)
         for row in range(6 * sixes, many, 4):
             self.four_rows(row, inputs, columns)
-        return many
+        for row in range(many, outputs):
+            for column in range(0, columns - 63, 64):
+                self.one_row(row, column, inputs, columns)
+            if columns < 64:
+                self.short_row(row, inputs, columns)
+            elif columns % 64 > 0:
+                self.one_row(row, columns - 64, inputs, columns)
+
+    def short_rows(self, outputs: int, inputs: int, columns: int) -> None:
+        """Make rows of fewer columns: 16 of four rows at a time, then one row."""
+        many = outputs // 4 * 4
+        for row in range(0, many, 4):
+            for strip in range((columns + 15) // 16):
+                self.four_short_rows(row, 16 * strip, inputs, columns)
+        for row in range(many, outputs):
+            self.short_row(row, inputs, columns)
 
     def six_rows(self, row: int, inputs: int, columns: int) -> None:
         """Make six rows, so many columns at a time, of which the last begin early."""
