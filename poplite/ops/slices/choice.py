@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -69,7 +70,7 @@ def _cheapest(
     lookups: int,
     plan: EmbeddingPlan | None,
     best: Callable[[Table, int, int], W],
-    in_place: Callable[[Graph, Table, Tensor, int], Iterator[tuple[W, Int64]]],
+    in_place: Callable[[Graph, Table, Tensor, int, float], Iterator[tuple[W, Int64]]],
     copies: int,
 ) -> Shared[W]:
     """Return the cheapest way; `copies` is how often a tile moves its share of a copied table."""
@@ -89,7 +90,8 @@ def _cheapest(
         else:
             cycles += copies * (table.moved(fullest) + table.target.cost("worker_call"))
         found.append(((excess, cycles, columns), Shared(graph, way)))
-    for way, tile in in_place(graph, table, matrix, lookups):
+    excess, cycles, _ = min(each[0] for each in found)
+    for way, tile in in_place(graph, table, matrix, lookups, math.inf if excess else cycles):
         excess, cycles, *_ = rank(table, way)
         found.append(((excess, cycles, way.columns), Shared(graph, way, tile)))
     return min(found, key=lambda each: each[0])[1]

@@ -12,7 +12,7 @@ read, and back at every change; what it has in several places is copied together
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -142,12 +142,21 @@ def _most(part: Int64, tile: Int64, num_bytes: Int64) -> Int64:
 
 
 def readings_in_place(
-    graph: Graph, table: Table, matrix: Tensor, lookups: int
+    graph: Graph, table: Table, matrix: Tensor, lookups: int, most: float
 ) -> Iterator[tuple[Reading, Int64]]:
-    """Yield ways to read some rows where they lie, and the tiles of their parts."""
+    """Yield ways to read some rows where they lie, and the tiles of their parts.
+
+    Those that take `most` cycles without what moves are left out.
+    """
     workers = table.target.workers
+
+    def least(columns: int, parts: int) -> float:
+        own, width = -(-lookups // workers), table.width // columns
+        slots = gather_rows(table.element, own, width, table.target)
+        return workers * slots + summed_parts(table, parts, lookups)[0]
+
     ways = [best_reading(table, n, lookups) for n in blocks_to_try(table.width, table.target.tiles)]
-    for blocks, parts in _tried(graph, table, matrix, ways):
+    for blocks, parts in _tried(graph, table, matrix, ways, least, most):
         width = table.width // blocks.columns
         for placed in blocks.placed(np.arange(parts) * table.entries // parts):
             shares = min(lookups, max(1, workers // placed.most))
@@ -161,14 +170,21 @@ def readings_in_place(
 
 
 def changings_in_place(
-    graph: Graph, table: Table, matrix: Tensor, lookups: int
+    graph: Graph, table: Table, matrix: Tensor, lookups: int, most: float
 ) -> Iterator[tuple[Changing, Int64]]:
-    """Yield ways to change some rows where they lie, and the tiles of their owners."""
+    """Yield ways to change some rows where they lie, and the tiles of their owners.
+
+    Those that take `most` cycles without what moves are left out.
+    """
     workers = table.target.workers
+
+    def least(columns: int, parts: int) -> float:
+        return min(way.cycles for way in changings(table, columns, lookups, parts, 0, 0))
+
     ways = [
         best_changing(table, n, lookups) for n in blocks_to_try(table.width, table.target.tiles)
     ]
-    for blocks, parts in _tried(graph, table, matrix, ways):
+    for blocks, parts in _tried(graph, table, matrix, ways, least, most):
         share = -(-table.entries // (parts * workers))
         for placed in blocks.placed(np.arange(0, table.entries, share)):
             moved = 2 * (table.moved(placed.moved) if placed.moved else 0) + 2 * placed.gathered
@@ -178,7 +194,12 @@ def changings_in_place(
 
 
 def _tried(
-    graph: Graph, table: Table, matrix: Tensor, ways: Sequence[Reading | Changing]
+    graph: Graph,
+    table: Table,
+    matrix: Tensor,
+    ways: Sequence[Reading | Changing],
+    least: Callable[[int, int], float],
+    most: float,
 ) -> Iterator[tuple[Blocks, int]]:
     """Yield where a matrix lies, and the numbers of parts to try.
 
@@ -193,7 +214,8 @@ def _tried(
         tried.setdefault(way.columns, set()).add(way.parts)
     if table.target.tiles < table.width <= MOST_VERTICES * table.target.tiles:
         tried[table.width] = {1}
-    for columns, numbers in tried.items():
-        if in_blocks(matrix, columns).num_regions() <= MOST_PIECES:
+    for columns, several in tried.items():
+        numbers = [parts for parts in several if least(columns, parts) < most]
+        if numbers and in_blocks(matrix, columns).num_regions() <= MOST_PIECES:
             blocks = Blocks(graph, table, matrix, columns)
             yield from ((blocks, parts) for parts in sorted(numbers))
