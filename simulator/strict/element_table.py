@@ -83,6 +83,11 @@ class ElementTable:
         self._judge = bind(kernels.judge, *tables, old, result, first, second, self._held)
         self._gather_held = bind(kernels.gather_held, self.holes, old, old.size, self._held)
 
+    def count_holes(self) -> int:
+        """Return how many bytes of elements nothing has written, at most."""
+        self.find_holes()
+        return int((self._rows[:, kernels.FIELD_HOLES] * self._rows[:, kernels.FIELD_SIZE]).sum())
+
     def put_other(self, chosen: Mask, fill: int) -> None:
         """Write values other than the old ones where chosen: bool[replicas, elements]."""
         self._put_other(fill, chosen)

@@ -37,10 +37,16 @@ from poplite.simulator.run.faster_forms import Forms, differing
 from poplite.simulator.run.touched import Touched, touched
 from poplite.simulator.strict.element_table import ElementTable
 from poplite.simulator.strict.messages import Place
+from poplite.simulator.strict.moved_rows import MovedRows, move_rows
 from poplite.simulator.strict.patterns import FILLS, OUTPUT, Mask, filled
 from poplite.simulator.strict.shadow import Shadow
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import MultiVertex
+
+
+TURNS, ELEMENTS_PER_TURN = 16, 1_024
+"""Of vertices that move rows, one execution in so many is looked at as a whole, and of many
+elements one more for each so many: so the cost of an execution does not grow with its tables."""
 
 
 class Runner(Protocol):
@@ -104,6 +110,43 @@ class Replay:
         }
         self.has_workers = bool(self._shared)
         self.size = self._table.holes.size
+        self._step, self._arena, self._shadow = step, arena, shadow
+        self._moves_rows = peers is None and move_rows(step)
+        self._rows: MovedRows | None = None
+        self._turns = self._lacking = 0
+
+    @property
+    def looked_at(self) -> int:
+        """How many elements were looked at as rows that vertices move."""
+        return self._rows.looked_at if self._rows is not None else 0
+
+    def run_by_rows(self, place: Place, runner: Runner) -> bool:
+        """Run vertices once that move written rows only; return whether they did.
+
+        From time to time it is left to `run`, which finds out whether all tables are written.
+        """
+        if not self._moves_rows:
+            return False
+        if self._rows is None:
+            self._rows = MovedRows(self._step, self._arena, self._shadow)
+        if self._turns == 0:
+            self._turns = TURNS + self.size // ELEMENTS_PER_TURN
+            self._lacking = self._table.count_holes()
+        self._turns -= 1
+        if self._turns == 0 or not self._lacking:
+            self._turns = 0
+            return False
+        self._place, self._runner = place, runner
+        self._gather()
+        if self._gather.calls:
+            self._launch(op.GATHER)
+        if not self._rows.are_written():
+            return False
+        phases = place.code.ops[place.row : place.end, 2].tolist()
+        self._launch(*(each for each in phases if each not in (op.GATHER, op.SAVE)))
+        self._lacking -= self._rows.write()
+        self.is_lossy = bool(self._scatter() & LOSSY)
+        return True
 
     def begin(self, place: Place, runner: Runner) -> None:
         """Look at what is written before an execution at `place`."""
