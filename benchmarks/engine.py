@@ -1,4 +1,4 @@
-"""The engine against hand-written code: rows R1 to R28, a photograph, floating point, Pallas.
+"""The engine against hand-written code: rows R1 to R30, a photograph, floating point, Pallas.
 
     python benchmarks/engine.py [--samples 9] [--json FILE] [--small]
 
@@ -25,6 +25,7 @@ import engine_matmul
 import engine_pallas
 import engine_reduction
 import engine_steps
+import engine_strict
 import poplite as pl
 from rows import Row, check, example, in_turn, run
 
@@ -75,6 +76,7 @@ def rows(small: bool, samples: int) -> list[Row]:
         engine_floats,
         engine_accounting,
         engine_pallas,
+        engine_strict,
     )
     return [
         photo_row(small, samples),

@@ -19,6 +19,7 @@ make equal bits::
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -337,6 +338,45 @@ class MulListed(SetListed[T]):
     def join(self, old: Any, new: Any) -> Any:
         """Return what becomes of an element."""
         return old * new
+
+
+_JOINS = [each.join for each in (MultiUpdate, MultiUpdateAdd, MultiUpdateMax, MultiUpdateMul)]
+
+
+def gathers_rows(vertex: type[Vertex]) -> bool:
+    """Tell whether a class does what `MultiSlice` does."""
+    return issubclass(vertex, MultiSlice) and (vertex.compute, vertex.copy_rows) == (
+        MultiSlice.compute,
+        MultiSlice.copy_rows,
+    )
+
+
+def updates_rows(vertex: type[Vertex]) -> bool:
+    """Tell whether a class does what `MultiUpdate` or one of its kin does."""
+    return (
+        issubclass(vertex, MultiUpdate)
+        and vertex.compute is MultiUpdate.compute
+        and any(vertex.join is each for each in _JOINS)
+    )
+
+
+def needs_old_rows(vertex: type[Vertex]) -> bool:
+    """Tell whether what a class that updates rows makes of one depends on what it held."""
+    return issubclass(vertex, MultiUpdate) and vertex.join is not MultiUpdate.join
+
+
+def stay_inside(vertex: type[Vertex], lengths: Mapping[str, Array], width: Any) -> bool:
+    """Tell whether vertices that move rows index no field outside, whatever their indices are.
+
+    Args:
+        vertex: their class, one of the above.
+        lengths: of the fields of each vertex, by name.
+        width: of each.
+    """
+    near = lengths["out" if gathers_rows(vertex) else "s"]
+    widths = np.asarray(width, np.int64)
+    fits = (widths > 0) & (lengths["x"] >= widths) & (near >= lengths["index"] * widths)
+    return bool(fits.all())
 
 
 def _wide(x: Array) -> Array:

@@ -20,34 +20,20 @@ from poplite.simulator.run.arena import Arena, Bytes
 from poplite.simulator.run.interpreted_vertices import described
 from poplite.simulator.run.touched import ranges
 from poplite.simulator.strict.shadow import Shadow
-from poplite.vertex.vertex import Vertex
-from poplite.vertices.slices import (
-    MultiSlice,
-    MultiUpdate,
-    MultiUpdateAdd,
-    MultiUpdateMax,
-    MultiUpdateMul,
-)
+from poplite.vertices.slices import gathers_rows, needs_old_rows, updates_rows
 
 Integers = npt.NDArray[np.int64]
 
 INDEX_BYTES = 4
 """Bytes of an index."""
 
-_JOINS = [each.join for each in (MultiUpdate, MultiUpdateAdd, MultiUpdateMax, MultiUpdateMul)]
-
 
 class MovedRows:
-    """The rows that the vertices of a compute set may move.
-
-    Attributes:
-        looked_at: elements that were looked at, of all fields and replicas.
-    """
+    """The rows that the vertices of a compute set move."""
 
     def __init__(self, step: ComputeStep, arena: Arena, shadow: Shadow) -> None:
         self._arena, self._shadow = arena, shadow
         self._groups = [_Rows.of(group, arena.bytes) for group in step.groups]
-        self.looked_at = 0
 
     def are_written(self) -> bool:
         """Tell whether all that the vertices would read now is written."""
@@ -55,39 +41,25 @@ class MovedRows:
             (part, rows.size, *rows.touched(memory))
             for memory, part in zip(self._arena.parts, self._shadow.parts, strict=True)
             for rows in self._groups
-            if self._holds(part, INDEX_BYTES, rows.index)
+            if _are_written(part, INDEX_BYTES, rows.index)
         ]
         return len(self._touched) == len(self._groups) * len(self._arena.parts) and all(
-            self._holds(part, size, read) for part, size, read, _ in self._touched
+            _are_written(part, size, read) for part, size, read, _ in self._touched
         )
 
     def write(self) -> int:
         """Note that what they write is written; return how many elements were not."""
         gained = 0
         for part, size, _, written in self._touched:
-            self.looked_at += len(written)
             places = _bytes_of(written, size)
             gained += len(places) - int(np.count_nonzero(part[places]))
             part[places] = 1
         return gained
 
-    def _holds(self, part: Bytes, size: int, elements: Integers) -> bool:
-        self.looked_at += len(elements)
-        return bool(part[_bytes_of(elements, size)].all())
-
 
 def move_rows(step: ComputeStep) -> bool:
     """Tell whether all vertices of a compute set move rows by number."""
-    return all(_is_slice(group.cls) or _is_update(group.cls) for group in step.groups)
-
-
-def _is_slice(cls: type[Vertex]) -> bool:
-    return issubclass(cls, MultiSlice) and cls.__mro__[1] is MultiSlice
-
-
-def _is_update(cls: type[Vertex]) -> bool:
-    has_own = not issubclass(cls, MultiUpdate) or cls.compute is not MultiUpdate.compute
-    return not has_own and any(cls.join is each for each in _JOINS)
+    return all(gathers_rows(group.cls) or updates_rows(group.cls) for group in step.groups)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +68,8 @@ class _Rows:
 
     Attributes:
         size: bytes of an element.
-        reads_table: whether they read the rows of x that they touch.
+        writes_table: whether they write the rows of x that they touch.
+        reads_table: whether they read these.
         index: int64[lookups], elements of all vertices; the next arrays are of the same lookups.
         near: first element of the row that is no part of x.
         table: first element of x.
@@ -122,7 +95,7 @@ class _Rows:
         """Read the rows of a group off its descriptor rows."""
         size = group.cls.fields["x"].element.size_bytes
         begin = memory.ctypes.data
-        is_update = _is_update(group.cls)
+        is_update = updates_rows(group.cls)
         found, others = [], []
         for _, fields in described(group, memory):
             x, index, near = fields["x"], fields["index"], fields["s" if is_update else "out"]
@@ -133,9 +106,10 @@ class _Rows:
                 found.append((*places, len(x) // width, int(fields["first"][0]), width))
             if "scale" in fields:
                 others.append((fields["scale"].ctypes.data - begin) // size)
+        reads_table = not is_update or needs_old_rows(group.cls)
         columns = np.array(found, np.int64).reshape(-1, 6).T
-        reads_table = not is_update or group.cls.join is not MultiUpdate.join
-        return cls(size, is_update, reads_table, *columns, np.array(others, np.int64))
+        read = np.array(others, np.int64)
+        return cls(size, is_update, reads_table, *columns, others=read)
 
     def touched(self, memory: Bytes) -> tuple[Integers, Integers]:
         """Return the elements that they read now, except for indices, and those that they write."""
@@ -152,6 +126,10 @@ class _Rows:
 def _indices(memory: Bytes, elements: Integers) -> Integers:
     words: npt.NDArray[Any] = memory[: len(memory) // INDEX_BYTES * INDEX_BYTES].view(np.uint32)
     return words[elements].astype(np.int64)
+
+
+def _are_written(part: Bytes, size: int, elements: Integers) -> bool:
+    return bool(part[_bytes_of(elements, size)].all())
 
 
 def _bytes_of(elements: Integers, size: int) -> Integers:

@@ -43,7 +43,6 @@ from poplite.simulator.strict.shadow import Shadow
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import MultiVertex
 
-
 TURNS, ELEMENTS_PER_TURN = 16, 1_024
 """Of vertices that move rows, one execution in so many is looked at as a whole, and of many
 elements one more for each so many: so the cost of an execution does not grow with its tables."""
@@ -113,12 +112,8 @@ class Replay:
         self._step, self._arena, self._shadow = step, arena, shadow
         self._moves_rows = peers is None and move_rows(step)
         self._rows: MovedRows | None = None
-        self._turns = self._lacking = 0
-
-    @property
-    def looked_at(self) -> int:
-        """How many elements were looked at as rows that vertices move."""
-        return self._rows.looked_at if self._rows is not None else 0
+        self.is_complete = False
+        self._turns = self._lacking = 0  # fewer than 0 where nothing has counted them
 
     def run_by_rows(self, place: Place, runner: Runner) -> bool:
         """Run vertices once that move written rows only; return whether they did.
@@ -131,9 +126,9 @@ class Replay:
             self._rows = MovedRows(self._step, self._arena, self._shadow)
         if self._turns == 0:
             self._turns = TURNS + self.size // ELEMENTS_PER_TURN
-            self._lacking = self._table.count_holes()
+            self._lacking = -1 if self.is_complete else self._table.count_holes()
         self._turns -= 1
-        if self._turns == 0 or not self._lacking:
+        if self._turns == 0 or self._lacking == 0:
             self._turns = 0
             return False
         self._place, self._runner = place, runner
