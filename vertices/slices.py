@@ -19,7 +19,6 @@ make equal bits::
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -363,20 +362,6 @@ def updates_rows(vertex: type[Vertex]) -> bool:
 def needs_old_rows(vertex: type[Vertex]) -> bool:
     """Tell whether what a class that updates rows makes of one depends on what it held."""
     return issubclass(vertex, MultiUpdate) and vertex.join is not MultiUpdate.join
-
-
-def stay_inside(vertex: type[Vertex], lengths: Mapping[str, Array], width: Any) -> bool:
-    """Tell whether vertices that move rows index no field outside, whatever their indices are.
-
-    Args:
-        vertex: their class, one of the above.
-        lengths: of the fields of each vertex, by name.
-        width: of each.
-    """
-    near = lengths["out" if gathers_rows(vertex) else "s"]
-    widths = np.asarray(width, np.int64)
-    fits = (widths > 0) & (lengths["x"] >= widths) & (near >= lengths["index"] * widths)
-    return bool(fits.all())
 
 
 def _wide(x: Array) -> Array:

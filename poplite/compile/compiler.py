@@ -33,7 +33,6 @@ from poplite.executable.layout import ArenaLayout
 from poplite.executable.operation import Operation
 from poplite.expr.operand import Operand
 from poplite.graph.compute_sets.compute_set import ComputeSet
-from poplite.graph.compute_sets.edge_table import EdgeTable
 from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
 from poplite.machine.floating_point import STOCHASTIC, TRAPS, reachable
@@ -44,7 +43,6 @@ from poplite.program.function import written_steps
 from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.vertex.vertex import Vertex
-from poplite.vertices.slices import gathers_rows, stay_inside, updates_rows
 
 Programs = Program | Iterable[Program] | Mapping[str, Program]
 
@@ -263,34 +261,15 @@ def _float_modes(asked: EngineOptions, leaves: Iterable[Program]) -> tuple[int, 
 
 def _saved(
     asked: EngineOptions,
-    compute_sets: Sequence[ComputeSet],
+    compute_sets: Iterable[ComputeSet],
     edges_of: EdgeTables,
     checks: Checks,
     float_modes: Iterable[int],
 ) -> list[bool]:
     """Return for each compute set whether what it writes is saved first, as it may raise."""
-    tables = [edges_of(each) for each in compute_sets]
-    named = [
-        (each.name, {family.cls for family in table.families})
-        for each, table in zip(compute_sets, tables, strict=True)
-    ]
-    every = any(mode & TRAPS for mode in float_modes)
-    interpreted = interpreted_classes(asked.interpret, named)
-    return [
-        every or bool(classes) or (checks == "strict" and _may_stop(table))
-        for classes, table in zip(interpreted, tables, strict=True)
-    ]
-
-
-def _may_stop(table: EdgeTable) -> bool:
-    """Tell whether an index may lie outside of a field; of vertices that move rows none does."""
-    for family in table.families:
-        if not (gathers_rows(family.cls) or updates_rows(family.cls)):
-            return True
-        lengths = {each.field.name: each.edges.length.array() for each in family.fields}
-        if not stay_inside(family.cls, lengths, family.state["width"]):
-            return True
-    return False
+    named = ((each.name, {f.cls for f in edges_of(each).families}) for each in compute_sets)
+    every = checks == "strict" or any(mode & TRAPS for mode in float_modes)
+    return [every or bool(classes) for classes in interpreted_classes(asked.interpret, named)]
 
 
 def _check_stamps(leaves: Iterable[Program]) -> None:

@@ -100,16 +100,16 @@ class _Rows:
         for _, fields in described(group, memory):
             x, index, near = fields["x"], fields["index"], fields["s" if is_update else "out"]
             width = int(fields["width"][0])
-            at = [(each.ctypes.data - begin) // each.itemsize for each in (index, near, x)]
+            begins = [(each.ctypes.data - begin) // each.itemsize for each in (index, near, x)]
             for k in range(len(index)):
-                places = at[0] + k, at[1] + k * width, at[2]
+                places = begins[0] + k, begins[1] + k * width, begins[2]
                 found.append((*places, len(x) // width, int(fields["first"][0]), width))
             if "scale" in fields:
                 others.append((fields["scale"].ctypes.data - begin) // size)
         reads_table = not is_update or needs_old_rows(group.cls)
-        columns = np.array(found, np.int64).reshape(-1, 6).T
+        index, at, table, rows, first, width = np.array(found, np.int64).reshape(-1, 6).T
         read = np.array(others, np.int64)
-        return cls(size, is_update, reads_table, *columns, others=read)
+        return cls(size, is_update, reads_table, index, at, table, rows, first, width, read)
 
     def touched(self, memory: Bytes) -> tuple[Integers, Integers]:
         """Return the elements that they read now, except for indices, and those that they write."""
