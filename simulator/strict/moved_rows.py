@@ -99,11 +99,11 @@ class _Rows:
         found, others = [], []
         for _, fields in described(group, memory):
             x, index, near = fields["x"], fields["index"], fields["s" if is_update else "out"]
-            width = int(fields["width"][0])
+            columns = int(fields["width"][0])
             begins = [(each.ctypes.data - begin) // each.itemsize for each in (index, near, x)]
             for k in range(len(index)):
-                places = begins[0] + k, begins[1] + k * width, begins[2]
-                found.append((*places, len(x) // width, int(fields["first"][0]), width))
+                places = begins[0] + k, begins[1] + k * columns, begins[2]
+                found.append((*places, len(x) // columns, int(fields["first"][0]), columns))
             if "scale" in fields:
                 others.append((fields["scale"].ctypes.data - begin) // size)
         reads_table = not is_update or needs_old_rows(group.cls)
