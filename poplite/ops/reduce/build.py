@@ -25,7 +25,7 @@ from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.reduce.order import Order
 from poplite.ops.reduce.pieces import repeated
-from poplite.ops.reduce.plan import Problem, Stage, Types, plan_for
+from poplite.ops.reduce.plan import Plan, Problem, Stage, Types, plan_for
 from poplite.ops.reduce.ranges import Mask
 from poplite.ops.reduce.stage import Work
 from poplite.ops.reduce.worth import is_cheaper_in_one
@@ -124,7 +124,7 @@ class Builder:
     def build(self, result: Tensor) -> None:
         """Make them, and put the result on tiles."""
         graph, self._result = self.graph, self.order.result(result)
-        plan = plan_for(graph, self._problem)
+        plan = self._plan
         for each in plan.stages:
             partials = self._partials(each)
             self._add(each.name, each.work, partials)
@@ -144,7 +144,13 @@ class Builder:
             return True
         most = int(self._mapping.elements_per_tile.max(initial=0))
         stored, copied = fused.map_cycles(most, target), fused.copied_cycles(most, target)
-        return is_cheaper_in_one(self.graph, self._problem, self._element, stored, copied)
+        return is_cheaper_in_one(
+            self.graph, self._problem, self._plan, self._element, stored, copied
+        )
+
+    @cached_property
+    def _plan(self) -> Plan:
+        return plan_for(self.graph, self._problem)
 
     @cached_property
     def _problem(self) -> Problem:

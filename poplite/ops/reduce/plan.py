@@ -31,7 +31,7 @@ from poplite.ops.reduce.stage import (
 )
 from poplite.vertices.reduce import TYPES_OF_TILE
 
-MOST_KEPT = 16
+MOST_KEPT = 32
 """Plans that a graph keeps."""
 
 MOST_INTERVALS = 1 << 14

@@ -30,16 +30,20 @@ Slots = npt.NDArray[np.float64]
 
 
 def is_cheaper_in_one(
-    graph: Graph, problem: Problem, element: ElementClass, map_cycles: float, copied: float
+    graph: Graph,
+    problem: Problem,
+    in_one: Plan,
+    element: ElementClass,
+    map_cycles: float,
+    copied: float,
 ) -> bool:
     """Tell whether to compute elements of a type takes no more cycles where they are joined.
 
-    `map_cycles` are those of the vertices that store them, `copied` those of operands that are
-    stretched for the others: as these are stretched once for each vertex, and storing takes memory
-    on all tiles, that must save a quarter.
+    `in_one` is the plan of that, `map_cycles` those of the vertices that store them, `copied` those
+    of operands that are stretched for the others: as these are stretched once for each vertex, and
+    storing takes memory on all tiles, that must save a quarter.
     """
     target = graph.target
-    in_one = plan_for(graph, problem)
     if (
         _cycles(target, in_one.stages[0], problem.types.source, problem.types.slots) + copied
         <= map_cycles
