@@ -49,8 +49,6 @@ def is_cheaper_in_one(
         <= map_cycles
     ):
         return True
-    if not problem.agree and not copied:  # a map has as much copied as the first stage
-        map_cycles += _copied(target, in_one.stages[0], problem.types.source)
     types = replace(problem.types, source=element, is_expression=False, slots=0)
     stored = plan_for(graph, replace(problem, types=types, agree=True))
     least = map_cycles + _total(target, stored, types)
