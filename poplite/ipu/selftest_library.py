@@ -138,7 +138,7 @@ def _drawn(x: Inputs) -> list[Tensor]:
 
 
 def _ordered(x: Inputs) -> list[Tensor]:
-    keys, top = x.special(200), ops.top_k(x.special(4, 50), 5)
+    keys, top = x.special(200), ops.top_k(x.special(4, 100), 3)
     return [
         ops.sort(keys),
         ops.argsort(keys, descending=True),
