@@ -115,8 +115,8 @@ def _sparse(x: Inputs) -> list[Tensor]:
 
 def _pooled(x: Inputs) -> list[Tensor]:
     image = x.usual(1, 4, 8, 8)
-    pooled = nn.max_pool(image, 2)
-    gradient = nn.max_pool_gradient(x.usual(1, 4, 4, 4), image, pooled, 2)
+    pooled = nn.max_pool(image, 3, stride=2)
+    gradient = nn.max_pool_gradient(x.usual(1, 4, 3, 3), image, pooled, 3, stride=2)
     return [pooled, nn.sum_pool(image, 3, stride=2), gradient]
 
 
