@@ -343,7 +343,7 @@ _JOINS = [each.join for each in (MultiUpdate, MultiUpdateAdd, MultiUpdateMax, Mu
 
 
 def gathers_rows(vertex: type[Vertex]) -> bool:
-    """Tell whether a class does what `MultiSlice` does."""
+    """Return whether a class does what `MultiSlice` does."""
     return issubclass(vertex, MultiSlice) and (vertex.compute, vertex.copy_rows) == (
         MultiSlice.compute,
         MultiSlice.copy_rows,
@@ -351,7 +351,7 @@ def gathers_rows(vertex: type[Vertex]) -> bool:
 
 
 def updates_rows(vertex: type[Vertex]) -> bool:
-    """Tell whether a class does what `MultiUpdate` or one of its kin does."""
+    """Return whether a class does what `MultiUpdate` or one of its kin does."""
     return (
         issubclass(vertex, MultiUpdate)
         and vertex.compute is MultiUpdate.compute
@@ -360,7 +360,7 @@ def updates_rows(vertex: type[Vertex]) -> bool:
 
 
 def needs_old_rows(vertex: type[Vertex]) -> bool:
-    """Tell whether what a class that updates rows makes of one depends on what it held."""
+    """Return whether what a class that updates rows makes of one depends on what it held."""
     return issubclass(vertex, MultiUpdate) and vertex.join is not MultiUpdate.join
 
 

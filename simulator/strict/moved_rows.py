@@ -36,7 +36,7 @@ class MovedRows:
         self._groups = [_Rows.of(group, arena.bytes) for group in step.groups]
 
     def are_written(self) -> bool:
-        """Tell whether all that the vertices would read now is written."""
+        """Return whether all that the vertices would read now is written."""
         self._touched = [
             (part, rows.size, *rows.touched(memory))
             for memory, part in zip(self._arena.parts, self._shadow.parts, strict=True)
@@ -58,7 +58,7 @@ class MovedRows:
 
 
 def move_rows(step: ComputeStep) -> bool:
-    """Tell whether all vertices of a compute set move rows by number."""
+    """Return whether all vertices of a compute set move rows by number."""
     return all(gathers_rows(group.cls) or updates_rows(group.cls) for group in step.groups)
 
 

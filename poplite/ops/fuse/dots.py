@@ -20,7 +20,7 @@ from poplite.types import FLOAT
 
 
 def is_dot(node: Expr) -> bool:
-    """Tell whether a product is of one row by one column, and nothing is asked of its plan."""
+    """Return whether a product is of one row by one column, and nothing is asked of its plan."""
     if not isinstance(node, Contraction) or not _is_free(node.how):
         return False
     one, other = (each.shape for each in node.operands)
@@ -30,7 +30,7 @@ def is_dot(node: Expr) -> bool:
 
 
 def _is_free(how: object) -> bool:
-    """Tell whether a plan may be any, with partial sums of FLOAT."""
+    """Return whether a plan may be any, with partial sums of FLOAT."""
     if not isinstance(how, Options):
         return how is None
     return how.partials in (None, FLOAT) and how == Options(how.partials, how.result)

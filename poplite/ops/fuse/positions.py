@@ -47,7 +47,7 @@ def split_positions(mappings: Mappings, roots: Sequence[Expr]) -> list[Expr]:
 
 
 def _has_tensor(operand: Expr) -> bool:
-    """Tell whether what is reduced lies as one of its tensors."""
+    """Return whether what is reduced lies as one of its tensors."""
     seen, waiting = {operand}, [operand]
     while waiting:
         node = waiting.pop()

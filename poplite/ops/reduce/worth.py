@@ -37,7 +37,7 @@ def is_cheaper_in_one(
     map_cycles: float,
     copied: float,
 ) -> bool:
-    """Tell whether to compute elements of a type takes no more cycles where they are joined.
+    """Return whether to compute elements of a type takes no more cycles where they are joined.
 
     `in_one` is the plan of that, `map_cycles` those of the vertices that store them, `copied` those
     of operands that are stretched for the others: as these are stretched once for each vertex, and
