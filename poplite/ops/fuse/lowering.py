@@ -40,7 +40,7 @@ from poplite.ops.fuse.levels import Beside, Task, levels
 from poplite.ops.fuse.maps import add_copy, add_map, broadcast_to
 from poplite.ops.fuse.notes import Note
 from poplite.ops.fuse.once import read_once
-from poplite.ops.fuse.placement import Mappings, complete, like, place
+from poplite.ops.fuse.placement import Mappings, complete, like, place, spread
 from poplite.ops.fuse.positions import split_positions
 from poplite.ops.fuse.storing import MOST_FIELDS, cut, decide, interned
 from poplite.ops.fuse.straight import Straight, in_order, straight
@@ -447,6 +447,7 @@ class Lowering:
             expr.how,
             self._target(expr, root.out, body.tensors),
             root.name,
+            spread(self.mappings, operand.shape, body.tensors, operand.element_type),
         )
         if made is not None:
             why = "with its operand, which is not stored"

@@ -17,6 +17,7 @@ operands on few tiles are not followed is ours.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -128,12 +129,32 @@ def _chosen(
     if not linear or own.elements_per_tile.max() < 2 * -(-count // linear):
         return best
     read = [each for each in operands if each.shape == shape]
-    breaks, numbers = Linear.over(
-        count, tiles, grain=grain_of(element), min_elements=max(1, LEAST_BYTES // size)
-    ).pieces()
+    breaks, numbers = _linear(mappings.graph, count, element)
     tile, begin, _ = _in_order(own)
     spread = _cycles(mappings, read, breaks, numbers, size)
     return None if spread < _cycles(mappings, read, np.append(begin, count), tile, size) else best
+
+
+def spread(
+    mappings: Mappings, shape: Shape, operands: Sequence[Tensor], element: ElementClass
+) -> tuple[TileMapping, float] | None:
+    """Return where a new result lies that follows none of its operands; else None.
+
+    With it come the cycles of sending its tiles what the operands have elsewhere.
+    """
+    if _chosen(mappings, shape, operands, element) is not None:
+        return None
+    breaks, tile = _linear(mappings.graph, math.prod(shape), element)
+    read = [each for each in operands if each.shape == shape]
+    mapping = TileMapping(mappings.graph.target.tiles, tile, np.diff(breaks))
+    return mapping, _moved_cycles(mappings, read, breaks, tile)
+
+
+def _linear(graph: Graph, count: int, element: ElementClass) -> tuple[Int64, Int64]:
+    """Return where tiles begin in elements that are spread over all tiles, and the tiles."""
+    least = max(1, LEAST_BYTES // element.size_bytes)
+    tiles = graph.target.tiles
+    return Linear.over(count, tiles, grain=grain_of(element), min_elements=least).pieces()
 
 
 def _in_order(mapping: TileMapping) -> tuple[Int64, Int64, Int64]:
@@ -150,12 +171,20 @@ def _cycles(
 
     What operands have elsewhere is sent, and each tile loads and stores by words.
     """
+    loaded = size + sum(each.element_type.size_bytes for each in operands)
+    most = int(np.bincount(tile, np.diff(breaks)).max())
+    words = most * loaded / mappings.graph.target.cost("data_path_bytes")
+    return _moved_cycles(mappings, operands, breaks, tile) + words
+
+
+def _moved_cycles(
+    mappings: Mappings, operands: Sequence[Tensor], breaks: Int64, tile: Int64
+) -> float:
+    """Return the cycles of sending what operands have elsewhere to tiles from break to break."""
     target = mappings.graph.target
     sent, received = np.zeros(target.tiles), np.zeros(target.tiles)
-    loaded = size
     for operand in operands:
         width = operand.element_type.size_bytes
-        loaded += width
         owner, begin, end = held(mappings.of(operand))
         source, segment, begin, end = overlay(begin, end, breaks)
         moves = owner[source] != tile[segment]
@@ -164,8 +193,7 @@ def _cycles(
         received += np.bincount(tile[segment][moves], num_bytes, target.tiles)
     moved = max(sent.max(), received.max()) / target.exchange_bytes_per_cycle
     start = target.cost("sync_cycles") + target.cost("latency_cycles") if moved else 0
-    most = np.bincount(tile, np.diff(breaks)).max()
-    return float(start + moved + most * loaded / target.cost("data_path_bytes"))
+    return float(start + moved)
 
 
 def like(mappings: Mappings, shape: Shape, operands: Sequence[Tensor]) -> Tensor | None:

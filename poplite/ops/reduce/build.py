@@ -11,6 +11,7 @@ Each makes fewer elements of those that are left: `pieces` of the tensor, then o
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -137,15 +138,25 @@ class Builder:
             found = TileMapping(graph.target.tiles, tile[first], (high - low)[first])
             graph.set_tile_mapping(self._result, found)
 
-    def is_cheaper_in_one(self) -> bool:
-        """Tell whether the expression is computed where it is reduced in the fewest cycles."""
+    def is_cheaper_in_one(self, spread: tuple[TileMapping, float] | None) -> bool:
+        """Return whether the expression takes fewest cycles where it is reduced.
+
+        `spread` has the tiles of a map of it, and the cycles of sending them its operands; None
+        for a map that lies as the tensor.
+        """
         fused, target = self._fused, self.graph.target
         if fused is None or not fused.slots:  # nothing to compare
             return True
-        most = int(self._mapping.elements_per_tile.max(initial=0))
-        stored, copied = fused.map_cycles(most, target), fused.copied_cycles(most, target)
+        problem, sent = self._problem, 0.0
+        if spread is not None and problem.is_whole:
+            mapping, sent = spread
+            problem = replace(problem, mapping=mapping)
+        most, own = (
+            int(each.elements_per_tile.max(initial=0)) for each in (problem.mapping, self._mapping)
+        )
+        stored, copied = fused.map_cycles(most, target), fused.copied_cycles(own, target)
         return is_cheaper_in_one(
-            self.graph, self._problem, self._plan, self._element, stored, copied
+            self.graph, problem, self._plan, self._element, stored + sent, copied
         )
 
     @cached_property

@@ -13,6 +13,7 @@ from collections.abc import Collection
 from typing import Any
 
 from poplite.expr.tree import ElementClass
+from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.ops.fuse.classes import class_of
@@ -116,17 +117,19 @@ def reduce_fused(
     how: str,
     output: Tensor | None,
     name: str,
+    spread: tuple[TileMapping, float] | None,
 ) -> Tensor | None:
     """Reduce an expression, and return the result: `output`, or a new tensor.
 
     The elements lie as `main`, a tensor of its shape; `operands` are as `Fused` takes them. None
-    where it takes fewer cycles to store the expression first.
+    where it takes fewer cycles to store the expression first: as `main` lies, or on other tiles,
+    which `spread` has with the cycles of sending them the operands.
     """
     graph, result = recorder.graph, output
     order = ordered(main, dims)
     fused = Fused(body, element_type, how, order, operands)
     builder = Builder(graph, OPERATIONS[how], order, output, recorder, fused)
-    if not builder.is_cheaper_in_one():
+    if not builder.is_cheaper_in_one(spread):
         return None
     if result is None:
         kept = tuple(size for d, size in enumerate(main.shape) if d not in dims)
