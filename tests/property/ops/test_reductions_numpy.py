@@ -89,7 +89,8 @@ def test_positions_among_many(shape: tuple[int, ...], tiles: int, seed: int) -> 
         x = tensor_of(values, tiles)
         np.testing.assert_array_equal(computed(ops.argmax(x, dim)), values.argmax(dim))
         held = [v for v in x.graph.variables if v.name != "x" and "partials" not in v.name]
-        assert max(v.num_elements for v in held) < values.size
+        large = [v.num_elements for v in held if v.num_elements >= values.size]
+        assert large in ([], [values.size])  # the positions, stored where that is cheaper
 
 
 @examples(25, quick=2)
