@@ -58,8 +58,10 @@ def sorted_words(rows: Rows, rule: KeyRule) -> Tensor:
     """Record the sorting of all rows; return their words, [count, at least size], on few tiles."""
     if not rows.count * rows.size:
         return rows.variable(LONGLONG, "/words", NO_TILES, NO_TILES).reshape((rows.count, 0))
-    size = rows.element_type.size_bytes
-    plan = sort_plan(rows.graph.target, rows.count, rows.size, size)
+    size, held = rows.element_type.size_bytes, rows.graph.tile_mapping(rows.rows).elements_per_tile
+    plan = sort_plan(
+        rows.graph.target, rows.count, rows.size, size, size * int(held.max(initial=0))
+    )
     return Blocks(rows, rule, plan).sort()
 
 

@@ -28,7 +28,8 @@ WORD = 8
 """Bytes of a word."""
 
 SHARE = 4
-"""A quarter of a tile's memory, at most, is for lists that come from other tiles."""
+"""A quarter of a tile's memory, at most, is for lists that come from other tiles; no more
+than half of what elements to sort leave free on the fullest tile, as that holds sorted words, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,9 @@ class SortPlan:
 
 
 @lru_cache(maxsize=256)
-def sort_plan(target: Target, count: int, size: int, element_bytes: int) -> SortPlan:
+def sort_plan(
+    target: Target, count: int, size: int, element_bytes: int, held_bytes: int = 0
+) -> SortPlan:
     """Return the cheapest plan.
 
     Args:
@@ -60,8 +63,9 @@ def sort_plan(target: Target, count: int, size: int, element_bytes: int) -> Sort
         count: number of rows, at least one.
         size: elements of a row, at least one.
         element_bytes: of an element.
+        held_bytes: of the memory of a tile, what elements to sort take at most.
     """
-    pricing = _Pricing(target, count, size, element_bytes)
+    pricing = _Pricing(target, count, size, element_bytes, held_bytes)
     found = [pricing.plan(*way) for way in pricing.ways()]
     return min(found, key=lambda each: (each.cycles, each.blocks, each.levels))
 
@@ -69,8 +73,11 @@ def sort_plan(target: Target, count: int, size: int, element_bytes: int) -> Sort
 class _Pricing:
     """The cycles of plans for equal rows."""
 
-    def __init__(self, target: Target, count: int, size: int, element_bytes: int) -> None:
+    def __init__(
+        self, target: Target, count: int, size: int, element_bytes: int, held_bytes: int
+    ) -> None:
         self.target, self.count, self.size, self.bytes = target, count, size, element_bytes
+        self.held_bytes = held_bytes
 
     def ways(self) -> Iterator[tuple[int, int, bool]]:
         """Yield numbers of blocks and levels, and whether blocks alternate, that fit the memory."""
@@ -79,7 +86,8 @@ class _Pricing:
         here = target.tiles_per_ipu  # links between IPUs are far slower than an exchange
         most = max(least, min(size, here // self.count))
         sizes = {least, most, most // 2, *(1 << k for k in range(most.bit_length()))}
-        limit = target.tile_memory_bytes // SHARE
+        memory = target.tile_memory_bytes
+        limit = min(memory // SHARE, (memory - self.held_bytes) // 2)
         for wished in sorted(each for each in sizes if least <= each <= most):
             for levels in range((wished - 1).bit_length() + 1):
                 length = 1 << levels

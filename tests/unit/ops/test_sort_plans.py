@@ -160,3 +160,15 @@ def test_rows_stay_on_one_ipu_where_that_has_the_memory() -> None:
         assert plan.blocks * (2 if plan.alternates else 1) <= 1472
     few = pl.Target(tiles=8, ipus=2, tile_memory_bytes=1024)
     assert sort_plan(few, 1, 128, 4).blocks == 8
+
+
+def test_lists_fit_beside_what_is_sorted() -> None:
+    """One tile holds 88 % of its memory of elements; its blocks are lists of what is left."""
+    values = np.random.default_rng(0).random((2, 70_002)).astype(np.float32)
+    graph = pl.Graph(pl.Target(tiles=64))
+    x = graph.add_variable(pl.FLOAT, values.shape, "x", mapping=0, initial_value=values)
+    with graph.steps() as program:
+        result = ops.sort(x)
+    engine = pl.Engine(graph, program, checks="fast")
+    engine.run()
+    np.testing.assert_array_equal(engine.read(result), np.sort(values))
