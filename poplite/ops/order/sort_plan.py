@@ -28,8 +28,8 @@ WORD = 8
 """Bytes of a word."""
 
 SHARE = 4
-"""A quarter of a tile's memory, at most, is for lists that come from other tiles; no more
-than half of what elements to sort leave free on the fullest tile, as that holds sorted words, too."""
+"""A quarter of a tile's memory, at most, is for lists that come from other tiles; no more than half
+of what elements to sort leave free on the fullest tile, as that holds sorted words, too."""
 
 
 @dataclass(frozen=True, slots=True)
