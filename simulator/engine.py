@@ -18,7 +18,6 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TextIO, overload
 
 from poplite.compile.compiler import Programs
-from poplite.compile.garbage import no_collection
 from poplite.compile.interpreting import Interpret
 from poplite.compile.options import Faster
 from poplite.errors import Absent
@@ -27,6 +26,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.host.streams import StreamCallback
 from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.tensor.tensor import Tensor
+from poplite.jit.garbage import no_collection
 from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.option_flags import checked_runtime_options
 from poplite.machine.replicas import tiles_text

@@ -10,7 +10,6 @@ import numpy as np
 
 from poplite.compile.checks import check_program
 from poplite.compile.emit import Emitter
-from poplite.compile.garbage import no_collection
 from poplite.compile.host_steps import host_tensor
 from poplite.compile.interpreting import interpreted_classes
 from poplite.compile.lower import origins_of, stored
@@ -35,6 +34,7 @@ from poplite.expr.operand import Operand
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
+from poplite.jit.garbage import no_collection
 from poplite.machine.floating_point import STOCHASTIC, TRAPS, reachable
 from poplite.program import CycleStamp, Program
 from poplite.program.base import programs_or_none

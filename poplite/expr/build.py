@@ -266,11 +266,11 @@ def _power(base: Expr, exponent: bool | int | float) -> Expr | None:
     is_whole = isinstance(exponent, int) or float(exponent).is_integer()
     whole = int(exponent) if is_whole else 0
     # Of floats, each product rounds: two are within 1.5 ulp, as the kernel of powers is.
-    return _product(base, whole) if 1 <= whole <= (3 if is_float else 64) else None
+    return power_by_squares(base, whole) if 1 <= whole <= (3 if is_float else 64) else None
 
 
-def _product(base: Expr, exponent: int) -> Expr:
-    """Return a power of at least 1 by squaring, the lowest bit of the exponent first."""
+def power_by_squares(base: Expr, exponent: int) -> Expr:
+    """Return a power of at least 1, the lowest bit of the exponent first."""
     result: Expr | None = None
     while exponent:
         if exponent & 1:

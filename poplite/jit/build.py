@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import gc
 import threading
-from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from poplite.jit import object_cache
+from poplite.jit.garbage import no_collection
 from poplite.jit.job import Job
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from poplite.jit.side_by_side import SideBySide
 
@@ -45,7 +44,7 @@ def built(name: str, job: Callable[[], Job]) -> Native:
     """Return native code by the name of its job; `job` is called only if the code must be made."""
     with _lock:
         if not _is_found(name):
-            with _uncollected():
+            with no_collection():
                 _keep(name, job().content())
         return _known[name]
 
@@ -70,7 +69,7 @@ class Builds:
             from poplite.jit.side_by_side import SideBySide  # engines start sooner without it
 
             self._pool = SideBySide()
-        with _uncollected():
+        with no_collection():
             self._contents[name] = self._pool.add(job())
 
     def add_job(self, job: Job) -> None:
@@ -109,21 +108,6 @@ def kept_text(name: str, make: Callable[[], str]) -> str:
             content = object_cache.pack(make().encode(), "", [])
             object_cache.store(name, content)
         return object_cache.code(content).decode()
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Let the collector of cycles wait: Numba makes objects by the million, and keeps most of them.
-
-    Looking at them again and again would take a tenth of the time of typing and lowering.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _is_found(name: str) -> bool:

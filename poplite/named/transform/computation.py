@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.masked import unmasked
-from poplite.compile.garbage import no_collection
 from poplite.errors import AxisError, AxisLengthError, made_by
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
+from poplite.jit.garbage import no_collection
 from poplite.named.axes.axes import Axes, axes_of
 from poplite.named.axes.axis import Axis, check_kind
 from poplite.named.axes.changes import spelled

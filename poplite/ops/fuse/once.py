@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poplite.arrays.digits import digits_of
-from poplite.expr.build import apply, cast
+from poplite.expr.build import apply, cast, power_by_squares
 from poplite.expr.tree import Applied, Expr, Leaf, Number, Reduction
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.storing import rebuilt
@@ -103,7 +103,7 @@ def _once(node: Reduction) -> Expr:
         value = np.float64(times) if kind.is_floating_point else np.uint64(times % 2**64)
         made = apply("multiply", made, Number(value.astype(kind.dtype), kind))
     elif node.how == "mul":
-        made = _power(made, times)
+        made = power_by_squares(made, times)
     made = cast(made, element)
     made.location, made.label, made.origin = node.location, node.label, node.origin
     return made
@@ -168,16 +168,3 @@ def _reading(root: Expr, leaves: Sequence[Expr], along: Mapping[int, Parts]) -> 
                     tensor = _first(tensor, tensor.rank + d, parts)
             made[node] = Leaf(tensor)
     return made[root]
-
-
-def _power(base: Expr, exponent: int) -> Expr:
-    """Return a power by squares."""
-    made: Expr | None = None
-    while exponent:
-        if exponent & 1:
-            made = base if made is None else apply("multiply", made, base)
-        exponent >>= 1
-        if exponent:
-            base = apply("square", base)
-    assert made is not None
-    return made

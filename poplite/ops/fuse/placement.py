@@ -73,13 +73,17 @@ def grain_of(element: ElementClass) -> int:
     return max(1, VECTOR_BYTES // element.size_bytes)
 
 
+def _least_of(element: ElementClass) -> int:
+    """Return the elements that a tile has at least."""
+    return max(1, LEAST_BYTES // element.size_bytes)
+
+
 def place(mappings: Mappings, out: Tensor, shape: Shape, operands: Sequence[Tensor]) -> str:
     """Put a tensor without tiles on tiles; return where it is."""
     graph, chosen = mappings.graph, _chosen(mappings, shape, operands, out.element_type)
     if chosen is None:
-        grain = grain_of(out.element_type)
-        least = max(1, LEAST_BYTES // out.element_type.size_bytes)
-        map_linearly(graph, out, grain=grain, min_elements=least)
+        element = out.element_type
+        map_linearly(graph, out, grain=grain_of(element), min_elements=_least_of(element))
         return "linear"
     mappings.lay(out, mappings.of(chosen))
     return f"like {chosen.name}"
@@ -152,8 +156,7 @@ def spread(
 
 def _linear(graph: Graph, count: int, element: ElementClass) -> tuple[Int64, Int64]:
     """Return where tiles begin in elements that are spread over all tiles, and the tiles."""
-    least = max(1, LEAST_BYTES // element.size_bytes)
-    tiles = graph.target.tiles
+    tiles, least = graph.target.tiles, _least_of(element)
     return Linear.over(count, tiles, grain=grain_of(element), min_elements=least).pieces()
 
 

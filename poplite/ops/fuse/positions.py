@@ -48,14 +48,7 @@ def split_positions(mappings: Mappings, roots: Sequence[Expr]) -> list[Expr]:
 
 def _has_tensor(operand: Expr) -> bool:
     """Return whether what is reduced lies as one of its tensors."""
-    seen, waiting = {operand}, [operand]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Leaf) and node.shape == operand.shape:
-            return True
-        waiting += [each for each in node.operands if each not in seen]
-        seen.update(node.operands)
-    return False
+    return any(tensor.shape == operand.shape for tensor in operand.leaves)
 
 
 def _is_long(positions: Iota) -> bool:

@@ -54,15 +54,18 @@ def exchanges(count: int) -> Iterator[tuple[Int64, Int64]]:
         p //= 2
 
 
+def plan_of(rows: Rows) -> SortPlan:
+    """Return how rows are sorted, of at least one element, beside what their tiles hold of them."""
+    graph, size = rows.graph, rows.element_type.size_bytes
+    held = size * int(graph.tile_mapping(rows.rows).elements_per_tile.max())
+    return sort_plan(graph.target, rows.count, rows.size, size, held)
+
+
 def sorted_words(rows: Rows, rule: KeyRule) -> Tensor:
     """Record the sorting of all rows; return their words, [count, at least size], on few tiles."""
     if not rows.count * rows.size:
         return rows.variable(LONGLONG, "/words", NO_TILES, NO_TILES).reshape((rows.count, 0))
-    size, held = rows.element_type.size_bytes, rows.graph.tile_mapping(rows.rows).elements_per_tile
-    plan = sort_plan(
-        rows.graph.target, rows.count, rows.size, size, size * int(held.max(initial=0))
-    )
-    return Blocks(rows, rule, plan).sort()
+    return Blocks(rows, rule, plan_of(rows)).sort()
 
 
 class Blocks:

@@ -23,9 +23,9 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.ops.fuse.placement import grain_of
 from poplite.ops.operands import called, count_of, ordered_bits
-from poplite.ops.order.network import sorted_words
+from poplite.ops.order.network import plan_of, sorted_words
 from poplite.ops.order.rows import ORDERED, Rows, pieces, ranges
-from poplite.ops.order.sort_plan import WORD, sort_plan
+from poplite.ops.order.sort_plan import WORD
 from poplite.ops.order.words import check_positions, write
 from poplite.program import Sequence
 from poplite.source import here
@@ -151,8 +151,7 @@ def _words(rows: Rows, k: int, rule: KeyRule, *, in_order: bool) -> Tensor:
     stages = _stages(lists, k, rows.count) if len(lists.row) else []
     if len(lists.row):
         cycles = _cycles(target, lists, end - begin, stages)
-        size = rows.element_type.size_bytes
-        if sort_plan(target, rows.count, rows.size, size).cycles < cycles:
+        if plan_of(rows).cycles < cycles:
             return sorted_words(rows, rule)
     return _least(rows, k, rule, cut, stages, in_order=in_order)
 
