@@ -1,0 +1,96 @@
+"""How much code each package has, for those who change poplite.
+
+    python -m poplite.tools.code_lines [CHECKOUT]
+
+A code line holds a token: blank lines, comments and docstrings do not count. The tests measure
+files and functions by the same rule.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import io
+import sys
+import tokenize
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from poplite.tools.viz.output import write_stdout
+
+FOLDERS = ("poplite", "simulator", "tools", "vertices")
+"""Where a checkout has the code; links in one of them to the others are not followed."""
+
+_WITHOUT_CODE = {
+    *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT),
+    tokenize.ENDMARKER,
+}
+
+
+def code_lines(text: str) -> set[int]:
+    r"""Return the numbers of the lines of a module that hold code.
+
+    >>> sorted(code_lines("'''A module.'''\n\nx = 1  # one\n# two\n"))
+    [3]
+    """
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in _WITHOUT_CODE:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Expr(ast.Constant(str())):  # a docstring, or one below an attribute
+                lines.difference_update(range(node.lineno, (node.end_lineno or 0) + 1))
+    return lines
+
+
+def counts_by_package(checkout: Path) -> dict[str, tuple[int, int]]:
+    """Return how many files and code lines each package of a checkout has."""
+    files: Counter[str] = Counter()
+    lines: Counter[str] = Counter()
+    for folder in FOLDERS:
+        for path in (checkout / folder).rglob("*.py"):
+            if path == path.resolve():
+                parts = path.relative_to(checkout).parent.parts
+                package = "/".join(parts[:2] if folder == "poplite" else parts[:1])
+                files[package] += 1
+                lines[package] += len(code_lines(path.read_text(encoding="utf-8")))
+    return {package: (files[package], lines[package]) for package in sorted(files)}
+
+
+def table(packages: dict[str, tuple[int, int]]) -> str:
+    """Return one line a package, and their sums with and without pictures."""
+    rows = dict(packages)
+    rows["all"] = _sum(packages.values())
+    rows["all but poplite/viz"] = _sum(v for k, v in packages.items() if k != "poplite/viz")
+    width = max(map(len, rows))
+    head = f"{'package':{width}}{'files':>7}{'code lines':>12}\n"
+    return head + "".join(f"{k:{width}}{v[0]:7,}{v[1]:12,}\n" for k, v in rows.items())
+
+
+def _sum(counts: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """Return the sums of both columns."""
+    files, lines = zip(*counts, strict=True)
+    return sum(files), sum(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table of a checkout."""
+    parser = argparse.ArgumentParser(
+        prog="python -m poplite.tools.code_lines",
+        description="Print how many files and code lines each package has.",
+    )
+    parser.add_argument(
+        "checkout", nargs="?", type=Path, default=Path(), help="default: this folder"
+    )
+    checkout = parser.parse_args(arguments).checkout.resolve()
+    missing = [folder for folder in FOLDERS if not (checkout / folder).is_dir()]
+    if missing:
+        parser.error(f"{checkout} is not a checkout of poplite: it has no folder {missing[0]!r}")
+    write_stdout(table(counts_by_package(checkout)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
