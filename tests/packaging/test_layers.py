@@ -320,13 +320,13 @@ SHARED_CLASSES: dict[str, str] = {
 
 
 NOT_YET_UNIQUE = """
-    Access Argument Block Blocks Call Calls Cause ComputeSet Concat Count Counting
-    Crossings Cuts Divide Dot Drawing Elements Expressions Facts FieldKind Frame
-    Function Held Helper Integers Intervals Iota Joined JoinedCopies Kind Link Listed
-    Loaded Loop Native Node Number Op Operation Origin Outcome Part Parts Pass Path
-    Phase Pieces Place Placed Positions Program Regrouped Relabelled Repeat Request
-    Result Root Rows Runs Scope Segment Segments Spread Stage Statements Step Steps
-    Strided Touched Values Variable Version VertexType View Watch Work Written
+    Access Argument Block Calls Cause ComputeSet Concat Count Counting Crossings Cuts
+    Divide Dot Elements Expressions Facts FieldKind Frame Function Held Helper Integers
+    Intervals Iota Joined JoinedCopies Kind Link Listed Loaded Loop Native Node Number
+    Op Operation Origin Outcome Part Parts Path Phase Pieces Place Placed Positions
+    Program Regrouped Relabelled Repeat Result Root Rows Runs Scope Segments Spread
+    Statements Step Steps Strided Touched Values Variable Version VertexType View Watch
+    Work Written
 """
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from poplite.errors import ElementTypeError, InvalidOption, SizeOverflowError, TensorCreationError
 from poplite.expr.tree import ElementClass
 from poplite.ops.convolution.dimension import Spacing, dilated, forward
-from poplite.ops.convolution.request import Request
+from poplite.ops.convolution.request import ConvolutionRequest
 from poplite.ops.matmul.request import checked_share
 from poplite.source import here
 from poplite.text import clipped, integer_or_none
@@ -139,14 +139,14 @@ def request_of(
     how: Sequence[Spacing],
     element: ElementClass,
     memory: object,
-) -> Request:
+) -> ConvolutionRequest:
     """Return what is planned; channels are groups, those of a group's input, and of its output."""
     share = checked_share(what, memory)
     check_fields(what, field, kernel, how)
     dimensions = tuple(
         forward(size, taps, each) for size, taps, each in zip(field, kernel, how, strict=True)
     )
-    request = Request(channels[0], batch, *channels[1:], dimensions, element, share)
+    request = ConvolutionRequest(channels[0], batch, *channels[1:], dimensions, element, share)
     if request.products > MOST_PRODUCTS:
         raise SizeOverflowError(
             f"{what} of {request}",
@@ -157,7 +157,7 @@ def request_of(
     return request
 
 
-def checked_expansion(what: str, expand: object, request: Request) -> int | None:
+def checked_expansion(what: str, expand: object, request: ConvolutionRequest) -> int | None:
     """Return of how many of the last dimensions taps count as channels, or refuse it."""
     if expand is None:
         return None

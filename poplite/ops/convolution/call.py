@@ -8,7 +8,7 @@ from poplite.expr.tree import ElementClass, Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.convolution.arguments import check_rank as check_rank
-from poplite.ops.convolution.request import Request
+from poplite.ops.convolution.request import ConvolutionRequest
 from poplite.ops.operands import (
     FLOATS,
     Given,
@@ -27,7 +27,7 @@ from poplite.program import Sequence as Steps
 from poplite.source import here
 
 
-class Call:
+class ConvolutionCall:
     """A call of an operation: all is checked before anything is recorded."""
 
     def __init__(self, what: str, name: str, program: Steps | None) -> None:
@@ -91,7 +91,7 @@ def check_number(what: str, name: str, sizes: tuple[int, ...], rank: int) -> Non
         )
 
 
-def check_gradient(what: str, gradient: Given, request: Request) -> None:
+def check_gradient(what: str, gradient: Given, request: ConvolutionRequest) -> None:
     """Refuse a gradient of another shape than the output."""
     shape = request.batch, request.groups * request.outputs, *request.field
     if gradient.shape != shape:

@@ -37,15 +37,15 @@ from poplite.ops.convolution.arguments import (
     spacings,
 )
 from poplite.ops.convolution.call import (
-    Call,
+    ConvolutionCall,
     check_gradient,
     check_number,
     check_same_rank,
 )
 from poplite.ops.convolution.expansion import by_taps, expanded_weights
-from poplite.ops.convolution.phases import Part, joined, parts
+from poplite.ops.convolution.phases import PhaseOutputs, joined, parts
 from poplite.ops.convolution.plan import ConvolutionPlan, planned
-from poplite.ops.convolution.request import Request
+from poplite.ops.convolution.request import ConvolutionRequest
 from poplite.ops.convolution.steps import Convolution, record_convolutions
 from poplite.ops.convolution.views import by_channels
 from poplite.ops.matmul.matmul import matmul
@@ -124,7 +124,7 @@ def convolution(
     >>> engine.read(y).tolist()
     [[[21.0, 32.0, 43.0]]]
     """
-    call = Call("ops.convolution", name, program)
+    call = ConvolutionCall("ops.convolution", name, program)
     image, kernel = call.operands((x, "x"), (weights, "weights"))
     rank = check_rank(call.what, image.shape)
     check_same_rank(call.what, image, kernel)
@@ -196,7 +196,7 @@ def convolution_input_gradient(
     >>> engine.read(by_x).tolist()
     [[[1.0, 11.0, 12.0, 20.0]]]
     """
-    call = Call("ops.convolution_input_gradient", name, program)
+    call = ConvolutionCall("ops.convolution_input_gradient", name, program)
     result, kernel = call.operands((gradient, "gradient"), (weights, "weights"))
     rank = check_rank(call.what, result.shape)
     check_same_rank(call.what, result, kernel)
@@ -268,7 +268,7 @@ def convolution_weights_gradient(
     >>> engine.read(by_weights).tolist()
     [[[9.0, 13.0]]]
     """
-    call = Call("ops.convolution_weights_gradient", name, program)
+    call = ConvolutionCall("ops.convolution_weights_gradient", name, program)
     result, image = call.operands((gradient, "gradient"), (x, "x"))
     rank = check_rank(call.what, image.shape)
     check_same_rank(call.what, image, result)
@@ -303,7 +303,9 @@ def convolution_weights_gradient(
     return made.reshape((outputs, request.inputs, *taps))
 
 
-def _convolved(call: Call, request: Request, x: Tensor, weights: Tensor) -> Tensor:
+def _convolved(
+    call: ConvolutionCall, request: ConvolutionRequest, x: Tensor, weights: Tensor
+) -> Tensor:
     """Record the steps of a convolution with weights [groups, outputs, inputs, taps]."""
     groups = planned(call.graph.target, request)
     if not groups:
@@ -337,7 +339,9 @@ def _convolved(call: Call, request: Request, x: Tensor, weights: Tensor) -> Tens
     return joined([made[number] for number in range(len(found))], request)
 
 
-def _of_phases(numbers: tuple[int, ...], out: Tensor, request: Request) -> dict[int, Tensor]:
+def _of_phases(
+    numbers: tuple[int, ...], out: Tensor, request: ConvolutionRequest
+) -> dict[int, Tensor]:
     """Return the outputs of each phase, of a convolution that makes those of several."""
     batch, _, *field = out.shape
     several = out.reshape((batch, request.groups, len(numbers), request.outputs, *field))
@@ -345,7 +349,9 @@ def _of_phases(numbers: tuple[int, ...], out: Tensor, request: Request) -> dict[
     return {number: several[:, :, k].reshape(shape) for k, number in enumerate(numbers)}
 
 
-def _zeros(call: Call, request: Request, unread: dict[int, Part]) -> dict[int, Tensor]:
+def _zeros(
+    call: ConvolutionCall, request: ConvolutionRequest, unread: dict[int, PhaseOutputs]
+) -> dict[int, Tensor]:
     """Return the outputs of phases that read no elements: parts of one tensor that is filled."""
     if not unread:
         return {}
@@ -359,14 +365,14 @@ def _zeros(call: Call, request: Request, unread: dict[int, Part]) -> dict[int, T
     }
 
 
-def _in_groups(weights: Tensor, request: Request) -> Tensor:
+def _in_groups(weights: Tensor, request: ConvolutionRequest) -> Tensor:
     """Return weights as [groups, outputs, inputs, taps]."""
     taps = math.prod(weights.shape[2:])
     outputs = weights.shape[0] // request.groups
     return weights.reshape((request.groups, outputs, weights.shape[1], taps))
 
 
-def _by_places(gradient: Tensor, request: Request) -> Tensor:
+def _by_places(gradient: Tensor, request: ConvolutionRequest) -> Tensor:
     """Return the gradient as [groups, batch * field, outputs]."""
     field = request.field
     shape = request.batch, request.groups, request.outputs, *field
@@ -376,7 +382,7 @@ def _by_places(gradient: Tensor, request: Request) -> Tensor:
     return shuffled.reshape((request.groups, places, request.outputs))
 
 
-def _by_taps(call: Call, x: Tensor, request: Request, name: str) -> Tensor:
+def _by_taps(call: ConvolutionCall, x: Tensor, request: ConvolutionRequest, name: str) -> Tensor:
     """Return what each output reads, [groups, batch * field, taps * inputs]."""
     rank = len(request.dimensions)
     zeros = call.graph.add_constant(
@@ -405,7 +411,7 @@ def _check_inputs(what: str, x: Given, weights: Given, groups: int) -> None:
         )
 
 
-def _check_plan(call: Call, plan: object, request: Request) -> None:
+def _check_plan(call: ConvolutionCall, plan: object, request: ConvolutionRequest) -> None:
     if not isinstance(plan, ConvolutionPlan):
         raise TensorCreationError(
             f"{call.what}: {clipped(plan)} is no plan",

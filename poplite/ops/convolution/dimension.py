@@ -178,7 +178,7 @@ def together(dimensions: Sequence[Dimension], parts: Sequence[Any]) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
+class DimensionPhase:
     """Every n-th output along a dimension, of a signal without zeros between its elements.
 
     Attributes:
@@ -192,7 +192,7 @@ class Phase:
     count: int
 
 
-def phases(dim: Dimension) -> tuple[Phase, ...]:
+def phases(dim: Dimension) -> tuple[DimensionPhase, ...]:
     """Return outputs by the taps that fall on elements, and not on the zeros between them.
 
     Of n phases, phase p has outputs p, p + n, p + 2 n, ...
@@ -204,17 +204,17 @@ def phases(dim: Dimension) -> tuple[Phase, ...]:
     return tuple(_phase(dim, first, distance) for first in range(min(distance, dim.count)))
 
 
-def _phase(dim: Dimension, first: int, distance: int) -> Phase:
+def _phase(dim: Dimension, first: int, distance: int) -> DimensionPhase:
     count = -(-(dim.count - first) // distance)
     origin = dim.origin + first * dim.stride
     kept = [n for n, tap in enumerate(dim.taps) if not (origin + tap) % dim.dilation]
     if not kept:
-        return Phase(None, (0, 0, 1), count)
+        return DimensionPhase(None, (0, 0, 1), count)
     places = [(origin + dim.taps[n]) // dim.dilation for n in kept]
     taps = tuple(place - min(places) for place in places)
     stride = dim.stride * distance // dim.dilation
     step = kept[1] - kept[0] if len(kept) > 1 else 1
-    return Phase(
+    return DimensionPhase(
         Dimension(dim.size, 1, min(places), stride, count, taps),
         (kept[0], kept[-1] + 1, step),
         count,

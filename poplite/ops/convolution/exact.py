@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from poplite.graph.graph import Graph
 from poplite.machine.target import Target
-from poplite.ops.convolution.layout import Layout
+from poplite.ops.convolution.layout import ConvolutionLayout
 from poplite.ops.convolution.reading import input_of
 from poplite.ops.convolution.steps import Convolution, record_convolutions, weights_of
 from poplite.ops.matmul.exact import cycles_of
@@ -18,7 +18,7 @@ from poplite.program.recording import Recorder
 
 
 @lru_cache(maxsize=256)
-def exact_cycles(target: Target, layouts: tuple[Layout, ...]) -> int:
+def exact_cycles(target: Target, layouts: tuple[ConvolutionLayout, ...]) -> int:
     """Return the cycles of layouts of one input, whose vertices run at once."""
     graph = Graph(target)
     x = input_of(graph, layouts[0].unexpanded, "input")

@@ -24,11 +24,11 @@ from itertools import product
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.convolution.dimension import Dimension
-from poplite.ops.convolution.request import Request
+from poplite.ops.convolution.request import ConvolutionRequest
 from poplite.ops.convolution.views import by_channels, signal
 
 
-def expansions(request: Request) -> list[Request]:
+def expansions(request: ConvolutionRequest) -> list[ConvolutionRequest]:
     """Return a convolution, and the same with the taps of its last dimensions as channels.
 
     Only the one that is asked for, if one is; up to a kernel that is longer than the input.
@@ -44,13 +44,13 @@ def expansions(request: Request) -> list[Request]:
     return [expanded(request, number) for number in numbers]
 
 
-def expanded(request: Request, number: int) -> Request:
+def expanded(request: ConvolutionRequest, number: int) -> ConvolutionRequest:
     """Return a convolution with the taps of its last dimensions as channels.
 
     >>> from poplite.ops.convolution.dimension import Spacing, forward
     >>> from poplite.types import FLOAT
     >>> dimensions = (forward(8, 3, Spacing()), forward(9, 3, Spacing(stride=2)))
-    >>> print(expanded(Request(1, 2, 4, 16, dimensions, FLOAT, 0.6), 1))
+    >>> print(expanded(ConvolutionRequest(1, 2, 4, 16, dimensions, FLOAT, 0.6), 1))
     2 of 8 x 4, 12 to 16 channels, kernel 3 x 1, to 6 x 4, FLOAT
     """
     if not number:
@@ -69,7 +69,7 @@ def expanded(request: Request, number: int) -> Request:
     )
 
 
-def expanded_input(x: Tensor, request: Request, zeros: Tensor | None) -> Tensor:
+def expanded_input(x: Tensor, request: ConvolutionRequest, zeros: Tensor | None) -> Tensor:
     """Return an input, [batch, groups * inputs, field ...], with taps among its channels.
 
     `zeros` are as in `signal`.
@@ -81,20 +81,20 @@ def expanded_input(x: Tensor, request: Request, zeros: Tensor | None) -> Tensor:
     return x.reshape((request.batch, request.groups * request.inputs, *x.shape[x.rank - rank :]))
 
 
-def expanded_dimensions(request: Request) -> list[tuple[int, Dimension]]:
+def expanded_dimensions(request: ConvolutionRequest) -> list[tuple[int, Dimension]]:
     """Return the number of each dimension whose taps count as channels, and what it was before."""
     first = len(request.dimensions) - (request.expand or 0)
     return list(enumerate(request.read.dimensions))[first:]
 
 
-def side_by_side(request: Request) -> int:
+def side_by_side(request: ConvolutionRequest) -> int:
     """Return how many channels of an expanded input lie side by side in x too."""
     source = request.read
     taps = source.dimensions[-1].taps
     return source.inputs * (len(taps) if taps == tuple(range(len(taps))) else 1)
 
 
-def expanded_weights(weights: Tensor, request: Request) -> Tensor:
+def expanded_weights(weights: Tensor, request: ConvolutionRequest) -> Tensor:
     """Return weights, [groups, outputs, inputs, taps], with taps among their channels."""
     if request.source is None:
         return weights
@@ -104,7 +104,7 @@ def expanded_weights(weights: Tensor, request: Request) -> Tensor:
     return parted.dim_shuffle((0, 1, 4, 2, 3)).reshape((groups, outputs, request.inputs, own))
 
 
-def collapsed_weights(weights: Tensor, request: Request) -> Tensor:
+def collapsed_weights(weights: Tensor, request: ConvolutionRequest) -> Tensor:
     """Return what `expanded_weights` was made of."""
     if request.source is None:
         return weights

@@ -18,14 +18,14 @@ from itertools import product
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.ops.convolution.request import Request
+from poplite.ops.convolution.request import ConvolutionRequest
 
 SHORTEST = 8
 """Neighbouring elements below which an operand is copied."""
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class EqualParts:
     """Parts of equal size of a dimension that is cut.
 
     Attributes:
@@ -46,19 +46,22 @@ class Segment:
         return (self.end - self.begin) // self.part
 
 
-def segments(size: int, part: int) -> tuple[Segment, ...]:
+def segments(size: int, part: int) -> tuple[EqualParts, ...]:
     """Return where parts of a dimension are complete, and the rest.
 
     >>> segments(7, 3)
-    (Segment(begin=0, end=6, part=3, first=0), Segment(begin=6, end=7, part=1, first=2))
+    (EqualParts(begin=0, end=6, part=3, first=0), EqualParts(begin=6, end=7, part=1, first=2))
     """
     complete = size // part * part
-    found = (Segment(0, complete, part, 0), Segment(complete, size, size - complete, size // part))
+    found = (
+        EqualParts(0, complete, part, 0),
+        EqualParts(complete, size, size - complete, size // part),
+    )
     return tuple(each for each in found if each.begin < each.end)
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ConvolutionLayout:
     """One way to share a convolution among tiles, and what it takes.
 
     Attributes:
@@ -76,7 +79,7 @@ class Layout:
             makes them.
     """
 
-    request: Request
+    request: ConvolutionRequest
     batch: int
     field: tuple[int, ...]
     outputs: int
@@ -140,7 +143,7 @@ class Layout:
         return self.depth > 1 or self.request.is_rounded
 
     @property
-    def unexpanded(self) -> Layout:
+    def unexpanded(self) -> ConvolutionLayout:
         """Where an input lies of which no taps count as channels yet; itself where none do."""
         source = self.request.source
         if source is None:
@@ -153,18 +156,18 @@ class Layout:
         number: Int64 = np.ravel_multi_index(blocks, self.cuts)
         return number
 
-    def kinds(self) -> list[Kind]:
+    def kinds(self) -> list[EqualBlocks]:
         """Return the vertices, those with blocks of equal sizes together."""
         cut = [segments(size, part) for size, part in zip(self.sizes, self.block, strict=True)]
-        return [Kind(self, each) for each in product(*cut)]
+        return [EqualBlocks(self, each) for each in product(*cut)]
 
-    def with_cycles(self, exact: int) -> Layout:
+    def with_cycles(self, exact: int) -> ConvolutionLayout:
         """Return the same with its cycles by the cost model."""
         return replace(self, exact=exact)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class EqualBlocks:
     """Vertices whose blocks have equal sizes.
 
     Attributes:
@@ -172,8 +175,8 @@ class Kind:
         parts: of each dimension of `layout.sizes`.
     """
 
-    layout: Layout
-    parts: tuple[Segment, ...]
+    layout: ConvolutionLayout
+    parts: tuple[EqualParts, ...]
 
     @property
     def counts(self) -> tuple[int, ...]:

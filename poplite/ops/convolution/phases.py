@@ -17,12 +17,12 @@ from itertools import product
 
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.convolution.dimension import Phase, phases
-from poplite.ops.convolution.request import Request
+from poplite.ops.convolution.dimension import DimensionPhase, phases
+from poplite.ops.convolution.request import ConvolutionRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PhaseOutputs:
     """The outputs of one phase in every dimension.
 
     Attributes:
@@ -31,12 +31,12 @@ class Part:
         numbers: which ones they are.
     """
 
-    whole: Request
-    phases: tuple[Phase, ...]
+    whole: ConvolutionRequest
+    phases: tuple[DimensionPhase, ...]
     numbers: tuple[int, ...]
 
     @property
-    def request(self) -> Request | None:
+    def request(self) -> ConvolutionRequest | None:
         """What is convolved; None where the outputs are zero."""
         dimensions = tuple(each.dimension for each in self.phases if each.dimension)
         if len(dimensions) < len(self.phases):
@@ -70,17 +70,17 @@ class Part:
         return weights.reshape((*weights.shape[:3], math.prod(weights.shape[3:])))
 
 
-def parts(request: Request) -> list[Part]:
+def parts(request: ConvolutionRequest) -> list[PhaseOutputs]:
     """Return the phases of a convolution; one where there are no zeros."""
     found = [phases(each) for each in request.dimensions]
     numbers = product(*(range(len(each)) for each in found))
     return [
-        Part(request, several, which)
+        PhaseOutputs(request, several, which)
         for several, which in zip(product(*found), numbers, strict=True)
     ]
 
 
-def joined(outputs: list[Tensor], request: Request) -> Tensor:
+def joined(outputs: list[Tensor], request: ConvolutionRequest) -> Tensor:
     """Return the output of a convolution from those of its phases."""
     for d in reversed(range(len(request.dimensions))):
         count = len(phases(request.dimensions[d]))

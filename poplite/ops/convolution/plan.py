@@ -27,10 +27,10 @@ from poplite.ops.convolution.arguments import (
 )
 from poplite.ops.convolution.exact import exact_cycles
 from poplite.ops.convolution.expansion import collapsed_weights
-from poplite.ops.convolution.layout import Layout
+from poplite.ops.convolution.layout import ConvolutionLayout
 from poplite.ops.convolution.phases import parts
 from poplite.ops.convolution.reading import input_of
-from poplite.ops.convolution.request import Request
+from poplite.ops.convolution.request import ConvolutionRequest
 from poplite.ops.convolution.search import cheapest_ways, way_with_blocks
 from poplite.ops.convolution.steps import weights_of
 from poplite.ops.operands import check_parts, count_of, counts_of
@@ -54,20 +54,22 @@ class ConvolutionPlan:
             alike, the longest first.
     """
 
-    def __init__(self, graph: Graph, request: Request) -> None:
-        check_parts("ConvolutionPlan", "plan_convolution", graph, "request", request, Request)
+    def __init__(self, graph: Graph, request: ConvolutionRequest) -> None:
+        check_parts(
+            "ConvolutionPlan", "plan_convolution", graph, "request", request, ConvolutionRequest
+        )
         self.graph, self.request = graph, request
         self._groups = planned(graph.target, request)
         found = [layout for several in self._groups for layout in several.values()]
         self.layouts = tuple(found) or ranked(graph.target, request)[:1]
 
     @property
-    def runners_up(self) -> tuple[Layout, ...]:
+    def runners_up(self) -> tuple[ConvolutionLayout, ...]:
         """The layouts that came next, the best first; those of the longest phase."""
         return ranked(self.graph.target, self.layout.request.read)[1:]
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> ConvolutionLayout:
         """The way that is taken, of the longest phase."""
         return self.layouts[0]
 
@@ -155,12 +157,12 @@ class ConvolutionPlan:
         ]
         return "\n".join(lines)
 
-    def _priced(self, layouts: tuple[Layout, ...]) -> str:
+    def _priced(self, layouts: tuple[ConvolutionLayout, ...]) -> str:
         """Return the exact cycles, if to find them takes no longer than a reader waits."""
         is_long = max(each.request.elements for each in layouts) > MOST_PRICED
         return "see plan.cycles" if is_long else f"{exact_cycles(self.graph.target, layouts):,}"
 
-    def _described(self, layout: Layout) -> list[str]:
+    def _described(self, layout: ConvolutionLayout) -> list[str]:
         exchange, products, addition = layout.cycles
         terms = [f"exchange {exchange:,}", f"products {products:,}"]
         terms += [f"sums {addition:,}"] if layout.has_partials else []
@@ -184,7 +186,7 @@ class ConvolutionPlan:
             f"{layout.operands:,}" + self._lacking(layout),
         ]
 
-    def _lacking(self, layout: Layout) -> str:
+    def _lacking(self, layout: ConvolutionLayout) -> str:
         """Return the text that operands as the plan makes them do not fit, where that is so."""
         room = self.graph.target.tile_memory_bytes
         return f": more than {room:,}" if layout.bytes + layout.operands > room else ""
@@ -201,7 +203,7 @@ def _by(numbers: Sequence[int]) -> str:
     return " x ".join(f"{n:,}" for n in numbers)
 
 
-def _cuts(layout: Layout) -> str:
+def _cuts(layout: ConvolutionLayout) -> str:
     groups, batch, *field, inputs, outputs = layout.cuts
     several = f"{groups:,} groups, " if groups > 1 else ""
     if layout.request.source:
@@ -209,12 +211,12 @@ def _cuts(layout: Layout) -> str:
     return f"{several}batch {batch:,}, field {_by(field)}, channels {inputs:,} to {outputs:,}"
 
 
-def _block(layout: Layout) -> str:
+def _block(layout: ConvolutionLayout) -> str:
     field = _by(layout.field)
     return f"{layout.batch:,} of {field}, {layout.inputs:,} to {layout.outputs:,} channels"
 
 
-def _held(layout: Layout) -> str:
+def _held(layout: ConvolutionLayout) -> str:
     names = ("input", "weights", "partials", "arriving partials")
     return " + ".join(f"{n} {b:,}" for n, b in zip(names, layout.held, strict=True) if b)
 
@@ -306,11 +308,11 @@ def plan_convolution(
 
 Numbers = tuple[int, ...]
 
-Ways = dict[Numbers, Layout]
+Ways = dict[Numbers, ConvolutionLayout]
 """How phases are made, by their numbers; several that read alike are one convolution."""
 
 
-def planned(target: Target, request: Request) -> tuple[Ways, ...]:
+def planned(target: Target, request: ConvolutionRequest) -> tuple[Ways, ...]:
     """Return the best way of the phases that read elements, in groups.
 
     The phases of a group are made at once, as many as the memory of tiles holds; those that take
@@ -327,9 +329,9 @@ def planned(target: Target, request: Request) -> tuple[Ways, ...]:
     return tuple(groups)
 
 
-def _cheapest(target: Target, request: Request) -> Ways:
+def _cheapest(target: Target, request: ConvolutionRequest) -> Ways:
     """Return the ways of all phases that read elements, those that take longest first."""
-    each: dict[Numbers, Request] = {
+    each: dict[Numbers, ConvolutionRequest] = {
         (number,): part.request
         for number, part in enumerate(parts(request))
         if part.request is not None and not part.request.is_empty
@@ -345,9 +347,9 @@ def _cheapest(target: Target, request: Request) -> Ways:
     return min(together, ways, key=_price)
 
 
-def _alike(requests: dict[Numbers, Request]) -> dict[Numbers, Request]:
+def _alike(requests: dict[Numbers, ConvolutionRequest]) -> dict[Numbers, ConvolutionRequest]:
     """Return convolutions, equal ones as one with the output channels of all."""
-    several: dict[Request, list[int]] = {}
+    several: dict[ConvolutionRequest, list[int]] = {}
     for numbers, request in requests.items():
         several.setdefault(request, []).extend(numbers)
     return {
@@ -356,7 +358,7 @@ def _alike(requests: dict[Numbers, Request]) -> dict[Numbers, Request]:
     }
 
 
-def _ways(target: Target, requests: dict[Numbers, Request]) -> Ways:
+def _ways(target: Target, requests: dict[Numbers, ConvolutionRequest]) -> Ways:
     """Return the best ways of convolutions, or those with equal blocks where that is cheaper."""
     found = {numbers: ranked(target, request)[0] for numbers, request in requests.items()}
     found = dict(sorted(found.items(), key=lambda way: -sum(way[1].cycles)))
@@ -385,10 +387,10 @@ def _price(ways: Ways) -> int:
 
 
 @lru_cache(maxsize=256)
-def ranked(target: Target, request: Request) -> tuple[Layout, ...]:
+def ranked(target: Target, request: ConvolutionRequest) -> tuple[ConvolutionLayout, ...]:
     """Return the best ways, the cheapest first; of nothing one that is never used."""
     if request.is_empty:
         field = tuple(max(1, size) for size in request.field)
         sizes = max(1, request.batch), field, max(1, request.outputs), max(1, request.inputs)
-        return (Layout(request, *sizes, 1, 1, (0, 0, 0), (0, 0, 0, 0)),)
+        return (ConvolutionLayout(request, *sizes, 1, 1, (0, 0, 0), (0, 0, 0, 0)),)
     return tuple(cheapest_ways(target, request))

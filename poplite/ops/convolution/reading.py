@@ -19,20 +19,20 @@ from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.convolution.dimension import together
 from poplite.ops.convolution.expansion import expanded_dimensions, expanded_input
-from poplite.ops.convolution.layout import SHORTEST, Kind, Layout
+from poplite.ops.convolution.layout import SHORTEST, ConvolutionLayout, EqualBlocks
 from poplite.ops.convolution.views import by_channels, input_blocks, signal
 from poplite.program import Copy
 from poplite.program.recording import Recorder
 from poplite.source import here
 
 
-def tiles_of(layout: Layout, *blocks: Any) -> Int64:
+def tiles_of(layout: ConvolutionLayout, *blocks: Any) -> Int64:
     """Return the tiles of the vertices for blocks of each dimension, which are broadcast."""
     tiles: Int64 = layout.number(tuple(np.broadcast_arrays(*blocks))) // layout.turns
     return tiles
 
 
-def input_of(graph: Graph, layout: Layout, name: str) -> Tensor:
+def input_of(graph: Graph, layout: ConvolutionLayout, name: str) -> Tensor:
     """Make a variable for the input on the tiles that use it.
 
     Its channels stand together, those of a block on one of the tiles that make outputs of it.
@@ -60,7 +60,7 @@ def input_of(graph: Graph, layout: Layout, name: str) -> Tensor:
     return made.dim_roll(made.rank - 1, 1)
 
 
-def _users(layout: Layout) -> Int64:
+def _users(layout: ConvolutionLayout) -> Int64:
     """Return which of the tiles that use a place has it, int64[field ...].
 
     Each has whole rows of a block, or neighbours of a row where it has fewer rows than users.
@@ -77,7 +77,9 @@ def _users(layout: Layout) -> Int64:
     return users
 
 
-def arranged(graph: Graph, recorder: Recorder, layout: Layout, x: Tensor, name: str) -> Tensor:
+def arranged(
+    graph: Graph, recorder: Recorder, layout: ConvolutionLayout, x: Tensor, name: str
+) -> Tensor:
     """Return an input whose channels stand together: itself, or a copy that is recorded."""
     if not is_scattered(x.dim_roll(1, x.rank - 1), layout.inputs):
         return x
@@ -86,7 +88,9 @@ def arranged(graph: Graph, recorder: Recorder, layout: Layout, x: Tensor, name: 
     return made
 
 
-def with_taps(graph: Graph, recorder: Recorder, layout: Layout, x: Tensor, name: str) -> Tensor:
+def with_taps(
+    graph: Graph, recorder: Recorder, layout: ConvolutionLayout, x: Tensor, name: str
+) -> Tensor:
     """Record a copy of an input with taps among its channels, where a layout wants it."""
     around = None
     if any(each.reads_zeros for _, each in expanded_dimensions(layout.request)):
@@ -101,7 +105,9 @@ def _copied(x: Tensor, made: Tensor) -> Copy:
     return Copy(x.dim_roll(1, x.rank - 1), made.dim_roll(1, made.rank - 1))
 
 
-def signal_of(graph: Graph, layout: Layout, x: Tensor, value: float, name: str) -> Tensor:
+def signal_of(
+    graph: Graph, layout: ConvolutionLayout, x: Tensor, value: float, name: str
+) -> Tensor:
     """Return an input with a number between and around, [groups, batch, field ..., inputs].
 
     What is around each channel lies on a tile that uses it.
@@ -116,7 +122,7 @@ def signal_of(graph: Graph, layout: Layout, x: Tensor, value: float, name: str) 
     return x
 
 
-def _around(graph: Graph, layout: Layout, value: float, name: str) -> Tensor:
+def _around(graph: Graph, layout: ConvolutionLayout, value: float, name: str) -> Tensor:
     """Return a number for each channel, [groups, batch, 1 ..., inputs]."""
     request = layout.request
     group, batch, channel = np.ix_(
@@ -129,13 +135,13 @@ def _around(graph: Graph, layout: Layout, value: float, name: str) -> Tensor:
     return made.reshape((*tile.shape[:2], *(1 for _ in first), tile.shape[2]))
 
 
-def blocks_of(whole: Tensor, kind: Kind, chosen: Int64) -> Slices:
+def blocks_of(whole: Tensor, kind: EqualBlocks, chosen: Int64) -> Slices:
     """Return what some of the vertices of a kind read of a signal."""
     at = np.unravel_index(chosen, kind.counts)
     return rows_of(input_blocks(whole, kind), np.ravel_multi_index(at[:-1], kind.counts[:-1]))
 
 
-def windows_of(kind: Kind, count: int) -> dict[str, object]:
+def windows_of(kind: EqualBlocks, count: int) -> dict[str, object]:
     """Return the fields of vertices of a kind that say what their positions read."""
     taps, rows = _places(kind)
     columns = together(kind.layout.request.dimensions, kind.sizes[2:-2])
@@ -153,7 +159,7 @@ def is_scattered(x: Tensor, channels: int) -> bool:
     return x.flatten().num_regions() * min(channels, SHORTEST) > x.num_elements
 
 
-def _places(kind: Kind) -> tuple[Int64, Int64]:
+def _places(kind: EqualBlocks) -> tuple[Int64, Int64]:
     """Return the places of the taps of a block, and those where its rows begin."""
     batch, *field = kind.sizes[1:-2]
     taps, rows, pitch = np.zeros(1, np.int64), np.zeros(1, np.int64), 1

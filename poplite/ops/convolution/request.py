@@ -11,7 +11,7 @@ from poplite.types import FLOAT, ElementType
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ConvolutionRequest:
     """A convolution of `batch` inputs, in groups of channels.
 
     Attributes:
@@ -36,10 +36,10 @@ class Request:
     element_type: type[ElementType[Any]]
     memory: float
     expand: int | None = None
-    source: Request | None = None
+    source: ConvolutionRequest | None = None
 
     @property
-    def read(self) -> Request:
+    def read(self) -> ConvolutionRequest:
         """The same with all taps as taps: it says what lies where in an input."""
         return self.source or self
 
@@ -81,7 +81,7 @@ class Request:
         return self.products == 0
 
     @property
-    def inverse(self) -> Request:
+    def inverse(self) -> ConvolutionRequest:
         """The convolution that makes the gradient by the input of that by the output."""
         return replace(
             self,

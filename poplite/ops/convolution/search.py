@@ -21,8 +21,8 @@ from poplite.errors import GraphMemoryAllocationError
 from poplite.machine.target import Target
 from poplite.ops.convolution.dimension import together
 from poplite.ops.convolution.expansion import expansions, side_by_side
-from poplite.ops.convolution.layout import Layout
-from poplite.ops.convolution.request import Request
+from poplite.ops.convolution.layout import ConvolutionLayout
+from poplite.ops.convolution.request import ConvolutionRequest
 from poplite.ops.matmul.search import parts_of
 from poplite.source import here
 from poplite.types import FLOAT
@@ -45,7 +45,7 @@ Way = tuple[Any, ...]
 """Sizes of blocks of each way: batch, field ..., inputs, outputs."""
 
 
-def cheapest_ways(target: Target, request: Request) -> list[Layout]:
+def cheapest_ways(target: Target, request: ConvolutionRequest) -> list[ConvolutionLayout]:
     """Return up to 8 ways that fit, the cheapest first.
 
     Of equal ones the one with the fewest vertices of a tile, then the least memory, then the
@@ -56,7 +56,7 @@ def cheapest_ways(target: Target, request: Request) -> list[Layout]:
     over, *others = (np.concatenate(column) for column in columns)
     first = np.cumsum([0, *(search.rank[0].size for search in searches)])
 
-    def layout(way: int) -> Layout:
+    def layout(way: int) -> ConvolutionLayout:
         """Return a way of one of the searches."""
         number = int(np.searchsorted(first, way, side="right")) - 1
         return searches[number].layout(way - int(first[number]))
@@ -67,7 +67,9 @@ def cheapest_ways(target: Target, request: Request) -> list[Layout]:
     return [layout(way) for way in order if not over[way]]
 
 
-def way_with_blocks(target: Target, request: Request, like: Layout) -> Layout | None:
+def way_with_blocks(
+    target: Target, request: ConvolutionRequest, like: ConvolutionLayout
+) -> ConvolutionLayout | None:
     """Return the way with the blocks of another convolution, on the same tiles, where it fits."""
     sizes = request.batch, *request.field, request.inputs, request.outputs
     blocks = like.batch, *like.field, like.inputs, like.outputs
@@ -80,7 +82,9 @@ def way_with_blocks(target: Target, request: Request, like: Layout) -> Layout | 
 class _Search:
     """Prices the ways to make one convolution: all, or those with blocks of some sizes."""
 
-    def __init__(self, target: Target, request: Request, parts: Way | None = None) -> None:
+    def __init__(
+        self, target: Target, request: ConvolutionRequest, parts: Way | None = None
+    ) -> None:
         self.target, self.request = target, request
         size, tiles = request.element_type.size_bytes, target.tiles_per_ipu
         self.parts = parts or _parts(target, request)
@@ -202,12 +206,12 @@ class _Search:
         moved: Int64 = np.where(received > 0, cycles, 0).astype(np.int64)
         return moved
 
-    def layout(self, way: int) -> Layout:
+    def layout(self, way: int) -> ConvolutionLayout:
         """Return a way."""
         batch, *field, inputs, outputs = (int(part[way]) for part in self.parts)
         exchange, products, addition = (int(each[way]) for each in self.cycles)
         arrive, weights, made, arriving = (int(each[way]) for each in self.held)
-        return Layout(
+        return ConvolutionLayout(
             self.request,
             batch,
             tuple(field),
@@ -221,7 +225,7 @@ class _Search:
         )
 
 
-def _parts(target: Target, request: Request) -> Way:
+def _parts(target: Target, request: ConvolutionRequest) -> Way:
     """Return the sizes of the blocks of all ways."""
     inputs = int(target.cost("amp_inputs_bytes")) // request.element_type.size_bytes
     outputs = target.getNumConvUnits(request.element_type, FLOAT)
@@ -255,7 +259,9 @@ def thinned(parts: Int64, most: int) -> Int64:
     return kept
 
 
-def _too_large(target: Target, request: Request, least: Layout) -> GraphMemoryAllocationError:
+def _too_large(
+    target: Target, request: ConvolutionRequest, least: ConvolutionLayout
+) -> GraphMemoryAllocationError:
     limit = int(request.memory * target.tile_memory_bytes)
     terms = [(name, size) for name, size in zip(TERMS, least.held, strict=True) if size]
     largest, most = max(terms, key=lambda term: term[1])

@@ -29,7 +29,7 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.ops.convolution.layout import Kind, Layout, segments
+from poplite.ops.convolution.layout import ConvolutionLayout, EqualBlocks, segments
 from poplite.ops.convolution.reading import (
     arranged,
     blocks_of,
@@ -52,7 +52,9 @@ from poplite.vertices.convolution import AmpConvolution
 from poplite.vertices.partials import AddPartials
 
 
-def weights_of(graph: Graph, layout: Layout, name: str, count: int | None = None) -> Tensor:
+def weights_of(
+    graph: Graph, layout: ConvolutionLayout, name: str, count: int | None = None
+) -> Tensor:
     """Make a variable for the weights, [groups, outputs, inputs, taps], on the tiles that use them.
 
     Each block lies on all tiles that use it, a part on each. `count` taps are those of all phases
@@ -152,7 +154,7 @@ class Convolution:
     """
 
     graph: Graph
-    layout: Layout
+    layout: ConvolutionLayout
     x: Tensor
     weights: Tensor
     name: str
@@ -213,7 +215,7 @@ class Convolution:
         return self._numbers(blocks) // self.layout.turns
 
     @cached_property
-    def _vertices(self) -> list[tuple[Kind, Int64, Int64, int]]:
+    def _vertices(self) -> list[tuple[EqualBlocks, Int64, Int64, int]]:
         """Vertices of each kind: their numbers, where in the output they begin, and its size."""
         layout, begin, found = self.layout, 0, []
         for kind in layout.kinds():
@@ -241,7 +243,7 @@ class Convolution:
                     **self._fields(kind, chosen),
                 )
 
-    def _fields(self, kind: Kind, chosen: Int64) -> dict[str, object]:
+    def _fields(self, kind: EqualBlocks, chosen: Int64) -> dict[str, object]:
         """Return what vertices of a kind read, and how."""
         counts = kind.counts
         at = np.unravel_index(chosen, counts)

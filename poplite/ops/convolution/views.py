@@ -16,11 +16,11 @@ from itertools import product
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.convolution.dimension import Dimension
-from poplite.ops.convolution.layout import Kind, Layout, Segment, segments
-from poplite.ops.convolution.request import Request
+from poplite.ops.convolution.layout import ConvolutionLayout, EqualBlocks, EqualParts, segments
+from poplite.ops.convolution.request import ConvolutionRequest
 
 
-def by_channels(x: Tensor, request: Request) -> Tensor:
+def by_channels(x: Tensor, request: ConvolutionRequest) -> Tensor:
     """Return an input as [groups, batch, field ..., inputs]."""
     fields = x.shape[2:]
     x = x.reshape((request.batch, request.groups, request.inputs, *fields))
@@ -64,7 +64,7 @@ def _zeros(zeros: Tensor | None, shape: list[int]) -> Tensor:
     return zeros
 
 
-def windows(x: Tensor, dim: int, part: Segment, how: Dimension) -> Tensor:
+def windows(x: Tensor, dim: int, part: EqualParts, how: Dimension) -> Tensor:
     """Return what blocks of outputs read along a dimension, [..., blocks, places, ...]."""
     places, distance = how.places(part.part), part.part * how.stride
     begin = part.begin * how.stride
@@ -78,7 +78,7 @@ def windows(x: Tensor, dim: int, part: Segment, how: Dimension) -> Tensor:
     return concat([each.expand([dim]) for each in found], dim)
 
 
-def input_blocks(x: Tensor, kind: Kind) -> Tensor:
+def input_blocks(x: Tensor, kind: EqualBlocks) -> Tensor:
     """Return what the vertices of a kind read, [groups, batch, field ..., inputs, elements].
 
     `x` is the signal of all dimensions, [groups, batch, field ..., inputs].
@@ -96,7 +96,7 @@ def input_blocks(x: Tensor, kind: Kind) -> Tensor:
     return x.reshape((*x.shape[: len(outer)], math.prod(x.shape[len(outer) :])))
 
 
-def weight_blocks(weights: Tensor, kind: Kind) -> Tensor:
+def weight_blocks(weights: Tensor, kind: EqualBlocks) -> Tensor:
     """Return the weights that the vertices of a kind read, [groups, inputs, outputs, elements].
 
     `weights` are [groups, outputs, inputs, taps].
@@ -109,7 +109,7 @@ def weight_blocks(weights: Tensor, kind: Kind) -> Tensor:
     return part.reshape((groups, deep.count, wide.count, taps * deep.part * wide.part))
 
 
-def weights_of_blocks(flat: Tensor, layout: Layout, taps: int) -> Tensor:
+def weights_of_blocks(flat: Tensor, layout: ConvolutionLayout, taps: int) -> Tensor:
     """Return [groups, outputs, inputs, taps] of weights that lie in blocks, kind after kind."""
     request, begin, rows = layout.request, 0, []
     for wide in segments(request.outputs, layout.outputs):
@@ -126,7 +126,7 @@ def weights_of_blocks(flat: Tensor, layout: Layout, taps: int) -> Tensor:
     return concat(rows, 1)
 
 
-def output_of_blocks(flat: Tensor, layout: Layout) -> Tensor:
+def output_of_blocks(flat: Tensor, layout: ConvolutionLayout) -> Tensor:
     """Return [batch, groups * outputs, field ...] of blocks, kind after kind."""
     request, begin = layout.request, 0
     sizes = request.batch, *request.field, request.outputs

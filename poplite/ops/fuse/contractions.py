@@ -23,8 +23,8 @@ from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.recipe import Part, SumRecipe
 from poplite.ops.fuse.storing import with_operands
 from poplite.ops.fuse.straight import Straight, in_order, straight
-from poplite.ops.matmul.layout import Layout
-from poplite.ops.matmul.passes import Parts
+from poplite.ops.matmul.layout import ProductLayout
+from poplite.ops.matmul.passes import BlockParts
 from poplite.ops.matmul.plan import layout_for
 from poplite.ops.matmul.steps import Behind, Multiplication
 
@@ -43,7 +43,7 @@ def as_matrices(node: Contraction, left: Tensor, right: Tensor) -> tuple[Tensor,
     return _of_groups(left, groups), _of_groups(right, groups)
 
 
-def layout_of(graph: Graph, node: Contraction) -> tuple[Graph, Layout]:
+def layout_of(graph: Graph, node: Contraction) -> tuple[Graph, ProductLayout]:
     """Return how a product is shared among tiles, and of which graph; raises where it cannot be."""
     one, other = (each.shape for each in node.operands)
     columns = other[-1] if len(other) > 1 else 1
@@ -84,7 +84,7 @@ def computed_behind(
     by_rows = Part.ROW in parts or Part.COLUMN in parts
     vertex = class_of(SumRecipe(body.body, parts, expr.element_type, number))
 
-    def fields(parts: Parts) -> dict[str, object]:
+    def fields(parts: BlockParts) -> dict[str, object]:
         made: dict[str, object] = {
             f"x{n}": _cut(part, tensor, work.layout, parts)
             for n, (part, tensor) in enumerate(operands)
@@ -97,7 +97,7 @@ def computed_behind(
     return Behind(vertex, by_rows, fields), body
 
 
-def _operand(tensor: Tensor, shape: Shape, layout: Layout) -> tuple[Part, Tensor]:
+def _operand(tensor: Tensor, shape: Shape, layout: ProductLayout) -> tuple[Part, Tensor]:
     """Return what vertices have of an operand of a product's shape, and that as a vector."""
     request = layout.request
     view = tensor.reshape((1,) * (len(shape) - tensor.rank) + tensor.shape)
@@ -117,7 +117,7 @@ def _operand(tensor: Tensor, shape: Shape, layout: Layout) -> tuple[Part, Tensor
     return Part.COLUMN, matrices[:, :, 0].flatten()
 
 
-def _cut(part: Part, tensor: Tensor, layout: Layout, parts: Parts) -> Tensor | Slices:
+def _cut(part: Part, tensor: Tensor, layout: ProductLayout, parts: BlockParts) -> Tensor | Slices:
     """Return what each vertex has of an operand."""
     blocks = layout.product
     if part is Part.NUMBER:

@@ -44,7 +44,7 @@ from poplite.ops.fuse.placement import Mappings, complete, like, place, spread
 from poplite.ops.fuse.positions import split_positions
 from poplite.ops.fuse.storing import MOST_FIELDS, cut, decide, interned
 from poplite.ops.fuse.straight import Straight, in_order, straight
-from poplite.ops.matmul.layout import Layout
+from poplite.ops.matmul.layout import ProductLayout
 from poplite.ops.matmul.passes import rows_cost_more
 from poplite.ops.matmul.steps import Multiplication, product_of
 from poplite.ops.reduce.fused import reduce_fused
@@ -516,7 +516,7 @@ class Lowering:
         self.notes.append(Note.of(what, expr, why, vertex, size, lines, made.name))
 
 
-def _planned(layout: Layout) -> str:
+def _planned(layout: ProductLayout) -> str:
     """Return where a product is made."""
     pm, pk, pn = layout.grid
     sets = f"{layout.sets} sets of " if layout.sets > 1 else ""

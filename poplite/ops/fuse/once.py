@@ -26,7 +26,7 @@ from poplite.ops.fuse.straight import in_order
 from poplite.types import FLOAT, HALF
 
 
-class Parts(NamedTuple):
+class DimensionParts(NamedTuple):
     """The parts of a dimension, the outermost first.
 
     Attributes:
@@ -68,12 +68,12 @@ def distinct(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def _parts(tensor: Tensor, d: int) -> Parts:
+def _parts(tensor: Tensor, d: int) -> DimensionParts:
     digits = digits_of(tensor.shape[d], tensor.view.dims[d])
-    return Parts(tuple([n for n, _ in digits]), tuple([step != 0 for _, step in digits]))
+    return DimensionParts(tuple([n for n, _ in digits]), tuple([step != 0 for _, step in digits]))
 
 
-def _first(tensor: Tensor, d: int, parts: Parts) -> Tensor:
+def _first(tensor: Tensor, d: int, parts: DimensionParts) -> Tensor:
     """Return what a dimension of a tensor repeats, once."""
     before, after = tensor.shape[:d], tensor.shape[d + 1 :]
     split = tensor.reshape((*before, *parts.sizes, *after))
@@ -123,7 +123,7 @@ def _leaves(root: Expr) -> list[Expr]:
     return found
 
 
-def _common(leaves: Sequence[Expr], d: int) -> Parts:
+def _common(leaves: Sequence[Expr], d: int) -> DimensionParts:
     """Return the parts of a dimension, counted from the end; one where operands' differ."""
     sizes: tuple[int, ...] | None = None
     are_read: list[bool] = []
@@ -133,19 +133,23 @@ def _common(leaves: Sequence[Expr], d: int) -> Parts:
             continue
         size = leaf.shape[d]
         if not isinstance(leaf, Leaf) or not isinstance(leaf.tensor, Tensor):
-            return Parts((size,), (True,))
+            return DimensionParts((size,), (True,))
         parts = _parts(leaf.tensor, leaf.rank + d)
         if not any(parts.are_read):
             continue
         if sizes is None:
             sizes, are_read = parts.sizes, list(parts.are_read)
         elif sizes != parts.sizes:
-            return Parts((size,), (True,))
+            return DimensionParts((size,), (True,))
         are_read = [one or other for one, other in zip(are_read, parts.are_read, strict=True)]
-    return Parts((size,), (False,)) if sizes is None else Parts(sizes, tuple(are_read))
+    return (
+        DimensionParts((size,), (False,))
+        if sizes is None
+        else DimensionParts(sizes, tuple(are_read))
+    )
 
 
-def _reading(root: Expr, leaves: Sequence[Expr], along: Mapping[int, Parts]) -> Expr:
+def _reading(root: Expr, leaves: Sequence[Expr], along: Mapping[int, DimensionParts]) -> Expr:
     """Return an expression that reads the first of what is repeated."""
     made: dict[Expr, Expr] = {}
     below = {*leaves}

@@ -9,7 +9,7 @@ from poplite.errors import checked_truth
 from poplite.expr.operand import Operand
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.choices import where
-from poplite.ops.convolution.call import Call
+from poplite.ops.convolution.call import ConvolutionCall
 from poplite.ops.linalg.work import Work, check_matrices, triangle
 from poplite.program import Sequence as Steps
 
@@ -55,7 +55,7 @@ def cholesky(
     [[2.0, 0.0], [1.0, 3.0]]
     """
     what = "ops.linalg.cholesky"
-    call = Call(what, name, program)
+    call = ConvolutionCall(what, name, program)
     (given,) = call.operands((a, "a"))
     lower = checked_truth(lower, f"{what}: lower")
     check_matrices(what, given, "a")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from poplite.expr.operand import Operand
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.choices import where
-from poplite.ops.convolution.call import Call
+from poplite.ops.convolution.call import ConvolutionCall
 from poplite.ops.linalg.work import Work, check_one_matrix, identity, triangle
 from poplite.ops.record import map as stored
 from poplite.program import Sequence as Steps
@@ -49,7 +49,7 @@ def lu(
     ([[1.0, 0.0], [0.5, 1.0]], [[2.0, 4.0], [0.0, 3.0]])
     """
     what = "ops.linalg.lu"
-    call = Call(what, name, program)
+    call = ConvolutionCall(what, name, program)
     (given,) = call.operands((a, "a"))
     check_one_matrix(what, given)
     work, (m, n) = Work(call, block), given.shape

@@ -13,7 +13,7 @@ from poplite.expr.operand import Operand
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.choices import where
-from poplite.ops.convolution.call import Call
+from poplite.ops.convolution.call import ConvolutionCall
 from poplite.ops.linalg.panel import Reflected, reflect_block, width_of
 from poplite.ops.linalg.work import Work, check_matrices, check_one_matrix, identity, triangle
 from poplite.ops.operands import called, described
@@ -61,7 +61,7 @@ def qr(
     [[-5.0]]
     """
     what = "ops.linalg.qr"
-    call = Call(what, name, program)
+    call = ConvolutionCall(what, name, program)
     (given,) = call.operands((a, "a"))
     if given.rank != 2 or given.shape[0] < given.shape[1]:
         raise TensorCreationError(
@@ -117,7 +117,7 @@ def inverse(
     [[0.0, 0.25], [0.5, 0.0]]
     """
     what = "ops.linalg.inverse"
-    call = Call(what, name, program)
+    call = ConvolutionCall(what, name, program)
     (given,) = call.operands((a, "a"))
     check_matrices(what, given, "a")
     check_one_matrix(what, given)

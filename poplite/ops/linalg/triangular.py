@@ -12,7 +12,7 @@ from poplite.expr.tree import Expr
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.choices import where
 from poplite.ops.comparisons import equal
-from poplite.ops.convolution.call import Call
+from poplite.ops.convolution.call import ConvolutionCall
 from poplite.ops.linalg.work import Work, check_matrices, triangle
 from poplite.ops.operands import FLOATS, called, check_type, operand
 from poplite.program import Sequence as Steps
@@ -67,7 +67,7 @@ def triangular_solve(
     [[3.0], [2.0]]
     """
     what = "ops.linalg.triangular_solve"
-    call = Call(what, name, program)
+    call = ConvolutionCall(what, name, program)
     given, right = call.operands((a, "a"), (b, "b"))
     left, lower, unit_diagonal = (
         checked_truth(each, f"{what}: {role}")

@@ -20,7 +20,7 @@ from poplite.expr.tree import Expr
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.comparisons import equal, less_equal
-from poplite.ops.convolution.call import Call
+from poplite.ops.convolution.call import ConvolutionCall
 from poplite.ops.matmul.matmul import matmul
 from poplite.ops.matmul.plan import estimated_plan
 from poplite.ops.operands import Given, called, count_of, described
@@ -74,7 +74,7 @@ class Work:
         block: rows of the largest block that one worker works on.
     """
 
-    def __init__(self, call: Call, block: object) -> None:
+    def __init__(self, call: ConvolutionCall, block: object) -> None:
         self.call, self.graph = call, call.graph
         self.block = count_of(call.what, "block", block, 1)
         self._turn = 0

@@ -23,7 +23,7 @@ from poplite.graph.tensor.tensor import Tensor
 
 
 @dataclass(frozen=True, slots=True)
-class Blocks:
+class MatrixBlocks:
     """How matrices are cut: `groups` of them, each of `rows` by `columns`.
 
     Attributes:
@@ -60,7 +60,7 @@ class Blocks:
     def sizes(self, row: Int64, column: Int64) -> tuple[Int64, Int64]:
         """Return heights and widths of blocks.
 
-        >>> blocks = Blocks(1, 4, 6, 2, 4)
+        >>> blocks = MatrixBlocks(1, 4, 6, 2, 4)
         >>> [a.tolist() for a in blocks.sizes(np.array([0, 1]), np.array([0, 1]))]
         [[2, 2], [4, 2]]
         """
@@ -72,7 +72,7 @@ class Blocks:
     def spans(self, group: Int64, row: Int64, column: Int64) -> tuple[Int64, Int64]:
         """Return where blocks begin and end in the flat order.
 
-        >>> blocks = Blocks(2, 4, 6, 2, 4)
+        >>> blocks = MatrixBlocks(2, 4, 6, 2, 4)
         >>> [a.tolist() for a in blocks.spans(*np.array([[0, 1], [0, 1], [1, 0]]))]
         [[8, 36], [12, 44]]
         """

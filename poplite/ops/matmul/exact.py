@@ -13,13 +13,13 @@ from poplite.cost.workers import tile_cycles
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.graph.graph import Graph
 from poplite.machine.target import Target
-from poplite.ops.matmul.layout import Layout
+from poplite.ops.matmul.layout import ProductLayout
 from poplite.ops.matmul.steps import Multiplication, left_of, product_of, right_of
 from poplite.program.copy import TensorCopy
 from poplite.program.recording import Recorder
 
 
-def priced(target: Target, layout: Layout) -> Layout:
+def priced(target: Target, layout: ProductLayout) -> ProductLayout:
     """Return a layout with its exact cycles."""
     request, (height, _, width), (tall, _, wide) = layout.request, layout.block, layout.grid
     m, n = min(request.m, height * tall), min(request.n, width * wide)

@@ -20,14 +20,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from poplite.arrays.intervals import Int64
-from poplite.ops.matmul.blocks import Blocks
-from poplite.ops.matmul.request import Request
+from poplite.ops.matmul.blocks import MatrixBlocks
+from poplite.ops.matmul.request import ProductRequest
 
 Three = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ProductLayout:
     """One way to share a product among tiles, and what it takes.
 
     Attributes:
@@ -42,7 +42,7 @@ class Layout:
         exact: cycles of all passes by the cost model; None where they were not asked for.
     """
 
-    request: Request
+    request: ProductRequest
     block: Three
     grid: Three
     sets: int
@@ -87,22 +87,22 @@ class Layout:
         return self.grid[1] > 1 or self.request.partials is not self.request.result
 
     @property
-    def left(self) -> Blocks:
+    def left(self) -> MatrixBlocks:
         """How the left matrices are cut."""
         request = self.request
-        return Blocks(request.groups, request.m, request.k, self.block[0], self.block[1])
+        return MatrixBlocks(request.groups, request.m, request.k, self.block[0], self.block[1])
 
     @property
-    def right(self) -> Blocks:
+    def right(self) -> MatrixBlocks:
         """How the right matrices are cut."""
         request = self.request
-        return Blocks(request.groups, request.k, request.n, self.block[1], self.block[2])
+        return MatrixBlocks(request.groups, request.k, request.n, self.block[1], self.block[2])
 
     @property
-    def product(self) -> Blocks:
+    def product(self) -> MatrixBlocks:
         """How the products are cut."""
         request = self.request
-        return Blocks(request.groups, request.m, request.n, self.block[0], self.block[2])
+        return MatrixBlocks(request.groups, request.m, request.n, self.block[0], self.block[2])
 
     def tile(self, group: Int64, i: Int64, j: Int64, l: Int64) -> Int64:  # noqa: E741
         """Return the tiles that multiply blocks (i, j) and (j, l) of groups.

@@ -20,19 +20,19 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.cost.exchange.latency import has_map, places, route
 from poplite.machine.target import Target
-from poplite.ops.matmul.layout import Layout
+from poplite.ops.matmul.layout import ProductLayout
 from poplite.ops.matmul.passes import grain_of, part_edges
 from poplite.vertices.amp import amp_cycles
 from poplite.vertices.partials import partials_cycles
 
 
-def least_cycles(target: Target, layout: Layout) -> int:
+def least_cycles(target: Target, layout: ProductLayout) -> int:
     """Return cycles of all passes that the cost model never goes below."""
     own = layout.slots * int(amp_cycles(*layout.block, *layout.request.kinds, target))
     return layout.num_passes * (own + _operands(target, layout) + _sums(target, layout))
 
 
-def nearer_cycles(target: Target, layout: Layout) -> int:
+def nearer_cycles(target: Target, layout: ProductLayout) -> int:
     """Return cycles as `least_cycles`, somewhat more of them for somewhat more work."""
     request = layout.request
     sizes = []
@@ -47,7 +47,7 @@ def nearer_cycles(target: Target, layout: Layout) -> int:
     return layout.num_passes * (product + ways)
 
 
-def _operands(target: Target, layout: Layout, *, is_near: bool = False) -> int:
+def _operands(target: Target, layout: ProductLayout, *, is_near: bool = False) -> int:
     """Return the least cycles in which tiles get the operands, and put their own parts between."""
     (height, deep, width), (tall, cuts, wide) = layout.block, layout.grid
     left = _parts(target, layout, height * deep, wide)
@@ -82,7 +82,7 @@ def _operands(target: Target, layout: Layout, *, is_near: bool = False) -> int:
     )
 
 
-def _sums(target: Target, layout: Layout, *, is_near: bool = False) -> int:
+def _sums(target: Target, layout: ProductLayout, *, is_near: bool = False) -> int:
     """Return the least cycles in which tiles get partials, and add them up."""
     if not layout.has_partials:
         return 0
@@ -101,7 +101,7 @@ def _sums(target: Target, layout: Layout, *, is_near: bool = False) -> int:
     return int(added.max()) + _exchange(target, received, (cuts - 1) * (part > 0), first)
 
 
-def _parts(target: Target, layout: Layout, size: int, parts: int) -> Int64:
+def _parts(target: Target, layout: ProductLayout, size: int, parts: int) -> Int64:
     """Return how many elements of a block each of its parts has."""
     grain = np.full(1, grain_of(target, layout.request))
     sizes: Int64 = np.diff(part_edges(np.full(1, size), parts, grain))[0]
@@ -115,13 +115,13 @@ def _received(parts: Int64, own: Int64, others: Int64, *, has_mate: Any) -> Any:
     return np.where(has_mate, (missing + of_mate) / 2, missing)
 
 
-def _row(target: Target, layout: Layout, elements: Int64) -> Any:
+def _row(target: Target, layout: ProductLayout, elements: Int64) -> Any:
     """Return the cycles of copying a row, without the call of workers."""
     size = elements * layout.request.element_type.size_bytes
     return target.cost("copy_piece_cycles") + np.ceil(size / target.cost("memcpy_bytes_per_cycle"))
 
 
-def _complete(layout: Layout) -> tuple[int, int]:
+def _complete(layout: ProductLayout) -> tuple[int, int]:
     """Return how many rows and columns of tiles of the first set have complete blocks."""
     (height, _, width), (tall, _, wide) = layout.block, layout.grid
     return min(tall, layout.request.m // height), min(wide, layout.request.n // width)

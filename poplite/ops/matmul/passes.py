@@ -18,9 +18,9 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.machine.target import Target
-from poplite.ops.matmul.blocks import Blocks
-from poplite.ops.matmul.layout import Layout
-from poplite.ops.matmul.request import Request
+from poplite.ops.matmul.blocks import MatrixBlocks
+from poplite.ops.matmul.layout import ProductLayout
+from poplite.ops.matmul.request import ProductRequest
 from poplite.types import FLOAT
 from poplite.vertices.estimators.poplibs import binary, share
 
@@ -31,7 +31,7 @@ Spans = tuple[Int64, Int64]
 """Where stretches begin and end, int64[n]."""
 
 
-class Parts(NamedTuple):
+class BlockParts(NamedTuple):
     """Parts of blocks of a product, each added up by one vertex; all int64[n].
 
     Attributes:
@@ -84,17 +84,17 @@ class Sums(NamedTuple):
     tile: Int64
     slices: Spans
     first: Int64
-    parts: Parts
+    parts: BlockParts
 
 
-class Pass(NamedTuple):
+class ProductPass(NamedTuple):
     """What the vertices of a pass have; no sums without partials."""
 
     products: Products
     sums: Sums | None
 
 
-def passes(target: Target, layout: Layout, *, by_rows: bool) -> Iterable[Pass]:
+def passes(target: Target, layout: ProductLayout, *, by_rows: bool) -> Iterable[ProductPass]:
     """Return the passes of a layout; `by_rows` where complete rows of blocks are added up."""
     blocks = layout.product.groups * layout.product.in_group
     if blocks * layout.grid[1] <= MOST_KEPT:
@@ -103,11 +103,11 @@ def passes(target: Target, layout: Layout, *, by_rows: bool) -> Iterable[Pass]:
 
 
 @lru_cache(maxsize=32)
-def _kept_passes(target: Target, layout: Layout, by_rows: bool) -> tuple[Pass, ...]:
+def _kept_passes(target: Target, layout: ProductLayout, by_rows: bool) -> tuple[ProductPass, ...]:
     return tuple(_passes(target, layout, by_rows))
 
 
-def _passes(target: Target, layout: Layout, by_rows: bool) -> Iterator[Pass]:
+def _passes(target: Target, layout: ProductLayout, by_rows: bool) -> Iterator[ProductPass]:
     out, (tall, _, wide) = layout.product, layout.grid
     for top in range(0, out.down, tall):
         for first in range(0, out.across, wide):
@@ -119,10 +119,10 @@ def _passes(target: Target, layout: Layout, by_rows: bool) -> Iterator[Pass]:
             )
             blocks = numbers[0].ravel(), numbers[1].ravel(), numbers[2].ravel()
             sums = _sums(target, layout, blocks, by_rows) if layout.has_partials else None
-            yield Pass(_products(layout, blocks), sums)
+            yield ProductPass(_products(layout, blocks), sums)
 
 
-def _products(layout: Layout, blocks: tuple[Int64, Int64, Int64]) -> Products:
+def _products(layout: ProductLayout, blocks: tuple[Int64, Int64, Int64]) -> Products:
     """Return the products of a pass: all blocks of k for some blocks of the result."""
     cuts = layout.grid[1]
     j = np.tile(np.arange(cuts), len(blocks[0]))
@@ -141,7 +141,7 @@ def _products(layout: Layout, blocks: tuple[Int64, Int64, Int64]) -> Products:
 
 
 def _sums(
-    target: Target, layout: Layout, blocks: tuple[Int64, Int64, Int64], by_rows: bool
+    target: Target, layout: ProductLayout, blocks: tuple[Int64, Int64, Int64], by_rows: bool
 ) -> Sums:
     """Return the sums of a pass, a part of each block on each of its tiles."""
     cuts = layout.grid[1]
@@ -152,11 +152,11 @@ def _sums(
     group, i, l = (numbers[block] for numbers in blocks)  # noqa: E741
     made = _room(layout, group[:, None], i[:, None], np.arange(cuts), l[:, None]) + low[:, None]
     slices = made.ravel(), (made + (high - low)[:, None]).ravel()
-    parts = Parts(group, i, l, low, high, begin[block] + low, begin[block] + high)
+    parts = BlockParts(group, i, l, low, high, begin[block] + low, begin[block] + high)
     return Sums(layout.tile(group, i, part, l), slices, np.arange(len(low) + 1) * cuts, parts)
 
 
-def _room(layout: Layout, group: Int64, i: Int64, j: Int64, l: Int64) -> Int64:  # noqa: E741
+def _room(layout: ProductLayout, group: Int64, i: Int64, j: Int64, l: Int64) -> Int64:  # noqa: E741
     """Return where the partials of blocks begin."""
     place = layout.tile(group, i, j, l) * layout.slots + group // layout.sets
     room: Int64 = place * layout.block[0] * layout.block[2]
@@ -167,7 +167,7 @@ def _room(layout: Layout, group: Int64, i: Int64, j: Int64, l: Int64) -> Int64: 
 
 
 @lru_cache(maxsize=32)
-def mapping_of_product(target: Target, layout: Layout, by_rows: bool) -> TileMapping:
+def mapping_of_product(target: Target, layout: ProductLayout, by_rows: bool) -> TileMapping:
     """Return the tiles of products in flat order: those that make them."""
     group, i, l = (column[:, None] for column in layout.product.all())  # noqa: E741
     tiles = layout.tile(group, i, np.arange(layout.grid[1]), l)
@@ -175,14 +175,19 @@ def mapping_of_product(target: Target, layout: Layout, by_rows: bool) -> TileMap
 
 
 @lru_cache(maxsize=32)
-def mapping_of_partials(target: Target, layout: Layout) -> TileMapping:
+def mapping_of_partials(target: Target, layout: ProductLayout) -> TileMapping:
     """Return the tiles of what every tile makes in a pass."""
     room = layout.slots * layout.block[0] * layout.block[2]
     return TileMapping(target.tiles, np.arange(layout.tiles), np.full(layout.tiles, room))
 
 
 def mapping_of(
-    target: Target, layout: Layout, blocks: Blocks, tiles: Int64, *, by_rows: bool = False
+    target: Target,
+    layout: ProductLayout,
+    blocks: MatrixBlocks,
+    tiles: Int64,
+    *,
+    by_rows: bool = False,
 ) -> TileMapping:
     """Return the tiles of blocks, each cut among several, int64[blocks, parts]."""
     begin, end = blocks.spans(*blocks.all())
@@ -191,7 +196,7 @@ def mapping_of(
 
 
 def grains(
-    target: Target, layout: Layout, blocks: tuple[Int64, Int64, Int64], by_rows: bool
+    target: Target, layout: ProductLayout, blocks: tuple[Int64, Int64, Int64], by_rows: bool
 ) -> Int64:
     """Return how many elements of each block stay together: what is added up at a time, or rows."""
     if by_rows:
@@ -199,12 +204,12 @@ def grains(
     return np.full(len(blocks[0]), grain_of(target, layout.request))
 
 
-def grain_of(target: Target, request: Request) -> int:
+def grain_of(target: Target, request: ProductRequest) -> int:
     """Return how many elements are added up at a time."""
     return int(target.cost("add_partials_bytes")) // request.partials.size_bytes
 
 
-def rows_cost_more(target: Target, layout: Layout) -> bool:
+def rows_cost_more(target: Target, layout: ProductLayout) -> bool:
     """Return whether complete rows leave so many tiles idle that a step for the rest is cheaper.
 
     Of a block with fewer rows than slices of k, some tiles add up a row each and others nothing, so

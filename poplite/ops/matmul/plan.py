@@ -18,9 +18,9 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import working_graph
 from poplite.machine.target import Target
 from poplite.ops.matmul.exact import priced
-from poplite.ops.matmul.layout import Layout, Three
+from poplite.ops.matmul.layout import ProductLayout, Three
 from poplite.ops.matmul.lower_bound import least_cycles, nearer_cycles
-from poplite.ops.matmul.request import Options, Request, checked_options, request_of
+from poplite.ops.matmul.request import Options, ProductRequest, checked_options, request_of
 from poplite.ops.matmul.search import cheapest_ways
 from poplite.ops.matmul.steps import left_of, product_of, right_of
 from poplite.ops.matmul.upper_bound import most_cycles
@@ -42,12 +42,12 @@ class MatMulPlan:
         layout: the way that is taken.
     """
 
-    def __init__(self, graph: Graph, layout: Layout) -> None:
-        check_parts("MatMulPlan", "plan_matmul", graph, "layout", layout, Layout)
+    def __init__(self, graph: Graph, layout: ProductLayout) -> None:
+        check_parts("MatMulPlan", "plan_matmul", graph, "layout", layout, ProductLayout)
         self.graph, self.layout = graph, layout
 
     @property
-    def runners_up(self) -> tuple[Layout, ...]:
+    def runners_up(self) -> tuple[ProductLayout, ...]:
         """The layouts that came next, the best first."""
         return ranked(self.graph.target, self.layout.request)[1:]
 
@@ -172,13 +172,13 @@ def _by(numbers: tuple[int, ...]) -> str:
     return " x ".join(f"{n:,}" for n in numbers)
 
 
-def _grid(layout: Layout) -> str:
+def _grid(layout: ProductLayout) -> str:
     sets = f"{layout.sets:,} sets of " if layout.request.groups > 1 else ""
     passes = f", {_by(layout.passes)} passes over m and n" if layout.num_passes > 1 else ""
     return f"{sets}{_by(layout.grid)} over m, k, n{passes}"
 
 
-def _held(layout: Layout) -> str:
+def _held(layout: ProductLayout) -> str:
     names = ("left", "right", "partials", "arriving partials")
     return " + ".join(f"{n} {b:,}" for n, b in zip(names, layout.held, strict=True) if b)
 
@@ -249,14 +249,14 @@ def plan_by(
 
 
 @lru_cache(maxsize=256)
-def _planned_and_priced(target: Target, request: Request) -> Layout:
+def _planned_and_priced(target: Target, request: ProductRequest) -> ProductLayout:
     """Return the best way with its exact cycles, which plans show."""
     layout = planned(target, request)
     return layout if request.is_empty or layout.exact else priced(target, layout)
 
 
 @lru_cache(maxsize=256)
-def planned(target: Target, request: Request) -> Layout:
+def planned(target: Target, request: ProductRequest) -> ProductLayout:
     """Return the best way: the cheapest by the cost model, of equal ones the first of the search.
 
     Ways are priced in the order of their least cycles, until no other one can be cheaper; and only
@@ -275,7 +275,7 @@ def planned(target: Target, request: Request) -> Layout:
             rivals = [k for _, k in bounds]
     if len(rivals) == 1:
         return ways[rivals[0]]
-    best: tuple[int, int, Layout] | None = None
+    best: tuple[int, int, ProductLayout] | None = None
     for least, number in bounds:
         if best is not None and (least, number) > best[:2]:
             break
@@ -293,14 +293,14 @@ def estimated_plan(graph: Graph, what: str, sizes: Sizes, element: ElementTypeLi
 
 
 @lru_cache(maxsize=256)
-def _estimated(target: Target, request: Request) -> Layout:
+def _estimated(target: Target, request: ProductRequest) -> ProductLayout:
     """Return the way that takes the least cycles at least, of equal ones the first."""
     ways = cheapest_ways(target, request)
     return ways[0] if request.is_empty else min(ways, key=lambda way: least_cycles(target, way))
 
 
 @lru_cache(maxsize=256)
-def ranked(target: Target, request: Request) -> tuple[Layout, ...]:
+def ranked(target: Target, request: ProductRequest) -> tuple[ProductLayout, ...]:
     """Return the best ways, the cheapest by the cost model first."""
     ways = cheapest_ways(target, request)
     if not request.is_empty:
@@ -310,7 +310,7 @@ def ranked(target: Target, request: Request) -> tuple[Layout, ...]:
 
 def layout_for(
     graph: Graph, how: MatMulPlan | Options | None, sizes: Sizes, element: ElementTypeLike
-) -> tuple[Graph, Layout]:
+) -> tuple[Graph, ProductLayout]:
     """Return the layout for groups, m, k and n, by a plan or by options, and whose tiles it has."""
     if isinstance(how, MatMulPlan):
         _check_plan(graph, how, sizes, element)

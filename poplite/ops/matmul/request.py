@@ -51,7 +51,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ProductRequest:
     """A product of `groups` pairs of matrices, [m, k] by [k, n].
 
     Attributes:
@@ -157,7 +157,7 @@ def request_of(
     sizes: tuple[object, object, object, object],
     element: type[ElementType[Any]],
     options: Options,
-) -> Request:
+) -> ProductRequest:
     """Return what is planned of groups, m, k and n, or refuse it."""
     what = options.what
     result = options.result or element
@@ -197,4 +197,6 @@ def request_of(
         )
     if result is FLOAT:
         partials = FLOAT  # as in PopLibs
-    return Request(groups, m, k, n, element, result, partials, options.memory, options.constraints)
+    return ProductRequest(
+        groups, m, k, n, element, result, partials, options.memory, options.constraints
+    )

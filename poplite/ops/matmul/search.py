@@ -20,8 +20,8 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.errors import GraphMemoryAllocationError
 from poplite.machine.target import Target
-from poplite.ops.matmul.layout import Layout, Three
-from poplite.ops.matmul.request import Request
+from poplite.ops.matmul.layout import ProductLayout, Three
+from poplite.ops.matmul.request import ProductRequest
 from poplite.source import here
 from poplite.types import HALF
 from poplite.vertices.amp import amp_cycles
@@ -48,7 +48,7 @@ Columns = tuple[Int64, Int64, Int64]
 """Three numbers of each way."""
 
 
-def cheapest_ways(target: Target, request: Request) -> list[Layout]:
+def cheapest_ways(target: Target, request: ProductRequest) -> list[ProductLayout]:
     """Return up to 8 ways that fit, the cheapest first.
 
     Of equal ones the one with the fewest tiles, then the least memory, then the fewest cuts of k.
@@ -84,22 +84,22 @@ class _Ranked(NamedTuple):
     """A way, and what it is compared by: the lower the better."""
 
     rank: tuple[int, ...]
-    layout: Layout
+    layout: ProductLayout
 
 
-def _ranked(request: Request, sets: int, numbers: tuple[int, ...]) -> _Ranked:
+def _ranked(request: ProductRequest, sets: int, numbers: tuple[int, ...]) -> _Ranked:
     """Return a way from its numbers: of its rank, then of its layout."""
     rank, block, grid, times, cycles, held = (
         numbers[begin:end] for begin, end in ((0, 5), (5, 8), (8, 11), (11, 13), (13, 16), (16, 20))
     )
-    layout: Any = Layout
+    layout: Any = ProductLayout
     return _Ranked(rank, layout(request, block, grid, sets, times, cycles, held))
 
 
 class _Search:
     """Prices the ways to make one product."""
 
-    def __init__(self, target: Target, request: Request) -> None:
+    def __init__(self, target: Target, request: ProductRequest) -> None:
         self.target, self.request = target, request
         self.fixed = dict(request.constraints)
         # No elements are shared out like one.
@@ -289,7 +289,9 @@ def _listed(numbers: Sequence[int]) -> str:
     return ", ".join(few)
 
 
-def _too_large(target: Target, request: Request, least: Layout) -> GraphMemoryAllocationError:
+def _too_large(
+    target: Target, request: ProductRequest, least: ProductLayout
+) -> GraphMemoryAllocationError:
     limit = int(request.memory * target.tile_memory_bytes)
     terms = [(name, size) for name, size in zip(TERMS, least.held, strict=True) if size]
     parts = " + ".join(f"{size:,} B for {name}" for name, size in terms)

@@ -22,10 +22,10 @@ from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.matmul.blocks import Blocks
-from poplite.ops.matmul.layout import Layout
+from poplite.ops.matmul.blocks import MatrixBlocks
+from poplite.ops.matmul.layout import ProductLayout
 from poplite.ops.matmul.passes import (
-    Parts,
+    BlockParts,
     Products,
     Sums,
     mapping_of,
@@ -41,7 +41,7 @@ from poplite.vertices.amp import vertex_of
 from poplite.vertices.partials import AddPartials
 
 
-def left_of(graph: Graph, layout: Layout, name: str) -> Tensor:
+def left_of(graph: Graph, layout: ProductLayout, name: str) -> Tensor:
     """Make a variable for the left matrices, [groups, m, k], on the tiles that use them."""
     group, i, j = (column[:, None] for column in layout.left.all())
     tiles = layout.tile(group, i, j, np.arange(layout.grid[2]))
@@ -49,7 +49,7 @@ def left_of(graph: Graph, layout: Layout, name: str) -> Tensor:
     return layout.left.matrices(_on_tiles(graph, layout, layout.left, mapping, name))
 
 
-def right_of(graph: Graph, layout: Layout, name: str) -> Tensor:
+def right_of(graph: Graph, layout: ProductLayout, name: str) -> Tensor:
     """Make a variable for the right matrices, [groups, k, n], on the tiles that use them."""
     group, j, l = (column[:, None] for column in layout.right.all())  # noqa: E741
     tiles = layout.tile(group, np.arange(layout.grid[0]), j, l)
@@ -59,7 +59,7 @@ def right_of(graph: Graph, layout: Layout, name: str) -> Tensor:
 
 def product_of(
     graph: Graph,
-    layout: Layout,
+    layout: ProductLayout,
     name: str,
     element: type[ElementType[Any]] | None = None,
     *,
@@ -76,8 +76,8 @@ def product_of(
 
 def _on_tiles(
     graph: Graph,
-    layout: Layout,
-    blocks: Blocks,
+    layout: ProductLayout,
+    blocks: MatrixBlocks,
     mapping: TileMapping,
     name: str,
     element: type[ElementType[Any]] | None = None,
@@ -99,7 +99,7 @@ class Behind(NamedTuple):
 
     vertex: type[Vertex]
     by_rows: bool
-    fields: Callable[[Parts], dict[str, object]]
+    fields: Callable[[BlockParts], dict[str, object]]
 
 
 @dataclass(eq=False)
@@ -116,7 +116,7 @@ class Multiplication:
 
     graph: Graph
     recorder: Recorder
-    layout: Layout
+    layout: ProductLayout
     left: Tensor
     right: Tensor
 

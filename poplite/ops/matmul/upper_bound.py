@@ -20,7 +20,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.cost.exchange.latency import has_map, places, route
 from poplite.machine.target import Target
-from poplite.ops.matmul.layout import Layout
+from poplite.ops.matmul.layout import ProductLayout
 from poplite.ops.matmul.passes import grain_of, part_edges
 from poplite.vertices.amp import amp_cycles
 from poplite.vertices.partials import partials_cycles
@@ -54,7 +54,7 @@ class _Way(NamedTuple):
     is_whole: bool
 
 
-def most_cycles(target: Target, layout: Layout) -> int:
+def most_cycles(target: Target, layout: ProductLayout) -> int:
     """Return cycles of all passes that the cost model never goes above."""
     # A block at an edge may take longer: its workers may have to wait for weights.
     height, deep, width = np.meshgrid(*_sizes(layout))
@@ -63,7 +63,7 @@ def most_cycles(target: Target, layout: Layout) -> int:
     return layout.num_passes * (own + _operands(target, layout) + _sums(target, layout))
 
 
-def _operands(target: Target, layout: Layout) -> int:
+def _operands(target: Target, layout: ProductLayout) -> int:
     """Return the most cycles in which tiles get the operands, and put their own parts between."""
     request, (tall, cuts, wide) = layout.request, layout.grid
     size, (heights, depths, widths) = request.element_type.size_bytes, _sizes(layout)
@@ -101,7 +101,7 @@ def _operands(target: Target, layout: Layout) -> int:
     return copied + call + _exchange(target, layout, both, size, ways)
 
 
-def _sums(target: Target, layout: Layout) -> int:
+def _sums(target: Target, layout: ProductLayout) -> int:
     """Return the most cycles in which tiles get partials, and add them up."""
     if not layout.has_partials:
         return 0
@@ -121,7 +121,7 @@ def _sums(target: Target, layout: Layout) -> int:
     return added + _exchange(target, layout, load, size, ways)
 
 
-def _sizes(layout: Layout) -> list[list[int]]:
+def _sizes(layout: ProductLayout) -> list[list[int]]:
     """Return the rows, depths and columns of blocks: of complete ones, and of those at edges."""
     sizes = zip(layout.block, layout.request.sizes, strict=True)
     return [sorted({min(block, size), size % block or min(block, size)}) for block, size in sizes]
@@ -132,7 +132,7 @@ def _most(every: Sequence[_Load]) -> _Load:
 
 
 def _gathered(
-    target: Target, layout: Layout, elements: int, parts: int, size: int, *, is_shared: bool
+    target: Target, layout: ProductLayout, elements: int, parts: int, size: int, *, is_shared: bool
 ) -> _Load:
     """Return what tiles have to get of a block of which each of them has a part."""
     part = _parts(target, layout, elements, parts)
@@ -148,7 +148,7 @@ def _gathered(
     return _Load(int(missing.max()), sent, pieces if parts > 1 else 0, int(part.max()))
 
 
-def _parts(target: Target, layout: Layout, size: int, parts: int) -> Int64:
+def _parts(target: Target, layout: ProductLayout, size: int, parts: int) -> Int64:
     """Return how many elements of a block each of its parts has."""
     grain = np.full(1, grain_of(target, layout.request))
     sizes: Int64 = np.diff(part_edges(np.full(1, size), parts, grain))[0]
@@ -165,7 +165,9 @@ def _row(target: Target, num_bytes: int) -> int:
     return int(target.cost("copy_piece_cycles")) - (-num_bytes // per_cycle)
 
 
-def _exchange(target: Target, layout: Layout, load: _Load, size: int, ways: Sequence[_Way]) -> int:
+def _exchange(
+    target: Target, layout: ProductLayout, load: _Load, size: int, ways: Sequence[_Way]
+) -> int:
     """Return the most cycles of an exchange of elements of a size in bytes."""
     if not load.pieces:
         return 0
@@ -182,7 +184,7 @@ def _exchange(target: Target, layout: Layout, load: _Load, size: int, ways: Sequ
     return int(cost("sync_cycles")) + max(first + max(payload, controls), last + longest)
 
 
-def _latencies(target: Target, layout: Layout, ways: Sequence[_Way]) -> tuple[int, int]:
+def _latencies(target: Target, layout: ProductLayout, ways: Sequence[_Way]) -> tuple[int, int]:
     """Return the longest times until the first word of a tile arrives, and until any one does."""
     if not has_map(target):
         return (int(target.cost("exchange_cycles")),) * 2

@@ -65,10 +65,10 @@ def sorted_words(rows: Rows, rule: KeyRule) -> Tensor:
     """Record the sorting of all rows; return their words, [count, at least size], on few tiles."""
     if not rows.count * rows.size:
         return rows.variable(LONGLONG, "/words", NO_TILES, NO_TILES).reshape((rows.count, 0))
-    return Blocks(rows, rule, plan_of(rows)).sort()
+    return NetworkBlocks(rows, rule, plan_of(rows)).sort()
 
 
-class Blocks:
+class NetworkBlocks:
     """The blocks of all rows, and their two places each."""
 
     def __init__(self, rows: Rows, rule: KeyRule, plan: SortPlan) -> None:

@@ -127,7 +127,7 @@ class Rows:
         self.recorder.finish(self._target, self.name)
 
 
-class Pieces(NamedTuple):
+class RowRanges(NamedTuple):
     """Ranges of rows, one for each vertex; all int64[n].
 
     Attributes:
@@ -143,17 +143,19 @@ class Pieces(NamedTuple):
     end: Int64
 
 
-def pieces(mapping: TileMapping, size: int, workers: int, grain: int) -> Pieces:
+def pieces(mapping: TileMapping, size: int, workers: int, grain: int) -> RowRanges:
     """Cut rows of so many elements at tiles, workers and the ends of rows."""
     if not mapping.num_elements:
-        return Pieces(*(np.empty(0, np.int64) for _ in range(4)))
+        return RowRanges(*(np.empty(0, np.int64) for _ in range(4)))
     found = cuts(*held(mapping), workers, grain)
     first, last = found.begin // size, (found.end - 1) // size
     count = last - first + 1
     source = np.repeat(np.arange(len(first)), count)
     row = first[source] + np.arange(len(source)) - np.repeat(np.cumsum(count) - count, count)
     begin = np.maximum(found.begin[source] - row * size, 0)
-    return Pieces(found.tile[source], row, begin, np.minimum(found.end[source] - row * size, size))
+    return RowRanges(
+        found.tile[source], row, begin, np.minimum(found.end[source] - row * size, size)
+    )
 
 
 def ranges(x: Tensor, begin: Int64, length: Int64) -> Slices:

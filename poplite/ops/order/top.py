@@ -156,7 +156,7 @@ def _words(rows: Rows, k: int, rule: KeyRule, *, in_order: bool) -> Tensor:
     return _least(rows, k, rule, cut, stages, in_order=in_order)
 
 
-class Stage(NamedTuple):
+class TopStage(NamedTuple):
     """A stage that makes a list of each group of lists.
 
     Attributes:
@@ -172,22 +172,22 @@ class Stage(NamedTuple):
     made: Lists
 
 
-def _stages(lists: Lists, k: int, rows: int) -> list[Stage]:
+def _stages(lists: Lists, k: int, rows: int) -> list[TopStage]:
     """Return the stages that leave each row one list: first those that are on one tile join."""
-    stages: list[Stage] = []
+    stages: list[TopStage] = []
     group, level, across = _starts(lists.row, lists.tile), "/tiles", 0
     while len(lists.row) > rows:
         if len(group) < len(lists.row):
             total = np.add.reduceat(lists.length, group)
             made = Lists(lists.row[group], lists.tile[group], np.minimum(total, k))
-            stages.append(Stage(level, lists, group, made))
+            stages.append(TopStage(level, lists, group, made))
             lists = made
         group = _starts(lists.row, _rank(lists.row) // _fan_in(lists.row, k))
         level, across = f"/across {across}", across + 1
     return stages
 
 
-def _cycles(target: Target, lists: Lists, taken: Int64, stages: list[Stage]) -> float:
+def _cycles(target: Target, lists: Lists, taken: Int64, stages: list[TopStage]) -> float:
     """Return the modelled cycles of lists that are made of so many elements, and of stages."""
     start = target.cost("sync_cycles") + target.cost("latency_cycles")
     slots = least_slots(taken, lists.length, makes=True)
@@ -209,7 +209,7 @@ def _on_tiles(target: Target, tile: Int64, slots: Doubles) -> float:
 
 
 def _least(
-    rows: Rows, k: int, rule: KeyRule, cut: Cut, stages: list[Stage], *, in_order: bool
+    rows: Rows, k: int, rule: KeyRule, cut: Cut, stages: list[TopStage], *, in_order: bool
 ) -> Tensor:
     """Record the stages; return the words of all rows, [count, k]."""
     lists, begin, end = cut
@@ -231,7 +231,7 @@ def _least(
     return words.reshape((rows.count, k))
 
 
-def _merge(rows: Rows, stage: Stage, words: Tensor, *, in_order: bool) -> Tensor:
+def _merge(rows: Rows, stage: TopStage, words: Tensor, *, in_order: bool) -> Tensor:
     """Record a stage; return the words of its lists."""
     made, total = stage.made, np.add.reduceat(stage.lists.length, stage.group)
     out = rows.variable(LONGLONG, f"{stage.level} words", made.tile, made.length)

@@ -6,16 +6,16 @@ The elements of x see windows a and b of 2 places, 3 apart, as a a 0 b b.
 from __future__ import annotations
 
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.convolution.request import Request
+from poplite.ops.convolution.request import ConvolutionRequest
 from poplite.ops.moving import pad
 
 
-def are_disjoint(request: Request) -> bool:
+def are_disjoint(request: ConvolutionRequest) -> bool:
     """Return whether no element is in two windows."""
     return all(each.count == 1 or each.stride >= len(each.taps) for each in request.dimensions)
 
 
-def seen(windows: Tensor, request: Request) -> Tensor:
+def seen(windows: Tensor, request: ConvolutionRequest) -> Tensor:
     """Return a view of windows, [batch, channels, field ...], for the elements of what was pooled.
 
     Elements that are in no window see zeros.

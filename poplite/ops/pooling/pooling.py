@@ -26,18 +26,18 @@ from poplite.expr.tree import ElementClass
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.convolution.arguments import Number, Padding, request_of, spacings
 from poplite.ops.convolution.call import (
-    Call,
+    ConvolutionCall,
     check_equal_shape,
     check_gradient,
     check_number,
     check_rank,
 )
-from poplite.ops.convolution.phases import Part, joined, parts
-from poplite.ops.convolution.request import Request
+from poplite.ops.convolution.phases import PhaseOutputs, joined, parts
+from poplite.ops.convolution.request import ConvolutionRequest
 from poplite.ops.operands import Given, count_of, counts_of
 from poplite.ops.pooling.disjoint import are_disjoint, seen
 from poplite.ops.pooling.search import pooling_layout
-from poplite.ops.pooling.stages import Stage, as_rows, cheapest_way
+from poplite.ops.pooling.stages import PoolingStage, as_rows, cheapest_way
 from poplite.ops.pooling.steps import Pooling
 from poplite.ops.record import map as stored
 from poplite.ops.reduce.reduce import reduce_into
@@ -272,9 +272,9 @@ def _asked(
     padding: Padding,
     name: str,
     program: Steps | None,
-) -> tuple[Call, Given, Request]:
+) -> tuple[ConvolutionCall, Given, ConvolutionRequest]:
     """Return the call of an operation on x, x, and what is pooled."""
-    call = Call(what, name, program)
+    call = ConvolutionCall(what, name, program)
     (image,) = call.operands((x, "x"))
     check_rank(what, image.shape)
     request = _request(what, image, image.shape[2:], window, stride, padding)
@@ -290,9 +290,9 @@ def _backward(
     padding: Padding,
     name: str,
     program: Steps | None,
-) -> tuple[Call, Given, Request]:
+) -> tuple[ConvolutionCall, Given, ConvolutionRequest]:
     """Return the call of a gradient, that of the result, and what was pooled."""
-    call = Call(what, name, program)
+    call = ConvolutionCall(what, name, program)
     (result,) = call.operands((gradient, "gradient"))
     rank = check_rank(what, result.shape)
     sizes = counts_of(what, "field", field)
@@ -309,7 +309,7 @@ def _request(
     window: Any,
     stride: Any,
     padding: Padding,
-) -> Request:
+) -> ConvolutionRequest:
     rank = len(field)
     sizes = tuple(window) if isinstance(window, Sequence) else (window,) * rank
     kernel = tuple(count_of(what, "window", size, 1) for size in sizes)
@@ -321,8 +321,8 @@ def _request(
 
 
 def _pooled(
-    call: Call,
-    request: Request,
+    call: ConvolutionCall,
+    request: ConvolutionRequest,
     how: How,
     vertex: type[Vertex],
     element: ElementClass,
@@ -334,10 +334,10 @@ def _pooled(
     """Record the steps of all phases, and return their outputs together."""
     name = f"{call.name}{part}"
 
-    def of_phase(part: Part) -> Tensor:
+    def of_phase(part: PhaseOutputs) -> Tensor:
         if part.request is None or part.request.is_empty:
             return call.zeros(element, part.shape, name)
-        stages: tuple[Stage, ...] = (Stage(part.request, is_reduced=False),)
+        stages: tuple[PoolingStage, ...] = (PoolingStage(part.request, is_reduced=False),)
         if how != "backward":
             stages = cheapest_way(call.graph.target, part.request, how).stages
         mine = {field: part.own(x) for field, x in (own or {}).items()}
@@ -358,7 +358,7 @@ def _pooled(
 
 def _of_stage(
     work: Recorder,
-    stage: Stage,
+    stage: PoolingStage,
     how: How,
     vertex: type[Vertex],
     element: ElementClass,
@@ -376,7 +376,7 @@ def _of_stage(
     return Pooling(work.graph, work, layout, vertex, element, name).record(read, around, own)
 
 
-def _counted(call: Call, request: Request) -> Tensor:
+def _counted(call: ConvolutionCall, request: ConvolutionRequest) -> Tensor:
     """Return how many elements windows have, a constant [field ...] of FLOAT."""
     counts = np.ones((), np.float32)
     for each in request.dimensions:

@@ -16,8 +16,8 @@ import numpy as np
 
 from poplite.errors import GraphMemoryAllocationError
 from poplite.machine.target import Target
-from poplite.ops.convolution.layout import Layout
-from poplite.ops.convolution.request import Request
+from poplite.ops.convolution.layout import ConvolutionLayout
+from poplite.ops.convolution.request import ConvolutionRequest
 from poplite.ops.convolution.search import combined
 from poplite.ops.matmul.search import parts_of
 from poplite.source import here
@@ -25,7 +25,7 @@ from poplite.vertices.pooling import How, pooling_cycles
 
 
 @lru_cache(maxsize=256)
-def pooling_layout(target: Target, request: Request, how: How) -> Layout:
+def pooling_layout(target: Target, request: ConvolutionRequest, how: How) -> ConvolutionLayout:
     """Return the cheapest layout.
 
     Args:
@@ -52,7 +52,9 @@ def pooling_layout(target: Target, request: Request, how: How) -> Layout:
     return layout
 
 
-def _best(target: Target, request: Request, how: How) -> tuple[tuple[int, ...], Layout]:
+def _best(
+    target: Target, request: ConvolutionRequest, how: How
+) -> tuple[tuple[int, ...], ConvolutionLayout]:
     """Return the cheapest layout of blocks of some channels, and what it is compared by."""
     size = request.element_type.size_bytes
     lists = [
@@ -84,7 +86,7 @@ def _best(target: Target, request: Request, how: How) -> tuple[tuple[int, ...], 
     total: Any = at_once * reach + turns * made
     rank = np.where(total > limit, total, 0), np.ceil(exchange) + work, turns, total
     way = int(np.lexsort(rank[::-1])[0])
-    layout = Layout(
+    layout = ConvolutionLayout(
         request,
         int(batch[way]),
         tuple(int(part[way]) for part in field),

@@ -20,7 +20,7 @@ from poplite.errors import GraphMemoryAllocationError
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.ops.convolution.dimension import Dimension, alone
-from poplite.ops.convolution.request import Request
+from poplite.ops.convolution.request import ConvolutionRequest
 from poplite.ops.pooling.search import pooling_layout
 from poplite.ops.reduce.levels import Spread, cheapest_levels, cycles_of
 from poplite.types import FLOAT
@@ -29,7 +29,7 @@ from poplite.vertices.pooling import How
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class PoolingStage:
     """Windows that are pooled at once.
 
     Attributes:
@@ -37,7 +37,7 @@ class Stage:
         is_reduced: whether by a reduction; otherwise by vertices of pooling.
     """
 
-    request: Request
+    request: ConvolutionRequest
     is_reduced: bool
 
 
@@ -46,11 +46,11 @@ class Way:
     """Stages, one after the other, and the modelled cycles of all."""
 
     cycles: int
-    stages: tuple[Stage, ...]
+    stages: tuple[PoolingStage, ...]
 
 
 @lru_cache(maxsize=256)
-def cheapest_way(target: Target, request: Request, how: How) -> Way:
+def cheapest_way(target: Target, request: ConvolutionRequest, how: How) -> Way:
     """Return the way of the fewest modelled cycles; of equal ones that with the fewest stages.
 
     Args:
@@ -65,11 +65,13 @@ def cheapest_way(target: Target, request: Request, how: How) -> Way:
     found, failure = [], None
     try:
         layout = pooling_layout(target, request, how)
-        found.append(Way(sum(layout.cycles), (Stage(request, is_reduced=False),)))
+        found.append(Way(sum(layout.cycles), (PoolingStage(request, is_reduced=False),)))
     except GraphMemoryAllocationError as error:
         failure = error
     if all(_is_side_by_side(each) for each in request.dimensions):
-        found.append(Way(reduced_cycles(target, request, how), (Stage(request, is_reduced=True),)))
+        found.append(
+            Way(reduced_cycles(target, request, how), (PoolingStage(request, is_reduced=True),))
+        )
     for first, second in _in_two(request, how):
         try:
             both = [cheapest_way(target, each, how) for each in (first, second)]
@@ -84,7 +86,7 @@ def cheapest_way(target: Target, request: Request, how: How) -> Way:
     return min(found, key=lambda way: (way.cycles, len(way.stages)))
 
 
-def reduced_cycles(target: Target, request: Request, how: How) -> int:
+def reduced_cycles(target: Target, request: ConvolutionRequest, how: How) -> int:
     """Return the modelled cycles of a reduction of windows side by side, of x that lies linearly.
 
     Each tile has a stretch of x, and pools what it has of each window, which is copied together if
@@ -113,7 +115,7 @@ def reduced_cycles(target: Target, request: Request, how: How) -> int:
     return cycles
 
 
-def _met(request: Request, held: int) -> tuple[float, int, int, float]:
+def _met(request: ConvolutionRequest, held: int) -> tuple[float, int, int, float]:
     """Return what a stretch of x has of windows, on average.
 
     How many windows it meets; how many elements of each; how many of these windows have elements
@@ -134,7 +136,7 @@ def _met(request: Request, held: int) -> tuple[float, int, int, float]:
     return met, max(1, round(held / met)), columns, held / row
 
 
-def as_rows(x: Tensor, request: Request) -> tuple[Tensor, list[int]]:
+def as_rows(x: Tensor, request: ConvolutionRequest) -> tuple[Tensor, list[int]]:
     """Return x with a dimension for the places in each window, and which dimensions these are."""
     shape, places = list(x.shape[:2]), []
     for d, each in enumerate(request.dimensions, start=2):
@@ -166,7 +168,9 @@ def _is_side_by_side(each: Dimension) -> bool:
     return follow and inside and _is_contiguous(each)
 
 
-def _in_two(request: Request, how: How) -> Iterator[tuple[Request, Request]]:
+def _in_two(
+    request: ConvolutionRequest, how: How
+) -> Iterator[tuple[ConvolutionRequest, ConvolutionRequest]]:
     """Yield ways to pool in two stages: parts of windows, or one dimension before the others."""
     whole = request.dimensions
     parts = [_part(each) for each in whole]
@@ -205,7 +209,9 @@ def _one_of(each: Dimension, is_first: bool) -> Cut:
     return (each, alone(each.count)) if is_first else (alone(each.size), each)
 
 
-def _two(request: Request, how: How, cuts: list[Cut]) -> tuple[Request, Request]:
+def _two(
+    request: ConvolutionRequest, how: How, cuts: list[Cut]
+) -> tuple[ConvolutionRequest, ConvolutionRequest]:
     one, two = (tuple(cut[k] for cut in cuts) for k in (0, 1))
     wide = FLOAT if how == "sum" else request.element_type
     return (

@@ -13,7 +13,7 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.convolution.dimension import alone
-from poplite.ops.convolution.layout import Kind, Layout
+from poplite.ops.convolution.layout import ConvolutionLayout, EqualBlocks
 from poplite.ops.convolution.reading import arranged, blocks_of, signal_of, windows_of
 from poplite.ops.convolution.views import output_of_blocks
 from poplite.program.recording import Recorder
@@ -36,7 +36,7 @@ class Pooling:
 
     graph: Graph
     recorder: Recorder
-    layout: Layout
+    layout: ConvolutionLayout
     vertex: type[Vertex]
     element: type[ElementType[Any]]
     name: str
@@ -77,7 +77,7 @@ class Pooling:
                     name: blocks_of(x, kind, chosen) for name, x in whole.items()
                 }
                 for name, x in mine.items():
-                    fields[name] = blocks_of(x, Kind(same, kind.parts), chosen)
+                    fields[name] = blocks_of(x, EqualBlocks(same, kind.parts), chosen)
                 self.graph.add_vertices(
                     step,
                     self.vertex,
@@ -95,7 +95,7 @@ class Pooling:
     def _arranged(self, x: Tensor, field: str) -> Tensor:
         return arranged(self.graph, self.recorder, self.layout, x, f"{self.name}/{field}")
 
-    def _variable(self, found: list[tuple[Kind, Any]]) -> Tensor:
+    def _variable(self, found: list[tuple[EqualBlocks, Any]]) -> Tensor:
         """The output in its blocks, each on the tile of its vertex."""
         layout = self.layout
         tile = np.concatenate([number // layout.turns for _, number in found])

@@ -34,7 +34,7 @@ WORDS = 4
 """Words of a key, and those that one block of Philox makes."""
 
 
-class Drawing:
+class RandomDraw:
     """One draw that is recorded: what takes its numbers, and its steps.
 
     Args:

@@ -11,7 +11,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
 from poplite.ops.operands import FLOATS, check_type, described, own_operand, the_tensor
 from poplite.ops.random.checks import TWO_32, threshold
-from poplite.ops.random.drawing import Drawing
+from poplite.ops.random.drawing import RandomDraw
 from poplite.ops.record import map as stored
 from poplite.program import Sequence
 from poplite.source import here
@@ -71,7 +71,7 @@ def dropout(
     True
     """
     what = "ops.random.dropout"
-    draw = Drawing(what, key, name, program, x)
+    draw = RandomDraw(what, key, name, program, x)
     made = _drop(draw, what, x, rate, out, name, program)
     return Dropped(made, draw.counter)
 
@@ -102,12 +102,12 @@ def dropout_gradient(
         the errors of `ops.random.dropout`, which has an example.
     """
     what = "ops.random.dropout_gradient"
-    draw = Drawing(what, counter, name, program, gradient, again=True)
+    draw = RandomDraw(what, counter, name, program, gradient, again=True)
     return _drop(draw, what, gradient, rate, out, name, program)
 
 
 def _drop(
-    draw: Drawing,
+    draw: RandomDraw,
     what: str,
     x: Operand,
     rate: float,

@@ -10,7 +10,7 @@ import numpy as np
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.operands import FLOATS, beside
 from poplite.ops.random.checks import drawn_type, rounded
-from poplite.ops.random.drawing import Drawing
+from poplite.ops.random.drawing import RandomDraw
 from poplite.program import Sequence
 from poplite.types import FLOAT, ElementTypeLike
 from poplite.vertices.random import Normal, TruncatedNormal
@@ -60,7 +60,7 @@ def normal(
     what = "ops.random.normal"
     found = drawn_type(what, shape, element_type, FLOATS, out)
     numbers = normal_fields(what, mean, deviation)
-    draw = Drawing(what, key, name, program, is_placed=mapping is not None)
+    draw = RandomDraw(what, key, name, program, is_placed=mapping is not None)
     return draw.new(Normal, numbers, shape, found, out, mapping)
 
 
@@ -111,7 +111,7 @@ def truncated_normal(
     what = "ops.random.truncated_normal"
     found = drawn_type(what, shape, element_type, FLOATS, out)
     numbers = truncated_fields(what, mean, deviation, bound)
-    draw = Drawing(what, key, name, program, is_placed=mapping is not None)
+    draw = RandomDraw(what, key, name, program, is_placed=mapping is not None)
     return draw.new(TruncatedNormal, numbers, shape, found, out, mapping)
 
 

@@ -11,7 +11,7 @@ from poplite.expr.tree import ElementClass
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.operands import FLOATS, INTEGERS, count_of
 from poplite.ops.random.checks import LARGEST, TWO_32, drawn_type, rounded, threshold
-from poplite.ops.random.drawing import Drawing
+from poplite.ops.random.drawing import RandomDraw
 from poplite.program import Sequence
 from poplite.source import here
 from poplite.types import BOOL, FLOAT, INT, ElementTypeLike
@@ -67,7 +67,7 @@ def uniform(
     what = "ops.random.uniform"
     found = drawn_type(what, shape, element_type, FLOATS, out)
     numbers = uniform_fields(what, found, low, high)
-    draw = Drawing(what, key, name, program, is_placed=mapping is not None)
+    draw = RandomDraw(what, key, name, program, is_placed=mapping is not None)
     return draw.new(Uniform, numbers, shape, found, out, mapping)
 
 
@@ -139,7 +139,7 @@ def integers(
     what = "ops.random.integers"
     found = drawn_type(what, shape, element_type, INTEGERS, out)
     numbers = integer_fields(what, found, low, high)
-    draw = Drawing(what, key, name, program, is_placed=mapping is not None)
+    draw = RandomDraw(what, key, name, program, is_placed=mapping is not None)
     return draw.new(Integers, numbers, shape, found, out, mapping)
 
 
@@ -199,5 +199,5 @@ def bernoulli(
     what = "ops.random.bernoulli"
     found = drawn_type(what, shape, element_type, CHOSEN, out)
     limit = threshold(what, "probability", probability)
-    draw = Drawing(what, key, name, program, is_placed=mapping is not None)
+    draw = RandomDraw(what, key, name, program, is_placed=mapping is not None)
     return draw.new(Bernoulli, {"threshold": limit}, shape, found, out, mapping)

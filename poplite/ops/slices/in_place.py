@@ -71,7 +71,7 @@ class Placed:
         return int(np.bincount(self.tile).max())
 
 
-class Blocks:
+class ColumnBlocks:
     """Where a matrix lies, in blocks of columns: intervals of one tile and one place in memory."""
 
     def __init__(self, graph: Graph, table: Table, matrix: Tensor, columns: int) -> None:
@@ -200,7 +200,7 @@ def _tried(
     ways: Sequence[Reading | Changing],
     least: Callable[[int, int], float],
     most: float,
-) -> Iterator[tuple[Blocks, int]]:
+) -> Iterator[tuple[ColumnBlocks, int]]:
     """Yield where a matrix lies, and the numbers of parts to try.
 
     They are those that are best with a plan, with as few pieces as there may be; whole rows, as
@@ -217,5 +217,5 @@ def _tried(
     for columns, several in tried.items():
         numbers = [parts for parts in several if least(columns, parts) < most]
         if numbers and in_blocks(matrix, columns).num_regions() <= MOST_PIECES:
-            blocks = Blocks(graph, table, matrix, columns)
+            blocks = ColumnBlocks(graph, table, matrix, columns)
             yield from ((blocks, parts) for parts in sorted(numbers))

@@ -22,7 +22,7 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.convolution.call import Call
+from poplite.ops.convolution.call import ConvolutionCall
 from poplite.ops.operands import Given, called, described
 from poplite.ops.record import map as stored
 from poplite.ops.reductions import sum as sum_of
@@ -80,7 +80,7 @@ def sparse_matmul(
     """
     what = "ops.sparse_matmul"
     check_pattern(what, pattern)
-    call = Call(what, name, program)
+    call = ConvolutionCall(what, name, program)
     given, dense = call.operands((values, "values"), (x, "x"))
     _check(what, given, (pattern.count,), "values")
     transpose = checked_truth(transpose, f"{what}: transpose")
@@ -137,7 +137,7 @@ def sparse_matmul_gradient(
     """
     what = "ops.sparse_matmul_gradient"
     check_pattern(what, pattern)
-    call = Call(what, name, program)
+    call = ConvolutionCall(what, name, program)
     given, dense = call.operands((gradient, "gradient"), (x, "x"))
     rest = given.shape[1:2] if given.rank > 1 else ()
     _check(what, given, (pattern.shape[0], *rest), "gradient")
@@ -163,7 +163,9 @@ def _check(what: str, x: Given, shape: tuple[int, ...], role: str) -> None:
 class _Work:
     """The vertices of a call."""
 
-    def __init__(self, call: Call, pattern: SparsePattern, element: Any, columns: int) -> None:
+    def __init__(
+        self, call: ConvolutionCall, pattern: SparsePattern, element: Any, columns: int
+    ) -> None:
         self.call, self.graph, self.element, self.pattern = call, call.graph, element, pattern
         self.layout = best_layout(self.graph.target, pattern, element, columns)
 

@@ -13,15 +13,15 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from helpers.depth import deep, examples
 from poplite.ops.matmul.exact import priced
-from poplite.ops.matmul.layout import Layout
+from poplite.ops.matmul.layout import ProductLayout
 from poplite.ops.matmul.lower_bound import least_cycles, nearer_cycles
 from poplite.ops.matmul.plan import MatMulPlan, estimated_plan, planned, ranked
-from poplite.ops.matmul.request import Request
+from poplite.ops.matmul.request import ProductRequest
 from poplite.ops.matmul.search import cheapest_ways
 from poplite.ops.matmul.upper_bound import most_cycles
 
 
-def drawn(random: Random) -> tuple[pl.Target, Request]:
+def drawn(random: Random) -> tuple[pl.Target, ProductRequest]:
     """Return a machine of few tiles, and a product."""
     tiles = random.choice([1, 2, 3, 7, 16, 41, 100])
     target = pl.Target(tiles=tiles, architecture=random.choice(["gc2", "gc200", "bow"]))
@@ -30,7 +30,7 @@ def drawn(random: Random) -> tuple[pl.Target, Request]:
     result = random.choice([element, pl.FLOAT])
     partials = random.choice([pl.FLOAT, result])
     groups = random.choice([1, random.randint(1, min(20, 2 * tiles))])
-    return target, Request(groups, m, k, n, element, result, partials, 0.6, ())
+    return target, ProductRequest(groups, m, k, n, element, result, partials, 0.6, ())
 
 
 @examples(150, quick=8)
@@ -57,9 +57,9 @@ def test_the_plan_is_the_first_of_all_that_are_priced(random: Random) -> None:
 def test_of_eight_ways_few_are_priced(
     element: type[pl.ElementType[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[Layout] = []
+    asked: list[ProductLayout] = []
 
-    def counted(target: pl.Target, way: Layout) -> Layout:
+    def counted(target: pl.Target, way: ProductLayout) -> ProductLayout:
         asked.append(way)
         return priced(target, way)
 
@@ -67,7 +67,7 @@ def test_of_eight_ways_few_are_priced(
     planned.cache_clear()
     counts = []
     for k in (496, 512, 464):
-        planned(pl.Target(), Request(1, 512, k, k, element, element, pl.FLOAT, 0.6, ()))
+        planned(pl.Target(), ProductRequest(1, 512, k, k, element, element, pl.FLOAT, 0.6, ()))
         counts.append(len(asked))
     assert counts[0] == 0
     assert counts[-1] <= 4

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from helpers.depth import examples, forms, interpreted, values_only
 from poplite import ops
-from poplite.ops.matmul.request import Request
+from poplite.ops.matmul.request import ProductRequest
 from poplite.ops.matmul.search import cheapest_ways
 
 HOW = ("planned", "linear", "transposed", "scattered", "part")
@@ -149,7 +149,7 @@ def test_a_plan_makes_every_block_once(
     memory: float,
 ) -> None:
     target = pl.Target(tiles=tiles, tile_memory_bytes=600_000)
-    request = Request(groups, *shape, types[0], *types, memory, ())
+    request = ProductRequest(groups, *shape, types[0], *types, memory, ())
     try:
         layout = cheapest_ways(target, request)[0]
     except pl.GraphMemoryAllocationError as error:

@@ -13,7 +13,7 @@ import pytest
 import poplite as pl
 from helpers.depth import forms, interpreted, thinned, values_only
 from poplite import ops
-from poplite.ops.matmul.blocks import Blocks
+from poplite.ops.matmul.blocks import MatrixBlocks
 from poplite.vertices.amp import amp_cycles, amp_reference
 from poplite.vertices.partials import partials_reference
 
@@ -276,7 +276,7 @@ def test_a_virtual_graph_multiplies_on_its_own_tiles() -> None:
 
 def test_blocks_are_found_and_put_back() -> None:
     graph = pl.Graph()
-    blocks = Blocks(2, 5, 7, 2, 3)
+    blocks = MatrixBlocks(2, 5, 7, 2, 3)
     numbers = np.arange(70).reshape(2, 5, 7)
     x = graph.add_variable(pl.INT, (2, 5, 7), "x", mapping=0, initial_value=numbers)
     flat = graph.add_variable(pl.INT, (70,), "flat", mapping=0)

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from helpers.depth import examples, interpreted, thinned
 from poplite import ops
-from poplite.ops.order.network import Blocks
+from poplite.ops.order.network import NetworkBlocks
 from poplite.ops.order.rows import ORDERED, Rows
 from poplite.ops.order.sort_plan import SortPlan, sort_plan
 from poplite.vertices.order import key_rule
@@ -76,7 +76,7 @@ def test_rows_are_sorted_by_any_plan(
     rows = Rows("sort", x, -1, ORDERED, "y", program)
     rows.begin()
     plan = SortPlan(blocks, run, levels, alternates, 0)
-    words = Blocks(rows, key_rule(dtype), plan).sort()
+    words = NetworkBlocks(rows, key_rule(dtype), plan).sort()
     rows.finish([x], [words])
     engine = pl.Engine(graph, program, **interpreted())
     engine.run()
