@@ -115,10 +115,6 @@ if TYPE_CHECKING:
         near_square_grid as near_square_grid,
         spread as spread,
     )
-    from poplite.graph.poplar_order import VariableMappingMethod as VariableMappingMethod
-    from poplite.graph.poplar_streams import (
-        FunctionBufferMappingType as FunctionBufferMappingType,
-    )
     from poplite.graph.serial import (
         SerializationFormat as SerializationFormat,
     )
@@ -176,6 +172,10 @@ if TYPE_CHECKING:
     from poplite.machine.target import Target as Target
     from poplite.ops.graph_function import graph_function as graph_function
     from poplite.ops.loop import counted_loop as counted_loop
+    from poplite.poplar.binder import (
+        FunctionBufferMappingType as FunctionBufferMappingType,
+        VariableMappingMethod as VariableMappingMethod,
+    )
     from poplite.program import (
         Abort as Abort,
         AbortOnCondition as AbortOnCondition,
@@ -392,8 +392,6 @@ _HOMES = {
     "graph.tensor.tensor": "Tensor UpsampleMethod",
     "graph.tensor.variable_regions": "VarRegions VariableInterval",
     "display": "dump_program",
-    "graph.poplar_order": "VariableMappingMethod",
-    "graph.poplar_streams": "FunctionBufferMappingType",
     "graph.serial": "SerializationFormat",
     "machine.device": "Device DeviceManager IPUModel RelativeSyncDelayType",
     "machine.host_conversion": "convert_from_quarter convert_to_quarter "
@@ -404,6 +402,7 @@ _HOMES = {
     "machine.target": "Target",
     "ops.graph_function": "graph_function",
     "ops.loop": "counted_loop",
+    "poplar.binder": "FunctionBufferMappingType VariableMappingMethod",
     "program": "Abort AbortOnCondition AssumeEqualAcrossReplicas Block Call Copy CrossReplicaCopy "
     "ErrorProgram Execute Function If Loop PrintTensor PrintTensorFormat Program "
     "Repeat RepeatWhileFalse RepeatWhileTrue Sequence Switch Sync SyncType WriteUndef",

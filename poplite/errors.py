@@ -24,7 +24,7 @@ from numbers import Integral, Real
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, NoReturn, ParamSpec, TypeVar
 
-from poplite.called import CalledText
+from poplite.poplar.callable_values import CalledText
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, integer_or_none, items_or_none, of_type
 

@@ -28,8 +28,8 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
-from poplite.called import CalledInt
 from poplite.errors import TensorIndexError, made_by
+from poplite.poplar.callable_values import CalledInt
 from poplite.source import here
 from poplite.text import clipped, integer_or_none
 

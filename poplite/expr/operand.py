@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from poplite.called import CalledInt
 from poplite.expr.equality import Equality, is_value, not_compared
 from poplite.expr.numpy_names import refused_of_numpy
+from poplite.poplar.callable_values import CalledInt
 from poplite.public import checked_methods
 
 if TYPE_CHECKING:

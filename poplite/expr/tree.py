@@ -13,11 +13,11 @@ import math
 from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from poplite.called import CalledInt, CalledShape
 from poplite.errors import ElementTypeError, not_called
 from poplite.expr.equality import Equality, equal_instead
 from poplite.expr.numpy_names import absent_method
 from poplite.expr.operand import Operand
+from poplite.poplar.callable_values import CalledInt, CalledShape
 from poplite.source import SourceLocation, here
 
 if TYPE_CHECKING:

@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TextIO, overload
 import numpy as np
 import numpy.typing as npt
 
-from poplite.called import CalledInt
 from poplite.display import Displayed, write_dataflow
 from poplite.errors import GraphConnectionError, checked_truth
 from poplite.graph import poplar_order, poplar_streams, saving, serial, variables
@@ -61,6 +60,7 @@ from poplite.graph.variables import MappingLike
 from poplite.machine.device import Device
 from poplite.machine.replicas import checked_target, part_of, tiles_text
 from poplite.machine.target import Target
+from poplite.poplar.callable_values import CalledInt
 from poplite.public import checked_methods
 from poplite.source import here
 from poplite.text import amount, clipped

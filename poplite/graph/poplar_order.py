@@ -16,7 +16,6 @@ from poplite.errors import (
     Absent,
     AbsentMember,
     ElementTypeError,
-    Enumeration,
     GraphConnectionError,
     checked_member,
     checked_truth,
@@ -33,6 +32,7 @@ from poplite.graph.poplar_arguments import (
 )
 from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.tensor import Tensor, of_variable
+from poplite.poplar.binder import VariableMappingMethod
 from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.types import HALF, element_type as _element_type
@@ -47,15 +47,6 @@ if TYPE_CHECKING:
     from poplite.graph.storage.variable import ShapeLike
     from poplite.machine.target import Target
     from poplite.types import ElementTypeLike
-
-
-class VariableMappingMethod(Enumeration):
-    """How `graph.addVariable` maps a new variable."""
-
-    NONE = "none"
-    """No element has a tile."""
-    LINEAR = "linear"
-    """Elements are spread evenly and in order over all tiles."""
 
 
 def addVariable(

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from poplite.errors import (
-    Enumeration,
     InvalidOption,
     checked_member,
     checked_truth,
@@ -21,6 +20,7 @@ from poplite.errors import (
 )
 from poplite.graph.host.streams import DataStream, ReplicatedStreamMode
 from poplite.machine.option_flags import checked_options
+from poplite.poplar.binder import FunctionBufferMappingType
 from poplite.source import here
 from poplite.text import clipped, integer_or_none
 
@@ -29,13 +29,6 @@ if TYPE_CHECKING:
     from poplite.graph.host.transfer_checks import TypeLike
     from poplite.graph.tensor.tensor import Tensor
     from poplite.program.function import Function, FunctionBuffer
-
-
-class FunctionBufferMappingType(Enumeration):
-    """Where the code of a function buffer is."""
-
-    REMOTE = "remote"
-    """In memory of the host."""
 
 
 def addHostToDeviceFIFO(

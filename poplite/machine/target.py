@@ -29,7 +29,6 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, SupportsIndex
 
-from poplite.called import CalledInt, called
 from poplite.errors import (
     Absent,
     InvalidMachineModel,
@@ -46,6 +45,7 @@ from poplite.machine.facts import (
     Fact,
     PoplarArchitecture,
 )
+from poplite.poplar.callable_values import CalledInt, called
 from poplite.public import checked_methods
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, number_text

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable
 from operator import index as whole_number
 from typing import TYPE_CHECKING, NoReturn
 
-from poplite.called import CalledShape, CalledText
 from poplite.errors import (
     ControlProgramError,
     ElementTypeError,
@@ -30,6 +29,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
 from poplite.graph.virtual import working_graph
+from poplite.poplar.callable_values import CalledShape, CalledText
 from poplite.program import Execute, Program, Repeat, RepeatWhileTrue, Sequence
 from poplite.program.loops import with_times
 from poplite.program.recording import Steps

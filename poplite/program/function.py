@@ -13,10 +13,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
-from poplite.called import CalledText
 from poplite.errors import ControlProgramError, made_by, not_called
 from poplite.graph.host.remote import HostFunction
 from poplite.graph.storage.copies import refuse_copies
+from poplite.poplar.callable_values import CalledText
 from poplite.program.base import Program, check_name, checked, child, set_once
 from poplite.program.walk import children_first
 from poplite.source import SourceLocation, here

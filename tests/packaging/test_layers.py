@@ -20,7 +20,7 @@ from helpers.source_tree import ROOT, Import, imports_of, modules, tree_of
 from poplite.tools.code_lines import code_lines
 
 LAYERS = (
-    "public source errors text called files display types | jit | arrays | machine | view"
+    "public source errors text poplar files display types | jit | arrays | machine | view"
     " | vertex | expr | graph | vertices | program | report | cost | ops | executable | compile"
     " | simulator | named | compat | ipu mpi | viz | testing | tools"
 )
@@ -60,6 +60,9 @@ EXCEPTIONS = {
 }
 """Imports against the order, each with its reason."""
 
+FOR_TYPES = "poplar.spellings"
+"""A file that only type checkers read; it names the classes whose members it has."""
+
 LARGEST_ROOM = 25
 MOST_ENTRIES = 32
 LONGEST_CODE = 600
@@ -81,7 +84,7 @@ def imports_by_module() -> dict[str, list[Import]]:
         module: [
             each._replace(module=each.module.removeprefix("poplite."))
             for each in imports_of(f"poplite.{module}")
-            if each.module.startswith("poplite.")
+            if each.module.startswith("poplite.") and module != FOR_TYPES
         ]
         for module in MODULES
     }
@@ -339,6 +342,12 @@ def test_names_of_classes_are_unique() -> None:
     known = {*SHARED_CLASSES, *NOT_YET_UNIQUE.split()}
     assert {name: where for name, where in shared.items() if name not in known} == {}
     assert known - set(shared) == set(), "no longer shared: take them off the list"
+
+
+def test_what_is_for_type_checkers_is_never_loaded() -> None:
+    users = [each for found in imports_by_module().values() for each in found]
+    assert all(each.is_for_types for each in users if each.module == FOR_TYPES)
+    assert {each.module for each in users} >= {FOR_TYPES}
 
 
 EMPTY_WORDS = {

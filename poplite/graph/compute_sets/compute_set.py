@@ -20,12 +20,12 @@ from operator import index as whole_number
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast, overload
 
-from poplite.called import CalledText
 from poplite.display import Displayed
 from poplite.errors import Absent, TensorIndexError, made_by, not_called
 from poplite.expr.equality import is_value, not_compared
 from poplite.expr.operand import Operand
 from poplite.graph.storage.copies import refuse_copies
+from poplite.poplar.callable_values import CalledText
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, fitted, number_text
 from poplite.vertex.vertex import Field, MultiVertex, Vertex, field_of

@@ -24,7 +24,6 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.masked import unmasked
-from poplite.called import CalledInt, CalledText
 from poplite.errors import (
     Absent,
     ElementTypeError,
@@ -35,6 +34,7 @@ from poplite.errors import (
 )
 from poplite.graph.compute_sets.field_sizes import size_of
 from poplite.graph.tensor.tensor import Tensor
+from poplite.poplar.callable_values import CalledInt, CalledText
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import ElementType

@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from poplite.called import CalledInt, called
 from poplite.errors import checked_truth, made_by
 from poplite.graph.host.streams import DataStream, DataStreamType, ReplicatedStreamMode
 from poplite.graph.host.transfer_checks import (
@@ -22,6 +21,7 @@ from poplite.graph.host.transfer_checks import (
     signature,
     transferable_type,
 )
+from poplite.poplar.callable_values import CalledInt, called
 from poplite.text import amount, clipped, fitted
 from poplite.types import ElementType
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from poplite.called import CalledInt, called
 from poplite.errors import Enumeration, checked_member, made_by
 from poplite.graph.host.transfer_checks import TypeLike, check_size, positive
+from poplite.poplar.callable_values import CalledInt, called
 from poplite.text import clipped, fitted
 from poplite.types import ElementType, element_type
 

@@ -91,13 +91,3 @@ def no_tensor(what: str, value: object, fix: str = "") -> PopliteError:
         found=f"given {clipped(value, 80)}",
         fix=stored_first(value, fix),
     )
-
-
-def no_pointer(call: str, given: object) -> ElementTypeError:
-    """Return the error for an argument that in C++ says where a result is stored."""
-    return ElementTypeError(
-        f"{call}: {clipped(given, 60)} where C++ has a pointer",
-        at=here(),
-        found="the value is returned; None for anything but a constant of one element",
-        fix=f"value = t.{call}()",
-    )

@@ -31,7 +31,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, SupportsIndex, Text
 import numpy as np
 
 from poplite import view as views
-from poplite.called import CalledInt, CalledShape, CalledText
 from poplite.display import Displayed
 from poplite.errors import NONE, Enumeration, TensorCreationError, checked_member, not_called
 from poplite.expr.numpy_names import absent_method
@@ -42,13 +41,14 @@ from poplite.graph.tensor.explain import Explanation, explain
 from poplite.graph.tensor.metadata import check_alike, initial_metadata, metadata_of
 from poplite.graph.tensor.refused import (
     no_length,
-    no_pointer,
     no_tensor,
     no_values,
     refuse_operators,
 )
 from poplite.graph.tensor.slices import slices_of
 from poplite.graph.tensor.variable_regions import VarRegions, region_chunks, var_regions
+from poplite.poplar.callable_values import CalledInt, CalledShape, CalledText
+from poplite.poplar.spelling import cpp_spelling
 from poplite.types import (
     QUARTER,
     QUARTER_METADATA,
@@ -65,8 +65,11 @@ if TYPE_CHECKING:
 
     from poplite.graph.graph import Graph
     from poplite.graph.storage.variable import Variable
+    from poplite.poplar.spellings import TensorSpelling
 
     IntArray = npt.NDArray[np.integer[Any]]
+else:
+    TensorSpelling = object
 
 _EVERY = "t.sub_sample(1, dim) selects every element"
 _PARTS = "t.region_chunks() has parts of 2**20 regions"
@@ -85,8 +88,9 @@ class Origin(NamedTuple):
     metadata: View | None
 
 
+@cpp_spelling()
 @refuse_operators
-class Tensor(Displayed, Operand):
+class Tensor(Displayed, Operand, TensorSpelling):
     """An immutable, hashable view of elements of a graph's variables.
 
     Tensors are equal when they view the same elements in the same shape and type, however they
@@ -861,41 +865,9 @@ class Tensor(Displayed, Operand):
     def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
         raise no_values("a tensor is not a NumPy array", self)
 
-    # C++ spelling
-
-    def getMetadata(self) -> Tensor | None:
-        """Return `metadata`."""
-        return self.metadata
-
     def valid(self) -> bool:
         """Return true: in C++ a tensor that nothing was assigned to is invalid."""
         return True
-
-    dimShuffle = dim_shuffle
-    dimShufflePartial = dim_shuffle_partial
-    dimRoll = dim_roll
-    reshapePartial = reshape_partial
-    subSample = sub_sample
-    hasMetadata = has_metadata
-    isContiguous = is_contiguous
-    containsAliases = contains_aliases
-    containsConstant = contains_constant
-    isParallelWriteable = is_parallel_writeable
-    intersectsWith = intersects_with
-    getContiguousRegions = contiguous_regions
-    getVarRegions = var_regions
-
-    def getConstantValue(self, *pointer: object) -> np.generic | None:
-        """C++ spelling of `constant_value`, which is returned: there is no pointer to store it."""
-        if pointer:
-            raise no_pointer("getConstantValue", pointer[0])
-        return self.constant_value()
-
-    shapeToString = shape_to_string
-    getVarStr = var_str
-    getDebugStr = debug_str
-    outputRegions = output_regions
-    dumpRegions = dump_regions
 
 
 def of_variable(graph: Graph, variable: Variable) -> Tensor:

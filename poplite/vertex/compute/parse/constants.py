@@ -19,7 +19,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from poplite.called import number_or_text
+from poplite.poplar.callable_values import number_or_text
 from poplite.vertex.compute.parse.dialect import BINARY, FOLDED, UNARY, Scope, check_range, is_self
 
 Constant = bool | int | float

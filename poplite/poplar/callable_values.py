@@ -1,4 +1,4 @@
-"""Values of attributes that answer to a call as well.
+"""Attribute values that can also be called, as in Poplar.
 
 Sizes and names are functions in C++, and NumPy's habit makes them attributes.  The rule of tensors,
 expressions, indices of loops, graphs, targets, compute sets, functions, intervals, streams and

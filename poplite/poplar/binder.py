@@ -1,0 +1,313 @@
+"""Arguments in the order of a C++ declaration, checked and passed to a method of ours.
+
+    Tensor addVariable(const Type &type, ArrayRef<std::size_t> shape,
+        VariableMappingMethod mappingMethod, const DebugContext &debugContext = {})
+            -> add_variable(type, shape, debugContext, mapping=mappingMethod)
+
+    graph.addVariable(FLOAT, [4], VariableMappingMethod.LINEAR, "x")
+    graph.add_variable(FLOAT, [4], "x", mapping="linear")
+
+Of several declarations the first is meant whose parameters fit what is given by number and type.
+Keywords are those of our method. A type is only looked at where it decides between declarations, or
+where our method has no such parameter: our method checks the rest, in its own words.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from poplite import types
+from poplite.errors import (
+    ElementTypeError,
+    Enumeration,
+    TensorCreationError,
+    checked_member,
+    checked_truth,
+)
+from poplite.poplar.declarations import Row
+from poplite.source import here
+from poplite.text import amount, clipped
+
+
+class VariableMappingMethod(Enumeration):
+    """How `graph.addVariable` maps a new variable."""
+
+    NONE = "none"
+    """No element has a tile."""
+    LINEAR = "linear"
+    """Elements are spread evenly and in order over all tiles."""
+
+
+class FunctionBufferMappingType(Enumeration):
+    """Where the code of a function buffer is."""
+
+    REMOTE = "remote"
+    """In memory of the host."""
+
+
+class DeclaredParameter(NamedTuple):
+    """A parameter of a declaration.
+
+    Attributes:
+        type: without `const` and `&`.
+        default: its text; empty where an argument is needed.
+    """
+
+    type: str
+    name: str
+    default: str
+
+
+def parameters_of(declaration: str) -> tuple[DeclaredParameter, ...]:
+    """Return the parameters of a declaration.
+
+    >>> parameters_of("void setTileMapping(const Tensor &t, unsigned tileNum = 0)")[1]
+    DeclaredParameter(type='unsigned', name='tileNum', default='0')
+    """
+    _, _, rest = declaration.replace("operator()", "").partition("(")
+    depth, part, parts = 1, "", []
+    for letter in rest:
+        depth += (letter in "(<{") - (letter in ")>}")
+        if depth == 0 or (letter == "," and depth == 1):
+            parts.append(part)
+            part = ""
+        else:
+            part += letter
+        if depth == 0:
+            break
+    return tuple(_parameter(part) for part in parts if part.strip())
+
+
+def _parameter(text: str) -> DeclaredParameter:
+    before, _, default = text.partition(" = ")
+    words = re.sub(r"\bconst\b|&", " ", before)
+    found = re.fullmatch(r"\s*(.*?)\s*(\w+)\s*", words)
+    assert found is not None, text
+    return DeclaredParameter(" ".join(found[1].split()), found[2], default.strip())
+
+
+def _is_a(value: object, name: str) -> bool:
+    return any(each.__name__ == name for each in type(value).__mro__)
+
+
+def _is_metadata(value: object) -> bool:
+    return _is_a(value, "QuarterMetadata")
+
+
+def _is_tensor(value: object) -> bool:
+    return _is_a(value, "Tensor")
+
+
+def _is_method(value: object) -> bool:
+    is_name = isinstance(value, str) and value in VariableMappingMethod.__members__
+    return is_name or isinstance(value, VariableMappingMethod)
+
+
+_FITS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
+    {
+        "Tensor": _is_tensor,
+        "Type": lambda value: not _is_tensor(value) and not _is_metadata(value),
+        "ArrayRef<std::size_t>": lambda value: (
+            not (_is_tensor(value) or _is_metadata(value) or isinstance(value, str))
+        ),
+        "VariableMappingMethod": _is_method,
+        "DebugContext": lambda value: isinstance(value, str),
+        "StringRef": lambda value: isinstance(value, str),
+        "bool": lambda value: isinstance(value, bool) or type(value).__name__ == "bool_",
+        "std::size_t": lambda value: hasattr(value, "__index__"),
+        "unsigned": lambda value: hasattr(value, "__index__"),
+    }
+)
+"""Whether a value may be meant as a C++ type; of any other type it may."""
+
+
+def _mapping(value: object, what: str) -> str | None:
+    method = checked_member(value, VariableMappingMethod, what)
+    return "linear" if method is VariableMappingMethod.LINEAR else None
+
+
+_CHECKED: Mapping[str, Callable[[Any, str], Any]] = MappingProxyType(
+    {
+        "bool": checked_truth,
+        "VariableMappingMethod": _mapping,
+        "FunctionBufferMappingType": lambda value, what: checked_member(
+            value, FunctionBufferMappingType, what
+        ),
+    }
+)
+"""What makes a value of ours of one of a C++ type, or refuses it."""
+
+WHOLE = frozenset(("unsigned", "std::size_t", "std::uint64_t"))
+"""Results that are whole numbers."""
+
+
+class Declaration:
+    """A declaration, and the call of ours that it stands for.
+
+    Attributes:
+        parameters: of the declaration.
+        passed: positions of those that our call takes.
+    """
+
+    def __init__(self, row: Row) -> None:
+        self.row, self.parameters = row, parameters_of(row.declaration)
+        self.least = sum(not each.default for each in self.parameters)
+        self.fits = [_fits(each) for each in self.parameters]
+        self.returns_whole = row.declaration.split()[0] in WHOLE
+        # Our call: positions of the parameters, or constants in a list.
+        places = {each.name: place for place, each in enumerate(self.parameters)}
+        tree: Any = ast.parse(row.ours, mode="eval").body
+        self.method = tree.func.id
+        self.order = [_place(each, places) for each in tree.args]
+        self.named = {each.arg: places[each.value.id] for each in tree.keywords}
+        self.passed = {*self.named.values(), *(each for each in self.order if type(each) is int)}
+
+    def matching(self, arguments: Sequence[Any]) -> int:
+        """Return how many arguments fit before the first that does not; -1 for too many."""
+        if len(arguments) > len(self.parameters):
+            return -1
+        for count, (fits, value) in enumerate(zip(self.fits, arguments, strict=False)):
+            if not fits(value):
+                return count
+        return len(arguments)
+
+    def checked(self, arguments: Sequence[Any]) -> list[Any]:
+        """Return the arguments as our method takes them."""
+        values = list(arguments)
+        for place, (each, value) in enumerate(zip(self.parameters, arguments, strict=False)):
+            if each.type in _CHECKED:
+                values[place] = _CHECKED[each.type](value, f"{self.row.member}: {each.name}")
+            if each.type.endswith("*") and place not in self.passed:
+                raise ElementTypeError(
+                    f"{self.row.member}: {clipped(value, 60)} where C++ has a pointer, {each.name}",
+                    at=here(),
+                    found=self.row.note,
+                    fix=f"leave {each.name} out",
+                )
+        return values
+
+
+def _fits(parameter: DeclaredParameter) -> Callable[[Any], bool]:
+    fits = _FITS.get(parameter.type, lambda value: True)
+    if parameter.name == "metadata":
+        return lambda value: fits(value) or _is_metadata(value)
+    return fits
+
+
+def _place(node: ast.expr, places: Mapping[str, int]) -> int | list[Any]:
+    """Return the position of a parameter, or a constant or an element type in a list."""
+    if not isinstance(node, ast.Name):
+        return [ast.literal_eval(node)]
+    return places[node.id] if node.id in places else [getattr(types, node.id)]
+
+
+class Binder:
+    """All declarations of a member, ready for calls.
+
+    >>> rows = [Row("Host", "int f(StringRef handle, bool all = true)", "of(handle)", "", True)]
+    >>> class Host:
+    ...     def of(self, handle):
+    ...         return f"of {handle}"
+    >>> Binder(rows).call(Host(), ("x", False), {})
+    'of x'
+    """
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._declarations = [Declaration(row) for row in rows]
+        self._member = rows[0].member
+
+    def call(self, owner: object, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Return what our method returns for arguments in Poplar's order."""
+        declared = self._declaration_for(arguments)
+        positional, named = self._in_our_order(declared, arguments, keywords)
+        method = getattr(owner, declared.method)
+        try:
+            result = method(*positional, **named)
+        except TypeError as error:
+            misfit = self._misfit(declared, method, positional, named)
+            if misfit is None:
+                raise
+            raise misfit from error.__cause__
+        return int(result) if declared.returns_whole else result
+
+    def in_our_order(
+        self, arguments: tuple[Any, ...], keywords: Mapping[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Return arguments and keywords for our method."""
+        return self._in_our_order(self._declaration_for(arguments), arguments, dict(keywords))
+
+    def _declaration_for(self, arguments: tuple[Any, ...]) -> Declaration:
+        """Return the declaration that is meant, or that fits best; refuse what fits none."""
+        best, most = self._declarations[0], -1
+        for declared in self._declarations:
+            matching = declared.matching(arguments)
+            if matching == len(arguments) and matching >= declared.least:
+                best, most = declared, matching
+                break
+            if matching > most:
+                best, most = declared, matching
+        if most < 0:
+            longest = max(len(declared.parameters) for declared in self._declarations)
+            raise TensorCreationError(
+                f"{self._member}: {amount(len(arguments) - longest, 'argument')} too many",
+                at=here(),
+                found=_given(arguments, {}),
+                fix=best.row.declaration,
+            )
+        return best
+
+    def _in_our_order(
+        self, declared: Declaration, arguments: Sequence[Any], keywords: dict[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        values, positional = declared.checked(arguments), []
+        for each in declared.order:
+            if isinstance(each, list):
+                positional += each
+            elif each < len(values):
+                positional.append(values[each])
+            else:
+                break
+        for name, place in declared.named.items():
+            if place < len(values):
+                if keywords.get(name) is not None:
+                    raise self._twice(name, values[place], keywords[name])
+                keywords[name] = values[place]
+        return positional, keywords
+
+    def _twice(self, name: str, value: object, other: object) -> TensorCreationError:
+        return TensorCreationError(
+            f"{self._member}: {name} in order, {clipped(value, 60)}, and by name",
+            at=here(),
+            found=f"{name}={clipped(other, 60)}",
+            fix="give it once",
+        )
+
+    def _misfit(
+        self,
+        declared: Declaration,
+        method: Any,
+        positional: Sequence[Any],
+        named: Mapping[str, Any],
+    ) -> TensorCreationError | None:
+        """Return the error for arguments that our method does not take; None where it does."""
+        try:
+            inspect.signature(method).bind(*positional, **named)
+        except TypeError as error:
+            return TensorCreationError(
+                f"{self._member}: {error}",
+                at=here(),
+                found=_given(positional, named),
+                fix=declared.row.declaration,
+            )
+        return None
+
+
+def _given(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> str:
+    given = [clipped(each, 60) for each in arguments]
+    given += [name for name, value in keywords.items() if value is not None]
+    return f"given {', '.join(given) or 'nothing'}"

@@ -1,0 +1,331 @@
+"""Poplar's public C++ surface: each member as it is declared, and what does the same here.
+
+    Tensor dimShuffle(ArrayRef<unsigned> permutation) const -> dim_shuffle
+    void createHostWrite(StringRef handle, const Tensor &t, ...) -> create_host_write(handle, t)
+
+Behind the arrow is one of these, and behind `//` a note on how it is written in Python:
+
+    nothing                    the class has a member of this name, or `poplite.poplar.absent` says
+                               why there is none
+    dim_shuffle                an attribute of ours, or a method with its arguments in this order
+    create_host_write(handle)  a call of ours, by the names of the declaration's parameters
+
+A pointer that our call does not take is refused, with the note.
+
+Types of parameters are those of the bindings that were generated for Julia from the headers of SDK
+3.3 (JuliaIPU/IPUToolkit.jl, deps/wrapper/gen_inline.cpp in its history). Results, names and
+defaults are those of the pages of the public reference (docs.graphcore.ai/projects/poplar-api),
+and of headers that repeat them (graphcore/tensorflow, extended_graph.h and extended_tensor.h).
+A line that begins with `~` could not be compared with those: its result, names or defaults are
+from notes. Deleted functions, moves, destructors and what Python has anyway are left out.
+"""
+
+# ruff: noqa: E501  # one line a declaration reads as the table that it is
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import NamedTuple
+
+PAGES = "https://docs.graphcore.ai/projects/poplar-api/en/3.3.0/"
+"""Where the pages of the public reference are."""
+
+TENSOR = """
+Type elementType() const -> element_type
+Tensor operator[](std::size_t i) const & // x[i]
+~ Tensor operator[](const Interval &region) const & // x[begin:end]
+~ Tensor index(ArrayRef<std::size_t> indices) const // x[i, j]
+Tensor slice(std::size_t begin, std::size_t end, unsigned dimension = 0) const & // x[begin:end]
+Tensor slice(const Interval &region, unsigned dimension = 0) const // x[begin:end]
+~ Tensor slice(ArrayRef<std::size_t> begins, ArrayRef<std::size_t> ends) const // x[i:j, k:l]
+std::vector<Tensor> slices(ArrayRef<Interval> intervals, unsigned dimension = 0) const
+std::vector<Tensor> slices(const std::vector<std::vector<Interval>> &intervals, unsigned dimension = 0) const
+std::vector<Tensor> slices(const ArrayRef<unsigned> &indices, unsigned dimension = 0) const
+Tensor flatten() const
+Tensor flatten(unsigned dimBegin, unsigned dimEnd) const
+Tensor reshape(ArrayRef<std::size_t> shape) const
+Tensor dimShuffle(ArrayRef<unsigned> permutation) const -> dim_shuffle
+Tensor dimShufflePartial(ArrayRef<unsigned> source, ArrayRef<unsigned> destination) const -> dim_shuffle_partial
+Tensor dimRoll(unsigned dimIdx, unsigned newIdx = 0) const -> dim_roll
+Tensor reshapePartial(unsigned beginIndex, unsigned endIndex, ArrayRef<std::size_t> newDims) const -> reshape_partial
+~ Tensor expand(ArrayRef<std::size_t> indices) const // x[None]
+~ Tensor squeeze(ArrayRef<std::size_t> indices) const
+~ Tensor transpose() const // x.T
+~ Tensor subSample(unsigned stride, unsigned dimension) const -> sub_sample // x[::stride]
+~ Tensor upsample(unsigned scale, unsigned dimension, UpsampleMethod method) const
+~ Tensor broadcast(unsigned n, unsigned dimension) const
+Tensor reinterpret(const Type &type) const
+~ Tensor reverse(unsigned dimension) const // x[::-1]
+~ std::size_t numElements() const -> num_elements
+~ std::size_t dim(unsigned i) const
+~ std::vector<std::size_t> shape() const
+~ unsigned rank() const
+~ bool isContiguous() const -> is_contiguous
+bool containsAliases() const -> contains_aliases
+bool containsConstant() const -> contains_constant
+~ bool isParallelWriteable() const -> is_parallel_writeable
+const std::vector<Interval> getContiguousRegions() const -> contiguous_regions
+~ const std::vector<VariableInterval> getVarRegions() const -> var_regions
+~ template <typename T> bool getConstantValue(T *val) const -> constant_value() // the value is returned; None for anything but a constant of one element
+bool intersectsWith(const Tensor &other) const -> intersects_with
+std::string shapeToString() const -> shape_to_string
+~ void dump() const
+~ void dumpRegions() const -> dump_regions
+~ std::ostream &output(std::ostream &os) const
+~ std::ostream &outputRegions(std::ostream &os) const -> output_regions
+~ std::string getVarStr() const -> var_str
+~ std::string getDebugStr() const -> debug_str
+~ bool valid() const
+~ Tensor getMetadata() const -> metadata
+~ bool hasMetadata() const -> has_metadata
+bool operator==(const Tensor &a, const Tensor &b) // x == y
+"""
+
+
+GRAPH = """
+Graph(const Target &target, replication_factor r = replication_factor(1))
+Graph(const Device &device, replication_factor r = replication_factor(1))
+const Target &getTarget() const -> target
+bool addCodelets(StringRef src, CodeletFileType type = CodeletFileType::Auto, StringRef compileFlags = "", StringRef targetName = "")
+~ bool addCodelets(ArrayRef<std::string> xs, StringRef compileFlags = "", StringRef targetName = "")
+void addCodelets(std::stringstream &stream, StringRef compileFlags = "", CodeletFileType type = CodeletFileType::CppSource, StringRef targetName = "")
+VertexRef addVertex(ComputeSet cs, StringRef vertexType) // graph.add_vertex(cs, Scale, x=x, tile=3)
+VertexRef addVertex(ComputeSet cs, StringRef vertexType, ArrayRef<ConnectionDesc> connections)
+~ VertexRef addExternalExchangeVertex(ComputeSet cs, StringRef vertexType, unsigned incomingDownCount, bool usesEastEdge, bool sendsXReq)
+Tensor addVariable(const Type &type, ArrayRef<std::size_t> shape, VariableMappingMethod mappingMethod, const DebugContext &debugContext = {}) -> add_variable(type, shape, debugContext, mapping=mappingMethod)
+Tensor addVariable(const Type &type, ArrayRef<std::size_t> shape, const DebugContext &debugContext = {}) -> add_variable(type, shape, debugContext)
+~ Tensor addVariable(const Type &type, const Tensor &metadata, ArrayRef<std::size_t> shape, VariableMappingMethod mappingMethod, const DebugContext &debugContext = {}) -> add_variable(type, shape, debugContext, metadata=metadata, mapping=mappingMethod)
+~ Tensor addVariable(const Type &type, const Tensor &metadata, ArrayRef<std::size_t> shape, const DebugContext &debugContext = {}) -> add_variable(type, shape, debugContext, metadata=metadata)
+~ Tensor addExternalVariable(const Type &type, ArrayRef<std::size_t> shape, StringRef handle, const DebugContext &debugContext = {})
+template <typename T> Tensor addConstant(const Type &type, ArrayRef<std::size_t> shape, ArrayRef<T> values, const DebugContext &debugContext = {"<const>"}) -> add_constant(type, shape, values, debugContext)
+template <typename T> Tensor addConstant(const Type &type, ArrayRef<std::size_t> shape, T val, const DebugContext &debugContext = {"<const>"}) -> add_constant(type, shape, val, debugContext)
+~ template <typename T> Tensor addConstant(const Type &type, const Tensor &metadata, ArrayRef<std::size_t> shape, T val, const DebugContext &debugContext = {"<const>"}) -> add_constant(type, shape, val, debugContext, metadata=metadata)
+Tensor addConstantHalf(const Type &type, ArrayRef<std::size_t> shape, uint16_t val, const DebugContext &debugContext = {"<const>"}) // add_constant with values
+Tensor addConstantHalf(const Type &type, ArrayRef<std::size_t> shape, const uint16_t *val, const DebugContext &debugContext = {"<const>"})
+Tensor clone(const Type &type, const Tensor &t, const DebugContext &debugContext = {}, TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES) -> clone(t, debugContext, method, element_type=type)
+~ Tensor clone(const Type &type, const Tensor &metadata, const Tensor &t, const DebugContext &debugContext = {}, TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES) -> clone(t, debugContext, method, element_type=type, metadata=metadata)
+Tensor clone(const Tensor &t, const DebugContext &debugContext = {}, TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES) -> clone(t, debugContext, method)
+~ Tensor clone(const Tensor &metadata, const Tensor &t, const DebugContext &debugContext = {}, TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES) -> clone(t, debugContext, method, metadata=metadata)
+~ Tensor cloneN(const Tensor &t, std::size_t N, const DebugContext &debugContext = {}, TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES, TensorCloneDuplicationMethod duplicationMethod = TensorCloneDuplicationMethod::DUPLICATE_BY_OUTER_DIMENSION) -> clone_n(t, N, debugContext, method=method, duplication=duplicationMethod)
+~ Tensor cloneN(const Type &type, const Tensor &t, std::size_t N, const DebugContext &debugContext = {}, TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES, TensorCloneDuplicationMethod duplicationMethod = TensorCloneDuplicationMethod::DUPLICATE_BY_OUTER_DIMENSION) -> clone_n(t, N, debugContext, method=method, duplication=duplicationMethod, element_type=type)
+~ Tensor cloneN(const Tensor &metadata, const Tensor &t, std::size_t N, const DebugContext &debugContext = {}, TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES, TensorCloneDuplicationMethod duplicationMethod = TensorCloneDuplicationMethod::DUPLICATE_BY_OUTER_DIMENSION) -> clone_n(t, N, debugContext, method=method, duplication=duplicationMethod, metadata=metadata)
+~ Tensor cloneN(const Type &type, const Tensor &metadata, const Tensor &t, std::size_t N, const DebugContext &debugContext = {}, TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES, TensorCloneDuplicationMethod duplicationMethod = TensorCloneDuplicationMethod::DUPLICATE_BY_OUTER_DIMENSION) -> clone_n(t, N, debugContext, method=method, duplication=duplicationMethod, element_type=type, metadata=metadata)
+void connect(FieldRef field, const Tensor &tensor)
+~ template <typename T> void connect(FieldRef field, T v)
+~ void connect(FieldRef field, ArrayRef<Tensor> tensors)
+void setPerfEstimate(const VertexRef &v, std::uint64_t cycles, std::uint64_t flops = 0) -> set_perf_estimate
+~ void setPerfEstimate(const VertexRef &v, const VertexPerfEstimate &estimate) -> set_perf_estimate
+~ VertexPerfEstimate getPerfEstimate(const VertexRef &v) const -> perf_estimate
+~ void registerPerfEstimator(StringRef vertexTypeName, PerfEstimateFunc f) -> register_perf_estimator
+~ unsigned getNumVertices() const -> num_vertices
+ComputeSet addComputeSet(const DebugContext &debugContext = {}) -> add_compute_set
+~ void setFieldSize(FieldRef field, std::size_t size) -> set_field_size
+~ std::size_t getFieldSize(FieldRef field) const -> field_size
+~ std::size_t getMaxFieldDim(StringRef vertexName, StringRef fieldName, unsigned dimIndex) const -> max_field_dim
+~ double getMaxVertexFieldValue(StringRef vertexName, StringRef fieldName) const -> max_vertex_field_value
+template <typename T> T getMaxVertexFieldValueAs(StringRef vertexName, StringRef fieldName) const -> max_vertex_field_value
+~ template <typename T> void setInitialValue(FieldRef field, T val) -> set_initial_value
+~ template <typename T> void setInitialValue(FieldRef field, ArrayRef<T> values) -> set_initial_value
+~ template <typename T> void setInitialValue(const Tensor &t, T val) -> set_initial_value
+template <typename T> void setInitialValue(const Tensor &t, ArrayRef<T> values) -> set_initial_value
+~ void setInitialValue(const Tensor &t, const std::map<unsigned, unsigned> &values) -> set_initial_value
+~ void setInitialValueHalf(FieldRef field, uint16_t val)
+~ void setInitialValueHalf(FieldRef field, ArrayRef<uint16_t> values)
+~ void setInitialValueHalf(const Tensor &t, uint16_t val)
+void setInitialValueHalf(const Tensor &t, ArrayRef<uint16_t> values)
+void createHostWrite(StringRef handle, const Tensor &t, bool rearrangeOnHost = false) -> create_host_write(handle, t)
+void createHostRead(StringRef handle, const Tensor &t, bool rearrangeOnHost = false) -> create_host_read(handle, t)
+DataStream addHostToDeviceFIFO(StringRef handle, const Type &elementType, std::size_t numElements, ReplicatedStreamMode replicatedMode = ReplicatedStreamMode::REPLICATE, const OptionFlags &options = {}) // add_host_to_device_fifo(..., buffering_depth=2)
+DataStream addDeviceToHostFIFO(StringRef handle, const Type &elementType, std::size_t numElements, const OptionFlags &options = {}) // add_device_to_host_fifo(...)
+~ RemoteBuffer addRemoteBuffer(StringRef handle, const Type &elementType, std::size_t numElements, std::size_t repeats = 1, bool rearrangeOnHost = false, bool optimiseMemory = false) -> add_remote_buffer
+void setTileMapping(VertexRef v, unsigned tileNum) -> set_tile_mapping
+void setTileMapping(const Tensor &t, unsigned tileNum) -> set_tile_mapping
+~ TileToTensorMapping getTileMapping(const Tensor &t, bool requireComplete = true, bool allowExternal = false) const -> tile_mapping(t, requireComplete)
+~ TileToTensorMapping getTileMapping(const Tensor &t, bool *isComplete, bool allowExternal = false) const -> tile_mapping(t) // Poplar has a pointer there, which is told whether all elements have a tile; here an error says it, or not as requireComplete is
+~ TileToTensorMapping getVariableTileMapping(const Tensor &t) const -> variable_tile_mapping
+void setTileMapping(const Tensor &t, const TileToTensorMapping &mapping) -> set_tile_mapping
+~ Tensor getVariable(VariableRef v) const // graph.tensor("x")
+~ bool isConstant(VariableRef var) const // variable.constant
+std::vector<std::vector<Interval>> getSortedContiguousRegions(const Tensor &t, ArrayRef<Interval> regions, bool removeAliasedIntervals = false, std::vector<std::size_t> *aliases = nullptr) const -> sorted_contiguous_regions
+~ void reorderToSimplify(Tensor *t, ArrayRef<Tensor *> ts, bool requireSimplestOrder = true) const -> reorder_to_simplify // the new tensors are returned
+~ TensorRearranger getSimplifyingRearranger(const Tensor &t) const -> simplifying_rearranger
+~ Tensor findUnbroadcastTensor(const Tensor &t) const // find_unbroadcast_tensor(t), which is None where nothing is broadcast
+~ Graph createVirtualGraph(unsigned numTilesPerIPU) -> create_virtual_graph
+Graph createVirtualGraph(unsigned lowerTile, unsigned upperTile) -> create_virtual_graph
+Graph createVirtualGraph(const std::vector<unsigned> &perIpuTiles) -> create_virtual_graph
+Graph getTopLevelGraph() -> top_level_graph
+~ unsigned getReplicationFactor() const -> replication_factor
+Tensor addReplicationIndexConstant(const DebugContext &debugContext = {}) -> add_replication_index_constant
+~ Function addFunction(const program::Program &program) -> add_function
+~ FunctionBuffer addFunctionBuffer(const Function &function, FunctionBufferMappingType location = FunctionBufferMappingType::REMOTE) -> add_function_buffer(function)
+HostFunction addHostFunction(StringRef handle, ArrayRef<HostFunctionArgument> inputs, ArrayRef<HostFunctionArgument> outputs) -> add_host_function
+~ unsigned convertTileToTopLevelGraphTile(unsigned tile) const -> convert_tile_to_top_level_graph_tile
+~ unsigned convertTopLevelGraphTileToTile(unsigned tile) const -> convert_top_level_graph_tile_to_tile
+~ unsigned convertVirtualTileToPhysicalTile(unsigned virtualTileId) const -> convert_virtual_tile_to_physical_tile
+~ unsigned convertPhysicalTileToVirtualTile(unsigned physicalTileId) const -> convert_physical_tile_to_virtual_tile
+~ unsigned convertPhysicalTileToVirtualTile(unsigned ipuId, unsigned physicalTileId) const -> convert_physical_tile_to_virtual_tile
+~ bool hasCodelet(StringRef codeletName) const
+~ void outputVertexGraph(std::ostream &outputStream, ArrayRef<program::Program> progs = {}) const -> output_vertex_graph
+~ void outputComputeGraph(std::ostream &outputStream, ArrayRef<program::Program> progs = {}) const -> output_vertex_graph
+~ void serialize(std::ostream &out, SerializationFormat format) const
+~ void serialize(std::ostream &out, ArrayRef<program::Program> progs, SerializationFormat format) const
+~ void serializeTensors(std::ostream &out, ArrayRef<Tensor> tensors, SerializationFormat format) const -> serialize_tensors
+~ std::vector<Tensor> deserializeTensors(std::istream &in, SerializationFormat format) -> deserialize_tensors
+ConnectionDesc
+"""
+
+ENGINE = """
+~ Engine(const Graph &graph, ArrayRef<program::Program> progs, const OptionFlags &opt = {}, ProgressFunc progressCallBack = nullptr, const DebugContext &debugContext = {})
+~ Engine(Executable &&exe, const OptionFlags &opt = {})
+~ void prepare(const Device &device, const RuntimeOptions &runtimeOptions = {})
+~ void deploy()
+~ void load(const Device &device)
+~ void run(unsigned prog = 0, const std::string &debugName = "")
+~ void run(unsigned prog, const std::string &debugName, const RuntimeOptions &runtimeOptions)
+~ void stop()
+~ void loadAndRun(const Device &device, unsigned prog = 0)
+~ TimerTimePoint getTimeStamp() const
+~ std::string reportTiming(const TimerTimePoint &start, const TimerTimePoint &end)
+~ void resetExecutionProfile()
+~ void disableExecutionProfiling()
+~ void enableExecutionProfiling()
+~ void printProfileSummary(std::ostream &outputStream, const OptionFlags &opt = {})
+~ pva::Report getReport(bool reportExecution = true) -> report()
+~ void readTensor(StringRef handle, void *buf, void *bufEnd) const
+~ template <typename T> void readTensor(StringRef handle, ArrayRef<T> values) const // engine.read(x)
+~ void writeTensor(StringRef handle, const void *buf, const void *bufEnd) const
+~ template <typename T> void writeTensor(StringRef handle, ArrayRef<T> values) const // engine.write(x, array)
+~ template <typename T> void connectStream(StringRef handle, const ArrayRef<T> &values) -> connect_stream(handle, values)
+~ void connectStream(StringRef handle, void *begin, void *end) -> connect_stream(handle, begin) // an array knows where it ends
+~ void connectStreamToCallback(StringRef handle, StreamCallbackHandle f) -> connect_stream_to_callback(handle, f)
+~ void connectStreamToCallback(StringRef handle, unsigned index, StreamCallbackHandle f) -> connect_stream_to_callback(handle, f, replica=index)
+~ void connectHostFunction(StringRef handle, HostCallbackHandle f) -> connect_host_function(handle, f)
+~ void connectHostFunction(StringRef handle, unsigned index, HostCallbackHandle f) -> connect_host_function(handle, f, replica=index)
+~ void copyFromRemoteBuffer(StringRef handle, void *w, uint64_t repeatIndex, unsigned replicationIndex = 0) // copy_from_remote_buffer(handle, row, replica)
+~ void copyToRemoteBuffer(void *w, StringRef handle, uint64_t repeatIndex, unsigned replicationIndex = 0) -> copy_to_remote_buffer
+~ std::vector<std::string> listStreams() const -> list_streams
+~ OptionFlags getEngineOptions() const
+~ void setPrintStream(std::ostream &stream) // engine.print_stream = stream
+~ void setPrintTensorStream(std::ostream &stream)
+~ void insertSimulatedError(ErrorCode errorCode, const ErrorLocation &location)
+~ void eraseSimulatedError(const ErrorLocation &location)
+~ void clearSimulatedErrors()
+~ std::vector<ErrorLocation> getSimulatedErrorLocations(unsigned ipu, unsigned tile) const
+TimerTimePoint
+"""
+
+TARGET = """
+std::size_t hash() const
+TargetType getTargetType() const
+std::string getTargetSystemString() const -> architecture
+StringRef getTargetArchString() const
+unsigned getNumIPUs() const -> ipus
+unsigned getTilesPerIPU() const -> tiles_per_ipu
+unsigned getNumWorkerContexts() const -> workers
+unsigned getBytesPerTile() const -> tile_memory_bytes
+unsigned getExchangeBytesPerCycle() const -> exchange_bytes_per_cycle
+unsigned getMemcpyBytesPerCycle() const -> cost("memcpy_bytes_per_cycle")
+unsigned getMinIPUSyncDelay() const -> cost("sync_cycles")
+unsigned getGlobalSyncCycles() const -> cost("global_sync_cycles")
+const std::vector<unsigned> &getMemoryElementOffsets() const -> memory_element_offsets
+unsigned getInterleavedMemoryElementIndex() const -> interleaved_memory_element
+~ unsigned getNumStrideBits() const -> cost("stride_bits")
+unsigned getDataPathWidth() const -> data_path_bits
+unsigned getFp8ConvUnitMaxPipelineDepth() const -> getConvUnitMaxPipelineDepth(QUARTER)
+unsigned getFp16ConvUnitMaxPipelineDepth() const -> getConvUnitMaxPipelineDepth(HALF)
+~ unsigned getFp32ConvUnitMaxPipelineDepth() const -> getConvUnitMaxPipelineDepth(FLOAT)
+~ unsigned getFp8ConvUnitInputLoadElemsPerCycle() const -> getConvUnitInputLoadElemsPerCycle(QUARTER)
+~ unsigned getFp16ConvUnitInputLoadElemsPerCycle() const -> getConvUnitInputLoadElemsPerCycle(HALF)
+~ unsigned getFp32ConvUnitInputLoadElemsPerCycle() const -> getConvUnitInputLoadElemsPerCycle(FLOAT)
+~ unsigned getFp8InFp16OutConvUnitsPerTile() const -> getNumConvUnits(QUARTER, HALF)
+~ unsigned getFp16InFp16OutConvUnitsPerTile() const -> getNumConvUnits(HALF, HALF)
+~ unsigned getFp16InFp32OutConvUnitsPerTile() const -> getNumConvUnits(HALF, FLOAT)
+~ unsigned getFp32InFp32OutConvUnitsPerTile() const -> getNumConvUnits(FLOAT, FLOAT)
+~ unsigned getConvUnitCoeffLoadBytesPerCycle() const -> cost("weight_load_bytes_per_cycle")
+~ unsigned getRptCountMax() const -> cost("repeat_limit")
+~ bool supportsExchangeBusSharing() const
+~ unsigned getTilesPerSharedExchangeBus() const -> cost("pair_tiles")
+~ unsigned getNumTiles() const -> tiles
+~ std::uint64_t getMemoryBytes() const -> memory_bytes
+~ unsigned getFloatVectorWidth() const -> vector_width(FLOAT)
+~ unsigned getHalfVectorWidth() const -> vector_width(HALF)
+~ unsigned getQuarterVectorWidth() const -> vector_width(QUARTER)
+~ unsigned getVectorWidth(const Type &type) const -> vector_width
+~ unsigned getWeightsPerConvUnit(const Type &inputType) const
+~ unsigned getConvUnitInputLoadElemsPerCycle(const Type &inputType) const
+~ unsigned getConvUnitMaxPipelineDepth(const Type &partialsType) const
+~ unsigned getNumConvUnits(const Type &inputType, const Type &partialsType) const
+~ unsigned getMaxIPUSyncDelay() const
+~ double getTileClockFrequency() const -> clock_hz
+~ unsigned getNumTilesPerXBContext() const
+~ unsigned getNumContextsPerXB() const
+~ unsigned getTileHostExchangeXB(unsigned tile) const
+~ unsigned getTileHostExchangeContext(unsigned tile) const
+~ unsigned getTileHostExchangeContextPosition(unsigned tile) const
+~ std::size_t getTypeSize(const Type &type) const // type.size_bytes
+~ unsigned getAtomicStoreGranularity() const -> cost("atomic_store_bytes")
+~ std::uint32_t makeFpIctlValue(bool inv, bool div0, bool oflo, bool esr, bool nanoo) const
+~ unsigned getFpIctlRegIndex() const
+~ unsigned getDbgDataRegIndex() const
+~ IpuLinkConfiguration getIpuLinkConfiguration() const
+~ IpuLinkTopology getIpuLinkTopology() const
+~ unsigned getIpuLinkDomainSize() const -> ipus
+~ unsigned getInstanceSize() const -> ipus
+~ bool getGatewayMode() const
+~ Target createVirtualTarget(unsigned numIPUs, unsigned tilesPerIPU) const
+~ static Target createCPUTarget(bool accurateHalf = false, unsigned numIPUs = 1)
+~ static Target createIPUTarget(unsigned numIPUs, unsigned tilesPerIPU, StringRef systemType, const OptionFlags &opts = {}) // Target(tiles=..., ipus=numIPUs)
+~ static Target createIPUTarget(unsigned numIPUs, StringRef systemType, const OptionFlags &opts = {}) // Target(ipus=numIPUs, architecture=systemType)
+~ static Target createIPUTarget(StringRef systemType, const OptionFlags &opts = {}) // Target(architecture=systemType)
+template <typename T> T getTypeLimitsMaxAs(const Type &t) const
+template <typename T> T getTypeLimitsLowestAs(const Type &t) const
+"""
+
+
+class Row(NamedTuple):
+    """One declaration.
+
+    Attributes:
+        owner: the class; empty for a function of the namespace.
+        declaration: in C++, as the reference has it.
+        ours: what does the same here, as the head of this module describes it.
+        note: how one writes it in Python otherwise.
+        is_seen: whether its text was compared with public pages or headers.
+    """
+
+    owner: str
+    declaration: str
+    ours: str
+    note: str
+    is_seen: bool
+
+    @property
+    def member(self) -> str:
+        """Its name."""
+        before = self.declaration.partition("(")[0].partition(" = ")[0]
+        return before.split()[-1].lstrip("&*")
+
+
+_TEXTS: Mapping[str, str] = MappingProxyType(
+    {"Tensor": TENSOR, "Graph": GRAPH, "Engine": ENGINE, "Target": TARGET}
+)
+
+
+@cache
+def rows_of(owner: str) -> tuple[Row, ...]:
+    """Return the declarations of a class, in their order."""
+    return tuple(_row(owner, line) for line in _TEXTS.get(owner, "").split("\n") if line)
+
+
+def all_rows() -> tuple[Row, ...]:
+    """Return all declarations."""
+    return tuple(row for owner in _TEXTS for row in rows_of(owner))
+
+
+def _row(owner: str, line: str) -> Row:
+    text, _, note = line.partition(" // ")
+    declaration, _, ours = text.partition(" -> ")
+    is_seen = not declaration.startswith("~ ")
+    return Row(owner, declaration.removeprefix("~ "), ours, note, is_seen)

@@ -1,0 +1,94 @@
+"""The C++ spelling of our classes' members, set when a class is defined.
+
+    @cpp_spelling()
+    class Tensor:
+        def dim_shuffle(self, permutation): ...      becomes dimShuffle as well
+
+A method whose arguments have Poplar's order is the same function under both names; an attribute
+becomes a method that returns it; where the order is another, `binder` reads the declarations in the
+first call. So a name of ours costs what it costs without this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from types import FunctionType, ModuleType
+from typing import Any, TypeVar
+
+from poplite.errors import Absent
+from poplite.poplar.absent import absent_members
+from poplite.poplar.declarations import Row, rows_of
+
+C = TypeVar("C", bound=type)
+
+
+def cpp_spelling(functions: ModuleType | None = None, owner: str = "") -> Callable[[C], C]:
+    """Give a class the names that its members have in Poplar.
+
+    Args:
+        functions: a module whose functions are methods under their own names, for what only
+            Poplar has.
+        owner: Poplar's name of the class, where it is another.
+    """
+
+    def spelled(cls: C) -> C:
+        name = owner or cls.__name__
+        for member, rows in groupby(rows_of(name), lambda row: row.member):
+            made = _made(cls, member, list(rows), functions)
+            if made is not None:
+                setattr(cls, member, made)
+        for member, why in absent_members(name).items():
+            absent = Absent(*why)
+            absent.__set_name__(cls, member)
+            setattr(cls, member, absent)
+        return cls
+
+    return spelled
+
+
+def _made(
+    cls: type, member: str, rows: Sequence[Row], functions: ModuleType | None
+) -> object | None:
+    """Return what a class gets for a member; nothing where it has it already."""
+    own = vars(functions).get(member) if functions else None
+    if isinstance(own, FunctionType) and functions and own.__module__ == functions.__name__:
+        return own
+    ours = rows[0].ours
+    if not ours or hasattr(cls, member):
+        return None
+    if len(rows) > 1 or not ours.isidentifier():
+        return _named(_bound(rows), cls, rows)
+    found = next((vars(base)[ours] for base in cls.__mro__ if ours in vars(base)), None)
+    is_method = isinstance(found, FunctionType | staticmethod | classmethod)
+    return found if is_method else _named(_getter(ours), cls, rows)
+
+
+def _getter(name: str) -> FunctionType:
+    def get(self: object) -> Any:
+        return getattr(self, name)
+
+    return get  # type: ignore[return-value]  # a `def` makes a FunctionType
+
+
+def _bound(rows: Sequence[Row]) -> FunctionType:
+    binder: Any = None
+
+    def call(self: object, *arguments: Any, **keywords: Any) -> Any:
+        nonlocal binder
+        if binder is None:
+            from poplite.poplar.binder import Binder  # most programs never need it
+
+            binder = Binder(rows)
+        return binder.call(self, arguments, keywords)
+
+    return call  # type: ignore[return-value]  # a `def` makes a FunctionType
+
+
+def _named(function: FunctionType, cls: type, rows: Sequence[Row]) -> FunctionType:
+    member = rows[0].member
+    function.__name__, function.__module__ = member, cls.__module__
+    function.__qualname__ = f"{cls.__qualname__}.{member}"
+    lines = "\n".join(f"    {row.declaration}" for row in rows)
+    function.__doc__ = f"C++ spelling of `{rows[0].ours}`.\n\n{lines}\n"
+    return function
