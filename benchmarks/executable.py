@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite as pl
-from poplite.executable.file.archive import ArrayWriter
-from poplite.executable.file.codec import coder_of
-from poplite.executable.file.coders import Writer
+from poplite.codec.archive import ArrayWriter
+from poplite.codec.codec import coder_of
+from poplite.codec.coders import Writer
 from rows import Row, in_turn, run
 
 TILES = 1472

@@ -210,6 +210,33 @@ class Runs:
         return np.repeat(self.end - np.cumsum(size), size) + np.arange(int(size.sum()))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Rising:
+    """Rising numbers, kept as the distances from each to the next, written out only on demand.
+
+    Attributes:
+        distances: integers[count]; that of the first is from 0.
+
+    >>> Rising(np.array([5, 1, 3], np.uint8)).array().tolist()
+    [5, 6, 9]
+    """
+
+    distances: npt.NDArray[np.integer[Any]]
+
+    @property
+    def count(self) -> int:
+        """How many numbers."""
+        return len(self.distances)
+
+    def at(self, index: int) -> int:
+        """Return one number."""
+        return int(self.distances[: index + 1].sum(dtype=np.int64))
+
+    def array(self) -> Int64:
+        """Return int64[count]."""
+        return np.cumsum(self.distances, dtype=np.int64)
+
+
 def taken(series: Series, chosen: Int64) -> Series:
     """Return some of the numbers.
 

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from poplite.arrays.series import Series
 from poplite.errors import SizeOverflowError
 from poplite.graph.storage.variable import COMMON
+from poplite.report.accesses import MOST_PIECES as MOST_PIECES
 from poplite.source import SourceLocation
 from poplite.types import ElementType
 from poplite.view import Storage
@@ -30,10 +31,6 @@ ALIGNMENT = 64
 
 MAX_BYTES = 1 << 62
 """Bytes of an arena whose positions are computed with 64-bit integers."""
-
-MOST_PIECES = 1 << 20
-"""Pieces of the mappings that an executable keeps, of all variables together: those of the first
-variables, as far as that goes."""
 
 Integers = npt.NDArray[np.int64]
 

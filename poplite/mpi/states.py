@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.executable.file.archive import Malformed
+from poplite.codec.archive import Malformed
 from poplite.files import checked_path
 from poplite.mpi.other_ranks import OtherRanks
 from poplite.mpi.plan.messages import Messages, returned, to_rank

@@ -8,13 +8,14 @@ It is what pictures of variables and of the dataflow need where there is no grap
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
-from poplite.report.per_tile import PerTile
+from poplite.report.per_tile import PerPiece, TilePerPiece
 
 MOST_PIECES = 1 << 20
-"""Most pieces of a variable that are written down, as in `poplite.executable.layout`."""
+"""Most pieces of the mappings that an executable keeps, of all variables together: those of the
+first variables, as far as that goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,8 @@ class Variable:
     shape: tuple[int, ...]
     constant: bool
     at: str
-    first: PerTile | None = field(default=None, metadata={"numbers": "pieces"})
-    tiles: PerTile | None = field(default=None, metadata={"numbers": "pieces", "least": -1})
+    first: PerPiece | None = None
+    tiles: TilePerPiece | None = None
 
 
 @dataclass(frozen=True, slots=True)

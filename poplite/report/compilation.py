@@ -163,12 +163,12 @@ class Compilation:
         joined: neighbour Copies that could be one; nothing in reports that were saved without.
     """
 
-    target: Target
+    target: Target = field(metadata={"lends": True})
     replicas: int
     graph: GraphCounts
     vertex_types: tuple[VertexType, ...]
     compute_sets: Sequence[ComputeSet]
-    programs: Programs = field(repr=False)
+    programs: Programs = field(repr=False, metadata={"lends": True})
     modelled: Memory | None = field(repr=False)
     operations: tuple[Operation, ...] = ()
     options: tuple[tuple[str, str], ...] = ()

@@ -19,7 +19,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.machine.target import Target
-from poplite.report.per_tile import PerTile
+from poplite.report.per_tile import PerPair, PerTile
 from poplite.report.phase_kinds import PHASE_KINDS, PhaseKind, Source
 from poplite.report.program_tree import Program, Programs
 
@@ -55,7 +55,7 @@ class TilePairs:
     """
 
     block: int
-    bytes: PerTile = field(metadata={"numbers": "pairs"})
+    bytes: PerPair
     largest: tuple[tuple[int, int, int], ...] = ()
 
     @property
@@ -81,8 +81,7 @@ class Phase:
         sent: total of bytes that each tile sent.
         copied: total of bytes rearranged on each tile.
         causes: its largest causes, the most bytes first, in one execution.
-        pairs: totals of bytes from tile to tile; None where nothing moves between tiles, and in
-            reports of version 1.
+        pairs: totals of bytes from tile to tile; None where nothing moves between tiles.
     """
 
     kind: PhaseKind
@@ -177,10 +176,9 @@ class ExecutionStep:
         phases: its phases, in order, with totals.
         vertex_types: what ran in it, with totals.
         operation: the name of the operation that recorded it; empty for none.
-        number: from 1 over all programs, one after the other, as commands and pages count; 0 in
-            reports of version 1.
+        number: from 1 over all programs, one after the other, as commands and pages count.
         compute_set: position in `Compilation.compute_sets` of what it executes; None for what is
-            no Execute, and in reports of version 1.
+            no Execute.
         target: the machine.
         programs: where its program is found.
     """

@@ -1,58 +1,44 @@
 """Reports as JSON, and back.
 
-    {"poplite": "report", "version": 2, "compilation": {...}, "execution": {...}, ...}
+    {"poplite": "report", "version": 3, "compilation": {...}, "execution": {...}, ...}
 
-Every dataclass is an object with the names of its fields; keys are sorted.  Numbers per tile are
-written as ranges of tiles with their values, or one value if all are equal; where that would be
-many numbers as bytes in base 64, of tiles the distances from each to the next.  Programs are a list
-of nodes in which children stand before their parents, so that a function stands there once.
+Every dataclass is an object with the names of its fields (`poplite.codec`); keys are sorted, and
+fields that have their default are left out.  Numbers per tile are written as ranges of tiles with
+their values, or one value if all are equal.  Where that would be many numbers, they name a part of
+`tables`, one long array of each type in base 64: of tiles the distances from each to the next.
+Programs are a list of nodes in which children stand before their parents, so that a function stands
+there once.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from base64 import b64decode, b64encode
-from collections.abc import Hashable, Mapping, Sequence
-from enum import Enum
-from functools import cache
-from types import NoneType, UnionType
-from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.arrays.series import (
-    MOST_NARROW,
-    NARROW,
-    Listed,
-    Runs,
-    Series,
-    compact,
-    constant,
-    counting,
-)
+from poplite.arrays.series import Listed, Rising, Runs, Series, Steps, compact, constant, counting
+from poplite.codec.archive import ELEMENT_DTYPES, ArrayReader, Malformed
+from poplite.codec.codec import Codec
+from poplite.codec.coders import Coder, Json, Reader, ScalarCoder, Writer
 from poplite.errors import FileLoadError, PopliteError
 from poplite.files import WRONG_CONTENT, parsed_json
-from poplite.report.accesses import MOST_PIECES
-from poplite.report.per_tile import PerTile
+from poplite.report.per_tile import PerPair, PerPiece, PerTile, TilePerPiece
 from poplite.report.program_tree import Programs, nodes_of, tree_of
 from poplite.report.validate import check_report
 from poplite.source import here
 from poplite.text import clipped
 
-VERSION = 2
-"""Increases when the meaning of a field changes.
+KIND, VERSION = "report", 3
+"""The version increases when the meaning of a field changes."""
 
-Version 1 had no numbers of steps and steps in the order of code rows.
-"""
-
-OLDEST = 1
-"""The oldest version that can be read: what it lacks gets defaults."""
-
-KIND = "report"
+TABLES = "tables"
 
 FEW = 64
 """Most ranges of tiles, and most different numbers, that are written out as lists."""
@@ -60,20 +46,25 @@ FEW = 64
 MOST = 2**63
 """Whole numbers are below it, as those of arrays, and not below 0."""
 
-PACKED = {"u1": 0xFF, "u2": 0xFFFF, "u4": 0xFFFFFFFF, "i8": 2**63 - 1}
-"""Types of numbers that are written as bytes in base 64, little-endian, and the most of each."""
+PACKED = {"uint8": 0xFF, "uint16": 0xFFFF, "uint32": 0xFFFFFFFF, "int64": MOST - 1}
+"""Types of numbers of tables, little-endian, and the most of each."""
 
 
 T = TypeVar("T")
 
 
-class _Malformed(Exception):
-    """Why JSON is no report."""
-
-
 def to_json(report: Any) -> str:
     """Return a report, a dataclass, as JSON."""
-    outer = {"poplite": KIND, "version": VERSION, **_encoded(report)}
+    to = _Writer()
+    outer = {
+        "poplite": KIND,
+        "version": VERSION,
+        **_REPORTS.coder_of(type(report)).encode(report, to),
+    }
+    outer[TABLES] = {
+        name: b64encode(np.concatenate(parts).tobytes()).decode()
+        for name, parts in to.arrays.parts().items()
+    }
     return json.dumps(outer, sort_keys=True, allow_nan=False) + "\n"
 
 
@@ -81,17 +72,15 @@ def from_json(cls: type[T], text: str, source: str = "this") -> T:
     """Return the report of JSON; raise FileLoadError, which names the source, for all else."""
     try:
         data = parsed_json(text)
-        if not isinstance(data, dict) or data.get("poplite") != KIND:
-            raise _Malformed("it does not say that it is a report")
-        if data.get("version") not in range(OLDEST, VERSION + 1):
-            version = clipped(data.get("version"))
-            raise _Malformed(
-                f"it has version {version}, and this poplite reads {OLDEST} to {VERSION}"
-            )
-        loaded: T = _decoded(cls, data, {})
+        if not isinstance(data, dict) or data.pop("poplite", None) != KIND:
+            raise Malformed("it does not say that it is a report")
+        if (version := data.pop("version", None)) != VERSION:
+            raise Malformed(f"it has version {clipped(version)}, and this poplite reads {VERSION}")
+        tables = _tables(data.pop(TABLES, None))
+        loaded: T = _REPORTS.coder_of(cls).decode(data, _Reader(tables, (), ()))
         check_report(loaded)
         return loaded
-    except (_Malformed, PopliteError, *WRONG_CONTENT) as error:
+    except (PopliteError, *WRONG_CONTENT) as error:
         raise FileLoadError(
             f"{source} is no report that can be loaded: {error}",
             at=here(),
@@ -100,255 +89,233 @@ def from_json(cls: type[T], text: str, source: str = "this") -> T:
         ) from error
 
 
-# -- writing ---------------------------------------------------------------------------------
-
-
-def _encoded(value: Any) -> Any:
-    if isinstance(value, PerTile):
-        return _encoded_per_tile(value)
-    if isinstance(value, Programs):
-        return {name: nodes_of(tree) for name, tree in value.items()}
-    if isinstance(value, Enum):
-        return value.name
-    if dataclasses.is_dataclass(value):
-        return {field.name: _encoded(getattr(value, field.name)) for field in _saved(value)}
-    if isinstance(value, Mapping):
-        return {name: _encoded(each) for name, each in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_encoded(each) for each in value]
-    return value
-
-
-def _saved(cls: Any) -> list[dataclasses.Field[Any]]:
-    return [f for f in dataclasses.fields(cls) if f.metadata.get("saved", True)]
-
-
-def _encoded_per_tile(numbers: PerTile) -> dict[str, Any]:
-    tiles, values = numbers.tiles.array(), numbers.values
-    begins = np.flatnonzero(np.diff(tiles, prepend=-2) != 1)
-    if len(begins) > FEW:
-        where: Any = _packed(np.diff(tiles, prepend=0))
-    else:
-        ends = np.append(begins[1:], len(tiles)) - 1
-        where = np.stack([tiles[begins], tiles[ends]], axis=1).tolist() if len(tiles) else []
-    only = values.only if len(tiles) else 0
-    written: Any = only
-    if only is None:
-        written = values.array()
-        written = written.tolist() if len(tiles) <= FEW else _packed(written)
-    return {"of": numbers.num_tiles, "tiles": where, "values": written}
-
-
-def _packed(numbers: Int64) -> str:
-    """Return many whole numbers as text: their type, and their bytes in base 64."""
-    high = int(numbers.max())
-    kind = "i8" if int(numbers.min()) < 0 else next(k for k, most in PACKED.items() if high <= most)
-    return f"{kind}:{b64encode(numbers.astype('<' + kind).tobytes()).decode()}"
-
-
-def _unpacked(text: str) -> npt.NDArray[np.integer[Any]]:
-    kind, _, data = text.partition(":")
-    if kind not in PACKED:
-        raise _Malformed(f"{clipped(kind)} is no type of numbers")
-    return np.frombuffer(b64decode(data, validate=True), "<" + kind)
-
-
-# -- reading ---------------------------------------------------------------------------------
-
-
-class _Kind(NamedTuple):
-    """What an annotation says, looked up once."""
-
-    origin: Any
-    arguments: tuple[Any, ...]
-    is_object: bool
-
-
-@cache
-def _kind(annotation: Hashable) -> _Kind:
-    is_object = isinstance(annotation, type) and dataclasses.is_dataclass(annotation)
-    return _Kind(get_origin(annotation), get_args(annotation), is_object)
-
-
-class _Part(NamedTuple):
-    """A field of a class: its annotation; of a PerTile what it counts, and from where."""
-
-    name: str
-    kind: Any
-    is_saved: bool
-    default: Any
-    numbers: Literal["pairs", "pieces"] | None
-    least: int
-
-
-@cache
-def _parts(cls: Hashable) -> tuple[_Part, ...]:
-    hints, fields = get_type_hints(cls), dataclasses.fields(cls)  # type: ignore[arg-type]
-    return tuple(
-        _Part(
-            *(f.name, hints[f.name], f.metadata.get("saved", True), f.default),
-            f.metadata.get(NUMBERS),
-            f.metadata.get(LEAST, 0),
-        )
-        for f in fields
+def _tables(data: Json) -> ArrayReader:
+    if not isinstance(data, dict):
+        raise Malformed(f"{clipped(data)} are no tables of numbers")
+    for name in data:
+        if name not in PACKED:
+            raise Malformed(f"{clipped(name)} is no type of numbers")
+    return ArrayReader(
+        {
+            name: np.frombuffer(b64decode(text, validate=True), ELEMENT_DTYPES[name])
+            for name, text in data.items()
+        }
     )
 
 
-NUMBERS = "numbers"
-"""Says of what a PerTile has numbers: blocks of tiles in pairs, or pieces; otherwise of tiles."""
+class _Writer(Writer):
+    """What is collected while a report is written; `tiles` has what was written of some by id."""
 
-LEAST = "least"
-"""Says what the numbers of a PerTile are not below, where that is not 0."""
-
-LENT = ("target", "programs")
-"""Fields that are not saved with each step, but once for all."""
+    def __init__(self) -> None:
+        super().__init__()
+        self.tiles: dict[int, tuple[object, Json]] = {}
 
 
-@cache
-def _lent(kind: Hashable) -> tuple[str, ...]:
-    """Return which of these a class has."""
-    parts = _parts(kind) if _kind(kind).is_object else ()
-    return tuple(part.name for part in parts if part.name in LENT)
+@dataclass(slots=True, eq=False)
+class _Reader(Reader):
+    """What is looked up while a report is read.
+
+    Attributes:
+        tiles: those whose distances were looked at already.
+    """
+
+    tiles: dict[tuple[Any, ...], Rising] = field(default_factory=dict)
 
 
-def _decoded(kind: Any, data: Any, known: Mapping[str, Any]) -> Any:
-    """Return the value of JSON by its annotation; `known` has fields that are not saved."""
-    if kind is PerTile:
-        size = known.get(NUMBERS, known["target"].tiles)
-        return _decoded_per_tile(data, size, known.get(LEAST, 0))
-    origin, arguments, is_object = _kind(kind)
-    if is_object:
-        return _decoded_object(kind, _object(data), known)
-    if kind is Programs:
+class _SecondsCoder(ScalarCoder):
+    """Numbers, finite and none of them below 0, as JSON has them."""
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        return float(value)
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        if type(data) not in (int, float):
+            raise Malformed(f"{clipped(data)} is not of type float")
+        if not 0 <= data < math.inf:
+            raise Malformed(f"{clipped(data)} is not a finite number from 0 on")
+        return float(data)
+
+
+class _ProgramsCoder(Coder):
+    """Programs by name, each as nodes."""
+
+    name = "programs"
+
+    def fits(self, value: Any) -> bool:
+        """Tell whether a value is one of these."""
+        return isinstance(value, Programs)
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        return {name: nodes_of(tree) for name, tree in value.items()}
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
         trees = {name: tree_of(_list(nodes)) for name, nodes in _object(data).items()}
         return Programs(lambda: trees)
-    if origin is UnionType:
-        if data is None and NoneType in arguments:
-            return None
-        (other,) = (each for each in arguments if each is not NoneType)
-        return _decoded(other, data, known)
-    if origin is Literal:
-        if data not in arguments:
-            raise _Malformed(f"{clipped(data)} is none of {', '.join(map(repr, arguments))}")
-        return data
-    if origin is tuple and (len(arguments) != 2 or arguments[1] is not Ellipsis):
-        if len(_list(data)) != len(arguments):
-            raise _Malformed(f"{clipped(data)} has not {len(arguments)} members")
-        return tuple(_decoded(*each, known) for each in zip(arguments, data, strict=True))
-    if origin is tuple or origin is Sequence:
-        inner = arguments[0]
-        return tuple([_decoded(inner, each, known) for each in _list(data)])
-    if kind is float and type(data) is int:
-        data = float(data)
-    if type(data) is not kind:
-        raise _Malformed(f"{clipped(data)} is not of type {kind.__name__}")
-    if kind is int and not 0 <= data < MOST:
-        raise _Malformed(f"{clipped(data)} is not among the numbers of a report")
-    if kind is float and not 0 <= data < math.inf:
-        raise _Malformed(f"{clipped(data)} is not a finite number from 0 on")
-    return data
 
 
-def _decoded_object(cls: Any, data: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
-    values: dict[str, Any] = {}
-    for name, kind, is_saved, default, numbers, least in _parts(cls):
-        if not is_saved:
-            values[name] = known[name]
-        elif name not in data and default is not dataclasses.MISSING:
-            values[name] = default  # it is younger than the report
-        elif name not in data:
-            raise _Malformed(f"a {cls.__name__} has no {name!r}")
+class _PerTileCoder(Coder):
+    """Numbers of tiles, or of what there may be any number of; none is below `least`."""
+
+    name = "numbers of tiles"
+
+    def __init__(self, least: int = 0, *, of_tiles: bool = False) -> None:
+        self.least, self.of_tiles = least, of_tiles
+
+    def fits(self, value: Any) -> bool:
+        """Tell whether a value is one of these."""
+        return isinstance(value, PerTile)
+
+    def encode(self, value: Any, to: Any) -> Json:
+        """Return a value as JSON."""
+        if id(value.tiles) not in to.tiles:
+            to.tiles[id(value.tiles)] = value.tiles, _encoded_tiles(value.tiles, to)
+        _, where = to.tiles[id(value.tiles)]
+        count, values = value.tiles.count, value.values
+        written: Json = values.only if count else 0
+        if written is None:
+            numbers = values.array()
+            written = numbers.tolist() if count <= FEW else _packed(numbers, values.low, to)
+        return {"of": value.num_tiles, "tiles": where, "values": written}
+
+    def decode(self, data: Json, of: Any) -> Any:
+        """Return the value of JSON: what is written about ranges stays as short."""
+        saved = _object(data)
+        where, values, size = saved.get("tiles"), saved.get("values"), saved.get("of")
+        if type(size) is not int or not 0 <= size < MOST:
+            raise Malformed(f"{clipped(data)} does not say of how many tiles it is")
+        if self.of_tiles and size != (num_tiles := of.lent["target"].tiles):
+            raise Malformed(f"{clipped(data)} is not a number for each of {num_tiles:,}")
+        tiles = _of_steps(where, size, of) if _is_ref(where) else _of_ranges(where, size)
+        if type(values) is int and abs(values) < MOST:
+            numbers: Series = constant(values, tiles.count)
+        elif _is_ref(values):
+            numbers = Listed(0, _taken(values, of))
         else:
-            inner = known
-            if numbers is not None:
-                count = _count(numbers, values, data[name], known)
-                inner = {**known, NUMBERS: count, LEAST: least}
-            value = values[name] = _decoded(kind, data[name], inner)
-            if name in LENT:  # for those that come later, in this object and beside it
-                known = {**known, name: value}
-            elif lent := _lent(kind):
-                known = {**known, **{each: getattr(value, each) for each in lent}}
-    return cls(**values)
+            numbers = compact(_whole(values))
+        if numbers.count != tiles.count:
+            raise Malformed(f"{clipped(data)} is no number for each tile")
+        if numbers.count and numbers.low < self.least:
+            raise Malformed(f"{clipped(data)} has numbers below {self.least}")
+        return PerTile(size, tiles, numbers)
 
 
-def _count(numbers: str, values: Mapping[str, Any], data: Any, known: Mapping[str, Any]) -> int:
-    """Return how many numbers a PerTile may have that are not those of tiles."""
-    if numbers == "pairs":
-        block = values["block"]
-        return (-(-known["target"].tiles // block) if block > 0 else 0) ** 2
-    size = data.get("of") if isinstance(data, dict) else 0
-    return size if type(size) is int and 0 <= size <= MOST_PIECES else 0
+# -- writing numbers ---------------------------------------------------------------------------
 
 
-def _decoded_per_tile(data: Any, size: int, least: int) -> PerTile:
-    """Return the numbers of so many tiles: what is written about ranges stays as short."""
-    saved = _object(data)
-    where, values = saved.get("tiles"), saved.get("values")
-    if saved.get("of") != size:
-        raise _Malformed(f"{clipped(data)} is not a number for each of {size:,}")
-    tiles = _listed(_of_steps(where, size)) if isinstance(where, str) else _of_ranges(where, size)
-    if type(values) is int and abs(values) < MOST:
-        numbers: Series = constant(values, tiles.count)
-    elif isinstance(values, str):
-        numbers = _listed(_unpacked(values))
-    else:
-        numbers = compact(_whole(values))
-    if numbers.count != tiles.count:
-        raise _Malformed(f"{clipped(data)} is no number for each tile")
-    if numbers.count and numbers.low < least:
-        raise _Malformed(f"{clipped(data)} has numbers below {least}")
-    return PerTile(size, tiles, numbers)
+def _encoded_tiles(series: Series | Runs | Rising, to: Writer) -> Json:
+    if isinstance(series, Steps) and series.step == 1:
+        return [[series.first, series.first + series.count - 1]]
+    if not series.count:
+        return []
+    distances = _distances(series)
+    is_first = distances != 1
+    is_first[0] = True
+    begins = np.flatnonzero(is_first)
+    if len(begins) > FEW:
+        return _packed(distances, 0, to)
+    tiles, ends = series.array(), np.append(begins[1:], series.count) - 1
+    found: Json = np.stack([tiles[begins], tiles[ends]], axis=1).tolist()
+    return found
 
 
-def _listed(numbers: npt.NDArray[np.integer[Any]]) -> Series:
-    """Return many numbers as they are: what is regular was not written as bytes."""
-    return Listed(0, numbers.astype(NARROW if numbers.dtype.kind == "u" else np.int64, copy=False))
+def _distances(series: Series | Runs | Rising) -> npt.NDArray[np.integer[Any]]:
+    if isinstance(series, Rising):
+        return series.distances
+    tiles = series.array()
+    distances = tiles.copy()
+    distances[1:] -= tiles[:-1]
+    return distances
 
 
-def _of_steps(text: str, size: int) -> npt.NDArray[np.integer[Any]]:
+def _packed(numbers: npt.NDArray[np.integer[Any]], low: int, to: Writer) -> Json:
+    """Return where many whole numbers, none of them below `low`, are in the tables."""
+    high = int(numbers.max())
+    narrow = next(name for name, most in PACKED.items() if high <= most)
+    return to.arrays.add(numbers.astype("int64" if low < 0 else narrow))
+
+
+# -- reading numbers ---------------------------------------------------------------------------
+
+
+def _is_ref(data: Json) -> bool:
+    return type(data) is list and bool(data) and type(data[0]) is str
+
+
+def _taken(ref: Json, of: Reader) -> npt.NDArray[np.integer[Any]]:
+    """Return numbers of the tables."""
+    found = of.arrays.take(ref)
+    if found.ndim != 1 or len(ref) != 3:
+        raise Malformed(f"{clipped(ref)} names no numbers of the tables")
+    return found
+
+
+def _of_steps(ref: Json, size: int, of: _Reader) -> Rising:
     """Return the tiles of the distances from each to the next."""
-    steps = _unpacked(text)
-    tiles = np.cumsum(steps, dtype=np.int64)
-    if (steps[1:] < 1).any() or (steps[:1] < 0).any() or (tiles < 0).any():
-        raise _Malformed(f"{clipped(text)}: tiles do not rise")
-    if len(tiles) and tiles[-1] >= size:
-        raise _Malformed(f"tile {tiles[-1]:,} of {size:,}")
-    return tiles.astype(NARROW) if size <= MOST_NARROW else tiles
+    steps = _taken(ref, of)
+    key = ref[0], ref[1], len(steps), size
+    if key not in of.tiles:
+        wide = steps.dtype == np.int64
+        if np.count_nonzero(steps[1:]) < len(steps) - 1 or (wide and steps.min(initial=0) < 0):
+            raise Malformed(f"{clipped(ref)}: tiles do not rise")
+        last = int(steps.sum(dtype=np.float64 if wide else np.int64))  # which do not wrap around
+        if last >= size:
+            raise Malformed(f"tile {last:,} of {size:,}")
+        of.tiles[key] = Rising(steps)
+    return of.tiles[key]
 
 
-def _whole(data: Any) -> Int64:
+def _whole(data: Json) -> Int64:
     """Return a list of whole numbers, or of lists of as many."""
     numbers = np.array(_list(data))
     if numbers.size and numbers.dtype != np.int64:
-        raise _Malformed(f"{clipped(data)} are no whole numbers")
+        raise Malformed(f"{clipped(data)} are no whole numbers")
     return numbers.astype(np.int64)
 
 
-def _of_ranges(ranges: Any, size: int) -> Series | Runs:
+def _of_ranges(ranges: Json, size: int) -> Series | Runs:
     """Return the tiles of ranges, which may be many more than their numbers."""
     before = -1
-    bounds = _whole(ranges).reshape(-1, 2).tolist()
-    for first, last in bounds:
+    for each in _list(ranges):
+        if type(each) is not list or list(map(type, each)) != [int, int]:
+            raise Malformed(f"{clipped(each)} is no range of tiles")
+        first, last = each
         if not before < first <= last:
-            raise _Malformed(f"tiles {first:,} to {last:,} do not rise")
+            raise Malformed(f"tiles {first:,} to {last:,} do not rise")
         if last >= size:
-            raise _Malformed(f"tile {last:,} of {size:,}")
+            raise Malformed(f"tile {last:,} of {size:,}")
         before = last
-    if len(bounds) == 1:
-        return counting(bounds[0][0], bounds[0][1] - bounds[0][0] + 1)
-    if not bounds:
+    if len(ranges) == 1:
+        return counting(first, last - first + 1)
+    if not ranges:
         return constant(0, 0)
-    runs = np.array(bounds, np.int64)
+    runs = np.array(ranges, np.int64)
     return Runs(runs[:, 0], runs[:, 1] + 1)
 
 
-def _object(data: Any) -> Mapping[str, Any]:
+def _object(data: Json) -> Mapping[str, Any]:
     if not isinstance(data, dict):
-        raise _Malformed(f"{clipped(data)} is no object")
+        raise Malformed(f"{clipped(data)} is no object")
     return data
 
 
-def _list(data: Any) -> list[Any]:
+def _list(data: Json) -> list[Any]:
     if not isinstance(data, list):
-        raise _Malformed(f"{clipped(data)} is no list")
+        raise Malformed(f"{clipped(data)} is no list")
     return data
+
+
+_REPORTS = Codec(
+    {
+        int: ScalarCoder(int, range(MOST), "is not among the numbers of a report"),
+        float: _SecondsCoder(float),
+        Programs: _ProgramsCoder(),
+        PerTile: _PerTileCoder(of_tiles=True),
+        PerPair: _PerTileCoder(),
+        PerPiece: _PerTileCoder(),
+        TilePerPiece: _PerTileCoder(-1),
+    }
+)

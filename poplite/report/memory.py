@@ -39,7 +39,7 @@ class Held:
         category: what kind of thing it is.
         steps: when it is needed; None where it is always live.
         at: the user's line; empty where there is none.
-        shape: of a variable or constant; None of other things, and in reports of version 1.
+        shape: of a variable or constant; None of other things.
         element_type: of its elements, such as "FLOAT"; empty where it has no shape.
     """
 
@@ -66,7 +66,7 @@ class MemoryStep:
         at: the user's line.
         most: bytes that are not always live in it, on the tile that has most of them.
         tile: that tile.
-        number: from 1 over all programs, where it stands first; 0 in reports of version 1.
+        number: from 1 over all programs, where it stands first.
         rows: of the program's code, wherever it stands; those of `ExecutionStep.row`.
     """
 
@@ -89,7 +89,7 @@ class Memory:
         held: all that lies in memory.
         steps: the steps of all programs, one program after the other.
         addresses: where each thing of `held` begins on each tile, counted from the beginning of
-            its memory; nothing in reports of version 1.
+            its memory.
     """
 
     including_gaps: PerTile

@@ -21,13 +21,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar, overload
+from typing import Annotated, Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.arrays.series import Runs, Series, compact, constant
+from poplite.arrays.series import Rising, Runs, Series, compact, constant
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -43,7 +43,7 @@ class PerTile(Sequence[int]):
     """
 
     num_tiles: int
-    tiles: Series | Runs
+    tiles: Series | Runs | Rising
     values: Series
 
     @classmethod
@@ -122,6 +122,16 @@ class PerTile(Sequence[int]):
 
     def __repr__(self) -> str:
         return f"<PerTile {self.total:,} on {self.num_used:,} of {self.num_tiles:,} tiles>"
+
+
+PerPair = Annotated[PerTile, "pair"]
+"""A number for each pair of blocks of tiles."""
+
+PerPiece = Annotated[PerTile, "piece"]
+"""A number for each piece of a variable."""
+
+TilePerPiece = Annotated[PerTile, "piece or none"]
+"""A number for each piece, -1 for none."""
 
 
 class LazySequence(Sequence[T_co]):

@@ -66,7 +66,7 @@ class Program:
         role: what it is to the program above, where that decides: "condition" or "body" of a
             RepeatWhile, "then" or "else" of an If, "case 3" or "default" of a Switch.
         count: how often one run executes it, a function in all of its calls; None where data
-            decide, and in reports of version 1.
+            decide.
     """
 
     type: ProgramType
@@ -124,19 +124,19 @@ def nodes_of(tree: Program) -> list[Node]:
 
 
 def tree_of(nodes: Iterable[Sequence[Any]]) -> Program:
-    """Return the tree of nodes; reports of version 1 have no line, role and count.
+    """Return the tree of nodes.
 
     Raises `ValueError` for other data, and where a node does not follow those under it.
     """
     made: list[Program] = []
-    for kind, name, row, children, *younger in nodes:
-        at, role, count = younger or ("", "", None)
+    for kind, name, row, children, at, role, count in nodes:
         whole = (row, *children, 0 if count is None else count)
         texts = (kind, name, at, role)
         if any(type(each) is not int for each in whole) or not all(
             isinstance(each, str) for each in texts
         ):
-            raise ValueError(f"{clipped([kind, name, row, children, *younger])} is not a program")
+            node = [kind, name, row, children, at, role, count]
+            raise ValueError(f"{clipped(node)} is not a program")
         if kind not in ProgramType.__members__:
             raise ValueError(f"{clipped(kind)} is not a type of program")
         if row < 0 or any(not 0 <= child < len(made) for child in children):

@@ -13,16 +13,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from poplite.arrays.series import Listed
 from poplite.machine.replicas import MOST_REPLICAS
 from poplite.machine.target import Target
-from poplite.report.accesses import Variable
+from poplite.report.accesses import MOST_PIECES, Variable
+from poplite.report.execution import TilePairs
 from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import num_steps
 from poplite.text import clipped
@@ -87,12 +89,21 @@ def _pieces(variable: Variable, known: _Known) -> bool:
     if variable.first is None or variable.tiles is None:
         return variable.first is variable.tiles
     first, tiles = variable.first, variable.tiles
-    if len(first) != len(tiles) or not len(first) or first.num_used < len(first) - 1:
+    if (
+        len(first) != len(tiles)
+        or not 0 < len(first) <= MOST_PIECES
+        or first.num_used < len(first) - 1
+    ):
         return False  # all but the first begin behind 0
     if first.num_used > 2 and first.values.only is not None:
         return False  # many that are written as one number, which do not rise
     ends = np.append(first.array(), math.prod(variable.shape))
     return bool(ends[0] == 0 and (np.diff(ends) > 0).all()) and tiles.most < known.tiles
+
+
+def _of_blocks(pairs: TilePairs, known: _Known) -> bool:
+    """Return whether there is a number for each pair of blocks of tiles."""
+    return pairs.block > 0 and pairs.bytes.num_tiles == (-(-known.tiles // pairs.block)) ** 2
 
 
 FIELDS: dict[str, dict[str, Holds]] = {
@@ -165,6 +176,7 @@ OBJECTS: dict[str, list[tuple[str, Holds]]] = {
             ),
         )
     ],
+    "TilePairs": [("numbers are not those of pairs of blocks", _of_blocks)],
     "Variable": [("pieces do not rise, or are on no tile of the target", _pieces)],
 }
 """By class: what is true of several of its fields, and what to say where it is not."""
@@ -191,49 +203,56 @@ def check_report(report: Any) -> None:
         operations=frozenset(each.name for each in compilation.operations),
     )
     totals: Counter[tuple[type, str]] = Counter()
-    for each in _objects(report):
+    pending: list[Any] = [report]
+    while pending:
+        each = pending.pop()
         cls: Any = type(each)
-        for name, holds in FIELDS.get(cls.__name__, {}).items():
+        rules = _rules(cls)
+        for name, holds in rules.fields:
             if not holds(value := getattr(each, name), known):
                 raise ValueError(f"{cls.__name__}.{name} cannot be {clipped(value)}")
-        for what, holds in OBJECTS.get(cls.__name__, ()):
+        for what, holds in rules.objects:
             if not holds(each, known):
                 raise ValueError(f"in a {cls.__name__}, {what}")
-        for name in _saved(cls):
-            totals[cls, name] += sum(_most(value) for value in _several(getattr(each, name)))
+        for name in rules.saved:
+            value = getattr(each, name)
+            if type(value) is int:
+                totals[cls, name] += value
+                continue
+            some = value if type(value) is tuple and value else (value,)
+            kind: Any = type(some[0])
+            if kind is PerTile:
+                totals[cls, name] += sum(map(_most, some))
+            elif _is_object(kind):
+                pending += some
     for (cls, name), total in totals.items():
         if total >= MOST_TOTAL:
             raise ValueError(f"{cls.__name__}.{name} adds up to {total:,}")
 
 
-def _several(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, tuple) and value and type(value[0]) is PerTile else (value,)
+class _Rules(NamedTuple):
+    """What is checked of the objects of a class, and the names of its fields that are saved."""
 
-
-def _most(value: Any) -> int:
-    """Return the number, or the most of the numbers of tiles."""
-    return value if type(value) is int else value.most if type(value) is PerTile else 0
-
-
-def _objects(report: Any) -> Iterator[Any]:
-    """Yield the report and every object in it, but numbers of tiles, programs and the machine."""
-    pending: list[Any] = [report]
-    while pending:
-        each = pending.pop()
-        yield each
-        cls: Any = type(each)
-        for name in _saved(cls):
-            value = getattr(each, name)
-            if _is_object(value):
-                pending.append(value)
-            elif isinstance(value, tuple) and value and _is_object(value[0]):
-                pending += value
+    fields: list[tuple[str, Holds]]
+    objects: list[tuple[str, Holds]]
+    saved: list[str]
 
 
 @cache
-def _saved(cls: Any) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(cls) if each.metadata.get("saved", True))
+def _rules(cls: Any) -> _Rules:
+    saved = [each.name for each in fields(cls) if each.metadata.get("saved", True)]
+    name = cls.__name__
+    return _Rules(list(FIELDS.get(name, {}).items()), OBJECTS.get(name, []), saved)
 
 
-def _is_object(value: Any) -> bool:
-    return is_dataclass(value) and not isinstance(value, (PerTile, Target))
+@cache
+def _is_object(cls: Any) -> bool:
+    return is_dataclass(cls) and cls is not Target
+
+
+def _most(value: PerTile) -> int:
+    """Return a number that none of those of tiles exceeds."""
+    numbers = value.values
+    if isinstance(numbers, Listed) and numbers.offset.dtype.kind == "u":
+        return numbers.base + int(np.iinfo(numbers.offset.dtype).max)
+    return value.most

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from poplite.executable.file.archive import HEADER_BYTES, MANIFEST
+from poplite.codec.archive import HEADER_BYTES, MANIFEST
 
 NUMBERS = (0, 1, -1, 2, 7, 64, 1 << 12, 1 << 31, 1 << 32, -(1 << 31), 1 << 62, (1 << 63) - 1)
 """What numbers are replaced by, beside their neighbours."""

@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.codec.archive import Malformed
 from poplite.errors import FileLoadError
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
-from poplite.executable.file.archive import Malformed
 from poplite.executable.identity import constants_of, digest, meaning_of, own_rows
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.host.handles import HostLinks

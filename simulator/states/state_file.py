@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.errors import FileLoadError
-from poplite.executable.file.archive import (
+from poplite.codec.archive import (
     MANIFEST,
     Malformed,
     loading,
@@ -35,6 +34,7 @@ from poplite.executable.file.archive import (
     undamaged,
     write_members,
 )
+from poplite.errors import FileLoadError
 from poplite.files import replacing
 from poplite.source import here
 from poplite.text import clipped

@@ -263,10 +263,7 @@ def test_faults_say_what_to_do(
 
 def test_older_files_are_drawn_as_far_as_they_go(capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copy(GOLDEN / "reports" / "version_1.json", "old.json")
-    assert "summary: " in printed(capsys, "summary", "old.json")
-    assert "Copy 'a' -> 'b'" in printed(capsys, "program", "old.json")
-    for words in ("graph old.json", "tensor old.json x", "regions old.json x"):
-        assert "save it again" in printed(capsys, *words.split(), code=1)
+    assert "it has version 1" in printed(capsys, "summary", "old.json", code=1)
     shutil.copy(GOLDEN / "executables" / "format_3.poplite", "old.poplite")
     shutil.copy(GOLDEN / "executables" / "format_3_vertices.txt", "model.py")
     vertices = ["--vertices", "model.py"]

@@ -21,8 +21,8 @@ from poplite.tools.code_lines import code_lines
 
 LAYERS = (
     "public source errors text poplar files display types | jit | arrays | machine | view"
-    " | vertex | expr | graph | vertices | program | report | cost | ops | executable | compile"
-    " | simulator | named | compat | ipu mpi | viz | testing | tools"
+    " | vertex | codec expr | graph | vertices | program | report | cost | ops | executable"
+    " | compile | simulator | named | compat | ipu mpi | viz | testing | tools"
 )
 """A module imports only from its own layer, and from what stands before it."""
 
@@ -64,7 +64,7 @@ FOR_TYPES = "poplar.spellings"
 """A file that only type checkers read; it names the classes whose members it has."""
 
 LARGEST_ROOM = 25
-MOST_ENTRIES = 32
+MOST_ENTRIES = 33
 LONGEST_CODE = 600
 """Code lines of a file, as `poplite.tools.code_lines` counts them."""
 SHORT_BODY = 22

@@ -15,17 +15,17 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from poplite.errors import FileLoadError, PopliteError
-from poplite.executable.executable import Executable
-from poplite.executable.file.archive import (
+from poplite.codec.archive import (
     Malformed,
     loading,
     manifest_text,
     read_archive,
     write_archive,
 )
-from poplite.executable.file.codec import callers, coder_of, location_of, portable
-from poplite.executable.file.coders import Reader, Writer
+from poplite.codec.codec import callers, coder_of, location_of, portable
+from poplite.codec.coders import Reader, Writer
+from poplite.errors import FileLoadError, PopliteError
+from poplite.executable.executable import Executable
 from poplite.executable.file.validate import validate
 from poplite.executable.file.vertex_classes import (
     NamedClass,

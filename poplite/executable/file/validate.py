@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.codec.archive import Malformed, at
 from poplite.executable.actions import Stamp
 from poplite.executable.executable import Executable
-from poplite.executable.file.archive import Malformed, at
 from poplite.executable.file.validate_code import check_code
 from poplite.executable.file.validate_costs import (
     check_action_costs,

@@ -19,13 +19,13 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Listed, Series
+from poplite.codec.archive import Malformed, at
 from poplite.cost.memory.plan import NO_STEP, MemoryPlan
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import NO_PAIRS, Pairs, Phase, StepCost, VertexCosts
 from poplite.executable import opcodes as op
 from poplite.executable.actions import Action, Stamp
 from poplite.executable.descriptor import COUNT
-from poplite.executable.file.archive import Malformed, at
 from poplite.executable.file.validate_vertices import check_vertex_tiles
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep

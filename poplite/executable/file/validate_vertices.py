@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.codec.archive import Malformed
 from poplite.executable.descriptor import (
     COUNT,
     NUMBER,
@@ -25,7 +26,6 @@ from poplite.executable.descriptor import (
     positions,
     width,
 )
-from poplite.executable.file.archive import Malformed
 from poplite.executable.step import Vertices
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 

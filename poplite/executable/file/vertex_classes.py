@@ -19,6 +19,7 @@ from itertools import chain
 from types import ModuleType
 from typing import Any
 
+from poplite.codec.archive import Malformed
 from poplite.errors import (
     ElementTypeError,
     FileLoadError,
@@ -26,7 +27,6 @@ from poplite.errors import (
     VertexDefinitionError,
     listed,
 )
-from poplite.executable.file.archive import Malformed
 from poplite.ops.fuse.classes import class_of, recipe_of
 from poplite.ops.fuse.recipe import MapRecipe, ReductionRecipe, SumRecipe, fault_of
 from poplite.source import here

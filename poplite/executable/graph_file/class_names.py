@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from poplite.codec.archive import Malformed
 from poplite.errors import FileLoadError, VertexCompileError, VertexDefinitionError
-from poplite.executable.file.archive import Malformed
 from poplite.executable.file.vertex_classes import (
     LIBRARY,
     VertexSource,

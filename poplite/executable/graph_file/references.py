@@ -8,7 +8,7 @@
     View                     a list of numbers (`poplite.executable.graph_file.views`)
     Tensor                   its element type and its view
 
-Importing this module makes the codec know these annotations (`codec.CODERS`).
+Importing this module makes the codec know these annotations (`codec.EXECUTABLES`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from poplite.codec.archive import Malformed, shown
+from poplite.codec.codec import EXECUTABLES, coder_of
+from poplite.codec.coders import Coder, Json, Reader, Writer
 from poplite.errors import ControlProgramError
-from poplite.executable.file.archive import Malformed, shown
-from poplite.executable.file.codec import CODERS, coder_of
-from poplite.executable.file.coders import Coder, Json, Reader, Writer
 from poplite.executable.graph_file.views import ViewReader, ViewWriter
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
@@ -151,25 +151,25 @@ def tensor_of(graph: Graph, element: type[ElementType[Any]], view: View) -> Tens
     return Tensor(graph, element, view)
 
 
-CODERS[View] = ReferenceCoder(
+EXECUTABLES.coders[View] = ReferenceCoder(
     View, lambda to, view: to.views.encode(view), lambda of, data: of.views.decode(data)
 )
-CODERS[Tensor] = ReferenceCoder(Tensor, _write_tensor, _read_tensor)
-CODERS[Variable] = ReferenceCoder(
+EXECUTABLES.coders[Tensor] = ReferenceCoder(Tensor, _write_tensor, _read_tensor)
+EXECUTABLES.coders[Variable] = ReferenceCoder(
     Variable, lambda to, variable: variable.id, _listed(lambda of: of.graph.space.variables)
 )
-CODERS[ComputeSet] = ReferenceCoder(
+EXECUTABLES.coders[ComputeSet] = ReferenceCoder(
     ComputeSet, lambda to, cs: to.compute_sets[cs], _listed(lambda of: of.graph.compute_sets)
 )
-CODERS[Program] = ReferenceCoder(
+EXECUTABLES.coders[Program] = ReferenceCoder(
     Program, lambda to, program: to.number_of(program), _listed(lambda of: of.programs)
 )
-CODERS[Function] = ReferenceCoder(
+EXECUTABLES.coders[Function] = ReferenceCoder(
     Function, lambda to, function: to.number_of(function), lambda of, data: of.function(data)
 )
-CODERS[FunctionBuffer] = ReferenceCoder(
+EXECUTABLES.coders[FunctionBuffer] = ReferenceCoder(
     FunctionBuffer,
     lambda to, buffer: to.number_of(buffer.function),
     lambda of, data: of.buffer(data),
 )
-CODERS |= {kind: _of_handle(kind) for kind in (DataStream, RemoteBuffer, HostFunction)}
+EXECUTABLES.coders |= {kind: _of_handle(kind) for kind in (DataStream, RemoteBuffer, HostFunction)}

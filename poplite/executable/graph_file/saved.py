@@ -4,7 +4,7 @@
                       "spaces": [...], "nodes": [...], "graph": {...}}
     arrays/...       values, tiles, edges by the million
 
-The container is that of executables (`poplite.executable.file.archive`), for the same reasons: no
+The container is that of executables (`poplite.codec.archive`), for the same reasons: no
 code, no pickle, equal graphs are equal bytes.  The content is another one.  An executable has steps
 lowered to addresses, and neither the views that a user made nor the vertices one by one; a graph
 has these, and no cost, no code and no layout, so that it can be compiled for anything.
@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.errors import ControlProgramError, FileLoadError, PopliteError
-from poplite.executable.file.archive import (
+from poplite.codec.archive import (
     MANIFEST,
     ArrayWriter,
     Malformed,
@@ -35,8 +34,9 @@ from poplite.executable.file.archive import (
     read_archive,
     write_archive,
 )
-from poplite.executable.file.codec import callers, coder_of, location_of, portable
-from poplite.executable.file.coders import Reader
+from poplite.codec.codec import callers, coder_of, location_of, portable
+from poplite.codec.coders import Reader
+from poplite.errors import ControlProgramError, FileLoadError, PopliteError
 from poplite.executable.file.vertex_classes import VertexSource
 from poplite.executable.graph_file.class_names import (
     DeclaredClass,

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from poplite.arrays.digits import Dim, coalesce, pack, row_major
-from poplite.executable.file.archive import ArrayReader, ArrayWriter, Malformed, at, shown
-from poplite.executable.file.coders import WHOLE, Json
+from poplite.codec.archive import ArrayReader, ArrayWriter, Malformed, at, shown
+from poplite.codec.coders import WHOLE, Json
 from poplite.graph.storage.variable import Variable
 from poplite.view import Cat, Storage, View, empty
 from poplite.view.slices import Pieces

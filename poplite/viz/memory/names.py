@@ -36,7 +36,7 @@ def title_of(step: MemoryStep) -> str:
 
 
 def number_of(step: MemoryStep) -> str:
-    """Return the number of a step over all programs; empty in reports of version 1."""
+    """Return the number of a step over all programs."""
     return f"{step.number:,}" if step.number else ""
 
 

@@ -169,6 +169,7 @@ def make_all(report: Report, before: Report) -> None:
 
 IN_MEMORY = "compilation", "modelled"
 FIRST_STEP = "execution", "steps", 0
+PAIRS = *FIRST_STEP, "phases", 1, "pairs"
 FIRST_ACCESS = "compilation", "accesses", 0
 VARIABLE = "compilation", "variables", 0
 
@@ -222,7 +223,9 @@ REFUSED: list[tuple[str, Path, object, str | None]] = [
     ("branches", ("instrumentation", "is_modelled"), False, "memory is not modelled where cycles"),
     ("branches", (*FIRST_STEP, "cycles"), -1, "-1 is not among the numbers of a report"),
     ("branches", (*FIRST_STEP, "cycles"), 1 << 62, "ExecutionStep.cycles adds up to 4,611,686,"),
-    ("branches", (*FIRST_STEP, "phases", 1, "pairs", "largest"), [[2, 0, 1]], "TilePairs.largest"),
+    ("branches", (*PAIRS, "largest"), [[2, 0, 1]], "TilePairs.largest"),
+    ("branches", (*PAIRS, "block"), 0, "in a TilePairs, numbers are not those of pairs of blocks"),
+    ("branches", (*PAIRS, "block"), 2, "in a TilePairs, numbers are not those of pairs of blocks"),
     ("branches", ("measured",), [MEASURED], "Measured.program cannot be 'x'"),
     ("branches", ("compilation", "joined"), [JOINED], "JoinedCopies.program_name cannot be 'x'"),
     ("branches", ("compilation", "joined"), [JOINED | {"program_name": "0"}], None),

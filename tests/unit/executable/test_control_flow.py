@@ -10,10 +10,10 @@ import pytest
 
 import poplite as pl
 from helpers.depth import thinned
+from poplite.codec.archive import Malformed
 from poplite.executable import opcodes as op
 from poplite.executable.control_flow import ControlFlow, Unstructured
 from poplite.executable.executable import Executable
-from poplite.executable.file.archive import Malformed
 from poplite.executable.file.validate import validate
 from poplite.simulator.accounts.program_tree import program_trees
 from poplite.viz.saved_summary import summary_of_report

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from poplite.arrays.series import Listed, Series, Steps, compact
-from poplite.executable.file.archive import ArrayReader, Malformed
-from poplite.executable.file.codec import coder_of
-from poplite.executable.file.coders import Reader, Writer
+from poplite.codec.archive import ArrayReader, Malformed
+from poplite.codec.codec import coder_of
+from poplite.codec.coders import Reader, Writer
 
 OF = Reader(ArrayReader({"uint32": np.array([4, 0, 9], np.uint32)}), (), ())
 

@@ -13,7 +13,7 @@ from typing import Any, get_origin
 import numpy as np
 
 from poplite.arrays.series import Listed, Steps
-from poplite.executable.file.archive import DTYPE_NAMES, ArrayReader, ArrayWriter, Malformed, shown
+from poplite.codec.archive import DTYPE_NAMES, ArrayReader, ArrayWriter, Malformed, shown
 from poplite.source import SourceLocation
 from poplite.vertex.vertex import Vertex
 
@@ -34,11 +34,19 @@ class Writer:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Reader:
-    """What is looked up while data are read."""
+    """What is looked up while data are read.
+
+    Attributes:
+        arrays: those of the file.
+        classes: vertex classes, by number.
+        locations: lines, by number.
+        lent: values of fields that lend them to objects which are read later, by name.
+    """
 
     arrays: ArrayReader
     classes: Sequence[type[Vertex]]
     locations: Sequence[SourceLocation]
+    lent: dict[str, Any] = dataclasses.field(default_factory=dict, init=False)
 
 
 class Coder(ABC):
@@ -46,9 +54,13 @@ class Coder(ABC):
 
     Attributes:
         name: what it is called where there are several.
+        as_is: the type whose values are written as they are, if there is one; of whole numbers
+            those in `whole`.
     """
 
     name: str
+    as_is: type | None = None
+    whole = WHOLE
 
     @abstractmethod
     def fits(self, value: Any) -> bool:
@@ -64,10 +76,19 @@ class Coder(ABC):
 
 
 class ScalarCoder(Coder):
-    """Numbers, truth values and texts."""
+    """Numbers, truth values and texts; of whole numbers those of a range.
 
-    def __init__(self, kind: type) -> None:
-        self.kind, self.name = kind, kind.__name__
+    Args:
+        kind: their type.
+        whole: the range.
+        beyond: what a message says of a whole number beyond it.
+    """
+
+    def __init__(
+        self, kind: type, whole: range = WHOLE, beyond: str = "is not of type int"
+    ) -> None:
+        self.kind, self.name, self.whole, self.beyond = kind, kind.__name__, whole, beyond
+        self.as_is = None if kind is float else kind
 
     def fits(self, value: Any) -> bool:
         """Tell whether a value is one of these."""
@@ -92,8 +113,10 @@ class ScalarCoder(Coder):
                 return float.fromhex(data)
             except (ValueError, OverflowError):
                 raise Malformed(f"{shown(data)} is no number") from None
-        if type(data) is not self.kind or (self.kind is int and data not in WHOLE):
+        if type(data) is not self.kind:
             raise Malformed(f"{shown(data)} is not of type {self.name}")
+        if self.kind is int and data not in self.whole:
+            raise Malformed(f"{shown(data)} {self.beyond}")
         return data
 
 
@@ -115,7 +138,7 @@ class ChosenCoder(Coder):
     def decode(self, data: Json, of: Reader) -> Any:
         """Return the value of JSON."""
         if type(data) is not str or data not in self.values:
-            raise Malformed(f"{shown(data)} is none of {', '.join(self.values)}")
+            raise Malformed(f"{shown(data)} is none of {', '.join(map(repr, self.values))}")
         return self.values[data]
 
 
@@ -203,14 +226,14 @@ class SeriesCoder(Coder):
 
 
 class ItemsCoder(Coder):
-    """Tuples and lists of any length."""
+    """Tuples and lists of any length; other sequences are read as tuples."""
 
-    def __init__(self, kind: type, item: Coder) -> None:
+    def __init__(self, kind: Any, item: Coder) -> None:
         self.kind, self.item, self.name = kind, item, kind.__name__
 
     def fits(self, value: Any) -> bool:
         """Tell whether a value is one of these."""
-        return isinstance(value, self.kind)
+        return isinstance(value, self.kind) and type(value) is not str
 
     def encode(self, value: Any, to: Writer) -> Json:
         """Return a value as JSON."""
@@ -225,7 +248,7 @@ class ItemsCoder(Coder):
         except Malformed as error:
             error.place.append(f"[{len(found)}]")
             raise
-        return self.kind(found)
+        return found if self.kind is list else tuple(found)
 
 
 class FixedCoder(Coder):
@@ -285,25 +308,32 @@ class TableCoder(Coder):
 
 
 class RecordCoder(Coder):
-    """Dataclasses, by those fields of the constructor that are saved; defaults are left out."""
+    """Dataclasses, by those fields of the constructor that are saved; defaults are left out.
+
+    A field whose metadata say that it "lends" gives its value to those of the same name that are
+    read after it, and are not saved themselves.
+    """
 
     def __init__(self, cls: type, coders: Mapping[str, Coder]) -> None:
         self.cls, self.name = cls, cls.__name__
-        self.fields = list(coders.items())
+        self.fields = [(name, coder, coder.as_is, coder.whole) for name, coder in coders.items()]
         self.names = coders.keys()
-        known = [field for field in dataclasses.fields(cls) if field.name in coders]
-        self.needed = {
+        taken = [field for field in dataclasses.fields(cls) if field.init]
+        known = [field for field in taken if field.name in coders]
+        given = {
             field.name
-            for field in known
+            for field in taken
             if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         }
+        self.needed, self.borrowed = given & self.names, given - self.names
+        self.lent = {field.name for field in known if field.metadata.get("lends")}
         nowhere = Writer()
         defaults = {f.name: f.default for f in known if f.default is not dataclasses.MISSING}
         self.usual: dict[str, Any] = dict.fromkeys(coders, dataclasses.MISSING) | defaults
         self.defaults = {
             name: coders[name].encode(each, nowhere) for name, each in defaults.items()
         }
-        named = nowhere.arrays.members() or nowhere.classes or nowhere.locations
+        named = nowhere.arrays.parts() or nowhere.classes or nowhere.locations
         assert not named, "defaults are plain"
 
     def fits(self, value: Any) -> bool:
@@ -313,29 +343,42 @@ class RecordCoder(Coder):
     def encode(self, value: Any, to: Writer) -> Json:
         """Return a value as JSON."""
         found = {}
-        for name, coder in self.fields:
+        for name, coder, as_is, _ in self.fields:
             part = getattr(value, name)
             if part is self.usual[name]:
                 continue
-            if not coder.fits(part):
+            if type(part) is as_is:
+                data: Json = part
+            elif coder.fits(part):
+                data = coder.encode(part, to)
+            else:
                 raise TypeError(f"{self.name}.{name} is {shown(part)}, not {coder.name}")
-            data = coder.encode(part, to)
             if name not in self.defaults or data != self.defaults[name]:
                 found[name] = data
         return found
 
     def decode(self, data: Json, of: Reader) -> Any:
         """Return the value of JSON."""
-        if type(data) is not dict or not self.needed <= data.keys() <= self.names:
+        if type(data) is not dict or not data.keys() <= self.names:
             raise Malformed(f"{shown(data)} is no {self.name}")
-        found = {}
-        for name, coder in self.fields:
-            if name in data:
+        if not self.needed <= data.keys():
+            missing = min(self.needed - data.keys())
+            raise Malformed(f"{shown(data)} is no {self.name}: a {self.name} has no {missing!r}")
+        found = {name: of.lent[name] for name in self.borrowed}
+        for name, coder, as_is, whole in self.fields:
+            if name not in data:
+                continue
+            part = data[name]
+            if type(part) is as_is and (as_is is not int or part in whole):  # as most are
+                found[name] = part
+            else:
                 try:
-                    found[name] = coder.decode(data[name], of)
+                    found[name] = coder.decode(part, of)
                 except Malformed as error:
                     error.place.append(f".{name}")
                     raise
+                if name in self.lent:
+                    of.lent[name] = found[name]
         return self.cls(**found)
 
 

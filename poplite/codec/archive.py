@@ -149,9 +149,9 @@ class ArrayWriter:
         shape = list(values.shape)
         return [name, first, [], shape] if repeated else [name, first, shape]
 
-    def members(self) -> dict[str, list[Array]]:
-        """Return the parts of each array member, by its name."""
-        return {f"arrays/{name}.npy": parts for name, parts in self._parts.items()}
+    def parts(self) -> dict[str, list[Array]]:
+        """Return what the array of each type consists of, by the name of the type."""
+        return self._parts
 
 
 class ArrayReader:
@@ -183,6 +183,8 @@ class ArrayReader:
 
 
 def _product(shape: Sequence[Any]) -> int:
+    if len(shape) == 1 and type(shape[0]) is int and 0 <= shape[0] <= MOST_ELEMENTS:
+        return shape[0]
     if len(shape) > 32 or not all(type(extent) is int and extent >= 0 for extent in shape):
         raise Malformed(f"{shown(shape)} is no shape")
     if math.prod(max(extent, 1) for extent in shape) > MOST_ELEMENTS:
@@ -200,8 +202,11 @@ def manifest_text(manifest: Mapping[str, Any]) -> str:
 def write_archive(file: BinaryIO, text: str, arrays: ArrayWriter) -> None:
     """Write a manifest and the arrays that it names to a file."""
     members: dict[str, list[Any]] = {MANIFEST: [text.encode()]}
-    for name, parts in arrays.members().items():
-        members[name] = [_header(parts[0].dtype, sum(len(part) for part in parts)), *parts]
+    for name, parts in arrays.parts().items():
+        members[f"arrays/{name}.npy"] = [
+            _header(parts[0].dtype, sum(len(part) for part in parts)),
+            *parts,
+        ]
     blocks = {
         name: [memoryview(block).cast("B") for block in parts if len(block)]
         for name, parts in members.items()
