@@ -11,9 +11,9 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import wraps
 from importlib import import_module
-from inspect import signature, unwrap
+from inspect import unwrap
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from poplite.errors import AbsentMember, ElementTypeError, TensorIndexError
 from poplite.public import checked_call
@@ -23,6 +23,8 @@ from poplite.types import NUMPY_TYPES
 
 if TYPE_CHECKING:
     from poplite.expr.operand import Operand
+
+T = TypeVar("T", bound=type)
 
 _NOT_GIVEN = object()
 
@@ -196,6 +198,36 @@ _OF_METHODS = _OF_FUNCTIONS | _by_name(_METHODS)
 _PACKAGES = ("ops", "ops.nn", "ops.random", "ops.linalg")
 
 
+_NAMES = """
+    absolute acos adam adam_state add all any argmax argmin argsort asin assign atan atan2
+    average_pool average_pool_gradient batch_norm batch_norm_gradient batch_norm_inference
+    batch_statistics bernoulli binary_cross_entropy binary_cross_entropy_gradient bitwise_and
+    bitwise_not bitwise_or bitwise_xnor bitwise_xor cast cbrt ceil cholesky clamp clip convolution
+    convolution_input_gradient convolution_weights_gradient cos cosh count_leading_zeros
+    cross_entropy cross_entropy_gradient cumulative_product cumulative_sum divide divide_trunc
+    dropout dropout_gradient dynamic_slice dynamic_update embedding equal erf erfc exp exp2 expm1
+    floor floor_divide gelu gelu_erf gelu_erf_gradient gelu_gradient greater greater_equal
+    group_norm group_norm_gradient gru gru_gradient hard_sigmoid hard_sigmoid_gradient
+    instance_norm instance_norm_gradient integers inv_std_dev_to_variance inverse is_finite is_inf
+    is_nan layer_norm layer_norm_gradient less less_equal log log10 log1p log2 log_softmax
+    log_softmax_gradient log_sum_exp logical_and logical_not logical_or logical_xor lstm
+    lstm_gradient lu map max_pool max_pool_gradient maximum minimum multi_head_attention
+    multi_head_attention_gradient multi_slice multi_update multi_update_add multi_update_max
+    multi_update_mul multiply negative normal not_equal one_hot outer pad popcount power prod qr
+    reciprocal reduce reduce_many relu relu_gradient remainder remainder_trunc repeat_elements
+    roll round round_half_away rsqrt running_statistics select select_from_rows sgd shift_left
+    shift_right shift_right_logical sigmoid sigmoid_gradient sign sign_popops sin sinh softmax
+    softmax_gradient softplus sort sort_key_value sqrt sqrt_trunc square squared_error
+    squared_error_gradient subtract sum_pool sum_pool_gradient swish swish_gradient switch
+    take_along_axis tan tanh tanh_gradient tile top_k triangular_mask triangular_solve tril triu
+    trunc truncated_normal uniform unique_sorted update_from_rows variance variance_to_inv_std_dev
+    where zero
+"""
+
+_OPERATIONS = frozenset(_NAMES.split())
+"""Functions of an operand that no method has: held here, so that a tensor need not load them."""
+
+
 def absent_function(package: str, name: str) -> AttributeError:
     """Return the error for a name that a package does not have: what has it, or does the same."""
     instead = None if name.startswith("_") else _place_of(name) or _OF_FUNCTIONS.get(name)
@@ -209,9 +241,8 @@ def absent_function(package: str, name: str) -> AttributeError:
 
 def absent_method(operand: Operand, name: str, otherwise: str = "") -> AttributeError:
     """Return the error for a name that a tensor or an expression does not have."""
-    instead = None if name.startswith("_") else _OF_METHODS.get(name)
-    place = None if name.startswith("_") or instead is not None else _place_of(name)
-    if place is not None and _takes_operand(place):
+    instead = _OF_METHODS.get(name)
+    if instead is None and name in _OPERATIONS and (place := _place_of(name)):
         instead = f"{place}(x, ...)"
     if otherwise and not str(instead).startswith("ops."):  # no view of an expression
         instead = otherwise
@@ -223,16 +254,33 @@ def absent_method(operand: Operand, name: str, otherwise: str = "") -> Attribute
     )
 
 
-def _takes_operand(place: str) -> bool:
-    """Return whether what stands there is a function whose first argument is an operand."""
-    package, _, name = place.rpartition(".")
-    function = getattr(import_module(f"poplite.{package}"), name)
-    if not isinstance(function, FunctionType):
-        return False
-    first = next(iter(signature(function).parameters.values()), None)
-    return first is not None and any(
-        kind in str(first.annotation) for kind in ("Operand", "Tensor")
-    )
+class AbsentName:
+    """A name of NumPy's or of `poplite.ops` that a class does not have: it says what to use.
+
+    An attribute, as a `__getattr__` would make each look-up of another attribute slower.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, operand: Operand | None, owner: type | None = None) -> NoReturn:
+        if operand is None:
+            text = f"type object '{owner.__name__}' has no attribute '{self._name}'"  # type: ignore[union-attr]
+            raise AttributeError(text, name=self._name, obj=owner)
+        raise absent_method(operand, self._name)
+
+
+def refuse_absent_names(cls: T) -> T:
+    """Add the names that neither a class nor a base has; `dir` of its objects leaves them out."""
+    absent = {*_OF_METHODS, *_OPERATIONS} - set(dir(cls))
+    for name in absent:
+        setattr(cls, name, AbsentName(name))
+
+    def present(self: object) -> list[str]:
+        return sorted(set(object.__dir__(self)) - absent)
+
+    cls.__dir__ = present  # type: ignore[assignment, method-assign]
+    return cls
 
 
 def _place_of(name: str) -> str | None:

@@ -62,7 +62,7 @@ _NO_CONTEXTS = "contexts of the exchange block are not modelled"
 _NO_REGISTERS = "registers of the machine are not modelled"
 
 
-@checked_methods("pl.Target target")
+@checked_methods("pl.Target target", but="cost fact vector_width")
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class Target:
     """A tile machine: the number of tiles, and the properties of a tile.

@@ -26,7 +26,7 @@ from poplite.errors import (
 )
 from poplite.expr.formula import formula
 from poplite.expr.operand import Operand, as_read
-from poplite.expr.tree import ElementClass, Expr, Weak
+from poplite.expr.tree import ElementClass, Expr, Leaf, Weak, new_parts
 from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.storage.names import checked_name
@@ -157,10 +157,13 @@ def graph_of(
 
 def tensors_of(*operands: object) -> Iterator[Tensor]:
     """Yield the tensors that operands are or read; other things have none."""
+    seen: set[Expr] = set()  # operands may share their parts
     for each in operands:
-        for tensor in each.leaves if isinstance(each, Expr) else (each,):
-            if isinstance(tensor, Tensor):
-                yield tensor
+        if isinstance(each, Expr):
+            found = [node.tensor for node in new_parts(each, seen) if isinstance(node, Leaf)]
+            yield from (tensor for tensor in found if isinstance(tensor, Tensor))
+        elif isinstance(each, Tensor):
+            yield each
 
 
 def steps_for(what: str, graph: Graph, name: object, program: Steps | None) -> Steps:

@@ -88,10 +88,18 @@ def made_from_source(text: str, name: str, shown: str) -> type[Vertex]:
             raise
         if shown:
             cls.__name__ = shown
+            _generated.add(cls)
         weakref.finalize(cls, linecache.cache.pop, file, None)
         _made[text, name] = cls
         return cls
 
+
+def is_generated(cls: type[Vertex]) -> bool:
+    """Return whether poplite wrote a class, and gave it a name to show."""
+    return cls in _generated
+
+
+_generated: weakref.WeakSet[type[Vertex]] = weakref.WeakSet()
 
 _made: weakref.WeakValueDictionary[tuple[str, str], type[Vertex]] = weakref.WeakValueDictionary()
 """Classes by text and name."""

@@ -26,7 +26,6 @@ from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, Vertices, vertex_classes
-from poplite.ops.fuse.classes import recipe_of
 from poplite.report.compilation import (
     Compilation,
     ComputeSet,
@@ -50,6 +49,7 @@ from poplite.simulator.run.recording import Recording
 from poplite.simulator.run_control import Runs
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, integer_or_none, of_type
+from poplite.vertex.from_source import is_generated
 from poplite.vertex.vertex import Vertex
 
 LAUNCHES = op.SUM_SLOTS + 1
@@ -420,7 +420,7 @@ def _type_names(executable: Executable) -> dict[type[Vertex], str]:
     plain = Counter(cls.__name__ for cls in classes)
     full = {
         cls: cls.__name__
-        if plain[cls.__name__] == 1 or recipe_of(cls) is not None
+        if plain[cls.__name__] == 1 or is_generated(cls)
         else f"{cls.__module__}.{cls.__qualname__}"
         for cls in classes
     }

@@ -35,13 +35,13 @@ from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
 from poplite.executable.origins import NamedVertex
 from poplite.executable.step import ComputeStep
-from poplite.ops.fuse.classes import recipe_of
 from poplite.simulator.run import interpreted_vertices
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faster_forms import Forms, ran
 from poplite.simulator.run.field_elements import behind_field
 from poplite.source import SourceLocation, is_shipped
 from poplite.vertex.compute import FasterForm, OutsideField, calls_in, no_count
+from poplite.vertex.from_source import is_generated
 from poplite.vertex.vertex import Vertex
 
 
@@ -107,7 +107,7 @@ def _places(vertex: NamedVertex, line: SourceLocation) -> tuple[SourceLocation, 
     That is the line of `compute` in a class that the user wrote, and where a vertex was added of a
     class of poplite's.
     """
-    if is_shipped(line) or recipe_of(vertex.vertex_class) is not None:
+    if is_shipped(line) or is_generated(vertex.vertex_class):
         return vertex.location, f"compute of the vertex: {line}"
     return line, f"the vertex was added at {vertex.location}"
 

@@ -33,7 +33,7 @@ import numpy as np
 from poplite import view as views
 from poplite.display import Displayed
 from poplite.errors import NONE, Enumeration, TensorCreationError, checked_member, not_called
-from poplite.expr.numpy_names import absent_method
+from poplite.expr.numpy_names import refuse_absent_names
 from poplite.expr.operand import Operand
 from poplite.files import check_stream
 from poplite.graph.tensor import indexing, shaping, text
@@ -90,6 +90,7 @@ class Origin(NamedTuple):
 
 @cpp_spelling()
 @refuse_operators
+@refuse_absent_names
 class Tensor(Displayed, Operand, TensorSpelling):
     """An immutable, hashable view of elements of a graph's variables.
 
@@ -363,11 +364,6 @@ class Tensor(Displayed, Operand, TensorSpelling):
         <Tensor 'x'.T float32[3, 2] on no tile, 24 B>
         """
         return self._of(self.view.dim_shuffle(range(self.rank)[::-1]))
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            raise absent_method(self, name)
 
     def reverse(self, dim: int | None = None, *, axis: int | None = None) -> Tensor:
         """Read one dimension backwards.

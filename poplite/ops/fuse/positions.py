@@ -16,7 +16,7 @@ import numpy as np
 
 from poplite.expr.build import apply
 from poplite.expr.operations import kind_of
-from poplite.expr.tree import Expr, Iota, Leaf, Reduction
+from poplite.expr.tree import Expr, Iota, Leaf, Reduction, new_parts
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.placement import Mappings, place
 from poplite.ops.fuse.storing import with_operands
@@ -27,6 +27,10 @@ MOST_STORED = 256
 
 def split_positions(mappings: Mappings, roots: Sequence[Expr]) -> list[Expr]:
     """Return expressions whose reductions of tensors read long positions as two short ones."""
+    seen: set[Expr] = set()
+    nodes = (node for root in roots for node in new_parts(root, seen))
+    if not any(isinstance(node, Iota) and _is_long(node) for node in nodes):
+        return list(roots)
     made: dict[tuple[Expr, bool], Expr] = {}
     waiting = [(root, False, False) for root in reversed(roots)]
     while waiting:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
 import poplite as pl
+from poplite.expr.numpy_names import _OPERATIONS
 
 ops: Any = pl.ops  # its dims have one name for type checkers
 
@@ -207,3 +210,33 @@ def test_a_name_that_nothing_has_is_an_attribute_error() -> None:
         _ = x.together  # ops.together takes no tensor
     with pytest.raises(AttributeError, match="module 'poplite.ops' has no attribute 'nothing'"):
         vars(ops)["__getattr__"]("nothing")
+
+
+def test_every_function_of_an_operand_is_found_by_who_takes_it_for_a_method() -> None:
+    x: Any = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
+    packages = (ops, ops.nn, ops.random, ops.linalg)
+    functions = {name: vars(package)[name] for package in packages for name in package.__all__}
+    taking = {name for name, function in functions.items() if _takes_operand(function)}
+    answered = {name for name in functions if _is_answered(x, name)}
+    assert taking - set(dir(x)) - answered == set()
+    assert answered & set(_OPERATIONS) - taking == set()
+    assert not answered & set(dir(x))
+
+
+def _takes_operand(function: object) -> bool:
+    if not isinstance(function, FunctionType):
+        return False
+    first = next(iter(inspect.signature(function).parameters.values()), None)
+    return first is not None and any(
+        kind in str(first.annotation) for kind in ("Operand", "Tensor")
+    )
+
+
+def _is_answered(x: pl.Tensor, name: str) -> bool:
+    try:
+        getattr(x, name)
+    except pl.AbsentMember as error:
+        return bool(error.fix)
+    except AttributeError:
+        pass
+    return False
