@@ -447,10 +447,8 @@ def __getattr__(name: str) -> object:
     if error := errors.error_of_poplar(name):
         return error
     if name not in _HOME:
-        absent = import_module("poplite.compat.absent_names").NAMES
-        if name in absent:
-            at, (reason, instead) = import_module("poplite.source").here(), absent[name]
-            raise AbsentMember(f"poplite has no pl.{name}", at=at, found=reason, fix=instead)
+        if error := import_module("poplite.poplar.absent").absent("pl", name):
+            raise error
         raise import_module("poplite.expr.numpy_names").absent_function("pl", name)
     value = getattr(import_module(f"poplite.{_HOME[name]}"), name)
     globals()[name] = value

@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from poplite.display import Displayed, write_dataflow
 from poplite.errors import GraphConnectionError, checked_truth
-from poplite.graph import poplar_order, poplar_streams, saving, serial, variables
+from poplite.graph import poplar_only, saving, serial, variables
 from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
 from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance, new_vertex
 from poplite.graph.compute_sets.cycles_method import checked_estimator, estimate_of
@@ -47,7 +47,6 @@ from poplite.graph.host.remote import HostFunction, RemoteBuffer, host_function_
 from poplite.graph.host.streams import DataStream, DataStreamType, ReplicatedStreamMode, stream_of
 from poplite.graph.host.transfer_checks import TypeLike
 from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.poplar_arguments import clone_arguments, is_tensor_or_metadata
 from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.storage.lookup import variable_named
 from poplite.graph.storage.names import Names, checked_name, checked_scope
@@ -61,6 +60,7 @@ from poplite.machine.device import Device
 from poplite.machine.replicas import checked_target, part_of, tiles_text
 from poplite.machine.target import Target
 from poplite.poplar.callable_values import CalledInt
+from poplite.poplar.spelling import cpp_spelling, in_our_order
 from poplite.public import checked_methods
 from poplite.source import here
 from poplite.text import amount, clipped
@@ -70,9 +70,12 @@ from poplite.view import Storage
 
 if TYPE_CHECKING:
     from poplite.graph.virtual import VirtualGraph
+    from poplite.poplar.spellings import GraphSpelling
     from poplite.program.base import Program
     from poplite.program.function import Function, FunctionBuffer
     from poplite.program.recording import Steps
+else:
+    GraphSpelling = object
 
 __all__ = ["ComputeSet", "FieldRef", "Graph", "MappingLike", "VertexInstance"]
 
@@ -107,11 +110,12 @@ class Parts:
 
 
 @checked_methods("pl.Graph graph", but="add_vertex connect set_tile_mapping tile_mapping")
+@cpp_spelling(poplar_only)
 @refuse_copies(
     "call the function that builds the graph once more; pl.compile_graph(...).save(path) "
     "keeps a compiled one"
 )
-class Graph(Displayed):
+class Graph(Displayed, GraphSpelling):
     """Variables, compute sets and vertices for one target.
 
     Args:
@@ -391,10 +395,12 @@ class Graph(Displayed):
         >>> graph.clone(x.T).var_str()
         'VAR:2 DIMSHUFFLE(1,0)'
         """
-        if rest or is_tensor_or_metadata(name):
+        if rest or isinstance(name, Tensor | QuarterMetadata):
             given = (tensor, name) if method is _SAME_ORDER else (tensor, name, method, *rest)
-            ordered = clone_arguments(given, element_type, metadata)
-            element_type, metadata, tensor, name, method = ordered
+            also = {"element_type": element_type, "metadata": metadata}
+            ordered, named = in_our_order("Graph", "clone", given, also)
+            tensor, name, method = ordered + ["", _SAME_ORDER][len(ordered) - 1 :]
+            element_type, metadata = named["element_type"], named["metadata"]
         at = here()
         check_own(self, tensor, "clone", at, "clone(tensor)")
         return variables.add_clone(self._tiles, tensor, name, element_type, method, metadata, at)
@@ -1477,58 +1483,3 @@ class Graph(Displayed):
             f"{amount(len(self._parts.compute_sets), 'compute set')}, "
             f"{amount(self.num_vertices, 'vertex', 'vertices')}>"
         )
-
-    # C++ spelling
-
-    addVariable = poplar_order.addVariable
-    addConstant = poplar_order.addConstant
-    addConstantHalf = poplar_order.addConstantHalf
-    addReplicationIndexConstant = add_replication_index_constant
-    setInitialValue = set_initial_value
-    setInitialValueHalf = poplar_order.setInitialValueHalf
-    cloneN = poplar_order.cloneN
-    setTileMapping = set_tile_mapping
-    getTileMapping = poplar_order.getTileMapping
-    getVariableTileMapping = variable_tile_mapping
-    createVirtualGraph = create_virtual_graph
-    convertTileToTopLevelGraphTile = convert_tile_to_top_level_graph_tile
-    convertTopLevelGraphTileToTile = convert_top_level_graph_tile_to_tile
-    convertVirtualTileToPhysicalTile = convert_virtual_tile_to_physical_tile
-    convertPhysicalTileToVirtualTile = convert_physical_tile_to_virtual_tile
-    getSortedContiguousRegions = sorted_contiguous_regions
-    reorderToSimplify = reorder_to_simplify
-    getSimplifyingRearranger = simplifying_rearranger
-    findUnbroadcastTensor = poplar_order.findUnbroadcastTensor
-    addComputeSet = add_compute_set
-    addFunction = add_function
-    addVertex = poplar_order.addVertex
-    setFieldSize = set_field_size
-    getFieldSize = field_size
-    getMaxFieldDim = max_field_dim
-    getMaxVertexFieldValue = getMaxVertexFieldValueAs = max_vertex_field_value
-    setPerfEstimate = set_perf_estimate
-    getPerfEstimate = perf_estimate
-    registerPerfEstimator = register_perf_estimator
-    addHostToDeviceFIFO = poplar_streams.addHostToDeviceFIFO
-    addDeviceToHostFIFO = poplar_streams.addDeviceToHostFIFO
-    addRemoteBuffer = add_remote_buffer
-    addFunctionBuffer = poplar_streams.addFunctionBuffer
-    addHostFunction = add_host_function
-    createHostWrite = poplar_streams.createHostWrite
-    createHostRead = poplar_streams.createHostRead
-    serializeTensors = serialize_tensors
-    deserializeTensors = deserialize_tensors
-    outputVertexGraph = outputComputeGraph = output_vertex_graph
-
-    getVariable = poplar_order.getVariable
-    hasCodelet = poplar_order.hasCodelet
-    isConstant = poplar_order.isConstant
-    addCodelets = poplar_order.addCodelets
-    addExternalVariable = poplar_order.addExternalVariable
-    ConnectionDesc = poplar_order.ConnectionDesc
-    addExternalExchangeVertex = poplar_order.addExternalExchangeVertex
-
-    getReplicationFactor = poplar_order.getReplicationFactor
-    getTarget = poplar_order.getTarget
-    getNumVertices = poplar_order.getNumVertices
-    getTopLevelGraph = poplar_order.getTopLevelGraph

@@ -111,7 +111,9 @@ def _is_method(value: object) -> bool:
 _FITS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
     {
         "Tensor": _is_tensor,
-        "Type": lambda value: not _is_tensor(value) and not _is_metadata(value),
+        "Type": lambda value: (
+            not (_is_tensor(value) or _is_metadata(value) or isinstance(value, int))
+        ),
         "ArrayRef<std::size_t>": lambda value: (
             not (_is_tensor(value) or _is_metadata(value) or isinstance(value, str))
         ),
@@ -151,7 +153,7 @@ class Declaration:
 
     Attributes:
         parameters: of the declaration.
-        passed: positions of those that our call takes.
+        refused: positions of pointers that our call does not take.
     """
 
     def __init__(self, row: Row) -> None:
@@ -165,16 +167,16 @@ class Declaration:
         self.method = tree.func.id
         self.order = [_place(each, places) for each in tree.args]
         self.named = {each.arg: places[each.value.id] for each in tree.keywords}
-        self.passed = {*self.named.values(), *(each for each in self.order if type(each) is int)}
+        passed = {*self.named.values(), *(each for each in self.order if type(each) is int)}
+        pointers = [place for place, each in enumerate(self.parameters) if each.type[-1] == "*"]
+        self.refused = set(pointers) - passed
 
     def matching(self, arguments: Sequence[Any]) -> int:
-        """Return how many arguments fit before the first that does not; -1 for too many."""
-        if len(arguments) > len(self.parameters):
-            return -1
+        """Return how many arguments fit, before the first that does not."""
         for count, (fits, value) in enumerate(zip(self.fits, arguments, strict=False)):
             if not fits(value):
                 return count
-        return len(arguments)
+        return min(len(arguments), len(self.parameters))
 
     def checked(self, arguments: Sequence[Any]) -> list[Any]:
         """Return the arguments as our method takes them."""
@@ -182,12 +184,13 @@ class Declaration:
         for place, (each, value) in enumerate(zip(self.parameters, arguments, strict=False)):
             if each.type in _CHECKED:
                 values[place] = _CHECKED[each.type](value, f"{self.row.member}: {each.name}")
-            if each.type.endswith("*") and place not in self.passed:
+            if place in self.refused:
+                reason, _, instead = self.row.note.partition(" | ")
                 raise ElementTypeError(
-                    f"{self.row.member}: {clipped(value, 60)} where C++ has a pointer, {each.name}",
+                    f"{self.row.member}: {each.name} is {clipped(value, 60)}",
                     at=here(),
-                    found=self.row.note,
-                    fix=f"leave {each.name} out",
+                    found=reason,
+                    fix=instead or f"leave {each.name} out",
                 )
         return values
 
@@ -243,23 +246,23 @@ class Binder:
 
     def _declaration_for(self, arguments: tuple[Any, ...]) -> Declaration:
         """Return the declaration that is meant, or that fits best; refuse what fits none."""
-        best, most = self._declarations[0], -1
+        count, best, most = len(arguments), self._declarations[0], -1
         for declared in self._declarations:
             matching = declared.matching(arguments)
-            if matching == len(arguments) and matching >= declared.least:
+            if declared.least <= matching == count:
+                return declared
+            if matching > most and count <= len(declared.parameters):
                 best, most = declared, matching
-                break
-            if matching > most:
-                best, most = declared, matching
-        if most < 0:
-            longest = max(len(declared.parameters) for declared in self._declarations)
-            raise TensorCreationError(
-                f"{self._member}: {amount(len(arguments) - longest, 'argument')} too many",
-                at=here(),
-                found=_given(arguments, {}),
-                fix=best.row.declaration,
-            )
-        return best
+        nearest = max(self._declarations, key=lambda declared: declared.matching(arguments))
+        extra = count - len(nearest.parameters)
+        if most >= 0 and (extra <= 0 or nearest.matching(arguments) <= most + 1):
+            return best  # our method says what is wrong
+        raise TensorCreationError(
+            f"{self._member}: {amount(extra, 'argument')} too many",
+            at=here(),
+            found=_given(arguments, {}),
+            fix=nearest.row.declaration,
+        )
 
     def _in_our_order(
         self, declared: Declaration, arguments: Sequence[Any], keywords: dict[str, Any]

@@ -10,7 +10,8 @@ Behind the arrow is one of these, and behind `//` a note on how it is written in
     dim_shuffle                an attribute of ours, or a method with its arguments in this order
     create_host_write(handle)  a call of ours, by the names of the declaration's parameters
 
-A pointer that our call does not take is refused, with the note.
+A pointer that our call does not take is refused with the note, which may end with ` | ` and what to
+write instead.
 
 Types of parameters are those of the bindings that were generated for Julia from the headers of SDK
 3.3 (JuliaIPU/IPUToolkit.jl, deps/wrapper/gen_inline.cpp in its history). Results, names and
@@ -143,7 +144,7 @@ DataStream addDeviceToHostFIFO(StringRef handle, const Type &elementType, std::s
 void setTileMapping(VertexRef v, unsigned tileNum) -> set_tile_mapping
 void setTileMapping(const Tensor &t, unsigned tileNum) -> set_tile_mapping
 ~ TileToTensorMapping getTileMapping(const Tensor &t, bool requireComplete = true, bool allowExternal = false) const -> tile_mapping(t, requireComplete)
-~ TileToTensorMapping getTileMapping(const Tensor &t, bool *isComplete, bool allowExternal = false) const -> tile_mapping(t) // Poplar has a pointer there, which is told whether all elements have a tile; here an error says it, or not as requireComplete is
+~ TileToTensorMapping getTileMapping(const Tensor &t, bool *isComplete, bool allowExternal = false) const -> tile_mapping(t) // Poplar has a pointer there, which is told whether all elements have a tile | graph.getTileMapping(tensor, False)
 ~ TileToTensorMapping getVariableTileMapping(const Tensor &t) const -> variable_tile_mapping
 void setTileMapping(const Tensor &t, const TileToTensorMapping &mapping) -> set_tile_mapping
 ~ Tensor getVariable(VariableRef v) const // graph.tensor("x")
@@ -198,7 +199,7 @@ ENGINE = """
 ~ void writeTensor(StringRef handle, const void *buf, const void *bufEnd) const
 ~ template <typename T> void writeTensor(StringRef handle, ArrayRef<T> values) const // engine.write(x, array)
 ~ template <typename T> void connectStream(StringRef handle, const ArrayRef<T> &values) -> connect_stream(handle, values)
-~ void connectStream(StringRef handle, void *begin, void *end) -> connect_stream(handle, begin) // an array knows where it ends
+~ void connectStream(StringRef handle, void *begin, void *end) -> connect_stream(handle, begin) // C++ has a pointer there; an array knows where it ends | engine.connectStream('in', array)
 ~ void connectStreamToCallback(StringRef handle, StreamCallbackHandle f) -> connect_stream_to_callback(handle, f)
 ~ void connectStreamToCallback(StringRef handle, unsigned index, StreamCallbackHandle f) -> connect_stream_to_callback(handle, f, replica=index)
 ~ void connectHostFunction(StringRef handle, HostCallbackHandle f) -> connect_host_function(handle, f)

@@ -12,13 +12,16 @@ first call. So a name of ours costs what it costs without this.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import groupby
+from functools import cache
 from types import FunctionType, ModuleType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from poplite.errors import Absent
 from poplite.poplar.absent import absent_members
 from poplite.poplar.declarations import Row, rows_of
+
+if TYPE_CHECKING:
+    from poplite.poplar.binder import Binder
 
 C = TypeVar("C", bound=type)
 
@@ -34,11 +37,14 @@ def cpp_spelling(functions: ModuleType | None = None, owner: str = "") -> Callab
 
     def spelled(cls: C) -> C:
         name = owner or cls.__name__
-        for member, rows in groupby(rows_of(name), lambda row: row.member):
-            made = _made(cls, member, list(rows), functions)
+        members: dict[str, list[Row]] = {}
+        for row in rows_of(name):
+            members.setdefault(row.member, []).append(row)
+        for member, rows in members.items():
+            made = _made(cls, member, rows, functions)
             if made is not None:
                 setattr(cls, member, made)
-        for member, why in absent_members(name).items():
+        for member, why in absent_members(cls.__name__).items():
             absent = Absent(*why)
             absent.__set_name__(cls, member)
             setattr(cls, member, absent)
@@ -57,8 +63,8 @@ def _made(
     ours = rows[0].ours
     if not ours or hasattr(cls, member):
         return None
-    if len(rows) > 1 or not ours.isidentifier():
-        return _named(_bound(rows), cls, rows)
+    if not ours.isidentifier():
+        return _named(_bound(rows[0].owner, member), cls, rows)
     found = next((vars(base)[ours] for base in cls.__mro__ if ours in vars(base)), None)
     is_method = isinstance(found, FunctionType | staticmethod | classmethod)
     return found if is_method else _named(_getter(ours), cls, rows)
@@ -71,18 +77,25 @@ def _getter(name: str) -> FunctionType:
     return get  # type: ignore[return-value]  # a `def` makes a FunctionType
 
 
-def _bound(rows: Sequence[Row]) -> FunctionType:
-    binder: Any = None
-
+def _bound(owner: str, member: str) -> FunctionType:
     def call(self: object, *arguments: Any, **keywords: Any) -> Any:
-        nonlocal binder
-        if binder is None:
-            from poplite.poplar.binder import Binder  # most programs never need it
-
-            binder = Binder(rows)
-        return binder.call(self, arguments, keywords)
+        return _binder(owner, member).call(self, arguments, keywords)
 
     return call  # type: ignore[return-value]  # a `def` makes a FunctionType
+
+
+def in_our_order(
+    owner: str, member: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """Return arguments in Poplar's order as a method of the same name takes them here."""
+    return _binder(owner, member).in_our_order(arguments, keywords)
+
+
+@cache
+def _binder(owner: str, member: str) -> Binder:
+    from poplite.poplar.binder import Binder  # most programs never need it
+
+    return Binder([row for row in rows_of(owner) if row.member == member])
 
 
 def _named(function: FunctionType, cls: type, rows: Sequence[Row]) -> FunctionType:

@@ -5,17 +5,55 @@ At run time `poplite.poplar.spelling` sets them, from the declarations above eac
 
 # fmt: off
 # ruff: noqa
-# mypy: disable-error-code="empty-body"
+# mypy: disable-error-code="empty-body, no-overload-impl"
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
+from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.compute_sets.compute_set import FieldRef
+from poplite.graph.compute_sets.compute_set import VertexInstance
+from poplite.graph.compute_sets.perf_estimates import Estimator
+from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate
+from poplite.graph.compute_sets.vertex_block import VertexBlock
+from poplite.graph.graph import Graph
+from poplite.graph.graph import _Field
+from poplite.graph.host.remote import HostFunction
+from poplite.graph.host.remote import RemoteBuffer
+from poplite.graph.host.streams import DataStream
+from poplite.graph.host.streams import ReplicatedStreamMode
+from poplite.graph.host.transfer_checks import TypeLike
+from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.poplar_only import NoTensor
+from poplite.graph.serial import SerializationFormat
+from poplite.graph.storage.variable import ShapeLike
+from poplite.graph.storage.variable import Variable
+from poplite.graph.tensor import memory_regions
+from poplite.graph.tensor import rearrange
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.variable_regions import VarRegions
+from poplite.graph.variables import MappingLike
+from poplite.graph.virtual import VirtualGraph
+from poplite.machine.target import Target
+from poplite.poplar.binder import VariableMappingMethod
+from poplite.poplar.callable_values import CalledInt
+from poplite.program.base import Program
+from poplite.program.function import Function
+from poplite.program.function import FunctionBuffer
+from poplite.types import ElementTypeLike
+from poplite.types import QuarterMetadata
+from poplite.vertex.vertex import Vertex
 from poplite.view import Intervals
+from typing import Any
 from typing import Any, overload
+from typing import BinaryIO
+from typing import Literal
+from typing import SupportsIndex
 from typing import TextIO
 import numpy as np
+import numpy.typing as npt
 
 
 class TensorSpelling:
@@ -59,3 +97,143 @@ class TensorSpelling:
     def getMetadata(self) -> Tensor | None: ...
     # bool hasMetadata() const
     def hasMetadata(self) -> bool: ...
+
+
+class GraphSpelling:
+    # const Target &getTarget() const
+    def getTarget(self) -> Target: ...
+    # VertexRef addVertex(ComputeSet cs, StringRef vertexType)
+    # VertexRef addVertex(ComputeSet cs, StringRef vertexType, ArrayRef<ConnectionDesc> connections)
+    def addVertex(self, compute_set: ComputeSet, vertex_class: type[Vertex] | str, connections: Mapping[str, Any] | Iterable[tuple[str, Any]] = ..., /, *, tile: int | None = ..., **fields: Any) -> VertexInstance: ...
+    # Tensor addVariable(const Type &type, ArrayRef<std::size_t> shape, VariableMappingMethod mappingMethod, const DebugContext &debugContext = {})
+    # Tensor addVariable(const Type &type, ArrayRef<std::size_t> shape, const DebugContext &debugContext = {})
+    # Tensor addVariable(const Type &type, const Tensor &metadata, ArrayRef<std::size_t> shape, VariableMappingMethod mappingMethod, const DebugContext &debugContext = {})
+    # Tensor addVariable(const Type &type, const Tensor &metadata, ArrayRef<std::size_t> shape, const DebugContext &debugContext = {})
+    @overload
+    def addVariable(self, type: ElementTypeLike, shape: ShapeLike, mappingMethod: VariableMappingMethod | Literal['NONE', 'LINEAR'], debugContext: str = ..., /, **keywords: Any) -> Tensor: ...
+    @overload
+    def addVariable(self, type: ElementTypeLike, shape: ShapeLike, debugContext: str = ..., /, **keywords: Any) -> Tensor: ...
+    @overload
+    def addVariable(self, type: ElementTypeLike, metadata: Tensor | QuarterMetadata, shape: ShapeLike, mappingMethod: VariableMappingMethod | Literal['NONE', 'LINEAR'], debugContext: str = ..., /, **keywords: Any) -> Tensor: ...
+    @overload
+    def addVariable(self, type: ElementTypeLike, metadata: Tensor | QuarterMetadata, shape: ShapeLike, debugContext: str = ..., /, **keywords: Any) -> Tensor: ...
+    # template <typename T> Tensor addConstant(const Type &type, ArrayRef<std::size_t> shape, ArrayRef<T> values, const DebugContext &debugContext = {"<const>"})
+    # template <typename T> Tensor addConstant(const Type &type, ArrayRef<std::size_t> shape, T val, const DebugContext &debugContext = {"<const>"})
+    # template <typename T> Tensor addConstant(const Type &type, const Tensor &metadata, ArrayRef<std::size_t> shape, T val, const DebugContext &debugContext = {"<const>"})
+    @overload
+    def addConstant(self, type: ElementTypeLike, shape: ShapeLike, values: Any, debugContext: str = ..., /, **keywords: Any) -> Tensor: ...
+    @overload
+    def addConstant(self, type: ElementTypeLike, metadata: Tensor | QuarterMetadata, shape: ShapeLike, val: Any, debugContext: str = ..., /, **keywords: Any) -> Tensor: ...
+    # Tensor addConstantHalf(const Type &type, ArrayRef<std::size_t> shape, uint16_t val, const DebugContext &debugContext = {"<const>"})
+    # Tensor addConstantHalf(const Type &type, ArrayRef<std::size_t> shape, const uint16_t *val, const DebugContext &debugContext = {"<const>"})
+    def addConstantHalf(self, element_type: ElementTypeLike, shape: ShapeLike, bits: npt.ArrayLike, name: str = ...) -> Tensor: ...
+    # Tensor cloneN(const Tensor &t, std::size_t N, const DebugContext &debugContext = {}, TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES, TensorCloneDuplicationMethod duplicationMethod = TensorCloneDuplicationMethod::DUPLICATE_BY_OUTER_DIMENSION)
+    # Tensor cloneN(const Type &type, const Tensor &t, std::size_t N, const DebugContext &debugContext = {}, TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES, TensorCloneDuplicationMethod duplicationMethod = TensorCloneDuplicationMethod::DUPLICATE_BY_OUTER_DIMENSION)
+    # Tensor cloneN(const Tensor &metadata, const Tensor &t, std::size_t N, const DebugContext &debugContext = {}, TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES, TensorCloneDuplicationMethod duplicationMethod = TensorCloneDuplicationMethod::DUPLICATE_BY_OUTER_DIMENSION)
+    # Tensor cloneN(const Type &type, const Tensor &metadata, const Tensor &t, std::size_t N, const DebugContext &debugContext = {}, TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES, TensorCloneDuplicationMethod duplicationMethod = TensorCloneDuplicationMethod::DUPLICATE_BY_OUTER_DIMENSION)
+    @overload
+    def cloneN(self, t: Tensor, N: int, debugContext: str = ..., method: Any = ..., duplicationMethod: Any = ..., /, **keywords: Any) -> Tensor: ...
+    @overload
+    def cloneN(self, type: ElementTypeLike, t: Tensor, N: int, debugContext: str = ..., method: Any = ..., duplicationMethod: Any = ..., /, **keywords: Any) -> Tensor: ...
+    @overload
+    def cloneN(self, metadata: Tensor | QuarterMetadata, t: Tensor, N: int, debugContext: str = ..., method: Any = ..., duplicationMethod: Any = ..., /, **keywords: Any) -> Tensor: ...
+    @overload
+    def cloneN(self, type: ElementTypeLike, metadata: Tensor | QuarterMetadata, t: Tensor, N: int, debugContext: str = ..., method: Any = ..., duplicationMethod: Any = ..., /, **keywords: Any) -> Tensor: ...
+    # void setPerfEstimate(const VertexRef &v, std::uint64_t cycles, std::uint64_t flops = 0)
+    # void setPerfEstimate(const VertexRef &v, const VertexPerfEstimate &estimate)
+    def setPerfEstimate(self, vertex: VertexInstance | VertexBlock, cycles: int | VertexPerfEstimate | Sequence[int] | npt.NDArray[np.integer[Any]], flops: int | Sequence[int] | npt.NDArray[np.integer[Any]] = ...) -> None: ...
+    # VertexPerfEstimate getPerfEstimate(const VertexRef &v) const
+    def getPerfEstimate(self, vertex: VertexInstance) -> VertexPerfEstimate | None: ...
+    # void registerPerfEstimator(StringRef vertexTypeName, PerfEstimateFunc f)
+    def registerPerfEstimator(self, vertex_class: type[Vertex] | str, estimator: Estimator) -> None: ...
+    # unsigned getNumVertices() const
+    def getNumVertices(self) -> CalledInt: ...
+    # ComputeSet addComputeSet(const DebugContext &debugContext = {})
+    def addComputeSet(self, name: str = ...) -> ComputeSet: ...
+    # void setFieldSize(FieldRef field, std::size_t size)
+    def setFieldSize(self, field: _Field, size: int) -> None: ...
+    # std::size_t getFieldSize(FieldRef field) const
+    def getFieldSize(self, field: _Field) -> int: ...
+    # std::size_t getMaxFieldDim(StringRef vertexName, StringRef fieldName, unsigned dimIndex) const
+    def getMaxFieldDim(self, vertex_class: type[Vertex] | str, field: str, dim: int = ...) -> int: ...
+    # double getMaxVertexFieldValue(StringRef vertexName, StringRef fieldName) const
+    def getMaxVertexFieldValue(self, vertex_class: type[Vertex] | str, field: str) -> int | float: ...
+    # template <typename T> T getMaxVertexFieldValueAs(StringRef vertexName, StringRef fieldName) const
+    def getMaxVertexFieldValueAs(self, vertex_class: type[Vertex] | str, field: str) -> int | float: ...
+    # template <typename T> void setInitialValue(FieldRef field, T val)
+    # template <typename T> void setInitialValue(FieldRef field, ArrayRef<T> values)
+    # template <typename T> void setInitialValue(const Tensor &t, T val)
+    # template <typename T> void setInitialValue(const Tensor &t, ArrayRef<T> values)
+    # void setInitialValue(const Tensor &t, const std::map<unsigned, unsigned> &values)
+    def setInitialValue(self, target: Tensor | FieldRef, value: npt.ArrayLike | Mapping[int, npt.ArrayLike]) -> None: ...
+    # void setInitialValueHalf(FieldRef field, uint16_t val)
+    # void setInitialValueHalf(FieldRef field, ArrayRef<uint16_t> values)
+    # void setInitialValueHalf(const Tensor &t, uint16_t val)
+    # void setInitialValueHalf(const Tensor &t, ArrayRef<uint16_t> values)
+    def setInitialValueHalf(self, target: Tensor | FieldRef, bits: npt.ArrayLike) -> None: ...
+    # void createHostWrite(StringRef handle, const Tensor &t, bool rearrangeOnHost = false)
+    def createHostWrite(self, handle: str, t: Tensor, rearrangeOnHost: bool = ..., /, **keywords: Any) -> None: ...
+    # void createHostRead(StringRef handle, const Tensor &t, bool rearrangeOnHost = false)
+    def createHostRead(self, handle: str, t: Tensor, rearrangeOnHost: bool = ..., /, **keywords: Any) -> None: ...
+    # DataStream addHostToDeviceFIFO(StringRef handle, const Type &elementType, std::size_t numElements, ReplicatedStreamMode replicatedMode = ReplicatedStreamMode::REPLICATE, const OptionFlags &options = {})
+    def addHostToDeviceFIFO(self, handle: str, element_type: TypeLike, num_elements: int, replicated_mode: ReplicatedStreamMode | str | Mapping[str, object] | None = ..., options: Mapping[str, object] | None = ..., *, buffering_depth: int | None = ...) -> DataStream: ...
+    # DataStream addDeviceToHostFIFO(StringRef handle, const Type &elementType, std::size_t numElements, const OptionFlags &options = {})
+    def addDeviceToHostFIFO(self, handle: str, element_type: TypeLike, num_elements: int, options: Mapping[str, object] | None = ...) -> DataStream: ...
+    # RemoteBuffer addRemoteBuffer(StringRef handle, const Type &elementType, std::size_t numElements, std::size_t repeats = 1, bool rearrangeOnHost = false, bool optimiseMemory = false)
+    def addRemoteBuffer(self, handle: str, element_type: TypeLike, num_elements: int, repeats: int = ..., rearrange_on_host: bool = ..., optimise_memory: bool = ...) -> RemoteBuffer: ...
+    # void setTileMapping(VertexRef v, unsigned tileNum)
+    # void setTileMapping(const Tensor &t, unsigned tileNum)
+    # void setTileMapping(const Tensor &t, const TileToTensorMapping &mapping)
+    def setTileMapping(self, target: Tensor | VertexInstance, mapping: Literal['linear'] | MappingLike) -> None: ...
+    # TileToTensorMapping getTileMapping(const Tensor &t, bool requireComplete = true, bool allowExternal = false) const
+    # TileToTensorMapping getTileMapping(const Tensor &t, bool *isComplete, bool allowExternal = false) const
+    def getTileMapping(self, t: Tensor, requireComplete: bool = ..., allowExternal: bool = ..., /, **keywords: Any) -> TileMapping: ...
+    # TileToTensorMapping getVariableTileMapping(const Tensor &t) const
+    def getVariableTileMapping(self, tensor: Tensor) -> TileMapping: ...
+    # Tensor getVariable(VariableRef v) const
+    def getVariable(self, variable: Variable) -> Tensor: ...
+    # bool isConstant(VariableRef var) const
+    def isConstant(self, variable: Variable) -> bool: ...
+    # std::vector<std::vector<Interval>> getSortedContiguousRegions(const Tensor &t, ArrayRef<Interval> regions, bool removeAliasedIntervals = false, std::vector<std::size_t> *aliases = nullptr) const
+    def getSortedContiguousRegions(self, tensor: Tensor, intervals: Sequence[tuple[int, int]] | npt.NDArray[np.int64] | None = ..., remove_aliased: bool = ..., report_aliases: bool | list[int] = ...) -> memory_regions.SortedRegions: ...
+    # void reorderToSimplify(Tensor *t, ArrayRef<Tensor *> ts, bool requireSimplestOrder = true) const
+    def reorderToSimplify(self, tensor: Tensor, others: Sequence[Tensor] = ..., require_simplest_order: bool = ...) -> tuple[Tensor, ...]: ...
+    # TensorRearranger getSimplifyingRearranger(const Tensor &t) const
+    def getSimplifyingRearranger(self, tensor: Tensor) -> rearrange.TensorRearranger: ...
+    # Tensor findUnbroadcastTensor(const Tensor &t) const
+    def findUnbroadcastTensor(self, tensor: Tensor) -> Tensor | NoTensor: ...
+    # Graph createVirtualGraph(unsigned numTilesPerIPU)
+    # Graph createVirtualGraph(unsigned lowerTile, unsigned upperTile)
+    # Graph createVirtualGraph(const std::vector<unsigned> &perIpuTiles)
+    def createVirtualGraph(self, tiles: SupportsIndex | Sequence[int] | npt.NDArray[np.integer[Any]], upper: SupportsIndex | None = ...) -> VirtualGraph: ...
+    # Graph getTopLevelGraph()
+    def getTopLevelGraph(self) -> Graph: ...
+    # unsigned getReplicationFactor() const
+    def getReplicationFactor(self) -> int: ...
+    # Tensor addReplicationIndexConstant(const DebugContext &debugContext = {})
+    def addReplicationIndexConstant(self, name: str = ..., *, mapping: Literal['linear'] | MappingLike | None = ...) -> Tensor: ...
+    # Function addFunction(const program::Program &program)
+    def addFunction(self, program: Program, name: str = ...) -> Function: ...
+    # FunctionBuffer addFunctionBuffer(const Function &function, FunctionBufferMappingType location = FunctionBufferMappingType::REMOTE)
+    def addFunctionBuffer(self, function: Any, location: Any = ..., /, **keywords: Any) -> FunctionBuffer: ...
+    # HostFunction addHostFunction(StringRef handle, ArrayRef<HostFunctionArgument> inputs, ArrayRef<HostFunctionArgument> outputs)
+    def addHostFunction(self, handle: str, inputs: Iterable[tuple[TypeLike, int]] = ..., outputs: Iterable[tuple[TypeLike, int]] = ...) -> HostFunction: ...
+    # unsigned convertTileToTopLevelGraphTile(unsigned tile) const
+    def convertTileToTopLevelGraphTile(self, tile: int) -> int: ...
+    # unsigned convertTopLevelGraphTileToTile(unsigned tile) const
+    def convertTopLevelGraphTileToTile(self, tile: int) -> int: ...
+    # unsigned convertVirtualTileToPhysicalTile(unsigned virtualTileId) const
+    def convertVirtualTileToPhysicalTile(self, tile: int) -> int: ...
+    # unsigned convertPhysicalTileToVirtualTile(unsigned physicalTileId) const
+    # unsigned convertPhysicalTileToVirtualTile(unsigned ipuId, unsigned physicalTileId) const
+    def convertPhysicalTileToVirtualTile(self, tile: int, tile_of_ipu: int | None = ...) -> int: ...
+    # bool hasCodelet(StringRef codeletName) const
+    def hasCodelet(self, vertex_class: type[Vertex] | str) -> bool: ...
+    # void outputVertexGraph(std::ostream &outputStream, ArrayRef<program::Program> progs = {}) const
+    def outputVertexGraph(self, stream: TextIO, programs: Iterable[Program] = ...) -> None: ...
+    # void outputComputeGraph(std::ostream &outputStream, ArrayRef<program::Program> progs = {}) const
+    def outputComputeGraph(self, stream: TextIO, programs: Iterable[Program] = ...) -> None: ...
+    # void serializeTensors(std::ostream &out, ArrayRef<Tensor> tensors, SerializationFormat format) const
+    def serializeTensors(self, stream: TextIO | BinaryIO, tensors: Sequence[Tensor], format: SerializationFormat | str = ...) -> None: ...
+    # std::vector<Tensor> deserializeTensors(std::istream &in, SerializationFormat format)
+    def deserializeTensors(self, stream: TextIO | BinaryIO, format: SerializationFormat | str = ...) -> list[Tensor]: ...

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
 from functools import reduce
 from pathlib import Path
 
@@ -17,24 +16,9 @@ sys.path.insert(0, str(ROOT / "tests"))
 import poplite as pl  # noqa: E402
 from helpers.poplar_members import ENUMERATIONS  # noqa: E402
 from helpers.poplar_signatures import REFUSALS, ROWS  # noqa: E402
-from poplite.compat.absent_names import NAMES  # noqa: E402
-from poplite.errors import Absent  # noqa: E402
+from poplite.poplar.absent import absent_members, absent_names, owners  # noqa: E402
 
 PAGE = ROOT / "docs/poplar-names.md"
-
-OWNERS = (
-    *(pl.Tensor, pl.Graph, pl.Engine, pl.Target, pl.Device, pl.IPUModel, pl.OptionFlags),
-    *(pl.VertexInstance, pl.FieldData, pl.PopliteError),
-)
-"""Classes that Poplar has more members of."""
-
-
-def absent_members() -> Iterator[tuple[str, Absent]]:
-    """Yield the members that are refused with a reason."""
-    for cls in OWNERS:
-        for name, member in vars(cls).items():
-            if isinstance(member, Absent):
-                yield f"{cls.__name__}::{name}", member
 
 
 def signatures() -> str:
@@ -46,12 +30,18 @@ def signatures() -> str:
 
 def absences() -> str:
     """Return the table of what is refused."""
-    rows = [(name, member.reason, member.instead) for name, member in absent_members()]
+    rows = [
+        (f"{owner}::{name}", *why)
+        for owner in owners()
+        for name, why in absent_members(owner).items()
+    ]
+    of_errors = vars(pl.PopliteError)["attachSourceLocation"]  # they are made before the table
+    rows.append(("PopliteError::attachSourceLocation", of_errors.reason, of_errors.instead))
     rows += [
         (f"{each.owner}::{each.poplar}".removeprefix("::"), each.reason, each.instead)
         for each in REFUSALS
     ]
-    rows += [(name, *why) for name, why in NAMES.items()]
+    rows += [(name, *why) for name, why in absent_names("pl").items()]
     lines = ["| Poplar | why not | instead |", "| --- | --- | --- |"]
     for name, reason, instead in rows:
         lines.append(f"| `{name}` | {reason} | {instead and f'`{instead}`'} |")

@@ -14,7 +14,6 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from functools import cache
-from itertools import groupby
 from pathlib import Path
 from types import FunctionType
 from typing import Any, get_overloads
@@ -28,7 +27,7 @@ from poplite.poplar.declarations import Row, rows_of  # noqa: E402
 
 FILE = ROOT / "poplite/poplar/spellings.py"
 
-CLASSES: dict[type, str] = {pl.Tensor: "Tensor"}
+CLASSES: dict[type, str] = {pl.Tensor: "Tensor", pl.Graph: "Graph"}
 """Classes with the C++ spelling, and their names in Poplar."""
 
 HEAD = '''"""Members in C++ spelling for type checkers; tests/helpers/poplar_spellings.py writes it.
@@ -38,31 +37,49 @@ At run time `poplite.poplar.spelling` sets them, from the declarations above eac
 
 # fmt: off
 # ruff: noqa
-# mypy: disable-error-code="empty-body"
+# mypy: disable-error-code="empty-body, no-overload-impl"
 
 from __future__ import annotations
 
 '''
 
 TYPES = {
-    "Type": "ElementTypeLike",
+    "ArrayRef<std::size_t>": "ShapeLike",
     "DebugContext": "str",
     "StringRef": "str",
+    "Target": "Target",
+    "Tensor": "Tensor",
+    "Type": "ElementTypeLike",
+    "VariableMappingMethod": "VariableMappingMethod | Literal['NONE', 'LINEAR']",
     "bool": "bool",
+    "double": "float",
+    **dict.fromkeys(WHOLE, "int"),
 }
 """Types of Python by those of C++; of any other nothing is said."""
 
-HOMES = {"ElementTypeLike": "from poplite.types import ElementTypeLike"}
+HOMES = {
+    "Any": "typing",
+    "ElementTypeLike": "poplite.types",
+    "Literal": "typing",
+    "QuarterMetadata": "poplite.types",
+    "ShapeLike": "poplite.graph.storage.variable",
+    "Target": "poplite.machine.target",
+    "Tensor": "poplite.graph.tensor.tensor",
+    "VariableMappingMethod": "poplite.poplar.binder",
+}
+"""Where these are made."""
 
 
 def spelled_members(cls: type, owner: str) -> Iterator[tuple[str, list[Row]]]:
     """Yield the members that the class did not write itself, with their declarations."""
     tree: Any = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
     written = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-    for member, rows in groupby(rows_of(owner), lambda row: row.member):
+    assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
+    written |= {each.id for node in assigned for each in node.targets if isinstance(each, ast.Name)}
+    for member in dict.fromkeys(row.member for row in rows_of(owner)):
         is_made = isinstance(vars(cls).get(member), FunctionType | staticmethod)
         if is_made and member not in written:
-            yield member, list(rows)
+            yield member, [row for row in rows_of(owner) if row.member == member]
 
 
 @cache
@@ -110,10 +127,10 @@ class Writer:
         made = vars(cls)[member]
         is_static = isinstance(made, staticmethod)
         function: Any = inspect.unwrap(made.__func__ if is_static else made)
-        if "(" in rows[0].ours or len(rows) > 1:
+        if "(" in rows[0].ours:
             return self.declared(cls, member, rows)
         if function.__code__.co_name == "get":
-            return [f"def {member}(self) -> {self.attribute(cls, rows[0].ours)}: ..."]
+            return [f"def {member}(self) -> {self.attribute(cls, rows[0])}: ..."]
         forms = get_overloads(function) or [function]
         overload = ["@overload"] * (len(forms) > 1)
         self.imports |= {"from typing import overload"} if overload else set()
@@ -124,16 +141,16 @@ class Writer:
             for line in (*overload, *static, f"def {member}{self.signature(form)}: ...")
         ]
 
-    def attribute(self, cls: type, name: str) -> str:
-        """Return the annotation of an attribute."""
+    def attribute(self, cls: type, row: Row) -> str:
+        """Return the annotation of an attribute, or what the declaration says of it."""
+        name = row.ours
         for base in cls.__mro__:
             found = vars(base).get(name)
             if isinstance(found, property) and found.fget is not None:
                 return self.annotation(found.fget.__annotations__["return"], base.__module__)
             if name in vars(base).get("__annotations__", {}):
                 return self.annotation(vars(base)["__annotations__"][name], base.__module__)
-        self.imports.add("from typing import Any")
-        return "Any"
+        return self.of_cpp(row.declaration.partition(row.member)[0])
 
     def signature(self, function: Any) -> str:
         """Return the signature of a function of ours."""
@@ -159,26 +176,37 @@ class Writer:
         self.imports |= {"from typing import Any, overload"}
         ours = inspect.unwrap(getattr(cls, rows[0].ours.partition("(")[0]))
         result = self.annotation(ours.__annotations__["return"], ours.__module__)
-        if rows[0].declaration.split()[0] in WHOLE:
-            result = "int"
-        lines = []
-        for row in rows:
-            form = Declaration(row)
+        result = "int" if rows[0].declaration.split()[0] in WHOLE else result
+        lines: dict[tuple[str, ...], str] = {}
+        for declared in map(Declaration, rows):
+            if any(declared.parameters[place].default == "" for place in declared.refused):
+                continue
             given = [
-                self.parameter(each)
-                for place, each in enumerate(form.parameters)
-                if place in form.passed or not each.type.endswith("*")
+                each
+                for place, each in enumerate(declared.parameters)
+                if place not in declared.refused
             ]
-            given += ["/", "**keywords: Any"] if given else []
-            lines.append(f"def {member}({', '.join(('self', *given))}) -> {result}: ...")
-        lines = list(dict.fromkeys(lines))
-        return [text for line in lines for text in (*["@overload"] * (len(lines) > 1), line)]
+            texts = [self.parameter(each) for each in given]
+            texts += ["/", "**keywords: Any"] if given else []
+            line = f"def {member}({', '.join(('self', *texts))}) -> {result}: ..."
+            lines.setdefault(tuple(text.partition(":")[2] for text in texts), line)
+        overload = ["@overload"] * (len(lines) > 1)
+        lines = lines or {(): f"def {member}(self) -> {result}: ..."}
+        return [text for line in lines.values() for text in (*overload, line)]
 
     def parameter(self, parameter: DeclaredParameter) -> str:
         """Return a parameter with a type of Python."""
-        kind = TYPES.get(parameter.type, "Any")
-        self.imports |= {HOMES[kind]} if kind in HOMES else set()
+        kind = self.of_cpp(parameter.type)
+        if parameter.name == "metadata":
+            kind += f" | {self.of_cpp('QuarterMetadata')}"
         return f"{parameter.name}: {kind}" + " = ..." * bool(parameter.default)
+
+    def of_cpp(self, text: str) -> str:
+        """Return the type of Python for one of C++."""
+        text = text.replace("const ", "").replace("&", "").strip()
+        kind = TYPES.get(text, text if text in HOMES else "Any")
+        self.imports |= {f"from {HOMES[name]} import {name}" for name in HOMES if name in kind}
+        return kind
 
 
 def written() -> str:

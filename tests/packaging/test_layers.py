@@ -28,7 +28,7 @@ LAYERS = (
 
 ROOMS = {
     "graph": "mapping | storage | tensor | compute_sets host clone variables | connect"
-    " | serial saving poplar_arguments poplar_order poplar_streams | graph"
+    " | serial saving poplar_only | graph"
     " | virtual partition | spreading",
     "simulator": "progress stopping | peers | codegen | pricing | counting | compiled_parts | run"
     " | host | strict | carrying compiled_program interpreted_program | run_control | accounts"
@@ -45,9 +45,7 @@ EXCEPTIONS = {
     ("graph.compute_sets.compute_set", "graph.graph"): "types: `compute_set.graph` likewise",
     ("graph.host.streams", "graph.graph"): "types: `stream.graph` likewise",
     ("graph.host.remote", "graph.graph"): "types: `buffer.graph` likewise",
-    ("graph.poplar_order", "graph.graph"): "types: its functions are methods of Graph",
-    ("graph.poplar_streams", "graph.graph"): "types: its functions are methods of Graph",
-    ("graph.poplar_streams", "program.function"): "types: addFunctionBuffer takes a function",
+    ("graph.poplar_only", "graph.graph"): "types: its functions are methods of Graph",
     ("graph.saving", "graph.graph"): "types: its functions are methods of Graph",
     ("graph.saving", "program.base"): "types: what is saved with a graph",
     ("graph.serial", "graph.graph"): "types: its functions are methods of Graph",

@@ -80,7 +80,7 @@ def test_the_method_of_a_mapping_goes_by_name(graph: pl.Graph) -> None:
     assert graph.addVariable(pl.FLOAT, [4], "c").name == "c"
     assert graph.addVariable(pl.FLOAT, [4], name="LINEAR").name == "LINEAR"
     with pytest.raises(pl.ElementTypeError, match=r"'LINAER' is no VariableMap.*mean 'LINEAR'"):
-        graph.addVariable(pl.FLOAT, [4], "LINAER", "d")
+        graph.addVariable(pl.FLOAT, [4], "LINAER", "d")  # type: ignore[call-overload]
 
 
 def test_powers_and_absolute_values_of_placeholders(graph: pl.Graph) -> None:

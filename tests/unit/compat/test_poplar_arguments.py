@@ -14,7 +14,7 @@ from helpers.poplar_world import world
 REFUSED = {
     "graph.addVariable(FLOAT)": "addVariable: missing a required argument: 'shape'",
     "graph.addVariable([4], FLOAT)": "a shape is needed, but FLOAT is an element type",
-    "graph.addVariable(FLOAT, [4], 'x', 3)": "addVariable: method: 'x' is no VariableMappingMethod",
+    "graph.addVariable(FLOAT, [4], 'x', 3)": "mappingMethod: 'x' is no Variable",
     "graph.addVariable(FLOAT, [4], nonsense=3)": "unexpected keyword argument 'nonsense'",
     "graph.addVariable(QUARTER, metadata, [4], metadata=metadata)": "metadata in order, .* by",
     "graph.addVariable(INT, [4], VariableMappingMethod.LINEAR, mapping=0)": "mapping in order",

@@ -1,7 +1,7 @@
-"""Members of Graph whose C++ spelling takes its arguments in another order than ours.
+"""Members of Graph that only Poplar has, or that take here what we have no such argument for.
 
-    graph.addVariable(FLOAT, (4,), VariableMappingMethod.LINEAR, "x")
-    graph.add_variable(FLOAT, (4,), "x", mapping="linear")
+    graph.addVertex(cs, Scale, {"x": x})                            connections as a list
+    graph.addHostToDeviceFIFO("in", FLOAT, 6, {"bufferingDepth": "2"})   options by name
 
 Each function becomes a method of `Graph` under its C++ name.
 Source of names, order and overloads: Poplar API reference, "Graph".
@@ -9,32 +9,29 @@ Source of names, order and overloads: Poplar API reference, "Graph".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
+
+from poplite.arrays.masked import unmasked
 from poplite.errors import (
-    Absent,
     AbsentMember,
     ElementTypeError,
     GraphConnectionError,
-    checked_member,
-    checked_truth,
+    InvalidOption,
+    TensorCreationError,
+    UnknownField,
+    did_you_mean,
 )
 from poplite.graph.compute_sets.compute_set import FieldRef
 from poplite.graph.connect.connect import classes_named
-from poplite.graph.poplar_arguments import (
-    called_in_order,
-    check_once,
-    halves,
-    metadata_first,
-    pairs,
-    tensor_third,
-)
+from poplite.graph.host.streams import DataStream, ReplicatedStreamMode
 from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.tensor import Tensor, of_variable
-from poplite.poplar.binder import VariableMappingMethod
+from poplite.machine.option_flags import checked_options
 from poplite.source import here
-from poplite.text import clipped, of_type
+from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import HALF, element_type as _element_type
 from poplite.vertex.vertex import Vertex
 
@@ -43,75 +40,9 @@ if TYPE_CHECKING:
 
     from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
     from poplite.graph.graph import Graph
-    from poplite.graph.mapping.tile_mapping import TileMapping
+    from poplite.graph.host.transfer_checks import TypeLike
     from poplite.graph.storage.variable import ShapeLike
-    from poplite.machine.target import Target
     from poplite.types import ElementTypeLike
-
-
-def addVariable(
-    graph: Graph, element_type: ElementTypeLike, *arguments: Any, **keywords: Any
-) -> Tensor:
-    """C++ spelling of `add_variable`.
-
-    Args:
-        graph: where it is made.
-        element_type: element type, or the NumPy dtype of one.
-        *arguments: `[metadata,] shape, [method,] [name]`. A text that is a method's name, such as
-            "LINEAR", is that method; `name="LINEAR"` gives a variable such a name.
-        **keywords: those of `add_variable`.
-
-    Raises:
-        PopliteError: as `add_variable`, and for arguments in another order.
-
-    >>> from poplite.graph import Graph
-    >>> Graph().addVariable("float32", [4], VariableMappingMethod.NONE, "x")
-    <Tensor 'x' float32[4] on no tile, 16 B>
-    """
-    metadata, arguments = metadata_first(arguments, keywords, "addVariable")
-    if len(arguments) > 1 and _is_method(arguments[1:]):
-        shape, method, *rest = arguments
-        method = checked_member(method, VariableMappingMethod, "addVariable: method")
-        if method is VariableMappingMethod.LINEAR:
-            check_once("addVariable", "mapping", method, keywords)
-            keywords["mapping"] = "linear"
-        arguments = (shape, *rest)
-    call = "addVariable(type, [metadata,] shape, [method,] [name])"
-    return called_in_order(
-        graph.add_variable, call, element_type, *arguments, metadata=metadata, **keywords
-    )
-
-
-def _is_method(arguments: Sequence[Any]) -> bool:
-    """Return whether what follows the shape begins with a method, or what should be one."""
-    first = arguments[0]
-    is_text = isinstance(first, str) and (first in VariableMappingMethod.__members__)
-    return isinstance(first, VariableMappingMethod) or is_text or len(arguments) == 2
-
-
-def addConstant(
-    graph: Graph, element_type: ElementTypeLike, *arguments: Any, **keywords: Any
-) -> Tensor:
-    """C++ spelling of `add_constant`.
-
-    Args:
-        graph: where it is made.
-        element_type: element type, or the NumPy dtype of one.
-        *arguments: `[metadata,] shape, value, [name]`.
-        **keywords: those of `add_constant`.
-
-    Raises:
-        PopliteError: as `add_constant`, and for arguments in another order.
-
-    >>> from poplite.graph import Graph
-    >>> Graph().addConstant("int32", [2], [7, 8], "k")
-    <Tensor 'k' int32[2] on no tile, 8 B>
-    """
-    metadata, arguments = metadata_first(arguments, keywords, "addConstant")
-    call = "addConstant(type, [metadata,] shape, value, [name])"
-    return called_in_order(
-        graph.add_constant, call, element_type, *arguments, metadata=metadata, **keywords
-    )
 
 
 def addConstantHalf(
@@ -144,7 +75,7 @@ def addConstantHalf(
             at=here(),
             fix="graph.addConstantHalf(HALF, shape, bits)",
         )
-    return graph.add_constant(element_type, shape, halves(bits, "addConstantHalf"), name)
+    return graph.add_constant(element_type, shape, _halves(bits, "addConstantHalf"), name)
 
 
 def setInitialValueHalf(graph: Graph, target: Tensor | FieldRef, bits: npt.ArrayLike) -> None:
@@ -178,30 +109,7 @@ def setInitialValueHalf(graph: Graph, target: Tensor | FieldRef, bits: npt.Array
             at=here(),
             fix="graph.setInitialValue(x, values)",
         )
-    graph.set_initial_value(target, halves(bits, "setInitialValueHalf"))
-
-
-def cloneN(graph: Graph, *arguments: Any, **keywords: Any) -> Tensor:
-    """C++ spelling of `clone_n`.
-
-    Args:
-        graph: where the clones are made.
-        *arguments: `[type,] [metadata,] tensor, n, [name], [method], [duplication]`.
-        **keywords: those of `clone_n`.
-
-    Raises:
-        PopliteError: as `clone_n`, and for arguments in another order.
-
-    >>> from poplite.graph import Graph
-    >>> graph = Graph()
-    >>> graph.cloneN("float16", graph.add_variable("float32", (3,), "x", mapping=1), 2, "y")
-    <Tensor concat(['y'.expand([0]), 'y_1'.expand([0])]) float16[2, 3] on tile 1, 12 B>
-    """
-    element_type, metadata, rest = tensor_third(arguments, keywords, "cloneN")
-    keywords |= {"element_type": element_type, "metadata": metadata}
-    keywords |= dict(zip(("method", "duplication"), rest[3:5], strict=False))
-    call = "cloneN([type,] [metadata,] tensor, n, [name], [method], [duplication])"
-    return called_in_order(graph.clone_n, call, *rest[:3], *rest[5:], **keywords)
+    graph.set_initial_value(target, _halves(bits, "setInitialValueHalf"))
 
 
 class NoTensor:
@@ -249,40 +157,6 @@ def findUnbroadcastTensor(graph: Graph, tensor: Tensor) -> Tensor | NoTensor:
     return NoTensor() if found is None else found
 
 
-def getTileMapping(
-    graph: Graph,
-    tensor: Tensor,
-    require_complete: bool = True,
-    allow_external: bool = False,
-) -> TileMapping:
-    """C++ spelling of `tile_mapping`.
-
-    Args:
-        graph: whose tile numbers are returned.
-        tensor: any view.
-        require_complete: whether elements without a tile are an error.
-        allow_external: as in Poplar; no variable is external, so it changes nothing.
-
-    Raises:
-        ElementTypeError: for anything but truth values; Poplar's pointer is refused.
-        InvalidTileMapping: when elements have no tile, and that is an error.
-
-    >>> from poplite.graph import Graph
-    >>> graph = Graph()
-    >>> graph.getTileMapping(graph.add_variable("int32", (4,), mapping=2), True, False)[2]
-    [Interval(begin=0, end=4)]
-    """
-    if not isinstance(require_complete, bool):
-        raise ElementTypeError(
-            f"getTileMapping: requireComplete is {clipped(require_complete)}, not true or false",
-            at=here(),
-            found="Poplar has a pointer there, which is told whether all elements have a tile",
-            fix="graph.getTileMapping(tensor, False)",
-        )
-    checked_truth(allow_external, "getTileMapping: allowExternal")
-    return graph.tile_mapping(tensor, require_complete)
-
-
 def addVertex(
     graph: Graph,
     compute_set: ComputeSet,
@@ -320,7 +194,7 @@ def addVertex(
     <VertexInstance Double 0 on tile 3 of 'double'>
     """
     given: dict[str, Any] = {}
-    for name, value in (*pairs(connections), *fields.items()):
+    for name, value in (*_pairs(connections), *fields.items()):
         if name in given:
             raise GraphConnectionError(
                 f"addVertex: field {name!r} of a vertex of {clipped(vertex_class, 60)} twice",
@@ -389,45 +263,78 @@ def hasCodelet(graph: Graph, vertex_class: type[Vertex] | str) -> bool:
     return isinstance(vertex_class, type) and issubclass(vertex_class, Vertex)
 
 
-def getReplicationFactor(graph: Graph) -> int:
-    """C++ spelling of `replication_factor`."""
-    return graph.replication_factor
+def addHostToDeviceFIFO(
+    graph: Graph,
+    handle: str,
+    element_type: TypeLike,
+    num_elements: int,
+    replicated_mode: ReplicatedStreamMode | str | Mapping[str, object] | None = None,
+    options: Mapping[str, object] | None = None,
+    *,
+    buffering_depth: int | None = None,
+) -> DataStream:
+    """C++ spelling of `add_host_to_device_fifo`.
+
+    `addHostToDeviceFIFO(handle, type, numElements, [mode,] [options])`
+
+    Args:
+        graph: where it is made.
+        handle: as in `add_host_to_device_fifo`.
+        element_type: as there.
+        num_elements: as there.
+        replicated_mode: as there; or the options, where they follow the number.
+        options: Poplar's, by name: `bufferingDepth`, and `splitLimit`, which has no effect.
+        buffering_depth: as in `add_host_to_device_fifo`, before the option.
+
+    Raises:
+        InvalidOption: for another option, or a value that is no whole number from 0.
+        PopliteError: as `add_host_to_device_fifo`.
+
+    >>> from poplite.graph import Graph
+    >>> Graph().addHostToDeviceFIFO("in", "int32", 6, {"bufferingDepth": "3"}).buffering_depth
+    3
+    """
+    if isinstance(replicated_mode, Mapping):
+        if options is not None:
+            raise InvalidOption(
+                f"stream {clipped(handle)}: options {clipped(replicated_mode)} and "
+                f"{clipped(options)}",
+                at=here(),
+                fix="addHostToDeviceFIFO(handle, type, n, ReplicatedStreamMode.REPLICATE, options)",
+            )
+        replicated_mode, options = None, replicated_mode
+    asked = _buffering_depth(options, handle)
+    depth = asked if buffering_depth is None else buffering_depth
+    mode = ReplicatedStreamMode.REPLICATE if replicated_mode is None else replicated_mode
+    return graph.add_host_to_device_fifo(handle, element_type, num_elements, mode, depth)
 
 
-def getTarget(graph: Graph) -> Target:
-    """C++ spelling of `target`."""
-    return graph.target
+def addDeviceToHostFIFO(
+    graph: Graph,
+    handle: str,
+    element_type: TypeLike,
+    num_elements: int,
+    options: Mapping[str, object] | None = None,
+) -> DataStream:
+    """C++ spelling of `add_device_to_host_fifo`.
 
+    Args:
+        graph: where it is made.
+        handle: as in `add_device_to_host_fifo`.
+        element_type: as there.
+        num_elements: as there.
+        options: Poplar's, by name; none has an effect.
 
-def getNumVertices(graph: Graph) -> int:
-    """C++ spelling of `num_vertices`."""
-    return graph.num_vertices
+    Raises:
+        InvalidOption: as `addHostToDeviceFIFO`.
+        PopliteError: as `add_device_to_host_fifo`.
 
-
-def getTopLevelGraph(graph: Graph) -> Graph:
-    """C++ spelling of `top_level_graph`."""
-    return graph.top_level_graph
-
-
-addCodelets = Absent(
-    "vertex classes are Python; C++, assembly and .gp files are not read",
-    "class MyVertex(pl.Vertex)",
-)
-
-
-addExternalVariable = Absent(
-    "an executable is whole: no variable is of another module", "graph.add_variable(...)"
-)
-
-
-ConnectionDesc = Absent(
-    "a connection is a pair of a name and what it is connected to", '("x", tensor)'
-)
-
-
-addExternalExchangeVertex = Absent(
-    "tiles have no exchange code of their own", "pl.Copy(source, destination)"
-)
+    >>> from poplite.graph import Graph
+    >>> Graph().addDeviceToHostFIFO("out", "int32", 6, {"splitLimit": "0"})
+    <DataStream 'out' device to host, int32[6], 24 B>
+    """
+    _buffering_depth(options, handle)
+    return graph.add_device_to_host_fifo(handle, element_type, num_elements)
 
 
 def _variable_of(graph: Graph, variable: object, call: str) -> Variable:
@@ -440,3 +347,77 @@ def _variable_of(graph: Graph, variable: object, call: str) -> Variable:
             fix=f"graph.{call}(tensor.getVarRegions()[0].var)",
         )
     return graph.variable_of(variable.storage)
+
+
+def _pairs(connections: Any) -> Iterable[tuple[str, Any]]:
+    """Return pairs of a field's name and what it is connected to."""
+    pairs = connections.items() if isinstance(connections, Mapping) else connections
+    try:
+        found = [(name, value) for name, value in pairs]
+    except (TypeError, ValueError):
+        raise ElementTypeError(
+            f"addVertex: connections {clipped(connections, 60)} are no dictionary or pairs",
+            at=here(),
+            fix='graph.addVertex(compute_set, Vertex, {"x": x, "y": y})',
+        ) from None
+    for name, _ in found:
+        if not isinstance(name, str):
+            raise ElementTypeError(
+                f"addVertex: {clipped(name, 60)} is no name of a field",
+                at=here(),
+                found=f"connections are {clipped(connections, 80)}",
+                fix='graph.addVertex(compute_set, Vertex, {"x": x, "y": y})',
+            )
+        if name == "tile":
+            raise UnknownField(
+                f"addVertex: connections have {clipped('tile')}, which no vertex has as a field",
+                at=here(),
+                fix="graph.addVertex(compute_set, Vertex, {...}, tile=3)",
+            )
+    return found
+
+
+def _halves(bits: npt.ArrayLike, call: str) -> npt.NDArray[np.float16]:
+    """Return the values of bits of HALF."""
+    try:
+        array = np.asarray(unmasked(bits, call))
+        found = f"an array of {array.dtype}"
+    except ValueError:
+        array, found = np.array(""), "rows of several lengths"
+    array = array if array.size else array.astype(np.uint16)
+    if array.dtype.kind not in "iu" or np.any((array < 0) | (array > 0xFFFF)):
+        raise TensorCreationError(
+            f"{call}: {clipped(bits, 60)} are not the bits of {HALF}",
+            at=here(),
+            found=found,
+            fix="numbers from 0 to 65535; values go to the call without Half",
+        )
+    return array.astype(np.uint16).view(np.float16)
+
+
+_STREAM_OPTIONS = ("bufferingDepth", "splitLimit")
+
+
+def _buffering_depth(options: Mapping[str, object] | None, handle: str) -> int:
+    """Return the depth that a stream's options ask for; 1 if none."""
+    depth = 1
+    checked_options(options, f"stream {clipped(handle)}")
+    for name, value in (options or {}).items():
+        is_text = isinstance(value, str) and value.removeprefix("-").isdecimal()
+        number = integer_or_none(int(str(value)) if is_text else value)
+        if name not in _STREAM_OPTIONS:
+            raise InvalidOption(
+                f"stream {clipped(handle)} has no option {clipped(name)}"
+                f"{did_you_mean(name, _STREAM_OPTIONS)}",
+                at=here(),
+                found=f"options are {' and '.join(_STREAM_OPTIONS)}",
+                fix='{"bufferingDepth": 2}',
+            )
+        if number is None or number < 0:
+            raise InvalidOption(
+                f"stream {clipped(handle)}: {name} is {clipped(value)}, not a whole number from 0",
+                at=here(),
+                fix=f'{{"{name}": 2}}',
+            )
+        depth = number if name == "bufferingDepth" else depth
+    return depth
