@@ -332,6 +332,8 @@ class CompiledProgram:
             self._steps.interpreted.forget()
         if end == row:
             self._ops[row] = self._bound[row]
+            if self._code.ops[row, 0] == op.LAUNCH:
+                self._steps.end_looks(int(self._code.ops[row, 1]))
         self._counts[row:end] += 1
         if self._recording is not None:
             self._recording.add(range(row, end))

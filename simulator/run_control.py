@@ -49,7 +49,6 @@ class Runs:
         slot_totals: returns what counted vertices took, as `Accounts` takes it.
         slot_words: the same by program and row, as it is kept.
         ended: how many runs reached their end, or were stopped.
-        forms: the faster forms that run.
     """
 
     def __init__(
@@ -68,7 +67,6 @@ class Runs:
         self._host, self._codes = host, executable.programs
         self._names = tuple(self._codes)
         self.ended = 0
-        self.forms: Forms = {}
         self._now: dict[str, Running] = {}
         self._recording: Recording | None = None
         self._steps: CompiledSteps | None = None
@@ -94,13 +92,18 @@ class Runs:
             }
         else:
             steps = CompiledSteps(executable, arena, self.computes, interpreted, forms, progress)
-            self._steps, self.forms, slot_counts = steps, steps.forms, steps.slot_counts
+            self._steps, slot_counts = steps, steps.slot_counts
             self._connect(arena, checks, slot_counts)
             self.programs = {
                 name: CompiledProgram(steps, code, self.counts[name], checks, peers)
                 for name, code in self._codes.items()
             }
         self.slot_totals, self.slot_words = slot_counts.totals, slot_counts.words
+
+    @property
+    def forms(self) -> Forms:
+        """The faster forms that run."""
+        return {} if self._steps is None else self._steps.forms
 
     def _connect(self, arena: Arena, checks: StrictChecks | None, slot_counts: SlotCounts) -> None:
         """Let other ranks reach memory, and the tables of what vertices took."""

@@ -23,7 +23,7 @@ from poplite.simulator.counting.data_dependent import counting_candidates
 from poplite.simulator.progress import Progress, announcer
 from poplite.simulator.run import threads
 from poplite.simulator.run.arena import Arena
-from poplite.simulator.run.faster_forms import Forms
+from poplite.simulator.run.faster_forms import Forms, is_put_off
 from poplite.simulator.run.faults import Record
 from poplite.simulator.run.interpreted_steps import InterpretedSteps
 from poplite.simulator.run.interpreted_vertices import Compute
@@ -43,7 +43,7 @@ class CompiledSteps:
 
     Attributes:
         table: the launches; phase p of step s is in `launches[s, p]`.
-        forms: the faster forms that run.
+        forms: the faster forms that run; those that are put off join them when they do.
         slot_counts: what counts vertices.
         spoiled: what stopped a vertex and left memory undefined; None where nothing did.
     """
@@ -71,7 +71,9 @@ class CompiledSteps:
             self.slot_counts = SlotCounts(executable, arena.addresses, in_python, checked)
             drivers = _drivers(kinds, self.slot_counts, builds, progress)
         ran = {kind[0] for kind in drivers if kind[-1]}
-        self.forms = {cls: form for cls, form in forms.items() if cls in ran}
+        self.forms: Forms = {cls: form for cls, form in forms.items() if cls in ran}
+        self._kinds, self._drivers = kinds, drivers
+        self._quickened: set[int] = set()
 
         has_workers = [n for n, step in enumerate(executable.steps) if _may_race(executable, step)]
         defined = [n for n, step in enumerate(executable.steps) if self._is_looked_at(step)]
@@ -136,7 +138,25 @@ class CompiledSteps:
         """Tell whether strict checks run the definitions of a step, which has faster forms."""
         if self.executable.checks != "strict" or not isinstance(step, ComputeStep):
             return False
-        return any(group.cls in self.forms for group in step.groups)
+        return any(
+            group.cls in self.forms or self._kinds.is_put_off(group.cls) for group in step.groups
+        )
+
+    def end_looks(self, step: int) -> None:
+        """Let a step at which strict checks no longer look run the forms that were put off."""
+        lowered = self.executable.steps[step]
+        if step in self._quickened or not isinstance(lowered, ComputeStep):
+            return
+        self._quickened.add(step)
+        others: dict[int, int] = {}
+        for group in lowered.groups:
+            cls, columns = group.cls, group.columns
+            defined = self._drivers.get((cls, columns, False, None, False))
+            if defined is not None and self._kinds.is_put_off(cls):
+                others[defined] = self._kinds.driver((cls, columns, False, None, True)).address()
+                self.forms = {**self.forms, cls: self._kinds.forms[cls]}
+        if others:
+            self.table.replace_drivers(self.launches[step, op.COMPUTE], others)
 
     def forms_of(self, step: int, phase: int) -> Forms:
         """Return the faster forms that a launch runs; vertices that count themselves run none."""
@@ -239,13 +259,18 @@ class _Kinds:
                 if cls in self.interpreted.classes[number]:
                     continue
                 if counting is None or counting.on_copies:
-                    is_faster = cls in self.forms
+                    is_faster = cls in self.forms and not self.is_put_off(cls)
                     kinds[cls, columns, False, None, is_faster] = None
                     if self.executable.checks == "strict":  # which look at the definition
                         kinds[cls, columns, False, None, False] = None
                 if _may_race(self.executable, step) and issubclass(cls, MultiVertex):
                     kinds[cls, columns, True, None, False] = None
         return list(kinds)
+
+    def is_put_off(self, cls: type[Vertex]) -> bool:
+        """Return whether the faster form of a class is only compiled once it is needed."""
+        form = self.forms.get(cls)
+        return self.executable.checks == "strict" and form is not None and is_put_off(form)
 
     def driver(self, kind: _Kind) -> Driver:
         """Return a driver that is needed."""

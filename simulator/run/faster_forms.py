@@ -14,7 +14,7 @@ from poplite.executable.executable import Executable
 from poplite.executable.step import vertex_classes
 from poplite.simulator.codegen.variant import modes_of
 from poplite.vertex.compute import FasterForm, faster_form
-from poplite.vertex.vertex import Vertex
+from poplite.vertex.vertex import MultiVertex, Vertex
 
 Forms = Mapping[type[Vertex], FasterForm]
 """The faster form of each class that has one."""
@@ -32,6 +32,16 @@ def faster_forms(executable: Executable, faster: Faster | None, interpret: Inter
     found = {cls: faster_form(cls) for cls in classes if not modes_of(cls, executable.float_modes)}
     is_tolerant = faster == "tolerant"
     return {cls: form for cls, form in found.items() if form and (is_tolerant or not form.rtol)}
+
+
+def is_put_off(form: FasterForm) -> bool:
+    """Return whether strict checks leave a form alone until they no longer look at its step.
+
+    They look at a `MultiVertex` for long, by its `compute`. The forms of the library's are compared
+    by its tests, so an engine need not compile them for that: a first product took half its time.
+    """
+    is_library = form.vertex.__module__.startswith("poplite.vertices.")
+    return is_library and issubclass(form.vertex, MultiVertex)
 
 
 def ran(form: FasterForm) -> str:

@@ -13,7 +13,7 @@ Copies are counted by rows, of which the longest are split.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from types import MappingProxyType
 
@@ -215,6 +215,17 @@ class LaunchTable:
         row[op.LAUNCH_SHARES] = launch.shares.ctypes.data
         row[op.LAUNCH_SHARE_COUNT] = len(launch.shares)
         row[op.LAUNCH_COST], row[op.LAUNCH_UNMEASURED] = 0, launch.measured
+
+    def replace_drivers(self, number: int, others: Mapping[int, int]) -> None:
+        """Let a launch call other drivers, by the addresses of those that it calls now."""
+        launch = self.launches[number]
+        launch.parts = [
+            replace(part, call=(others.get(part.call[0], part.call[0]), *part.call[1:]))
+            for part in launch.parts
+        ]
+        for chunks in (launch.chunks, launch.shares):
+            drivers = chunks[:, op.CHUNK_DRIVER].tolist()
+            chunks[:, op.CHUNK_DRIVER] = [others.get(each, each) for each in drivers]
 
     def take_faults(self, number: int) -> list[list[int]]:
         """Return the fault records that a launch left, and clear them.

@@ -5,7 +5,7 @@
     vertices, again        workers log what they access, of MultiVertex     -> who races?
     vertices, again        with other values where nothing was written      -> are they needed?
     vertices, again        with other values in Outputs, the first time     -> who keeps them?
-    vertices, again        in their faster forms, the first time            -> the same results?
+    vertices, again        in faster forms of the user's, the first time    -> the same results?
     scatter                memory is then what it is after the first run
 
 Connected elements that were not written change nothing as long as no result depends on them: a
@@ -33,7 +33,7 @@ from poplite.executable.step import ComputeStep
 from poplite.jit.kernels.written import DEPENDENT, INCOMPLETE, LOSSY
 from poplite.simulator.peers import Peers
 from poplite.simulator.run.arena import Arena
-from poplite.simulator.run.faster_forms import Forms, differing
+from poplite.simulator.run.faster_forms import Forms, differing, is_put_off
 from poplite.simulator.run.touched import Touched, touched
 from poplite.simulator.strict.element_table import ElementTable
 from poplite.simulator.strict.messages import Place
@@ -68,7 +68,7 @@ class Replay:
         size: how many elements it touches, in all replicas.
         has_workers: whether it has elements that workers share, whose accesses are looked at.
         looks_first: whether its first execution is looked at in any case: it has Outputs, or faster
-            forms.
+            forms that are compared.
         runs_again: how often its vertices ran again, in the last execution.
         is_complete: whether all elements that it touches are written: at first before it runs,
             then afterwards.
@@ -95,8 +95,9 @@ class Replay:
         classes = dict.fromkeys(group.cls for group in step.groups)
         self._forms = {cls: forms[cls] for cls in classes if cls in forms}
         self._vertices = op.DEFINED if self._forms else op.COMPUTE
+        self._compared = {cls: f for cls, f in self._forms.items() if not is_put_off(f)}
         has_outputs = any(not each.field.reads for each in self._fields)
-        self.looks_first = self._looks and (has_outputs or bool(self._forms))
+        self.looks_first = self._looks and (has_outputs or bool(self._compared))
         # Most vertices return nothing, so that there is nothing to restore.
         self._returns = any(check(cls).result is not None for cls in classes)
         self._returned = self._all_true = [True] * len(arena.parts)
@@ -360,7 +361,7 @@ class Replay:
     def _look_at_outputs(self) -> None:
         """Warn of Outputs that were written and keep their old values."""
         written = {n: ~self._table.holes[:, self._table.parts[n]] for n in self._outputs}
-        is_compared = bool(written and self._forms)
+        is_compared = bool(written and self._compared)
         if not is_compared and not any(each.any() for each in written.values()):
             return
         for n, kept in self._kept_outputs(self._all_outputs).items():
@@ -399,7 +400,7 @@ class Replay:
 
         They hold zeros before a first run: a form that adds to them would find the right ones.
         """
-        if not self._forms:
+        if not self._compared:
             return
         table, defined, put_other = self._table, self._table.result, None
         if self._outputs:  # `compute` has run so
@@ -407,10 +408,10 @@ class Replay:
             put_other = partial(table.put_other, self._all_outputs, OUTPUT)
         error = self._again(1, put_other, op.COMPUTE)
         if error is not None:
-            raise self._place.faster_fault(list(self._forms.values()), error)
+            raise self._place.faster_fault(list(self._compared.values()), error)
         for n in self._writing:
             field, part = self._fields[n], table.parts[n]
-            if (form := self._forms.get(field.cls)) is None:
+            if (form := self._compared.get(field.cls)) is None:
                 continue
             kind, dtype = f"u{field.size}", field.field.element.dtype
             before = filled(field.field.element, OUTPUT, table.old[:, part])

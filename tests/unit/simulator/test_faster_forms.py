@@ -366,6 +366,40 @@ def test_forms_run_once_strict_checks_are_done() -> None:
     assert engine.read("v").tolist() == [16, 32, 48, 64, 80, 96, 112]
 
 
+class Library(pl.MultiVertex):
+    """A class of the library's, as engines see it; its form says that it ran."""
+
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self, worker: int) -> None:
+        for i in range(worker, len(self.y), self.num_workers):
+            self.y[i] = DEFINED
+
+    @pl.faster(bits="equal")
+    def other(self, worker: int) -> None:
+        for i in range(worker, len(self.y), self.num_workers):
+            self.y[i] = FASTER
+
+
+Library.__module__ = "poplite.vertices.drawn"
+
+
+def test_forms_of_the_librarys_multi_vertices_run_once_strict_checks_are_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("poplite.simulator.strict.checks.MOST_LOOKS", 2)
+    engine, found = engine_of(Library, checks="strict"), []
+    for _ in range(4):
+        engine.run()
+        found.append((set(engine.read("v")), "Library.other" in repr(engine)))
+    assert found == [({DEFINED}, False)] * 2 + [({FASTER}, True)] * 2
+    assert engine.report().instrumentation.faster == ("Library.other",)
+
+
+def test_forms_of_the_librarys_run_at_once_without_strict_checks() -> None:
+    assert result_of(Library, checks="fast") == {FASTER}
+
+
 class Sign(pl.Vertex):
     """A form that loses the sign of zero, and keeps another NaN."""
 
