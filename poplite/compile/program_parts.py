@@ -31,6 +31,7 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import EdgeTable
 from poplite.graph.graph import Graph
 from poplite.program import (
+    Call,
     CrossReplicaCopy,
     CycleStamp,
     Execute,
@@ -93,7 +94,9 @@ class LoweredParts:
     def priced_programs(self) -> list[Program | None]:
         """Return the program of each action that takes cycles; None for the others."""
         stamps = [each if isinstance(each, CycleStamp) else None for each in self.actions]
-        return [*[None] * len(self.agreements), *stamps, *self.host_steps]
+        # A Call that only makes sure that the code of its function is there moves nothing.
+        moves = [None if isinstance(each, Call) else each for each in self.host_steps]
+        return [*[None] * len(self.agreements), *stamps, *moves]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,6 +25,7 @@ from poplite.executable.descriptor import COUNT, positions
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
 from poplite.executable.origins import Origins
+from poplite.executable.program_trees import planned_counts, program_trees
 from poplite.executable.step import ComputeStep, Vertices, vertex_classes
 from poplite.report.compilation import (
     Compilation,
@@ -44,7 +45,6 @@ from poplite.report.traces.trace import Trace
 from poplite.simulator.accounts.accesses import accesses_of, variables_of
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.accounts.joined_copies import joined_copies
-from poplite.simulator.accounts.program_tree import planned_counts, program_trees
 from poplite.simulator.run.recording import Recording
 from poplite.simulator.run_control import Runs
 from poplite.source import SourceLocation, here

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.codec.archive import Malformed, at
+from poplite.executable import opcodes as op
 from poplite.executable.actions import Stamp
 from poplite.executable.executable import Executable
 from poplite.executable.file.validate_code import check_code
@@ -35,9 +36,11 @@ from poplite.executable.file.validate_vertices import check_vertex_tiles, check_
 from poplite.executable.host_tensor import HostTensor
 from poplite.executable.layout import ALIGNMENT, MOST_PIECES, ArenaLayout, StoredVariable
 from poplite.executable.moves import PIECE_WORDS, RECORD_WORDS, Moves
+from poplite.executable.opcodes import Code
 from poplite.executable.origins import Origins
+from poplite.executable.program_trees import program_trees
 from poplite.executable.step import ComputeStep, CopyStep
-from poplite.executable.transfers import Block
+from poplite.executable.transfers import Block, RowTransfer, Transfer
 from poplite.graph.storage.variable import COMMON, Variable
 from poplite.machine.replicas import MOST_REPLICAS
 from poplite.types import UNSIGNED_INT
@@ -86,6 +89,7 @@ def validate(executable: Executable) -> None:
             )
     _check_costs(executable)
     _check_joined(executable)
+    _check_trees(executable)
     for field in dataclasses.fields(executable):
         if field.name not in CHECKED:
             with at(f".{field.name}"):
@@ -102,6 +106,24 @@ def _check_joined(executable: Executable) -> None:
             if not all(isinstance(steps[each], CopyStep) for each in joined.steps):
                 raise Malformed("a compute set is joined")
             check_copy_cost(joined.cost, executable.target.tiles)
+
+
+def _check_trees(executable: Executable) -> None:
+    """Check that what takes time stands in the trees of programs, from which reports are made."""
+    for name, tree in program_trees(executable).items():
+        steps = {node.row for node in tree.walk() if not node.children}
+        for row in _costly_rows(executable, executable.programs[name]):
+            if row not in steps:
+                raise Malformed(f"programs[{name!r}]: row {row:,} is no step of the program")
+
+
+def _costly_rows(executable: Executable, code: Code) -> list[int]:
+    """Return the rows of steps and actions of which the costs are known."""
+    works = code.step_rows[code.ops[code.step_rows, 1] < len(executable.costs)]
+    actions = np.flatnonzero(code.ops[:, 0] == op.CALLBACK)
+    costs = executable.action_costs or (None,) * len(executable.actions)
+    costly = [row for row in actions.tolist() if costs[code.ops[row, 1]] is not None]
+    return [*works.tolist(), *costly]
 
 
 def _check_costs(executable: Executable) -> None:
@@ -123,6 +145,10 @@ def _check_deep(value: Any, arena: int) -> None:
     """Check the tensors and blocks that the host reads and writes, at any depth of a value."""
     if isinstance(value, Stamp):
         _check_stamp(value)
+    elif isinstance(value, Transfer):
+        _check_transfer(value, arena)
+    elif isinstance(value, RowTransfer):
+        _check_rows(value)
     if isinstance(value, HostTensor):
         _check_host(value, arena)
     elif isinstance(value, Block):
@@ -147,11 +173,34 @@ def _check_stamp(stamp: Stamp) -> None:
             raise Malformed(f"'{tensor.name}' is of {found:.60} and cannot hold a cycle counter")
 
 
+def _check_transfer(copy: Transfer, arena: int) -> None:
+    if copy.stream.element_type is not copy.block.element_type:
+        raise Malformed(f"'{copy.program}' moves other elements than its stream")
+    if (copy.metadata is not None) != copy.stream.element_type.requires_metadata:
+        raise Malformed(f"'{copy.program}' has metadata {copy.metadata}")
+    if copy.metadata is not None and not 0 <= copy.metadata < arena:
+        raise Malformed(f"'{copy.program}' has metadata outside of memory")
+
+
+def _check_rows(copy: RowTransfer) -> None:
+    buffer, block = copy.buffer, copy.block
+    if (
+        buffer.element_type is not block.element_type
+        or min(buffer.num_elements, buffer.repeats) < 1
+    ):
+        raise Malformed(f"'{copy.program}' moves other elements than its buffer")
+    if block.num_elements % buffer.num_elements:
+        raise Malformed(f"'{copy.program}' moves a part of a row")
+
+
 def _check_layout(layout: ArenaLayout, tiles: int) -> None:
     end, room = None, MOST_PIECES
     for number, variable in enumerate(layout.variables):
         with at(f".variables[{number}]"):
-            if variable.num_elements < 0 or (end is not None and variable.base < end):
+            shape = variable.shape
+            if min(shape, default=0) < 0 or math.prod(shape) != variable.num_elements:
+                raise Malformed(f"'{variable.name}' has shape {shape!r:.60}")
+            if end is not None and variable.base < end:
                 raise Malformed(f"'{variable.name}' lies over the variable before it")
             end = variable.base + variable.num_elements
             room -= _check_tiles(variable, tiles, room)

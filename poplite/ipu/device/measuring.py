@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from poplite.executable.executable import Executable
+from poplite.executable.program_trees import planned_counts, program_trees
 from poplite.report.measured import Measured
 from poplite.report.report import Report
 from poplite.simulator.accounts.accounts import Accounts
-from poplite.simulator.accounts.program_tree import planned_counts, program_trees
 from poplite.simulator.accounts.reporting import report_of
 
 

@@ -15,7 +15,7 @@ from poplite.executable import opcodes as op
 from poplite.executable.control_flow import ControlFlow, Unstructured
 from poplite.executable.executable import Executable
 from poplite.executable.file.validate import validate
-from poplite.simulator.accounts.program_tree import program_trees
+from poplite.executable.program_trees import program_trees
 from poplite.viz.saved_summary import summary_of_report
 
 
@@ -199,3 +199,14 @@ def test_a_file_of_more_steps_is_refused(tmp_path: Path) -> None:
         replace(executable, programs={"0": replace(code, ops=ops)}).save(tmp_path / "more")
         with pytest.raises(pl.FileLoadError, match=why):
             Executable.load(tmp_path / "more", vertices=[Add])
+
+
+def test_a_file_whose_steps_are_not_those_of_its_program_is_refused(tmp_path: Path) -> None:
+    bench = Bench()
+    executable = bench.compiled(pl.Sequence(bench.add, bench.add, bench.add))
+    (code,) = executable.programs.values()
+    numbers = np.zeros_like(code.step_numbers)  # as if all rows did the work of one step
+    changed = replace(executable, programs={"0": replace(code, step_numbers=numbers)})
+    changed.save(tmp_path / "other")
+    with pytest.raises(pl.FileLoadError, match="row [0-9] is no step of the program"):
+        Executable.load(tmp_path / "other", vertices=[Add])

@@ -49,6 +49,12 @@ def test_handles_lead_to_everything(tmp_path: Path, interpret: bool) -> None:
     engine.run("load")
     engine.run("call")
     assert engine.read("x").tolist() == [[0, 2, 4, 6], [1, 3, 5, 7]]
+    report = engine.report()
+    assert [(step.name, step.program_name) for step in report.execution.steps] == [
+        ("Copy 'in' -> 'x'", "call"),
+        ("load 'body'", "load"),
+    ]
+    assert pl.Report.from_json(report.to_json()) == report
     engine.write("row", 7)
     engine.run("main")
     assert taken.tolist() == [-0, -2, -4, -6, -1, -3, -5, -7]
